@@ -1,0 +1,1 @@
+//! From predicates to rows: ranges, the leap scan, index condition pushdown, statistics and costs.

@@ -1,0 +1,1 @@
+//! Leafline: an embedded relational database with MySQL's meaning and protocol.

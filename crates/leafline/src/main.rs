@@ -1,0 +1,3 @@
+//! The `leafline` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! SQL of Leafline: parser, binder, optimizer, operators, statements and sessions.

@@ -1,0 +1,1 @@
+//! Pages, buffer pool, redo log, checkpoints, recovery and space of Leafline.

@@ -1,0 +1,1 @@
+//! Tables of Leafline: catalog, indexes, transactions, versions, commit.

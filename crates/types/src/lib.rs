@@ -1,0 +1,1 @@
+//! SQL types, values, collations, key and row formats, expressions and their evaluator.
