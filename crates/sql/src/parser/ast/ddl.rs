@@ -1,0 +1,234 @@
+//! Definitions: databases, tables, columns, indexes.
+
+use super::{Expr, Ident, Span, TableName};
+
+/// `CREATE DATABASE [IF NOT EXISTS] name [options]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateDatabase {
+    /// The name.
+    pub name: Ident,
+    /// With IF NOT EXISTS.
+    pub if_not_exists: bool,
+    /// CHARACTER SET.
+    pub charset: Option<Ident>,
+    /// COLLATE.
+    pub collation: Option<Ident>,
+}
+
+/// `DROP DATABASE [IF EXISTS] name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropDatabase {
+    /// The name.
+    pub name: Ident,
+    /// With IF EXISTS.
+    pub if_exists: bool,
+}
+
+/// `CREATE TABLE`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateTable {
+    /// The table.
+    pub name: TableName,
+    /// With IF NOT EXISTS.
+    pub if_not_exists: bool,
+    /// The columns, in order; at least one.
+    pub columns: Vec<ColumnDefinition>,
+    /// Keys given apart from the columns, in order.
+    pub keys: Vec<KeyDefinition>,
+    /// Table options.
+    pub options: TableOptions,
+}
+
+/// Options after the closing parenthesis of CREATE TABLE. Each is the last one written.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TableOptions {
+    /// ENGINE.
+    pub engine: Option<Ident>,
+    /// [DEFAULT] CHARACTER SET.
+    pub charset: Option<Ident>,
+    /// [DEFAULT] COLLATE.
+    pub collation: Option<Ident>,
+    /// COMMENT.
+    pub comment: Option<String>,
+    /// AUTO_INCREMENT.
+    pub auto_increment: Option<u64>,
+    /// ROW_FORMAT.
+    pub row_format: Option<Ident>,
+    /// Options that are known and have no meaning here, by their MySQL name (`STATS_PERSISTENT`, `MAX_ROWS`, ..):
+    /// each deserves a warning.
+    pub without_effect: Vec<Ident>,
+}
+
+/// One column of CREATE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDefinition {
+    /// The name.
+    pub name: Ident,
+    /// The type.
+    pub data_type: DataType,
+    /// NOT NULL: `Some(false)`, NULL: `Some(true)`, neither: `None`.
+    pub nullable: Option<bool>,
+    /// DEFAULT.
+    pub default: Option<DefaultValue>,
+    /// ON UPDATE CURRENT_TIMESTAMP, where it stands.
+    pub on_update: Option<Span>,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// PRIMARY KEY or UNIQUE at the column.
+    pub key: Option<KeyKind>,
+    /// COMMENT.
+    pub comment: Option<String>,
+}
+
+/// The DEFAULT of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DefaultValue {
+    /// A literal, sign included.
+    Literal(Expr),
+    /// CURRENT_TIMESTAMP, NOW(), with its number of fractional digits.
+    CurrentTimestamp {
+        /// Fractional digits.
+        fsp: u8,
+        /// Where it stands.
+        span: Span,
+    },
+    /// `(expression)`.
+    Expression(Expr),
+}
+
+/// A type as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataType {
+    /// Which type.
+    pub name: TypeName,
+    /// The number in parentheses: display width, length, precision, or fractional digits.
+    pub length: Option<u64>,
+    /// The second number: scale.
+    pub decimals: Option<u64>,
+    /// UNSIGNED.
+    pub unsigned: bool,
+    /// CHARACTER SET.
+    pub charset: Option<Ident>,
+    /// COLLATE; also when written among the column's attributes.
+    pub collation: Option<Ident>,
+    /// The BINARY attribute of a character type: the charset's `_bin` collation.
+    pub binary: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The type names of the grammar, synonyms resolved. Those that columns cannot have yet are refused by the
+/// parser, with error 1235.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypeName {
+    /// TINYINT, INT1; BOOL and BOOLEAN are TINYINT(1).
+    TinyInt,
+    /// SMALLINT, INT2.
+    SmallInt,
+    /// MEDIUMINT, INT3, MIDDLEINT.
+    MediumInt,
+    /// INT, INTEGER, INT4.
+    Int,
+    /// BIGINT, INT8.
+    BigInt,
+    /// DECIMAL, DEC, NUMERIC, FIXED.
+    Decimal,
+    /// DOUBLE [PRECISION], REAL, FLOAT8.
+    Double,
+    /// CHAR, CHARACTER.
+    Char,
+    /// VARCHAR, CHARACTER VARYING.
+    Varchar,
+    /// TINYTEXT.
+    TinyText,
+    /// TEXT.
+    Text,
+    /// MEDIUMTEXT, LONG VARCHAR.
+    MediumText,
+    /// LONGTEXT.
+    LongText,
+    /// VARBINARY.
+    Varbinary,
+    /// DATE.
+    Date,
+    /// DATETIME.
+    DateTime,
+}
+
+/// A key of CREATE TABLE, CREATE INDEX or ALTER TABLE ADD.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyDefinition {
+    /// Primary, unique or plain.
+    pub kind: KeyKind,
+    /// Its name: the index name or, without it, the CONSTRAINT symbol.
+    pub name: Option<Ident>,
+    /// Its parts, in order; at least one.
+    pub parts: Vec<KeyPartDefinition>,
+    /// COMMENT.
+    pub comment: Option<String>,
+}
+
+/// Kinds of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    /// PRIMARY KEY.
+    Primary,
+    /// UNIQUE.
+    Unique,
+    /// INDEX, KEY.
+    Index,
+}
+
+/// A part of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPartDefinition {
+    /// The column.
+    pub column: Ident,
+    /// With DESC.
+    pub descending: bool,
+}
+
+/// `DROP TABLE [IF EXISTS] a, b`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropTable {
+    /// The tables.
+    pub tables: Vec<TableName>,
+    /// With IF EXISTS.
+    pub if_exists: bool,
+}
+
+/// `CREATE [UNIQUE] INDEX name ON table (parts)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateIndex {
+    /// The table.
+    pub table: TableName,
+    /// The index; its name is always there.
+    pub key: KeyDefinition,
+}
+
+/// `DROP INDEX name ON table`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropIndex {
+    /// The table.
+    pub table: TableName,
+    /// The index; `PRIMARY` for the primary key.
+    pub name: Ident,
+}
+
+/// `ALTER TABLE name action, ..`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlterTable {
+    /// The table.
+    pub table: TableName,
+    /// What to do, in order; at least one.
+    pub actions: Vec<AlterAction>,
+}
+
+/// One action of ALTER TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AlterAction {
+    /// ADD INDEX, ADD UNIQUE, ADD PRIMARY KEY.
+    AddKey(KeyDefinition),
+    /// DROP INDEX name, DROP KEY name, DROP PRIMARY KEY (name `PRIMARY`).
+    DropKey(Ident),
+}

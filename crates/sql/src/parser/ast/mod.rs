@@ -1,0 +1,64 @@
+//! The syntax tree: what a statement says, before any name is looked up.
+//!
+//! Nodes keep the bytes they came from ([`Span`]) wherever an error message, a column heading or a stored
+//! definition may have to quote the source. Names keep the case in which they were written. Nothing here is
+//! checked against a catalog; what the grammar knows but the engine does not do yet is either refused while
+//! parsing (error 1235) or kept as a node that the binder refuses.
+
+mod ddl;
+mod dml;
+mod expression;
+mod query;
+mod statement;
+
+pub use ddl::*;
+pub use dml::*;
+pub use expression::*;
+pub use query::*;
+pub use statement::*;
+
+/// A half-open range of byte offsets into the statement text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The smallest span that covers both.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The text of this span in the statement it was parsed from; empty when the span does not fit.
+    pub fn text(self, sql: &str) -> &str {
+        sql.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+/// A name as written, unquoted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ident {
+    /// The name without quotes, in its written case.
+    pub value: String,
+    /// Where it stands, quotes included.
+    pub span: Span,
+}
+
+/// `[database.]table`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableName {
+    /// The database, when written.
+    pub database: Option<Ident>,
+    /// The table.
+    pub name: Ident,
+}
+
+impl TableName {
+    /// The source range of the whole name.
+    pub fn span(&self) -> Span {
+        self.database.as_ref().map_or(self.name.span, |d| d.span.to(self.name.span))
+    }
+}

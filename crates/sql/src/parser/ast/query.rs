@@ -1,0 +1,266 @@
+//! Queries: SELECT, its FROM clause, set operations and WITH.
+
+use super::{Expr, Ident, Span, TableName};
+
+/// A query expression: one SELECT or several joined by set operations, with what applies to the whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// The WITH clause.
+    pub with: Option<With>,
+    /// The SELECT or set operation.
+    pub body: QueryBody,
+    /// ORDER BY of the whole query.
+    pub order_by: Vec<OrderItem>,
+    /// LIMIT of the whole query.
+    pub limit: Option<Limit>,
+    /// FOR UPDATE, FOR SHARE, LOCK IN SHARE MODE.
+    pub locking: Option<Locking>,
+    /// The whole query.
+    pub span: Span,
+}
+
+/// What stands before ORDER BY.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueryBody {
+    /// `SELECT ..`.
+    Select(Box<Select>),
+    /// `left UNION [ALL] right` and its relatives.
+    SetOperation {
+        /// Which operation.
+        operation: SetOperation,
+        /// With ALL.
+        all: bool,
+        /// Left query.
+        left: Box<Query>,
+        /// Right query.
+        right: Box<Query>,
+        /// The operator's own words.
+        span: Span,
+    },
+    /// `VALUES ROW(..), ROW(..)`.
+    Values(Vec<Vec<Expr>>),
+}
+
+/// Set operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperation {
+    /// UNION.
+    Union,
+    /// INTERSECT.
+    Intersect,
+    /// EXCEPT.
+    Except,
+}
+
+/// `WITH [RECURSIVE] name [(columns)] AS (query), ..`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct With {
+    /// With RECURSIVE.
+    pub recursive: bool,
+    /// The named queries.
+    pub tables: Vec<CommonTable>,
+    /// The WITH keyword.
+    pub span: Span,
+}
+
+/// One named query of WITH.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommonTable {
+    /// Its name.
+    pub name: Ident,
+    /// Its column names, when given.
+    pub columns: Vec<Ident>,
+    /// Its query.
+    pub query: Query,
+}
+
+/// One SELECT.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Select {
+    /// The text of `/*+ .. */` after SELECT.
+    pub hints: Option<HintText>,
+    /// With DISTINCT.
+    pub distinct: bool,
+    /// With STRAIGHT_JOIN after SELECT.
+    pub straight_join: bool,
+    /// With SQL_CALC_FOUND_ROWS.
+    pub calc_found_rows: bool,
+    /// The select list, never empty.
+    pub items: Vec<SelectItem>,
+    /// The FROM clause: comma-separated references. Empty without FROM and for `FROM DUAL`.
+    pub from: Vec<TableReference>,
+    /// WHERE.
+    pub filter: Option<Expr>,
+    /// GROUP BY.
+    pub group_by: Vec<OrderItem>,
+    /// `WITH ROLLUP`, where it stands.
+    pub rollup: Option<Span>,
+    /// HAVING.
+    pub having: Option<Expr>,
+    /// From SELECT to the end of HAVING.
+    pub span: Span,
+}
+
+/// The text of an optimizer hint comment, without its delimiters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HintText {
+    /// The text.
+    pub text: String,
+    /// Where the comment stands.
+    pub span: Span,
+}
+
+/// One entry of the select list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SelectItem {
+    /// `*`, `t.*`, `db.t.*`.
+    Wildcard {
+        /// The table, when written.
+        table: Option<TableName>,
+        /// The whole item.
+        span: Span,
+    },
+    /// An expression.
+    Expr {
+        /// The expression.
+        expr: Expr,
+        /// Its alias.
+        alias: Option<Ident>,
+        /// The expression's source, outer parentheses included: its heading when there is no alias.
+        span: Span,
+    },
+}
+
+/// One entry of ORDER BY or GROUP BY.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OrderItem {
+    /// The expression, or a position when it is a bare integer.
+    pub expr: Expr,
+    /// With DESC.
+    pub descending: bool,
+}
+
+/// `LIMIT [offset,] count`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limit {
+    /// Rows to skip: an integer literal or a parameter.
+    pub offset: Option<Expr>,
+    /// Rows to return: an integer literal or a parameter.
+    pub count: Expr,
+}
+
+/// A locking clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locking {
+    /// True for FOR UPDATE.
+    pub exclusive: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An entry of the FROM clause.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TableReference {
+    /// A stored table.
+    Table {
+        /// Its name.
+        name: TableName,
+        /// Its alias.
+        alias: Option<Ident>,
+        /// USE, FORCE and IGNORE INDEX.
+        index_hints: Vec<IndexHint>,
+    },
+    /// `(query) [AS] alias [(columns)]`.
+    Derived {
+        /// The query.
+        query: Box<Query>,
+        /// Its name; MySQL wants one (error 1248 without).
+        alias: Option<Ident>,
+        /// Names for its columns.
+        columns: Vec<Ident>,
+        /// With LATERAL.
+        lateral: bool,
+        /// The parenthesised query.
+        span: Span,
+    },
+    /// Two references joined.
+    Join(Box<Join>),
+    /// `(a, b, c)`: several references as one operand of a join; at least two.
+    List(Vec<TableReference>),
+}
+
+/// A join.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Join {
+    /// Which kind.
+    pub kind: JoinKind,
+    /// Left operand.
+    pub left: TableReference,
+    /// Right operand.
+    pub right: TableReference,
+    /// ON or USING.
+    pub constraint: JoinConstraint,
+    /// With NATURAL.
+    pub natural: bool,
+    /// The join's keywords.
+    pub span: Span,
+}
+
+/// Kinds of joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinKind {
+    /// JOIN, INNER JOIN, CROSS JOIN.
+    Inner,
+    /// STRAIGHT_JOIN: left is read before right.
+    Straight,
+    /// LEFT [OUTER] JOIN.
+    Left,
+    /// RIGHT [OUTER] JOIN.
+    Right,
+}
+
+/// The condition of a join.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JoinConstraint {
+    /// None.
+    None,
+    /// ON condition.
+    On(Expr),
+    /// USING (columns).
+    Using(Vec<Ident>),
+}
+
+/// `USE|FORCE|IGNORE INDEX|KEY [FOR JOIN|ORDER BY|GROUP BY] (names)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexHint {
+    /// What to do with the indexes.
+    pub action: IndexHintAction,
+    /// Where the hint applies.
+    pub scope: IndexHintScope,
+    /// The indexes; empty only for `USE INDEX ()`: no index at all.
+    pub indexes: Vec<Ident>,
+}
+
+/// What an index hint asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexHintAction {
+    /// Only these (or a table scan).
+    Use,
+    /// Only these, and a table scan only if none can be used.
+    Force,
+    /// Not these.
+    Ignore,
+}
+
+/// For which purpose an index hint applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexHintScope {
+    /// All purposes: without FOR.
+    All,
+    /// FOR JOIN: finding rows.
+    Join,
+    /// FOR ORDER BY.
+    OrderBy,
+    /// FOR GROUP BY.
+    GroupBy,
+}

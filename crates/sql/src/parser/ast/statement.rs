@@ -1,0 +1,350 @@
+//! Statements and the administrative ones among them.
+
+use super::{
+    AlterTable, CreateDatabase, CreateIndex, CreateTable, Delete, DropDatabase, DropIndex, DropTable, Expr,
+    Ident, Insert, Query, Span, TableName, Update, VariableScope,
+};
+
+/// One parsed statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// What it does.
+    pub kind: StatementKind,
+    /// How many `?` it has.
+    pub parameters: usize,
+}
+
+/// The statements.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StatementKind {
+    /// A query.
+    Query(Box<Query>),
+    /// INSERT.
+    Insert(Box<Insert>),
+    /// UPDATE.
+    Update(Box<Update>),
+    /// DELETE.
+    Delete(Box<Delete>),
+    /// CREATE DATABASE.
+    CreateDatabase(CreateDatabase),
+    /// DROP DATABASE.
+    DropDatabase(DropDatabase),
+    /// CREATE TABLE.
+    CreateTable(Box<CreateTable>),
+    /// DROP TABLE.
+    DropTable(DropTable),
+    /// CREATE INDEX.
+    CreateIndex(Box<CreateIndex>),
+    /// DROP INDEX.
+    DropIndex(DropIndex),
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTable>),
+    /// TRUNCATE [TABLE].
+    Truncate(TableName),
+    /// ANALYZE TABLE.
+    AnalyzeTable(Vec<TableName>),
+    /// CHECK TABLE.
+    CheckTable(Vec<TableName>),
+    /// EXPLAIN of a statement.
+    Explain(Explain),
+    /// SHOW.
+    Show(Box<Show>),
+    /// `DESCRIBE table [column | 'pattern']`.
+    Describe {
+        /// The table.
+        table: TableName,
+        /// A column name or a pattern for column names.
+        column: Option<String>,
+    },
+    /// USE.
+    Use(Ident),
+    /// SET.
+    Set(Vec<SetItem>),
+    /// BEGIN, START TRANSACTION.
+    Begin {
+        /// READ ONLY: `Some(true)`, READ WRITE: `Some(false)`.
+        read_only: Option<bool>,
+        /// WITH CONSISTENT SNAPSHOT.
+        consistent_snapshot: bool,
+    },
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK.
+    Rollback,
+    /// ROLLBACK TO [SAVEPOINT] name.
+    RollbackTo(Ident),
+    /// SAVEPOINT name.
+    Savepoint(Ident),
+    /// RELEASE SAVEPOINT name.
+    ReleaseSavepoint(Ident),
+    /// FLUSH.
+    Flush(Vec<FlushItem>),
+    /// KILL.
+    Kill {
+        /// KILL QUERY: only the running statement.
+        query_only: bool,
+        /// The connection's number.
+        connection: Expr,
+    },
+    /// PREPARE name FROM 'text' | @variable.
+    Prepare {
+        /// The name.
+        name: Ident,
+        /// Where the text is.
+        source: PrepareSource,
+    },
+    /// EXECUTE name [USING @a, @b].
+    Execute {
+        /// The name.
+        name: Ident,
+        /// The user variables that hold the parameters.
+        using: Vec<String>,
+    },
+    /// DEALLOCATE PREPARE name.
+    Deallocate(Ident),
+    /// DO expressions.
+    Do(Vec<Expr>),
+    /// CREATE USER.
+    CreateUser {
+        /// With IF NOT EXISTS.
+        if_not_exists: bool,
+        /// The accounts.
+        users: Vec<UserSpec>,
+    },
+    /// ALTER USER.
+    AlterUser {
+        /// With IF EXISTS.
+        if_exists: bool,
+        /// The accounts.
+        users: Vec<UserSpec>,
+    },
+    /// DROP USER.
+    DropUser {
+        /// With IF EXISTS.
+        if_exists: bool,
+        /// The accounts.
+        users: Vec<AccountName>,
+    },
+    /// LOCK TABLES.
+    LockTables(Vec<TableLock>),
+    /// UNLOCK TABLES.
+    UnlockTables,
+}
+
+/// EXPLAIN.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explain {
+    /// With ANALYZE: the statement is run.
+    pub analyze: bool,
+    /// The explained SELECT, INSERT, UPDATE or DELETE.
+    pub statement: Box<StatementKind>,
+}
+
+/// SHOW.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Show {
+    /// What is shown.
+    pub kind: ShowKind,
+    /// LIKE or WHERE.
+    pub filter: Option<ShowFilter>,
+}
+
+/// LIKE or WHERE of a SHOW statement.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShowFilter {
+    /// LIKE 'pattern'.
+    Like(String),
+    /// WHERE condition over the columns shown.
+    Where(Expr),
+}
+
+/// What SHOW can show.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShowKind {
+    /// DATABASES, SCHEMAS.
+    Databases,
+    /// [FULL] TABLES [FROM database].
+    Tables {
+        /// With FULL.
+        full: bool,
+        /// The database.
+        database: Option<Ident>,
+    },
+    /// TABLE STATUS [FROM database].
+    TableStatus {
+        /// The database.
+        database: Option<Ident>,
+    },
+    /// [FULL] COLUMNS FROM table [FROM database].
+    Columns {
+        /// With FULL.
+        full: bool,
+        /// The table.
+        table: TableName,
+    },
+    /// INDEX FROM table [FROM database].
+    Index {
+        /// The table.
+        table: TableName,
+    },
+    /// CREATE TABLE name.
+    CreateTable(TableName),
+    /// CREATE DATABASE [IF NOT EXISTS] name.
+    CreateDatabase {
+        /// The database.
+        name: Ident,
+        /// With IF NOT EXISTS.
+        if_not_exists: bool,
+    },
+    /// [GLOBAL | SESSION] STATUS.
+    Status {
+        /// With GLOBAL.
+        global: bool,
+    },
+    /// [GLOBAL | SESSION] VARIABLES.
+    Variables {
+        /// With GLOBAL.
+        global: bool,
+    },
+    /// WARNINGS [LIMIT [offset,] count].
+    Warnings {
+        /// LIMIT: (offset, count).
+        limit: Option<(u64, u64)>,
+    },
+    /// ERRORS [LIMIT [offset,] count].
+    Errors {
+        /// LIMIT: (offset, count).
+        limit: Option<(u64, u64)>,
+    },
+    /// COUNT(*) WARNINGS.
+    WarningCount,
+    /// COUNT(*) ERRORS.
+    ErrorCount,
+    /// [STORAGE] ENGINES.
+    Engines,
+    /// [FULL] PROCESSLIST.
+    ProcessList {
+        /// With FULL.
+        full: bool,
+    },
+    /// COLLATION.
+    Collation,
+    /// CHARACTER SET.
+    CharacterSet,
+}
+
+/// One assignment of SET.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SetItem {
+    /// A system variable.
+    System {
+        /// The scope; session when not written.
+        scope: Option<VariableScope>,
+        /// The name.
+        name: Ident,
+        /// The value; `None` is DEFAULT. A bare word (`SET x = ON`) is a column name here.
+        value: Option<Expr>,
+    },
+    /// A user variable.
+    User {
+        /// The name without `@`.
+        name: String,
+        /// The value.
+        value: Expr,
+    },
+    /// SET NAMES.
+    Names {
+        /// The character set; `None` is DEFAULT.
+        charset: Option<Ident>,
+        /// COLLATE.
+        collation: Option<Ident>,
+    },
+    /// SET CHARACTER SET; `None` is DEFAULT.
+    CharacterSet(Option<Ident>),
+    /// SET [GLOBAL | SESSION] TRANSACTION.
+    Transaction {
+        /// The scope; without one only the next transaction.
+        scope: Option<VariableScope>,
+        /// ISOLATION LEVEL.
+        isolation: Option<IsolationLevel>,
+        /// READ ONLY: `Some(true)`, READ WRITE: `Some(false)`.
+        read_only: Option<bool>,
+    },
+    /// SET PASSWORD [FOR account] = 'text'.
+    Password {
+        /// The account; the session's own when absent.
+        account: Option<AccountName>,
+        /// The password in clear.
+        password: String,
+    },
+}
+
+/// Isolation levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IsolationLevel {
+    /// READ UNCOMMITTED.
+    ReadUncommitted,
+    /// READ COMMITTED.
+    ReadCommitted,
+    /// REPEATABLE READ.
+    RepeatableRead,
+    /// SERIALIZABLE.
+    Serializable,
+}
+
+/// What FLUSH flushes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlushItem {
+    /// STATUS: counters back to zero.
+    Status,
+    /// TABLES, with names or all.
+    Tables(Vec<TableName>),
+    /// PRIVILEGES.
+    Privileges,
+    /// [kind] LOGS.
+    Logs,
+}
+
+/// The text of PREPARE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PrepareSource {
+    /// A literal.
+    Text(String),
+    /// A user variable.
+    Variable(String),
+}
+
+/// `'user'@'host'`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountName {
+    /// The user; empty for `CURRENT_USER()`, which `current` marks.
+    pub user: String,
+    /// The host, `%` when not written.
+    pub host: String,
+    /// CURRENT_USER, CURRENT_USER(), USER().
+    pub current: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An account with its password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserSpec {
+    /// The account.
+    pub account: AccountName,
+    /// The plugin of IDENTIFIED WITH.
+    pub plugin: Option<Ident>,
+    /// The password of IDENTIFIED BY, in clear.
+    pub password: Option<String>,
+}
+
+/// One table of LOCK TABLES.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableLock {
+    /// The table.
+    pub table: TableName,
+    /// Its alias.
+    pub alias: Option<Ident>,
+    /// True for WRITE, false for READ.
+    pub write: bool,
+}
