@@ -1,0 +1,19 @@
+//! Files: the environment a database lives in, and the ways to read pages from it.
+//!
+//! [`Env`] is a directory of files, [`File`] an open file. Everything above reaches the disk through these two
+//! traits, so that a test can run on [`SimulatedEnv`] (memory, power cuts, torn writes, injected errors) and an
+//! experiment on [`ModelledEnv`] (the access times of a disk we do not have). [`IoQueue`] reads many pages at once.
+
+mod aligned;
+mod directory;
+mod env;
+mod modelled;
+mod queue;
+mod simulated;
+
+pub use aligned::AlignedBuf;
+pub use directory::DirectoryEnv;
+pub use env::{BLOCK, Env, File, LockGuard, OpenMode};
+pub use modelled::{DiskModel, ModelCounts, ModelledEnv};
+pub use queue::{IoQueue, PageRead, ReadTarget};
+pub use simulated::{Fault, Operation, OperationCounts, SimulatedEnv};

@@ -1,0 +1,93 @@
+//! The one error type of this crate.
+
+use crate::ids::{Lsn, PageNo};
+use std::io;
+
+/// `Result` with a [`StorageError`].
+pub type Result<T, E = StorageError> = std::result::Result<T, E>;
+
+/// What can go wrong in the storage layer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The operating system refused an operation on a file.
+    #[error("cannot {op} {file}: {source}")]
+    Io {
+        /// What was tried, as a verb: "read", "write", "sync".
+        op: &'static str,
+        /// Name of the file inside the database directory.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A page does not hold what it must: wrong checksum, wrong page number, impossible contents.
+    #[error("page {page} is damaged: {reason}")]
+    Corrupt {
+        /// The page.
+        page: PageNo,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No space is left on the device. Nothing was changed.
+    #[error("no space left on the device")]
+    DiskFull,
+    /// An earlier write or sync failed, so that what is on disk is not known any more. Nothing can be changed
+    /// until the database has been closed and opened (and thereby recovered) again: after a failed fsync the
+    /// kernel may have dropped the dirty data, and a second fsync would report success (Rebello et al., ATC 2020).
+    #[error("the database stopped after a failure: {why}")]
+    Poisoned {
+        /// The first failure.
+        why: String,
+    },
+    /// Another process, or another handle of this one, has the database open.
+    #[error("the database is already open")]
+    AlreadyOpen,
+    /// A file is not what it should be, or was written by a version this one cannot read.
+    #[error("{file}: {reason}")]
+    Format {
+        /// Name of the file inside the database directory.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The redo log has a hole below data that is known to have been durable. Opening would lose commits.
+    #[error("the redo log is damaged in wal/{sequence}.log at byte {offset} (LSN {lsn}): {reason}")]
+    LogDamaged {
+        /// Sequence number of the log file.
+        sequence: u64,
+        /// Byte position in that file.
+        offset: u64,
+        /// Position in the log stream up to which the log is good.
+        lsn: Lsn,
+        /// What shows that it is damage and not an unfinished last write.
+        reason: String,
+    },
+    /// Something is larger than its limit.
+    #[error("{what} of {size} bytes is larger than the limit of {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// More frames are in use at once than the buffer pool has.
+    #[error("the buffer pool is too small: {wanted} frames wanted, {available} to be had")]
+    PoolTooSmall {
+        /// Frames wanted at once.
+        wanted: usize,
+        /// Frames that could be had.
+        available: usize,
+    },
+}
+
+impl StorageError {
+    /// Wraps an I/O error; "no space" becomes [`StorageError::DiskFull`].
+    pub fn io(op: &'static str, file: impl Into<String>, source: io::Error) -> StorageError {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StorageError::DiskFull,
+            _ => StorageError::Io { op, file: file.into(), source },
+        }
+    }
+}
