@@ -1,6 +1,6 @@
 //! The one error type of this crate.
 
-use crate::ids::{Lsn, PageNo};
+use crate::ids::{Lsn, PageNo, SegmentId};
 use std::io;
 
 /// `Result` with a [`StorageError`].
@@ -80,6 +80,18 @@ pub enum StorageError {
         /// Frames that could be had.
         available: usize,
     },
+    /// The segment does not exist (any more).
+    #[error("segment {0} does not exist")]
+    NoSuchSegment(SegmentId),
+    /// The caller broke a rule of this crate: a record that does not fit its page, more used than was reserved.
+    #[error("misuse of the store: {what}")]
+    Misuse {
+        /// The rule that was broken.
+        what: String,
+    },
+    /// The crate above refused what recovery handed to it.
+    #[error("recovery of logical records: {0}")]
+    Replay(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl StorageError {

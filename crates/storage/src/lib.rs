@@ -1,14 +1,41 @@
 //! Pages, buffer pool, redo log, checkpoints, recovery and space of Leafline.
 //!
+//! A [`Store`] is one directory. Above it everything is pages of segments: read under [`SharedGuard`]s, changed in
+//! [`MiniTransaction`]s that the log keeps whole or not at all. Keys, rows and transactions are unknown here; the
+//! crates above register a [`RedoHandler`] for what they write on pages, and append logical records for the rest.
+//!
 //! | module | is |
 //! |---|---|
 //! | [`device`] | the files: real, simulated, modelled; batched page reads |
 //! | [`log`] | the redo log: append, group commit, reading back |
+//! | [`page`] | what every page begins with |
+//! | `pool` | frames, latches, eviction, prefetch, writing back |
+//! | `mini_transaction`, `redo` | changing pages, and replaying the changes |
+//! | `space` | extents, segments, reservations, unlogged bulk writing |
+//! | `checkpoint`, `doublewrite`, `recovery` | what makes a crash harmless |
+//! | `store` | the public face |
 
 pub mod device;
+pub mod log;
+pub mod page;
+
 mod error;
 mod ids;
-pub mod log;
+mod mini_transaction;
+mod pool;
+mod redo;
+mod space;
+mod stats;
+mod store;
 
+pub use device::{Env, File, OpenMode};
 pub use error::{Result, StorageError};
 pub use ids::{Lsn, LsnRange, PageNo, SegmentId};
+pub use log::FlushPolicy;
+pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
+pub use page::{PAGE_HEADER, PageKind};
+pub use pool::SharedGuard;
+pub use redo::{CheckpointSource, HandlerId, LogicalReplay, NoReplay, RedoError, RedoHandler, ReplayError};
+pub use space::{BulkWriter, Reservation, SegmentInfo, SegmentState};
+pub use stats::StoreStats;
+pub use store::{Store, StoreOptions};

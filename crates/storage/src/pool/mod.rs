@@ -1,0 +1,3 @@
+//! The buffer pool.
+mod guard;
+pub use guard::SharedGuard;
