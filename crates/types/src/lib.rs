@@ -1,1 +1,30 @@
 //! SQL types, values, collations, key and row formats, expressions and their evaluator.
+//!
+//! Everything here is pure: no I/O, no pages, no SQL text. `value` says what a value is, `decimal` and
+//! `temporal` hold the arithmetic MySQL defines for them, `collation` how strings compare, `key` the bytes an
+//! index orders by, `row` the bytes a row is stored as, `column` the Arrow form in which values travel,
+//! `convert` how a value becomes one of another type, `error` every error number the product uses.
+
+pub mod codec;
+pub mod collation;
+pub mod column;
+pub mod convert;
+pub mod decimal;
+pub mod error;
+pub mod key;
+pub mod row;
+pub mod statement;
+pub mod temporal;
+pub mod value;
+
+pub use codec::CodecError;
+pub use collation::Collation;
+pub use column::{Batch, ColumnBuilder, value_at};
+pub use convert::{StoreContext, store_cast};
+pub use decimal::Decimal;
+pub use error::MysqlError;
+pub use key::{KeyPart, decode_part, decode_value, encode_part, is_restorable, prefix_successor, skip_part};
+pub use row::{ColumnLayout, EntryFormat, RowDecoder, RowLayout};
+pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
+pub use temporal::{Date, DateTime, Interval, IntervalUnit};
+pub use value::{Coercibility, ExprType, SqlType, Value};

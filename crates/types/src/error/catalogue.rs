@@ -1,0 +1,200 @@
+//! The error catalogue: number, SQLSTATE, MySQL's symbol, a constructor, and the message text of MySQL 8.0.
+
+use std::fmt::Display;
+
+use super::MysqlError;
+
+/// One entry of the catalogue.
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorInfo {
+    /// MySQL's error number.
+    pub code: u16,
+    /// Its SQLSTATE.
+    pub sqlstate: &'static str,
+    /// MySQL's symbol for it.
+    pub symbol: &'static str,
+    /// The message, with the constructor's arguments in braces.
+    pub template: &'static str,
+}
+
+macro_rules! catalogue {
+    ($($code:literal $state:literal $symbol:ident $name:ident($($arg:ident),*) $text:literal;)*) => {
+        /// Every error the product can give, ordered by number.
+        pub const CATALOGUE: &[ErrorInfo] = &[$(ErrorInfo {
+            code: $code, sqlstate: $state, symbol: stringify!($symbol), template: $text,
+        }),*];
+
+        /// MySQL's symbols for the error numbers.
+        pub mod errno {
+            $(#[doc = $text] pub const $symbol: u16 = $code;)*
+        }
+
+        /// One constructor per error.
+        impl MysqlError {
+            $(#[doc = concat!("`", $code, "` (", $state, "): ", $text)]
+            pub fn $name($($arg: impl Display),*) -> Self {
+                Self::new($code, $state, format!($text))
+            })*
+        }
+    };
+}
+
+catalogue! {
+    1007 "HY000" ER_DB_CREATE_EXISTS database_exists(database) "Can't create database '{database}'; database exists";
+    1008 "HY000" ER_DB_DROP_EXISTS no_database_to_drop(database) "Can't drop database '{database}'; database doesn't exist";
+    1020 "HY000" ER_CHECKREAD record_changed(table) "Record has changed since last read in table '{table}'";
+    1021 "HY000" ER_DISK_FULL disk_full(path, os_code, os_text) "Disk full ({path}); waiting for someone to free some space... (errno: {os_code} - {os_text})";
+    1030 "HY000" ER_GET_ERRNO storage_engine_error(os_code, text) "Got error {os_code} - '{text}' from storage engine";
+    1037 "HY001" ER_OUTOFMEMORY out_of_memory(bytes) "Out of memory; restart server and try again (needed {bytes} bytes)";
+    1038 "HY001" ER_OUT_OF_SORTMEMORY out_of_sort_memory() "Out of sort memory, consider increasing server sort buffer size";
+    1040 "08004" ER_CON_COUNT_ERROR too_many_connections() "Too many connections";
+    1041 "HY000" ER_OUT_OF_RESOURCES out_of_resources() "Out of memory; check if mysqld or some other process uses all available memory; if not, you may have to use 'ulimit' to allow mysqld to use more memory or you can add more swap space";
+    1043 "08S01" ER_HANDSHAKE_ERROR bad_handshake() "Bad handshake";
+    1044 "42000" ER_DBACCESS_DENIED_ERROR database_access_denied(user, host, database) "Access denied for user '{user}'@'{host}' to database '{database}'";
+    1045 "28000" ER_ACCESS_DENIED_ERROR access_denied(user, host, using_password) "Access denied for user '{user}'@'{host}' (using password: {using_password})";
+    1046 "3D000" ER_NO_DB_ERROR no_database_selected() "No database selected";
+    1047 "08S01" ER_UNKNOWN_COM_ERROR unknown_command() "Unknown command";
+    1048 "23000" ER_BAD_NULL_ERROR bad_null(column) "Column '{column}' cannot be null";
+    1049 "42000" ER_BAD_DB_ERROR unknown_database(database) "Unknown database '{database}'";
+    1050 "42S01" ER_TABLE_EXISTS_ERROR table_exists(table) "Table '{table}' already exists";
+    1051 "42S02" ER_BAD_TABLE_ERROR unknown_table(table) "Unknown table '{table}'";
+    1052 "23000" ER_NON_UNIQ_ERROR ambiguous_column(column, clause) "Column '{column}' in {clause} is ambiguous";
+    1053 "08S01" ER_SERVER_SHUTDOWN server_shutdown() "Server shutdown in progress";
+    1054 "42S22" ER_BAD_FIELD_ERROR unknown_column(column, clause) "Unknown column '{column}' in '{clause}'";
+    1055 "42000" ER_WRONG_FIELD_WITH_GROUP not_in_group_by(number, clause, column) "Expression #{number} of {clause} is not in GROUP BY clause and contains nonaggregated column '{column}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
+    1056 "42000" ER_WRONG_GROUP_FIELD cannot_group_on(expression) "Can't group on '{expression}'";
+    1059 "42000" ER_TOO_LONG_IDENT identifier_too_long(name) "Identifier name '{name}' is too long";
+    1060 "42S21" ER_DUP_FIELDNAME duplicate_column(column) "Duplicate column name '{column}'";
+    1061 "42000" ER_DUP_KEYNAME duplicate_key_name(key) "Duplicate key name '{key}'";
+    1062 "23000" ER_DUP_ENTRY dup_entry(entry, key) "Duplicate entry '{entry}' for key '{key}'";
+    1063 "42000" ER_WRONG_FIELD_SPEC incorrect_column_specifier(column) "Incorrect column specifier for column '{column}'";
+    1064 "42000" ER_PARSE_ERROR parse_error(what, near, line) "{what} near '{near}' at line {line}";
+    1065 "42000" ER_EMPTY_QUERY empty_query() "Query was empty";
+    1066 "42000" ER_NONUNIQ_TABLE not_unique_table(table) "Not unique table/alias: '{table}'";
+    1067 "42000" ER_INVALID_DEFAULT invalid_default(column) "Invalid default value for '{column}'";
+    1068 "42000" ER_MULTIPLE_PRI_KEY multiple_primary_key() "Multiple primary key defined";
+    1069 "42000" ER_TOO_MANY_KEYS too_many_keys(max) "Too many keys specified; max {max} keys allowed";
+    1070 "42000" ER_TOO_MANY_KEY_PARTS too_many_key_parts(max) "Too many key parts specified; max {max} parts allowed";
+    1071 "42000" ER_TOO_LONG_KEY key_too_long(max) "Specified key was too long; max key length is {max} bytes";
+    1072 "42000" ER_KEY_COLUMN_DOES_NOT_EXITS key_column_missing(column) "Key column '{column}' doesn't exist in table";
+    1073 "42000" ER_BLOB_USED_AS_KEY blob_used_as_key(column) "BLOB column '{column}' can't be used in key specification with the used table type";
+    1074 "42000" ER_TOO_BIG_FIELDLENGTH column_too_long(column, max) "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead";
+    1075 "42000" ER_WRONG_AUTO_KEY wrong_auto_key() "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    1089 "HY000" ER_WRONG_SUB_KEY wrong_prefix_key() "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
+    1090 "42000" ER_CANT_REMOVE_ALL_FIELDS cannot_remove_all_columns() "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
+    1091 "42000" ER_CANT_DROP_FIELD_OR_KEY cannot_drop(name) "Can't DROP '{name}'; check that column/key exists";
+    1093 "HY000" ER_UPDATE_TABLE_USED update_table_used(table) "You can't specify target table '{table}' for update in FROM clause";
+    1094 "HY000" ER_NO_SUCH_THREAD no_such_thread(id) "Unknown thread id: {id}";
+    1096 "HY000" ER_NO_TABLES_USED no_tables_used() "No tables used";
+    1101 "42000" ER_BLOB_CANT_HAVE_DEFAULT blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
+    1102 "42000" ER_WRONG_DB_NAME wrong_database_name(name) "Incorrect database name '{name}'";
+    1103 "42000" ER_WRONG_TABLE_NAME wrong_table_name(name) "Incorrect table name '{name}'";
+    1105 "HY000" ER_UNKNOWN_ERROR unknown_error(text) "{text}";
+    1109 "42S02" ER_UNKNOWN_TABLE unknown_table_in(table, clause) "Unknown table '{table}' in {clause}";
+    1110 "42000" ER_FIELD_SPECIFIED_TWICE column_specified_twice(column) "Column '{column}' specified twice";
+    1111 "HY000" ER_INVALID_GROUP_FUNC_USE invalid_group_function() "Invalid use of group function";
+    1113 "42000" ER_TABLE_MUST_HAVE_COLUMNS table_without_columns() "A table must have at least 1 column";
+    1114 "HY000" ER_RECORD_FILE_FULL table_full(table) "The table '{table}' is full";
+    1115 "42000" ER_UNKNOWN_CHARACTER_SET unknown_character_set(name) "Unknown character set: '{name}'";
+    1116 "HY000" ER_TOO_MANY_TABLES too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
+    1117 "HY000" ER_TOO_MANY_FIELDS too_many_columns() "Too many columns";
+    1118 "42000" ER_TOO_BIG_ROWSIZE too_big_row_size(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    1130 "HY000" ER_HOST_NOT_PRIVILEGED host_not_privileged(host) "Host '{host}' is not allowed to connect to this MySQL server";
+    1136 "21S01" ER_WRONG_VALUE_COUNT_ON_ROW wrong_value_count(row) "Column count doesn't match value count at row {row}";
+    1140 "42000" ER_MIX_OF_GROUP_FUNC_AND_FIELDS nonaggregated_column(number, clause, column) "In aggregated query without GROUP BY, expression #{number} of {clause} contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
+    1142 "42000" ER_TABLEACCESS_DENIED_ERROR table_access_denied(command, user, host, table) "{command} command denied to user '{user}'@'{host}' for table '{table}'";
+    1146 "42S02" ER_NO_SUCH_TABLE no_such_table(database, table) "Table '{database}.{table}' doesn't exist";
+    1149 "42000" ER_SYNTAX_ERROR syntax_error() "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
+    1153 "08S01" ER_NET_PACKET_TOO_LARGE packet_too_large() "Got a packet bigger than 'max_allowed_packet' bytes";
+    1156 "08S01" ER_NET_PACKETS_OUT_OF_ORDER packets_out_of_order() "Got packets out of order";
+    1158 "08S01" ER_NET_READ_ERROR net_read_error() "Got an error reading communication packets";
+    1163 "42000" ER_TABLE_CANT_HANDLE_BLOB cannot_handle_blob() "The used table type doesn't support BLOB/TEXT columns";
+    1164 "42000" ER_TABLE_CANT_HANDLE_AUTO_INCREMENT cannot_handle_auto_increment() "The used table type doesn't support AUTO_INCREMENT columns";
+    1166 "42000" ER_WRONG_COLUMN_NAME wrong_column_name(name) "Incorrect column name '{name}'";
+    1167 "42000" ER_WRONG_KEY_COLUMN wrong_key_column(column) "The used storage engine can't index column '{column}'";
+    1170 "42000" ER_BLOB_KEY_WITHOUT_LENGTH blob_key_without_length(column) "BLOB/TEXT column '{column}' used in key specification without a key length";
+    1171 "42000" ER_PRIMARY_CANT_HAVE_NULL primary_cannot_have_null() "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
+    1172 "42000" ER_TOO_MANY_ROWS too_many_rows() "Result consisted of more than one row";
+    1173 "42000" ER_REQUIRES_PRIMARY_KEY requires_primary_key() "This table type requires a primary key";
+    1175 "HY000" ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE safe_update_mode(detail) "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. {detail}";
+    1176 "42000" ER_KEY_DOES_NOT_EXITS key_does_not_exist(key, table) "Key '{key}' doesn't exist in table '{table}'";
+    1180 "HY000" ER_ERROR_DURING_COMMIT error_during_commit(os_code, text) "Got error {os_code} - '{text}' during COMMIT";
+    1192 "HY000" ER_LOCK_OR_ACTIVE_TRANSACTION active_transaction() "Can't execute the given command because you have active locked tables or an active transaction";
+    1193 "HY000" ER_UNKNOWN_SYSTEM_VARIABLE unknown_system_variable(name) "Unknown system variable '{name}'";
+    1194 "HY000" ER_CRASHED_ON_USAGE table_crashed(table) "Table '{table}' is marked as crashed and should be repaired";
+    1205 "HY000" ER_LOCK_WAIT_TIMEOUT lock_wait_timeout() "Lock wait timeout exceeded; try restarting transaction";
+    1206 "HY000" ER_LOCK_TABLE_FULL lock_table_full() "The total number of locks exceeds the lock table size";
+    1210 "HY000" ER_WRONG_ARGUMENTS wrong_arguments(place) "Incorrect arguments to {place}";
+    1213 "40001" ER_LOCK_DEADLOCK deadlock() "Deadlock found when trying to get lock; try restarting transaction";
+    1221 "HY000" ER_WRONG_USAGE wrong_usage(first, second) "Incorrect usage of {first} and {second}";
+    1222 "21000" ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT wrong_number_of_columns_in_select() "The used SELECT statements have a different number of columns";
+    1227 "42000" ER_SPECIFIC_ACCESS_DENIED_ERROR specific_access_denied(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
+    1228 "HY000" ER_LOCAL_VARIABLE session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
+    1229 "HY000" ER_GLOBAL_VARIABLE global_variable(name) "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";
+    1230 "42000" ER_NO_DEFAULT no_default_for_variable(name) "Variable '{name}' doesn't have a default value";
+    1231 "42000" ER_WRONG_VALUE_FOR_VAR wrong_value_for_variable(name, value) "Variable '{name}' can't be set to the value of '{value}'";
+    1232 "42000" ER_WRONG_TYPE_FOR_VAR wrong_type_for_variable(name) "Incorrect argument type to variable '{name}'";
+    1234 "42000" ER_CANT_USE_OPTION_HERE cannot_use_option_here(option) "Incorrect usage/placement of '{option}'";
+    1235 "42000" ER_NOT_SUPPORTED_YET not_supported(what) "This version of MySQL doesn't yet support '{what}'";
+    1238 "HY000" ER_INCORRECT_GLOBAL_LOCAL_VAR incorrect_variable_scope(name, kind) "Variable '{name}' is a {kind} variable";
+    1241 "21000" ER_OPERAND_COLUMNS operand_columns(count) "Operand should contain {count} column(s)";
+    1242 "21000" ER_SUBQUERY_NO_1_ROW subquery_more_than_one_row() "Subquery returns more than 1 row";
+    1243 "HY000" ER_UNKNOWN_STMT_HANDLER unknown_statement_handler(name, command) "Unknown prepared statement handler ({name}) given to {command}";
+    1247 "42S22" ER_ILLEGAL_REFERENCE illegal_reference(name, reason) "Reference '{name}' not supported ({reason})";
+    1248 "42000" ER_DERIVED_MUST_HAVE_ALIAS derived_without_alias() "Every derived table must have its own alias";
+    1250 "42000" ER_TABLENAME_NOT_ALLOWED_HERE table_name_not_allowed(table, clause) "Table '{table}' from one of the SELECTs cannot be used in {clause}";
+    1253 "42000" ER_COLLATION_CHARSET_MISMATCH collation_charset_mismatch(collation, charset) "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
+    1261 "01000" ER_WARN_TOO_FEW_RECORDS too_few_records(row) "Row {row} doesn't contain data for all columns";
+    1262 "01000" ER_WARN_TOO_MANY_RECORDS too_many_records(row) "Row {row} was truncated; it contained more data than there were input columns";
+    1264 "22003" ER_WARN_DATA_OUT_OF_RANGE out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
+    1265 "01000" WARN_DATA_TRUNCATED data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
+    1267 "HY000" ER_CANT_AGGREGATE_2COLLATIONS illegal_mix_of_collations(first, first_coercibility, second, second_coercibility, operation) "Illegal mix of collations ({first},{first_coercibility}) and ({second},{second_coercibility}) for operation '{operation}'";
+    1271 "HY000" ER_CANT_AGGREGATE_NCOLLATIONS illegal_mix_of_many_collations(operation) "Illegal mix of collations for operation '{operation}'";
+    1273 "HY000" ER_UNKNOWN_COLLATION unknown_collation(name) "Unknown collation: '{name}'";
+    1280 "42000" ER_WRONG_NAME_FOR_INDEX wrong_index_name(name) "Incorrect index name '{name}'";
+    1286 "42000" ER_UNKNOWN_STORAGE_ENGINE unknown_storage_engine(name) "Unknown storage engine '{name}'";
+    1287 "HY000" ER_WARN_DEPRECATED_SYNTAX deprecated_syntax(old, new) "'{old}' is deprecated and will be removed in a future release. Please use {new} instead";
+    1290 "HY000" ER_OPTION_PREVENTS_STATEMENT option_prevents_statement(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
+    1292 "22007" ER_TRUNCATED_WRONG_VALUE truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
+    1294 "HY000" ER_INVALID_ON_UPDATE invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
+    1295 "HY000" ER_UNSUPPORTED_PS unsupported_in_prepared() "This command is not supported in the prepared statement protocol yet";
+    1298 "HY000" ER_UNKNOWN_TIME_ZONE unknown_time_zone(name) "Unknown or incorrect time zone: '{name}'";
+    1300 "HY000" ER_INVALID_CHARACTER_STRING invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
+    1301 "HY000" ER_WARN_ALLOWED_PACKET_OVERFLOWED allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
+    1305 "42000" ER_SP_DOES_NOT_EXIST does_not_exist(kind, name) "{kind} {name} does not exist";
+    1317 "70100" ER_QUERY_INTERRUPTED query_interrupted() "Query execution was interrupted";
+    1327 "42000" ER_SP_UNDECLARED_VAR undeclared_variable(name) "Undeclared variable: {name}";
+    1364 "HY000" ER_NO_DEFAULT_FOR_FIELD no_default_for_field(column) "Field '{column}' doesn't have a default value";
+    1365 "22012" ER_DIVISION_BY_ZERO division_by_zero() "Division by 0";
+    1366 "HY000" ER_TRUNCATED_WRONG_VALUE_FOR_FIELD incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
+    1367 "22007" ER_ILLEGAL_VALUE_FOR_TYPE illegal_value_for_type(kind, value) "Illegal {kind} '{value}' value found during parsing";
+    1390 "HY000" ER_PS_MANY_PARAM too_many_placeholders() "Prepared statement contains too many placeholders";
+    1396 "HY000" ER_CANNOT_USER cannot_user(operation, user) "Operation {operation} failed for {user}";
+    1406 "22001" ER_DATA_TOO_LONG data_too_long(column, row) "Data too long for column '{column}' at row {row}";
+    1411 "HY000" ER_WRONG_VALUE_FOR_TYPE wrong_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";
+    1412 "HY000" ER_TABLE_DEF_CHANGED table_definition_changed() "Table definition has changed, please retry transaction";
+    1425 "42000" ER_TOO_BIG_SCALE too_big_scale(scale, column, max) "Too big scale {scale} specified for column '{column}'. Maximum is {max}.";
+    1426 "42000" ER_TOO_BIG_PRECISION too_big_precision(precision, column, max) "Too-big precision {precision} specified for '{column}'. Maximum is {max}.";
+    1427 "42000" ER_M_BIGGER_THAN_D precision_less_than_scale(column) "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";
+    1439 "42000" ER_TOO_BIG_DISPLAYWIDTH too_big_display_width(column, max) "Display width out of range for column '{column}' (max = {max})";
+    1441 "22008" ER_DATETIME_FUNCTION_OVERFLOW datetime_overflow(function) "Datetime function: {function} field overflow";
+    1451 "23000" ER_ROW_IS_REFERENCED_2 row_is_referenced(detail) "Cannot delete or update a parent row: a foreign key constraint fails ({detail})";
+    1452 "23000" ER_NO_REFERENCED_ROW_2 no_referenced_row(detail) "Cannot add or update a child row: a foreign key constraint fails ({detail})";
+    1461 "42000" ER_MAX_PREPARED_STMT_COUNT_REACHED too_many_prepared_statements(max) "Can't create more than max_prepared_stmt_count statements (current value: {max})";
+    1467 "HY000" ER_AUTOINC_READ_FAILED auto_increment_exhausted() "Failed to read auto-increment value from storage engine";
+    1525 "HY000" ER_WRONG_VALUE wrong_value(kind, value) "Incorrect {kind} value: '{value}'";
+    1568 "25001" ER_CANT_CHANGE_TX_CHARACTERISTICS cannot_change_transaction() "Transaction characteristics can't be changed while a transaction is in progress";
+    1582 "42000" ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT wrong_parameter_count(function) "Incorrect parameter count in the call to native function '{function}'";
+    1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
+    1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
+    1690 "22003" ER_DATA_OUT_OF_RANGE data_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
+    1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
+    1815 "HY000" ER_INTERNAL_ERROR internal(detail) "Internal error: {detail}";
+    1819 "HY000" ER_NOT_VALID_PASSWORD not_valid_password() "Your password does not satisfy the current policy requirements";
+    1820 "HY000" ER_MUST_CHANGE_PASSWORD must_change_password() "You must reset your password using ALTER USER statement before executing this statement.";
+    1836 "HY000" ER_READ_ONLY_MODE read_only_mode() "Running in read-only mode";
+    1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
+    3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
+    3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";
+    3593 "HY000" ER_WINDOW_INVALID_WINDOW_FUNC_USE invalid_window_function(function) "You cannot use the window function '{function}' in this context.'";
+}

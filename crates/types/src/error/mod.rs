@@ -1,0 +1,117 @@
+//! The one error type that reaches a client: MySQL's error number, SQLSTATE and message.
+//!
+//! Every error that the product can give is one line of `catalogue.rs`, as a constructor; the crates above map
+//! their own errors to these. Clients and tests tell errors apart by number.
+
+mod catalogue;
+
+pub use catalogue::{CATALOGUE, errno};
+
+/// An error as a client sees it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("ERROR {code} ({}): {message}", self.state())]
+pub struct MysqlError {
+    /// MySQL's error number.
+    pub code: u16,
+    /// Five ASCII letters or digits.
+    pub sqlstate: [u8; 5],
+    /// The text, in English.
+    pub message: String,
+}
+
+impl MysqlError {
+    /// The SQLSTATE as text.
+    pub fn state(&self) -> &str {
+        std::str::from_utf8(&self.sqlstate).unwrap_or("HY000")
+    }
+
+    /// An error of the catalogue with a text of its own; `HY000` where the number is not in the catalogue.
+    pub fn with_message(code: u16, message: impl Into<String>) -> Self {
+        let state = CATALOGUE.iter().find(|e| e.code == code).map_or("HY000", |e| e.sqlstate);
+        Self::new(code, state, message.into())
+    }
+
+    fn new(code: u16, sqlstate: &str, message: String) -> Self {
+        let mut state = *b"HY000";
+        if let Ok(given) = sqlstate.as_bytes().try_into() {
+            state = given;
+        }
+        MysqlError { code, sqlstate: state, message }
+    }
+
+    /// `1064`: a syntax error near `near` (what is left of the statement) at `line`, counted from 1.
+    pub fn syntax(near: &str, line: usize) -> Self {
+        Self::parse_error(SYNTAX, clip(near, 80), line)
+    }
+
+    /// `1292`: `value`, an input text, is not a whole number, date or other `kind`; MySQL shows 128 characters.
+    pub fn truncated_value(kind: &str, value: &str) -> Self {
+        Self::truncated_wrong_value(kind, clip(value, 128))
+    }
+
+    /// `1292`: `value` is no `kind` (`date`, `datetime`), in an expression.
+    pub fn incorrect_temporal(kind: &str, value: &str) -> Self {
+        let text = format!("Incorrect {kind} value: '{}'", clip(value, 128));
+        Self::with_message(errno::ER_TRUNCATED_WRONG_VALUE, text)
+    }
+
+    /// `1292`: `value` is no `kind` (`date`, `datetime`) and cannot be stored in `column`.
+    pub fn incorrect_temporal_for_column(kind: &str, value: &str, column: &str, row: u64) -> Self {
+        let text =
+            format!("Incorrect {kind} value: '{}' for column '{column}' at row {row}", clip(value, 128));
+        Self::with_message(errno::ER_TRUNCATED_WRONG_VALUE, text)
+    }
+
+    /// `1366`: `value` is no `kind` (`integer`, `decimal`, `double`, `string`) and cannot be stored in `column`.
+    pub fn incorrect_value(kind: &str, value: &str, column: &str, row: u64) -> Self {
+        Self::incorrect_value_for_column(kind, clip(value, 128), column, row)
+    }
+
+    /// `1062`: the key `entry` exists in `key` (written `table.index`); MySQL shows 64 characters of the entry.
+    pub fn duplicate_entry(entry: &str, key: &str) -> Self {
+        Self::dup_entry(clip(entry, 64), key)
+    }
+}
+
+const SYNTAX: &str = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server \
+                      version for the right syntax to use";
+
+/// The first `characters` of `text`.
+fn clip(text: &str, characters: usize) -> &str {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn catalogue_is_sorted_and_well_formed() {
+        for pair in CATALOGUE.windows(2) {
+            assert!(pair[0].code < pair[1].code, "{} before {}", pair[0].code, pair[1].code);
+        }
+        for e in CATALOGUE {
+            assert!(
+                e.sqlstate.len() == 5 && e.sqlstate.bytes().all(|b| b.is_ascii_alphanumeric()),
+                "{}",
+                e.code
+            );
+            assert!(e.symbol.starts_with("ER_") || e.symbol.starts_with("WARN_"), "{}", e.code);
+        }
+    }
+
+    #[test]
+    fn messages_read_as_mysql_writes_them() {
+        let e = MysqlError::bad_null("a");
+        assert_eq!(e.to_string(), "ERROR 1048 (23000): Column 'a' cannot be null");
+        let e = MysqlError::syntax("selec 1", 1);
+        assert_eq!((e.code, e.state()), (1064, "42000"));
+        assert!(e.message.ends_with("right syntax to use near 'selec 1' at line 1"), "{}", e.message);
+        let e = MysqlError::duplicate_entry(&"é".repeat(100), "t.PRIMARY");
+        assert_eq!(e.message, format!("Duplicate entry '{}' for key 't.PRIMARY'", "é".repeat(64)));
+        assert_eq!(MysqlError::with_message(1213, "x").state(), "40001");
+    }
+}

@@ -1,0 +1,184 @@
+//! What one statement carries through evaluation and conversion: its warnings and its cancellation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::MysqlError;
+
+/// The level of a diagnostic, as `SHOW WARNINGS` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarningLevel {
+    /// For information.
+    Note,
+    /// Something was changed or ignored.
+    Warning,
+    /// The error that ended the statement.
+    Error,
+}
+
+impl WarningLevel {
+    /// The word in the Level column of `SHOW WARNINGS`.
+    pub fn name(self) -> &'static str {
+        match self {
+            WarningLevel::Note => "Note",
+            WarningLevel::Warning => "Warning",
+            WarningLevel::Error => "Error",
+        }
+    }
+}
+
+/// One diagnostic of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Its level.
+    pub level: WarningLevel,
+    /// MySQL's error number.
+    pub code: u16,
+    /// The text.
+    pub message: String,
+}
+
+/// How many diagnostics a statement keeps (`max_error_count`'s default); the others are only counted.
+pub const MAX_KEPT_WARNINGS: usize = 1024;
+
+/// The diagnostics of one statement. All are counted, the first [`MAX_KEPT_WARNINGS`] are kept.
+#[derive(Debug, Clone, Default)]
+pub struct Warnings {
+    kept: Vec<Warning>,
+    count: u64,
+}
+
+impl Warnings {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a diagnostic with the number and text of `e`.
+    pub fn push(&mut self, level: WarningLevel, e: MysqlError) {
+        self.count += 1;
+        if self.kept.len() < MAX_KEPT_WARNINGS {
+            self.kept.push(Warning { level, code: e.code, message: e.message });
+        }
+    }
+
+    /// Adds a warning.
+    pub fn warn(&mut self, e: MysqlError) {
+        self.push(WarningLevel::Warning, e);
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, e: MysqlError) {
+        self.push(WarningLevel::Note, e);
+    }
+
+    /// How many there were, kept or not.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Those that were kept, oldest first.
+    pub fn iter(&self) -> std::slice::Iter<'_, Warning> {
+        self.kept.iter()
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.count = 0;
+    }
+}
+
+const RUNNING: u32 = 0;
+
+/// Why a statement was told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum CancelReason {
+    /// `KILL QUERY`, or Ctrl-C in the shell: error 1317.
+    QueryKilled = 1,
+    /// `max_execution_time` is over: error 3024.
+    Timeout = 2,
+    /// `KILL CONNECTION`, or the client is gone: error 1317, and the session ends.
+    ConnectionKilled = 3,
+}
+
+/// Tells a running statement to stop; checked per page and per batch, in lock waits, sorts and joins.
+/// Clones share one flag. A connection's end is never taken back, nor replaced by a weaker reason.
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken(Arc<AtomicU32>);
+
+impl CancelToken {
+    /// A token that nobody has used yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the statement to stop.
+    pub fn cancel(&self, reason: CancelReason) {
+        self.0.fetch_max(reason as u32, Ordering::Relaxed);
+    }
+
+    /// Makes the token ready for the next statement, unless the connection was killed.
+    pub fn rearm(&self) {
+        let killed = CancelReason::ConnectionKilled as u32;
+        // Err means that the connection was killed: then the token stays as it is.
+        let _ = self.0.try_update(Ordering::Relaxed, Ordering::Relaxed, |v| (v != killed).then_some(RUNNING));
+    }
+
+    /// Why to stop, if so.
+    pub fn reason(&self) -> Option<CancelReason> {
+        match self.0.load(Ordering::Relaxed) {
+            1 => Some(CancelReason::QueryKilled),
+            2 => Some(CancelReason::Timeout),
+            3 => Some(CancelReason::ConnectionKilled),
+            _ => None,
+        }
+    }
+
+    /// Ok to go on, or the error to end the statement with (1317 or 3024).
+    #[inline]
+    pub fn check(&self) -> Result<(), MysqlError> {
+        match self.reason() {
+            None => Ok(()),
+            Some(CancelReason::Timeout) => Err(MysqlError::query_timeout()),
+            Some(_) => Err(MysqlError::query_interrupted()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_beyond_the_cap_are_counted_not_kept() {
+        let mut w = Warnings::new();
+        for i in 0..2000 {
+            w.warn(MysqlError::out_of_range("c", i));
+        }
+        assert_eq!((w.count(), w.iter().count()), (2000, MAX_KEPT_WARNINGS));
+        w.clear();
+        assert!(w.is_empty() && w.iter().next().is_none());
+    }
+
+    #[test]
+    fn a_killed_connection_stays_killed() {
+        let t = CancelToken::new();
+        assert!(t.check().is_ok());
+        t.clone().cancel(CancelReason::QueryKilled);
+        assert_eq!(t.check().unwrap_err().code, 1317);
+        t.rearm();
+        t.cancel(CancelReason::Timeout);
+        assert_eq!(t.check().unwrap_err().code, 3024);
+        t.cancel(CancelReason::ConnectionKilled);
+        t.cancel(CancelReason::QueryKilled);
+        t.rearm();
+        assert_eq!(t.reason(), Some(CancelReason::ConnectionKilled));
+    }
+}

@@ -1,0 +1,8 @@
+//! SQL types, the values of them, and what is known of an expression's type.
+
+mod sql_type;
+#[expect(clippy::module_inception, reason = "the file holds the type of that name")]
+mod value;
+
+pub use sql_type::{Coercibility, ExprType, SqlType};
+pub use value::Value;

@@ -1,0 +1,284 @@
+//! The SQL types, their widths and ranges, and the type of an expression.
+
+use std::fmt;
+
+use crate::collation::Collation;
+
+/// A SQL type as a column declares it, or as an expression's result has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SqlType {
+    /// The type of a bare `NULL`.
+    Null,
+    /// 1 byte.
+    TinyInt {
+        /// Without a sign.
+        unsigned: bool,
+    },
+    /// 2 bytes.
+    SmallInt {
+        /// Without a sign.
+        unsigned: bool,
+    },
+    /// 3 bytes.
+    MediumInt {
+        /// Without a sign.
+        unsigned: bool,
+    },
+    /// 4 bytes.
+    Int {
+        /// Without a sign.
+        unsigned: bool,
+    },
+    /// 8 bytes.
+    BigInt {
+        /// Without a sign.
+        unsigned: bool,
+    },
+    /// An exact number of `precision` digits, `scale` of them after the point.
+    Decimal {
+        /// 1 to 65.
+        precision: u8,
+        /// 0 to 30, not above the precision.
+        scale: u8,
+        /// Negative values are refused.
+        unsigned: bool,
+    },
+    /// IEEE 754 binary64.
+    Double,
+    /// A string without trailing spaces.
+    Char {
+        /// Its maximum length in characters, 0 to 255.
+        len: u32,
+    },
+    /// A string.
+    Varchar {
+        /// Its maximum length in characters.
+        len: u32,
+    },
+    /// TINYTEXT, TEXT, MEDIUMTEXT or LONGTEXT.
+    Text {
+        /// Its maximum length in bytes: 255, 65,535, 16,777,215 or 4,294,967,295.
+        max_bytes: u32,
+    },
+    /// Bytes.
+    Varbinary {
+        /// The maximum length in bytes.
+        len: u32,
+    },
+    /// A day.
+    Date,
+    /// A day and a time of day.
+    DateTime {
+        /// Digits of the fraction of a second, 0 to 6.
+        fsp: u8,
+    },
+}
+
+impl SqlType {
+    /// BIGINT, the type of integer literals and COUNT.
+    pub const BIGINT: SqlType = SqlType::BigInt { unsigned: false };
+    /// BIGINT UNSIGNED.
+    pub const BIGINT_UNSIGNED: SqlType = SqlType::BigInt { unsigned: true };
+
+    /// Whether it is one of the five integer types.
+    pub fn is_integer(&self) -> bool {
+        self.integer_width().is_some()
+    }
+
+    /// The bytes that an integer of this type takes in keys and rows.
+    #[inline]
+    pub fn integer_width(&self) -> Option<usize> {
+        match self {
+            SqlType::TinyInt { .. } => Some(1),
+            SqlType::SmallInt { .. } => Some(2),
+            SqlType::MediumInt { .. } => Some(3),
+            SqlType::Int { .. } => Some(4),
+            SqlType::BigInt { .. } => Some(8),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a numeric type declared UNSIGNED.
+    pub fn is_unsigned(&self) -> bool {
+        match self {
+            SqlType::TinyInt { unsigned }
+            | SqlType::SmallInt { unsigned }
+            | SqlType::MediumInt { unsigned }
+            | SqlType::Int { unsigned }
+            | SqlType::BigInt { unsigned }
+            | SqlType::Decimal { unsigned, .. } => *unsigned,
+            _ => false,
+        }
+    }
+
+    /// The least and greatest value of an integer type.
+    pub fn integer_range(&self) -> Option<(i128, i128)> {
+        let bits = self.integer_width()? * 8;
+        Some(if self.is_unsigned() {
+            (0, (1i128 << bits) - 1)
+        } else {
+            (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+        })
+    }
+
+    /// Whether it is an integer, DECIMAL or DOUBLE.
+    pub fn is_numeric(&self) -> bool {
+        self.is_integer() || matches!(self, SqlType::Decimal { .. } | SqlType::Double)
+    }
+
+    /// Whether it is a string of characters or bytes.
+    pub fn is_string(&self) -> bool {
+        self.is_character() || matches!(self, SqlType::Varbinary { .. })
+    }
+
+    /// Whether it is a string of characters.
+    pub fn is_character(&self) -> bool {
+        matches!(self, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. })
+    }
+
+    /// Whether it is DATE or DATETIME.
+    pub fn is_temporal(&self) -> bool {
+        matches!(self, SqlType::Date | SqlType::DateTime { .. })
+    }
+
+    /// Digits after the point of a DECIMAL or of an integer (0), digits of the second's fraction of a DATETIME.
+    pub fn scale(&self) -> u8 {
+        match self {
+            SqlType::Decimal { scale, .. } => *scale,
+            SqlType::DateTime { fsp } => *fsp,
+            _ => 0,
+        }
+    }
+
+    /// The decimal digits a value of this integer type or DECIMAL can have, as MySQL counts them when it
+    /// derives the precision of an arithmetic result.
+    pub fn decimal_precision(&self) -> Option<u8> {
+        Some(match self {
+            SqlType::TinyInt { .. } => 3,
+            SqlType::SmallInt { .. } => 5,
+            SqlType::MediumInt { unsigned: false } => 7,
+            SqlType::MediumInt { unsigned: true } => 8,
+            SqlType::Int { .. } => 10,
+            SqlType::BigInt { unsigned: false } => 19,
+            SqlType::BigInt { unsigned: true } => 20,
+            SqlType::Decimal { precision, .. } => *precision,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for SqlType {
+    /// As `SHOW CREATE TABLE` and `information_schema.columns.column_type` print it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SqlType::Null => f.write_str("null")?,
+            SqlType::TinyInt { .. } => f.write_str("tinyint")?,
+            SqlType::SmallInt { .. } => f.write_str("smallint")?,
+            SqlType::MediumInt { .. } => f.write_str("mediumint")?,
+            SqlType::Int { .. } => f.write_str("int")?,
+            SqlType::BigInt { .. } => f.write_str("bigint")?,
+            SqlType::Decimal { precision, scale, .. } => write!(f, "decimal({precision},{scale})")?,
+            SqlType::Double => f.write_str("double")?,
+            SqlType::Char { len } => write!(f, "char({len})")?,
+            SqlType::Varchar { len } => write!(f, "varchar({len})")?,
+            SqlType::Text { max_bytes } => f.write_str(match max_bytes {
+                0..=0xff => "tinytext",
+                0x100..=0xffff => "text",
+                0x1_0000..=0xff_ffff => "mediumtext",
+                _ => "longtext",
+            })?,
+            SqlType::Varbinary { len } => write!(f, "varbinary({len})")?,
+            SqlType::Date => f.write_str("date")?,
+            SqlType::DateTime { fsp: 0 } => f.write_str("datetime")?,
+            SqlType::DateTime { fsp } => write!(f, "datetime({fsp})")?,
+        }
+        if self.is_unsigned() { f.write_str(" unsigned") } else { Ok(()) }
+    }
+}
+
+/// How strongly an expression insists on its collation; the lower wins when two meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Coercibility {
+    /// A COLLATE clause.
+    Explicit = 0,
+    /// Two implicit collations that differ.
+    None = 1,
+    /// A column.
+    Implicit = 2,
+    /// `USER()`, `VERSION()` and the like.
+    SystemConstant = 3,
+    /// A literal.
+    Coercible = 4,
+    /// A number or a date.
+    Numeric = 5,
+    /// NULL.
+    Ignorable = 6,
+}
+
+/// What is known of an expression's value before it is evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ExprType {
+    /// Its SQL type.
+    pub sql: SqlType,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+    /// How it compares, if it is a string; [`Collation::Binary`] for all that is no string.
+    pub collation: Collation,
+    /// How strongly it insists on that collation.
+    pub coercibility: Coercibility,
+}
+
+impl ExprType {
+    /// The type of a bare NULL.
+    pub const NULL: ExprType = ExprType {
+        sql: SqlType::Null,
+        nullable: true,
+        collation: Collation::Binary,
+        coercibility: Coercibility::Ignorable,
+    };
+
+    /// A number or a date.
+    pub fn numeric(sql: SqlType, nullable: bool) -> Self {
+        ExprType { sql, nullable, collation: Collation::Binary, coercibility: Coercibility::Numeric }
+    }
+
+    /// A string.
+    pub fn string(sql: SqlType, nullable: bool, collation: Collation, coercibility: Coercibility) -> Self {
+        ExprType { sql, nullable, collation, coercibility }
+    }
+
+    /// A column's type.
+    pub fn column(sql: SqlType, nullable: bool, collation: Collation) -> Self {
+        if sql.is_string() {
+            Self::string(sql, nullable, collation, Coercibility::Implicit)
+        } else {
+            Self::numeric(sql, nullable)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integer_ranges_are_those_of_the_manual() {
+        let t = SqlType::MediumInt { unsigned: false };
+        assert_eq!(t.integer_range(), Some((-8_388_608, 8_388_607)));
+        let t = SqlType::MediumInt { unsigned: true };
+        assert_eq!(t.integer_range(), Some((0, 16_777_215)));
+        assert_eq!(SqlType::BIGINT.integer_range(), Some((i64::MIN.into(), i64::MAX.into())));
+        assert_eq!(SqlType::BIGINT_UNSIGNED.integer_range(), Some((0, u64::MAX.into())));
+        assert_eq!(SqlType::Date.integer_range(), None);
+    }
+
+    #[test]
+    fn types_print_as_show_create_table_does() {
+        let d = SqlType::Decimal { precision: 15, scale: 2, unsigned: true };
+        assert_eq!(d.to_string(), "decimal(15,2) unsigned");
+        assert_eq!(SqlType::Text { max_bytes: 65_535 }.to_string(), "text");
+        assert_eq!(SqlType::DateTime { fsp: 3 }.to_string(), "datetime(3)");
+        assert_eq!(SqlType::Int { unsigned: true }.to_string(), "int unsigned");
+    }
+}

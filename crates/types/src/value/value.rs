@@ -1,0 +1,125 @@
+//! One SQL value. 24 bytes, and cheap to clone: strings are shared.
+
+use std::sync::Arc;
+
+use crate::decimal::Decimal;
+use crate::temporal::{Date, DateTime};
+
+/// A SQL value. Signed integer types are `Int`, unsigned ones `UInt`, whatever their width.
+///
+/// `==` is that of Rust, for tests and caches: NULL equals NULL, kinds never equal each other, strings compare as
+/// bytes. SQL's comparison depends on types and collations and is an expression.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Value {
+    /// NULL.
+    #[default]
+    Null,
+    /// Of a signed integer type.
+    Int(i64),
+    /// Of an unsigned integer type.
+    UInt(u64),
+    /// Of a DECIMAL type.
+    Decimal(Decimal),
+    /// Of type DOUBLE.
+    Double(f64),
+    /// Of a character type.
+    String(Arc<str>),
+    /// Of a binary string type.
+    Bytes(Arc<[u8]>),
+    /// Of type DATE.
+    Date(Date),
+    /// Of a DATETIME type.
+    DateTime(DateTime),
+}
+
+const _: () = assert!(size_of::<Value>() == 24, "values are copied a lot");
+
+impl Value {
+    /// A character string.
+    pub fn string(s: impl Into<Arc<str>>) -> Self {
+        Value::String(s.into())
+    }
+
+    /// A binary string.
+    pub fn bytes(b: impl Into<Arc<[u8]>>) -> Self {
+        Value::Bytes(b.into())
+    }
+
+    /// Whether it is NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// The kind's name, for messages about broken logic.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Null => "NULL",
+            Value::Int(_) => "INT",
+            Value::UInt(_) => "INT UNSIGNED",
+            Value::Decimal(_) => "DECIMAL",
+            Value::Double(_) => "DOUBLE",
+            Value::String(_) => "VARCHAR",
+            Value::Bytes(_) => "VARBINARY",
+            Value::Date(_) => "DATE",
+            Value::DateTime(_) => "DATETIME",
+        }
+    }
+
+    /// The bytes of a string of either kind.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Value::String(s) => Some(s.as_bytes()),
+            Value::Bytes(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// The text of a character string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// An integer of either kind.
+    #[inline]
+    pub fn as_integer(&self) -> Option<i128> {
+        match self {
+            Value::Int(v) => Some((*v).into()),
+            Value::UInt(v) => Some((*v).into()),
+            _ => None,
+        }
+    }
+}
+
+impl From<i64> for Value {
+    fn from(v: i64) -> Self {
+        Value::Int(v)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(v: u64) -> Self {
+        Value::UInt(v)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(v: f64) -> Self {
+        Value::Double(v)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(v: &str) -> Self {
+        Value::String(v.into())
+    }
+}
+
+impl From<Decimal> for Value {
+    fn from(v: Decimal) -> Self {
+        Value::Decimal(v)
+    }
+}
