@@ -1,0 +1,387 @@
+//! A file system in memory that promises no more than a disk with a volatile cache does.
+//!
+//! Each file has a volatile image (what programs read), a durable image (what a sync made safe) and the list of
+//! changes between the two; names likewise. A power cut decides for each change by a seed: kept, dropped, or, for
+//! a write, torn, each sector of 512 bytes by itself. File sizes are metadata of a journalled file system: a prefix of their
+//! changes survives. Names are each kept or dropped by themselves, in which the simulator is stricter than ext4.
+//!
+//! Faults: the power goes at the n-th changing operation; operations chosen by a predicate fail with EIO; space is limited.
+//! A failed sync loses what it should have made safe without a further sign (Rebello et al., ATC 2020). Misaligned transfers
+//! are refused, as direct I/O would. Everything is deterministic as long as its user is.
+
+mod disk;
+mod image;
+mod random;
+#[cfg(test)]
+mod tests;
+
+use super::env::{BLOCK, Env, File, LockGuard, OpenMode};
+use disk::{Disk, parent};
+use parking_lot::Mutex;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::sync::Arc;
+
+/// Kinds of operations that are counted and can be made to fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    /// `read_at`, `read_vectored_at`.
+    Read,
+    /// `write_at`, `write_vectored_at`.
+    Write,
+    /// `sync`.
+    Sync,
+    /// `allocate`.
+    Allocate,
+    /// `truncate`.
+    Truncate,
+    /// Creation, renaming, removal of a file or directory.
+    Name,
+    /// `sync_dir`.
+    SyncDir,
+}
+
+/// How often each kind of operation was called.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct OperationCounts {
+    /// [`Operation::Read`]
+    pub reads: u64,
+    /// [`Operation::Write`]
+    pub writes: u64,
+    /// [`Operation::Sync`]
+    pub syncs: u64,
+    /// [`Operation::Allocate`]
+    pub allocates: u64,
+    /// [`Operation::Truncate`]
+    pub truncates: u64,
+    /// [`Operation::Name`]
+    pub names: u64,
+    /// [`Operation::SyncDir`]
+    pub dir_syncs: u64,
+}
+
+impl OperationCounts {
+    /// All operations that change something: those that [`SimulatedEnv::power_cut_after`] counts.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.writes + self.syncs + self.allocates + self.truncates + self.names + self.dir_syncs
+    }
+
+    fn count(&mut self, operation: Operation) {
+        *match operation {
+            Operation::Read => &mut self.reads,
+            Operation::Write => &mut self.writes,
+            Operation::Sync => &mut self.syncs,
+            Operation::Allocate => &mut self.allocates,
+            Operation::Truncate => &mut self.truncates,
+            Operation::Name => &mut self.names,
+            Operation::SyncDir => &mut self.dir_syncs,
+        } += 1;
+    }
+}
+
+/// Decides from operation, file name (as it was opened) and offset whether an operation fails.
+pub type Fault = Arc<dyn Fn(Operation, &str, u64) -> bool + Send + Sync>;
+
+/// A file system in memory. Clones share it, [`SimulatedEnv::snapshot`] copies it.
+#[derive(Clone, Default)]
+pub struct SimulatedEnv {
+    disk: Arc<Mutex<Disk>>,
+}
+
+impl SimulatedEnv {
+    /// An empty file system.
+    #[must_use]
+    pub fn new() -> SimulatedEnv {
+        SimulatedEnv::default()
+    }
+
+    /// An independent copy of the present state, unsynced changes included; counts, faults, limits, locks and
+    /// open files are not copied.
+    #[must_use]
+    pub fn snapshot(&self) -> SimulatedEnv {
+        SimulatedEnv { disk: Arc::new(Mutex::new(self.disk.lock().snapshot())) }
+    }
+
+    /// Cuts the power now and switches it on again: of what was not synced, `seed` decides what is left.
+    /// Files that are open stay dead, locks are released.
+    pub fn cut(&self, seed: u64) {
+        self.disk.lock().cut(seed);
+    }
+
+    /// Lets the power go at the `n`-th changing operation from now (0: the next). It fails, though a write may
+    /// reach the disk in part, and so does everything until [`SimulatedEnv::reboot`].
+    pub fn power_cut_after(&self, n: u64) {
+        self.disk.lock().changes_left = Some(n);
+    }
+
+    /// Whether the power has gone.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.disk.lock().off
+    }
+
+    /// Switches on again after a power cut; the same as [`SimulatedEnv::cut`].
+    pub fn reboot(&self, seed: u64) {
+        self.cut(seed);
+    }
+
+    /// From now on the files together may take this many bytes; growing beyond is an error of kind
+    /// [`ErrorKind::StorageFull`].
+    pub fn set_space_limit(&self, bytes: Option<u64>) {
+        self.disk.lock().space_limit = bytes;
+    }
+
+    /// Bytes that all files take together.
+    #[must_use]
+    pub fn space_used(&self) -> u64 {
+        self.disk.lock().inodes.values().map(|inode| inode.volatile.size()).sum()
+    }
+
+    /// Every operation for which `fault` says so fails with EIO and has no effect (a failed sync: see above).
+    /// It is called with the file system locked, so it must not use it.
+    pub fn set_fault(&self, fault: Option<Fault>) {
+        self.disk.lock().fault = fault;
+    }
+
+    /// Operations since the file system was made.
+    #[must_use]
+    pub fn counts(&self) -> OperationCounts {
+        self.disk.lock().counts
+    }
+
+    /// Changes the stored bytes of the block at `offset`, as rot on the medium would.
+    pub fn damage(&self, name: &str, offset: u64, change: &mut dyn FnMut(&mut [u8])) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        let number = *disk.names.files.get(name).ok_or(ErrorKind::NotFound)?;
+        let inode = disk.inode(number)?;
+        let start = offset - offset % BLOCK as u64;
+        check_range(start, BLOCK, inode.volatile.size())?;
+        let mut block = [0; BLOCK];
+        inode.volatile.read(&mut block, start);
+        change(&mut block[(offset - start) as usize..]);
+        inode.damage(start, &block);
+        Ok(())
+    }
+}
+
+impl Env for SimulatedEnv {
+    fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let mut disk = self.disk.lock();
+        let found = disk.names.files.get(name).copied();
+        let number = match (found, mode) {
+            (Some(_), OpenMode::CreateNew) => return Err(ErrorKind::AlreadyExists.into()),
+            (None, OpenMode::Existing) => {
+                disk.check_epoch(disk.epoch)?;
+                return Err(ErrorKind::NotFound.into());
+            }
+            (Some(number), _) => {
+                disk.check_epoch(disk.epoch)?;
+                number
+            }
+            (None, _) => {
+                disk.enter(Operation::Name, name, 0)?;
+                disk.create(name)?
+            }
+        };
+        disk.inode(number)?.handles += 1;
+        let (epoch, name) = (disk.epoch, name.to_owned());
+        Ok(Arc::new(SimulatedFile { disk: Arc::clone(&self.disk), name, number, epoch }))
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        let disk = self.disk.lock();
+        disk.check_epoch(disk.epoch)?;
+        Ok(name.is_empty() || disk.names.files.contains_key(name) || disk.names.dirs.contains_key(name))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        disk.enter(Operation::Name, name, 0)?;
+        disk.remove(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        disk.enter(Operation::Name, from, 0)?;
+        disk.rename(from, to)
+    }
+
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let disk = self.disk.lock();
+        disk.check_epoch(disk.epoch)?;
+        if !dir.is_empty() && !disk.names.dirs.contains_key(dir) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        let inside = disk.names.files.keys().filter(|name| parent(name) == dir);
+        Ok(inside.map(|name| name.rsplit('/').next().unwrap_or(name).to_owned()).collect())
+    }
+
+    fn sync_dir(&self, dir: &str) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        disk.enter(Operation::SyncDir, dir, 0)?;
+        disk.sync_dir(dir);
+        Ok(())
+    }
+
+    fn create_dir(&self, name: &str) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        disk.enter(Operation::Name, name, 0)?;
+        disk.create_dir(name);
+        Ok(())
+    }
+
+    fn lock(&self) -> io::Result<LockGuard> {
+        let mut disk = self.disk.lock();
+        disk.check_epoch(disk.epoch)?;
+        if disk.lock.is_some() {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        disk.last_lock += 1;
+        let number = disk.last_lock;
+        disk.lock = Some(number);
+        Ok(LockGuard::new(SimulatedLock { disk: Arc::clone(&self.disk), number }))
+    }
+
+    fn direct_io(&self) -> bool {
+        true
+    }
+}
+
+struct SimulatedLock {
+    disk: Arc<Mutex<Disk>>,
+    number: u64,
+}
+
+impl Drop for SimulatedLock {
+    fn drop(&mut self) {
+        let mut disk = self.disk.lock();
+        if disk.lock == Some(self.number) {
+            disk.lock = None;
+        }
+    }
+}
+
+/// An open simulated file. It dies with the next power cut.
+struct SimulatedFile {
+    disk: Arc<Mutex<Disk>>,
+    name: String,
+    number: u64,
+    epoch: u64,
+}
+
+impl SimulatedFile {
+    fn write(&self, data: Vec<u8>, offset: u64) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        disk.check_epoch(self.epoch)?;
+        let entered = disk.enter(Operation::Write, &self.name, offset);
+        if entered.is_err() && !disk.off {
+            return entered;
+        }
+        let end = offset + data.len() as u64;
+        let size = disk.inode(self.number)?.volatile.size();
+        disk.check_space(end.saturating_sub(size))?;
+        disk.inode(self.number)?.write(data, offset);
+        entered
+    }
+
+    fn resize(&self, operation: Operation, size: u64, only_grow: bool) -> io::Result<()> {
+        check_aligned(&[], size)?;
+        let mut disk = self.disk.lock();
+        disk.check_epoch(self.epoch)?;
+        disk.enter(operation, &self.name, size)?;
+        let old = disk.inode(self.number)?.volatile.size();
+        if only_grow && size <= old {
+            return Ok(());
+        }
+        disk.check_space(size.saturating_sub(old))?;
+        disk.inode(self.number)?.resize(size);
+        Ok(())
+    }
+}
+
+impl File for SimulatedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_vectored_at(&mut [IoSliceMut::new(buf)], offset)
+    }
+
+    fn read_vectored_at(&self, bufs: &mut [IoSliceMut<'_>], offset: u64) -> io::Result<()> {
+        bufs.iter().try_for_each(|buf| check_aligned(buf, offset))?;
+        let mut disk = self.disk.lock();
+        disk.check_epoch(self.epoch)?;
+        disk.enter(Operation::Read, &self.name, offset)?;
+        let image = &disk.inode(self.number)?.volatile;
+        check_range(offset, bufs.iter().map(|buf| buf.len()).sum(), image.size())?;
+        let mut at = offset;
+        for buf in bufs {
+            image.read(buf, at);
+            at += buf.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        check_aligned(buf, offset)?;
+        self.write(buf.to_vec(), offset)
+    }
+
+    fn write_vectored_at(&self, bufs: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+        bufs.iter().try_for_each(|buf| check_aligned(buf, offset))?;
+        self.write(bufs.iter().flat_map(|buf| buf.iter().copied()).collect(), offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        disk.check_epoch(self.epoch)?;
+        let entered = disk.enter(Operation::Sync, &self.name, 0);
+        let off = disk.off;
+        let inode = disk.inode(self.number)?;
+        match entered {
+            Ok(()) => inode.sync(),
+            Err(_) if !off => inode.sync_failed(),
+            Err(_) => {}
+        }
+        entered
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        let mut disk = self.disk.lock();
+        disk.check_epoch(self.epoch)?;
+        Ok(disk.inode(self.number)?.volatile.size())
+    }
+
+    fn allocate(&self, upto: u64) -> io::Result<()> {
+        self.resize(Operation::Allocate, upto, true)
+    }
+
+    fn truncate(&self, to: u64) -> io::Result<()> {
+        self.resize(Operation::Truncate, to, false)
+    }
+}
+
+impl Drop for SimulatedFile {
+    fn drop(&mut self) {
+        let mut disk = self.disk.lock();
+        if let Some(inode) = disk.inodes.get_mut(&self.number) {
+            inode.handles -= 1;
+            disk.forget_unreachable();
+        }
+    }
+}
+
+/// Direct I/O refuses what is not aligned; so does the simulator, or tests would pass what the device will not.
+fn check_aligned(buf: &[u8], offset: u64) -> io::Result<()> {
+    let aligned_buf =
+        buf.len().is_multiple_of(BLOCK) && (buf.is_empty() || buf.as_ptr().addr().is_multiple_of(BLOCK));
+    if aligned_buf && offset.is_multiple_of(BLOCK as u64) {
+        Ok(())
+    } else {
+        Err(ErrorKind::InvalidInput.into())
+    }
+}
+
+fn check_range(offset: u64, len: usize, size: u64) -> io::Result<()> {
+    match offset.checked_add(len as u64) {
+        Some(end) if end <= size => Ok(()),
+        _ => Err(ErrorKind::UnexpectedEof.into()),
+    }
+}
