@@ -1,53 +1,290 @@
 //! The real thing: a directory of the file system.
-use super::env::{Env, File, LockGuard, OpenMode};
-use std::io;
+//!
+//! Files are opened past the page cache (`O_DIRECT`) if the file system takes it, which is tried once. Where it does
+//! not (tmpfs), they are buffered and [`Env::direct_io`] says so. The lock is an `flock` of the file `lock`, which the system
+//! releases with the process, however that ends.
+
+use super::aligned::AlignedBuf;
+use super::direct;
+use super::env::{BLOCK, Env, File, LockGuard, OpenMode};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+const LOCK_FILE: &str = "lock";
+const PROBE_FILE: &str = "direct-io-probe";
 
 /// A directory of the file system, with direct I/O where the file system takes it.
 pub struct DirectoryEnv {
     root: PathBuf,
+    direct: bool,
 }
 
 impl DirectoryEnv {
     /// Opens a directory, making it (not its parents) if it is not there.
     pub fn open(root: impl AsRef<Path>) -> io::Result<DirectoryEnv> {
-        Ok(DirectoryEnv { root: root.as_ref().to_path_buf() })
+        let root = root.as_ref().to_path_buf();
+        match fs::create_dir(&root) {
+            Ok(()) => sync_parent(&root)?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && root.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+        let direct = takes_direct_io(&root)?;
+        Ok(DirectoryEnv { root, direct })
     }
 
     /// The directory.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
     }
+
+    fn options(&self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        if self.direct {
+            options.custom_flags(libc::O_DIRECT);
+        }
+        options
+    }
 }
-#[expect(clippy::todo, reason = "skeleton")]
-#[expect(unused_variables, reason = "skeleton")]
+
+fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => fs::File::open(parent)?.sync_all(),
+        _ => fs::File::open(".")?.sync_all(),
+    }
+}
+
+/// Tries a direct transfer. Some file systems refuse the open, others the first write or an unusual block size.
+fn takes_direct_io(root: &Path) -> io::Result<bool> {
+    // Several processes may open one directory before one of them gets the lock.
+    let path = root.join(format!("{PROBE_FILE}-{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true).custom_flags(libc::O_DIRECT);
+    let works = match options.open(&path) {
+        Ok(file) => file.write_all_at(&AlignedBuf::zeroed(BLOCK), 0).map(|()| true),
+        Err(error) => Err(error),
+    };
+    let removed = match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    };
+    match works {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => removed.map(|()| false),
+        other => removed.and(other),
+    }
+}
+
 impl Env for DirectoryEnv {
     fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
-        todo!()
+        let mut options = self.options();
+        match mode {
+            OpenMode::Existing => {}
+            OpenMode::Create => {
+                options.create(true).truncate(false);
+            }
+            OpenMode::CreateNew => {
+                options.create_new(true);
+            }
+        }
+        Ok(Arc::new(DirectoryFile { file: options.open(self.root.join(name))? }))
     }
+
     fn exists(&self, name: &str) -> io::Result<bool> {
-        todo!()
+        self.root.join(name).try_exists()
     }
+
     fn remove(&self, name: &str) -> io::Result<()> {
-        todo!()
+        fs::remove_file(self.root.join(name))
     }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        todo!()
+        fs::rename(self.root.join(from), self.root.join(to))
     }
+
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        todo!()
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.root.join(dir))? {
+            let entry = entry?;
+            // A name that is not UTF-8 is none of ours.
+            if let (true, Ok(name)) = (entry.file_type()?.is_file(), entry.file_name().into_string()) {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
     }
+
     fn sync_dir(&self, dir: &str) -> io::Result<()> {
-        todo!()
+        fs::File::open(self.root.join(dir))?.sync_all()
     }
+
     fn create_dir(&self, name: &str) -> io::Result<()> {
-        todo!()
+        let path = self.root.join(name);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            other => other,
+        }
     }
+
     fn lock(&self) -> io::Result<LockGuard> {
-        todo!()
+        let path = self.root.join(LOCK_FILE);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        direct::lock(&file)?;
+        Ok(LockGuard::new(file))
     }
+
     fn direct_io(&self) -> bool {
-        todo!()
+        self.direct
+    }
+}
+
+/// An open file of the file system.
+struct DirectoryFile {
+    file: fs::File,
+}
+
+impl File for DirectoryFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(buf, offset)
+    }
+
+    fn read_vectored_at(&self, bufs: &mut [IoSliceMut<'_>], offset: u64) -> io::Result<()> {
+        direct::read_vectored(&self.file, bufs, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(buf, offset)
+    }
+
+    fn write_vectored_at(&self, bufs: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+        direct::write_vectored(&self.file, &mut bufs.to_vec(), offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn allocate(&self, upto: u64) -> io::Result<()> {
+        let size = self.size()?;
+        if upto <= size {
+            return Ok(());
+        }
+        match direct::allocate(&self.file, size, upto) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => fill_with_zeros(self, size, upto),
+            other => other,
+        }
+    }
+
+    fn truncate(&self, to: u64) -> io::Result<()> {
+        self.file.set_len(to)
+    }
+}
+
+/// Takes space where the file system has no call for it: by writing.
+fn fill_with_zeros(file: &dyn File, from: u64, to: u64) -> io::Result<()> {
+    const CHUNK: u64 = 1 << 20;
+    let zeros = AlignedBuf::zeroed(CHUNK as usize);
+    let mut at = from;
+    while at < to {
+        let len = CHUNK.min(to - at);
+        file.write_at(&zeros[..len as usize], at)?;
+        at += len;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env() -> (tempfile::TempDir, DirectoryEnv) {
+        let dir = tempfile::tempdir().unwrap();
+        let env = DirectoryEnv::open(dir.path().join("db")).unwrap();
+        (dir, env)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_whole_and_in_parts() {
+        let (_dir, env) = env();
+        let file = env.open("f", OpenMode::CreateNew).unwrap();
+        let pages: Vec<AlignedBuf> =
+            (0..1500u32).map(|i| AlignedBuf::from_bytes(&[i as u8; BLOCK])).collect();
+        let slices: Vec<IoSlice<'_>> = pages.iter().map(|page| IoSlice::new(page)).collect();
+        file.write_vectored_at(&slices, BLOCK as u64).unwrap();
+        file.sync().unwrap();
+        let mut read: Vec<AlignedBuf> = (0..1500).map(|_| AlignedBuf::zeroed(BLOCK)).collect();
+        let mut slices: Vec<IoSliceMut<'_>> = read.iter_mut().map(|page| IoSliceMut::new(page)).collect();
+        file.read_vectored_at(&mut slices, BLOCK as u64).unwrap();
+        for (read, written) in read.iter().zip(&pages) {
+            assert!(**read == **written);
+        }
+        let mut one = AlignedBuf::zeroed(BLOCK);
+        file.read_at(&mut one, 0).unwrap();
+        assert!(one.iter().all(|b| *b == 0), "the gap reads as zeros");
+        let past = file.read_vectored_at(&mut [IoSliceMut::new(&mut one)], 1501 * BLOCK as u64);
+        assert_eq!(past.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn allocation_grows_with_zeros_and_never_shrinks() {
+        let (_dir, env) = env();
+        let file = env.open("f", OpenMode::Create).unwrap();
+        file.allocate(1 << 20).unwrap();
+        file.allocate(1 << 10).unwrap();
+        assert_eq!(file.size().unwrap(), 1 << 20);
+        let mut buf = AlignedBuf::from_bytes(&[1; BLOCK]);
+        file.read_at(&mut buf, (1 << 20) - BLOCK as u64).unwrap();
+        assert!(buf.iter().all(|b| *b == 0));
+        file.truncate(BLOCK as u64).unwrap();
+        assert_eq!(file.size().unwrap(), BLOCK as u64);
+        fill_with_zeros(&*file, BLOCK as u64, (1 << 20) + 2 * BLOCK as u64).unwrap();
+        assert_eq!(file.size().unwrap(), (1 << 20) + 2 * BLOCK as u64);
+    }
+
+    #[test]
+    fn open_modes_mind_whether_the_file_is_there() {
+        let (_dir, env) = env();
+        assert_eq!(env.open("f", OpenMode::Existing).err().map(|e| e.kind()), Some(ErrorKind::NotFound));
+        env.open("f", OpenMode::Create).unwrap().allocate(8192).unwrap();
+        assert_eq!(env.open("f", OpenMode::Create).unwrap().size().unwrap(), 8192);
+        assert_eq!(
+            env.open("f", OpenMode::CreateNew).err().map(|e| e.kind()),
+            Some(ErrorKind::AlreadyExists)
+        );
+    }
+
+    #[test]
+    fn names_are_listed_renamed_and_removed() {
+        let (_dir, env) = env();
+        assert_eq!(env.list("").unwrap(), Vec::<String>::new(), "the probe leaves nothing behind");
+        env.create_dir("wal").unwrap();
+        env.create_dir("wal").unwrap();
+        for name in ["wal/2.log", "wal/1.log"] {
+            env.open(name, OpenMode::CreateNew).unwrap();
+        }
+        assert_eq!(env.list("wal").unwrap(), ["1.log", "2.log"]);
+        env.rename("wal/1.log", "wal/3.log").unwrap();
+        env.remove("wal/2.log").unwrap();
+        env.sync_dir("wal").unwrap();
+        assert_eq!(env.list("wal").unwrap(), ["3.log"]);
+        assert!(env.exists("wal").unwrap() && !env.exists("wal/1.log").unwrap());
+    }
+
+    #[test]
+    fn a_second_lock_is_refused_until_the_first_is_dropped() {
+        let (dir, env) = env();
+        let other = DirectoryEnv::open(dir.path().join("db")).unwrap();
+        let held = env.lock().unwrap();
+        assert_eq!(other.lock().err().map(|e| e.kind()), Some(ErrorKind::WouldBlock));
+        drop(held);
+        other.lock().unwrap();
     }
 }

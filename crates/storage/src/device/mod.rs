@@ -5,6 +5,7 @@
 //! experiment on [`ModelledEnv`] (the access times of a disk we do not have). [`IoQueue`] reads many pages at once.
 
 mod aligned;
+mod direct;
 mod directory;
 mod env;
 mod modelled;
