@@ -1,1 +1,47 @@
 //! Latched B+trees of Leafline: search, insert, split, merge, cursors, bulk build, estimates.
+//!
+//! A [`Tree`] is a segment of a [`Store`](leafline_storage::Store): keys are byte strings ordered by `memcmp`, each
+//! with a payload, flags and the timestamp of its last change. What keys and payloads mean, who may see which
+//! change and when a ghost may go is decided above; the tree only keeps timestamps and applies thresholds.
+//!
+//! | module | is |
+//! |---|---|
+//! | [`node`] | the bytes of one page: layout, search, changes, the redo records that describe them |
+//! | `policy` | limits, split points, thresholds: every choice that is a matter of taste |
+//! | `descend` | from the root to a page; the only module that knows how a descent latches |
+//! | `modify`, `split`, `merge`, `delete` | changing a tree |
+//! | `cursor`, `view` | reading a leaf at a time, both ways |
+//! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
+//! | `bulk` | building a tree from sorted entries |
+//! | `verify` | the structural invariants, executable |
+//!
+//! The store must be opened with [`TreeRedo`] under [`HandlerId::BTREE`](leafline_storage::HandlerId::BTREE).
+
+pub mod node;
+
+mod bulk;
+mod cursor;
+mod delete;
+mod descend;
+mod entry;
+mod enumerate;
+mod error;
+mod estimate;
+mod merge;
+mod modify;
+pub mod policy;
+mod split;
+mod tree;
+mod verify;
+mod view;
+
+pub use bulk::BulkBuilder;
+pub use cursor::{Cursor, Direction, LeafStep};
+pub use entry::{Change, CommitTs, EntryFlags, EntryView};
+pub use enumerate::LeafList;
+pub use error::{BtreeError, Result};
+pub use estimate::Estimate;
+pub use node::TreeRedo;
+pub use tree::Tree;
+pub use verify::TreeReport;
+pub use view::LeafView;

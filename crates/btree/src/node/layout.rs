@@ -1,0 +1,451 @@
+//! The byte layout shared by leaf and branch pages, and the validated read-only view of it.
+//!
+//! A node is a slotted page with fence keys, prefix truncation and key heads (Graefe, "Modern B-Tree
+//! Techniques", 2011; the head in the slot as in LeanStore's `BTreeNode`). All integers are little-endian
+//! unless the table says otherwise. Offsets count from the start of the page.
+//!
+//! ```text
+//! offset size  field
+//!      0   32  page header (owned by leafline_storage)
+//!     32    1  level: 0 = leaf, parents one more
+//!     33    1  flags: bit 0 = the upper fence is +infinity
+//!     34    2  slot count
+//!     36    2  heap start: lowest byte used by cells and fences, which grow downwards from the page end
+//!              (0 = the end of a 64 KiB page)
+//!     38    2  garbage: bytes of the heap that no slot refers to
+//!     40    2  prefix length: common prefix of both fences, cut off every key of the node
+//!     42    2  lower fence offset      44    2  lower fence length      (inclusive)
+//!     46    2  upper fence offset      48    2  upper fence length      (exclusive)
+//!     50    2  ghosts: entries with the GHOST flag                      (leaf)
+//!     52    2  unsettled: entries with the HAS_TS flag                  (leaf)
+//!     54    2  slot of the last insert                                  (leaf, split policy)
+//!     56    1  insert trend, signed                                     (leaf, split policy)
+//!     57    1  insert spread                                            (leaf, split policy)
+//!     58    6  zero
+//!     64    8  max_commit_ts: 48 bits, see below                        (leaf)
+//!     72    8  merged_through: generation of buffered changes merged    (leaf)
+//!     80    8  slot 0, slot 1, ...
+//!    ...       free space
+//!    ...       cells and the two fence keys, up to the end of the page
+//!
+//! slot:  4  head: the first four bytes of the key suffix as a big-endian number, zero-padded
+//!        2  offset of the cell
+//!        2  bits 0-11 length of the key suffix, bits 12-15 flags (GHOST, HAS_TS, HAS_PREVIOUS, HAS_PAYLOAD)
+//!
+//! leaf cell:   [6 commit timestamp if HAS_TS] [2 payload length if HAS_PAYLOAD] key suffix, payload
+//! branch cell: 6 child page number, key suffix
+//! ```
+//!
+//! Invariants: keys ascend strictly and lie in `[lower fence, upper fence)`. Slot 0 of a branch has no key: its
+//! child begins at the lower fence of the branch; the key of another slot is the lower fence of its child.
+//! A node has no sibling links. `max_commit_ts` is the maximum over the timestamps of all changes since the leaf
+//! was last settled: a snapshot above it sees the leaf as it stands. `heap start - end of slots + garbage` is all
+//! the room there is.
+//!
+//! [`Node::open`] checks the header, so slots can be indexed; what a slot says is checked when it is followed.
+
+use leafline_storage::PAGE_HEADER;
+
+use crate::entry::{CommitTs, EntryFlags};
+
+/// Offset of the first slot; everything before is header.
+pub const SLOTS: usize = PAGE_HEADER + 48;
+/// Bytes of one slot.
+pub const SLOT: usize = 8;
+/// Smallest and largest page size that the 16-bit offsets and the key limits are made for.
+pub const PAGE_SIZES: std::ops::RangeInclusive<usize> = 4096..=65536;
+/// Bytes of a child page number in a branch cell.
+pub const CHILD: usize = 6;
+/// Bytes of a commit timestamp in a leaf cell.
+pub const TIMESTAMP: usize = 6;
+/// Bytes of the payload length in a leaf cell.
+pub const PAYLOAD_LEN: usize = 2;
+
+/// Bits of the slot's last field that hold the suffix length.
+const SUFFIX_BITS: u16 = 0x0fff;
+const FLAGS_SHIFT: u32 = 12;
+/// Slot flag: the cell has a payload (and its length).
+pub(super) const HAS_PAYLOAD: u8 = 8;
+/// Node flag: no upper fence.
+pub(super) const UPPER_INFINITE: u8 = 1;
+
+/// Offsets of the header fields.
+pub(super) mod field {
+    use leafline_storage::PAGE_HEADER;
+    pub const LEVEL: usize = PAGE_HEADER;
+    pub const FLAGS: usize = PAGE_HEADER + 1;
+    pub const COUNT: usize = PAGE_HEADER + 2;
+    pub const HEAP_START: usize = PAGE_HEADER + 4;
+    pub const GARBAGE: usize = PAGE_HEADER + 6;
+    pub const PREFIX_LEN: usize = PAGE_HEADER + 8;
+    pub const LOWER_OFFSET: usize = PAGE_HEADER + 10;
+    pub const LOWER_LEN: usize = PAGE_HEADER + 12;
+    pub const UPPER_OFFSET: usize = PAGE_HEADER + 14;
+    pub const UPPER_LEN: usize = PAGE_HEADER + 16;
+    pub const GHOSTS: usize = PAGE_HEADER + 18;
+    pub const UNSETTLED: usize = PAGE_HEADER + 20;
+    pub const LAST_INSERT: usize = PAGE_HEADER + 22;
+    pub const TREND: usize = PAGE_HEADER + 24;
+    pub const SPREAD: usize = PAGE_HEADER + 25;
+    pub const MAX_COMMIT_TS: usize = PAGE_HEADER + 32;
+    pub const MERGED_THROUGH: usize = PAGE_HEADER + 40;
+}
+
+const _: () = assert!(PAGE_HEADER == 32 && SLOTS.is_multiple_of(SLOT));
+const _: () = assert!(crate::policy::MAX_KEY_LEN <= SUFFIX_BITS as usize);
+
+/// What is wrong with the bytes of a node; the caller adds the page number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeFault(pub &'static str);
+
+/// Result of an operation on the bytes of one node.
+pub type NodeResult<T> = Result<T, NodeFault>;
+
+#[inline]
+pub(super) fn get_u16(page: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([page[at], page[at + 1]])
+}
+
+#[inline]
+pub(super) fn put_u16(page: &mut [u8], at: usize, value: usize) {
+    debug_assert!(value <= usize::from(u16::MAX));
+    page[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
+}
+
+#[inline]
+pub(super) fn get_u64(page: &[u8], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&page[at..at + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// A 48-bit number from its six bytes; `bytes` must have six.
+#[inline]
+pub(super) fn u48(bytes: &[u8]) -> u64 {
+    let mut wide = [0; 8];
+    wide[..6].copy_from_slice(&bytes[..6]);
+    u64::from_le_bytes(wide)
+}
+
+/// The six bytes of a 48-bit number; higher bits are cut off.
+#[inline]
+pub(super) fn u48_bytes(value: u64) -> [u8; 6] {
+    let b = value.to_le_bytes();
+    [b[0], b[1], b[2], b[3], b[4], b[5]]
+}
+
+/// The head of a key suffix: its first four bytes as a big-endian number. Shorter suffixes are padded with
+/// zeros, so equal heads do not mean equal suffixes, but different heads order as their suffixes do.
+#[inline]
+pub fn head_of(suffix: &[u8]) -> u32 {
+    match suffix {
+        [a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]),
+        [a, b, c] => u32::from_be_bytes([*a, *b, *c, 0]),
+        [a, b] => u32::from_be_bytes([*a, *b, 0, 0]),
+        [a] => u32::from_be_bytes([*a, 0, 0, 0]),
+        [] => 0,
+    }
+}
+
+/// Length of the common prefix of two keys.
+#[inline]
+pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// One decoded slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Slot {
+    pub head: u32,
+    pub offset: usize,
+    pub suffix_len: usize,
+    /// The three public flags and HAS_PAYLOAD.
+    pub flags: u8,
+}
+
+impl Slot {
+    #[inline]
+    pub fn decode(bytes: [u8; SLOT]) -> Slot {
+        let tail = u16::from_le_bytes([bytes[6], bytes[7]]);
+        Slot {
+            head: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            offset: usize::from(u16::from_le_bytes([bytes[4], bytes[5]])),
+            suffix_len: usize::from(tail & SUFFIX_BITS),
+            flags: (tail >> FLAGS_SHIFT) as u8,
+        }
+    }
+
+    #[inline]
+    pub fn encode(self) -> [u8; SLOT] {
+        debug_assert!(self.suffix_len <= usize::from(SUFFIX_BITS) && self.flags < 16);
+        let head = self.head.to_le_bytes();
+        let offset = (self.offset as u16).to_le_bytes();
+        let tail = (self.suffix_len as u16 | u16::from(self.flags) << FLAGS_SHIFT).to_le_bytes();
+        [head[0], head[1], head[2], head[3], offset[0], offset[1], tail[0], tail[1]]
+    }
+
+    /// Bytes of a leaf cell before the key suffix.
+    #[inline]
+    pub fn leaf_cell_header(self) -> usize {
+        leaf_cell_header(self.flags)
+    }
+}
+
+/// Bytes of a leaf cell before the key suffix, from the slot flags.
+#[inline]
+pub(super) fn leaf_cell_header(flags: u8) -> usize {
+    let ts = if flags & EntryFlags::HAS_TS.0 != 0 { TIMESTAMP } else { 0 };
+    let len = if flags & HAS_PAYLOAD != 0 { PAYLOAD_LEN } else { 0 };
+    ts + len
+}
+
+/// The split policy's memory of where inserts went, kept in the leaf header (see `policy`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct InsertHistory {
+    /// Slot of the last insert.
+    pub last: u16,
+    /// Positive when inserts ascend, negative when they descend.
+    pub trend: i8,
+    /// How far behind the front a nearly ascending insert was seen, in slots.
+    pub spread: u8,
+}
+
+/// A node whose header has been checked: a read-only view over the whole page.
+#[derive(Clone, Copy)]
+pub struct Node<'a> {
+    page: &'a [u8],
+    slots: &'a [[u8; SLOT]],
+    prefix: &'a [u8],
+}
+
+impl<'a> Node<'a> {
+    /// Checks the header of `page` (the whole page, page header included).
+    #[inline]
+    pub fn open(page: &'a [u8]) -> NodeResult<Node<'a>> {
+        if !PAGE_SIZES.contains(&page.len()) {
+            return Err(NodeFault("not a page size of a tree"));
+        }
+        let count = usize::from(get_u16(page, field::COUNT));
+        let heap = heap_start(page);
+        let slots_end = SLOTS + count * SLOT;
+        if heap > page.len() || slots_end > heap {
+            return Err(NodeFault("slots and heap overlap or leave the page"));
+        }
+        if usize::from(get_u16(page, field::GARBAGE)) > page.len() - heap {
+            return Err(NodeFault("more garbage than heap"));
+        }
+        let (slots, _) = page[SLOTS..slots_end].as_chunks::<SLOT>();
+        let lower = fence(page, field::LOWER_OFFSET)?;
+        fence(page, field::UPPER_OFFSET)?;
+        let prefix = lower
+            .get(..usize::from(get_u16(page, field::PREFIX_LEN)))
+            .ok_or(NodeFault("prefix longer than the lower fence"))?;
+        if page[field::LEVEL] > 0 && count == 0 {
+            return Err(NodeFault("branch without a child"));
+        }
+        Ok(Node { page, slots, prefix })
+    }
+
+    /// The whole page.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.page
+    }
+
+    /// 0 for a leaf.
+    #[inline]
+    pub fn level(&self) -> u8 {
+        self.page[field::LEVEL]
+    }
+
+    /// Whether this is a leaf.
+    #[inline]
+    pub fn is_leaf(&self) -> bool {
+        self.level() == 0
+    }
+
+    /// Number of slots.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Bytes cut off every key.
+    #[inline]
+    pub fn prefix(&self) -> &'a [u8] {
+        self.prefix
+    }
+
+    /// First key that may be on the node.
+    #[inline]
+    pub fn lower_fence(&self) -> &'a [u8] {
+        fence(self.page, field::LOWER_OFFSET).unwrap_or_default()
+    }
+
+    /// First key beyond the node; `None` is +infinity.
+    #[inline]
+    pub fn upper_fence(&self) -> Option<&'a [u8]> {
+        if self.page[field::FLAGS] & UPPER_INFINITE != 0 {
+            return None;
+        }
+        Some(fence(self.page, field::UPPER_OFFSET).unwrap_or_default())
+    }
+
+    /// Whether `key` belongs on this node.
+    pub fn covers(&self, key: &[u8]) -> bool {
+        key >= self.lower_fence() && self.upper_fence().is_none_or(|upper| key < upper)
+    }
+
+    /// Entries with the GHOST flag.
+    pub fn ghosts(&self) -> usize {
+        usize::from(get_u16(self.page, field::GHOSTS))
+    }
+
+    /// Entries with a commit timestamp of their own.
+    pub fn unsettled(&self) -> usize {
+        usize::from(get_u16(self.page, field::UNSETTLED))
+    }
+
+    /// Maximum of the timestamps of the changes since the leaf was settled.
+    #[inline]
+    pub fn max_commit_ts(&self) -> CommitTs {
+        CommitTs(get_u64(self.page, field::MAX_COMMIT_TS))
+    }
+
+    /// Generation of buffered changes that the leaf contains.
+    pub fn merged_through(&self) -> u64 {
+        get_u64(self.page, field::MERGED_THROUGH)
+    }
+
+    /// Where inserts went.
+    pub fn history(&self) -> InsertHistory {
+        InsertHistory {
+            last: get_u16(self.page, field::LAST_INSERT),
+            trend: self.page[field::TREND] as i8,
+            spread: self.page[field::SPREAD],
+        }
+    }
+
+    /// Lowest byte of the heap.
+    pub(super) fn heap_start(&self) -> usize {
+        heap_start(self.page)
+    }
+
+    /// Bytes of the heap that nothing refers to.
+    pub(super) fn garbage(&self) -> usize {
+        usize::from(get_u16(self.page, field::GARBAGE))
+    }
+
+    /// Bytes between the slots and the heap.
+    pub(super) fn contiguous_free(&self) -> usize {
+        self.heap_start() - (SLOTS + self.count() * SLOT)
+    }
+
+    /// Bytes free after a compaction.
+    pub fn free(&self) -> usize {
+        self.contiguous_free() + self.garbage()
+    }
+
+    /// Bytes used by slots, cells and fences.
+    pub fn used(&self) -> usize {
+        (self.page.len() - SLOTS).saturating_sub(self.free())
+    }
+
+    /// Slot number `slot`; a number that is too large is a fault, not a panic.
+    #[inline]
+    pub(super) fn slot(&self, slot: usize) -> NodeResult<Slot> {
+        self.slots.get(slot).map(|bytes| Slot::decode(*bytes)).ok_or(NodeFault("no such slot"))
+    }
+
+    /// The public flags of an entry.
+    #[inline]
+    pub fn flags(&self, slot: usize) -> NodeResult<EntryFlags> {
+        Ok(EntryFlags(self.slot(slot)?.flags & EntryFlags::ALL))
+    }
+
+    /// Bytes of a cell before the key suffix.
+    #[inline]
+    fn cell_header(&self, slot: Slot) -> usize {
+        if self.is_leaf() { slot.leaf_cell_header() } else { CHILD }
+    }
+
+    /// The key of a slot without the node's prefix.
+    #[inline]
+    pub fn suffix(&self, slot: usize) -> NodeResult<&'a [u8]> {
+        let slot = self.slot(slot)?;
+        self.suffix_of(slot)
+    }
+
+    #[inline]
+    fn suffix_of(&self, slot: Slot) -> NodeResult<&'a [u8]> {
+        let start = slot.offset + self.cell_header(slot);
+        self.page.get(start..start + slot.suffix_len).ok_or(NodeFault("key outside the page"))
+    }
+
+    /// Appends nothing, replaces `key` by the whole key of a slot.
+    pub fn key_into(&self, slot: usize, key: &mut Vec<u8>) -> NodeResult<()> {
+        let suffix = self.suffix(slot)?;
+        key.clear();
+        key.extend_from_slice(self.prefix);
+        key.extend_from_slice(suffix);
+        Ok(())
+    }
+
+    /// The whole key of a slot.
+    pub fn key(&self, slot: usize) -> NodeResult<Vec<u8>> {
+        Ok([self.prefix, self.suffix(slot)?].concat())
+    }
+
+    /// Length of the whole key of a slot.
+    pub fn key_len(&self, slot: usize) -> NodeResult<usize> {
+        Ok(self.prefix.len() + self.slot(slot)?.suffix_len)
+    }
+
+    /// First slot from `first` on whose key is at least `key`, and whether it is equal.
+    #[inline]
+    pub(super) fn search_from(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
+        let prefix = self.prefix;
+        let suffix = match key.get(..prefix.len()) {
+            Some(start) => match start.cmp(prefix) {
+                std::cmp::Ordering::Less => return Ok((first, false)),
+                std::cmp::Ordering::Greater => return Ok((self.count(), false)),
+                std::cmp::Ordering::Equal => &key[prefix.len()..],
+            },
+            // A key shorter than the prefix is below it unless it differs upwards.
+            None if key > prefix => return Ok((self.count(), false)),
+            None => return Ok((first, false)),
+        };
+        let head = head_of(suffix);
+        let (mut low, mut high) = (first, self.count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let slot = Slot::decode(self.slots[middle]);
+            let order = match slot.head.cmp(&head) {
+                std::cmp::Ordering::Equal => self.suffix_of(slot)?.cmp(suffix),
+                different => different,
+            };
+            match order {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Ok((middle, true)),
+            }
+        }
+        Ok((low, false))
+    }
+}
+
+/// Lowest byte of the heap; the end of the largest page does not fit two bytes and is stored as 0.
+#[inline]
+fn heap_start(page: &[u8]) -> usize {
+    match get_u16(page, field::HEAP_START) {
+        0 => 1 << 16,
+        start => usize::from(start),
+    }
+}
+
+/// One of the two fences: offset and length are neighbours in the header.
+#[inline]
+fn fence(page: &[u8], at: usize) -> NodeResult<&[u8]> {
+    let offset = usize::from(get_u16(page, at));
+    let len = usize::from(get_u16(page, at + 2));
+    page.get(offset..offset + len).ok_or(NodeFault("fence outside the page"))
+}
