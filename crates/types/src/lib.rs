@@ -5,12 +5,15 @@
 //! index orders by, `row` the bytes a row is stored as, `column` the Arrow form in which values travel,
 //! `convert` how a value becomes one of another type, `error` every error number the product uses.
 
+pub mod aggregate;
 pub mod codec;
 pub mod collation;
 pub mod column;
 pub mod convert;
 pub mod decimal;
 pub mod error;
+pub mod expr;
+pub mod functions;
 pub mod key;
 pub mod row;
 pub mod statement;

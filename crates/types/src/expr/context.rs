@@ -1,0 +1,169 @@
+//! What an evaluation reads and writes besides the rows: parameters, the time, the session, warnings.
+
+use std::collections::HashMap;
+
+use crate::error::MysqlError;
+use crate::statement::{CancelToken, Warnings};
+use crate::temporal::DateTime;
+use crate::value::Value;
+
+/// The flags of `sql_mode` that evaluation depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqlMode {
+    /// `STRICT_TRANS_TABLES` or `STRICT_ALL_TABLES`.
+    pub strict: bool,
+    /// `ERROR_FOR_DIVISION_BY_ZERO`.
+    pub error_for_division_by_zero: bool,
+    /// `NO_UNSIGNED_SUBTRACTION`: the difference of unsigned integers is signed. Read when types are derived.
+    pub no_unsigned_subtraction: bool,
+}
+
+impl Default for SqlMode {
+    /// As in MySQL 8.0's default `sql_mode`.
+    fn default() -> Self {
+        SqlMode { strict: true, error_for_division_by_zero: true, no_unsigned_subtraction: false }
+    }
+}
+
+/// What functions such as `DATABASE()` tell of the session.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFacts {
+    /// `VERSION()`.
+    pub version: String,
+    /// `DATABASE()`.
+    pub database: Option<String>,
+    /// `USER()`: the name and host that the client gave, as `name@host`.
+    pub user: String,
+    /// `CURRENT_USER()`: the account that it was let in as, as `name@host`.
+    pub current_user: String,
+    /// `CONNECTION_ID()`.
+    pub connection_id: u64,
+    /// `LAST_INSERT_ID()`.
+    pub last_insert_id: u64,
+    /// `ROW_COUNT()`.
+    pub row_count: i64,
+    /// `FOUND_ROWS()`.
+    pub found_rows: u64,
+}
+
+/// What one execution of a statement gives to its expressions.
+pub struct EvalContext<'a> {
+    /// The values of the parameters.
+    pub parameters: &'a [Value],
+    /// `NOW()`: fixed for the statement, in the session's time zone.
+    pub now: DateTime,
+    /// How many seconds the session's time zone is ahead of UTC at `now`.
+    pub utc_offset_seconds: i32,
+    /// The session's mode.
+    pub sql_mode: SqlMode,
+    /// Whether the statement stores what it computes (INSERT, UPDATE, DELETE): then in strict mode a division
+    /// by zero or a text that is no number is an error, not a warning.
+    pub stores: bool,
+    /// The session.
+    pub session: &'a SessionFacts,
+    /// Where warnings go.
+    pub warnings: &'a mut Warnings,
+    /// Checked per batch, and by functions that wait.
+    pub cancel: &'a CancelToken,
+    /// The state of `RAND()`.
+    pub random: RandomState,
+}
+
+impl<'a> EvalContext<'a> {
+    /// A context for a statement that only reads, with the default mode and no parameters.
+    pub fn new(
+        now: DateTime,
+        session: &'a SessionFacts,
+        warnings: &'a mut Warnings,
+        cancel: &'a CancelToken,
+    ) -> Self {
+        EvalContext {
+            parameters: &[],
+            now,
+            utc_offset_seconds: 0,
+            sql_mode: SqlMode::default(),
+            stores: false,
+            session,
+            warnings,
+            cancel,
+            random: RandomState::default(),
+        }
+    }
+
+    /// A warning, or the error that it is when a statement stores values in strict mode.
+    pub(crate) fn warn(&mut self, e: MysqlError) -> Result<(), MysqlError> {
+        if self.stores && self.sql_mode.strict {
+            return Err(e);
+        }
+        self.warnings.warn(e);
+        Ok(())
+    }
+
+    /// Notes a division by zero, whose result is NULL.
+    pub(crate) fn division_by_zero(&mut self) -> Result<(), MysqlError> {
+        if self.sql_mode.error_for_division_by_zero {
+            self.warn(MysqlError::division_by_zero())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The generators of `RAND()`: one of the statement, and one for each `RAND(n)` in it.
+///
+/// MySQL's own generator, so that `RAND(1)` gives the numbers that MySQL gives.
+#[derive(Debug, Clone, Default)]
+pub struct RandomState {
+    statement: Option<Generator>,
+    seeded: HashMap<usize, (i64, Generator)>,
+}
+
+#[derive(Debug, Clone)]
+struct Generator {
+    first: u64,
+    second: u64,
+}
+
+const MODULUS: u64 = 0x3FFF_FFFF;
+
+impl Generator {
+    fn new(first: u64, second: u64) -> Self {
+        Generator { first: first % MODULUS, second: second % MODULUS }
+    }
+
+    fn from_seed(seed: i64) -> Self {
+        let seed = seed as u32;
+        Self::new(
+            seed.wrapping_mul(0x10001).wrapping_add(55_555_555).into(),
+            seed.wrapping_mul(0x1000_0001).into(),
+        )
+    }
+
+    fn next(&mut self) -> f64 {
+        self.first = (self.first * 3 + self.second) % MODULUS;
+        self.second = (self.first + self.second + 33) % MODULUS;
+        self.first as f64 / MODULUS as f64
+    }
+}
+
+impl RandomState {
+    /// The next number of `RAND()`, at least 0 and below 1.
+    pub(crate) fn next(&mut self) -> f64 {
+        self.statement
+            .get_or_insert_with(|| {
+                use std::hash::{BuildHasher, RandomState};
+                Generator::new(RandomState::new().hash_one(0u8), RandomState::new().hash_one(1u8))
+            })
+            .next()
+    }
+
+    /// The next number of the `RAND(seed)` that `call` tells from the others of the statement. It starts anew
+    /// when its seed changes, so that with a column as seed each row has a number of its own.
+    pub(crate) fn next_seeded(&mut self, call: usize, seed: i64, constant: bool) -> f64 {
+        let state = self.seeded.entry(call).or_insert_with(|| (seed, Generator::from_seed(seed)));
+        if !constant || state.0 != seed {
+            *state = (seed, Generator::from_seed(seed));
+        }
+        state.1.next()
+    }
+}

@@ -1,0 +1,35 @@
+//! Expressions: the IR, MySQL's typing rules, and the one evaluator.
+//!
+//! | module       | holds                                                                              |
+//! |--------------|------------------------------------------------------------------------------------|
+//! | `ir`         | the nodes                                                                          |
+//! | [`build`]    | how nodes are made: operand checks, result types, comparison domains, collations   |
+//! | `walk`       | visiting and rewriting                                                             |
+//! | `identity`   | structural equality and hash                                                       |
+//! | `display`    | as SQL text, for EXPLAIN, column names and error messages                          |
+//! | `normalize`  | constant folding, binding of parameters, NOT pushed to the leaves, conjuncts       |
+//! | `eval`       | the evaluator, over batches of columns and over single rows                        |
+//! | [`domain`]   | which values of a column satisfy `column op constant`, as ranges of key bytes      |
+//! | [`encoded`]  | conditions compiled to tests on key bytes                                          |
+
+pub mod build;
+mod context;
+mod display;
+pub mod domain;
+pub mod encoded;
+mod eval;
+mod identity;
+mod in_set;
+mod ir;
+mod like;
+mod normalize;
+mod walk;
+
+pub use context::{EvalContext, RandomState, SessionFacts, SqlMode};
+pub use eval::{
+    Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_scalar, truth,
+};
+pub use in_set::InSet;
+pub use ir::{ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, When};
+pub use like::LikePattern;
+pub use normalize::{bind_parameters, conjuncts, fold, push_down_not};
