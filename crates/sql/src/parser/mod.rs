@@ -1,3 +1,57 @@
 //! From SQL text to a syntax tree, in MySQL's dialect.
+//!
+//! The grammar is that of MySQL 8.0. A statement that is not MySQL's is error 1064, which quotes the text from the
+//! first token that does not fit; one that is, but that this version cannot do, is error 1235, here or in the
+//! binder. One function a rule, one file a family of statements:
+//!
+//! | file | rules |
+//! |---|---|
+//! | `lexer`, `literal`, `reserved` | tokens, their values, reserved words |
+//! | `cursor` | the parser's place and its small steps |
+//! | `expression`, `operand`, `function` | operators by precedence; literals, names, CASE, CAST; calls |
+//! | `query`, `from` | SELECT and set operations; table references and joins |
+//! | `dml`, `ddl`, `table`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP, ALTER; CREATE TABLE; types |
+//! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
+//! | `split` | scripts |
 
+mod account;
 pub mod ast;
+mod cursor;
+mod data_type;
+mod ddl;
+mod dml;
+mod error;
+mod expression;
+mod from;
+mod function;
+pub mod lexer;
+mod literal;
+mod operand;
+mod query;
+mod reserved;
+mod set;
+mod show;
+mod split;
+mod statement;
+mod table;
+mod transaction;
+
+pub use cursor::MAX_NESTING;
+
+pub use lexer::LexMode;
+pub use reserved::is_reserved;
+pub use split::split_statements;
+
+use leafline_types::error::MysqlError;
+
+/// Parses exactly one statement; a semicolon after it is allowed.
+///
+/// # Errors
+/// 1064 where the text is not MySQL's grammar, 1065 when there is no statement, 1235 for what is not supported,
+/// 1436 beyond [`MAX_NESTING`], and a few that MySQL gives while parsing (1221, 1630).
+pub fn parse(sql: &str, mode: LexMode) -> Result<ast::Statement, MysqlError> {
+    if u32::try_from(sql.len()).is_err() {
+        return Err(MysqlError::packet_too_large());
+    }
+    cursor::Parser::new(sql, mode).whole_statement()
+}

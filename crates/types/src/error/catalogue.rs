@@ -135,7 +135,7 @@ catalogue! {
     1231 "42000" ER_WRONG_VALUE_FOR_VAR wrong_value_for_variable(name, value) "Variable '{name}' can't be set to the value of '{value}'";
     1232 "42000" ER_WRONG_TYPE_FOR_VAR wrong_type_for_variable(name) "Incorrect argument type to variable '{name}'";
     1234 "42000" ER_CANT_USE_OPTION_HERE cannot_use_option_here(option) "Incorrect usage/placement of '{option}'";
-    1235 "42000" ER_NOT_SUPPORTED_YET not_supported(what) "This version of MySQL doesn't yet support '{what}'";
+    1235 "42000" ER_NOT_SUPPORTED_YET not_supported(what) "This version of Leafline doesn't yet support '{what}'";
     1238 "HY000" ER_INCORRECT_GLOBAL_LOCAL_VAR incorrect_variable_scope(name, kind) "Variable '{name}' is a {kind} variable";
     1241 "21000" ER_OPERAND_COLUMNS operand_columns(count) "Operand should contain {count} column(s)";
     1242 "21000" ER_SUBQUERY_NO_1_ROW subquery_more_than_one_row() "Subquery returns more than 1 row";
@@ -176,6 +176,7 @@ catalogue! {
     1425 "42000" ER_TOO_BIG_SCALE too_big_scale(scale, column, max) "Too big scale {scale} specified for column '{column}'. Maximum is {max}.";
     1426 "42000" ER_TOO_BIG_PRECISION too_big_precision(precision, column, max) "Too-big precision {precision} specified for '{column}'. Maximum is {max}.";
     1427 "42000" ER_M_BIGGER_THAN_D precision_less_than_scale(column) "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{column}').";
+    1436 "HY000" ER_STACK_OVERRUN_NEED_MORE nested_too_deeply(levels) "Thread stack overrun: the statement is nested more than {levels} levels deep";
     1439 "42000" ER_TOO_BIG_DISPLAYWIDTH too_big_display_width(column, max) "Display width out of range for column '{column}' (max = {max})";
     1441 "22008" ER_DATETIME_FUNCTION_OVERFLOW datetime_overflow(function) "Datetime function: {function} field overflow";
     1451 "23000" ER_ROW_IS_REFERENCED_2 row_is_referenced(detail) "Cannot delete or update a parent row: a foreign key constraint fails ({detail})";

@@ -73,7 +73,7 @@ impl MysqlError {
     }
 }
 
-const SYNTAX: &str = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server \
+const SYNTAX: &str = "You have an error in your SQL syntax; check the manual that corresponds to your Leafline server \
                       version for the right syntax to use";
 
 /// The first `characters` of `text`.

@@ -83,8 +83,6 @@ pub struct Select {
     pub distinct: bool,
     /// With STRAIGHT_JOIN after SELECT.
     pub straight_join: bool,
-    /// With SQL_CALC_FOUND_ROWS.
-    pub calc_found_rows: bool,
     /// The select list, never empty.
     pub items: Vec<SelectItem>,
     /// The FROM clause: comma-separated references. Empty without FROM and for `FROM DUAL`.
@@ -92,7 +90,7 @@ pub struct Select {
     /// WHERE.
     pub filter: Option<Expr>,
     /// GROUP BY.
-    pub group_by: Vec<OrderItem>,
+    pub group_by: Vec<Expr>,
     /// `WITH ROLLUP`, where it stands.
     pub rollup: Option<Span>,
     /// HAVING.
@@ -131,7 +129,7 @@ pub enum SelectItem {
     },
 }
 
-/// One entry of ORDER BY or GROUP BY.
+/// One entry of ORDER BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
     /// The expression, or a position when it is a bare integer.
@@ -178,8 +176,6 @@ pub enum TableReference {
         alias: Option<Ident>,
         /// Names for its columns.
         columns: Vec<Ident>,
-        /// With LATERAL.
-        lateral: bool,
         /// The parenthesised query.
         span: Span,
     },

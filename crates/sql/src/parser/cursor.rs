@@ -1,0 +1,318 @@
+//! The parser's place in the token list, and the small steps every rule is made of.
+
+use leafline_types::error::MysqlError;
+
+use super::ast::{Ident, Span, TableName};
+use super::error::{syntax_error, unsupported};
+use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
+use super::literal::{unquote, variable_name};
+use super::reserved::is_reserved;
+
+/// What every rule answers.
+pub type Parsed<T> = Result<T, MysqlError>;
+
+/// Levels of nesting, of expressions, queries and joins together. It bounds the stack that parsing, binding,
+/// evaluating and dropping a statement need; measured by the test `the_deepest_statement_fits_a_small_stack`.
+pub const MAX_NESTING: usize = 200;
+
+/// A recursive-descent parser over one statement's tokens.
+pub(super) struct Parser<'a> {
+    pub(super) sql: &'a str,
+    pub(super) mode: LexMode,
+    tokens: Vec<Token>,
+    position: usize,
+    /// `?` seen so far.
+    pub(super) parameters: usize,
+    /// Rules entered and not yet left.
+    depth: usize,
+    /// The height of the tallest expression tree seen in the rule at hand.
+    pub(super) height: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(sql: &'a str, mode: LexMode) -> Self {
+        Parser { sql, mode, tokens: tokenize(sql, mode), position: 0, parameters: 0, depth: 0, height: 0 }
+    }
+
+    // --- looking ---
+
+    /// The token `ahead` places further on; the end token repeats.
+    pub(super) fn token(&self, ahead: usize) -> Token {
+        let last = self.tokens.len().saturating_sub(1);
+        let end = Token {
+            kind: TokenKind::End,
+            span: Span { start: self.sql.len() as u32, end: self.sql.len() as u32 },
+        };
+        self.tokens.get((self.position + ahead).min(last)).copied().unwrap_or(end)
+    }
+
+    pub(super) fn text(&self, token: Token) -> &'a str {
+        token.span.text(self.sql)
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.token(0).span
+    }
+
+    /// The span from `start` to the last token taken.
+    pub(super) fn span_from(&self, start: Span) -> Span {
+        match self.position.checked_sub(1).and_then(|p| self.tokens.get(p)) {
+            Some(last) if last.span.end > start.start => Span { start: start.start, end: last.span.end },
+            _ => Span { start: start.start, end: start.start },
+        }
+    }
+
+    pub(super) fn is_word_at(&self, ahead: usize, word: &str) -> bool {
+        let token = self.token(ahead);
+        token.kind == TokenKind::Word && self.text(token).eq_ignore_ascii_case(word)
+    }
+
+    pub(super) fn at_word(&self, word: &str) -> bool {
+        self.is_word_at(0, word)
+    }
+
+    pub(super) fn at_any_word(&self, words: &[&str]) -> bool {
+        words.iter().any(|w| self.at_word(w))
+    }
+
+    /// Are these the next words, in this order?
+    pub(super) fn at_words(&self, words: &[&str]) -> bool {
+        words.iter().enumerate().all(|(i, w)| self.is_word_at(i, w))
+    }
+
+    pub(super) fn is_symbol_at(&self, ahead: usize, symbol: Symbol) -> bool {
+        self.token(ahead).kind == TokenKind::Symbol(symbol)
+    }
+
+    pub(super) fn at_symbol(&self, symbol: Symbol) -> bool {
+        self.is_symbol_at(0, symbol)
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.token(0).kind == TokenKind::End
+    }
+
+    // --- taking ---
+
+    pub(super) fn advance(&mut self) -> Token {
+        let token = self.token(0);
+        if token.kind != TokenKind::End {
+            self.position += 1;
+        }
+        token
+    }
+
+    pub(super) fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.at_word(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes the words if all are there, in this order, else none.
+    pub(super) fn accept_words(&mut self, words: &[&str]) -> bool {
+        let found = self.at_words(words);
+        if found {
+            words.iter().for_each(|_| {
+                self.advance();
+            });
+        }
+        found
+    }
+
+    pub(super) fn accept_any_word(&mut self, words: &[&str]) -> bool {
+        words.iter().any(|w| self.accept_word(w))
+    }
+
+    pub(super) fn accept_symbol(&mut self, symbol: Symbol) -> bool {
+        let found = self.at_symbol(symbol);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    pub(super) fn expect_word(&mut self, word: &str) -> Parsed<()> {
+        if self.accept_word(word) { Ok(()) } else { Err(self.syntax_error()) }
+    }
+
+    pub(super) fn expect_any_word(&mut self, words: &[&str]) -> Parsed<()> {
+        if self.accept_any_word(words) { Ok(()) } else { Err(self.syntax_error()) }
+    }
+
+    pub(super) fn expect_words(&mut self, words: &[&str]) -> Parsed<()> {
+        words.iter().try_for_each(|w| self.expect_word(w))
+    }
+
+    pub(super) fn expect_symbol(&mut self, symbol: Symbol) -> Parsed<()> {
+        if self.accept_symbol(symbol) { Ok(()) } else { Err(self.syntax_error()) }
+    }
+
+    // --- errors ---
+
+    /// Error 1064 at the token that stands next.
+    pub(super) fn syntax_error(&self) -> MysqlError {
+        syntax_error(self.sql, self.span().start as usize)
+    }
+
+    /// Error 1064 at a token already taken.
+    pub(super) fn syntax_error_at(&self, span: Span) -> MysqlError {
+        syntax_error(self.sql, span.start as usize)
+    }
+
+    /// Refuses with error 1235 whatever T was wanted.
+    pub(super) fn refuse<T>(&self, what: &str) -> Parsed<T> {
+        Err(unsupported(what))
+    }
+
+    // --- nesting ---
+
+    /// Runs a rule one level deeper.
+    pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= MAX_NESTING {
+            return Err(MysqlError::nested_too_deeply(MAX_NESTING));
+        }
+        self.depth += 1;
+        let result = rule(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// The expression tree at hand grows by a level.
+    pub(super) fn grow(&mut self) -> Parsed<()> {
+        self.height += 1;
+        if self.height > MAX_NESTING { Err(MysqlError::nested_too_deeply(MAX_NESTING)) } else { Ok(()) }
+    }
+
+    // --- names and simple values ---
+
+    /// Can this token be a name?
+    pub(super) fn is_ident_at(&self, ahead: usize) -> bool {
+        let token = self.token(ahead);
+        match token.kind {
+            TokenKind::QuotedIdent => token.span.end - token.span.start > 2,
+            TokenKind::Word => !is_reserved(self.text(token)),
+            _ => false,
+        }
+    }
+
+    fn ident_of(&self, token: Token) -> Ident {
+        let text = self.text(token);
+        let value =
+            if token.kind == TokenKind::QuotedIdent { unquote(text, self.mode) } else { text.to_owned() };
+        Ident { value, span: token.span }
+    }
+
+    pub(super) fn ident(&mut self) -> Parsed<Ident> {
+        if !self.is_ident_at(0) {
+            return Err(self.syntax_error());
+        }
+        let token = self.advance();
+        Ok(self.ident_of(token))
+    }
+
+    /// A name after a dot: reserved words are names there.
+    pub(super) fn ident_after_dot(&mut self) -> Parsed<Ident> {
+        let token = self.token(0);
+        if token.kind == TokenKind::Word || self.is_ident_at(0) {
+            self.advance();
+            return Ok(self.ident_of(token));
+        }
+        Err(self.syntax_error())
+    }
+
+    /// Any word, reserved or not, as a name (`SET x = ON`, `ENGINE = MEMORY`).
+    pub(super) fn any_word(&mut self) -> Parsed<Ident> {
+        self.ident_after_dot()
+    }
+
+    /// A name or a string: aliases, engine and character set names.
+    pub(super) fn ident_or_string(&mut self) -> Parsed<Ident> {
+        if self.token(0).kind == TokenKind::String {
+            let span = self.span();
+            return Ok(Ident { value: self.string()?, span });
+        }
+        self.ident()
+    }
+
+    pub(super) fn table_name(&mut self) -> Parsed<TableName> {
+        let first = self.ident()?;
+        if self.accept_symbol(Symbol::Dot) {
+            let name = self.ident_after_dot()?;
+            return Ok(TableName { database: Some(first), name });
+        }
+        Ok(TableName { database: None, name: first })
+    }
+
+    pub(super) fn table_names(&mut self) -> Parsed<Vec<TableName>> {
+        self.comma_list(Self::table_name)
+    }
+
+    pub(super) fn comma_list<T>(&mut self, mut rule: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut list = vec![rule(self)?];
+        while self.accept_symbol(Symbol::Comma) {
+            list.push(rule(self)?);
+        }
+        Ok(list)
+    }
+
+    /// `(item, ..)`, at least one.
+    pub(super) fn parenthesised_list<T>(
+        &mut self,
+        rule: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let list = self.comma_list(rule)?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(list)
+    }
+
+    /// One string literal token.
+    pub(super) fn string(&mut self) -> Parsed<String> {
+        let token = self.token(0);
+        if token.kind != TokenKind::String {
+            return Err(self.syntax_error());
+        }
+        self.advance();
+        Ok(unquote(self.text(token), self.mode))
+    }
+
+    /// An unsigned integer literal of at most 64 bits.
+    pub(super) fn integer(&mut self) -> Parsed<u64> {
+        let token = self.token(0);
+        match self.text(token).parse() {
+            Ok(value) if token.kind == TokenKind::Integer => {
+                self.advance();
+                Ok(value)
+            }
+            _ => Err(self.syntax_error()),
+        }
+    }
+
+    /// `@name`.
+    pub(super) fn user_variable(&mut self) -> Parsed<String> {
+        let token = self.token(0);
+        if token.kind != TokenKind::UserVariable {
+            return Err(self.syntax_error());
+        }
+        self.advance();
+        Ok(variable_name(self.text(token), self.mode))
+    }
+
+    pub(super) fn if_exists(&mut self) -> Parsed<bool> {
+        let found = self.accept_word("IF");
+        if found {
+            self.expect_word("EXISTS")?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn if_not_exists(&mut self) -> Parsed<bool> {
+        let found = self.accept_word("IF");
+        if found {
+            self.expect_words(&["NOT", "EXISTS"])?;
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,185 @@
+//! Column types as written, and the small rules that types share with other clauses.
+
+use super::ast::{DataType, Ident, Span, TypeName};
+use super::cursor::{Parsed, Parser};
+use super::lexer::{Symbol, TokenKind};
+
+/// What may stand in parentheses after a type's name.
+#[derive(Clone, Copy, PartialEq)]
+enum Numbers {
+    None,
+    One,
+    OneRequired,
+    Two,
+}
+
+impl Parser<'_> {
+    /// `(n)`, or nothing.
+    pub(super) fn optional_length(&mut self) -> Parsed<Option<u64>> {
+        if !self.accept_symbol(Symbol::LeftParen) {
+            return Ok(None);
+        }
+        let length = self.integer()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(Some(length))
+    }
+
+    /// `(p)`, `(p, s)`, or nothing.
+    pub(super) fn precision_and_scale(&mut self) -> Parsed<(Option<u64>, Option<u64>)> {
+        if !self.accept_symbol(Symbol::LeftParen) {
+            return Ok((None, None));
+        }
+        let precision = self.integer()?;
+        let scale = match self.accept_symbol(Symbol::Comma) {
+            true => Some(self.integer()?),
+            false => None,
+        };
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok((Some(precision), scale))
+    }
+
+    /// The name of a character set or collation; `binary` is one although it is reserved.
+    pub(super) fn charset_or_collation_name(&mut self) -> Parsed<Ident> {
+        if self.at_word("BINARY") { self.any_word() } else { self.ident_or_string() }
+    }
+
+    /// Do words for a character set stand next?
+    pub(super) fn at_charset(&self) -> bool {
+        self.at_word("CHARSET") || self.at_words(&["CHARACTER", "SET"]) || self.at_words(&["CHAR", "SET"])
+    }
+
+    /// CHARSET or CHARACTER SET.
+    pub(super) fn accept_charset(&mut self) -> bool {
+        self.accept_word("CHARSET")
+            || self.accept_words(&["CHARACTER", "SET"])
+            || self.accept_words(&["CHAR", "SET"])
+    }
+
+    pub(super) fn optional_charset(&mut self) -> Parsed<Option<Ident>> {
+        if self.accept_charset() { Ok(Some(self.charset_or_collation_name()?)) } else { Ok(None) }
+    }
+
+    /// A column's type with its own attributes.
+    pub(super) fn data_type(&mut self) -> Parsed<DataType> {
+        let start = self.span();
+        let token = self.token(0);
+        if token.kind != TokenKind::Word {
+            return Err(self.syntax_error());
+        }
+        let word = self.text(token).to_ascii_uppercase();
+        self.advance();
+        let (name, numbers) = self.type_name(&word, start)?;
+        let (length, decimals) = match numbers {
+            Numbers::None => (None, None),
+            Numbers::One => (self.optional_length()?, None),
+            Numbers::OneRequired if !self.at_symbol(Symbol::LeftParen) => return Err(self.syntax_error()),
+            Numbers::OneRequired => (self.optional_length()?, None),
+            Numbers::Two => self.precision_and_scale()?,
+        };
+        let mut data_type = DataType {
+            name,
+            length: if word.starts_with("BOOL") { Some(1) } else { length },
+            decimals,
+            unsigned: false,
+            charset: None,
+            collation: None,
+            binary: false,
+            span: start,
+        };
+        if is_number(name) {
+            self.number_attributes(&mut data_type)?;
+        } else if is_text(name) {
+            self.text_attributes(&mut data_type)?;
+        }
+        data_type.span = self.span_from(start);
+        Ok(data_type)
+    }
+
+    /// The type of this first word, further words taken.
+    fn type_name(&mut self, word: &str, start: Span) -> Parsed<(TypeName, Numbers)> {
+        Ok(match word {
+            "TINYINT" | "INT1" => (TypeName::TinyInt, Numbers::One),
+            "BOOL" | "BOOLEAN" => (TypeName::TinyInt, Numbers::None),
+            "SMALLINT" | "INT2" => (TypeName::SmallInt, Numbers::One),
+            "MEDIUMINT" | "INT3" | "MIDDLEINT" => (TypeName::MediumInt, Numbers::One),
+            "INT" | "INTEGER" | "INT4" => (TypeName::Int, Numbers::One),
+            "BIGINT" | "INT8" => (TypeName::BigInt, Numbers::One),
+            "DECIMAL" | "DEC" | "NUMERIC" | "FIXED" => (TypeName::Decimal, Numbers::Two),
+            "DOUBLE" | "REAL" | "FLOAT8" => {
+                self.accept_word("PRECISION");
+                if self.at_symbol(Symbol::LeftParen) {
+                    return self.refuse("DOUBLE(M,D)");
+                }
+                (TypeName::Double, Numbers::None)
+            }
+            "CHAR" | "CHARACTER" => {
+                if self.accept_word("VARYING") {
+                    (TypeName::Varchar, Numbers::OneRequired)
+                } else {
+                    (TypeName::Char, Numbers::One)
+                }
+            }
+            "VARCHAR" | "VARCHARACTER" => (TypeName::Varchar, Numbers::OneRequired),
+            "TINYTEXT" => (TypeName::TinyText, Numbers::None),
+            "TEXT" => (TypeName::Text, Numbers::One),
+            "MEDIUMTEXT" => (TypeName::MediumText, Numbers::None),
+            "LONGTEXT" => (TypeName::LongText, Numbers::None),
+            "LONG" => {
+                if self.at_word("VARBINARY") {
+                    return self.refuse("MEDIUMBLOB columns");
+                }
+                self.accept_any_word(&["VARCHAR", "VARCHARACTER"]);
+                (TypeName::MediumText, Numbers::None)
+            }
+            "VARBINARY" => (TypeName::Varbinary, Numbers::OneRequired),
+            "DATE" => (TypeName::Date, Numbers::None),
+            "DATETIME" => (TypeName::DateTime, Numbers::One),
+            "FLOAT" | "FLOAT4" | "BIT" | "BINARY" | "BLOB" | "TINYBLOB" | "MEDIUMBLOB" | "LONGBLOB"
+            | "TIME" | "TIMESTAMP" | "YEAR" | "ENUM" | "SET" | "JSON" | "NCHAR" | "NVARCHAR" | "NATIONAL"
+            | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
+            | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "SERIAL" | "VECTOR" => {
+                return self.refuse(&format!("{word} columns"));
+            }
+            _ => return Err(self.syntax_error_at(start)),
+        })
+    }
+
+    fn number_attributes(&mut self, data_type: &mut DataType) -> Parsed<()> {
+        loop {
+            if self.accept_word("UNSIGNED") {
+                data_type.unsigned = true;
+            } else if self.at_word("ZEROFILL") {
+                return self.refuse("ZEROFILL");
+            } else if !self.accept_word("SIGNED") {
+                return Ok(());
+            }
+        }
+    }
+
+    fn text_attributes(&mut self, data_type: &mut DataType) -> Parsed<()> {
+        loop {
+            if self.at_charset() {
+                data_type.charset = self.optional_charset()?;
+            } else if self.accept_word("COLLATE") {
+                data_type.collation = Some(self.charset_or_collation_name()?);
+            } else if self.accept_word("BINARY") {
+                data_type.binary = true;
+            } else if self.at_any_word(&["ASCII", "UNICODE", "BYTE"]) {
+                let word = self.any_word()?;
+                return self.refuse(&format!("the {} attribute", word.value.to_ascii_uppercase()));
+            } else {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn is_number(name: TypeName) -> bool {
+    use TypeName::*;
+    matches!(name, TinyInt | SmallInt | MediumInt | Int | BigInt | Decimal | Double)
+}
+
+fn is_text(name: TypeName) -> bool {
+    use TypeName::*;
+    matches!(name, Char | Varchar | TinyText | Text | MediumText | LongText)
+}

@@ -1,0 +1,335 @@
+//! Function calls: the general form, aggregates, and the forms with words between their arguments.
+
+use super::ast::{AggregateName, Expr, ExprKind, Ident, IntervalUnit, Span, TrimSide};
+use super::cursor::{Parsed, Parser};
+use leafline_types::error::MysqlError;
+
+use super::error::unsupported;
+use super::lexer::{Symbol, TokenKind};
+use super::reserved::is_reserved;
+
+/// Functions whose parenthesis must follow at once: with a space between, the word is a plain name.
+const NO_GAP: &[&str] = &[
+    "ADDDATE",
+    "BIT_AND",
+    "BIT_OR",
+    "BIT_XOR",
+    "CAST",
+    "COUNT",
+    "CURDATE",
+    "CURTIME",
+    "DATE_ADD",
+    "DATE_SUB",
+    "EXTRACT",
+    "GROUP_CONCAT",
+    "JSON_ARRAYAGG",
+    "JSON_OBJECTAGG",
+    "MAX",
+    "MID",
+    "MIN",
+    "NOW",
+    "POSITION",
+    "SESSION_USER",
+    "STD",
+    "STDDEV",
+    "STDDEV_POP",
+    "STDDEV_SAMP",
+    "SUBDATE",
+    "SUBSTR",
+    "SUBSTRING",
+    "SUM",
+    "SYSDATE",
+    "SYSTEM_USER",
+    "TRIM",
+    "VARIANCE",
+    "VAR_POP",
+    "VAR_SAMP",
+];
+
+/// Reserved words that are functions when a parenthesis follows.
+const RESERVED_FUNCTIONS: &[&str] = &[
+    "CHAR",
+    "CURRENT_DATE",
+    "CURRENT_TIME",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_USER",
+    "DATABASE",
+    "IF",
+    "INSERT",
+    "LEFT",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "MOD",
+    "REPEAT",
+    "REPLACE",
+    "RIGHT",
+    "SCHEMA",
+    "UTC_DATE",
+    "UTC_TIME",
+    "UTC_TIMESTAMP",
+];
+
+/// Functions that may be called without parentheses.
+const BARE_FUNCTIONS: &[&str] = &[
+    "CURRENT_DATE",
+    "CURRENT_TIME",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_USER",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "UTC_DATE",
+    "UTC_TIME",
+    "UTC_TIMESTAMP",
+];
+
+/// Functions of windows only.
+const WINDOW_FUNCTIONS: &[&str] = &[
+    "CUME_DIST",
+    "DENSE_RANK",
+    "FIRST_VALUE",
+    "LAG",
+    "LAST_VALUE",
+    "LEAD",
+    "NTH_VALUE",
+    "NTILE",
+    "PERCENT_RANK",
+    "RANK",
+    "ROW_NUMBER",
+];
+
+impl Parser<'_> {
+    /// Does the token `ahead` follow the one before it without a gap?
+    pub(super) fn is_adjacent(&self, ahead: usize) -> bool {
+        ahead > 0 && self.token(ahead - 1).span.end == self.token(ahead).span.start
+    }
+
+    /// A function that needs no parentheses stands next.
+    pub(super) fn is_bare_function(&self) -> bool {
+        self.token(0).kind == TokenKind::Word && self.at_any_word(BARE_FUNCTIONS)
+    }
+
+    /// A function call; the name stands next.
+    pub(super) fn call(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let token = self.token(0);
+        if token.kind == TokenKind::QuotedIdent {
+            let name = self.ident()?;
+            return self.plain_call(start, name);
+        }
+        let word = self.text(token).to_ascii_uppercase();
+        let parenthesis = self.is_symbol_at(1, Symbol::LeftParen);
+        if parenthesis && WINDOW_FUNCTIONS.contains(&word.as_str()) {
+            return self.refuse("window functions");
+        }
+        if word == "VALUES" && parenthesis {
+            return self.refuse("VALUES()");
+        }
+        if word == "GROUPING" && parenthesis {
+            return self.refuse("GROUPING()");
+        }
+        if is_reserved(&word) && !RESERVED_FUNCTIONS.contains(&word.as_str()) {
+            return Err(self.syntax_error());
+        }
+        if parenthesis && NO_GAP.contains(&word.as_str()) && !self.is_adjacent(1) {
+            self.advance();
+            self.advance();
+            return Err(match self.operand_may_start() {
+                true => MysqlError::unknown_function(self.text(token)),
+                false => self.syntax_error(),
+            });
+        }
+        self.advance();
+        let name = Ident { value: self.text(token).to_owned(), span: token.span };
+        if !parenthesis {
+            return self.built(start, ExprKind::Function { name, args: Vec::new() });
+        }
+        if let Some(function) = aggregate_name(&word) {
+            return self.aggregate(start, function);
+        }
+        let kind = match word.as_str() {
+            "GROUP_CONCAT" | "JSON_ARRAYAGG" | "JSON_OBJECTAGG" | "ST_COLLECT" | "GET_FORMAT" => {
+                return Err(unsupported(&format!("{word}()")));
+            }
+            "TRIM" => self.trim()?,
+            "EXTRACT" => self.extract()?,
+            "POSITION" => self.position(name)?,
+            "SUBSTRING" | "SUBSTR" | "MID" => self.substring(name)?,
+            "DATE_ADD" | "ADDDATE" => self.date_arithmetic(&word, false)?,
+            "DATE_SUB" | "SUBDATE" => self.date_arithmetic(&word, true)?,
+            "TIMESTAMPADD" => self.timestamp_add()?,
+            "TIMESTAMPDIFF" => self.timestamp_diff(name)?,
+            _ => return self.plain_call(start, name),
+        };
+        self.built(start, kind)
+    }
+
+    fn operand_may_start(&self) -> bool {
+        !matches!(self.token(0).kind, TokenKind::Symbol(Symbol::Star | Symbol::Comma) | TokenKind::End)
+    }
+
+    /// The arguments of a call whose name is taken.
+    fn plain_call(&mut self, start: Span, name: Ident) -> Parsed<Expr> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let mut args = Vec::new();
+        if !self.at_symbol(Symbol::RightParen) {
+            args = self.expressions()?;
+        }
+        if name.value.eq_ignore_ascii_case("CHAR") && self.at_word("USING") {
+            return self.refuse("CHAR(... USING ...)");
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        self.refuse_window()?;
+        self.built(start, ExprKind::Function { name, args })
+    }
+
+    fn refuse_window(&self) -> Parsed<()> {
+        if self.at_word("OVER") { self.refuse("window functions") } else { Ok(()) }
+    }
+
+    fn aggregate(&mut self, start: Span, function: AggregateName) -> Parsed<Expr> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let mut distinct = false;
+        let mut args = Vec::new();
+        let count = function == AggregateName::Count;
+        if count && self.accept_symbol(Symbol::Star) {
+            // COUNT(*) has no arguments.
+        } else {
+            let takes_distinct =
+                !matches!(function, AggregateName::BitAnd | AggregateName::BitOr | AggregateName::BitXor);
+            distinct = takes_distinct && self.accept_word("DISTINCT");
+            if !distinct {
+                self.accept_word("ALL");
+            }
+            args.push(self.expression()?);
+            while count && distinct && self.accept_symbol(Symbol::Comma) {
+                args.push(self.expression()?);
+            }
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        self.refuse_window()?;
+        self.built(start, ExprKind::Aggregate { function, distinct, args })
+    }
+
+    fn trim(&mut self) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let sides =
+            [("LEADING", TrimSide::Leading), ("TRAILING", TrimSide::Trailing), ("BOTH", TrimSide::Both)];
+        let side = sides.iter().find(|(word, _)| self.at_word(word)).map(|&(_, side)| side);
+        let mut remove = None;
+        let operand;
+        if side.is_some() {
+            self.advance();
+            if !self.accept_word("FROM") {
+                remove = Some(Box::new(self.expression()?));
+                self.expect_word("FROM")?;
+            }
+            operand = Box::new(self.expression()?);
+        } else {
+            let first = Box::new(self.expression()?);
+            if self.accept_word("FROM") {
+                remove = Some(first);
+                operand = Box::new(self.expression()?);
+            } else {
+                operand = first;
+            }
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Trim { side: side.unwrap_or(TrimSide::Both), remove, operand })
+    }
+
+    fn extract(&mut self) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let unit = self.interval_unit()?;
+        self.expect_word("FROM")?;
+        let operand = Box::new(self.expression()?);
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Extract { unit, operand })
+    }
+
+    /// `POSITION(a IN b)` is LOCATE(a, b).
+    fn position(&mut self, name: Ident) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let needle = self.expression_from(super::expression::BIT_OR)?;
+        self.expect_word("IN")?;
+        let haystack = self.expression()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        let name = Ident { value: "LOCATE".to_owned(), span: name.span };
+        Ok(ExprKind::Function { name, args: vec![needle, haystack] })
+    }
+
+    fn substring(&mut self, name: Ident) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let mut args = vec![self.expression()?];
+        if self.accept_word("FROM") {
+            args.push(self.expression()?);
+            if self.accept_word("FOR") {
+                args.push(self.expression()?);
+            }
+        } else {
+            self.expect_symbol(Symbol::Comma)?;
+            args.push(self.expression()?);
+            if self.accept_symbol(Symbol::Comma) {
+                args.push(self.expression()?);
+            }
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Function { name, args })
+    }
+
+    fn date_arithmetic(&mut self, word: &str, subtract: bool) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let operand = Box::new(self.expression()?);
+        self.expect_symbol(Symbol::Comma)?;
+        let days_allowed = matches!(word, "ADDDATE" | "SUBDATE");
+        let (amount, unit) = if days_allowed && !self.at_word("INTERVAL") {
+            (self.expression()?, IntervalUnit::Day)
+        } else {
+            self.expect_word("INTERVAL")?;
+            (self.expression()?, self.interval_unit()?)
+        };
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::DateArithmetic { operand, amount: Box::new(amount), unit, subtract })
+    }
+
+    fn timestamp_add(&mut self) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let unit = self.interval_unit()?;
+        self.expect_symbol(Symbol::Comma)?;
+        let amount = Box::new(self.expression()?);
+        self.expect_symbol(Symbol::Comma)?;
+        let operand = Box::new(self.expression()?);
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::DateArithmetic { operand, amount, unit, subtract: false })
+    }
+
+    fn timestamp_diff(&mut self, name: Ident) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let span = self.span();
+        let unit = self.interval_unit()?;
+        let mut args = vec![Expr { kind: ExprKind::Unit(unit), span }];
+        for _ in 0..2 {
+            self.expect_symbol(Symbol::Comma)?;
+            args.push(self.expression()?);
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Function { name, args })
+    }
+}
+
+fn aggregate_name(upper: &str) -> Option<AggregateName> {
+    Some(match upper {
+        "COUNT" => AggregateName::Count,
+        "SUM" => AggregateName::Sum,
+        "AVG" => AggregateName::Avg,
+        "MIN" => AggregateName::Min,
+        "MAX" => AggregateName::Max,
+        "STD" | "STDDEV" | "STDDEV_POP" => AggregateName::StddevPop,
+        "STDDEV_SAMP" => AggregateName::StddevSamp,
+        "VARIANCE" | "VAR_POP" => AggregateName::VarPop,
+        "VAR_SAMP" => AggregateName::VarSamp,
+        "BIT_AND" => AggregateName::BitAnd,
+        "BIT_OR" => AggregateName::BitOr,
+        "BIT_XOR" => AggregateName::BitXor,
+        _ => return None,
+    })
+}

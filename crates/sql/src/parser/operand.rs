@@ -1,0 +1,481 @@
+//! Operands of expressions: literals, names, variables, parentheses, CASE, CAST and function calls.
+
+use super::ast::{
+    BytesForm, CastKind, CastTarget, ColumnName, Expr, ExprKind, Ident, IntervalUnit, Literal, Span,
+    TemporalKind, VariableScope,
+};
+use super::cursor::{Parsed, Parser};
+use super::lexer::{Symbol, Token, TokenKind};
+use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
+use super::reserved::is_reserved;
+
+/// Character sets that may introduce a literal.
+const INTRODUCERS: &[&str] = &[
+    "_armscii8",
+    "_ascii",
+    "_big5",
+    "_binary",
+    "_cp1250",
+    "_cp1251",
+    "_cp1256",
+    "_cp1257",
+    "_cp850",
+    "_cp852",
+    "_cp866",
+    "_cp932",
+    "_dec8",
+    "_eucjpms",
+    "_euckr",
+    "_gb18030",
+    "_gb2312",
+    "_gbk",
+    "_geostd8",
+    "_greek",
+    "_hebrew",
+    "_hp8",
+    "_keybcs2",
+    "_koi8r",
+    "_koi8u",
+    "_latin1",
+    "_latin2",
+    "_latin5",
+    "_latin7",
+    "_macce",
+    "_macroman",
+    "_sjis",
+    "_swe7",
+    "_tis620",
+    "_ucs2",
+    "_ujis",
+    "_utf16",
+    "_utf16le",
+    "_utf32",
+    "_utf8",
+    "_utf8mb3",
+    "_utf8mb4",
+];
+
+impl Parser<'_> {
+    /// An operand: everything that binds tighter than any operator.
+    pub(super) fn operand(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let token = self.token(0);
+        let kind = match token.kind {
+            TokenKind::Word => return self.word_operand(),
+            TokenKind::QuotedIdent => return self.named(),
+            TokenKind::Integer => ExprKind::Literal(Literal::Integer(self.taken_text())),
+            TokenKind::Decimal => ExprKind::Literal(Literal::Decimal(self.taken_text())),
+            TokenKind::Float => ExprKind::Literal(Literal::Float(self.taken_text())),
+            TokenKind::String => self.string_literal(None)?,
+            TokenKind::NationalString => self.string_literal(Some("utf8mb3"))?,
+            TokenKind::Hex | TokenKind::Bit => ExprKind::Literal(self.bytes_literal()),
+            TokenKind::Parameter => {
+                self.advance();
+                self.parameters += 1;
+                ExprKind::Parameter(self.parameters - 1)
+            }
+            TokenKind::UserVariable => {
+                let name = variable_name(self.text(token), self.mode);
+                self.advance();
+                if self.accept_symbol(Symbol::Assign) {
+                    let value = Box::new(self.expression()?);
+                    return self.built(start, ExprKind::AssignVariable { name, value });
+                }
+                ExprKind::UserVariable(name)
+            }
+            TokenKind::Symbol(Symbol::AtAt) => self.system_variable()?,
+            TokenKind::Symbol(Symbol::LeftParen) => return self.parenthesised(),
+            TokenKind::Symbol(Symbol::LeftBrace) => return self.odbc_escape(),
+            _ => return Err(self.syntax_error()),
+        };
+        self.built(start, kind)
+    }
+
+    fn taken_text(&mut self) -> String {
+        let token = self.advance();
+        self.text(token).to_owned()
+    }
+
+    /// A string literal with those that follow it; the first token is at hand.
+    fn string_literal(&mut self, charset: Option<&str>) -> Parsed<ExprKind> {
+        let token = self.advance();
+        let text = self.text(token);
+        let quoted = if token.kind == TokenKind::NationalString { text.get(1..).unwrap_or("") } else { text };
+        let mut value = unquote(quoted, self.mode);
+        let first_part = value.len();
+        while self.token(0).kind == TokenKind::String {
+            value.push_str(&self.string()?);
+        }
+        if charset == Some("binary") {
+            return Ok(ExprKind::Literal(Literal::Bytes {
+                value: value.into_bytes(),
+                form: BytesForm::String,
+            }));
+        }
+        Ok(ExprKind::Literal(Literal::String { value, first_part, charset: charset.map(str::to_owned) }))
+    }
+
+    fn bytes_literal(&mut self) -> Literal {
+        let token = self.advance();
+        let text = self.text(token);
+        match token.kind {
+            TokenKind::Hex => Literal::Bytes { value: hex_bytes(text), form: BytesForm::Hex },
+            _ => Literal::Bytes { value: bit_bytes(text), form: BytesForm::Bit },
+        }
+    }
+
+    /// An operand that begins with an unquoted word.
+    fn word_operand(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let token = self.token(0);
+        let word = self.text(token).to_ascii_uppercase();
+        let next = self.token(1);
+        let kind = match word.as_str() {
+            "NULL" => self.constant(Literal::Null),
+            "TRUE" => self.constant(Literal::Boolean(true)),
+            "FALSE" => self.constant(Literal::Boolean(false)),
+            "DATE" | "TIME" | "TIMESTAMP" if next.kind == TokenKind::String => {
+                self.temporal_literal(&word)?
+            }
+            "CASE" => self.case()?,
+            "CAST" if self.is_symbol_at(1, Symbol::LeftParen) && self.is_adjacent(1) => self.cast()?,
+            "CONVERT" if self.is_symbol_at(1, Symbol::LeftParen) => self.convert()?,
+            "EXISTS" => {
+                self.advance();
+                ExprKind::Exists(Box::new(self.parenthesised_query()?))
+            }
+            "INTERVAL" => return self.interval_first(),
+            "DEFAULT" => self.default_value()?,
+            "ROW" if self.is_symbol_at(1, Symbol::LeftParen) => {
+                self.advance();
+                ExprKind::Row(self.parenthesised_list(Self::expression)?)
+            }
+            "MATCH" => return self.refuse("MATCH ... AGAINST"),
+            _ if word.starts_with('_') && INTRODUCERS.contains(&word.to_ascii_lowercase().as_str()) => {
+                match next.kind {
+                    TokenKind::String => {
+                        self.advance();
+                        self.string_literal(Some(&word[1..].to_ascii_lowercase()))?
+                    }
+                    TokenKind::Hex | TokenKind::Bit if word == "_BINARY" => {
+                        self.advance();
+                        ExprKind::Literal(self.bytes_literal())
+                    }
+                    TokenKind::Hex | TokenKind::Bit => {
+                        return self.refuse("character set introducer before a byte string");
+                    }
+                    _ => return self.named(),
+                }
+            }
+            _ => return self.named(),
+        };
+        self.built(start, kind)
+    }
+
+    fn constant(&mut self, literal: Literal) -> ExprKind {
+        self.advance();
+        ExprKind::Literal(literal)
+    }
+
+    fn temporal_literal(&mut self, word: &str) -> Parsed<ExprKind> {
+        self.advance();
+        let text = self.string()?;
+        let kind = match word {
+            "DATE" => TemporalKind::Date,
+            "TIME" => TemporalKind::Time,
+            _ => TemporalKind::Timestamp,
+        };
+        Ok(ExprKind::Literal(Literal::Temporal { kind, text }))
+    }
+
+    /// `{d '2020-01-01'}`: the braces of ODBC; around anything else they mean nothing.
+    fn odbc_escape(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        let name = self.ident()?;
+        let kind = match name.value.to_ascii_lowercase().as_str() {
+            "d" => Some(TemporalKind::Date),
+            "t" => Some(TemporalKind::Time),
+            "ts" => Some(TemporalKind::Timestamp),
+            _ => None,
+        };
+        let expr = match kind {
+            Some(kind) if self.token(0).kind == TokenKind::String => {
+                let text = self.string()?;
+                self.built(start, ExprKind::Literal(Literal::Temporal { kind, text }))?
+            }
+            _ => self.expression()?,
+        };
+        self.expect_symbol(Symbol::RightBrace)?;
+        Ok(Expr { span: self.span_from(start), ..expr })
+    }
+
+    /// A parenthesis: an expression, a row or a query.
+    fn parenthesised(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        if self.starts_query(1) {
+            let query = Box::new(self.parenthesised_query()?);
+            return self.built(start, ExprKind::Subquery(query));
+        }
+        self.advance();
+        let mut first = self.expression()?;
+        if let ExprKind::Subquery(query) = first.kind {
+            if self.at_symbol(Symbol::Comma) {
+                first.kind = ExprKind::Subquery(query);
+                return self.row(start, first);
+            }
+            // `((SELECT 1) UNION (SELECT 2))`: the inner parenthesis was the first operand of a query.
+            let query = Box::new(self.query_after(*query)?);
+            self.expect_symbol(Symbol::RightParen)?;
+            return Ok(Expr { kind: ExprKind::Subquery(query), span: self.span_from(start) });
+        }
+        if self.at_symbol(Symbol::Comma) {
+            return self.row(start, first);
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(first)
+    }
+
+    /// The rest of `(first, ..)`, from the first comma.
+    fn row(&mut self, start: Span, first: Expr) -> Parsed<Expr> {
+        self.expect_symbol(Symbol::Comma)?;
+        let mut items = vec![first];
+        items.extend(self.expressions()?);
+        self.expect_symbol(Symbol::RightParen)?;
+        self.built(start, ExprKind::Row(items))
+    }
+
+    fn case(&mut self) -> Parsed<ExprKind> {
+        self.advance();
+        let operand = match self.at_word("WHEN") {
+            true => None,
+            false => Some(Box::new(self.expression()?)),
+        };
+        let mut branches = Vec::new();
+        self.expect_word("WHEN")?;
+        loop {
+            let condition = self.expression()?;
+            self.expect_word("THEN")?;
+            branches.push((condition, self.expression()?));
+            if !self.accept_word("WHEN") {
+                break;
+            }
+        }
+        let otherwise = match self.accept_word("ELSE") {
+            true => Some(Box::new(self.expression()?)),
+            false => None,
+        };
+        self.expect_word("END")?;
+        Ok(ExprKind::Case { operand, branches, otherwise })
+    }
+
+    fn cast(&mut self) -> Parsed<ExprKind> {
+        self.advance();
+        self.expect_symbol(Symbol::LeftParen)?;
+        let operand = Box::new(self.expression()?);
+        if self.at_word("AT") {
+            return self.refuse("CAST(... AT TIME ZONE ...)");
+        }
+        self.expect_word("AS")?;
+        let target = self.cast_target()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Cast { operand, target })
+    }
+
+    fn convert(&mut self) -> Parsed<ExprKind> {
+        self.advance();
+        self.expect_symbol(Symbol::LeftParen)?;
+        let operand = Box::new(self.expression()?);
+        let kind = if self.accept_word("USING") {
+            ExprKind::ConvertUsing { operand, charset: self.charset_or_collation_name()? }
+        } else {
+            self.expect_symbol(Symbol::Comma)?;
+            ExprKind::Cast { operand, target: self.cast_target()? }
+        };
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(kind)
+    }
+
+    fn cast_target(&mut self) -> Parsed<CastTarget> {
+        let start = self.span();
+        let token = self.token(0);
+        if token.kind != TokenKind::Word {
+            return Err(self.syntax_error());
+        }
+        let word = self.text(token).to_ascii_uppercase();
+        self.advance();
+        let kind = match word.as_str() {
+            "SIGNED" | "UNSIGNED" => {
+                self.accept_any_word(&["INTEGER", "INT"]);
+                if word == "SIGNED" { CastKind::Signed } else { CastKind::Unsigned }
+            }
+            "DECIMAL" | "DEC" => {
+                let (precision, scale) = self.precision_and_scale()?;
+                CastKind::Decimal { precision, scale }
+            }
+            "FLOAT" => CastKind::Float { precision: self.optional_length()? },
+            "DOUBLE" => {
+                self.accept_word("PRECISION");
+                CastKind::Double
+            }
+            "REAL" => CastKind::Double,
+            "CHAR" | "CHARACTER" | "NCHAR" => {
+                let length = self.optional_length()?;
+                let charset = self.optional_charset()?;
+                if self.at_any_word(&["ASCII", "UNICODE", "BYTE", "BINARY"]) {
+                    return self.refuse("CAST to CHAR with a character set attribute");
+                }
+                CastKind::Char { length, charset }
+            }
+            "BINARY" => CastKind::Binary { length: self.optional_length()? },
+            "DATE" => CastKind::Date,
+            "DATETIME" => CastKind::DateTime { fsp: self.optional_length()? },
+            "TIME" => CastKind::Time { fsp: self.optional_length()? },
+            "YEAR" => CastKind::Year,
+            "JSON" => CastKind::Json,
+            _ => return Err(self.syntax_error_at(token.span)),
+        };
+        if self.at_word("ARRAY") {
+            return self.refuse("CAST ... AS ... ARRAY");
+        }
+        Ok(CastTarget { kind, span: self.span_from(start) })
+    }
+
+    /// INTERVAL at the start of an expression: `INTERVAL n unit + x`, or the function of that name.
+    fn interval_first(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        let amount = self.expression()?;
+        if matches!(amount.kind, ExprKind::Row(_)) {
+            return self.refuse("INTERVAL()");
+        }
+        let unit = self.interval_unit()?;
+        self.expect_symbol(Symbol::Plus)?;
+        let operand = Box::new(self.expression_from(super::expression::BIT_OR)?);
+        self.built(
+            start,
+            ExprKind::DateArithmetic { operand, amount: Box::new(amount), unit, subtract: false },
+        )
+    }
+
+    fn default_value(&mut self) -> Parsed<ExprKind> {
+        self.advance();
+        if !self.accept_symbol(Symbol::LeftParen) {
+            return Ok(ExprKind::Default(None));
+        }
+        let column = self.column_name()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Default(Some(column)))
+    }
+
+    pub(super) fn interval_unit(&mut self) -> Parsed<IntervalUnit> {
+        let token = self.token(0);
+        let unit = match token.kind {
+            TokenKind::Word => interval_unit(self.text(token)),
+            _ => None,
+        };
+        let Some(unit) = unit else { return Err(self.syntax_error()) };
+        self.advance();
+        Ok(unit)
+    }
+
+    /// `@@[global.|session.]name[.part]`.
+    fn system_variable(&mut self) -> Parsed<ExprKind> {
+        let start = self.advance();
+        let first = self.adjacent_name(start)?;
+        let scope = match first.value.to_ascii_lowercase().as_str() {
+            "global" => Some(VariableScope::Global),
+            "session" | "local" => Some(VariableScope::Session),
+            "persist" => Some(VariableScope::Persist),
+            "persist_only" => Some(VariableScope::PersistOnly),
+            _ => None,
+        };
+        let mut name = match scope {
+            Some(_) => {
+                self.expect_symbol(Symbol::Dot)?;
+                self.ident_after_dot()?.value
+            }
+            None => first.value,
+        };
+        if self.accept_symbol(Symbol::Dot) {
+            name = format!("{name}.{}", self.ident_after_dot()?.value);
+        }
+        Ok(ExprKind::SystemVariable { scope, name })
+    }
+
+    fn adjacent_name(&mut self, before: Token) -> Parsed<Ident> {
+        if self.span().start != before.span.end {
+            return Err(self.syntax_error());
+        }
+        self.ident_after_dot()
+    }
+
+    pub(super) fn column_name(&mut self) -> Parsed<ColumnName> {
+        self.accept_symbol(Symbol::Dot); // `.column` is MySQL's old form of an unqualified name
+        let first = self.ident()?;
+        self.column_name_after(first)
+    }
+
+    /// The rest of a column name whose first part is taken.
+    pub(super) fn column_name_after(&mut self, first: Ident) -> Parsed<ColumnName> {
+        if !self.accept_symbol(Symbol::Dot) {
+            return Ok(ColumnName { database: None, table: None, column: first });
+        }
+        let second = self.ident_after_dot()?;
+        if !self.accept_symbol(Symbol::Dot) {
+            return Ok(ColumnName { database: None, table: Some(first), column: second });
+        }
+        let column = self.ident_after_dot()?;
+        Ok(ColumnName { database: Some(first), table: Some(second), column })
+    }
+
+    /// A name: a column or a function call.
+    fn named(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        if self.is_symbol_at(1, Symbol::LeftParen) || self.is_bare_function() {
+            return self.call();
+        }
+        let token = self.token(0);
+        if token.kind == TokenKind::Word && is_reserved(self.text(token)) {
+            return Err(self.syntax_error());
+        }
+        let column = self.column_name()?;
+        if column.table.is_some() && column.database.is_none() && self.at_symbol(Symbol::LeftParen) {
+            return self.refuse("stored functions");
+        }
+        if self.at_symbol(Symbol::Arrow) || self.at_symbol(Symbol::ArrowText) {
+            return self.refuse("JSON column paths");
+        }
+        self.built(start, ExprKind::Column(column))
+    }
+}
+
+/// The unit of this name.
+fn interval_unit(word: &str) -> Option<IntervalUnit> {
+    use IntervalUnit::*;
+    // SQL_TSI_ names are those of ODBC.
+    let upper = word.to_ascii_uppercase();
+    Some(match upper.strip_prefix("SQL_TSI_").unwrap_or(&upper) {
+        "MICROSECOND" => Microsecond,
+        "SECOND" => Second,
+        "MINUTE" => Minute,
+        "HOUR" => Hour,
+        "DAY" => Day,
+        "WEEK" => Week,
+        "MONTH" => Month,
+        "QUARTER" => Quarter,
+        "YEAR" => Year,
+        "SECOND_MICROSECOND" => SecondMicrosecond,
+        "MINUTE_MICROSECOND" => MinuteMicrosecond,
+        "MINUTE_SECOND" => MinuteSecond,
+        "HOUR_MICROSECOND" => HourMicrosecond,
+        "HOUR_SECOND" => HourSecond,
+        "HOUR_MINUTE" => HourMinute,
+        "DAY_MICROSECOND" => DayMicrosecond,
+        "DAY_SECOND" => DaySecond,
+        "DAY_MINUTE" => DayMinute,
+        "DAY_HOUR" => DayHour,
+        "YEAR_MONTH" => YearMonth,
+        _ => return None,
+    })
+}

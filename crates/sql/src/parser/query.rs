@@ -1,0 +1,346 @@
+//! SELECT, set operations, WITH, ORDER BY and LIMIT.
+
+use super::ast::{
+    CommonTable, Expr, ExprKind, HintText, Limit, Literal, Locking, OrderItem, Query, QueryBody, Select,
+    SelectItem, SetOperation, Span, TableName, With,
+};
+use super::cursor::{Parsed, Parser};
+use super::lexer::{Symbol, TokenKind};
+use leafline_types::error::MysqlError;
+
+const SET_OPERATORS: &[&str] = &["UNION", "INTERSECT", "EXCEPT"];
+
+impl Parser<'_> {
+    /// Does a query begin at the token `ahead`?
+    pub(super) fn starts_query(&self, ahead: usize) -> bool {
+        self.is_word_at(ahead, "SELECT")
+            || self.is_word_at(ahead, "WITH")
+            || (self.is_word_at(ahead, "VALUES") && self.is_word_at(ahead + 1, "ROW"))
+            || (self.is_word_at(ahead, "TABLE") && self.is_ident_at(ahead + 1))
+    }
+
+    /// `(query)`.
+    pub(super) fn parenthesised_query(&mut self) -> Parsed<Query> {
+        let start = self.span();
+        self.expect_symbol(Symbol::LeftParen)?;
+        let mut query = self.query()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        query.span = self.span_from(start);
+        Ok(query)
+    }
+
+    /// A query expression.
+    pub(super) fn query(&mut self) -> Parsed<Query> {
+        self.nested(|p| {
+            let start = p.span();
+            let with = if p.at_word("WITH") { Some(p.with()?) } else { None };
+            let first = p.query_operand()?;
+            let mut query = p.query_after(first)?;
+            if with.is_some() && query.with.is_some() {
+                return p.refuse("WITH before a parenthesised query that has its own");
+            }
+            query.with = query.with.or(with);
+            query.span = p.span_from(start);
+            Ok(query)
+        })
+    }
+
+    fn query_operand(&mut self) -> Parsed<Query> {
+        if self.at_symbol(Symbol::LeftParen) {
+            return self.nested(Self::parenthesised_query);
+        }
+        let start = self.span();
+        let body = if self.at_word("SELECT") {
+            QueryBody::Select(Box::new(self.select()?))
+        } else if self.at_words(&["VALUES", "ROW"]) {
+            self.advance();
+            QueryBody::Values(self.comma_list(|p| {
+                p.expect_word("ROW")?;
+                p.parenthesised_list(Self::expression)
+            })?)
+        } else if self.at_word("TABLE") && self.is_ident_at(1) {
+            return self.refuse("TABLE statement");
+        } else {
+            return Err(self.syntax_error());
+        };
+        Ok(Query {
+            with: None,
+            body,
+            order_by: Vec::new(),
+            limit: None,
+            locking: None,
+            span: self.span_from(start),
+        })
+    }
+
+    /// What may follow the first operand of a query: set operators, then the clauses of the whole.
+    pub(super) fn query_after(&mut self, first: Query) -> Parsed<Query> {
+        let mut query = self.intersections(first)?;
+        let mut operators = 0;
+        while self.at_any_word(&["UNION", "EXCEPT"]) {
+            operators += 1;
+            if operators > super::cursor::MAX_NESTING {
+                return self.refuse("more than 200 set operators");
+            }
+            let operation = if self.at_word("UNION") { SetOperation::Union } else { SetOperation::Except };
+            let (all, span) = self.set_operator()?;
+            let right = self.query_operand()?;
+            let right = self.intersections(right)?;
+            query = combined(operation, all, span, query, right);
+        }
+        self.query_tail(query)
+    }
+
+    fn intersections(&mut self, first: Query) -> Parsed<Query> {
+        let mut query = first;
+        let mut operators = 0;
+        while self.at_word("INTERSECT") {
+            operators += 1;
+            if operators > super::cursor::MAX_NESTING {
+                return self.refuse("more than 200 set operators");
+            }
+            let (all, span) = self.set_operator()?;
+            let right = self.query_operand()?;
+            query = combined(SetOperation::Intersect, all, span, query, right);
+        }
+        Ok(query)
+    }
+
+    fn set_operator(&mut self) -> Parsed<(bool, Span)> {
+        let start = self.span();
+        self.advance();
+        let all = self.accept_word("ALL");
+        if !all {
+            self.accept_word("DISTINCT");
+        }
+        Ok((all, self.span_from(start)))
+    }
+
+    /// ORDER BY, LIMIT, INTO and locking at the end of a query.
+    fn query_tail(&mut self, mut query: Query) -> Parsed<Query> {
+        let own_clauses = !query.order_by.is_empty() || query.limit.is_some() || query.locking.is_some();
+        if own_clauses && self.at_any_word(&["ORDER", "LIMIT", "FOR", "LOCK"]) {
+            return self.refuse("ORDER BY, LIMIT or locking after a parenthesised query that has its own");
+        }
+        if self.at_word("ORDER") {
+            query.order_by = self.order_by()?;
+        }
+        if self.at_word("LIMIT") {
+            query.limit = Some(self.limit()?);
+        }
+        self.refuse_into()?;
+        if self.at_word("FOR") || self.at_words(&["LOCK", "IN"]) {
+            query.locking = Some(self.locking()?);
+        }
+        self.refuse_into()?;
+        Ok(query)
+    }
+
+    fn refuse_into(&self) -> Parsed<()> {
+        if self.at_word("INTO") { self.refuse("SELECT ... INTO") } else { Ok(()) }
+    }
+
+    /// `ORDER BY list`, or nothing.
+    pub(super) fn order_by(&mut self) -> Parsed<Vec<OrderItem>> {
+        if !self.accept_word("ORDER") {
+            return Ok(Vec::new());
+        }
+        self.expect_word("BY")?;
+        self.comma_list(|p| {
+            let expr = p.expression()?;
+            let descending = p.accept_word("DESC");
+            if !descending {
+                p.accept_word("ASC");
+            }
+            Ok(OrderItem { expr, descending })
+        })
+    }
+
+    fn limit(&mut self) -> Parsed<Limit> {
+        self.expect_word("LIMIT")?;
+        let first = self.limit_value()?;
+        if self.accept_symbol(Symbol::Comma) {
+            return Ok(Limit { offset: Some(first), count: self.limit_value()? });
+        }
+        let offset = match self.accept_word("OFFSET") {
+            true => Some(self.limit_value()?),
+            false => None,
+        };
+        Ok(Limit { offset, count: first })
+    }
+
+    /// An integer or a parameter.
+    pub(super) fn limit_value(&mut self) -> Parsed<Expr> {
+        let token = self.token(0);
+        match token.kind {
+            TokenKind::Integer => {
+                let value = self.integer()?;
+                Ok(Expr { kind: ExprKind::Literal(Literal::Integer(value.to_string())), span: token.span })
+            }
+            TokenKind::Parameter => self.operand(),
+            _ => Err(self.syntax_error()),
+        }
+    }
+
+    fn locking(&mut self) -> Parsed<Locking> {
+        let start = self.span();
+        if self.accept_words(&["LOCK", "IN"]) {
+            self.expect_words(&["SHARE", "MODE"])?;
+            return Ok(Locking { exclusive: false, span: self.span_from(start) });
+        }
+        self.expect_word("FOR")?;
+        let exclusive = self.at_word("UPDATE");
+        self.expect_any_word(&["UPDATE", "SHARE"])?;
+        if self.accept_word("OF") {
+            self.table_names()?;
+        }
+        if self.accept_word("SKIP") {
+            self.expect_word("LOCKED")?;
+        } else {
+            self.accept_word("NOWAIT");
+        }
+        Ok(Locking { exclusive, span: self.span_from(start) })
+    }
+
+    fn with(&mut self) -> Parsed<With> {
+        let span = self.span();
+        self.expect_word("WITH")?;
+        let recursive = self.accept_word("RECURSIVE");
+        let tables = self.comma_list(|p| {
+            let name = p.ident()?;
+            let columns = match p.at_symbol(Symbol::LeftParen) {
+                true => p.parenthesised_list(Self::ident)?,
+                false => Vec::new(),
+            };
+            p.expect_word("AS")?;
+            Ok(CommonTable { name, columns, query: p.parenthesised_query()? })
+        })?;
+        Ok(With { recursive, tables, span })
+    }
+
+    /// The hint comment after a verb.
+    fn hints(&mut self) -> Option<HintText> {
+        let token = self.token(0);
+        if token.kind != TokenKind::Hint {
+            return None;
+        }
+        self.advance();
+        let text = self.text(token);
+        let text = text.get(3..text.len().saturating_sub(2)).unwrap_or("").trim().to_owned();
+        Some(HintText { text, span: token.span })
+    }
+
+    fn select(&mut self) -> Parsed<Select> {
+        let start = self.span();
+        self.expect_word("SELECT")?;
+        let hints = self.hints();
+        let (distinct, straight_join) = self.select_options()?;
+        let items = self.comma_list(Self::select_item)?;
+        self.refuse_into()?;
+        let from = match self.accept_word("FROM") {
+            true if self.accept_word("DUAL") => Vec::new(),
+            true => self.comma_list(Self::table_reference)?,
+            false => Vec::new(),
+        };
+        let filter = self.optional_expression("WHERE")?;
+        let mut group_by = Vec::new();
+        let mut rollup = None;
+        if self.accept_word("GROUP") {
+            self.expect_word("BY")?;
+            group_by = self.expressions()?;
+            let span = self.span();
+            if self.accept_words(&["WITH", "ROLLUP"]) {
+                rollup = Some(self.span_from(span));
+            }
+        }
+        let having = self.optional_expression("HAVING")?;
+        if self.at_word("WINDOW") {
+            return self.refuse("window functions");
+        }
+        let span = self.span_from(start);
+        Ok(Select { hints, distinct, straight_join, items, from, filter, group_by, rollup, having, span })
+    }
+
+    /// `word expression`, or nothing.
+    pub(super) fn optional_expression(&mut self, word: &str) -> Parsed<Option<Expr>> {
+        if self.accept_word(word) { Ok(Some(self.expression()?)) } else { Ok(None) }
+    }
+
+    fn select_options(&mut self) -> Parsed<(bool, bool)> {
+        let (mut all, mut distinct, mut straight_join) = (false, false, false);
+        loop {
+            if self.accept_any_word(&["DISTINCT", "DISTINCTROW"]) {
+                distinct = true;
+            } else if self.accept_word("ALL") {
+                all = true;
+            } else if self.accept_word("STRAIGHT_JOIN") {
+                straight_join = true;
+            } else if self.at_word("SQL_CALC_FOUND_ROWS") {
+                return self.refuse("SQL_CALC_FOUND_ROWS");
+            } else if !self.accept_any_word(&[
+                // Advice about tables locked for writing, result sizes and a cache that MySQL itself has dropped.
+                "HIGH_PRIORITY",
+                "SQL_SMALL_RESULT",
+                "SQL_BIG_RESULT",
+                "SQL_BUFFER_RESULT",
+                "SQL_NO_CACHE",
+            ]) {
+                break;
+            }
+        }
+        if all && distinct {
+            return Err(MysqlError::wrong_usage("ALL", "DISTINCT"));
+        }
+        Ok((distinct, straight_join))
+    }
+
+    fn select_item(&mut self) -> Parsed<SelectItem> {
+        let start = self.span();
+        if self.accept_symbol(Symbol::Star) {
+            return Ok(SelectItem::Wildcard { table: None, span: start });
+        }
+        if let Some(table) = self.qualified_wildcard()? {
+            return Ok(SelectItem::Wildcard { table: Some(table), span: self.span_from(start) });
+        }
+        let expr = self.expression()?;
+        let span = self.span_from(start);
+        let alias =
+            if self.accept_word("AS") || self.is_ident_at(0) || self.token(0).kind == TokenKind::String {
+                Some(self.ident_or_string()?)
+            } else {
+                None
+            };
+        Ok(SelectItem::Expr { expr, alias, span })
+    }
+
+    /// `t.*` or `db.t.*`.
+    fn qualified_wildcard(&mut self) -> Parsed<Option<TableName>> {
+        if !self.is_ident_at(0) || !self.is_symbol_at(1, Symbol::Dot) {
+            return Ok(None);
+        }
+        if self.is_symbol_at(2, Symbol::Star) {
+            let name = self.ident()?;
+            self.advance();
+            self.advance();
+            return Ok(Some(TableName { database: None, name }));
+        }
+        if self.is_symbol_at(3, Symbol::Dot) && self.is_symbol_at(4, Symbol::Star) {
+            let name = self.table_name()?;
+            self.advance();
+            self.advance();
+            return Ok(Some(name));
+        }
+        Ok(None)
+    }
+
+    /// Does a set operator or a clause of a whole query stand next?
+    pub(super) fn query_goes_on(&self) -> bool {
+        self.at_any_word(SET_OPERATORS) || self.at_any_word(&["ORDER", "LIMIT"])
+    }
+}
+
+fn combined(operation: SetOperation, all: bool, span: Span, left: Query, right: Query) -> Query {
+    let whole = left.span.to(right.span);
+    let body = QueryBody::SetOperation { operation, all, left: Box::new(left), right: Box::new(right), span };
+    Query { with: None, body, order_by: Vec::new(), limit: None, locking: None, span: whole }
+}

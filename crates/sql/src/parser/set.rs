@@ -1,0 +1,163 @@
+//! SET in all its forms.
+
+use super::ast::{Expr, ExprKind, Ident, IsolationLevel, SetItem, StatementKind, VariableScope};
+use super::cursor::{Parsed, Parser};
+use super::lexer::{Symbol, TokenKind};
+
+impl Parser<'_> {
+    pub(super) fn set(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.at_words(&["DEFAULT", "ROLE"]) || self.at_word("ROLE") {
+            return self.refuse("roles");
+        }
+        if self.at_words(&["RESOURCE", "GROUP"]) {
+            return self.refuse("SET RESOURCE GROUP");
+        }
+        Ok(StatementKind::Set(self.comma_list(Self::set_item)?))
+    }
+
+    fn set_item(&mut self) -> Parsed<SetItem> {
+        if self.token(0).kind == TokenKind::UserVariable {
+            let name = self.user_variable()?;
+            self.assignment_sign()?;
+            return Ok(SetItem::User { name, value: self.expression()? });
+        }
+        if self.at_symbol(Symbol::AtAt) {
+            let ExprKind::SystemVariable { scope, name } = self.operand()?.kind else {
+                return Err(self.syntax_error());
+            };
+            let name = Ident { value: name, span: self.span() };
+            return self.system_assignment(scope, name);
+        }
+        if self.accept_word("NAMES") {
+            return self.set_names();
+        }
+        if self.accept_charset() {
+            self.accept_symbol(Symbol::Eq);
+            let charset =
+                if self.accept_word("DEFAULT") { None } else { Some(self.charset_or_collation_name()?) };
+            return Ok(SetItem::CharacterSet(charset));
+        }
+        if self.at_word("PASSWORD") {
+            return self.set_password();
+        }
+        let scope = self.set_scope();
+        if self.at_word("TRANSACTION") && !self.is_symbol_at(1, Symbol::Eq) {
+            self.advance();
+            return self.set_transaction(scope);
+        }
+        let mut name = self.ident()?;
+        if self.accept_symbol(Symbol::Dot) {
+            let part = self.ident_after_dot()?;
+            name = Ident { value: format!("{}.{}", name.value, part.value), span: name.span.to(part.span) };
+        }
+        self.system_assignment(scope, name)
+    }
+
+    fn set_scope(&mut self) -> Option<VariableScope> {
+        let scopes = [
+            ("GLOBAL", VariableScope::Global),
+            ("SESSION", VariableScope::Session),
+            ("LOCAL", VariableScope::Session),
+            ("PERSIST", VariableScope::Persist),
+            ("PERSIST_ONLY", VariableScope::PersistOnly),
+        ];
+        // `SET local = 1` assigns to a variable of that name.
+        let scope = scopes.iter().find(|(word, _)| self.at_word(word)).map(|&(_, scope)| scope)?;
+        if self.token(1).kind != TokenKind::Word && self.token(1).kind != TokenKind::QuotedIdent {
+            return None;
+        }
+        self.advance();
+        Some(scope)
+    }
+
+    fn assignment_sign(&mut self) -> Parsed<()> {
+        if self.accept_symbol(Symbol::Assign) { Ok(()) } else { self.expect_symbol(Symbol::Eq) }
+    }
+
+    fn system_assignment(&mut self, scope: Option<VariableScope>, name: Ident) -> Parsed<SetItem> {
+        self.assignment_sign()?;
+        let is_last = !matches!(self.token(1).kind, TokenKind::Symbol(Symbol::LeftParen));
+        if self.at_word("DEFAULT") && is_last {
+            self.advance();
+            return Ok(SetItem::System { scope, name, value: None });
+        }
+        let value = if self.at_any_word(&["ON", "ALL", "BINARY", "ROW", "SYSTEM"]) && is_last {
+            let word = self.any_word()?;
+            let span = word.span;
+            let column = super::ast::ColumnName { database: None, table: None, column: word };
+            Expr { kind: ExprKind::Column(column), span }
+        } else {
+            self.expression()?
+        };
+        Ok(SetItem::System { scope, name, value: Some(value) })
+    }
+
+    fn set_names(&mut self) -> Parsed<SetItem> {
+        self.accept_symbol(Symbol::Eq);
+        if self.accept_word("DEFAULT") {
+            return Ok(SetItem::Names { charset: None, collation: None });
+        }
+        let charset = Some(self.charset_or_collation_name()?);
+        let collation = match self.accept_word("COLLATE") {
+            true if self.accept_word("DEFAULT") => None,
+            true => Some(self.charset_or_collation_name()?),
+            false => None,
+        };
+        Ok(SetItem::Names { charset, collation })
+    }
+
+    fn set_password(&mut self) -> Parsed<SetItem> {
+        self.advance();
+        let account = match self.accept_word("FOR") {
+            true => Some(self.account_name()?),
+            false => None,
+        };
+        if self.at_word("TO") {
+            return self.refuse("SET PASSWORD ... TO RANDOM");
+        }
+        self.assignment_sign()?;
+        let password = self.string()?;
+        if self.at_any_word(&["REPLACE", "RETAIN"]) {
+            return self.refuse("SET PASSWORD ... REPLACE");
+        }
+        Ok(SetItem::Password { account, password })
+    }
+
+    fn set_transaction(&mut self, scope: Option<VariableScope>) -> Parsed<SetItem> {
+        let mut isolation = None;
+        let mut read_only = None;
+        loop {
+            if isolation.is_none() && self.accept_word("ISOLATION") {
+                self.expect_word("LEVEL")?;
+                isolation = Some(self.isolation_level()?);
+            } else {
+                if read_only.is_some() {
+                    return Err(self.syntax_error());
+                }
+                self.expect_word("READ")?;
+                read_only = Some(self.at_word("ONLY"));
+                self.expect_any_word(&["ONLY", "WRITE"])?;
+            }
+            if !self.accept_symbol(Symbol::Comma) {
+                return Ok(SetItem::Transaction { scope, isolation, read_only });
+            }
+        }
+    }
+
+    fn isolation_level(&mut self) -> Parsed<IsolationLevel> {
+        if self.accept_word("SERIALIZABLE") {
+            return Ok(IsolationLevel::Serializable);
+        }
+        if self.accept_word("REPEATABLE") {
+            self.expect_word("READ")?;
+            return Ok(IsolationLevel::RepeatableRead);
+        }
+        self.expect_word("READ")?;
+        if self.accept_word("COMMITTED") {
+            return Ok(IsolationLevel::ReadCommitted);
+        }
+        self.expect_word("UNCOMMITTED")?;
+        Ok(IsolationLevel::ReadUncommitted)
+    }
+}

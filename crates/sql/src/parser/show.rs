@@ -1,0 +1,165 @@
+//! SHOW.
+
+use super::ast::{Ident, Show, ShowFilter, ShowKind, StatementKind, TableName};
+use super::cursor::{Parsed, Parser};
+use super::lexer::Symbol;
+
+/// What else SHOW can show in MySQL, by its first word.
+const OTHER: &[&str] = &[
+    "BINARY",
+    "BINLOG",
+    "ENGINE",
+    "EVENTS",
+    "FUNCTION",
+    "GRANTS",
+    "MASTER",
+    "OPEN",
+    "PLUGINS",
+    "PRIVILEGES",
+    "PROCEDURE",
+    "PROFILE",
+    "PROFILES",
+    "RELAYLOG",
+    "REPLICA",
+    "REPLICAS",
+    "SLAVE",
+    "TRIGGERS",
+    "PARSE_TREE",
+];
+
+impl Parser<'_> {
+    pub(super) fn show(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let (kind, filterable) = self.show_kind()?;
+        let filter = if filterable { self.show_filter()? } else { None };
+        Ok(StatementKind::Show(Box::new(Show { kind, filter })))
+    }
+
+    /// What is shown, and whether LIKE or WHERE may follow.
+    fn show_kind(&mut self) -> Parsed<(ShowKind, bool)> {
+        let start = self.span();
+        if self.accept_any_word(&["DATABASES", "SCHEMAS"]) {
+            return Ok((ShowKind::Databases, true));
+        }
+        if self.accept_word("CREATE") {
+            return Ok((self.show_create()?, false));
+        }
+        if self.accept_words(&["TABLE", "STATUS"]) {
+            return Ok((ShowKind::TableStatus { database: self.from_database()? }, true));
+        }
+        if self.accept_any_word(&["INDEX", "INDEXES", "KEYS"]) {
+            let table = self.from_table()?;
+            let filter_follows = self.at_word("WHERE");
+            return Ok((ShowKind::Index { table }, filter_follows));
+        }
+        if self.at_word("COUNT") && self.is_symbol_at(1, Symbol::LeftParen) {
+            return Ok((self.show_count()?, false));
+        }
+        if self.accept_word("WARNINGS") {
+            return Ok((ShowKind::Warnings { limit: self.row_window()? }, false));
+        }
+        if self.accept_word("ERRORS") {
+            return Ok((ShowKind::Errors { limit: self.row_window()? }, false));
+        }
+        if self.accept_word("ENGINES") || self.accept_words(&["STORAGE", "ENGINES"]) {
+            return Ok((ShowKind::Engines, false));
+        }
+        if self.accept_word("COLLATION") {
+            return Ok((ShowKind::Collation, true));
+        }
+        if self.accept_charset() {
+            return Ok((ShowKind::CharacterSet, true));
+        }
+        let global = self.at_word("GLOBAL");
+        if self.accept_any_word(&["GLOBAL", "SESSION", "LOCAL"]) || self.at_any_word(&["STATUS", "VARIABLES"])
+        {
+            let status = self.at_word("STATUS");
+            self.expect_any_word(&["STATUS", "VARIABLES"])?;
+            return Ok((
+                if status { ShowKind::Status { global } } else { ShowKind::Variables { global } },
+                true,
+            ));
+        }
+        if self.at_any_word(OTHER) {
+            let word = self.any_word()?.value.to_ascii_uppercase();
+            return self.refuse(&format!("SHOW {word}"));
+        }
+        self.accept_word("EXTENDED"); // also shows hidden columns, of which there are none to show
+        let full = self.accept_word("FULL");
+        if self.accept_word("TABLES") {
+            return Ok((ShowKind::Tables { full, database: self.from_database()? }, true));
+        }
+        if self.accept_any_word(&["COLUMNS", "FIELDS"]) {
+            return Ok((ShowKind::Columns { full, table: self.from_table()? }, true));
+        }
+        if self.accept_word("PROCESSLIST") {
+            return Ok((ShowKind::ProcessList { full }, false));
+        }
+        if self.span() == start {
+            return Err(self.syntax_error_at(start));
+        }
+        Err(self.syntax_error())
+    }
+
+    fn show_create(&mut self) -> Parsed<ShowKind> {
+        if self.accept_word("TABLE") {
+            return Ok(ShowKind::CreateTable(self.table_name()?));
+        }
+        if self.accept_any_word(&["DATABASE", "SCHEMA"]) {
+            let if_not_exists = self.if_not_exists()?;
+            return Ok(ShowKind::CreateDatabase { name: self.ident()?, if_not_exists });
+        }
+        if self.at_any_word(&["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "USER"]) {
+            let word = self.any_word()?.value.to_ascii_uppercase();
+            return self.refuse(&format!("SHOW CREATE {word}"));
+        }
+        Err(self.syntax_error())
+    }
+
+    fn show_count(&mut self) -> Parsed<ShowKind> {
+        self.advance();
+        self.expect_symbol(Symbol::LeftParen)?;
+        self.expect_symbol(Symbol::Star)?;
+        self.expect_symbol(Symbol::RightParen)?;
+        if self.accept_word("WARNINGS") {
+            return Ok(ShowKind::WarningCount);
+        }
+        self.expect_word("ERRORS")?;
+        Ok(ShowKind::ErrorCount)
+    }
+
+    /// `[FROM|IN database]`.
+    fn from_database(&mut self) -> Parsed<Option<Ident>> {
+        if self.accept_any_word(&["FROM", "IN"]) { Ok(Some(self.ident()?)) } else { Ok(None) }
+    }
+
+    /// `FROM|IN table [FROM|IN database]`.
+    fn from_table(&mut self) -> Parsed<TableName> {
+        self.expect_any_word(&["FROM", "IN"])?;
+        let mut table = self.table_name()?;
+        if let Some(database) = self.from_database()? {
+            table.database = Some(database);
+        }
+        Ok(table)
+    }
+
+    /// `[LIMIT [offset,] count]`.
+    fn row_window(&mut self) -> Parsed<Option<(u64, u64)>> {
+        if !self.accept_word("LIMIT") {
+            return Ok(None);
+        }
+        let first = self.integer()?;
+        if self.accept_symbol(Symbol::Comma) {
+            return Ok(Some((first, self.integer()?)));
+        }
+        let offset = if self.accept_word("OFFSET") { self.integer()? } else { 0 };
+        Ok(Some((offset, first)))
+    }
+
+    fn show_filter(&mut self) -> Parsed<Option<ShowFilter>> {
+        if self.accept_word("LIKE") {
+            return Ok(Some(ShowFilter::Like(self.string()?)));
+        }
+        Ok(self.optional_expression("WHERE")?.map(ShowFilter::Where))
+    }
+}

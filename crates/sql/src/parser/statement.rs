@@ -1,0 +1,225 @@
+//! Which statement it is, by its first words.
+
+use super::ast::{Explain, FlushItem, PrepareSource, Statement, StatementKind};
+use super::cursor::{Parsed, Parser};
+use leafline_types::error::MysqlError;
+
+use super::error::unsupported;
+use super::lexer::{Symbol, TokenKind};
+
+impl Parser<'_> {
+    /// Exactly one statement, a semicolon after it allowed.
+    pub(super) fn whole_statement(&mut self) -> Parsed<Statement> {
+        if self.at_end() {
+            return Err(MysqlError::empty_query());
+        }
+        if self.at_symbol(Symbol::Semicolon) && self.token(1).kind == TokenKind::End {
+            return Err(MysqlError::empty_query());
+        }
+        let kind = self.statement()?;
+        self.accept_symbol(Symbol::Semicolon);
+        if !self.at_end() {
+            return Err(self.syntax_error());
+        }
+        Ok(Statement { kind, parameters: self.parameters })
+    }
+
+    fn statement(&mut self) -> Parsed<StatementKind> {
+        if self.at_symbol(Symbol::LeftParen) || self.starts_query(0) {
+            return Ok(StatementKind::Query(Box::new(self.query()?)));
+        }
+        let token = self.token(0);
+        if token.kind != TokenKind::Word {
+            return Err(self.syntax_error());
+        }
+        let word = self.text(token).to_ascii_uppercase();
+        match word.as_str() {
+            "INSERT" => self.insert(),
+            "UPDATE" => self.update(),
+            "DELETE" => self.delete(),
+            "CREATE" => self.create(),
+            "DROP" => self.drop_statement(),
+            "ALTER" => self.alter(),
+            "TRUNCATE" => {
+                self.advance();
+                self.accept_word("TABLE");
+                Ok(StatementKind::Truncate(self.table_name()?))
+            }
+            "ANALYZE" => self.analyze_table(),
+            "CHECK" => self.check_table(),
+            "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
+            "SHOW" => self.show(),
+            "USE" => {
+                self.advance();
+                Ok(StatementKind::Use(self.ident()?))
+            }
+            "SET" => self.set(),
+            "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => self.transaction(&word),
+            "FLUSH" => self.flush(),
+            "KILL" => self.kill(),
+            "PREPARE" => self.prepare(),
+            "EXECUTE" => self.execute(),
+            "DEALLOCATE" => {
+                self.advance();
+                self.expect_word("PREPARE")?;
+                Ok(StatementKind::Deallocate(self.ident()?))
+            }
+            "DO" => {
+                self.advance();
+                Ok(StatementKind::Do(self.expressions()?))
+            }
+            "LOCK" | "UNLOCK" => self.lock_tables(),
+            _ => Err(self.known_statement(&word)),
+        }
+    }
+
+    /// The error for a statement without a rule here: 1235 for those MySQL knows, 1064 for others.
+    fn known_statement(&self, word: &str) -> MysqlError {
+        let second = self.token(1);
+        let second = if second.kind == TokenKind::Word {
+            self.text(second).to_ascii_uppercase()
+        } else {
+            String::new()
+        };
+        let known = match word {
+            "REPLACE" | "CALL" | "GRANT" | "REVOKE" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP"
+            | "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
+            "LOAD" if matches!(second.as_str(), "DATA" | "XML" | "INDEX") => format!("LOAD {second}"),
+            "RENAME" if matches!(second.as_str(), "TABLE" | "TABLES" | "USER") => format!("RENAME {second}"),
+            "OPTIMIZE" | "REPAIR" | "CHECKSUM" => format!("{word} TABLE"),
+            "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
+            "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {
+                "GET DIAGNOSTICS".to_owned()
+            }
+            "INSTALL" | "UNINSTALL" if matches!(second.as_str(), "PLUGIN" | "COMPONENT") => {
+                format!("{word} {second}")
+            }
+            "CHANGE" | "START" | "STOP" | "RESET" | "PURGE" | "IMPORT" if !second.is_empty() => {
+                format!("{word} {second}")
+            }
+            _ => return self.syntax_error(),
+        };
+        unsupported(&known)
+    }
+
+    fn analyze_table(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]); // there is no binary log to keep it from
+        self.expect_any_word(&["TABLE", "TABLES"])?;
+        let tables = self.table_names()?;
+        if self.at_any_word(&["UPDATE", "DROP"]) {
+            return self.refuse("ANALYZE TABLE ... HISTOGRAM");
+        }
+        Ok(StatementKind::AnalyzeTable(tables))
+    }
+
+    fn check_table(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.expect_any_word(&["TABLE", "TABLES"])?;
+        let tables = self.table_names()?;
+        if self.at_any_word(&["FOR", "QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"]) {
+            return self.refuse("CHECK TABLE with options");
+        }
+        Ok(StatementKind::CheckTable(tables))
+    }
+
+    /// EXPLAIN, DESCRIBE and DESC: of a statement, or of a table.
+    fn explain(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let analyze = self.accept_word("ANALYZE");
+        let mut has_format = false;
+        if self.at_word("FORMAT") && self.is_symbol_at(1, Symbol::Eq) {
+            has_format = true;
+            self.advance();
+            self.advance();
+            let format = self.any_word()?;
+            if !format.value.eq_ignore_ascii_case("TRADITIONAL") {
+                return self.refuse(&format!("EXPLAIN FORMAT={}", format.value.to_ascii_uppercase()));
+            }
+        } else if self.at_any_word(&["EXTENDED", "PARTITIONS"]) && self.is_word_at(1, "SELECT") {
+            return Err(self.syntax_error());
+        }
+        let explainable = self.at_any_word(&["INSERT", "UPDATE", "DELETE", "REPLACE"])
+            || self.starts_query(0)
+            || self.at_symbol(Symbol::LeftParen);
+        if explainable {
+            let statement = Box::new(self.statement()?);
+            return Ok(StatementKind::Explain(Explain { analyze, statement }));
+        }
+        if self.at_words(&["FOR", "CONNECTION"]) {
+            return self.refuse("EXPLAIN FOR CONNECTION");
+        }
+        if analyze || has_format {
+            return Err(self.syntax_error());
+        }
+        let table = self.table_name()?;
+        let column = match self.token(0).kind {
+            TokenKind::String => Some(self.string()?),
+            _ if self.is_ident_at(0) => Some(self.ident()?.value),
+            _ => None,
+        };
+        Ok(StatementKind::Describe { table, column })
+    }
+
+    fn flush(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        if self.accept_any_word(&["TABLES", "TABLE"]) {
+            let names = match self.is_ident_at(0) {
+                true => self.table_names()?,
+                false => Vec::new(),
+            };
+            if self.at_any_word(&["WITH", "FOR"]) {
+                return self.refuse("FLUSH TABLES WITH READ LOCK");
+            }
+            return Ok(StatementKind::Flush(vec![FlushItem::Tables(names)]));
+        }
+        Ok(StatementKind::Flush(self.comma_list(|p| {
+            if p.accept_word("STATUS") {
+                return Ok(FlushItem::Status);
+            }
+            if p.accept_word("PRIVILEGES") {
+                return Ok(FlushItem::Privileges);
+            }
+            p.accept_any_word(&["BINARY", "ENGINE", "ERROR", "GENERAL", "RELAY", "SLOW"]);
+            if p.accept_word("LOGS") {
+                return Ok(FlushItem::Logs);
+            }
+            if p.at_any_word(&["HOSTS", "OPTIMIZER_COSTS", "USER_RESOURCES", "DES_KEY_FILE"]) {
+                let word = p.any_word()?;
+                return p.refuse(&format!("FLUSH {}", word.value.to_ascii_uppercase()));
+            }
+            Err(p.syntax_error())
+        })?))
+    }
+
+    fn kill(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let query_only = self.accept_word("QUERY");
+        if !query_only {
+            self.accept_word("CONNECTION");
+        }
+        Ok(StatementKind::Kill { query_only, connection: self.expression()? })
+    }
+
+    fn prepare(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let name = self.ident()?;
+        self.expect_word("FROM")?;
+        let source = match self.token(0).kind {
+            TokenKind::UserVariable => PrepareSource::Variable(self.user_variable()?),
+            _ => PrepareSource::Text(self.string()?),
+        };
+        Ok(StatementKind::Prepare { name, source })
+    }
+
+    fn execute(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let name = self.ident()?;
+        let using = match self.accept_word("USING") {
+            true => self.comma_list(Self::user_variable)?,
+            false => Vec::new(),
+        };
+        Ok(StatementKind::Execute { name, using })
+    }
+}

@@ -1,0 +1,347 @@
+//! CREATE TABLE: columns, keys, options.
+
+use super::ast::{
+    ColumnDefinition, CreateTable, DefaultValue, Expr, ExprKind, Ident, KeyDefinition, KeyKind,
+    KeyPartDefinition, Literal, StatementKind, TableOptions, UnaryOp,
+};
+use super::cursor::{Parsed, Parser};
+use super::lexer::{Symbol, TokenKind};
+
+/// Table options that mean something to other storage engines only.
+const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
+    "AUTOEXTEND_SIZE",
+    "AVG_ROW_LENGTH",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+    "INSERT_METHOD",
+    "KEY_BLOCK_SIZE",
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "PACK_KEYS",
+    "STATS_AUTO_RECALC",
+    "STATS_PERSISTENT",
+    "STATS_SAMPLE_PAGES",
+];
+
+/// Table options that would change where or how rows are stored.
+const REFUSED_OPTIONS: &[&str] = &[
+    "COMPRESSION",
+    "CONNECTION",
+    "DATA",
+    "ENCRYPTION",
+    "PASSWORD",
+    "SECONDARY_ENGINE",
+    "TABLESPACE",
+    "UNION",
+];
+
+impl Parser<'_> {
+    /// CREATE TABLE from its table name on (IF NOT EXISTS included).
+    pub(super) fn create_table(&mut self) -> Parsed<StatementKind> {
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.table_name()?;
+        if self.at_word("LIKE") || (self.at_symbol(Symbol::LeftParen) && self.is_word_at(1, "LIKE")) {
+            return self.refuse("CREATE TABLE ... LIKE");
+        }
+        if self.at_word("AS")
+            || self.starts_query(0)
+            || (self.at_symbol(Symbol::LeftParen) && self.starts_query(1))
+        {
+            return self.refuse("CREATE TABLE ... SELECT");
+        }
+        let mut columns = Vec::new();
+        let mut keys = Vec::new();
+        self.parenthesised_list(|p| {
+            if p.at_table_key() {
+                keys.push(p.table_key()?);
+            } else {
+                columns.push(p.column_definition()?);
+            }
+            Ok(())
+        })?;
+        let options = self.table_options()?;
+        if self.at_word("PARTITION") {
+            return self.refuse("PARTITION BY");
+        }
+        if self.at_any_word(&["AS", "IGNORE", "REPLACE"]) || self.starts_query(0) {
+            return self.refuse("CREATE TABLE ... SELECT");
+        }
+        Ok(StatementKind::CreateTable(Box::new(CreateTable { name, if_not_exists, columns, keys, options })))
+    }
+
+    /// Does a key, not a column, stand next?
+    pub(super) fn at_table_key(&self) -> bool {
+        self.at_any_word(&[
+            "CONSTRAINT",
+            "PRIMARY",
+            "UNIQUE",
+            "INDEX",
+            "KEY",
+            "FULLTEXT",
+            "SPATIAL",
+            "FOREIGN",
+            "CHECK",
+        ])
+    }
+
+    /// A key apart from columns, as in CREATE TABLE and ALTER TABLE ADD.
+    pub(super) fn table_key(&mut self) -> Parsed<KeyDefinition> {
+        let mut symbol = None;
+        if self.accept_word("CONSTRAINT") && !self.at_any_word(&["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
+            symbol = Some(self.ident()?);
+        }
+        let kind = if self.accept_word("PRIMARY") {
+            self.expect_word("KEY")?;
+            KeyKind::Primary
+        } else if self.accept_word("UNIQUE") {
+            self.accept_any_word(&["INDEX", "KEY"]);
+            KeyKind::Unique
+        } else if self.at_word("FOREIGN") {
+            return self.refuse("FOREIGN KEY");
+        } else if self.at_word("CHECK") {
+            return self.refuse("CHECK constraints");
+        } else if self.at_any_word(&["FULLTEXT", "SPATIAL"]) {
+            let word = self.any_word()?;
+            return self.refuse(&format!("{} INDEX", word.value.to_ascii_uppercase()));
+        } else if symbol.is_none() && self.accept_any_word(&["INDEX", "KEY"]) {
+            KeyKind::Index
+        } else {
+            return Err(self.syntax_error());
+        };
+        let mut name = None;
+        if self.is_ident_at(0) && !self.at_word("USING") && !self.at_word("TYPE") {
+            name = Some(self.ident()?);
+        }
+        self.index_type()?;
+        let parts = self.key_parts()?;
+        let comment = self.index_options()?;
+        let name = if kind == KeyKind::Primary { None } else { name.or(symbol) };
+        Ok(KeyDefinition { kind, name, parts, comment })
+    }
+
+    /// `USING BTREE`, or nothing.
+    fn index_type(&mut self) -> Parsed<()> {
+        if self.accept_word("USING") {
+            if self.at_any_word(&["HASH", "RTREE"]) {
+                let word = self.any_word()?;
+                return self.refuse(&format!("USING {}", word.value.to_ascii_uppercase()));
+            }
+            self.expect_word("BTREE")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn key_parts(&mut self) -> Parsed<Vec<KeyPartDefinition>> {
+        self.parenthesised_list(|p| {
+            if p.at_symbol(Symbol::LeftParen) {
+                return p.refuse("functional key parts");
+            }
+            let column = p.ident()?;
+            if p.at_symbol(Symbol::LeftParen) {
+                return p.refuse("prefix key parts");
+            }
+            let descending = p.accept_word("DESC");
+            if !descending {
+                p.accept_word("ASC");
+            }
+            Ok(KeyPartDefinition { column, descending })
+        })
+    }
+
+    /// Options after a key's parts; answers its comment.
+    pub(super) fn index_options(&mut self) -> Parsed<Option<String>> {
+        let mut comment = None;
+        loop {
+            if self.accept_word("COMMENT") {
+                comment = Some(self.string()?);
+            } else if self.at_word("USING") {
+                self.index_type()?;
+            } else if self.at_any_word(&["INVISIBLE", "KEY_BLOCK_SIZE", "WITH", "ENGINE_ATTRIBUTE"]) {
+                let word = self.any_word()?;
+                return self.refuse(&format!("index option {}", word.value.to_ascii_uppercase()));
+            } else if !self.accept_word("VISIBLE") {
+                return Ok(comment);
+            }
+        }
+    }
+
+    fn column_definition(&mut self) -> Parsed<ColumnDefinition> {
+        let name = self.ident()?;
+        let data_type = self.data_type()?;
+        let mut column = ColumnDefinition {
+            name,
+            data_type,
+            nullable: None,
+            default: None,
+            on_update: None,
+            auto_increment: false,
+            key: None,
+            comment: None,
+        };
+        while self.column_attribute(&mut column)? {}
+        Ok(column)
+    }
+
+    /// Takes one attribute; false when none stands next.
+    fn column_attribute(&mut self, column: &mut ColumnDefinition) -> Parsed<bool> {
+        if self.accept_word("NOT") {
+            self.expect_word("NULL")?;
+            column.nullable = Some(false);
+        } else if self.accept_word("NULL") {
+            column.nullable = Some(true);
+        } else if self.accept_word("DEFAULT") {
+            column.default = Some(self.column_default()?);
+        } else if self.accept_word("AUTO_INCREMENT") {
+            column.auto_increment = true;
+        } else if self.accept_word("UNIQUE") {
+            self.accept_word("KEY");
+            column.key = column.key.or(Some(KeyKind::Unique));
+        } else if self.accept_word("PRIMARY") {
+            self.expect_word("KEY")?;
+            column.key = Some(KeyKind::Primary);
+        } else if self.accept_word("KEY") {
+            column.key = Some(KeyKind::Primary);
+        } else if self.accept_word("COMMENT") {
+            column.comment = Some(self.string()?);
+        } else if self.accept_word("COLLATE") {
+            column.data_type.collation = Some(self.charset_or_collation_name()?);
+        } else if self.at_word("ON") {
+            let start = self.span();
+            self.advance();
+            self.expect_word("UPDATE")?;
+            self.current_timestamp()?;
+            column.on_update = Some(self.span_from(start));
+        } else if self.at_any_word(&["REFERENCES", "CONSTRAINT", "CHECK"]) {
+            let foreign = self.at_word("REFERENCES");
+            return self.refuse(if foreign { "REFERENCES" } else { "CHECK constraints" });
+        } else if self.at_any_word(&["GENERATED", "AS"]) {
+            return self.refuse("generated columns");
+        } else if self.at_any_word(&[
+            "INVISIBLE",
+            "COLUMN_FORMAT",
+            "STORAGE",
+            "SRID",
+            "SERIAL",
+            "ENGINE_ATTRIBUTE",
+        ]) {
+            let word = self.any_word()?;
+            return self.refuse(&format!("column attribute {}", word.value.to_ascii_uppercase()));
+        } else {
+            return Ok(self.accept_word("VISIBLE"));
+        }
+        Ok(true)
+    }
+
+    fn column_default(&mut self) -> Parsed<DefaultValue> {
+        if self.accept_symbol(Symbol::LeftParen) {
+            let expr = self.expression()?;
+            self.expect_symbol(Symbol::RightParen)?;
+            return Ok(DefaultValue::Expression(expr));
+        }
+        if self.at_any_word(&["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"]) {
+            let start = self.span();
+            let fsp = self.current_timestamp()?;
+            return Ok(DefaultValue::CurrentTimestamp { fsp, span: self.span_from(start) });
+        }
+        let start = self.span();
+        let sign = match self.token(0).kind {
+            TokenKind::Symbol(Symbol::Minus) => Some(UnaryOp::Minus),
+            TokenKind::Symbol(Symbol::Plus) => Some(UnaryOp::Plus),
+            _ => None,
+        };
+        if sign.is_some() {
+            self.advance();
+        }
+        let literal = self.operand()?;
+        let signable = matches!(
+            literal.kind,
+            ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_))
+        );
+        if !matches!(literal.kind, ExprKind::Literal(_)) || (sign.is_some() && !signable) {
+            return Err(self.syntax_error_at(start));
+        }
+        let expr = match sign {
+            Some(op) => {
+                Expr { kind: ExprKind::Unary { op, operand: Box::new(literal) }, span: self.span_from(start) }
+            }
+            None => literal,
+        };
+        Ok(DefaultValue::Literal(expr))
+    }
+
+    /// `CURRENT_TIMESTAMP`, `NOW()` and their relatives; answers the number of fractional digits.
+    fn current_timestamp(&mut self) -> Parsed<u8> {
+        let parentheses_required = self.at_word("NOW");
+        self.expect_any_word(&["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"])?;
+        if !parentheses_required && !self.at_symbol(Symbol::LeftParen) {
+            return Ok(0);
+        }
+        self.expect_symbol(Symbol::LeftParen)?;
+        let mut fsp = 0;
+        if !self.at_symbol(Symbol::RightParen) {
+            let span = self.span();
+            fsp = u8::try_from(self.integer()?)
+                .ok()
+                .filter(|&n| n <= 6)
+                .ok_or_else(|| self.syntax_error_at(span))?;
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(fsp)
+    }
+
+    fn table_options(&mut self) -> Parsed<TableOptions> {
+        let mut options = TableOptions::default();
+        while self.table_option(&mut options)? {
+            self.accept_symbol(Symbol::Comma);
+        }
+        Ok(options)
+    }
+
+    /// Takes one option; false when none stands next.
+    fn table_option(&mut self, options: &mut TableOptions) -> Parsed<bool> {
+        if self.at_word("DEFAULT") {
+            self.advance();
+            if !self.at_charset() && !self.at_word("COLLATE") {
+                return Err(self.syntax_error());
+            }
+        }
+        if self.accept_charset() {
+            self.accept_symbol(Symbol::Eq);
+            options.charset = Some(self.charset_or_collation_name()?);
+        } else if self.accept_word("COLLATE") {
+            self.accept_symbol(Symbol::Eq);
+            options.collation = Some(self.charset_or_collation_name()?);
+        } else if self.accept_word("ENGINE") {
+            self.accept_symbol(Symbol::Eq);
+            options.engine = Some(self.ident_or_string()?);
+        } else if self.accept_word("COMMENT") {
+            self.accept_symbol(Symbol::Eq);
+            options.comment = Some(self.string()?);
+        } else if self.accept_word("AUTO_INCREMENT") {
+            self.accept_symbol(Symbol::Eq);
+            options.auto_increment = Some(self.integer()?);
+        } else if self.accept_word("ROW_FORMAT") {
+            self.accept_symbol(Symbol::Eq);
+            options.row_format = Some(self.any_word()?);
+        } else if self.at_any_word(OPTIONS_WITHOUT_EFFECT) {
+            options.without_effect.push(self.option_without_effect()?);
+        } else if self.at_any_word(REFUSED_OPTIONS) {
+            let word = self.any_word()?;
+            return self.refuse(&format!("table option {}", word.value.to_ascii_uppercase()));
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn option_without_effect(&mut self) -> Parsed<Ident> {
+        let name = self.any_word()?;
+        self.accept_symbol(Symbol::Eq);
+        if self.token(0).kind == TokenKind::Integer {
+            self.advance();
+        } else {
+            self.any_word()?;
+        }
+        Ok(Ident { value: name.value.to_ascii_uppercase(), span: name.span })
+    }
+}
