@@ -1,3 +1,6 @@
 //! SQL of Leafline: parser, binder, optimizer, operators, statements and sessions.
 
 pub mod parser;
+pub mod result;
+
+pub use result::{ColumnFlags, ColumnMeta, Done};
