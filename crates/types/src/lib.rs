@@ -18,6 +18,8 @@ pub mod key;
 pub mod row;
 pub mod statement;
 pub mod temporal;
+#[cfg(test)]
+mod testing;
 pub mod value;
 
 pub use codec::CodecError;

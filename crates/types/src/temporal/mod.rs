@@ -1,4 +1,8 @@
-//! Days, times of day, and the arithmetic of the proleptic Gregorian calendar from year 0 to 9999.
+//! Days, times of day, and the arithmetic of MySQL's calendar from year 0 to 9999.
+//!
+//! [`Date`] counts days and [`DateTime`] microseconds since 1970-01-01, without a time zone. The calendar is the
+//! proleptic Gregorian one but for year 0, which MySQL gives 365 days. Zero dates (`0000-00-00`, `2024-00-10`) are
+//! not values: reading one fails, as the default sql_mode has it.
 
 mod calendar;
 mod date;
@@ -6,8 +10,11 @@ mod datetime;
 mod interval;
 mod parse;
 
-pub use calendar::{CivilDate, days_in_month, is_leap_year};
+pub use calendar::{CivilDate, WeekMode, days_in_month, is_leap_year};
 pub use date::Date;
 pub use datetime::{CivilDateTime, DateTime};
 pub use interval::{Interval, IntervalUnit};
-pub use parse::TemporalParse;
+pub use parse::{BadTemporal, TemporalParse};
+
+#[cfg(test)]
+mod tests;

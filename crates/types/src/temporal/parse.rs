@@ -1,14 +1,161 @@
-//! Dates and datetimes from text.
+//! Dates and datetimes from text and from numbers.
+//!
+//! MySQL reads up to seven fields (year, month, day, hour, minute, second, fraction):
+//! - with delimiters, any punctuation: `2024-1-2`, `2024^01@02 3+4+5`; a `T` or spaces between day and hour;
+//! - without, in fields of two digits: `20240102`, `240102`, `20240102030405`; the year has four digits if there are
+//!   4, 8, 14 or more digits (and `T`s), else two.
+//!
+//! A year of exactly two digits is 1970 to 2069. Missing fields from the hour on are 0. What follows is garbage: the
+//! value stands, with a warning, in strict mode an error. A time zone offset (`+05:30`) counts as garbage.
+
+use super::{CivilDate, CivilDateTime, DateTime};
 
 /// What reading a date or datetime gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TemporalParse<T> {
     /// The value.
     pub value: T,
-    /// Something after the value was ignored, or a time of day other than midnight was dropped.
-    pub truncated: bool,
+    /// Something other than spaces followed it and was ignored.
+    pub garbage: bool,
 }
 
 /// The text is no date, or one that does not exist, or a zero date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a date")]
 pub struct BadTemporal;
+
+/// Fields, by their place in the text.
+const DAY: usize = 2;
+const SECOND: usize = 5;
+const FRACTION: usize = 6;
+const FIELDS: usize = 7;
+/// No field may be larger.
+const MAX_FIELD: u32 = 999_999;
+
+/// The fields as they stand in a text.
+struct Fields {
+    value: [u32; FIELDS],
+    digits: [usize; FIELDS],
+    count: usize,
+    /// Where the text goes on after the last.
+    end: usize,
+}
+
+pub(super) fn parse_datetime(text: &str) -> Result<TemporalParse<DateTime>, BadTemporal> {
+    let text = text.as_bytes().trim_ascii_start();
+    let compact_year = compact_year_digits(text);
+    let fields = read_fields(text, compact_year).ok_or(BadTemporal)?;
+    if fields.count < 3 {
+        return Err(BadTemporal);
+    }
+    let [mut year, month, day, hour, minute, second, mut fraction] = fields.value;
+    let year_digits = compact_year.unwrap_or(fields.digits[0]);
+    if year_digits == 2 && fields.value.iter().any(|&v| v != 0) {
+        year += if year < 70 { 2000 } else { 1900 };
+    }
+    for _ in fields.digits[FRACTION]..6 {
+        fraction *= 10;
+    }
+    let small = |v: u32| u8::try_from(v).map_err(|_| BadTemporal);
+    let civil = CivilDateTime {
+        date: CivilDate {
+            year: u16::try_from(year).map_err(|_| BadTemporal)?,
+            month: small(month)?,
+            day: small(day)?,
+        },
+        hour: small(hour)?,
+        minute: small(minute)?,
+        second: small(second)?,
+        microsecond: fraction,
+    };
+    let mut value = DateTime::from_civil(civil).ok_or(BadTemporal)?;
+    // Digits after the sixth of the fraction: the first of them rounds.
+    let mut rest = &text[fields.end..];
+    if fields.digits[FRACTION] == 6 && rest.first().is_some_and(u8::is_ascii_digit) {
+        if rest[0] >= b'5' {
+            value = DateTime::from_micros(value.micros() + 1).ok_or(BadTemporal)?;
+        }
+        let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
+        rest = &rest[len..];
+    }
+    Ok(TemporalParse { value, garbage: !rest.trim_ascii_start().is_empty() })
+}
+
+/// How many digits the year has if the text has no delimiters; None if it has.
+fn compact_year_digits(text: &[u8]) -> Option<usize> {
+    let len = text.iter().position(|b| !(b.is_ascii_digit() || *b == b'T')).unwrap_or(text.len());
+    let compact = text.get(len).is_none_or(|&b| b == b'.');
+    compact.then_some(if matches!(len, 4 | 8 | 14..) { 4 } else { 2 })
+}
+
+/// Reads the fields; None if a field is too large or a space stands where none may.
+fn read_fields(text: &[u8], compact_year: Option<usize>) -> Option<Fields> {
+    let mut f = Fields { value: [0; FIELDS], digits: [0; FIELDS], count: 0, end: 0 };
+    let mut at = 0;
+    for i in 0..FIELDS {
+        let width = match (i, compact_year) {
+            (FRACTION, _) => 6,
+            (0, Some(year)) => year,
+            (_, Some(_)) => 2,
+            (_, None) => usize::MAX,
+        };
+        let start = at;
+        let mut value = 0u32;
+        while at - start < width && text.get(at).is_some_and(u8::is_ascii_digit) {
+            value = value.saturating_mul(10).saturating_add(u32::from(text[at] - b'0'));
+            at += 1;
+        }
+        if at == start {
+            break;
+        }
+        if value > MAX_FIELD {
+            return None;
+        }
+        (f.value[i], f.digits[i], f.count, f.end) = (value, at - start, i + 1, at);
+        match text.get(at) {
+            None => break,
+            Some(b'T') if i == DAY => at += 1,
+            Some(b'.') if i == SECOND => at += 1,
+            // The fraction must follow the seconds' point.
+            Some(_) if i == SECOND => break,
+            Some(_) => {
+                while let Some(b) =
+                    text.get(at).filter(|b| b.is_ascii_punctuation() || b.is_ascii_whitespace())
+                {
+                    if b.is_ascii_whitespace() && i != DAY && i != FRACTION {
+                        return None;
+                    }
+                    at += 1;
+                }
+            }
+        }
+        f.end = at;
+    }
+    Some(f)
+}
+
+/// The parts of a number such as 20240102030405, 240102030405, 20240102 or 240102; not checked further.
+pub(super) fn number_to_civil(number: i64) -> Option<CivilDateTime> {
+    const DAY_UNIT: i64 = 1_000_000;
+    let full = match number {
+        101..=691_231 => (number + 20_000_000) * DAY_UNIT,
+        700_101..=991_231 => (number + 19_000_000) * DAY_UNIT,
+        10_000_101..=99_991_231 => number * DAY_UNIT,
+        101_000_000..=691_231_235_959 => number + 20_000_000_000_000,
+        700_101_000_000..=991_231_235_959 => number + 19_000_000_000_000,
+        10_000_101_000_000..=99_991_231_235_959 => number,
+        _ => return None,
+    };
+    let (day, time) = (full / DAY_UNIT, full % DAY_UNIT);
+    Some(CivilDateTime {
+        date: CivilDate {
+            year: (day / 10_000) as u16,
+            month: (day / 100 % 100) as u8,
+            day: (day % 100) as u8,
+        },
+        hour: (time / 10_000) as u8,
+        minute: (time / 100 % 100) as u8,
+        second: (time % 100) as u8,
+        microsecond: 0,
+    })
+}

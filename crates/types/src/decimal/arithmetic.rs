@@ -1,0 +1,248 @@
+//! `+ - * / DIV %` and rounding, with MySQL's rules for the scale of results.
+//!
+//! Each operation first tries 128 bits, then 256 (`i256`), then 512 (`wide`) where an intermediate result can be
+//! longer than the final one.
+
+use arrow_buffer::i256;
+
+use super::wide::Wide;
+use super::{Decimal, MAX_PRECISION, MAX_SCALE, pow10_i128, pow10_i256};
+
+/// Digits per word of MySQL's own decimals; the digits that a division keeps follow from it.
+const WORD: u8 = 9;
+
+/// How many digits after the point MySQL keeps of a quotient within an expression: whole words of nine digits, at
+/// least `left + increment`. (So `1/3*3` is 1.0000, not 0.9999.) Where the value leaves the expression it is
+/// rounded to `left + increment`, its type's scale.
+pub fn division_scale(left: u8, right: u8, increment: u8) -> u8 {
+    let (left_words, right_words) = (left.next_multiple_of(WORD), right.next_multiple_of(WORD));
+    let spare = (left_words - left) + (right_words - right);
+    let scale = (left_words + right_words + increment.saturating_sub(spare)).next_multiple_of(WORD);
+    scale.min(MAX_SCALE)
+}
+
+/// `v / 10^drop`, rounded half away from zero; `drop` is at most 38.
+#[inline]
+pub fn round_half_away_i128(v: i128, drop: u8) -> i128 {
+    let unit = pow10_i128(drop);
+    let (quotient, rest) = (v / unit, v % unit);
+    // unit - |rest| cannot overflow where 2 * |rest| could.
+    if rest != 0 && unit - rest.abs() <= rest.abs() { quotient + rest.signum() } else { quotient }
+}
+
+fn round_half_away_i256(v: i256, drop: u8) -> i256 {
+    let unit = pow10_i256(drop);
+    let (quotient, rest) = v.wrapping_div_rem(unit);
+    let magnitude = rest.wrapping_abs();
+    if rest != i256::ZERO && unit.wrapping_sub(magnitude) <= magnitude {
+        quotient.wrapping_add(rest.signum())
+    } else {
+        quotient
+    }
+}
+
+impl Decimal {
+    /// `-self`.
+    pub fn negate(&self) -> Self {
+        match self.unscaled_i128().and_then(i128::checked_neg) {
+            Some(v) => Self::from_i128(v, self.scale()),
+            // 65 digits are far from the limits of 256 bits.
+            None => Self::from_i256(self.unscaled().wrapping_neg(), self.scale()).unwrap_or(Self::ZERO),
+        }
+    }
+
+    /// `|self|`.
+    pub fn abs(&self) -> Self {
+        if self.is_negative() { self.negate() } else { self.clone() }
+    }
+
+    /// `self + other`, of the larger scale; None beyond 65 digits.
+    pub fn checked_add(&self, other: &Self) -> Option<Self> {
+        let scale = self.scale().max(other.scale());
+        if let (Some(a), Some(b)) = (self.small_at(scale), other.small_at(scale))
+            && let Some(sum) = a.checked_add(b)
+        {
+            return Some(Self::from_i128(sum, scale));
+        }
+        Self::from_i256(self.unscaled_at(scale)?.checked_add(other.unscaled_at(scale)?)?, scale)
+    }
+
+    /// `self - other`, of the larger scale; None beyond 65 digits.
+    pub fn checked_sub(&self, other: &Self) -> Option<Self> {
+        let scale = self.scale().max(other.scale());
+        if let (Some(a), Some(b)) = (self.small_at(scale), other.small_at(scale))
+            && let Some(difference) = a.checked_sub(b)
+        {
+            return Some(Self::from_i128(difference, scale));
+        }
+        Self::from_i256(self.unscaled_at(scale)?.checked_sub(other.unscaled_at(scale)?)?, scale)
+    }
+
+    /// `self * other`, of both scales added (at most 30, rounded); None beyond 65 digits.
+    pub fn checked_mul(&self, other: &Self) -> Option<Self> {
+        let exact = self.scale() + other.scale();
+        let drop = exact.saturating_sub(MAX_SCALE);
+        let scale = exact - drop;
+        if drop == 0 {
+            if let (Some(a), Some(b)) = (self.unscaled_i128(), other.unscaled_i128())
+                && let Some(product) = a.checked_mul(b)
+            {
+                return Some(Self::from_i128(product, scale));
+            }
+            return Self::from_i256(self.unscaled().checked_mul(other.unscaled())?, scale);
+        }
+        let product = Wide::magnitude(self.unscaled()).checked_mul(Wide::magnitude(other.unscaled()))?;
+        divide_rounded(product, pow10_i256(drop), self.is_negative() != other.is_negative(), scale)
+    }
+
+    /// `self / other` as MySQL computes it within an expression: cut, not rounded, at [`division_scale`] digits,
+    /// fewer where it would be longer than 65 digits. None if `other` is zero or the quotient does not fit with
+    /// the `scale + increment` digits of its type.
+    pub fn checked_div(&self, other: &Self, increment: u8) -> Option<Self> {
+        if other.is_zero() {
+            return None;
+        }
+        let most = division_scale(self.scale(), other.scale(), increment);
+        let least = (self.scale() + increment).min(MAX_SCALE);
+        let quotient = self.divide_truncated(other, most);
+        match quotient {
+            Some(q) if q.digits() <= MAX_PRECISION => Some(q),
+            _ => self.divide_truncated(other, least),
+        }
+    }
+
+    /// `self / other` with `scale` digits after the point, the others cut.
+    fn divide_truncated(&self, other: &Self, scale: u8) -> Option<Self> {
+        // self / other = (u1 / 10^s1) / (u2 / 10^s2); times 10^scale: u1 * 10^(scale + s2 - s1) / u2.
+        let (up, down) = ((scale + other.scale()).checked_sub(self.scale()), self.scale());
+        if let (Some(up @ 0..=38), Some(a), Some(b)) = (up, self.unscaled_i128(), other.unscaled_i128())
+            && let Some(dividend) = a.checked_mul(pow10_i128(up))
+            && let Some(quotient) = dividend.checked_div(b)
+        {
+            return Some(Self::from_i128(quotient, scale));
+        }
+        let (mut dividend, mut divisor) =
+            (Wide::magnitude(self.unscaled()), Wide::magnitude(other.unscaled()));
+        match up {
+            Some(up) => dividend = dividend.checked_mul(Wide::magnitude(pow10_i256(up)))?,
+            None => {
+                let drop = down - (scale + other.scale());
+                divisor = divisor.checked_mul(Wide::magnitude(pow10_i256(drop)))?;
+            }
+        }
+        let (quotient, _) = dividend.div_rem(divisor);
+        Self::from_i256(quotient.to_i256(self.is_negative() != other.is_negative())?, scale)
+    }
+
+    /// The whole part of `self / other` (DIV), of scale 0; None if `other` is zero or beyond 65 digits.
+    pub fn checked_div_integer(&self, other: &Self) -> Option<Self> {
+        if other.is_zero() { None } else { self.divide_truncated(other, 0) }
+    }
+
+    /// The remainder of DIV, with the sign of `self` and the larger scale; None if `other` is zero or beyond 65
+    /// digits.
+    pub fn checked_rem(&self, other: &Self) -> Option<Self> {
+        if other.is_zero() {
+            return None;
+        }
+        let scale = self.scale().max(other.scale());
+        if let (Some(a), Some(b)) = (self.small_at(scale), other.small_at(scale)) {
+            // i128::MIN % -1 overflows; the remainder of -1 is 0.
+            return Some(Self::from_i128(a.checked_rem(b).unwrap_or(0), scale));
+        }
+        let grow = |v: &Self| {
+            let by = Wide::magnitude(pow10_i256(scale - v.scale()));
+            Wide::magnitude(v.unscaled()).checked_mul(by)
+        };
+        let (_, rest) = grow(self)?.div_rem(grow(other)?);
+        Self::from_i256(rest.to_i256(self.is_negative())?, scale)
+    }
+
+    /// Rounded half away from zero to `scale` digits after the point, of that scale; a negative scale rounds
+    /// before the point and gives scale 0. None beyond 65 digits.
+    pub fn round(&self, scale: i32) -> Option<Self> {
+        self.rescale(scale, round_half_away_i128, round_half_away_i256)
+    }
+
+    /// Cut to `scale` digits after the point, of that scale; a negative scale cuts before the point and gives
+    /// scale 0. None beyond 65 digits.
+    pub fn truncate(&self, scale: i32) -> Option<Self> {
+        let cut = |v: i128, drop| v / pow10_i128(drop);
+        let cut_wide = |v: i256, drop| v.wrapping_div(pow10_i256(drop));
+        self.rescale(scale, cut, cut_wide)
+    }
+
+    fn rescale(
+        &self,
+        scale: i32,
+        drop_i128: impl Fn(i128, u8) -> i128,
+        drop_i256: impl Fn(i256, u8) -> i256,
+    ) -> Option<Self> {
+        let target = scale.clamp(0, MAX_SCALE.into()) as u8;
+        let drop = i32::from(self.scale()) - scale.min(MAX_SCALE.into());
+        if drop <= 0 {
+            return match self.small_at(target) {
+                Some(v) => Some(Self::from_i128(v, target)),
+                None => Self::from_i256(self.unscaled_at(target)?, target),
+            };
+        }
+        // Beyond 76 digits nothing is left, and nothing rounds up.
+        let Some(drop) = u8::try_from(drop).ok().filter(|&d| d <= 76) else {
+            return Some(Self::from_i128(0, target));
+        };
+        // Zeros that take the place of digits dropped before the point.
+        let refill = pow10_i256((-scale).clamp(0, 76) as u8);
+        if scale >= 0
+            && drop <= 38
+            && let Some(v) = self.unscaled_i128()
+        {
+            return Some(Self::from_i128(drop_i128(v, drop), target));
+        }
+        Self::from_i256(drop_i256(self.unscaled(), drop).checked_mul(refill)?, target)
+    }
+
+    /// The greatest whole number not above it; None beyond 65 digits.
+    pub fn floor(&self) -> Option<Self> {
+        let whole = self.truncate(0)?;
+        if whole > *self { whole.checked_sub(&Self::from_i64(1)) } else { Some(whole) }
+    }
+
+    /// The least whole number not below it; None beyond 65 digits.
+    pub fn ceil(&self) -> Option<Self> {
+        let whole = self.truncate(0)?;
+        if whole < *self { whole.checked_add(&Self::from_i64(1)) } else { Some(whole) }
+    }
+
+    /// The nearest double.
+    pub fn to_f64(&self) -> f64 {
+        /// Up to here every integer is a double, and every power of ten up to 10^22 is one.
+        const EXACT: i128 = 1 << 53;
+        match self.unscaled_i128() {
+            Some(v) if v.abs() <= EXACT && self.scale() <= 22 => {
+                // One rounding, in the division: both operands are exact.
+                v as f64 / pow10_i128(self.scale()) as f64
+            }
+            _ => self.to_string().parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// Rounded half away from zero to a whole number, if it fits.
+    pub fn to_i64(&self) -> Option<i64> {
+        self.round(0)?.unscaled_i128()?.try_into().ok()
+    }
+
+    /// Rounded half away from zero to a whole number, if it fits.
+    pub fn to_u64(&self) -> Option<u64> {
+        self.round(0)?.unscaled_i128()?.try_into().ok()
+    }
+}
+
+fn divide_rounded(dividend: Wide, divisor: i256, negative: bool, scale: u8) -> Option<Decimal> {
+    let (quotient, rest) = dividend.div_rem(Wide::magnitude(divisor));
+    // The quotient fits 65 digits or is refused, so adding one cannot overflow.
+    let (mut q, rest) = (quotient.to_i256(false)?, rest.to_i256(false)?);
+    if rest != i256::ZERO && divisor.wrapping_sub(rest) <= rest {
+        q = q.checked_add(i256::ONE)?;
+    }
+    Decimal::from_i256(if negative { q.wrapping_neg() } else { q }, scale)
+}
