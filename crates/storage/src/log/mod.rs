@@ -1,7 +1,26 @@
 //! The redo log: an endless stream of groups, written to a ring of preallocated files.
+//!
+//! | module | is |
+//! |---|---|
+//! | `writer` | [`Log`]: append, group commit, truncation |
+//! | `reader` | [`LogReader`]: the groups again, up to the end, or damage |
+//! | `space` | reservations: who may use how much of the files |
+//! | `batches` | writing batches, file after file |
+//! | `files` | the ring of files |
+//! | `format` | every byte of them |
+//! | `position` | from LSNs to places in files |
+//!
+//! Life of a log: [`Log::create`], append, [`Log::truncate_before`] each checkpoint. After a restart:
+//! [`LogReader::open`] at the last checkpoint, read all groups, [`LogReader::finish`], [`Log::resume`].
 
+mod batches;
+mod files;
+mod format;
 mod position;
 mod reader;
+mod space;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use position::LogPosition;

@@ -1,14 +1,34 @@
-//! Appends groups and makes them durable.
-#![expect(clippy::todo, unused_variables, reason = "skeleton")]
-use super::position::LogPosition;
+//! The log, open for appending.
+//!
+//! An append copies a group into a buffer in memory under a short mutex and never waits for the disk, so a
+//! mini-transaction can append with its pages latched. What keeps the buffer small is [`Log::throttle`], called before a
+//! latch is taken; what keeps the files from running full is a reservation, made then too.
+//!
+//! Group commit has no thread and no timer of its own: the first that has to wait becomes the leader, takes the
+//! whole buffer, writes it and syncs, for all that were appended by then. Those that come meanwhile append to the other buffer
+//! and wait; when the leader is done one of them leads next.
+//!
+//! A write or sync that fails stops the log for good: what is on disk is not known, and a second sync would
+//! report success without having written (Rebello et al., ATC 2020).
+
+use super::batches::{BatchWriter, Flushed};
+use super::files::{Layout, Ring};
+use super::format::{FileHeader, GROUP_HEADER, group_header};
+use super::position::{LogPosition, Marks};
 use super::reader::LogTail;
+use super::space::{Space, charge};
 use crate::device::Env;
-use crate::error::Result;
+use crate::error::{Result, StorageError};
 use crate::ids::{Lsn, LsnRange};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Kind of a group that holds the page records of one mini-transaction. All other kinds are logical records.
 pub const PAGE_GROUP: u8 = 0;
+
+/// Largest group payload in bytes, however large the log is.
+const LARGEST_PAYLOAD: u64 = 1 << 30;
 
 /// When a commit reaches the disk, numbered as `innodb_flush_log_at_trx_commit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,11 +45,11 @@ pub enum FlushPolicy {
 /// How a log is made.
 #[derive(Clone, Copy, Debug)]
 pub struct LogOptions {
-    /// Bytes of all log files together.
+    /// Bytes of all log files together; at least 256 KiB are taken.
     pub capacity: u64,
     /// Appended bytes that may wait in memory before [`Log::throttle`] has them written.
     pub buffer_bytes: usize,
-    /// Number of this database, drawn when it is made: seeds the checksums, so that no block of another
+    /// Number of this database, drawn when it is made: goes into the checksums, so that no block of another
     /// database's log is ever taken for this one's.
     pub database_id: u64,
 }
@@ -37,11 +57,11 @@ pub struct LogOptions {
 /// How full the log files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSpace {
-    /// Bytes that can be used in all.
+    /// Bytes of all files.
     pub capacity: u64,
-    /// Bytes from the start of the oldest file that is kept to the end of the log.
+    /// Bytes from the start of the oldest file that is kept to the end of what is written.
     pub used: u64,
-    /// Bytes promised to reservations.
+    /// Bytes appended and not written, and bytes promised to reservations.
     pub reserved: u64,
     /// Callers waiting in [`Log::reserve`].
     pub waiting: usize,
@@ -58,109 +78,432 @@ pub struct LogCounts {
     pub syncs: u64,
 }
 
-/// Room in the log files, held for groups to be appended. What is left is given back when it is dropped.
-pub struct LogReservation {}
-
 /// The log, open for appending. Clones share it.
 #[derive(Clone)]
-pub struct Log {}
+pub struct Log {
+    inner: Arc<Inner>,
+}
+
+/// Room in the log files, held for groups to be appended. What is left is given back when it is dropped.
+/// Appending more than was reserved is possible and takes from the margin that is there for padding.
+pub struct LogReservation {
+    inner: Arc<Inner>,
+    left: u64,
+}
+
+struct Inner {
+    state: Mutex<State>,
+    /// A flush has ended, or the log has stopped.
+    flushed: Condvar,
+    /// Space has been given back, or the log has stopped.
+    freed: Condvar,
+    /// Used by the leader; locked after no other lock is held.
+    writer: Mutex<BatchWriter>,
+    /// Locked by the leader at the end of a file and by truncation; never together with `state`.
+    ring: Arc<Mutex<Ring>>,
+    /// Copies of what `state` holds, to be read without its lock.
+    durable: AtomicU64,
+    end: AtomicU64,
+    stopped: AtomicBool,
+    buffer_bytes: usize,
+    max_payload: u64,
+}
+
+struct State {
+    /// Appended, not taken by a leader: the bytes of the stream from `taken` on.
+    buffer: Vec<u8>,
+    /// The other buffer, empty, while no leader has it.
+    other: Vec<u8>,
+    taken: Lsn,
+    written: Lsn,
+    durable: Lsn,
+    flushing: bool,
+    stopped: Option<String>,
+    space: Space,
+    marks: Marks,
+    counts: LogCounts,
+}
+
+/// How far a flush has to bring the log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Written,
+    Durable,
+}
 
 impl Log {
     /// Makes the files of a new log that starts at LSN `first`; whatever was in `wal/` goes.
     pub fn create(env: &Arc<dyn Env>, options: LogOptions, first: Lsn) -> Result<(Log, LogPosition)> {
-        todo!()
+        let layout = Layout::new(options.capacity);
+        let ring = Ring::create(env, layout)?;
+        let header = FileHeader::new(options.database_id, 1, ring.current(), first, 0);
+        let log = Log::start(ring, header, layout, options, Marks::default(), 0)?;
+        let position = log.position_of(first)?;
+        Ok((log, position))
     }
 
-    /// Goes on after recovery, in a new file with a new salt. Everything the reader gave out is durable when
-    /// this returns.
+    /// Goes on after recovery, in a new file with a new salt, so that no block written before can ever be taken
+    /// for one written from now on. Everything the reader gave out is durable when this returns.
     pub fn resume(env: &Arc<dyn Env>, options: LogOptions, tail: LogTail) -> Result<Log> {
-        todo!()
+        let layout = Layout::new(options.capacity);
+        let ring = Ring::resume(env, layout, tail.oldest, tail.newest)?;
+        let incarnation = tail.incarnation + 1;
+        let header = FileHeader::new(options.database_id, incarnation, ring.current(), tail.end, tail.chain);
+        Log::start(ring, header, layout, options, tail.marks, tail.at)
     }
 
-    /// Holds room for groups of `bytes` payload and framing in all; `None` when a checkpoint has to free space first.
+    fn start(
+        ring: Ring,
+        header: FileHeader,
+        layout: Layout,
+        options: LogOptions,
+        mut marks: Marks,
+        at: u64,
+    ) -> Result<Log> {
+        let ring = Arc::new(Mutex::new(ring));
+        let mut writer = BatchWriter::start(Arc::clone(&ring), header, layout.file_bytes / 16, at)?;
+        marks.extend(writer.take_done().marks);
+        let first = header.first;
+        let space = Space::new(layout, at);
+        let max_payload = (space.largest_reservation() / 2).min(LARGEST_PAYLOAD);
+        let state = State {
+            buffer: Vec::new(),
+            other: Vec::new(),
+            taken: first,
+            written: first,
+            durable: first,
+            flushing: false,
+            stopped: None,
+            space,
+            marks,
+            counts: LogCounts::default(),
+        };
+        let inner = Inner {
+            state: Mutex::new(state),
+            flushed: Condvar::new(),
+            freed: Condvar::new(),
+            writer: Mutex::new(writer),
+            ring,
+            durable: AtomicU64::new(first.0),
+            end: AtomicU64::new(first.0),
+            stopped: AtomicBool::new(false),
+            buffer_bytes: options.buffer_bytes,
+            max_payload,
+        };
+        Ok(Log { inner: Arc::new(inner) })
+    }
+
+    /// Holds room for groups of `bytes` in all, [`Log::group_bytes`] each; `None` when a checkpoint has to free
+    /// space first.
     pub fn try_reserve(&self, bytes: u64) -> Result<Option<LogReservation>> {
-        todo!()
+        let mut state = self.inner.lock()?;
+        let charge = state.space.reservation_charge(bytes)?;
+        Ok(state.space.try_reserve(charge).then(|| self.reservation(charge)))
     }
 
     /// As [`Log::try_reserve`], but waits until [`Log::truncate_before`] has freed the space. The caller holds no
-    /// latch and no other reservation, and has seen to it that a checkpoint is under way.
+    /// latch and no other reservation, and has seen to it that a checkpoint is under way. If one checkpoint
+    /// is not enough, [`LogSpace::waiting`] tells that another is wanted.
     pub fn reserve(&self, bytes: u64) -> Result<LogReservation> {
-        todo!()
+        let mut state = self.inner.lock()?;
+        let charge = state.space.reservation_charge(bytes)?;
+        let ticket = state.space.enqueue();
+        while !state.space.try_reserve_in_turn(ticket, charge) {
+            self.inner.freed.wait(&mut state);
+            if let Err(stopped) = state.check() {
+                state.space.leave(ticket);
+                return Err(stopped);
+            }
+        }
+        // Now it is the next one's turn, for which there may be room too.
+        self.inner.freed.notify_all();
+        Ok(self.reservation(charge))
     }
 
-    /// Waits, without a latch held, until the appended bytes in memory are below the limit, writing them if nobody does.
+    /// Holds room even when the log is full, growing it in the end. For recovery, which has to finish what was
+    /// begun before it can make a checkpoint.
+    pub fn reserve_beyond_limit(&self, bytes: u64) -> Result<LogReservation> {
+        let mut state = self.inner.lock()?;
+        let charge = state.space.reservation_charge(bytes)?;
+        state.space.reserve_beyond_limit(charge);
+        Ok(self.reservation(charge))
+    }
+
+    fn reservation(&self, left: u64) -> LogReservation {
+        LogReservation { inner: Arc::clone(&self.inner), left }
+    }
+
+    /// Waits, without a latch held, until the appended bytes in memory are below the limit, writing them if nobody
+    /// does.
     pub fn throttle(&self) -> Result<()> {
-        todo!()
+        let limit = self.inner.buffer_bytes;
+        self.inner.flush_until(Level::Written, |state| state.buffer.len() <= limit)
     }
 
     /// Appends one group, made of `parts` one after the other. Never waits for I/O.
     pub fn append(&self, reservation: &mut LogReservation, kind: u8, parts: &[&[u8]]) -> Result<LsnRange> {
-        todo!()
+        let payload: u64 = parts.iter().map(|part| part.len() as u64).sum();
+        let limit = self.inner.max_payload;
+        if payload > limit {
+            return Err(StorageError::TooLarge { what: "a log record", size: payload, limit });
+        }
+        let mut guard = self.inner.lock()?;
+        let state = &mut *guard;
+        let start = state.end();
+        state.buffer.extend_from_slice(&group_header(kind, payload as u32));
+        for part in parts {
+            state.buffer.extend_from_slice(part);
+        }
+        let end = state.end();
+        let charge = charge(end.0 - start.0);
+        let covered = charge.min(reservation.left);
+        reservation.left -= covered;
+        state.space.reserved -= covered;
+        state.space.pending += charge;
+        self.inner.end.store(end.0, Ordering::Release);
+        Ok(LsnRange { start, end })
+    }
+
+    /// Bytes of the stream that a group of this payload takes: what to reserve for it.
+    #[must_use]
+    pub fn group_bytes(payload: usize) -> u64 {
+        (GROUP_HEADER + payload) as u64
     }
 
     /// Waits until everything below `lsn` is on disk.
     pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
-        todo!()
+        let inner = &self.inner;
+        if inner.durable.load(Ordering::Acquire) >= lsn.0 && !inner.stopped.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.check_within(lsn)?;
+        inner.flush_until(Level::Durable, |state| state.durable >= lsn)
     }
 
     /// What a commit that ends at `lsn` waits for, by policy.
     pub fn commit(&self, lsn: Lsn, policy: FlushPolicy) -> Result<()> {
-        todo!()
+        match policy {
+            FlushPolicy::EachCommit => self.wait_durable(lsn),
+            FlushPolicy::WriteEachCommit => {
+                self.check_within(lsn)?;
+                self.inner.flush_until(Level::Written, |state| state.written >= lsn)
+            }
+            FlushPolicy::EverySecond => self.inner.lock().map(drop),
+        }
     }
 
     /// The work of policies 0 and 2: writes and syncs what is not durable yet. To be called once a second.
     pub fn tick(&self) -> Result<()> {
-        todo!()
+        self.wait_durable(self.end())
     }
 
     /// Everything below is on disk.
+    #[must_use]
     pub fn durable(&self) -> Lsn {
-        todo!()
+        Lsn(self.inner.durable.load(Ordering::Acquire))
     }
 
     /// Where the next group will start.
+    #[must_use]
     pub fn end(&self) -> Lsn {
-        todo!()
+        Lsn(self.inner.end.load(Ordering::Acquire))
     }
 
     /// Largest group payload that can be appended, in bytes.
+    #[must_use]
     pub fn max_payload(&self) -> usize {
-        todo!()
+        self.inner.max_payload as usize
     }
 
-    /// Makes `lsn` durable and says where a reader must start to get the groups from there on.
+    /// Makes `lsn`, the start of a group or the end of the log, durable, and says where a reader must start to get the
+    /// groups from there on.
     pub fn position_of(&self, lsn: Lsn) -> Result<LogPosition> {
-        todo!()
+        self.wait_durable(lsn)?;
+        let mark = self.inner.lock()?.marks.find(lsn);
+        match mark {
+            Some(mark) => Ok(LogPosition { sequence: mark.sequence, offset: mark.offset, lsn }),
+            None => Err(StorageError::Format {
+                file: super::files::DIRECTORY.to_owned(),
+                reason: format!("LSN {lsn} is older than the log"),
+            }),
+        }
     }
 
-    /// Bytes in the files from `lsn` to the end of the log: what a checkpoint at `lsn` would leave in use.
+    /// Bytes of file from `lsn` to the end of the log: about what a checkpoint at `lsn` would leave in use.
+    #[must_use]
     pub fn age(&self, lsn: Lsn) -> u64 {
-        todo!()
+        let state = self.inner.state.lock();
+        let from = state.marks.last_before(lsn).map_or(state.space.freed, |mark| mark.at);
+        state.space.at + state.space.pending - from
     }
 
-    /// The LSN of about `bytes` of file back from the end: pages changed before must be clean for the log to
-    /// shrink to `bytes`.
+    /// The LSN of about `bytes` of file back from the end: pages changed before it must be clean for the log to
+    /// shrink to that.
+    #[must_use]
     pub fn lsn_at_age(&self, bytes: u64) -> Lsn {
-        todo!()
+        let state = self.inner.state.lock();
+        let end = state.space.at + state.space.pending;
+        state.marks.first_after(end.saturating_sub(bytes)).map_or(state.taken, |mark| mark.start)
     }
 
-    /// Gives the files that end below `position` back for reuse. A checkpoint that starts there must be durable.
+    /// Gives the files that end before `position` back for reuse. A checkpoint that starts there must be durable:
+    /// nothing before it can be read again.
     pub fn truncate_before(&self, position: LogPosition) -> Result<()> {
-        todo!()
+        self.inner.check()?;
+        let mut ring = self.inner.ring.lock();
+        let recycled = ring.recycle_before(position.sequence);
+        let oldest = ring.oldest();
+        drop(ring);
+        match recycled {
+            Ok(freed) => {
+                let mut state = self.inner.state.lock();
+                state.space.freed += freed;
+                state.marks.remove_before(oldest);
+                self.inner.freed.notify_all();
+                Ok(())
+            }
+            Err(error) => Err(self.inner.stop(&mut self.inner.state.lock(), error.to_string())),
+        }
     }
 
     /// How full the files are.
+    #[must_use]
     pub fn space(&self) -> LogSpace {
-        todo!()
+        let state = self.inner.state.lock();
+        let space = &state.space;
+        LogSpace {
+            capacity: space.capacity(),
+            used: space.used(),
+            reserved: space.pending + space.reserved,
+            waiting: space.waiting(),
+        }
     }
 
     /// What was done so far.
+    #[must_use]
     pub fn counts(&self) -> LogCounts {
-        todo!()
+        self.inner.state.lock().counts
     }
 
-    /// Stops the log: every later call fails with `why`.
+    /// Stops the log: every later call fails with `why`, unless it was stopped before.
     pub fn poison(&self, why: String) {
-        todo!()
+        self.inner.stop(&mut self.inner.state.lock(), why);
+    }
+
+    /// A page or a caller that names an LSN the log never gave out is broken; waiting would be for ever.
+    fn check_within(&self, lsn: Lsn) -> Result<()> {
+        let end = self.end();
+        if lsn <= end {
+            return Ok(());
+        }
+        let sequence = self.inner.ring.lock().current();
+        let reason = format!("LSN {lsn} is in use and the log ends before it");
+        Err(StorageError::LogDamaged { sequence, offset: 0, lsn: end, reason })
+    }
+}
+
+impl Inner {
+    /// Locks the state of a log that has not stopped.
+    fn lock(&self) -> Result<MutexGuard<'_, State>> {
+        let state = self.state.lock();
+        state.check()?;
+        Ok(state)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.lock().map(drop)
+    }
+
+    /// Flushes, or waits for others to, until the state is as wanted.
+    fn flush_until(&self, level: Level, reached: impl Fn(&State) -> bool) -> Result<()> {
+        let mut state = self.lock()?;
+        while !reached(&state) {
+            if state.flushing {
+                self.flushed.wait(&mut state);
+            } else {
+                self.lead(&mut state, level);
+            }
+            state.check()?;
+        }
+        Ok(())
+    }
+
+    /// Writes, and for [`Level::Durable`] syncs, everything appended so far. The lock is not held meanwhile.
+    fn lead(&self, guard: &mut MutexGuard<'_, State>, level: Level) {
+        let state = &mut **guard;
+        let (start, end, durable) = (state.taken, state.end(), state.durable);
+        let pending = state.space.pending;
+        let mut bytes = std::mem::replace(&mut state.buffer, std::mem::take(&mut state.other));
+        state.taken = end;
+        state.flushing = true;
+        let (result, done, at) = MutexGuard::unlocked(guard, || {
+            let mut writer = self.writer.lock();
+            let mut result = writer.write(start, &bytes, durable);
+            if level == Level::Durable && result.is_ok() {
+                result = writer.sync();
+            }
+            (result, writer.take_done(), writer.at())
+        });
+        // One large group must not keep its memory for ever.
+        bytes.clear();
+        bytes.shrink_to(4 * self.buffer_bytes);
+        let state = &mut **guard;
+        state.flushing = false;
+        state.other = bytes;
+        match result {
+            Ok(()) => {
+                state.written = end;
+                state.durable = if level == Level::Durable { end } else { state.durable.max(done.synced) };
+                self.durable.store(state.durable.0, Ordering::Release);
+                state.space.pending -= pending;
+                state.space.at = at;
+                state.take_over(done);
+            }
+            Err(error) => {
+                self.stop(state, error.to_string());
+            }
+        }
+        self.flushed.notify_all();
+    }
+
+    /// Stops the log, wakes all that wait, and returns the error that all calls give from now on.
+    fn stop(&self, state: &mut State, why: String) -> StorageError {
+        let why = state.stopped.get_or_insert(why).clone();
+        self.stopped.store(true, Ordering::Release);
+        self.flushed.notify_all();
+        self.freed.notify_all();
+        StorageError::Poisoned { why }
+    }
+}
+
+impl State {
+    fn check(&self) -> Result<()> {
+        match &self.stopped {
+            Some(why) => Err(StorageError::Poisoned { why: why.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn end(&self) -> Lsn {
+        self.taken.plus(self.buffer.len() as u64)
+    }
+
+    fn take_over(&mut self, done: Flushed) {
+        self.marks.extend(done.marks);
+        self.counts.writes += done.writes;
+        self.counts.bytes += done.bytes;
+        self.counts.syncs += done.syncs;
+    }
+}
+
+impl Drop for LogReservation {
+    fn drop(&mut self) {
+        if self.left > 0 {
+            let mut state = self.inner.state.lock();
+            state.space.reserved -= self.left;
+            if state.space.waiting() > 0 {
+                self.inner.freed.notify_all();
+            }
+        }
     }
 }

@@ -1,0 +1,163 @@
+//! Writes bytes of the stream as batches into the files, one file after the other.
+//!
+//! Used by one thread at a time, the leader of a flush. A batch is never written again: a write that is torn by a
+//! power cut must not hurt what was durable before. So each flush begins a new block, and the padding is the price of
+//! a small flush.
+
+use super::files::{Ring, name};
+use super::format::{BATCH_HEADER, BatchHeader, FileHeader, MAX_BATCH, batch_size};
+use super::position::Mark;
+use crate::device::{AlignedBuf, BLOCK, File};
+use crate::error::{Result, StorageError};
+use crate::ids::Lsn;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Where the next batch goes, and what it is chained to.
+pub(super) struct BatchWriter {
+    ring: Arc<Mutex<Ring>>,
+    file: Arc<dyn File>,
+    header: FileHeader,
+    /// Size of the current file.
+    size: u64,
+    /// Offset of the next batch in it.
+    offset: u64,
+    /// Bytes of file used up to there, counted on from where the log was found at its opening.
+    at: u64,
+    /// Checksum of the last batch.
+    chain: u32,
+    /// Batches at least this far apart get a mark.
+    mark_every: u64,
+    last_mark: u64,
+    buffer: AlignedBuf,
+    done: Flushed,
+}
+
+/// What a flush has done, for the log to take over.
+#[derive(Default)]
+pub(super) struct Flushed {
+    /// Everything below was synced on the way, by finishing a file.
+    pub synced: Lsn,
+    /// New places from which a reader can start.
+    pub marks: Vec<Mark>,
+    pub writes: u64,
+    pub bytes: u64,
+    pub syncs: u64,
+}
+
+impl BatchWriter {
+    /// Starts to write into the ring's current file, with `header`.
+    /// `at` counts the bytes of file used so far.
+    pub fn start(
+        ring: Arc<Mutex<Ring>>,
+        header: FileHeader,
+        mark_every: u64,
+        at: u64,
+    ) -> Result<BatchWriter> {
+        let file = ring.lock().start_current(&header)?;
+        let size = super::files::size(&*file, header.sequence)?;
+        let mut writer = BatchWriter {
+            ring,
+            file,
+            header,
+            size,
+            offset: BLOCK as u64,
+            at,
+            chain: header.chain,
+            mark_every,
+            last_mark: 0,
+            buffer: AlignedBuf::zeroed(MAX_BATCH.min(size as usize)),
+            done: Flushed { synced: header.first, ..Flushed::default() },
+        };
+        writer.mark(header.first);
+        Ok(writer)
+    }
+
+    /// Writes `bytes`, which start at `start` in the stream. `durable` is what is known to be durable now.
+    pub fn write(&mut self, start: Lsn, bytes: &[u8], durable: Lsn) -> Result<()> {
+        let mut rest = bytes;
+        let mut at = start;
+        let mut durable = durable;
+        while !rest.is_empty() {
+            if self.offset == self.size {
+                self.next_file(at)?;
+                durable = at;
+            }
+            let room = (self.size - self.offset).min(MAX_BATCH as u64) as usize - BATCH_HEADER;
+            let (payload, left) = rest.split_at(rest.len().min(room));
+            if self.offset - self.last_mark >= self.mark_every {
+                self.mark(at);
+            }
+            self.write_batch(at, payload, durable)?;
+            at = at.plus(payload.len() as u64);
+            rest = left;
+        }
+        Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub fn sync(&mut self) -> Result<()> {
+        self.done.syncs += 1;
+        self.file.sync().map_err(|error| StorageError::io("sync", name(self.header.sequence), error))
+    }
+
+    /// What was done since the last call.
+    pub fn take_done(&mut self) -> Flushed {
+        std::mem::take(&mut self.done)
+    }
+
+    /// Bytes of file used so far.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    fn write_batch(&mut self, start: Lsn, payload: &[u8], durable: Lsn) -> Result<()> {
+        let FileHeader { salt, sequence, .. } = self.header;
+        let (checksum, previous) = (0, self.chain);
+        let header =
+            BatchHeader { checksum, salt, sequence, start, durable, payload: payload.len(), previous };
+        let size = batch_size(payload.len());
+        let batch = &mut self.buffer[..size];
+        batch[BATCH_HEADER..BATCH_HEADER + payload.len()].copy_from_slice(payload);
+        batch[BATCH_HEADER + payload.len()..].fill(0);
+        self.chain = header.seal(batch);
+        self.file
+            .write_at(batch, self.offset)
+            .map_err(|error| StorageError::io("write", name(sequence), error))?;
+        self.offset += size as u64;
+        self.at += size as u64;
+        self.done.writes += 1;
+        self.done.bytes += size as u64;
+        Ok(())
+    }
+
+    /// Goes on in the next file. Its header says that everything before it is durable, so it is written after
+    /// a sync of the file that is full.
+    fn next_file(&mut self, first: Lsn) -> Result<()> {
+        self.sync()?;
+        self.done.synced = first;
+        let mut ring = self.ring.lock();
+        ring.advance()?;
+        let FileHeader { database_id, incarnation, .. } = self.header;
+        self.header = FileHeader::new(database_id, incarnation, ring.current(), first, self.chain);
+        self.file = ring.start_current(&self.header)?;
+        drop(ring);
+        self.size = super::files::size(&*self.file, self.header.sequence)?;
+        self.offset = BLOCK as u64;
+        self.done.syncs += 1;
+        self.done.writes += 1;
+        self.done.bytes += BLOCK as u64;
+        self.mark(first);
+        Ok(())
+    }
+
+    fn mark(&mut self, start: Lsn) {
+        self.last_mark = self.offset;
+        self.done.marks.push(Mark {
+            start,
+            sequence: self.header.sequence,
+            offset: self.offset,
+            at: self.at,
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! Rot in the files is reported, and never taken for the end of the log.
+
+use super::*;
+use crate::device::{BLOCK, OpenMode};
+
+/// A log over three files whose flushes were all synced, with its groups, and what a crash leaves of it.
+fn synced_log() -> (SimulatedEnv, LogPosition, Vec<Group>) {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    let groups = (0..30).map(|i| commit(&log, 1, &vec![i; if i % 5 == 0 { 9000 } else { 100 }])).collect();
+    assert_eq!(log.position_of(log.end()).unwrap().sequence, 3);
+    drop(log);
+    env.cut(0);
+    (env, start, groups)
+}
+
+fn flip(env: &SimulatedEnv, sequence: u64, offset: u64) {
+    env.damage(&files::name(sequence), offset, &mut |bytes| bytes[0] ^= 1).unwrap();
+}
+
+fn is_damage(env: &SimulatedEnv, position: LogPosition) -> bool {
+    matches!(read_all(env, position), Err(StorageError::LogDamaged { .. }))
+}
+
+/// Offsets of the batches in a file.
+fn batches(env: &SimulatedEnv, sequence: u64) -> Vec<u64> {
+    let file = env.open(&files::name(sequence), OpenMode::Existing).unwrap();
+    let mut bytes = crate::device::AlignedBuf::zeroed(file.size().unwrap() as usize);
+    file.read_at(&mut bytes, 0).unwrap();
+    let mut offsets = Vec::new();
+    let mut at = BLOCK;
+    while let Some(header) = bytes.get(at..).and_then(format::BatchHeader::decode) {
+        offsets.push(at as u64);
+        at += header.size();
+    }
+    offsets
+}
+
+#[test]
+fn a_flipped_bit_in_any_batch_but_the_last_is_damage() {
+    let (env, start, groups) = synced_log();
+    assert_eq!(read_all(&env, start).unwrap().0, groups);
+    let all: Vec<(u64, u64)> =
+        (1..=3).flat_map(|s| batches(&env, s).into_iter().map(move |at| (s, at))).collect();
+    let (last, earlier) = all.split_last().unwrap();
+    for (sequence, offset) in earlier {
+        for byte in [0, 5, 30, 60] {
+            let copy = env.snapshot();
+            flip(&copy, *sequence, offset + byte);
+            assert!(is_damage(&copy, start), "wal/{sequence}.log, {offset} + {byte}");
+        }
+    }
+    // Nothing says that the last batch was ever acknowledged.
+    flip(&env, last.0, last.1 + 60);
+    assert_eq!(read_all(&env, start).unwrap().0, groups[..groups.len() - 1]);
+}
+
+#[test]
+fn a_damaged_file_header_is_damage_be_it_first_middle_or_last() {
+    let (env, start, _) = synced_log();
+    for sequence in 1..=3 {
+        let copy = env.snapshot();
+        flip(&copy, sequence, 20);
+        assert!(is_damage(&copy, start), "wal/{sequence}.log");
+    }
+}
+
+#[test]
+fn a_missing_file_in_the_middle_is_damage() {
+    let (env, start, _) = synced_log();
+    env.remove("wal/2.log").unwrap();
+    assert!(is_damage(&env, start));
+}
+
+#[test]
+fn a_log_that_ends_before_the_checkpoint_is_damage() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    commit(&log, 1, b"one");
+    let last = commit(&log, 1, b"two");
+    let position = log.position_of(last.range.end).unwrap();
+    flip(&env, 1, 2 * BLOCK as u64 + 50);
+    assert_eq!(read_all(&env, start).unwrap().0.len(), 1, "without the checkpoint it would be the tail");
+    assert!(is_damage(&env, position));
+}
+
+#[test]
+fn a_read_error_is_an_error_and_not_the_end() {
+    let (env, start, _) = synced_log();
+    env.set_fault(Some(Arc::new(|operation, name, offset| {
+        operation == crate::device::Operation::Read && name == "wal/2.log" && offset > 0
+    })));
+    assert!(matches!(read_all(&env, start), Err(StorageError::Io { op: "read", .. })));
+}
+
+#[test]
+fn any_bytes_in_place_of_the_log_are_refused_or_read_without_panic() {
+    let seed = base_seed();
+    let (env, start, groups) = synced_log();
+    for seed in seed..seed + 200 * scale() {
+        let copy = env.snapshot();
+        let mut random = SmallRng::seed_from_u64(seed);
+        for _ in 0..random.random_range(1..6) {
+            let (sequence, block) = (random.random_range(1..=3), random.random_range(0..16));
+            copy.damage(&files::name(sequence), block * BLOCK as u64, &mut |bytes| {
+                let from = random.random_range(0..bytes.len());
+                let to = random.random_range(from..bytes.len().min(from + 100));
+                random.fill(&mut bytes[from..to]);
+            })
+            .unwrap();
+        }
+        if let Ok((read, _)) = read_all(&copy, start) {
+            assert!(groups.starts_with(&read), "seed {seed}");
+        }
+    }
+}

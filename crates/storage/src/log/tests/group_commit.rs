@@ -1,0 +1,165 @@
+//! Who waits for what, failures, and many threads at once.
+
+use super::*;
+use crate::device::Operation;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[test]
+fn one_sync_serves_all_that_were_appended_before_it() {
+    let env = SimulatedEnv::new();
+    let (log, _) = create(&env);
+    let groups: Vec<Group> = (0..10).map(|i| append(&log, 1, &[i]).unwrap()).collect();
+    let before = log.counts();
+    for group in &groups {
+        log.wait_durable(group.range.end).unwrap();
+    }
+    assert_eq!(log.counts().syncs - before.syncs, 1);
+    assert_eq!(log.counts().writes - before.writes, 1);
+}
+
+#[test]
+fn each_policy_waits_for_what_it_says() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    let before = env.counts();
+    let group = append(&log, 1, b"every second").unwrap();
+    log.commit(group.range.end, FlushPolicy::EverySecond).unwrap();
+    assert_eq!(env.counts(), before, "nothing is written");
+    log.commit(group.range.end, FlushPolicy::WriteEachCommit).unwrap();
+    assert_eq!(env.counts().writes, before.writes + 1);
+    assert_eq!(env.counts().syncs, before.syncs, "written, not synced");
+    assert!(log.durable() < group.range.end);
+    assert_eq!(
+        read_all(&env.snapshot(), start).unwrap().0,
+        std::slice::from_ref(&group),
+        "survives the process"
+    );
+    log.tick().unwrap();
+    assert_eq!(env.counts().syncs, before.syncs + 1);
+    assert_eq!(log.durable(), group.range.end);
+    log.tick().unwrap();
+    assert_eq!(env.counts().syncs, before.syncs + 1, "nothing to do");
+    let group = append(&log, 1, b"each commit").unwrap();
+    log.commit(group.range.end, FlushPolicy::EachCommit).unwrap();
+    env.cut(5);
+    assert_eq!(read_all(&env, start).unwrap().0.last(), Some(&group));
+}
+
+#[test]
+fn throttle_writes_only_when_the_buffer_is_over_its_limit() {
+    let env = SimulatedEnv::new();
+    let (log, _) = create(&env);
+    let before = env.counts().writes;
+    append(&log, 1, &vec![1; SMALL.buffer_bytes / 2]).unwrap();
+    log.throttle().unwrap();
+    assert_eq!(env.counts().writes, before);
+    append(&log, 1, &vec![1; SMALL.buffer_bytes / 2]).unwrap();
+    log.throttle().unwrap();
+    assert_eq!(env.counts().writes, before + 1);
+}
+
+/// Every call of a stopped log says why it stopped.
+fn assert_stopped(log: &Log, reservation: &mut LogReservation, why: &str) {
+    let results = [
+        log.append(reservation, 1, &[b"x"]).map(drop),
+        log.wait_durable(Lsn(1000)),
+        log.commit(Lsn(1000), FlushPolicy::EverySecond),
+        log.throttle(),
+        log.tick(),
+        log.try_reserve(1).map(drop),
+        log.reserve(1).map(drop),
+        log.position_of(Lsn(1000)).map(drop),
+        log.truncate_before(LogPosition { sequence: 1, offset: 0, lsn: Lsn(1000) }),
+    ];
+    for result in results {
+        match result {
+            Err(StorageError::Poisoned { why: said }) => assert!(said.contains(why), "{said}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_failed_write_or_sync_stops_the_log_for_good() {
+    for failing in [Operation::Write, Operation::Sync] {
+        let env = SimulatedEnv::new();
+        let (log, start) = create(&env);
+        let first = commit(&log, 1, b"before");
+        let mut reservation = log.reserve(100).unwrap();
+        env.set_fault(Some(Arc::new(move |operation, _, _| operation == failing)));
+        let second = append(&log, 1, b"during").unwrap();
+        assert!(matches!(log.wait_durable(second.range.end), Err(StorageError::Poisoned { .. })));
+        env.set_fault(None);
+        assert_stopped(&log, &mut reservation, "wal/1.log");
+        env.cut(0);
+        assert_eq!(read_all(&env, start).unwrap().0, [first]);
+    }
+}
+
+#[test]
+fn poisoning_from_outside_keeps_the_first_reason() {
+    let (log, _) = create(&SimulatedEnv::new());
+    let mut reservation = log.reserve(100).unwrap();
+    log.poison("a page could not be written".to_owned());
+    log.poison("later".to_owned());
+    assert_stopped(&log, &mut reservation, "a page could not be written");
+}
+
+#[test]
+fn many_threads_append_and_commit_while_checkpoints_go_on() {
+    const THREADS: usize = 6;
+    let commits = 300 * scale() as usize;
+    let env = SimulatedEnv::new();
+    let options = LogOptions { capacity: 1 << 20, ..SMALL };
+    let (log, start) = Log::create(&shared(&env), options, Lsn(1000)).unwrap();
+    let done = AtomicBool::new(false);
+    let (mut position, mut groups) = (start, Vec::new());
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let log = log.clone();
+                scope.spawn(move || {
+                    let mut random = SmallRng::seed_from_u64(thread as u64);
+                    let mut groups = Vec::new();
+                    for _ in 0..commits {
+                        log.throttle().unwrap();
+                        let payload = random_payload(&mut random, 20_000);
+                        let reservation = log.reserve(Log::group_bytes(payload.len())).unwrap();
+                        let group = append_reserved(&log, reservation, thread as u8, &payload).unwrap();
+                        log.wait_durable(group.range.end).unwrap();
+                        assert!(log.durable() >= group.range.end);
+                        groups.push(group);
+                    }
+                    groups
+                })
+            })
+            .collect();
+        let checkpointer = scope.spawn(|| {
+            let mut position = start;
+            while !done.load(Ordering::Acquire) {
+                if log.space().waiting > 0 {
+                    position = log.position_of(log.durable()).unwrap();
+                    log.truncate_before(position).unwrap();
+                }
+                std::thread::yield_now();
+            }
+            position
+        });
+        for writer in writers {
+            groups.extend(writer.join().unwrap());
+        }
+        done.store(true, Ordering::Release);
+        position = checkpointer.join().unwrap();
+    });
+    assert!(position.sequence > start.sequence, "the files have been recycled");
+    groups.sort_by_key(|group| group.range.start);
+    for pair in groups.windows(2) {
+        assert_eq!(pair[0].range.end, pair[1].range.start);
+    }
+    groups.retain(|group| group.range.start >= position.lsn);
+    let space = log.space();
+    assert_eq!((space.reserved, space.waiting), (0, 0), "all was given back");
+    drop(log);
+    env.cut(1);
+    assert!(read_all(&env, position).unwrap().0 == groups);
+}

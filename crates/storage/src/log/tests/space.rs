@@ -1,0 +1,193 @@
+//! Reservations, recycling, a full disk.
+
+use super::*;
+use crate::device::OpenMode;
+
+/// Appends until a reservation is refused.
+fn fill(log: &Log) {
+    while let Some(mut reservation) = log.try_reserve(5000).unwrap() {
+        let range = log.append(&mut reservation, 1, &[&[1; 4900]]).unwrap();
+        log.wait_durable(range.end).unwrap();
+    }
+}
+
+fn checkpoint(log: &Log) -> LogPosition {
+    let position = log.position_of(log.end()).unwrap();
+    log.truncate_before(position).unwrap();
+    position
+}
+
+#[test]
+fn a_full_log_refuses_reservations_until_a_checkpoint_frees_files() {
+    let (log, _) = create(&SimulatedEnv::new());
+    fill(&log);
+    let full = log.space();
+    assert!(full.used < full.capacity && full.used > full.capacity / 3, "{full:?}");
+    assert_eq!(full.waiting, 0);
+    checkpoint(&log);
+    assert!(log.space().used < full.used / 2);
+    assert!(log.try_reserve(5000).unwrap().is_some());
+}
+
+#[test]
+fn a_caller_waiting_for_space_goes_on_after_a_checkpoint_and_fails_when_the_log_stops() {
+    for stop in [false, true] {
+        let (log, _) = create(&SimulatedEnv::new());
+        fill(&log);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| log.reserve(5000).map(drop));
+            while log.space().waiting == 0 {
+                std::thread::yield_now();
+            }
+            assert!(log.try_reserve(1).unwrap().is_none(), "nobody overtakes");
+            if stop {
+                log.poison("stopped".to_owned());
+                assert!(matches!(waiting.join().unwrap(), Err(StorageError::Poisoned { .. })));
+            } else {
+                checkpoint(&log);
+                waiting.join().unwrap().unwrap();
+            }
+        });
+        assert_eq!(log.space().waiting, 0);
+    }
+}
+
+#[test]
+fn what_is_reserved_can_be_appended_and_flushed_even_in_the_smallest_pieces() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    let files = env.list("wal").unwrap().len();
+    env.set_space_limit(Some(env.space_used()));
+    let mut groups = Vec::new();
+    let mut position = start;
+    for _ in 0..50 {
+        let mut reservation = match log.try_reserve(3000).unwrap() {
+            Some(reservation) => reservation,
+            None => {
+                position = checkpoint(&log);
+                continue;
+            }
+        };
+        for _ in 0..3 {
+            let payload = [9; 900];
+            let range = log.append(&mut reservation, 3, &[&payload]).unwrap();
+            groups.push(Group { range, kind: 3, payload: payload.to_vec() });
+        }
+        log.wait_durable(log.end()).unwrap();
+    }
+    assert_eq!(env.list("wal").unwrap().len(), files);
+    groups.retain(|group| group.range.start >= position.lsn);
+    assert_eq!(read_all(&env, position).unwrap().0, groups);
+}
+
+#[test]
+fn a_log_that_is_recycled_for_ever_takes_no_more_space_than_at_first() {
+    let env = SimulatedEnv::new();
+    let (mut log, _) = create(&env);
+    env.set_space_limit(Some(env.space_used()));
+    for round in 0..30 {
+        fill(&log);
+        checkpoint(&log);
+        let kept = commit(&log, 1, &[round; 10]);
+        let position = log.position_of(kept.range.start).unwrap();
+        log.truncate_before(position).unwrap();
+        if round % 7 == 6 {
+            // A restart takes a file for itself; the next checkpoint makes up for it.
+            log.tick().unwrap();
+            let (groups, tail) = read_all(&env, position).unwrap();
+            assert_eq!(groups, [kept]);
+            log = Log::resume(&shared(&env), SMALL, tail).unwrap();
+        }
+    }
+    assert_eq!(env.list("wal").unwrap().len(), 4);
+}
+
+#[test]
+fn a_log_that_cannot_be_made_for_want_of_space_says_so() {
+    let env = SimulatedEnv::new();
+    env.set_space_limit(Some(200 << 10));
+    let result = Log::create(&shared(&env), SMALL, Lsn(1000));
+    assert!(matches!(result.err(), Some(StorageError::DiskFull)));
+    env.set_space_limit(None);
+    let (log, start) = create(&env);
+    let group = commit(&log, 1, b"after all");
+    assert_eq!(read_all(&env, start).unwrap().0, [group]);
+}
+
+#[test]
+fn a_log_filled_beyond_its_limit_grows_and_shrinks_again() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    let mut groups = Vec::new();
+    for i in 0..80 {
+        let mut reservation = log.reserve_beyond_limit(8000).unwrap();
+        let range = log.append(&mut reservation, 2, &[&[i; 7000]]).unwrap();
+        log.wait_durable(range.end).unwrap();
+        groups.push(Group { range, kind: 2, payload: vec![i; 7000] });
+    }
+    assert!(env.list("wal").unwrap().len() > 4);
+    assert_eq!(read_all(&env, start).unwrap().0, groups);
+    checkpoint(&log);
+    assert_eq!(env.list("wal").unwrap().len(), 4);
+    fill(&log);
+}
+
+#[test]
+fn growing_on_a_full_disk_stops_the_log() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    env.set_space_limit(Some(env.space_used()));
+    let mut acknowledged = 0;
+    let stopped = loop {
+        let mut reservation = log.reserve_beyond_limit(8000).unwrap();
+        let range = log.append(&mut reservation, 2, &[&[1; 7000]]).unwrap();
+        match log.wait_durable(range.end) {
+            Ok(()) => acknowledged += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(&stopped, StorageError::Poisoned { why } if why.contains("space")), "{stopped}");
+    env.cut(0);
+    assert!(read_all(&env, start).unwrap().0.len() >= acknowledged);
+}
+
+#[test]
+fn a_restart_with_another_capacity_changes_the_files_as_they_are_recycled() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    let mut groups: Vec<Group> = (0..15).map(|i| commit(&log, 1, &[i; 9000])).collect();
+    let (_, tail) = read_all(&env, start).unwrap();
+    let larger = LogOptions { capacity: 2 << 20, ..SMALL };
+    let log = Log::resume(&shared(&env), larger, tail).unwrap();
+    groups.push(commit(&log, 1, b"in a larger file"));
+    assert_eq!(read_all(&env, start).unwrap().0, groups);
+    let before = log.position_of(groups[14].range.start).unwrap();
+    assert!(before.sequence < 4 && read_all(&env, before).unwrap().0 == groups[14..]);
+    log.truncate_before(checkpoint(&log)).unwrap();
+    fill(&log);
+    checkpoint(&log);
+    for name in env.list("wal").unwrap() {
+        let file = env.open(&format!("wal/{name}"), OpenMode::Existing).unwrap();
+        assert_eq!(file.size().unwrap(), 128 << 10, "{name}");
+    }
+}
+
+#[test]
+fn age_and_lsn_at_age_agree_with_the_space_a_checkpoint_leaves() {
+    let (log, _) = create(&SimulatedEnv::new());
+    let first = commit(&log, 1, &[1; 100]);
+    for _ in 0..25 {
+        commit(&log, 1, &[1; 5000]);
+    }
+    assert_eq!(log.age(first.range.start), log.space().used);
+    assert_eq!(
+        log.age(log.end()),
+        log.space().used - log.space().used / (4 * 1024) * (4 * 1024) + log.age(log.end())
+    );
+    let half = log.space().used / 2;
+    let lsn = log.lsn_at_age(half);
+    let age = log.age(lsn);
+    assert!(age <= half && age + (8 << 10) > half - (8 << 10), "{age} of {half}");
+    assert_eq!(log.lsn_at_age(u64::MAX), first.range.start);
+    assert_eq!(log.lsn_at_age(0), log.end());
+}
