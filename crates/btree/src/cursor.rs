@@ -1,6 +1,21 @@
-//! Reading a tree a leaf at a time.
-use crate::{LeafView, Result, Tree};
+//! Reading a tree a leaf at a time, both ways.
+//!
+//! A position is a gap between two keys: right before a key that need not exist, or after everything. A forward visit
+//! goes on to its right, a reverse visit to its left. Between visits nothing is latched, and the position is kept as a
+//! key, so it stays right whatever happens to the pages. When a visit ends within a leaf, the cursor also remembers the
+//! page, its LSN and the slot, and goes on there without a descent if the page has not changed; from leaf to leaf it
+//! goes by the fence key. There are no sibling links to go stale.
+
 use std::ops::Range;
+
+use leafline_storage::{Lsn, PageNo, SharedGuard};
+
+use crate::descend::Target;
+use crate::error::{OnPage, Result};
+use crate::merge::freed_pages;
+use crate::node::Node;
+use crate::tree::Tree;
+use crate::view::LeafView;
 
 /// Which way a visit goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,35 +42,203 @@ pub enum LeafStep {
 /// A position in a tree. Holds no latch between calls.
 pub struct Cursor {
     tree: Tree,
+    position: Position,
+    resume: Option<Resume>,
+}
+
+/// A gap between keys.
+struct Position {
+    /// The gap right before this key...
+    key: Vec<u8>,
+    /// ...unless it is the one after all keys.
+    at_end: bool,
+}
+
+/// Where the gap was on a page, good as long as the page has not changed.
+struct Resume {
+    page: PageNo,
+    lsn: Lsn,
+    freed: u64,
+    /// Number of slots before the gap.
+    slot: usize,
+}
+
+impl Position {
+    fn set(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.at_end = false;
+    }
+
+    fn set_end(&mut self) {
+        self.key.clear();
+        self.at_end = true;
+    }
+
+    /// To the edge of the leaf; false if the tree ends there.
+    fn leave(&mut self, leaf: &LeafView<'_>, direction: Direction) -> bool {
+        match (direction, leaf.upper_fence()) {
+            (Direction::Forward, Some(upper)) => self.set(upper),
+            (Direction::Forward, None) => self.set_end(),
+            (Direction::Reverse, _) => self.set(leaf.lower_fence()),
+        }
+        !self.ends(direction)
+    }
+
+    fn ends(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Forward => self.at_end,
+            Direction::Reverse => !self.at_end && self.key.is_empty(),
+        }
+    }
+
+    fn target(&self, direction: Direction) -> Target<'_> {
+        match direction {
+            Direction::Forward => Target::Key(&self.key),
+            Direction::Reverse if self.at_end => Target::Before(None),
+            Direction::Reverse => Target::Before(Some(&self.key)),
+        }
+    }
 }
 
 impl Cursor {
     pub(crate) fn new(tree: &Tree) -> Cursor {
-        Cursor { tree: tree.clone() }
+        Cursor { tree: tree.clone(), position: Position { key: Vec::new(), at_end: false }, resume: None }
     }
+
     /// The tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
+
     /// Positions before the first entry at or after `key`.
-    pub fn seek(&mut self, _key: &[u8]) {
-        todo!()
+    pub fn seek(&mut self, key: &[u8]) {
+        self.resume = None;
+        self.position.set(key);
     }
+
     /// Positions for a reverse visit after the last entry before `key`; `None` is the end of the tree.
-    pub fn seek_before(&mut self, _key: Option<&[u8]>) {
-        todo!()
+    pub fn seek_before(&mut self, key: Option<&[u8]>) {
+        self.resume = None;
+        match key {
+            Some(key) => self.position.set(key),
+            None => self.position.set_end(),
+        }
     }
+
     /// Visits the leaf at the position: `f` gets it, under a shared latch, with the slots still to visit (never
-    /// empty; for a reverse visit to be walked from the back), and returns how to go on. After
+    /// empty; for a reverse visit to be walked from the back), and returns how to go on. It must not block. After
     /// [`LeafStep::SeekTo`] within the same leaf it is called again. False: there is nothing beyond this visit.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
     pub fn visit_leaf(
         &mut self,
-        _direction: Direction,
-        _f: impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
+        direction: Direction,
+        mut f: impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
     ) -> Result<bool> {
-        todo!()
+        let Cursor { tree, position, resume } = self;
+        if let Some(at) = resume.take()
+            && let Some(guard) = tree.store().try_shared(at.page)?
+            && guard.lsn() == at.lsn
+            && at.freed == freed_pages()
+        {
+            let leaf = view(&guard)?;
+            let range = split_range(at.slot, &leaf, direction);
+            if !range.is_empty() {
+                return visit(position, resume, &leaf, direction, range, &mut f);
+            }
+        }
+        loop {
+            if position.ends(direction) {
+                return Ok(false);
+            }
+            let guard = tree.descend_to_leaf(position.target(direction))?;
+            let leaf = view(&guard)?;
+            let slot = if position.at_end { leaf.len() } else { leaf.lower_bound(&position.key) };
+            leaf.checked()?;
+            let range = split_range(slot, &leaf, direction);
+            if !range.is_empty() {
+                return visit(position, resume, &leaf, direction, range, &mut f);
+            }
+            if !position.leave(&leaf, direction) {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+fn view<'g>(guard: &'g SharedGuard<'_>) -> Result<LeafView<'g>> {
+    let page = guard.page_no();
+    Ok(LeafView::new(Node::open(guard).on(page)?, page, guard.lsn()))
+}
+
+/// The slots on the far side of a gap that has `slot` slots before it.
+fn split_range(slot: usize, leaf: &LeafView<'_>, direction: Direction) -> Range<usize> {
+    match direction {
+        Direction::Forward => slot..leaf.len(),
+        Direction::Reverse => 0..slot,
+    }
+}
+
+fn visit(
+    position: &mut Position,
+    resume: &mut Option<Resume>,
+    leaf: &LeafView<'_>,
+    direction: Direction,
+    mut range: Range<usize>,
+    f: &mut impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
+) -> Result<bool> {
+    loop {
+        let step = f(leaf, range.clone());
+        leaf.checked()?;
+        match step {
+            LeafStep::Stop => return Ok(true),
+            LeafStep::NextLeaf => return Ok(position.leave(leaf, direction)),
+            LeafStep::StayAt(slot) => {
+                if slot >= leaf.len() && direction == Direction::Forward {
+                    return Ok(position.leave(leaf, direction));
+                }
+                let slot = slot.min(leaf.len() - 1);
+                leaf.key_into(slot, &mut position.key);
+                leaf.checked()?;
+                position.at_end = false;
+                let mut before = slot;
+                if direction == Direction::Reverse {
+                    // The gap after the slot is the one before the key's successor.
+                    position.key.push(0);
+                    before += 1;
+                }
+                *resume = Some(Resume {
+                    page: leaf.page_no(),
+                    lsn: leaf.page_lsn(),
+                    freed: freed_pages(),
+                    slot: before,
+                });
+                return Ok(true);
+            }
+            LeafStep::SeekTo(key) => {
+                let inside = match direction {
+                    Direction::Forward => {
+                        key.as_slice() >= leaf.lower_fence()
+                            && leaf.upper_fence().is_none_or(|upper| key.as_slice() < upper)
+                    }
+                    Direction::Reverse => {
+                        key.as_slice() > leaf.lower_fence()
+                            && leaf.upper_fence().is_none_or(|upper| key.as_slice() <= upper)
+                    }
+                };
+                position.key = key;
+                position.at_end = false;
+                if !inside {
+                    return Ok(!position.ends(direction));
+                }
+                range = split_range(leaf.lower_bound(&position.key), leaf, direction);
+                leaf.checked()?;
+                if range.is_empty() {
+                    return Ok(position.leave(leaf, direction));
+                }
+            }
+        }
     }
 }

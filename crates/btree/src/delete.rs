@@ -1,1 +1,83 @@
-//! To come.
+//! Purging: removing ghosts that no snapshot can need any more.
+
+use leafline_storage::{PageNo, Reservation};
+
+use crate::descend::{Faults, Latched};
+use crate::entry::CommitTs;
+use crate::error::{OnPage, Result};
+use crate::node::{Node, NodeResult, Record};
+use crate::policy;
+use crate::tree::{Tree, apply};
+
+/// From this many ghosts on, a purge clears all of a leaf at once: one record instead of one each.
+const SETTLE_FROM: usize = 4;
+
+/// What came of one attempt.
+enum Attempt {
+    /// Whether the ghost was removed, and whether a merge is worth trying.
+    Done { removed: bool, under_full: bool },
+    /// A page is not in memory.
+    Missing(PageNo),
+}
+
+impl Tree {
+    /// Removes the ghost under `key` if its timestamp is below `purge_before` (other such ghosts of the leaf may go
+    /// with it), and merges the leaf when that leaves it nearly empty. Whether there was such a ghost. Needs no page,
+    /// and [`worst_case_log`](Self::worst_case_log) bytes of log.
+    ///
+    /// # Errors
+    /// What the store returns, `Corrupt`.
+    pub fn purge(&self, reservation: &mut Reservation, key: &[u8], purge_before: CommitTs) -> Result<bool> {
+        let mut faults = Faults::default();
+        loop {
+            match self.try_purge(reservation, key, purge_before)? {
+                Attempt::Missing(page) => faults.fault_in(self, page)?,
+                Attempt::Done { removed, under_full } => {
+                    if under_full {
+                        self.merge(reservation, key, 0)?;
+                    }
+                    return Ok(removed);
+                }
+            }
+        }
+    }
+
+    fn try_purge(&self, reservation: &mut Reservation, key: &[u8], before: CommitTs) -> Result<Attempt> {
+        let mut mini = self.store().begin(reservation, 0)?;
+        let latched = match self.latch(&mut mini, key, 0)? {
+            Latched::Page(latched) => latched,
+            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
+            Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+        };
+        let page = mini.page_no(latched);
+        let leaf = Node::open(mini.page(latched)).on(page)?;
+        let (slot, found) = leaf.lower_bound(key).on(page)?;
+        if !found || !purgeable(&leaf, slot, before).on(page)? {
+            return Ok(Attempt::Done { removed: false, under_full: false });
+        }
+        let record = if leaf.ghosts() >= SETTLE_FROM && all_purgeable(&leaf, before).on(page)? >= SETTLE_FROM
+        {
+            Record::leaf_settle(before)
+        } else {
+            Record::leaf_remove(slot)
+        };
+        apply(&mut mini, latched, &record)?;
+        let under_full = policy::under_full(&Node::open(mini.page(latched)).on(page)?);
+        mini.commit();
+        Ok(Attempt::Done { removed: true, under_full })
+    }
+}
+
+fn purgeable(leaf: &Node<'_>, slot: usize, before: CommitTs) -> NodeResult<bool> {
+    let entry = leaf.leaf_cell(slot)?.entry;
+    Ok(entry.is_ghost() && entry.commit_ts < before)
+}
+
+/// How many ghosts of the leaf can go.
+fn all_purgeable(leaf: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
+    let mut number = 0;
+    for slot in 0..leaf.count() {
+        number += usize::from(purgeable(leaf, slot, before)?);
+    }
+    Ok(number)
+}

@@ -1,6 +1,14 @@
-//! Leaves from branch pages.
-use crate::{Result, Tree};
+//! Which leaf pages hold a range, in key order, from branch pages only.
+//!
+//! For read-ahead, and to find many keys' leaves before fetching them in one batch. What is returned may be stale as
+//! soon as the latch is gone: it is for prefetching, and readers find their way by key.
+
 use leafline_storage::PageNo;
+
+use crate::descend::Target;
+use crate::error::{OnPage, Result};
+use crate::node::{Node, NodeResult};
+use crate::tree::Tree;
 
 /// Leaves in key order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,18 +20,66 @@ pub struct LeafList {
 }
 
 impl Tree {
-    /// The leaf that holds `key`, from branch pages only. May be stale when used: a hint for prefetching.
+    /// The leaf that holds `key`.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
-    pub fn leaf_of(&self, _key: &[u8]) -> Result<PageNo> {
-        todo!()
+    pub fn leaf_of(&self, key: &[u8]) -> Result<PageNo> {
+        let Some(guard) = self.descend(Target::Key(key), 1)? else { return Ok(self.root()) };
+        let page = guard.page_no();
+        let node = Node::open(&guard).on(page)?;
+        node.child_for(key).and_then(|slot| node.child(slot)).on(page)
     }
-    /// The leaves that hold keys in `[lower, upper)`, at most `max` of them, without leaf I/O.
+
+    /// The leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
-    pub fn leaves(&self, _lower: &[u8], _upper: Option<&[u8]>, _max: usize) -> Result<LeafList> {
-        todo!()
+    pub fn leaves(&self, lower: &[u8], upper: Option<&[u8]>, max: usize) -> Result<LeafList> {
+        let mut list = LeafList { pages: Vec::new(), resume: None };
+        if upper.is_some_and(|upper| lower >= upper) {
+            return Ok(list);
+        }
+        let mut at = lower.to_vec();
+        loop {
+            if list.pages.len() >= max {
+                list.resume = Some(at);
+                return Ok(list);
+            }
+            let Some(guard) = self.descend(Target::Key(&at), 1)? else {
+                list.pages.push(self.root());
+                return Ok(list);
+            };
+            let page = guard.page_no();
+            let node = Node::open(&guard).on(page)?;
+            let range = children_in(&node, &at, upper).on(page)?;
+            for slot in range.clone() {
+                if list.pages.len() == max {
+                    list.resume = Some(node.child_lower(slot).on(page)?);
+                    return Ok(list);
+                }
+                list.pages.push(node.child(slot).on(page)?);
+            }
+            match node.upper_fence() {
+                Some(fence) if range.end == node.count() && upper.is_none_or(|upper| fence < upper) => {
+                    at = fence.to_vec();
+                }
+                _ => return Ok(list),
+            }
+        }
     }
+}
+
+/// The slots of a branch whose children hold keys in `[lower, upper)`; `lower` is on the branch.
+pub(crate) fn children_in(
+    node: &Node<'_>,
+    lower: &[u8],
+    upper: Option<&[u8]>,
+) -> NodeResult<std::ops::Range<usize>> {
+    let first = node.child_for(lower)?;
+    let end = match upper {
+        Some(upper) => node.children_before(upper)?,
+        None => node.count(),
+    };
+    Ok(first..end.max(first + 1))
 }

@@ -1,6 +1,31 @@
-//! How many entries lie between two keys.
-use crate::{LeafView, Result, Tree};
+//! How many entries lie between two keys, how many leaves hold them, and how many of those are in memory.
+//!
+//! From the top down: on each level the branches that the range touches are looked at, but at most [`BRANCHES`], the
+//! first, the last and some between that stand for the others. The two outer leaves are always read (a dive); a range
+//! of few leaves is counted; for longer ones the mean of sampled inner leaves counts, those in memory first. The work is
+//! bounded whatever the range.
+
 use std::ops::Range;
+
+use leafline_storage::{PageNo, StorageError};
+
+use crate::descend::Target;
+use crate::enumerate::children_in;
+use crate::error::{OnPage, Result};
+use crate::node::{Node, NodeResult};
+use crate::tree::Tree;
+use crate::view::LeafView;
+
+/// Branches looked at on one level.
+const BRANCHES: usize = 16;
+/// Leaves looked up in the buffer pool.
+const RESIDENCE_SAMPLE: usize = 64;
+/// A range of up to this many leaves is counted exactly.
+const COUNTED_LEAVES: f64 = 4.0;
+/// Inner leaves whose entries are counted in longer ranges, if they are in memory.
+const SAMPLED_LEAVES: usize = 8;
+/// Inner leaves that are read for it if none is in memory.
+const READ_LEAVES: usize = 2;
 
 /// What a range holds, estimated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,25 +42,257 @@ pub struct Estimate {
     pub exact: bool,
 }
 
+/// The leaves of a range: how many, and some of them, evenly spread.
+struct Spread {
+    leaves: f64,
+    counted: bool,
+    sample: Vec<PageNo>,
+    depth: u32,
+}
+
+/// A branch on the way down: a key it holds, and how many branches it stands for.
+struct Branch {
+    key: Vec<u8>,
+    weight: f64,
+}
+
 impl Tree {
-    /// Estimates the range `[lower, upper)`.
+    /// Estimates the range `[lower, upper)`; `None` is the end of the tree.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
-    pub fn estimate(&self, _lower: &[u8], _upper: Option<&[u8]>) -> Result<Estimate> {
-        todo!()
+    pub fn estimate(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<Estimate> {
+        if upper.is_some_and(|upper| lower >= upper) {
+            let depth = self.depth()?;
+            return Ok(Estimate { entries: 0.0, leaves: 0.0, resident_fraction: 1.0, depth, exact: true });
+        }
+        let spread = self.spread(lower, upper, RESIDENCE_SAMPLE)?;
+        let resident: Vec<PageNo> =
+            spread.sample.iter().copied().filter(|page| self.store().is_resident(*page)).collect();
+        let mut estimate = Estimate {
+            entries: 0.0,
+            leaves: spread.leaves,
+            resident_fraction: resident.len() as f64 / spread.sample.len().max(1) as f64,
+            depth: spread.depth,
+            exact: spread.counted && spread.leaves <= COUNTED_LEAVES,
+        };
+        if estimate.exact {
+            let (entries, leaves) = self.count(lower, upper)?;
+            (estimate.entries, estimate.leaves) = (entries as f64, leaves as f64);
+            return Ok(estimate);
+        }
+        let mut outer = 0;
+        let mut whole = Mean::default();
+        for target in [Target::Key(lower), Target::Before(upper)] {
+            let guard = self.descend_to_leaf(target)?;
+            let page = guard.page_no();
+            let leaf = Node::open(&guard).on(page)?;
+            outer += live(&leaf, range_on(&leaf, lower, upper).on(page)?).on(page)?;
+            whole.add(leaf.count().saturating_sub(leaf.ghosts()));
+        }
+        let mut inner = Mean::default();
+        let every = resident.len().div_ceil(SAMPLED_LEAVES).max(1);
+        for page in resident.iter().step_by(every) {
+            self.look_at(*page, lower, upper, &mut |leaf, _| {
+                inner.add(leaf.len() - leaf.ghosts().min(leaf.len()))
+            })?;
+        }
+        if inner.number == 0 {
+            let every = spread.sample.len().div_ceil(READ_LEAVES + 1).max(1);
+            for page in spread.sample.iter().skip(every / 2 + 1).step_by(every).take(READ_LEAVES) {
+                self.look_at(*page, lower, upper, &mut |leaf, _| {
+                    inner.add(leaf.len() - leaf.ghosts().min(leaf.len()))
+                })?;
+            }
+        }
+        let per_leaf = inner.mean().or(whole.mean()).unwrap_or_default();
+        estimate.entries = outer as f64 + (spread.leaves - 2.0).max(0.0) * per_leaf;
+        Ok(estimate)
     }
-    /// Calls `f` with up to `max_leaves` leaves spread evenly over `[lower, upper)` and the slots in the range.
+
+    /// Calls `f` with up to `max_leaves` leaves spread evenly over `[lower, upper)` and the slots in the range, each
+    /// under its shared latch. Leaves that vanish meanwhile, or cannot be read, are left out.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
     pub fn sample(
         &self,
-        _lower: &[u8],
-        _upper: Option<&[u8]>,
-        _max_leaves: usize,
-        _f: &mut dyn FnMut(&LeafView<'_>, Range<usize>),
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        max_leaves: usize,
+        f: &mut dyn FnMut(&LeafView<'_>, Range<usize>),
     ) -> Result<()> {
-        todo!()
+        if max_leaves == 0 || upper.is_some_and(|upper| lower >= upper) {
+            return Ok(());
+        }
+        let sample = self.spread(lower, upper, max_leaves)?.sample;
+        self.store().prefetch(&sample)?;
+        for page in sample {
+            self.look_at(page, lower, upper, f)?;
+        }
+        Ok(())
+    }
+
+    /// Shows a leaf whose reference may be stale, if it (still) holds a part of the range.
+    fn look_at(
+        &self,
+        page: PageNo,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        f: &mut dyn FnMut(&LeafView<'_>, Range<usize>),
+    ) -> Result<()> {
+        // A freed page need not be readable; a damaged leaf is found by who needs its entries.
+        let guard = match self.store().shared(page) {
+            Ok(guard) => guard,
+            Err(error @ StorageError::Poisoned { .. }) => return Err(error.into()),
+            Err(_) => return Ok(()),
+        };
+        let Ok(leaf) = self.node(&guard, page, Some(0)) else { return Ok(()) };
+        let outside = upper.is_some_and(|upper| leaf.lower_fence() >= upper)
+            || leaf.upper_fence().is_some_and(|fence| fence <= lower);
+        if outside {
+            return Ok(());
+        }
+        let range = range_on(&leaf, lower, upper).on(page)?;
+        let view = LeafView::new(leaf, page, guard.lsn());
+        f(&view, range);
+        view.checked()
+    }
+
+    /// Counts live entries and leaves one by one.
+    fn count(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<(usize, usize)> {
+        let (mut entries, mut leaves) = (0, 0);
+        let mut at = lower.to_vec();
+        loop {
+            let guard = self.descend_to_leaf(Target::Key(&at))?;
+            let page = guard.page_no();
+            let leaf = Node::open(&guard).on(page)?;
+            entries += live(&leaf, range_on(&leaf, lower, upper).on(page)?).on(page)?;
+            leaves += 1;
+            match leaf.upper_fence() {
+                Some(fence) if upper.is_none_or(|upper| fence < upper) => at = fence.to_vec(),
+                _ => return Ok((entries, leaves)),
+            }
+        }
+    }
+
+    fn spread(&self, lower: &[u8], upper: Option<&[u8]>, wanted: usize) -> Result<Spread> {
+        let depth = self.depth()?;
+        let mut counted = true;
+        let mut branches = vec![Branch { key: lower.to_vec(), weight: 1.0 }];
+        for level in (2..depth as u8).rev() {
+            let mut below = Vec::new();
+            for branch in &branches {
+                let Some(guard) = self.descend(Target::Key(&branch.key), level)? else { continue };
+                let page = guard.page_no();
+                let node = Node::open(&guard).on(page)?;
+                for slot in children_in(&node, &branch.key, upper).on(page)? {
+                    let key = node.child_lower(slot).on(page)?;
+                    let key = if key.as_slice() < lower { lower.to_vec() } else { key };
+                    below.push(Branch { key, weight: branch.weight });
+                }
+            }
+            counted &= below.len() <= BRANCHES;
+            branches = thin_out(below);
+        }
+        // Level 1: the children are the leaves.
+        let mut groups: Vec<(Vec<PageNo>, f64)> = Vec::new();
+        for branch in &branches {
+            let Some(guard) = self.descend(Target::Key(&branch.key), 1)? else { continue };
+            let page = guard.page_no();
+            let node = Node::open(&guard).on(page)?;
+            let slots = children_in(&node, &branch.key, upper).on(page)?;
+            let pages = slots.map(|slot| node.child(slot)).collect::<NodeResult<_>>().on(page)?;
+            groups.push((pages, branch.weight));
+        }
+        if groups.is_empty() {
+            groups.push((vec![self.root()], 1.0));
+        }
+        let leaves = groups.iter().map(|(pages, weight)| pages.len() as f64 * weight).sum();
+        Ok(Spread { leaves, counted, sample: pick(&groups, leaves, wanted), depth })
+    }
+}
+
+/// Keeps the first, the last and evenly spaced others, which then stand for those left out.
+fn thin_out(branches: Vec<Branch>) -> Vec<Branch> {
+    let number = branches.len();
+    if number <= BRANCHES {
+        return branches;
+    }
+    let inner: f64 = branches[1..number - 1].iter().map(|branch| branch.weight).sum();
+    let kept: Vec<usize> = (0..BRANCHES).map(|position| position * (number - 1) / (BRANCHES - 1)).collect();
+    let kept_inner: f64 = kept[1..BRANCHES - 1].iter().map(|position| branches[*position].weight).sum();
+    let scale = inner / kept_inner;
+    let mut result = Vec::with_capacity(BRANCHES);
+    for (position, mut branch) in branches.into_iter().enumerate() {
+        if kept.binary_search(&position).is_ok() {
+            if position > 0 && position < number - 1 {
+                branch.weight *= scale;
+            }
+            result.push(branch);
+        }
+    }
+    result
+}
+
+/// Up to `wanted` pages, evenly spread by weight; all of them if there are no more.
+fn pick(groups: &[(Vec<PageNo>, f64)], leaves: f64, wanted: usize) -> Vec<PageNo> {
+    let known: usize = groups.iter().map(|(pages, _)| pages.len()).sum();
+    if known <= wanted {
+        return groups.iter().flat_map(|(pages, _)| pages.iter().copied()).collect();
+    }
+    let mut picked = Vec::with_capacity(wanted);
+    let mut before = 0.0;
+    let mut next = 0;
+    for (pages, weight) in groups {
+        let after = before + pages.len() as f64 * weight;
+        while next < wanted {
+            let at = (next as f64 + 0.5) / wanted as f64 * leaves;
+            if at >= after {
+                break;
+            }
+            let position = ((at - before) / weight) as usize;
+            picked.push(pages[position.min(pages.len() - 1)]);
+            next += 1;
+        }
+        before = after;
+    }
+    picked.dedup();
+    picked
+}
+
+/// The slots of a leaf in `[lower, upper)`.
+fn range_on(leaf: &Node<'_>, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<Range<usize>> {
+    let start = leaf.lower_bound(lower)?.0;
+    let end = upper.map_or(Ok(leaf.count()), |upper| leaf.lower_bound(upper).map(|(slot, _)| slot))?;
+    Ok(start..end.max(start))
+}
+
+/// Entries in the slots that are not ghosts.
+fn live(leaf: &Node<'_>, slots: Range<usize>) -> NodeResult<usize> {
+    if leaf.ghosts() == 0 {
+        return Ok(slots.len());
+    }
+    let mut number = 0;
+    for slot in slots {
+        number += usize::from(!leaf.flags(slot)?.contains(crate::entry::EntryFlags::GHOST));
+    }
+    Ok(number)
+}
+
+#[derive(Default)]
+struct Mean {
+    sum: usize,
+    number: usize,
+}
+
+impl Mean {
+    fn add(&mut self, value: usize) {
+        self.sum += value;
+        self.number += 1;
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.number > 0).then(|| self.sum as f64 / self.number as f64)
     }
 }

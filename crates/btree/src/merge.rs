@@ -1,1 +1,181 @@
-//! To come.
+//! Merging nodes that have become nearly empty, and shrinking the tree.
+//!
+//! A merge is a mini-transaction of its own. It latches the parent, the left and the right node, in this order, all
+//! exclusively, and moves the entries of the emptier node into the other, whose fence is widened; an empty node is
+//! thereby unlinked. The parent may then be nearly empty itself, and so on upwards. A root with one child takes over
+//! the child's contents, so its page number stays.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
+
+use crate::descend::{Faults, Latched};
+use crate::error::{OnPage, Result};
+use crate::node::{Node, NodeBuilder, NodeResult, Record, Side};
+use crate::policy;
+use crate::tree::{Tree, apply};
+
+/// Pages freed by merges of any tree since the process started. A cursor that remembers a leaf goes there without
+/// a descent only while this has not changed: a freed page that was read in again would still look as it did.
+static FREED: AtomicU64 = AtomicU64::new(0);
+
+/// The number of pages freed so far; to be read while a latch is held.
+pub(crate) fn freed_pages() -> u64 {
+    FREED.load(Ordering::Acquire)
+}
+
+/// What came of one attempt.
+enum Attempt {
+    /// Merged, or nothing to merge with. True: the parent is worth a merge, too.
+    Done(bool),
+    /// A page is not in memory.
+    Missing(PageNo),
+    /// Not with this neighbour.
+    Unsuitable,
+    /// The parent has one child only.
+    OnlyChild,
+}
+
+impl Tree {
+    /// Merges the node at `level` that holds `key` with a neighbour if it is nearly empty, then its parents.
+    pub(crate) fn merge(&self, reservation: &mut Reservation, key: &[u8], level: u8) -> Result<()> {
+        let mut faults = Faults::default();
+        let (mut level, mut neighbour) = (level, Side::Right);
+        let mut siblings_made = false;
+        loop {
+            match self.try_merge(reservation, key, level, neighbour)? {
+                Attempt::Missing(page) => faults.fault_in(self, page)?,
+                Attempt::Unsuitable if neighbour == Side::Right => neighbour = Side::Left,
+                Attempt::Done(false) | Attempt::Unsuitable => return Ok(()),
+                Attempt::OnlyChild if siblings_made => return Ok(()),
+                Attempt::OnlyChild => {
+                    // Merging the parent gives the node siblings, or it becomes the root.
+                    siblings_made = true;
+                    if self.shrink(reservation)? {
+                        return Ok(());
+                    }
+                    self.merge(reservation, key, level + 1)?;
+                }
+                Attempt::Done(true) => {
+                    if self.shrink(reservation)? {
+                        return Ok(());
+                    }
+                    (level, neighbour, siblings_made) = (level + 1, Side::Right, false);
+                }
+            }
+        }
+    }
+
+    fn try_merge(
+        &self,
+        reservation: &mut Reservation,
+        key: &[u8],
+        level: u8,
+        neighbour: Side,
+    ) -> Result<Attempt> {
+        let mut mini = self.store().begin(reservation, 0)?;
+        let parent = match self.latch(&mut mini, key, level + 1)? {
+            Latched::Page(parent) => parent,
+            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
+            Latched::NoSuchLevel => return Ok(Attempt::Done(false)),
+        };
+        let parent_page = mini.page_no(parent);
+        let above = Node::open(mini.page(parent)).on(parent_page)?;
+        let slot = above.child_for(key).on(parent_page)?;
+        let first = match neighbour {
+            _ if above.count() == 1 => return Ok(Attempt::OnlyChild),
+            Side::Right if slot + 1 < above.count() => slot,
+            Side::Left if slot > 0 => slot - 1,
+            _ => return Ok(Attempt::Unsuitable),
+        };
+        let mut pair = Vec::with_capacity(2);
+        for child in [first, first + 1] {
+            match self.latch_child(&mut mini, parent, child)? {
+                Latched::Page(latched) => pair.push(latched),
+                Latched::Missing(page) => return Ok(Attempt::Missing(page)),
+                Latched::NoSuchLevel => return Ok(Attempt::Done(false)),
+            }
+        }
+        let [left, right] = pair[..] else { return Ok(Attempt::Done(false)) };
+        if !policy::under_full(&Node::open(mini.page(pair[slot - first])).on(parent_page)?) {
+            return Ok(Attempt::Done(false));
+        }
+        let Some(survivor) = plan(&mini, left, right).on(parent_page)? else {
+            return Ok(Attempt::Unsuitable);
+        };
+        let (stays, goes, side) = match survivor {
+            Side::Left => (left, right, Side::Right),
+            Side::Right => (right, left, Side::Left),
+        };
+        let goes_page = mini.page_no(goes);
+        let record = Record::absorb(side, &Node::open(mini.page(goes)).on(goes_page)?).on(goes_page)?;
+        apply(&mut mini, stays, &record)?;
+        if survivor == Side::Right {
+            let stays_page = mini.page_no(stays);
+            apply(&mut mini, parent, &Record::branch_set_child(first, stays_page))?;
+        }
+        apply(&mut mini, parent, &Record::branch_remove(first + 1))?;
+        self.free(&mut mini, goes)?;
+        let above = Node::open(mini.page(parent)).on(parent_page)?;
+        let go_on = above.count() == 1 || policy::under_full(&above);
+        mini.commit();
+        Ok(Attempt::Done(go_on))
+    }
+
+    /// Takes the contents of only children into the root. True if the root is a leaf now, or was one before.
+    fn shrink(&self, reservation: &mut Reservation) -> Result<bool> {
+        let root = self.root();
+        let mut faults = Faults::default();
+        loop {
+            let mut mini = self.store().begin(reservation, 0)?;
+            let Some(latched) = mini.latch(root)? else {
+                drop(mini);
+                faults.fault_in(self, root)?;
+                continue;
+            };
+            let node = self.node(mini.page(latched), root, None)?;
+            if node.is_leaf() {
+                return Ok(true);
+            }
+            if node.count() > 1 {
+                return Ok(false);
+            }
+            let child = match self.latch_child(&mut mini, latched, 0)? {
+                Latched::Page(child) => child,
+                Latched::Missing(page) => {
+                    drop(mini);
+                    faults.fault_in(self, page)?;
+                    continue;
+                }
+                Latched::NoSuchLevel => return Ok(false),
+            };
+            let child_page = mini.page_no(child);
+            let node = Node::open(mini.page(child)).on(child_page)?;
+            let mut copy = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence()).on(child_page)?;
+            copy.push_all(&node, 0..node.count()).on(child_page)?;
+            apply(&mut mini, latched, &Record::format(copy))?;
+            self.free(&mut mini, child)?;
+            mini.commit();
+        }
+    }
+
+    /// Frees a page that nothing refers to any more.
+    fn free(&self, mini: &mut MiniTransaction<'_>, slot: PageSlot) -> Result<()> {
+        FREED.fetch_add(1, Ordering::Release);
+        Ok(mini.free(slot)?)
+    }
+}
+
+/// Which of two neighbours takes over the other's entries; `None` if they are better left apart.
+fn plan(mini: &MiniTransaction<'_>, left: PageSlot, right: PageSlot) -> NodeResult<Option<Side>> {
+    let (left, right) = (Node::open(mini.page(left))?, Node::open(mini.page(right))?);
+    if left.merged_through() != right.merged_through() {
+        return Ok(None);
+    }
+    let size = policy::merged_size(&left, &right)?;
+    let empty = left.is_leaf() && (left.count() == 0 || right.count() == 0);
+    if !policy::should_merge(left.bytes().len(), size, empty) {
+        return Ok(None);
+    }
+    Ok(Some(if left.used() >= right.used() { Side::Left } else { Side::Right }))
+}

@@ -1,6 +1,29 @@
-//! Changing one entry.
-use crate::{Change, CommitTs, EntryView, Result, Tree};
-use leafline_storage::Reservation;
+//! Changing one entry: insert, replace, ghost, remove.
+//!
+//! The leaf is latched exclusively, the caller decides, one record makes the change. When there is no room, ghosts
+//! and timestamps that no snapshot needs are cleared away first (in the same mini-transaction), then the leaf is
+//! split (in one of its own, with nothing latched in between) and everything is done again.
+
+use std::borrow::Cow;
+
+use leafline_storage::{PageNo, Reservation};
+
+use crate::descend::{Faults, Latched};
+use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
+use crate::error::{BtreeError, OnPage, Result};
+use crate::node::{Node, NodeResult, Record, SLOT, leaf_cell_len, settle_gain};
+use crate::policy;
+use crate::tree::{Tree, apply};
+
+/// What came of one attempt.
+enum Attempt {
+    /// Made; true: the leaf has become so empty that a merge is worth trying.
+    Done(bool),
+    /// A page is not in memory.
+    Missing(PageNo),
+    /// The leaf has no room for a cell of this size.
+    NoRoom(usize),
+}
 
 impl Tree {
     /// Asks `decide` what to do with the entry under `key` and does it, in one mini-transaction (more when pages
@@ -11,11 +34,98 @@ impl Tree {
     /// `KeyTooLong`, `EntryTooLarge`, `Corrupt`, what the store returns.
     pub fn modify<'b>(
         &self,
-        _reservation: &mut Reservation,
-        _key: &[u8],
-        _purge_before: CommitTs,
-        _decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+        reservation: &mut Reservation,
+        key: &[u8],
+        purge_before: CommitTs,
+        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
     ) -> Result<()> {
-        todo!()
+        let limit = self.max_key_len();
+        if key.len() > limit {
+            return Err(BtreeError::KeyTooLong { len: key.len(), limit });
+        }
+        let mut faults = Faults::default();
+        loop {
+            match self.try_modify(reservation, key, purge_before, decide)? {
+                Attempt::Done(false) => return Ok(()),
+                Attempt::Done(true) => return self.merge(reservation, key, 0),
+                Attempt::Missing(page) => faults.fault_in(self, page)?,
+                Attempt::NoRoom(cell_len) => self.split(reservation, key, 0, cell_len)?,
+            }
+        }
     }
+
+    fn try_modify<'b>(
+        &self,
+        reservation: &mut Reservation,
+        key: &[u8],
+        purge_before: CommitTs,
+        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+    ) -> Result<Attempt> {
+        let mut mini = self.store().begin(reservation, 0)?;
+        let latched = match self.latch(&mut mini, key, 0)? {
+            Latched::Page(latched) => latched,
+            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
+            Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+        };
+        let page = mini.page_no(latched);
+        let leaf = Node::open(mini.page(latched)).on(page)?;
+        let (slot, found) = leaf.lower_bound(key).on(page)?;
+        let old = if found { Some(leaf.leaf_cell(slot).on(page)?.entry) } else { None };
+        let (flags, commit_ts, payload) = match (decide(old), old) {
+            (Change::Keep, _) | (Change::Remove, None) => return Ok(Attempt::Done(false)),
+            (Change::Remove, Some(_)) => {
+                apply(&mut mini, latched, &Record::leaf_remove(slot))?;
+                let under_full = policy::under_full(&Node::open(mini.page(latched)).on(page)?);
+                mini.commit();
+                return Ok(Attempt::Done(under_full));
+            }
+            (Change::Put { payload, ts, has_previous }, _) => {
+                self.check_entry(key, &payload)?;
+                (EntryFlags::of(false, ts, has_previous), ts, payload)
+            }
+            (Change::Ghost { ts, has_previous, keep_payload: true }, Some(old)) => {
+                (EntryFlags::of(true, ts, has_previous), ts, Cow::Owned(old.payload.to_vec()))
+            }
+            (Change::Ghost { ts, has_previous, .. }, _) => {
+                (EntryFlags::of(true, ts, has_previous), ts, Cow::default())
+            }
+        };
+        let entry = EntryView { flags, commit_ts, payload: &payload };
+        if let Some(record) = change_record(&leaf, key, entry).on(page)? {
+            apply(&mut mini, latched, &record)?;
+            mini.commit();
+            return Ok(Attempt::Done(false));
+        }
+        if settle_gain(&leaf, purge_before).on(page)? > 0 {
+            apply(&mut mini, latched, &Record::leaf_settle(purge_before))?;
+            let leaf = Node::open(mini.page(latched)).on(page)?;
+            let record = change_record(&leaf, key, entry).on(page)?;
+            if let Some(record) = &record {
+                apply(&mut mini, latched, record)?;
+            }
+            mini.commit();
+            if record.is_some() {
+                return Ok(Attempt::Done(false));
+            }
+        }
+        Ok(Attempt::NoRoom(leaf_cell_len(commit_ts.is_some(), key.len(), payload.len())))
+    }
+
+    fn check_entry(&self, key: &[u8], payload: &[u8]) -> Result<()> {
+        let (len, limit) = (key.len() + payload.len(), self.max_entry_len());
+        if len > limit { Err(BtreeError::EntryTooLarge { len, limit }) } else { Ok(()) }
+    }
+}
+
+/// The record that puts `entry` under `key`, if there is room for it.
+fn change_record(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeResult<Option<Record>> {
+    let (slot, found) = leaf.lower_bound(key)?;
+    let suffix = key.get(leaf.prefix().len()..).unwrap_or_default();
+    let len = leaf_cell_len(entry.commit_ts.is_some(), suffix.len(), entry.payload.len());
+    if found {
+        let room = leaf.free() + leaf.cell_len(slot)?;
+        let old = leaf.leaf_cell(slot)?.entry.payload;
+        return Ok((len <= room).then(|| Record::leaf_replace(slot, old, entry)));
+    }
+    Ok((len + SLOT <= leaf.free()).then(|| Record::leaf_insert(slot, suffix, entry)))
 }

@@ -1,4 +1,13 @@
-//! Limits and thresholds.
+//! Every choice of the trees that is a matter of policy and not of correctness: limits, where to split, when to
+//! merge. One place, so that insert, split, merge and bulk build cannot disagree.
+//!
+//! **Where to split.** Each node remembers in its header where the last inserts went ([`InsertHistory`]). When they
+//! ascend, the split is made where the new entry goes, so that sequential inserts leave full pages behind; when they
+//! descend, the mirror image. Commits do not finish in the order of their keys, so "ascend" tolerates small jumps
+//! back, and the split then leaves as many slots to the new page as jumps reached back (`spread`): stragglers still
+//! find room. Otherwise the split is near the middle, at the boundary with the shortest separator.
+
+use crate::node::{InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, Side, common_prefix, prefix_len};
 
 /// Longest key any page size allows, in bytes.
 pub const MAX_KEY_LEN: usize = 3072;
@@ -11,4 +20,279 @@ pub fn max_key_len(page_size: usize) -> usize {
 /// Most bytes that key and payload may have together.
 pub fn max_entry_len(page_size: usize) -> usize {
     page_size / 2
+}
+
+/// Trend from which on a node counts as filled in order.
+const ORDERED: i8 = 6;
+/// Bound of the trend, so that a node that was filled in order for long adapts quickly.
+const TREND_LIMIT: i8 = 24;
+/// Jumps of up to this many slots do not end a trend; on small nodes an eighth of the slots.
+const JUMP: usize = 16;
+
+/// The history of a node with `count` slots after an insert at `slot`.
+///
+/// Over nearly ordered inserts the steps telescope: each ascending insert moves the position by one on average,
+/// descending ones leave it where it is. So `2 * step - 1` sums to plus or minus the number of inserts.
+pub fn insert_history(history: InsertHistory, slot: usize, count: usize) -> InsertHistory {
+    let last = slot.min(usize::from(u16::MAX)) as u16;
+    if count == 0 {
+        return InsertHistory { last, ..history };
+    }
+    let step = slot as i64 - i64::from(history.last);
+    let window = (count / 8).clamp(1, JUMP);
+    if step.unsigned_abs() > window as u64 {
+        return InsertHistory {
+            last,
+            trend: history.trend / 4 * 3 + history.trend % 4 / 2,
+            spread: history.spread - history.spread.div_ceil(4),
+        };
+    }
+    let step = (2 * step - 1).clamp(-3, 3) as i8;
+    let trend = history.trend.saturating_add(step).clamp(-TREND_LIMIT, TREND_LIMIT);
+    let behind = if trend > 0 { count.saturating_sub(slot) } else { slot };
+    let spread = if behind <= window { history.spread.max(behind as u8) } else { history.spread };
+    InsertHistory { last, trend, spread }
+}
+
+/// The shortest key above `below` and not above `upto`: what separates two neighbours in their parent.
+pub fn separator<'k>(below: &[u8], upto: &'k [u8]) -> &'k [u8] {
+    &upto[..(common_prefix(below, upto) + 1).min(upto.len())]
+}
+
+/// The separator between two keys of a page, which may be damaged.
+fn checked_separator(below: &[u8], upto: &[u8]) -> NodeResult<Vec<u8>> {
+    if below >= upto {
+        return Err(NodeFault("keys out of order"));
+    }
+    Ok(separator(below, upto).to_vec())
+}
+
+/// How a node is split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// The left node keeps the slots below.
+    pub at: usize,
+    /// Upper fence of the left, lower fence of the right node.
+    pub separator: Vec<u8>,
+    /// Which part moves to a new page: the one with fewer bytes.
+    pub new_page: Side,
+    /// History of the left node.
+    pub left: InsertHistory,
+    /// History of the right node.
+    pub right: InsertHistory,
+}
+
+/// Decides how to split a leaf that has no room for a cell of `cell_len` bytes under `key`.
+pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Split> {
+    let count = node.count();
+    let (slot, _) = node.lower_bound(key)?;
+    if count == 0 {
+        return Err(NodeFault("no room on an empty leaf"));
+    }
+    let bytes = LeafBytes::of(node)?;
+    let trend = node.history().trend;
+    let spread = usize::from(node.history().spread);
+    let quarter = bytes.total() / 4;
+    let mut choice = None;
+    if trend >= ORDERED {
+        if bytes.from(slot) >= quarter && slot > 0 {
+            // The run is in front of many greater keys: it goes on filling the left page.
+            choice = Some((slot, checked_separator(key, &node.key(slot)?)?));
+        } else {
+            choice = Some(boundary(node, slot.saturating_sub(spread), slot, key)?);
+        }
+    } else if trend <= -ORDERED {
+        if bytes.before(slot) >= quarter && slot < count {
+            choice = Some((slot, checked_separator(&node.key(slot - 1)?, key)?));
+        } else if slot + spread < count && spread > 0 {
+            choice = Some(boundary(node, slot + spread, slot, key)?);
+        } else if slot < count {
+            choice = Some((slot, checked_separator(key, &node.key(slot)?)?));
+        }
+    }
+    let (at, separator) = match choice {
+        Some((at, separator)) if bytes.fit(node, at, &separator) => (at, separator),
+        // A separator longer than the fence it replaces, and no room for it: one entry less makes some.
+        Some((at, _)) if count > 1 && at == count => boundary(node, count - 1, slot, key)?,
+        Some((0, _)) if count > 1 => boundary(node, 1, slot, key)?,
+        _ => middle(node, &bytes, slot, key, cell_len)?,
+    };
+    Ok(finish(node, &bytes, at, separator, slot, key))
+}
+
+/// The boundary at `at` with its shortest separator; the new key counts as a neighbour where it goes there.
+fn boundary(node: &Node<'_>, at: usize, slot: usize, key: &[u8]) -> NodeResult<(usize, Vec<u8>)> {
+    let count = node.count();
+    let at = at.clamp(usize::from(slot > 0), count);
+    if at == slot {
+        // The new key goes right of the boundary, or is the only one on the left.
+        return Ok(match at {
+            0 => (0, checked_separator(key, &node.key(0)?)?),
+            _ => (at, checked_separator(&node.key(at - 1)?, key)?),
+        });
+    }
+    Ok((at, checked_separator(&node.key(at - 1)?, &node.key(at)?)?))
+}
+
+/// The boundary near the middle of the bytes, the new cell included, that has the shortest separator.
+fn middle(
+    node: &Node<'_>,
+    bytes: &LeafBytes,
+    slot: usize,
+    key: &[u8],
+    cell_len: usize,
+) -> NodeResult<(usize, Vec<u8>)> {
+    let count = node.count();
+    if count == 1 {
+        return boundary(node, slot, slot, key);
+    }
+    let total = bytes.total() + cell_len + SLOT;
+    let left_of = |at: usize| bytes.before(at) + if slot < at { cell_len + SLOT } else { 0 };
+    let mut best: Option<(bool, usize, usize, usize)> = None;
+    for at in 1..count {
+        let distance = left_of(at).abs_diff(total / 2);
+        let far = distance > total / 16;
+        let len = if far { 0 } else { boundary_len(node, at)? };
+        let candidate = (far, len, distance, at);
+        if best.is_none_or(|best| candidate < best) {
+            best = Some(candidate);
+        }
+    }
+    let at = best.map_or(1, |(.., at)| at);
+    Ok((at, checked_separator(&node.key(at - 1)?, &node.key(at)?)?))
+}
+
+/// Length of the separator at `at`, without building keys.
+fn boundary_len(node: &Node<'_>, at: usize) -> NodeResult<usize> {
+    Ok(common_prefix(node.suffix(at - 1)?, node.suffix(at)?) + 1)
+}
+
+/// Decides how to split a branch that has no room for another child around `key`.
+pub fn split_branch(node: &Node<'_>, key: &[u8]) -> NodeResult<Split> {
+    let count = node.count();
+    if count < 2 {
+        return Err(NodeFault("no room on a branch with one child"));
+    }
+    let slot = node.child_for(key)? + 1;
+    let bytes = LeafBytes::of(node)?;
+    let trend = node.history().trend;
+    let at = if trend >= ORDERED && slot + 1 >= count {
+        count - 1
+    } else if trend <= -ORDERED && slot <= 2 {
+        1
+    } else {
+        let total = bytes.total();
+        let mut best: Option<(bool, usize, usize, usize)> = None;
+        for at in 1..count {
+            let distance = bytes.before(at).abs_diff(total / 2);
+            let far = distance > total / 16;
+            let candidate = (far, if far { 0 } else { node.key_len(at)? }, distance, at);
+            if best.is_none_or(|best| candidate < best) {
+                best = Some(candidate);
+            }
+        }
+        best.map_or(1, |(.., at)| at)
+    };
+    Ok(finish(node, &bytes, at, node.key(at)?, slot, key))
+}
+
+fn finish(
+    node: &Node<'_>,
+    bytes: &LeafBytes,
+    at: usize,
+    separator: Vec<u8>,
+    slot: usize,
+    key: &[u8],
+) -> Split {
+    let goes_left = key < separator.as_slice();
+    let old = node.history();
+    // The next insert continues the trend on the part that gets the new key; the other part starts afresh.
+    let continued = |slot: usize| {
+        let last = if old.trend > 0 { slot.saturating_sub(1) } else { slot };
+        InsertHistory { last: last as u16, trend: old.trend, spread: old.spread / 4 * 3 + old.spread % 4 / 2 }
+    };
+    let (left, right) = if goes_left {
+        (continued(slot), InsertHistory::default())
+    } else {
+        (InsertHistory::default(), continued(slot.saturating_sub(at)))
+    };
+    let new_page = if bytes.before(at) < bytes.from(at) { Side::Left } else { Side::Right };
+    Split { at, separator, new_page, left, right }
+}
+
+/// Bytes of slots and cells before each slot.
+struct LeafBytes {
+    before: Vec<usize>,
+}
+
+impl LeafBytes {
+    fn of(node: &Node<'_>) -> NodeResult<LeafBytes> {
+        let mut before = Vec::with_capacity(node.count() + 1);
+        let mut sum = 0;
+        before.push(0);
+        for slot in 0..node.count() {
+            sum += node.cell_len(slot)? + SLOT;
+            before.push(sum);
+        }
+        Ok(LeafBytes { before })
+    }
+
+    fn total(&self) -> usize {
+        self.before.last().copied().unwrap_or_default()
+    }
+
+    fn before(&self, slot: usize) -> usize {
+        self.before.get(slot).copied().unwrap_or_else(|| self.total())
+    }
+
+    fn from(&self, slot: usize) -> usize {
+        self.total() - self.before(slot)
+    }
+
+    /// Whether both parts of a leaf fit with the separator as a fence. Between two entries they always do: the separator
+    /// is not longer than the fence it replaces plus the keys that move away.
+    fn fit(&self, node: &Node<'_>, at: usize, separator: &[u8]) -> bool {
+        let (lower, upper) = (node.lower_fence(), node.upper_fence());
+        let capacity = capacity(node.bytes().len());
+        let size = |slots: usize, bytes: usize, lower: &[u8], upper: Option<&[u8]>| {
+            let cut_off = prefix_len(lower, upper).saturating_sub(node.prefix().len());
+            bytes.saturating_sub(slots * cut_off) + lower.len() + upper.map_or(0, <[u8]>::len)
+        };
+        size(at, self.before(at), lower, Some(separator)) <= capacity
+            && size(node.count() - at, self.from(at), separator, upper) <= capacity
+    }
+}
+
+/// Bytes of a page for slots, cells and fences.
+pub fn capacity(page_size: usize) -> usize {
+    page_size - SLOTS
+}
+
+/// Whether a node is so empty that a merge is worth trying.
+pub fn under_full(node: &Node<'_>) -> bool {
+    node.used() < capacity(node.bytes().len()) / 4
+}
+
+/// Whether two neighbours should become one node. Together they must leave room, or the next insert splits again;
+/// but an empty one goes whenever the other still fits between the outer fences. `merged` is the space both need, see
+/// [`merged_size`].
+pub fn should_merge(page_size: usize, merged: usize, one_is_empty: bool) -> bool {
+    let capacity = capacity(page_size);
+    merged <= if one_is_empty { capacity } else { capacity / 4 * 3 }
+}
+
+/// Bytes that two neighbours take as one node. The common prefix may shrink, which makes every key longer.
+pub fn merged_size(left: &Node<'_>, right: &Node<'_>) -> NodeResult<usize> {
+    let (lower, upper) = (left.lower_fence(), right.upper_fence());
+    let prefix = prefix_len(lower, upper);
+    let mut size = lower.len() + upper.map_or(0, <[u8]>::len);
+    for node in [left, right] {
+        let longer = node.prefix().len().saturating_sub(prefix);
+        size += LeafBytes::of(node)?.total() + node.count() * longer;
+    }
+    if !right.is_leaf() {
+        // The first child of the right branch gets its key back.
+        size += right.lower_fence().len().saturating_sub(prefix);
+    }
+    Ok(size)
 }

@@ -1,1 +1,148 @@
-//! To come.
+//! Splitting nodes and growing the tree.
+//!
+//! A split is a mini-transaction of its own. It latches the parent exclusively, then the node, looks whether the split
+//! is still needed, moves the smaller part to a new page and inserts the separator. A parent without room is split
+//! first, with nothing latched; then the attempt is repeated. A root without room pushes its contents down to a new
+//! page and becomes their parent, so its page number stays.
+
+use leafline_storage::{PageClass, PageNo, Reservation};
+
+use crate::descend::{Faults, Latched};
+use crate::error::{BtreeError, OnPage, Result};
+use crate::node::{Node, NodeBuilder, NodeFault, Record, SLOT, Side, branch_cell_len, part};
+use crate::policy;
+use crate::tree::{Tree, apply};
+
+/// What came of one attempt.
+enum Attempt {
+    /// Split, by us or by somebody else.
+    Done,
+    /// A page is not in memory.
+    Missing(PageNo),
+    /// The node is the root.
+    IsRoot,
+    /// The parent has no room for a cell of this size.
+    ParentFull(usize),
+}
+
+impl Tree {
+    /// Splits the node at `level` that holds `key`, unless it has room for a cell of `cell_len` bytes.
+    pub(crate) fn split(
+        &self,
+        reservation: &mut Reservation,
+        key: &[u8],
+        level: u8,
+        cell_len: usize,
+    ) -> Result<()> {
+        let mut faults = Faults::default();
+        loop {
+            match self.try_split(reservation, key, level, cell_len)? {
+                Attempt::Done => return Ok(()),
+                Attempt::Missing(page) => faults.fault_in(self, page)?,
+                Attempt::IsRoot => self.grow(reservation, level)?,
+                Attempt::ParentFull(needed) => self.split(reservation, key, level + 1, needed)?,
+            }
+        }
+    }
+
+    fn try_split(
+        &self,
+        reservation: &mut Reservation,
+        key: &[u8],
+        level: u8,
+        cell_len: usize,
+    ) -> Result<Attempt> {
+        let mut mini = self.store().begin(reservation, 1)?;
+        let parent = match self.latch(&mut mini, key, level + 1)? {
+            Latched::Page(parent) => parent,
+            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
+            Latched::NoSuchLevel => return Ok(Attempt::IsRoot),
+        };
+        let parent_page = mini.page_no(parent);
+        let slot = Node::open(mini.page(parent)).and_then(|node| node.child_for(key)).on(parent_page)?;
+        let latched = match self.latch_child(&mut mini, parent, slot)? {
+            Latched::Page(latched) => latched,
+            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
+            Latched::NoSuchLevel => return Ok(Attempt::Done),
+        };
+        let page = mini.page_no(latched);
+        let node = Node::open(mini.page(latched)).on(page)?;
+        if node.free() >= cell_len + SLOT {
+            return Ok(Attempt::Done);
+        }
+        let split = if level == 0 {
+            policy::split_leaf(&node, key, cell_len).on(page)?
+        } else {
+            policy::split_branch(&node, key).on(page)?
+        };
+        let above = Node::open(mini.page(parent)).on(parent_page)?;
+        let suffix = split
+            .separator
+            .strip_prefix(above.prefix())
+            .ok_or(NodeFault("separator outside the parent's fences"))
+            .on(parent_page)?;
+        let needed = branch_cell_len(suffix.len());
+        if above.free() < needed + SLOT {
+            return Ok(Attempt::ParentFull(needed));
+        }
+        let (stays, moved_history, kept_history) = match split.new_page {
+            Side::Left => (Side::Right, split.left, split.right),
+            Side::Right => (Side::Left, split.right, split.left),
+        };
+        let moved = part(&node, split.new_page, split.at, &split.separator, moved_history).on(page)?;
+        let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
+        let new = mini.allocate(self.id(), class)?;
+        let new_page = mini.page_no(new);
+        apply(&mut mini, new, &Record::format(moved))?;
+        apply(&mut mini, latched, &Record::truncate(stays, split.at, &split.separator, kept_history))?;
+        let upper = match split.new_page {
+            Side::Right => new_page,
+            Side::Left => {
+                apply(&mut mini, parent, &Record::branch_set_child(slot, new_page))?;
+                page
+            }
+        };
+        apply(&mut mini, parent, &Record::branch_insert(slot + 1, suffix, upper))?;
+        mini.commit();
+        Ok(Attempt::Done)
+    }
+
+    /// Moves the contents of the root, if it is still at `level`, to a new page and makes it the parent of that.
+    fn grow(&self, reservation: &mut Reservation, level: u8) -> Result<()> {
+        let root = self.root();
+        let mut faults = Faults::default();
+        loop {
+            let mut mini = self.store().begin(reservation, 1)?;
+            let Some(latched) = mini.latch(root)? else {
+                drop(mini);
+                faults.fault_in(self, root)?;
+                continue;
+            };
+            let node = self.node(mini.page(latched), root, None)?;
+            if node.level() != level {
+                return Ok(());
+            }
+            let mut copy = NodeBuilder::like(&node, &[], None).on(root)?;
+            copy.push_all(&node, 0..node.count()).on(root)?;
+            let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
+            let child = mini.allocate(self.id(), class)?;
+            let child_page = mini.page_no(child);
+            apply(&mut mini, child, &Record::format(copy))?;
+            let record = parent_of_one(self.store().page_size(), level + 1, child_page).on(root)?;
+            apply(&mut mini, latched, &record)?;
+            mini.commit();
+            return Ok(());
+        }
+    }
+
+    pub(crate) fn no_leaf_level(&self) -> BtreeError {
+        BtreeError::corrupt(self.root(), NodeFault("a tree without a leaf level"))
+    }
+}
+
+/// Formats a root with one child.
+fn parent_of_one(page_size: usize, level: u8, child: PageNo) -> Result<Record, NodeFault> {
+    let mut builder = NodeBuilder::new(page_size, level, &[], None)?;
+    builder.push_child(&[], &[], child)?;
+    Ok(Record::format(builder))
+}

@@ -1,8 +1,15 @@
-//! The tree handle.
-use crate::{CommitTs, Cursor, EntryView, Result};
-use leafline_storage::{PageNo, Reservation, SegmentId, Store};
+//! The tree handle: opening and creating, point reads, and what to reserve for changes.
 
-/// A B+tree in a segment. Cheap to clone.
+use leafline_storage::{HandlerId, MiniTransaction, PageNo, PageSlot, Reservation, SegmentId, Store};
+
+use crate::cursor::Cursor;
+use crate::descend::Target;
+use crate::entry::EntryView;
+use crate::error::{BtreeError, OnPage, Result};
+use crate::node::{Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
+use crate::policy;
+
+/// A B+tree in a segment. Cheap to clone; all clones and everything opened on the same root are the same tree.
 #[derive(Clone)]
 pub struct Tree {
     store: Store,
@@ -12,17 +19,34 @@ pub struct Tree {
 
 impl Tree {
     /// Opens the tree whose root is page `root` of segment `id`.
+    ///
+    /// # Errors
+    /// `PageSize`. The root is looked at when it is first used.
     pub fn open(store: &Store, id: SegmentId, root: PageNo) -> Result<Tree> {
+        if !PAGE_SIZES.contains(&store.page_size()) {
+            return Err(BtreeError::PageSize(store.page_size()));
+        }
         Ok(Tree { store: store.clone(), id, root })
     }
 
-    /// Creates an empty tree in `segment`; its root is an empty leaf.
+    /// Creates an empty tree in `segment`: its root is an empty leaf. Needs one page and
+    /// [`CREATE_LOG`](Self::CREATE_LOG) bytes of log.
     ///
     /// # Errors
-    /// What the store returns; [`BtreeError::PageSize`](crate::BtreeError::PageSize).
-    pub fn create(_store: &Store, _reservation: &mut Reservation, _segment: SegmentId) -> Result<Tree> {
-        todo!()
+    /// `PageSize`, what the store returns.
+    pub fn create(store: &Store, reservation: &mut Reservation, segment: SegmentId) -> Result<Tree> {
+        let tree = Tree::open(store, segment, PageNo::NONE)?;
+        let mut mini = store.begin(reservation, 1)?;
+        let slot = mini.create_root(segment)?;
+        let root = mini.page_no(slot);
+        let empty = NodeBuilder::new(store.page_size(), 0, &[], None).on(root)?;
+        apply(&mut mini, slot, &Record::format(empty))?;
+        mini.commit();
+        Ok(Tree { root, ..tree })
     }
+
+    /// Log bytes that [`create`](Self::create) needs.
+    pub const CREATE_LOG: usize = 1024;
 
     /// The store.
     pub fn store(&self) -> &Store {
@@ -44,35 +68,97 @@ impl Tree {
         Cursor::new(self)
     }
 
-    /// Calls `f` with the entry under `key`, a ghost included, under the leaf's shared latch.
+    /// Longest key, in bytes.
+    pub fn max_key_len(&self) -> usize {
+        policy::max_key_len(self.store.page_size())
+    }
+
+    /// Most bytes of key and payload together.
+    pub fn max_entry_len(&self) -> usize {
+        policy::max_entry_len(self.store.page_size())
+    }
+
+    /// Calls `f` with the entry under `key`, a ghost included, under the leaf's shared latch; `f` must not block.
     ///
     /// # Errors
     /// What the store returns, `Corrupt`.
-    pub fn get<R>(&self, _key: &[u8], _f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
-        todo!()
+    pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
+        let guard = self.descend_to_leaf(Target::Key(key))?;
+        let page = guard.page_no();
+        let leaf = Node::open(&guard).on(page)?;
+        let (slot, found) = leaf.lower_bound(key).on(page)?;
+        let entry = if found { Some(leaf.leaf_cell(slot).on(page)?.entry) } else { None };
+        Ok(f(entry))
+    }
+
+    /// Number of levels, 1 = the root is a leaf.
+    ///
+    /// # Errors
+    /// What the store returns, `Corrupt`.
+    pub fn depth(&self) -> Result<u32> {
+        let guard = self.store.shared(self.root)?;
+        Ok(u32::from(self.node(&guard, self.root, None)?.level()) + 1)
     }
 
     /// Pages to reserve for one [`modify`](Self::modify).
     pub fn worst_case_pages(&self) -> usize {
-        todo!()
+        self.worst_case_pages_for(1, self.max_entry_len())
     }
 
-    /// Log bytes to reserve for one [`modify`](Self::modify) or [`purge`](Self::purge).
-    pub fn worst_case_log(&self, _key_len: usize, _payload_len: usize) -> usize {
-        todo!()
-    }
-
-    /// Removes the ghost under `key` if its timestamp is below `purge_before`, and merges leaves that have become
-    /// nearly empty. Whether there was one.
+    /// Pages to reserve for `changes` calls of [`modify`](Self::modify) with entries of up to `entry_len` bytes of
+    /// key and payload.
     ///
-    /// # Errors
-    /// What the store returns, `Corrupt`.
-    pub fn purge(
-        &self,
-        _reservation: &mut Reservation,
-        _key: &[u8],
-        _purge_before: CommitTs,
-    ) -> Result<bool> {
-        todo!()
+    /// An entry of up to an eighth of a page causes at most one split of a leaf, a larger one at most three. A split
+    /// leaves room in the branches above for more, so each level splits along only now and then.
+    pub fn worst_case_pages_for(&self, changes: usize, entry_len: usize) -> usize {
+        let leaf_splits = self.leaf_splits(changes, entry_len);
+        leaf_splits + self.branch_splits(leaf_splits)
     }
+
+    fn leaf_splits(&self, changes: usize, entry_len: usize) -> usize {
+        changes * if entry_len <= self.store.page_size() / 8 { 1 } else { 3 }
+    }
+
+    /// After a split both branches have room for another separator of any length, so a level splits at most at every
+    /// second split below it; besides, each level may be about to split, and the root to grow.
+    fn branch_splits(&self, leaf_splits: usize) -> usize {
+        leaf_splits + self.levels_bound() + 1
+    }
+
+    /// The number of levels, or more than any tree has if the root is not in memory.
+    fn levels_bound(&self) -> usize {
+        match self.store.try_shared(self.root) {
+            Ok(Some(guard)) => Node::open(&guard).map_or(MAX_LEVELS, |node| usize::from(node.level()) + 1),
+            _ => MAX_LEVELS,
+        }
+    }
+
+    /// Log bytes to reserve for one [`modify`](Self::modify) or [`purge`](Self::purge) of an entry with a key and a
+    /// payload of these lengths.
+    pub fn worst_case_log(&self, key_len: usize, payload_len: usize) -> usize {
+        self.worst_case_log_for(1, key_len, payload_len)
+    }
+
+    /// Log bytes to reserve for `changes` calls of [`modify`](Self::modify) or [`purge`](Self::purge), each of an
+    /// entry with a key and a payload of up to these lengths.
+    pub fn worst_case_log_for(&self, changes: usize, key_len: usize, payload_len: usize) -> usize {
+        let page = self.store.page_size();
+        let entry = changes * (key_len + payload_len + 4 * (RECORD_OVERHEAD + GROUP_OVERHEAD));
+        // A split logs the smaller part, the separator twice and the allocation; growing or merging a whole page.
+        let leaf_splits = self.leaf_splits(changes, key_len + payload_len);
+        let splits = leaf_splits + self.branch_splits(leaf_splits);
+        let split = page / 2 + 2 * self.max_key_len() + 6 * (RECORD_OVERHEAD + GROUP_OVERHEAD);
+        entry + splits * split + (self.levels_bound() + 1) * page
+    }
+}
+
+/// Bound of what the store adds to a record or group, and of its own records for allocating or freeing a page.
+const GROUP_OVERHEAD: usize = 64;
+
+/// More levels than a tree has with any but the longest keys (with separators of 20 bytes: 10^14 leaves).
+const MAX_LEVELS: usize = 8;
+
+/// Applies a tree record.
+pub(crate) fn apply(mini: &mut MiniTransaction<'_>, slot: PageSlot, record: &Record) -> Result<()> {
+    Ok(mini.apply(slot, HandlerId::BTREE, record.kind, &record.payload)?)
 }

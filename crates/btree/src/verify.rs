@@ -1,5 +1,20 @@
-//! The structural verifier.
-use crate::{Result, Tree};
+//! The structural verifier: every invariant of a tree, executable. Tests end with it, CHECK TABLE begins with it.
+//!
+//! It walks each level from left to right, every node by a descent of its own that compares the fences of all nodes on
+//! the way with the separators in their parents. With the root covering everything, this shows that each level
+//! partitions the key space. It latches as readers do, so it may run beside writers; the count of the segment's pages
+//! is compared only if no page came or went meanwhile.
+
+use std::collections::HashSet;
+
+use leafline_storage::PageNo;
+
+use crate::descend::Target;
+use crate::error::{BtreeError, OnPage, Result};
+use crate::merge::freed_pages;
+use crate::node::{Node, NodeFault, check};
+use crate::policy;
+use crate::tree::Tree;
 
 /// What the verifier found in a sound tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -24,6 +39,68 @@ impl Tree {
     /// # Errors
     /// `Corrupt` names the first fault; what the store returns.
     pub fn verify(&self) -> Result<TreeReport> {
-        todo!()
+        let (freed, allocated) = (freed_pages(), self.allocated_pages());
+        let mut report = TreeReport { levels: self.depth()?, ..TreeReport::default() };
+        let mut seen = HashSet::new();
+        let mut twice = None;
+        let mut used = 0u64;
+        for level in (0..report.levels as u8).rev() {
+            let mut at = Vec::new();
+            loop {
+                // The tree may have shrunk.
+                let Some(guard) = self.descend_checked(Target::Key(&at), level)? else { break };
+                let page = guard.page_no();
+                let node = Node::open(&guard).on(page)?;
+                check(&node).on(page)?;
+                if page == self.root() && (!node.lower_fence().is_empty() || node.upper_fence().is_some()) {
+                    return Err(BtreeError::corrupt(page, NodeFault("root with fences")));
+                }
+                if !seen.insert(page) {
+                    twice = twice.or(Some(page));
+                }
+                if level == 0 {
+                    report.leaves += 1;
+                    report.entries += node.count() as u64;
+                    report.ghosts += node.ghosts() as u64;
+                    used += node.used() as u64;
+                } else {
+                    report.branches += 1;
+                }
+                match node.upper_fence() {
+                    Some(upper) => at = upper.to_vec(),
+                    None => break,
+                }
+            }
+        }
+        let capacity = policy::capacity(self.store().page_size()) as f64;
+        report.fill = used as f64 / (capacity * report.leaves.max(1) as f64);
+        if freed == freed_pages() && allocated == self.allocated_pages() {
+            self.check_pages(twice, &seen, allocated)?;
+        }
+        Ok(report)
+    }
+
+    /// Each page of the segment was met exactly once.
+    fn check_pages(
+        &self,
+        twice: Option<PageNo>,
+        seen: &HashSet<PageNo>,
+        allocated: Option<u64>,
+    ) -> Result<()> {
+        if let Some(page) = twice {
+            return Err(BtreeError::corrupt(page, NodeFault("page is in the tree twice")));
+        }
+        match allocated {
+            None => Err(BtreeError::corrupt(self.root(), NodeFault("the tree's segment does not exist"))),
+            Some(pages) if pages != seen.len() as u64 => Err(BtreeError::Corrupt {
+                page: self.root(),
+                what: format!("the segment has {pages} pages, the tree {}", seen.len()),
+            }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn allocated_pages(&self) -> Option<u64> {
+        self.store().segments().into_iter().find(|info| info.id == self.id()).map(|info| info.pages)
     }
 }

@@ -18,9 +18,9 @@
 //!     46    2  upper fence offset      48    2  upper fence length      (exclusive)
 //!     50    2  ghosts: entries with the GHOST flag                      (leaf)
 //!     52    2  unsettled: entries with the HAS_TS flag                  (leaf)
-//!     54    2  slot of the last insert                                  (leaf, split policy)
-//!     56    1  insert trend, signed                                     (leaf, split policy)
-//!     57    1  insert spread                                            (leaf, split policy)
+//!     54    2  slot of the last insert                                  (split policy)
+//!     56    1  insert trend, signed                                     (split policy)
+//!     57    1  insert spread                                            (split policy)
 //!     58    6  zero
 //!     64    8  max_commit_ts: 48 bits, see below                        (leaf)
 //!     72    8  merged_through: generation of buffered changes merged    (leaf)
@@ -69,7 +69,7 @@ pub(super) const HAS_PAYLOAD: u8 = 8;
 /// Node flag: no upper fence.
 pub(super) const UPPER_INFINITE: u8 = 1;
 
-/// Offsets of the header fields.
+/// Offsets of the header fields; the length of a fence follows its offset.
 pub(super) mod field {
     use leafline_storage::PAGE_HEADER;
     pub const LEVEL: usize = PAGE_HEADER;
@@ -79,9 +79,7 @@ pub(super) mod field {
     pub const GARBAGE: usize = PAGE_HEADER + 6;
     pub const PREFIX_LEN: usize = PAGE_HEADER + 8;
     pub const LOWER_OFFSET: usize = PAGE_HEADER + 10;
-    pub const LOWER_LEN: usize = PAGE_HEADER + 12;
     pub const UPPER_OFFSET: usize = PAGE_HEADER + 14;
-    pub const UPPER_LEN: usize = PAGE_HEADER + 16;
     pub const GHOSTS: usize = PAGE_HEADER + 18;
     pub const UNSETTLED: usize = PAGE_HEADER + 20;
     pub const LAST_INSERT: usize = PAGE_HEADER + 22;
@@ -199,7 +197,7 @@ pub(super) fn leaf_cell_header(flags: u8) -> usize {
     ts + len
 }
 
-/// The split policy's memory of where inserts went, kept in the leaf header (see `policy`).
+/// The split policy's memory of where inserts went, kept in the node header (see `policy`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InsertHistory {
     /// Slot of the last insert.
@@ -435,7 +433,7 @@ impl<'a> Node<'a> {
 
 /// Lowest byte of the heap; the end of the largest page does not fit two bytes and is stored as 0.
 #[inline]
-fn heap_start(page: &[u8]) -> usize {
+pub(super) fn heap_start(page: &[u8]) -> usize {
     match get_u16(page, field::HEAP_START) {
         0 => 1 << 16,
         start => usize::from(start),

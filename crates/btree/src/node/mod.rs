@@ -1,17 +1,32 @@
-//! The bytes of one tree page.
+//! The bytes of one tree page: layout, search, changes, and the redo records that describe the changes.
+//!
+//! | module | is |
+//! |---|---|
+//! | `layout` | the byte table, the checked view of a node, binary search |
+//! | `cell` | what slots lead to: leaf entries, child references |
+//! | `build` | laying a node out anew |
+//! | `edit` | changing a node in place |
+//! | `check` | the invariants of one node |
+//! | `record` | redo records and their handler, the only caller of `edit` |
+//!
+//! Nothing here knows of latches, of other pages, or of the store beyond its page header. Bytes are not trusted:
+//! offsets are checked where they are followed, and what is wrong comes back as a [`NodeFault`].
 
+mod build;
+mod cell;
+mod check;
+mod edit;
 mod layout;
+mod record;
 
-pub use layout::{InsertHistory, Node, NodeFault, NodeResult, common_prefix, head_of};
+pub use build::{NodeBuilder, prefix_len};
+pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
+pub use check::check;
+pub use edit::{Side, part, settle_gain};
+pub use layout::{
+    CHILD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix, head_of,
+};
+pub use record::{FORMAT_VERSION, RECORD_OVERHEAD, Record, TreeRedo};
 
-use leafline_storage::{RedoError, RedoHandler};
-
-/// The redo handler of tree pages.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct TreeRedo;
-
-impl RedoHandler for TreeRedo {
-    fn redo(&self, _kind: u8, _page: &mut [u8], _payload: &[u8]) -> Result<(), RedoError> {
-        todo!()
-    }
-}
+#[cfg(test)]
+mod tests;

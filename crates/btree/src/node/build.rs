@@ -1,0 +1,202 @@
+//! Laying a node out anew: used by every change that moves more than one cell (compaction, settling, splitting,
+//! merging, bulk building).
+//!
+//! The builder works in a buffer of its own and is copied over the page at the end, so the source of the entries
+//! may be the page itself. Entries come in key order and with the prefix they were stored under; the builder
+//! computes the prefix of the new fences.
+
+use leafline_storage::PageNo;
+
+use super::cell::{branch_cell_len, leaf_cell_len};
+use super::layout::{
+    CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS,
+    Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16, u48_bytes,
+};
+use crate::entry::{CommitTs, EntryFlags, EntryView};
+
+/// A node under construction.
+pub struct NodeBuilder {
+    page: Vec<u8>,
+    prefix_len: usize,
+    count: usize,
+    heap: usize,
+    ghosts: usize,
+    unsettled: usize,
+}
+
+const FULL: NodeFault = NodeFault("entries do not fit on the page");
+
+impl NodeBuilder {
+    /// Begins a node with the given fences; `upper` `None` is +infinity.
+    pub fn new(page_size: usize, level: u8, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
+        if !PAGE_SIZES.contains(&page_size) {
+            return Err(NodeFault("not a page size of a tree"));
+        }
+        let mut builder = NodeBuilder {
+            page: vec![0; page_size],
+            prefix_len: prefix_len(lower, upper),
+            count: 0,
+            heap: page_size,
+            ghosts: 0,
+            unsettled: 0,
+        };
+        builder.page[field::LEVEL] = level;
+        builder.put_fence(field::LOWER_OFFSET, lower)?;
+        match upper {
+            Some(upper) => builder.put_fence(field::UPPER_OFFSET, upper)?,
+            None => builder.page[field::FLAGS] = UPPER_INFINITE,
+        }
+        put_u16(&mut builder.page, field::PREFIX_LEN, builder.prefix_len);
+        Ok(builder)
+    }
+
+    /// Begins a node that takes over the properties of `node`, with new fences.
+    pub fn like(node: &Node<'_>, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
+        let mut builder = NodeBuilder::new(node.bytes().len(), node.level(), lower, upper)?;
+        builder.set_max_commit_ts(node.max_commit_ts());
+        builder.set_merged_through(node.merged_through());
+        builder.set_history(node.history());
+        Ok(builder)
+    }
+
+    fn put_fence(&mut self, at: usize, fence: &[u8]) -> NodeResult<()> {
+        if fence.is_empty() {
+            return Ok(());
+        }
+        let start = self.take(fence.len(), 0)?;
+        self.page[start..start + fence.len()].copy_from_slice(fence);
+        put_u16(&mut self.page, at, start);
+        put_u16(&mut self.page, at + 2, fence.len());
+        Ok(())
+    }
+
+    /// Takes `len` bytes of heap, leaving room for `slots` more slots.
+    fn take(&mut self, len: usize, slots: usize) -> NodeResult<usize> {
+        let start = self.heap.checked_sub(len).ok_or(FULL)?;
+        if start < SLOTS + (self.count + slots) * SLOT {
+            return Err(FULL);
+        }
+        self.heap = start;
+        Ok(start)
+    }
+
+    /// Sets the page maximum of commit timestamps.
+    pub fn set_max_commit_ts(&mut self, ts: CommitTs) {
+        self.page[field::MAX_COMMIT_TS..field::MAX_COMMIT_TS + 8].copy_from_slice(&ts.0.to_le_bytes());
+    }
+
+    /// Sets the generation of buffered changes that the leaf contains.
+    pub fn set_merged_through(&mut self, generation: u64) {
+        self.page[field::MERGED_THROUGH..field::MERGED_THROUGH + 8]
+            .copy_from_slice(&generation.to_le_bytes());
+    }
+
+    /// Sets the split policy's memory.
+    pub fn set_history(&mut self, history: InsertHistory) {
+        put_history(&mut self.page, history);
+    }
+
+    /// Appends an entry with key `prefix` + `suffix`.
+    pub fn push_leaf(&mut self, prefix: &[u8], suffix: &[u8], entry: EntryView<'_>) -> NodeResult<()> {
+        let (head, tail) = cut(self.prefix_len, prefix, suffix)?;
+        let has_ts = entry.flags.contains(EntryFlags::HAS_TS);
+        let len = leaf_cell_len(has_ts, head.len() + tail.len(), entry.payload.len());
+        let start = self.take(len, 1)?;
+        let mut at = start;
+        if has_ts {
+            self.page[at..at + TIMESTAMP].copy_from_slice(&u48_bytes(entry.commit_ts.0));
+            at += TIMESTAMP;
+            self.unsettled += 1;
+        }
+        let mut flags = entry.flags.0;
+        if !entry.payload.is_empty() {
+            put_u16(&mut self.page, at, entry.payload.len());
+            at += PAYLOAD_LEN;
+            flags |= HAS_PAYLOAD;
+        }
+        if entry.is_ghost() {
+            self.ghosts += 1;
+        }
+        self.put_key(start, at, head, tail, flags);
+        self.page[at + head.len() + tail.len()..start + len].copy_from_slice(entry.payload);
+        Ok(())
+    }
+
+    /// Appends a child that begins at key `prefix` + `suffix`; of the first child the key is not stored.
+    pub fn push_child(&mut self, prefix: &[u8], suffix: &[u8], child: PageNo) -> NodeResult<()> {
+        let (head, tail) =
+            if self.count == 0 { (&[][..], &[][..]) } else { cut(self.prefix_len, prefix, suffix)? };
+        let start = self.take(branch_cell_len(head.len() + tail.len()), 1)?;
+        self.page[start..start + CHILD].copy_from_slice(&u48_bytes(child.0));
+        self.put_key(start, start + CHILD, head, tail, 0);
+        Ok(())
+    }
+
+    fn put_key(&mut self, cell: usize, at: usize, head: &[u8], tail: &[u8], flags: u8) {
+        let end = at + head.len() + tail.len();
+        self.page[at..at + head.len()].copy_from_slice(head);
+        self.page[at + head.len()..end].copy_from_slice(tail);
+        let slot = Slot { head: head_of(&self.page[at..end]), offset: cell, suffix_len: end - at, flags };
+        let position = SLOTS + self.count * SLOT;
+        self.page[position..position + SLOT].copy_from_slice(&slot.encode());
+        self.count += 1;
+    }
+
+    /// Appends slots of `node` as they are.
+    pub fn push_all(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
+        for slot in slots {
+            if node.is_leaf() {
+                let cell = node.leaf_cell(slot)?;
+                self.push_leaf(node.prefix(), cell.suffix, cell.entry)?;
+            } else if slot == 0 {
+                // The key of slot 0 is the lower fence.
+                self.push_child(node.lower_fence(), &[], node.child(0)?)?;
+            } else {
+                self.push_child(node.prefix(), node.suffix(slot)?, node.child(slot)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The finished page; its first 32 bytes are zero.
+    pub fn finish(mut self) -> Vec<u8> {
+        put_u16(&mut self.page, field::COUNT, self.count);
+        // The end of a 64 KiB page wraps to 0.
+        put_u16(&mut self.page, field::HEAP_START, self.heap & 0xffff);
+        put_u16(&mut self.page, field::GHOSTS, self.ghosts);
+        put_u16(&mut self.page, field::UNSETTLED, self.unsettled);
+        self.page
+    }
+
+    /// Copies the finished node over `page`, leaving the page header alone.
+    pub fn finish_into(self, page: &mut [u8]) -> NodeResult<()> {
+        let built = self.finish();
+        if built.len() != page.len() {
+            return Err(NodeFault("page of another size"));
+        }
+        page[field::LEVEL..].copy_from_slice(&built[field::LEVEL..]);
+        Ok(())
+    }
+}
+
+/// Writes the split policy's memory.
+pub(super) fn put_history(page: &mut [u8], history: InsertHistory) {
+    put_u16(page, field::LAST_INSERT, usize::from(history.last));
+    page[field::TREND] = history.trend as u8;
+    page[field::SPREAD] = history.spread;
+}
+
+/// Length of the prefix that all keys between the fences share.
+pub fn prefix_len(lower: &[u8], upper: Option<&[u8]>) -> usize {
+    upper.map_or(0, |upper| common_prefix(lower, upper))
+}
+
+/// The key `prefix` + `suffix` without its first `cut` bytes, in two pieces.
+fn cut<'k>(cut: usize, prefix: &'k [u8], suffix: &'k [u8]) -> NodeResult<(&'k [u8], &'k [u8])> {
+    if cut <= prefix.len() {
+        return Ok((&prefix[cut..], suffix));
+    }
+    let tail =
+        suffix.get(cut - prefix.len()..).ok_or(NodeFault("key shorter than the prefix of its node"))?;
+    Ok((&[], tail))
+}

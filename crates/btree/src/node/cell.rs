@@ -1,0 +1,120 @@
+//! What the slots of a leaf and of a branch lead to: reading cells and searching.
+
+use leafline_storage::PageNo;
+
+use super::layout::{CHILD, HAS_PAYLOAD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP, get_u16, u48};
+use crate::entry::{CommitTs, EntryFlags, EntryView};
+
+/// A leaf cell, decoded.
+#[derive(Debug, Clone, Copy)]
+pub struct LeafCell<'a> {
+    /// The key without the node's prefix.
+    pub suffix: &'a [u8],
+    /// Flags, timestamp and payload.
+    pub entry: EntryView<'a>,
+}
+
+/// Bytes that an entry takes in the heap of a leaf.
+pub fn leaf_cell_len(has_ts: bool, suffix_len: usize, payload_len: usize) -> usize {
+    let ts = if has_ts { TIMESTAMP } else { 0 };
+    let len = if payload_len > 0 { PAYLOAD_LEN } else { 0 };
+    ts + len + suffix_len + payload_len
+}
+
+/// Bytes that a child takes in the heap of a branch.
+pub fn branch_cell_len(suffix_len: usize) -> usize {
+    CHILD + suffix_len
+}
+
+impl<'a> Node<'a> {
+    /// The cell of a slot of a leaf.
+    #[inline]
+    pub fn leaf_cell(&self, slot: usize) -> NodeResult<LeafCell<'a>> {
+        let slot = self.slot(slot)?;
+        let page = self.bytes();
+        const OUTSIDE: NodeFault = NodeFault("entry outside the page");
+        let mut at = slot.offset;
+        let mut commit_ts = CommitTs::NONE;
+        if slot.flags & EntryFlags::HAS_TS.0 != 0 {
+            commit_ts = CommitTs(u48(page.get(at..at + TIMESTAMP).ok_or(OUTSIDE)?));
+            at += TIMESTAMP;
+        }
+        let mut payload_len = 0;
+        if slot.flags & HAS_PAYLOAD != 0 {
+            if at + PAYLOAD_LEN > page.len() {
+                return Err(OUTSIDE);
+            }
+            payload_len = usize::from(get_u16(page, at));
+            at += PAYLOAD_LEN;
+        }
+        let body = page.get(at..at + slot.suffix_len + payload_len).ok_or(OUTSIDE)?;
+        let (suffix, payload) = body.split_at(slot.suffix_len);
+        let flags = EntryFlags(slot.flags & EntryFlags::ALL);
+        Ok(LeafCell { suffix, entry: EntryView { flags, commit_ts, payload } })
+    }
+
+    /// Bytes of the heap that the cell of a slot takes.
+    pub fn cell_len(&self, slot: usize) -> NodeResult<usize> {
+        if self.is_leaf() {
+            let cell = self.leaf_cell(slot)?;
+            let has_ts = cell.entry.flags.contains(EntryFlags::HAS_TS);
+            Ok(leaf_cell_len(has_ts, cell.suffix.len(), cell.entry.payload.len()))
+        } else {
+            Ok(branch_cell_len(self.slot(slot)?.suffix_len))
+        }
+    }
+
+    /// First slot of a leaf whose key is at least `key`, and whether it is equal.
+    #[inline]
+    pub fn lower_bound(&self, key: &[u8]) -> NodeResult<(usize, bool)> {
+        self.search_from(0, key)
+    }
+
+    /// The child that a slot of a branch refers to.
+    #[inline]
+    pub fn child(&self, slot: usize) -> NodeResult<PageNo> {
+        let slot = self.slot(slot)?;
+        let bytes = self
+            .bytes()
+            .get(slot.offset..slot.offset + CHILD)
+            .ok_or(NodeFault("child reference outside the page"))?;
+        match u48(bytes) {
+            0 => Err(NodeFault("reference to page 0")),
+            page => Ok(PageNo(page)),
+        }
+    }
+
+    /// Slot of the child that holds `key`.
+    #[inline]
+    pub fn child_for(&self, key: &[u8]) -> NodeResult<usize> {
+        let (slot, equal) = self.search_from(1, key)?;
+        Ok(if equal { slot } else { slot - 1 })
+    }
+
+    /// Slot of the child that holds the keys right before `key`; `None` is the end of the branch.
+    pub fn child_before(&self, key: Option<&[u8]>) -> NodeResult<usize> {
+        match key {
+            Some(key) => Ok(self.search_from(1, key)?.0 - 1),
+            None => Ok(self.count() - 1),
+        }
+    }
+
+    /// First slot of a branch from 1 on whose key is at least `key`: how many children begin before `key`.
+    pub fn children_before(&self, key: &[u8]) -> NodeResult<usize> {
+        Ok(self.search_from(1, key)?.0)
+    }
+
+    /// First key that may be in the child of `slot`.
+    pub fn child_lower(&self, slot: usize) -> NodeResult<Vec<u8>> {
+        if slot == 0 { Ok(self.lower_fence().to_vec()) } else { self.key(slot) }
+    }
+
+    /// First key beyond the child of `slot`; `None` is +infinity.
+    pub fn child_upper(&self, slot: usize) -> NodeResult<Option<Vec<u8>>> {
+        if slot + 1 < self.count() {
+            self.key(slot + 1).map(Some)
+        } else {
+            Ok(self.upper_fence().map(<[u8]>::to_vec))
+        }
+    }
+}

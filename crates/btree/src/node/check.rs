@@ -1,0 +1,107 @@
+//! The invariants of one node, executable.
+
+use super::layout::{Node, NodeFault, NodeResult, head_of};
+use super::{SLOT, SLOTS, prefix_len};
+use crate::entry::EntryFlags;
+use crate::policy;
+
+/// Checks everything that can be checked on the node alone.
+pub fn check(node: &Node<'_>) -> NodeResult<()> {
+    let (lower, upper) = (node.lower_fence(), node.upper_fence());
+    if upper.is_some_and(|upper| upper <= lower) {
+        return Err(NodeFault("fences out of order"));
+    }
+    if node.prefix().len() != prefix_len(lower, upper) {
+        return Err(NodeFault("prefix is not the common prefix of the fences"));
+    }
+    check_keys(node)?;
+    check_space(node)?;
+    if node.is_leaf() { check_entries(node) } else { check_children(node) }
+}
+
+fn check_keys(node: &Node<'_>) -> NodeResult<()> {
+    let mut last: Option<Vec<u8>> = None;
+    let first = usize::from(!node.is_leaf());
+    for slot in first..node.count() {
+        let key = node.key(slot)?;
+        if key.len() > policy::max_key_len(node.bytes().len()) {
+            return Err(NodeFault("key longer than the limit"));
+        }
+        if !node.covers(&key) {
+            return Err(NodeFault("key outside the fences"));
+        }
+        if last.is_some_and(|last| last >= key) {
+            return Err(NodeFault("keys out of order"));
+        }
+        if node.slot(slot)?.head != head_of(node.suffix(slot)?) {
+            return Err(NodeFault("head differs from the key"));
+        }
+        last = Some(key);
+    }
+    Ok(())
+}
+
+/// Cells and fences lie in the heap, do not overlap, and fill it but for the garbage.
+fn check_space(node: &Node<'_>) -> NodeResult<()> {
+    let page = node.bytes();
+    let mut spans = Vec::with_capacity(node.count() + 2);
+    for slot in 0..node.count() {
+        spans.push((node.slot(slot)?.offset, node.cell_len(slot)?));
+    }
+    for fence in [Some(node.lower_fence()), node.upper_fence()].into_iter().flatten() {
+        // Where the fence lies, from where its bytes are.
+        spans.push((fence.as_ptr() as usize - page.as_ptr() as usize, fence.len()));
+    }
+    spans.retain(|(_, len)| *len > 0);
+    spans.sort_unstable();
+    let mut end = node.heap_start();
+    let mut used = 0;
+    for (start, len) in spans {
+        if start < end {
+            return Err(NodeFault("cells overlap or lie outside the heap"));
+        }
+        end = start + len;
+        used += len;
+    }
+    if end > page.len() {
+        return Err(NodeFault("cell outside the page"));
+    }
+    if used + node.garbage() != page.len() - node.heap_start() {
+        return Err(NodeFault("garbage miscounted"));
+    }
+    debug_assert!(SLOTS + node.count() * SLOT <= node.heap_start());
+    Ok(())
+}
+
+fn check_entries(node: &Node<'_>) -> NodeResult<()> {
+    let (mut ghosts, mut unsettled) = (0, 0);
+    for slot in 0..node.count() {
+        let entry = node.leaf_cell(slot)?.entry;
+        ghosts += usize::from(entry.is_ghost());
+        let has_ts = entry.flags.contains(EntryFlags::HAS_TS);
+        unsettled += usize::from(has_ts);
+        if has_ts != entry.commit_ts.is_some() {
+            return Err(NodeFault("entry with a timestamp of zero"));
+        }
+        if entry.commit_ts > node.max_commit_ts() {
+            return Err(NodeFault("entry newer than the page maximum"));
+        }
+    }
+    if ghosts != node.ghosts() || unsettled != node.unsettled() {
+        return Err(NodeFault("ghosts or timestamps miscounted"));
+    }
+    Ok(())
+}
+
+fn check_children(node: &Node<'_>) -> NodeResult<()> {
+    for slot in 0..node.count() {
+        node.child(slot)?;
+        if node.flags(slot)? != EntryFlags::default() {
+            return Err(NodeFault("child reference with flags"));
+        }
+    }
+    if node.slot(0)?.suffix_len != 0 {
+        return Err(NodeFault("first child with a key"));
+    }
+    Ok(())
+}

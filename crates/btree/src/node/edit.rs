@@ -1,0 +1,355 @@
+//! Changes to the bytes of one node. Called by the redo handler only, so that making a change and replaying it
+//! are the same code. Every function checks before it writes: on `Err` the page is unchanged.
+
+use leafline_storage::PageNo;
+
+use super::build::{NodeBuilder, put_history};
+use super::cell::{branch_cell_len, leaf_cell_len};
+use super::layout::{
+    CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAYLOAD_LEN, SLOT, SLOTS, Slot,
+    TIMESTAMP, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
+};
+use crate::entry::{CommitTs, EntryFlags, EntryView};
+use crate::policy;
+
+const NO_ROOM: NodeFault = NodeFault("no room on the page");
+
+/// Which part of a node a split leaves on the page, or on which side of it a merge adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The lower keys.
+    Left,
+    /// The upper keys.
+    Right,
+}
+
+/// Inserts an entry at `slot`.
+pub fn leaf_insert(page: &mut [u8], slot: usize, suffix: &[u8], entry: EntryView<'_>) -> NodeResult<()> {
+    let node = leaf(page)?;
+    let history = policy::insert_history(node.history(), slot, node.count());
+    let has_ts = entry.flags.contains(EntryFlags::HAS_TS);
+    let len = leaf_cell_len(has_ts, suffix.len(), entry.payload.len());
+    let start = insert_cell(page, slot, len, |page, start| {
+        let flags = write_leaf_cell(page, start, suffix, entry);
+        Slot { head: head_of(suffix), offset: start, suffix_len: suffix.len(), flags }
+    })?;
+    debug_assert!(start >= SLOTS);
+    count_flags(page, EntryFlags::default(), entry.flags);
+    raise_max_commit_ts(page, entry.commit_ts);
+    put_history(page, history);
+    Ok(())
+}
+
+/// Replaces the payload, flags and timestamp of the entry at `slot`. The new payload is the first `keep_head`
+/// bytes of the old one, `middle`, and the last `keep_tail` bytes of the old one.
+pub fn leaf_replace(
+    page: &mut [u8],
+    slot: usize,
+    flags: EntryFlags,
+    ts: CommitTs,
+    keep: (usize, usize),
+    middle: &[u8],
+) -> NodeResult<()> {
+    let node = leaf(page)?;
+    let old = node.slot(slot)?;
+    let cell = node.leaf_cell(slot)?;
+    let (head, tail) = keep;
+    let old_payload = cell.entry.payload;
+    if head + tail > old_payload.len() {
+        return Err(NodeFault("more of the old payload kept than there is"));
+    }
+    let old_len = node.cell_len(slot)?;
+    let payload_len = head + middle.len() + tail;
+    let has_ts = flags.contains(EntryFlags::HAS_TS);
+    let new_len = leaf_cell_len(has_ts, cell.suffix.len(), payload_len);
+    let old_flags = cell.entry.flags;
+    if payload_len == old_payload.len() && has_ts == old_flags.contains(EntryFlags::HAS_TS) {
+        let payload_at = old.offset + old_len - payload_len;
+        page[payload_at + head..payload_at + head + middle.len()].copy_from_slice(middle);
+        if has_ts {
+            page[old.offset..old.offset + TIMESTAMP].copy_from_slice(&u48_bytes(ts.0));
+        }
+        put_slot(page, slot, Slot { flags: flags.0 | (old.flags & HAS_PAYLOAD), ..old });
+    } else {
+        let suffix = cell.suffix.to_vec();
+        let payload = [&old_payload[..head], middle, &old_payload[old_payload.len() - tail..]].concat();
+        let entry = EntryView { flags, commit_ts: ts, payload: &payload };
+        let garbage = node.garbage();
+        if new_len <= old_len {
+            let flags = write_leaf_cell(page, old.offset, &suffix, entry);
+            put_slot(page, slot, Slot { flags, ..old });
+            put_u16(page, field::GARBAGE, garbage + old_len - new_len);
+        } else if new_len <= node.contiguous_free() {
+            let start = node.heap_start() - new_len;
+            let flags = write_leaf_cell(page, start, &suffix, entry);
+            put_slot(page, slot, Slot { flags, offset: start, ..old });
+            put_u16(page, field::HEAP_START, start);
+            put_u16(page, field::GARBAGE, garbage + old_len);
+        } else if new_len <= node.free() + old_len {
+            let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
+            builder.push_all(&node, 0..slot)?;
+            builder.push_leaf(node.prefix(), &suffix, entry)?;
+            builder.push_all(&node, slot + 1..node.count())?;
+            // The builder has counted the flags.
+            builder.finish_into(page)?;
+            raise_max_commit_ts(page, ts);
+            return Ok(());
+        } else {
+            return Err(NO_ROOM);
+        }
+    }
+    count_flags(page, old_flags, flags);
+    raise_max_commit_ts(page, ts);
+    Ok(())
+}
+
+/// Removes the entry at `slot`.
+pub fn leaf_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
+    let flags = leaf(page)?.flags(slot)?;
+    remove_cell(page, slot)?;
+    count_flags(page, flags, EntryFlags::default());
+    Ok(())
+}
+
+/// Removes ghosts and strips timestamps below `before`, and the page maximum if it is below.
+pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
+    let node = leaf(page)?;
+    let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
+    for slot in 0..node.count() {
+        let cell = node.leaf_cell(slot)?;
+        let mut entry = cell.entry;
+        if entry.commit_ts < before {
+            if entry.is_ghost() {
+                continue;
+            }
+            entry = EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, ..entry };
+        }
+        builder.push_leaf(node.prefix(), cell.suffix, entry)?;
+    }
+    // Else the maximum stays, even if no entry has it any more: changes above the threshold may have removed theirs.
+    if node.max_commit_ts() < before {
+        builder.set_max_commit_ts(CommitTs::NONE);
+    }
+    // Slots have moved; the trend is still worth something.
+    let last = usize::from(node.history().last).min(node.count()) as u16;
+    builder.set_history(InsertHistory { last, ..node.history() });
+    builder.finish_into(page)
+}
+
+/// Bytes that [`leaf_settle`] would free.
+pub fn settle_gain(node: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
+    if node.unsettled() == 0 && node.ghosts() == 0 {
+        return Ok(0);
+    }
+    let mut gain = 0;
+    for slot in 0..node.count() {
+        let flags = node.flags(slot)?;
+        if flags == EntryFlags::default() {
+            continue;
+        }
+        let entry = node.leaf_cell(slot)?.entry;
+        if entry.commit_ts < before {
+            if entry.is_ghost() {
+                gain += node.cell_len(slot)? + SLOT;
+            } else if flags.contains(EntryFlags::HAS_TS) {
+                gain += TIMESTAMP;
+            }
+        }
+    }
+    Ok(gain)
+}
+
+/// Keeps one side of a node that is split at `slot`; `separator` becomes the fence there.
+pub fn truncate(
+    page: &mut [u8],
+    keep: Side,
+    slot: usize,
+    separator: &[u8],
+    history: InsertHistory,
+) -> NodeResult<()> {
+    let node = Node::open(page)?;
+    if slot > node.count() {
+        return Err(NodeFault("split beyond the last slot"));
+    }
+    part(&node, keep, slot, separator, history)?.finish_into(page)
+}
+
+/// One side of a node that is split at `slot`, as a node of its own.
+pub fn part(
+    node: &Node<'_>,
+    side: Side,
+    slot: usize,
+    separator: &[u8],
+    history: InsertHistory,
+) -> NodeResult<NodeBuilder> {
+    let (lower, upper, slots) = match side {
+        Side::Left => (node.lower_fence(), Some(separator), 0..slot),
+        Side::Right => (separator, node.upper_fence(), slot..node.count()),
+    };
+    let mut builder = NodeBuilder::like(node, lower, upper)?;
+    builder.push_all(node, slots)?;
+    builder.set_history(history);
+    Ok(builder)
+}
+
+/// Adds the entries of the neighbour `other` to the node, which takes over the neighbour's outer fence.
+pub fn absorb(page: &mut [u8], side: Side, other: &Node<'_>) -> NodeResult<()> {
+    let node = Node::open(page)?;
+    if node.level() != other.level() {
+        return Err(NodeFault("merge of nodes of different levels"));
+    }
+    let (left, right) = match side {
+        Side::Left => (other, &node),
+        Side::Right => (&node, other),
+    };
+    if left.upper_fence() != Some(right.lower_fence()) {
+        return Err(NodeFault("merge of nodes that are not neighbours"));
+    }
+    let mut builder = NodeBuilder::like(&node, left.lower_fence(), right.upper_fence())?;
+    builder.set_max_commit_ts(left.max_commit_ts().max(right.max_commit_ts()));
+    builder.set_history(InsertHistory::default());
+    builder.push_all(left, 0..left.count())?;
+    builder.push_all(right, 0..right.count())?;
+    builder.finish_into(page)
+}
+
+/// Inserts a child at `slot` (1 or more) that begins at key prefix + `suffix`.
+pub fn branch_insert(page: &mut [u8], slot: usize, suffix: &[u8], child: PageNo) -> NodeResult<()> {
+    let node = branch(page, slot.max(1) - 1)?;
+    if slot == 0 {
+        return Err(NodeFault("the first child of a branch is not inserted"));
+    }
+    let history = policy::insert_history(node.history(), slot, node.count());
+    insert_cell(page, slot, branch_cell_len(suffix.len()), |page, start| {
+        page[start..start + CHILD].copy_from_slice(&u48_bytes(child.0));
+        page[start + CHILD..start + CHILD + suffix.len()].copy_from_slice(suffix);
+        Slot { head: head_of(suffix), offset: start, suffix_len: suffix.len(), flags: 0 }
+    })?;
+    put_history(page, history);
+    Ok(())
+}
+
+/// Removes the child at `slot` (1 or more); the child before it then begins where that one began.
+pub fn branch_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
+    branch(page, slot)?;
+    if slot == 0 {
+        return Err(NodeFault("the first child of a branch is not removed"));
+    }
+    remove_cell(page, slot)
+}
+
+/// Makes `slot` refer to another child.
+pub fn branch_set_child(page: &mut [u8], slot: usize, child: PageNo) -> NodeResult<()> {
+    let node = branch(page, slot)?;
+    node.child(slot)?;
+    let at = node.slot(slot)?.offset;
+    page[at..at + CHILD].copy_from_slice(&u48_bytes(child.0));
+    Ok(())
+}
+
+fn leaf(page: &[u8]) -> NodeResult<Node<'_>> {
+    let node = Node::open(page)?;
+    if node.is_leaf() { Ok(node) } else { Err(NodeFault("a leaf's record for a branch")) }
+}
+
+fn branch(page: &[u8], slot: usize) -> NodeResult<Node<'_>> {
+    let node = Node::open(page)?;
+    if node.is_leaf() {
+        return Err(NodeFault("a branch's record for a leaf"));
+    }
+    node.slot(slot)?;
+    Ok(node)
+}
+
+/// Makes room for a cell of `len` bytes and its slot, has `write` write the cell, and inserts the slot.
+fn insert_cell(
+    page: &mut [u8],
+    slot: usize,
+    len: usize,
+    write: impl FnOnce(&mut [u8], usize) -> Slot,
+) -> NodeResult<usize> {
+    let node = Node::open(page)?;
+    let count = node.count();
+    if slot > count {
+        return Err(NodeFault("insert beyond the last slot"));
+    }
+    if node.free() < len + SLOT {
+        return Err(NO_ROOM);
+    }
+    let heap = if node.contiguous_free() < len + SLOT { compact(page)? } else { node.heap_start() };
+    let start = heap - len;
+    if start < SLOTS + (count + 1) * SLOT {
+        return Err(NodeFault("free space miscounted"));
+    }
+    let at = SLOTS + slot * SLOT;
+    page.copy_within(at..SLOTS + count * SLOT, at + SLOT);
+    put_u16(page, field::COUNT, count + 1);
+    put_u16(page, field::HEAP_START, start & 0xffff);
+    let written = write(page, start);
+    put_slot(page, slot, written);
+    Ok(start)
+}
+
+fn remove_cell(page: &mut [u8], slot: usize) -> NodeResult<()> {
+    let node = Node::open(page)?;
+    let count = node.count();
+    let len = node.cell_len(slot)?;
+    let old = node.slot(slot)?;
+    let (heap, garbage) = (node.heap_start(), node.garbage());
+    let at = SLOTS + slot * SLOT;
+    page.copy_within(at + SLOT..SLOTS + count * SLOT, at);
+    put_u16(page, field::COUNT, count - 1);
+    if old.offset == heap && len > 0 {
+        put_u16(page, field::HEAP_START, (heap + len) & 0xffff);
+    } else {
+        put_u16(page, field::GARBAGE, garbage + len);
+    }
+    Ok(())
+}
+
+/// Removes the garbage; returns the new start of the heap.
+fn compact(page: &mut [u8]) -> NodeResult<usize> {
+    let node = Node::open(page)?;
+    let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
+    builder.push_all(&node, 0..node.count())?;
+    builder.finish_into(page)?;
+    Ok(Node::open(page)?.heap_start())
+}
+
+fn put_slot(page: &mut [u8], slot: usize, value: Slot) {
+    let at = SLOTS + slot * SLOT;
+    page[at..at + SLOT].copy_from_slice(&value.encode());
+}
+
+/// Writes a leaf cell at `start`; returns the slot flags.
+fn write_leaf_cell(page: &mut [u8], start: usize, suffix: &[u8], entry: EntryView<'_>) -> u8 {
+    let mut at = start;
+    let mut flags = entry.flags.0;
+    if entry.flags.contains(EntryFlags::HAS_TS) {
+        page[at..at + TIMESTAMP].copy_from_slice(&u48_bytes(entry.commit_ts.0));
+        at += TIMESTAMP;
+    }
+    if !entry.payload.is_empty() {
+        put_u16(page, at, entry.payload.len());
+        at += PAYLOAD_LEN;
+        flags |= HAS_PAYLOAD;
+    }
+    page[at..at + suffix.len()].copy_from_slice(suffix);
+    at += suffix.len();
+    page[at..at + entry.payload.len()].copy_from_slice(entry.payload);
+    flags
+}
+
+/// Keeps the numbers of ghosts and unsettled entries when flags change.
+fn count_flags(page: &mut [u8], old: EntryFlags, new: EntryFlags) {
+    for (at, flag) in [(field::GHOSTS, EntryFlags::GHOST), (field::UNSETTLED, EntryFlags::HAS_TS)] {
+        let number = usize::from(get_u16(page, at)) + usize::from(new.contains(flag));
+        put_u16(page, at, number.saturating_sub(usize::from(old.contains(flag))));
+    }
+}
+
+fn raise_max_commit_ts(page: &mut [u8], ts: CommitTs) {
+    if ts.0 > get_u64(page, field::MAX_COMMIT_TS) {
+        page[field::MAX_COMMIT_TS..field::MAX_COMMIT_TS + 8].copy_from_slice(&ts.0.to_le_bytes());
+    }
+}
