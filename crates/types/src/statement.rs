@@ -127,8 +127,11 @@ impl CancelToken {
     /// Makes the token ready for the next statement, unless the connection was killed.
     pub fn rearm(&self) {
         let killed = CancelReason::ConnectionKilled as u32;
-        // Err means that the connection was killed: then the token stays as it is.
-        let _ = self.0.try_update(Ordering::Relaxed, Ordering::Relaxed, |v| (v != killed).then_some(RUNNING));
+        let now = self.0.load(Ordering::Relaxed);
+        if now != killed {
+            // A failure means that another reason came meanwhile; that one stays.
+            let _ = self.0.compare_exchange(now, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
+        }
     }
 
     /// Why to stop, if so.

@@ -1,57 +1,212 @@
 //! Builds one Arrow column, value by value.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    BinaryBuilder, Date32Builder, Decimal128Builder, Decimal256Builder, Float64Builder, Int64Builder,
-    NullBuilder, StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
+    ArrayBuilder, BinaryBuilder, Date32Builder, Decimal128Builder, Decimal256Builder, Float64Builder,
+    Int64Builder, NullBuilder, StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
 };
+use arrow_buffer::i256;
+use arrow_schema::DataType;
 
+use super::arrow_type;
 use crate::codec::CodecError;
+use crate::decimal::{Decimal, pow10_i128, pow10_i256};
 use crate::value::{SqlType, Value};
 
-/// Builds one Arrow column.
+/// Builds one Arrow column. The row and key codecs push into the variants directly.
 #[derive(Debug)]
-#[expect(missing_docs, reason = "one variant per Arrow type")]
 pub enum ColumnBuilder {
+    /// Of NULLs only.
     Null(NullBuilder),
+    /// Of signed integers.
     Int64(Int64Builder),
+    /// Of unsigned integers.
     UInt64(UInt64Builder),
-    Decimal128(Decimal128Builder),
-    Decimal256(Decimal256Builder),
+    /// Of decimals up to 38 digits; with precision and scale.
+    Decimal128(Decimal128Builder, (u8, u8)),
+    /// Of longer decimals; with precision and scale.
+    Decimal256(Decimal256Builder, (u8, u8)),
+    /// Of doubles.
     Float64(Float64Builder),
+    /// Of character strings.
     Utf8(StringBuilder),
+    /// Of binary strings.
     Binary(BinaryBuilder),
+    /// Of days.
     Date32(Date32Builder),
+    /// Of datetimes.
     Timestamp(TimestampMicrosecondBuilder),
 }
 
+/// Expands to the same expression for every builder.
+macro_rules! each {
+    ($self:expr, $builder:ident => $body:expr) => {
+        match $self {
+            ColumnBuilder::Null($builder) => $body,
+            ColumnBuilder::Int64($builder) => $body,
+            ColumnBuilder::UInt64($builder) => $body,
+            ColumnBuilder::Decimal128($builder, _) => $body,
+            ColumnBuilder::Decimal256($builder, _) => $body,
+            ColumnBuilder::Float64($builder) => $body,
+            ColumnBuilder::Utf8($builder) => $body,
+            ColumnBuilder::Binary($builder) => $body,
+            ColumnBuilder::Date32($builder) => $body,
+            ColumnBuilder::Timestamp($builder) => $body,
+        }
+    };
+}
+
+/// The most bytes of strings in one column: Arrow's offsets are `i32`.
+const MAX_STRING_BYTES: usize = i32::MAX as usize;
+/// The room first made for a string column, per row.
+const STRING_BYTES_GUESS: usize = 16;
+
 impl ColumnBuilder {
     /// An empty one for values of `ty`.
-    pub fn for_type(_ty: &SqlType) -> Self {
-        todo!()
+    pub fn for_type(ty: &SqlType) -> Self {
+        Self::with_capacity(ty, 0)
     }
+
     /// An empty one with room for `rows` values.
-    pub fn with_capacity(_ty: &SqlType, _rows: usize) -> Self {
-        todo!()
+    pub fn with_capacity(ty: &SqlType, rows: usize) -> Self {
+        let arrow = arrow_type(ty);
+        match arrow {
+            DataType::Null => ColumnBuilder::Null(NullBuilder::new()),
+            DataType::Int64 => ColumnBuilder::Int64(Int64Builder::with_capacity(rows)),
+            DataType::UInt64 => ColumnBuilder::UInt64(UInt64Builder::with_capacity(rows)),
+            DataType::Decimal128(precision, scale) => ColumnBuilder::Decimal128(
+                Decimal128Builder::with_capacity(rows).with_data_type(arrow),
+                (precision, scale as u8),
+            ),
+            DataType::Decimal256(precision, scale) => ColumnBuilder::Decimal256(
+                Decimal256Builder::with_capacity(rows).with_data_type(arrow),
+                (precision, scale as u8),
+            ),
+            DataType::Float64 => ColumnBuilder::Float64(Float64Builder::with_capacity(rows)),
+            DataType::Utf8 => {
+                ColumnBuilder::Utf8(StringBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS))
+            }
+            DataType::Binary => {
+                ColumnBuilder::Binary(BinaryBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS))
+            }
+            DataType::Date32 => ColumnBuilder::Date32(Date32Builder::with_capacity(rows)),
+            _ => ColumnBuilder::Timestamp(TimestampMicrosecondBuilder::with_capacity(rows)),
+        }
     }
-    /// Appends a value, which must be NULL or of the column's type (a DECIMAL is brought to the column's scale).
-    pub fn push_value(&mut self, _v: &Value) -> Result<(), CodecError> {
-        todo!()
+
+    /// Appends a value, which must be NULL or of the column's type. A decimal is rounded to the column's scale; an
+    /// integer may be of the other sign's kind if it fits.
+    pub fn push_value(&mut self, v: &Value) -> Result<(), CodecError> {
+        match (&mut *self, v) {
+            (_, Value::Null) => self.push_null(),
+            (ColumnBuilder::Int64(b), Value::Int(v)) => b.append_value(*v),
+            (ColumnBuilder::UInt64(b), Value::UInt(v)) => b.append_value(*v),
+            (ColumnBuilder::Int64(b), Value::UInt(v)) if i64::try_from(*v).is_ok() => {
+                b.append_value(*v as i64)
+            }
+            (ColumnBuilder::UInt64(b), Value::Int(v)) if *v >= 0 => b.append_value(*v as u64),
+            (ColumnBuilder::Float64(b), Value::Double(v)) => b.append_value(*v),
+            (ColumnBuilder::Date32(b), Value::Date(v)) => b.append_value(v.days()),
+            (ColumnBuilder::Timestamp(b), Value::DateTime(v)) => b.append_value(v.micros()),
+            (ColumnBuilder::Utf8(_), Value::String(s)) => return self.push_str(s),
+            (ColumnBuilder::Binary(_), Value::Bytes(s)) => return self.push_bytes(s),
+            (ColumnBuilder::Binary(_), Value::String(s)) => return self.push_bytes(s.as_bytes()),
+            (ColumnBuilder::Decimal128(b, (precision, scale)), Value::Decimal(d)) => {
+                let most = pow10_i128(*precision);
+                let unscaled = at_scale(d, *scale).and_then(i256::to_i128);
+                match unscaled.filter(|v| -most < *v && *v < most) {
+                    Some(v) => b.append_value(v),
+                    None => return Err(self.mismatch(v)),
+                }
+            }
+            (ColumnBuilder::Decimal256(b, (precision, scale)), Value::Decimal(d)) => {
+                let most = pow10_i256(*precision);
+                match at_scale(d, *scale).filter(|v| v.wrapping_abs() < most) {
+                    Some(v) => b.append_value(v),
+                    None => return Err(self.mismatch(v)),
+                }
+            }
+            _ => return Err(self.mismatch(v)),
+        }
+        Ok(())
     }
+
     /// Appends NULL.
+    #[inline]
     pub fn push_null(&mut self) {
-        todo!()
+        each!(self, b => b.append_null());
     }
+
+    /// Appends a character string.
+    #[inline]
+    pub fn push_str(&mut self, s: &str) -> Result<(), CodecError> {
+        let ColumnBuilder::Utf8(b) = self else { return Err(self.mismatch(&Value::from(""))) };
+        check_room(b.values_slice().len(), s.len())?;
+        b.append_value(s);
+        Ok(())
+    }
+
+    /// Appends bytes: to a column of character strings if they are UTF-8.
+    #[inline]
+    pub fn push_bytes(&mut self, s: &[u8]) -> Result<(), CodecError> {
+        match self {
+            ColumnBuilder::Binary(b) => {
+                check_room(b.values_slice().len(), s.len())?;
+                b.append_value(s);
+                Ok(())
+            }
+            ColumnBuilder::Utf8(_) => {
+                let text =
+                    std::str::from_utf8(s).map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?;
+                self.push_str(text)
+            }
+            _ => Err(self.mismatch(&Value::bytes([]))),
+        }
+    }
+
     /// How many values it has.
     pub fn len(&self) -> usize {
-        todo!()
+        each!(self, b => b.len())
     }
+
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
     /// The column; the builder is empty afterwards.
     pub fn finish(&mut self) -> ArrayRef {
-        todo!()
+        each!(self, b => Arc::new(b.finish()))
     }
+
+    fn mismatch(&self, v: &Value) -> CodecError {
+        let ty = match self {
+            ColumnBuilder::Null(_) => "NULL",
+            ColumnBuilder::Int64(_) => "an integer",
+            ColumnBuilder::UInt64(_) => "an unsigned integer",
+            ColumnBuilder::Decimal128(_, (p, s)) | ColumnBuilder::Decimal256(_, (p, s)) => {
+                return CodecError::TypeMismatch { value: v.kind(), ty: format!("decimal({p},{s})") };
+            }
+            ColumnBuilder::Float64(_) => "a double",
+            ColumnBuilder::Utf8(_) => "a string",
+            ColumnBuilder::Binary(_) => "bytes",
+            ColumnBuilder::Date32(_) => "a date",
+            ColumnBuilder::Timestamp(_) => "a datetime",
+        };
+        CodecError::TypeMismatch { value: v.kind(), ty: ty.to_owned() }
+    }
+}
+
+fn at_scale(d: &Decimal, scale: u8) -> Option<i256> {
+    if d.scale() == scale { Some(d.unscaled()) } else { Some(d.round(scale.into())?.unscaled()) }
+}
+
+#[inline]
+fn check_room(used: usize, more: usize) -> Result<(), CodecError> {
+    if more > MAX_STRING_BYTES - used {
+        return Err(CodecError::TooLong { bytes: more, limit: MAX_STRING_BYTES });
+    }
+    Ok(())
 }

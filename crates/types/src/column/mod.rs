@@ -14,17 +14,27 @@
 //! | DATETIME                  | Timestamp(Microsecond), no time zone      |
 //!
 //! All widths of integers share one Arrow type, so that kernels and builders need two variants, not ten; batches
-//! live shortly, rows and keys are where narrow integers save space. `Utf8` (32-bit offsets) holds 2 GiB a batch,
-//! which a batch of 8,192 rows does not reach before the builder refuses.
+//! live shortly, rows and keys are where narrow integers save space. `Utf8` (32-bit offsets) holds 2 GiB a batch;
+//! the builder refuses more.
 
 mod builder;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Decimal256Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type,
+};
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 
+use crate::codec::CodecError;
+use crate::decimal::Decimal;
+use crate::temporal::{Date, DateTime};
 use crate::value::{SqlType, Value};
 
 pub use builder::ColumnBuilder;
+
+/// The most digits that Arrow's 128-bit decimals have.
+pub const DECIMAL128_PRECISION: u8 = 38;
 
 /// Rows as columns of equal length; their types are known from the plan.
 #[derive(Debug, Clone)]
@@ -35,12 +45,180 @@ pub struct Batch {
     pub rows: usize,
 }
 
-/// The Arrow type that holds `ty`.
-pub fn arrow_type(_ty: &SqlType) -> DataType {
-    todo!()
+impl Batch {
+    /// Of columns of equal length; `rows` of them even if there are no columns.
+    pub fn new(columns: Vec<ArrayRef>, rows: usize) -> Self {
+        debug_assert!(columns.iter().all(|c| c.len() == rows), "columns of unequal length");
+        Batch { columns, rows }
+    }
+
+    /// Of rows of values, one type per column. For VALUES lists, SHOW and tests.
+    pub fn from_rows<'a>(
+        types: &[SqlType],
+        rows: impl IntoIterator<Item = &'a [Value]>,
+    ) -> Result<Self, CodecError> {
+        let mut builders: Vec<ColumnBuilder> = types.iter().map(ColumnBuilder::for_type).collect();
+        let mut count = 0;
+        for row in rows {
+            count += 1;
+            for (builder, value) in builders.iter_mut().zip(row) {
+                builder.push_value(value)?;
+            }
+        }
+        Ok(Batch::new(builders.iter_mut().map(ColumnBuilder::finish).collect(), count))
+    }
 }
 
-/// The value in `row`. Panics if `array` is not of `arrow_type(ty)` or has no such row.
-pub fn value_at(_array: &dyn Array, _row: usize, _ty: &SqlType) -> Value {
-    todo!()
+/// The Arrow type that holds `ty`.
+pub fn arrow_type(ty: &SqlType) -> DataType {
+    match ty {
+        SqlType::Null => DataType::Null,
+        SqlType::TinyInt { .. }
+        | SqlType::SmallInt { .. }
+        | SqlType::MediumInt { .. }
+        | SqlType::Int { .. }
+        | SqlType::BigInt { .. } => {
+            if ty.is_unsigned() {
+                DataType::UInt64
+            } else {
+                DataType::Int64
+            }
+        }
+        SqlType::Decimal { precision, scale, .. } if *precision <= DECIMAL128_PRECISION => {
+            DataType::Decimal128(*precision, *scale as i8)
+        }
+        SqlType::Decimal { precision, scale, .. } => DataType::Decimal256(*precision, *scale as i8),
+        SqlType::Double => DataType::Float64,
+        SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => DataType::Utf8,
+        SqlType::Varbinary { .. } => DataType::Binary,
+        SqlType::Date => DataType::Date32,
+        SqlType::DateTime { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
+    }
+}
+
+/// The value in `row`. Panics if `array` is not of `arrow_type(ty)` or has no such row. A day, time or number
+/// that `ty` cannot hold, which no builder lets in, is NULL.
+pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {
+    if matches!(ty, SqlType::Null) || array.is_null(row) {
+        return Value::Null;
+    }
+    match arrow_type(ty) {
+        DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
+        DataType::UInt64 => Value::UInt(array.as_primitive::<UInt64Type>().value(row)),
+        DataType::Decimal128(_, scale) => {
+            Value::Decimal(Decimal::from_i128(array.as_primitive::<Decimal128Type>().value(row), scale as u8))
+        }
+        DataType::Decimal256(_, scale) => {
+            let unscaled = array.as_primitive::<Decimal256Type>().value(row);
+            Decimal::from_i256(unscaled, scale as u8).map_or(Value::Null, Value::Decimal)
+        }
+        DataType::Float64 => Value::Double(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Utf8 => Value::String(array.as_string::<i32>().value(row).into()),
+        DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).into()),
+        DataType::Date32 => {
+            Date::from_days(array.as_primitive::<Date32Type>().value(row)).map_or(Value::Null, Value::Date)
+        }
+        _ => {
+            let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
+            DateTime::from_micros(micros).map_or(Value::Null, Value::DateTime)
+        }
+    }
+}
+
+/// A column of `rows` times `value`, which is NULL or of type `ty`.
+pub fn repeat(value: &Value, ty: &SqlType, rows: usize) -> Result<ArrayRef, CodecError> {
+    let mut builder = ColumnBuilder::with_capacity(ty, rows);
+    for _ in 0..rows {
+        builder.push_value(value)?;
+    }
+    Ok(builder.finish())
+}
+
+/// A column of `rows` NULLs of type `ty`.
+pub fn nulls(ty: &SqlType, rows: usize) -> ArrayRef {
+    arrow_array::new_null_array(&arrow_type(ty), rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimal(s: &str) -> Value {
+        Value::Decimal(Decimal::parse(s).unwrap())
+    }
+
+    #[test]
+    fn values_of_every_type_go_through_a_column() {
+        let date = Value::Date(Date::from_days(-1).unwrap());
+        let time = Value::DateTime(DateTime::from_micros(-1).unwrap());
+        let unsigned = false;
+        for (ty, values) in [
+            (SqlType::TinyInt { unsigned }, vec![Value::Int(-128), Value::Int(127)]),
+            (SqlType::BIGINT_UNSIGNED, vec![Value::UInt(u64::MAX)]),
+            (
+                SqlType::Decimal { precision: 15, scale: 2, unsigned },
+                vec![decimal("-1.25"), decimal("9999999999999.99")],
+            ),
+            (
+                SqlType::Decimal { precision: 65, scale: 30, unsigned },
+                vec![Value::Decimal(Decimal::max_value(65, 30))],
+            ),
+            (SqlType::Double, vec![Value::Double(-0.5)]),
+            (SqlType::Char { len: 3 }, vec![Value::from("é")]),
+            (SqlType::Text { max_bytes: 255 }, vec![Value::from(""), Value::from("a\0b")]),
+            (SqlType::Varbinary { len: 3 }, vec![Value::bytes([0, 255])]),
+            (SqlType::Date, vec![date]),
+            (SqlType::DateTime { fsp: 6 }, vec![time]),
+            (SqlType::Null, vec![]),
+        ] {
+            let mut builder = ColumnBuilder::for_type(&ty);
+            builder.push_null();
+            for v in &values {
+                builder.push_value(v).unwrap();
+            }
+            assert_eq!(builder.len(), values.len() + 1);
+            let array = builder.finish();
+            assert_eq!((array.data_type(), builder.len()), (&arrow_type(&ty), 0), "{ty}");
+            assert_eq!(value_at(&array, 0, &ty), Value::Null);
+            for (i, v) in values.iter().enumerate() {
+                assert_eq!(&value_at(&array, i + 1, &ty), v, "{ty}");
+            }
+            assert_eq!(nulls(&ty, 2).data_type(), &arrow_type(&ty));
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_refused() {
+        for (ty, v) in [
+            (SqlType::BIGINT, Value::from("1")),
+            (SqlType::BIGINT, Value::UInt(u64::MAX)),
+            (SqlType::BIGINT_UNSIGNED, Value::Int(-1)),
+            (SqlType::Null, Value::Int(1)),
+            (SqlType::Date, Value::Double(1.0)),
+            (SqlType::Varchar { len: 1 }, Value::bytes([255])),
+            (SqlType::Decimal { precision: 3, scale: 1, unsigned: false }, decimal("100")),
+        ] {
+            let mut builder = ColumnBuilder::for_type(&ty);
+            assert!(matches!(builder.push_value(&v), Err(CodecError::TypeMismatch { .. })), "{ty} {v:?}");
+            assert!(builder.is_empty());
+        }
+    }
+
+    #[test]
+    fn decimals_take_the_scale_of_the_column() {
+        let ty = SqlType::Decimal { precision: 5, scale: 2, unsigned: false };
+        let array = repeat(&decimal("1.005"), &ty, 2).unwrap();
+        assert_eq!(format!("{:?}", value_at(&array, 1, &ty)), "Decimal(1.01)");
+    }
+
+    #[test]
+    fn rows_become_a_batch() {
+        let rows = [vec![Value::Int(1), Value::from("a")], vec![Value::Null, Value::from("b")]];
+        let types = [SqlType::BIGINT, SqlType::Varchar { len: 1 }];
+        let batch = Batch::from_rows(&types, rows.iter().map(Vec::as_slice)).unwrap();
+        assert_eq!((batch.rows, batch.columns.len()), (2, 2));
+        assert_eq!(value_at(&batch.columns[1], 1, &types[1]), Value::from("b"));
+        let empty = Batch::from_rows(&[], [&[] as &[Value]; 3]).unwrap();
+        assert_eq!(empty.rows, 3);
+    }
 }

@@ -92,51 +92,60 @@ impl Decimal {
             return Self::from_i256(self.unscaled().checked_mul(other.unscaled())?, scale);
         }
         let product = Wide::magnitude(self.unscaled()).checked_mul(Wide::magnitude(other.unscaled()))?;
-        divide_rounded(product, pow10_i256(drop), self.is_negative() != other.is_negative(), scale)
+        divide_wide(
+            product,
+            Wide::magnitude(pow10_i256(drop)),
+            self.is_negative() != other.is_negative(),
+            scale,
+            true,
+        )
+    }
+
+    /// `self / other` with `scale` digits after the point, at most 30, rounded half away from zero. None if `other`
+    /// is zero or beyond 65 digits. With the scale of the result's type this is `/` and AVG on their own;
+    /// [`Decimal::checked_div_within`] is `/` inside of an expression.
+    pub fn checked_div(&self, other: &Self, scale: u8) -> Option<Self> {
+        self.divide(other, scale.min(MAX_SCALE), true)
     }
 
     /// `self / other` as MySQL computes it within an expression: cut, not rounded, at [`division_scale`] digits,
     /// fewer where it would be longer than 65 digits. None if `other` is zero or the quotient does not fit with
     /// the `scale + increment` digits of its type.
-    pub fn checked_div(&self, other: &Self, increment: u8) -> Option<Self> {
+    pub fn checked_div_within(&self, other: &Self, increment: u8) -> Option<Self> {
+        let most = division_scale(self.scale(), other.scale(), increment);
+        let least = (self.scale() + increment).min(MAX_SCALE);
+        self.divide(other, most, false).or_else(|| self.divide(other, least, false))
+    }
+
+    /// `self / other` with `scale` digits after the point, the others rounded or cut.
+    fn divide(&self, other: &Self, scale: u8, rounded: bool) -> Option<Self> {
         if other.is_zero() {
             return None;
         }
-        let most = division_scale(self.scale(), other.scale(), increment);
-        let least = (self.scale() + increment).min(MAX_SCALE);
-        let quotient = self.divide_truncated(other, most);
-        match quotient {
-            Some(q) if q.digits() <= MAX_PRECISION => Some(q),
-            _ => self.divide_truncated(other, least),
-        }
-    }
-
-    /// `self / other` with `scale` digits after the point, the others cut.
-    fn divide_truncated(&self, other: &Self, scale: u8) -> Option<Self> {
         // self / other = (u1 / 10^s1) / (u2 / 10^s2); times 10^scale: u1 * 10^(scale + s2 - s1) / u2.
-        let (up, down) = ((scale + other.scale()).checked_sub(self.scale()), self.scale());
-        if let (Some(up @ 0..=38), Some(a), Some(b)) = (up, self.unscaled_i128(), other.unscaled_i128())
+        let (numerator_scale, up) = (self.scale(), scale + other.scale());
+        if let (Some(up @ 0..=38), Some(a), Some(b)) =
+            (up.checked_sub(numerator_scale), self.unscaled_i128(), other.unscaled_i128())
             && let Some(dividend) = a.checked_mul(pow10_i128(up))
-            && let Some(quotient) = dividend.checked_div(b)
+            && let (Some(quotient), Some(rest)) = (dividend.checked_div(b), dividend.checked_rem(b))
         {
-            return Some(Self::from_i128(quotient, scale));
+            let (rest, b_abs) = (rest.unsigned_abs(), b.unsigned_abs());
+            let away = if rounded && b_abs - rest <= rest { (a.signum() * b.signum()) as i8 } else { 0 };
+            return Some(Self::from_i128(quotient.checked_add(away.into())?, scale));
         }
         let (mut dividend, mut divisor) =
             (Wide::magnitude(self.unscaled()), Wide::magnitude(other.unscaled()));
-        match up {
-            Some(up) => dividend = dividend.checked_mul(Wide::magnitude(pow10_i256(up)))?,
-            None => {
-                let drop = down - (scale + other.scale());
-                divisor = divisor.checked_mul(Wide::magnitude(pow10_i256(drop)))?;
-            }
+        let power = |n| Wide::magnitude(pow10_i256(n));
+        match up.checked_sub(numerator_scale) {
+            Some(up) => dividend = dividend.checked_mul(power(up))?,
+            None => divisor = divisor.checked_mul(power(numerator_scale - up))?,
         }
-        let (quotient, _) = dividend.div_rem(divisor);
-        Self::from_i256(quotient.to_i256(self.is_negative() != other.is_negative())?, scale)
+        divide_wide(dividend, divisor, self.is_negative() != other.is_negative(), scale, rounded)
     }
 
     /// The whole part of `self / other` (DIV), of scale 0; None if `other` is zero or beyond 65 digits.
     pub fn checked_div_integer(&self, other: &Self) -> Option<Self> {
-        if other.is_zero() { None } else { self.divide_truncated(other, 0) }
+        self.divide(other, 0, false)
     }
 
     /// The remainder of DIV, with the sign of `self` and the larger scale; None if `other` is zero or beyond 65
@@ -237,11 +246,10 @@ impl Decimal {
     }
 }
 
-fn divide_rounded(dividend: Wide, divisor: i256, negative: bool, scale: u8) -> Option<Decimal> {
-    let (quotient, rest) = dividend.div_rem(Wide::magnitude(divisor));
-    // The quotient fits 65 digits or is refused, so adding one cannot overflow.
-    let (mut q, rest) = (quotient.to_i256(false)?, rest.to_i256(false)?);
-    if rest != i256::ZERO && divisor.wrapping_sub(rest) <= rest {
+fn divide_wide(dividend: Wide, divisor: Wide, negative: bool, scale: u8, rounded: bool) -> Option<Decimal> {
+    let (quotient, rest) = dividend.div_rem(divisor);
+    let mut q = quotient.to_i256(false)?;
+    if rounded && divisor.half_or_more(rest) {
         q = q.checked_add(i256::ONE)?;
     }
     Decimal::from_i256(if negative { q.wrapping_neg() } else { q }, scale)

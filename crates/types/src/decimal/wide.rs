@@ -90,6 +90,12 @@ impl Wide {
         (Wide(quotient), Wide(rest).shr(shift))
     }
 
+    /// Whether `part`, which is less than `self`, is half of it or more.
+    pub(super) fn half_or_more(self, part: Self) -> bool {
+        // What is less than a divisor of at most 65 + 30 digits can be doubled.
+        part.shl(1).0.iter().rev().ge(self.0.iter().rev())
+    }
+
     fn div_rem_limb(self, divisor: u64) -> (Self, Self) {
         let mut quotient = [0; 8];
         let mut rest = 0u128;
@@ -111,11 +117,8 @@ impl Wide {
         if bits == 0 {
             return self;
         }
-        let mut out = [0; 8];
-        for i in 0..8 {
-            out[i] = (self.0[i] << bits) | if i > 0 { self.0[i - 1] >> (64 - bits) } else { 0 };
-        }
-        Wide(out)
+        let mut below = 0;
+        Wide(self.0.map(|limb| (limb << bits) | (std::mem::replace(&mut below, limb) >> (64 - bits))))
     }
 
     /// Shifted right by fewer than 64 bits.
@@ -124,8 +127,10 @@ impl Wide {
             return self;
         }
         let mut out = [0; 8];
-        for i in 0..8 {
-            out[i] = (self.0[i] >> bits) | if i < 7 { self.0[i + 1] << (64 - bits) } else { 0 };
+        let mut above = 0;
+        for (to, limb) in out.iter_mut().zip(self.0).rev() {
+            *to = (limb >> bits) | (above << (64 - bits));
+            above = limb;
         }
         Wide(out)
     }
@@ -188,15 +193,19 @@ mod tests {
         assert_eq!(q, Wide([0xffff_ffff_ffff_fffe, 0, 0, 0, 0, 0, 0, 0]));
         // u = q * v + r
         let back = q.checked_mul(v).unwrap();
-        let mut sum = [0u64; 8];
         let mut carry = false;
-        for i in 0..8 {
-            let (a, c1) = back.0[i].overflowing_add(r.0[i]);
-            let (a, c2) = a.overflowing_add(carry.into());
-            sum[i] = a;
-            carry = c1 || c2;
-        }
-        assert_eq!(Wide(sum), u);
+        let sum: Vec<u64> = back
+            .0
+            .iter()
+            .zip(r.0)
+            .map(|(a, b)| {
+                let (sum, c1) = a.overflowing_add(b);
+                let (sum, c2) = sum.overflowing_add(carry.into());
+                carry = c1 || c2;
+                sum
+            })
+            .collect();
+        assert_eq!(sum, u.0);
     }
 
     #[test]

@@ -1,9 +1,30 @@
-//! Memcomparable keys: the bytes an index orders by. (Layout: below.)
+//! Memcomparable keys: order, equality and range tests of keys are `memcmp` of their bytes.
+//!
+//! A key is its parts one after the other. No part's bytes are a prefix of another value's bytes of the same part,
+//! so the first parts of a key order first.
+//!
+//! | part                  | bytes                                                                            |
+//! |-----------------------|----------------------------------------------------------------------------------|
+//! | nullable              | `00` for NULL, nothing after it; else `01` and the value                         |
+//! | fixed-width types     | big-endian, sign bit flipped (see `codec::fixed` for the widths)                  |
+//! | DOUBLE                | big-endian bits; negative: all inverted, else the sign bit set; -0.0 is 0.0       |
+//! | NO PAD string, bytes  | each byte, `00` as `00 ff`; then `00 00`                                         |
+//! | PAD SPACE string      | see `strings`                                                                    |
+//! | descending            | all bytes of the part inverted, the marker too: NULL comes last                  |
+//!
+//! The value can be rebuilt from the bytes but for DOUBLE (-0.0) and PAD SPACE VARCHAR and TEXT (trailing spaces);
+//! CHAR has no trailing spaces to lose.
+
+mod strings;
 
 use crate::codec::CodecError;
+use crate::codec::fixed::Fixed;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
 use crate::value::{SqlType, Value};
+
+pub(crate) use strings::encode_string;
+use strings::{DecodedString, decode_string, encode_string_prefix, skip_string};
 
 /// One part of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -18,31 +39,187 @@ pub struct KeyPart {
     pub descending: bool,
 }
 
-/// Appends the bytes of one part.
-pub fn encode_part(_part: &KeyPart, _v: &Value, _out: &mut Vec<u8>) -> Result<(), CodecError> {
-    todo!()
+const NULL_MARKER: u8 = 0;
+const VALUE_MARKER: u8 = 1;
+
+impl KeyPart {
+    /// An ascending part that is NOT NULL, of a number or date.
+    pub fn new(ty: SqlType) -> Self {
+        KeyPart { ty, collation: Collation::Binary, nullable: false, descending: false }
+    }
+
+    /// The collation that its bytes follow: strings of bytes have only one.
+    fn string_collation(&self) -> Option<Collation> {
+        match self.ty {
+            SqlType::Varbinary { .. } => Some(Collation::Binary),
+            SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => Some(self.collation),
+            _ => None,
+        }
+    }
+
+    fn mask(&self) -> u8 {
+        if self.descending { 0xff } else { 0 }
+    }
+
+    /// The bytes that the part always takes, if it always takes as many.
+    pub fn fixed_width(&self) -> Option<usize> {
+        if self.nullable { None } else { Some(Fixed::of(&self.ty)?.width()) }
+    }
+
+    /// Reads the marker: whether there is a value, and how many bytes the marker took.
+    #[inline]
+    fn marker(&self, key: &[u8]) -> Result<(bool, usize), CodecError> {
+        if !self.nullable {
+            return Ok((true, 0));
+        }
+        match key.first().map(|b| b ^ self.mask()) {
+            Some(NULL_MARKER) => Ok((false, 1)),
+            Some(VALUE_MARKER) => Ok((true, 1)),
+            Some(_) => Err(CodecError::Malformed { what: "NULL marker of a key part" }),
+            None => Err(CodecError::Truncated { what: "key part", needed: 1, left: 0 }),
+        }
+    }
 }
-/// How many bytes of `key` the part takes.
-pub fn skip_part(_part: &KeyPart, _key: &[u8]) -> Result<usize, CodecError> {
-    todo!()
+
+/// Appends the bytes of one part. `v` is NULL or of the part's type. On an error `out` is as it was.
+pub fn encode_part(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let start = out.len();
+    let done = encode_ascending(part, v, out);
+    if done.is_err() {
+        out.truncate(start);
+    } else if part.descending {
+        out[start..].iter_mut().for_each(|b| *b = !*b);
+    }
+    done
 }
-/// Appends the part's value to a column; returns the bytes it took.
-pub fn decode_part(_part: &KeyPart, _key: &[u8], _out: &mut ColumnBuilder) -> Result<usize, CodecError> {
-    todo!()
+
+fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    match (part.nullable, v) {
+        (true, Value::Null) => {
+            out.push(NULL_MARKER);
+            return Ok(());
+        }
+        (false, Value::Null) => return Err(CodecError::UnexpectedNull),
+        (true, _) => out.push(VALUE_MARKER),
+        (false, _) => {}
+    }
+    if let Some(fixed) = Fixed::of(&part.ty) {
+        return fixed.encode_key(v, &part.ty, out);
+    }
+    match (part.string_collation(), v) {
+        (Some(Collation::Binary), Value::Bytes(b)) => encode_string(Collation::Binary, b, out),
+        (Some(collation), Value::String(s)) => encode_string(collation, s.as_bytes(), out),
+        _ => return Err(CodecError::mismatch(v, &part.ty)),
+    }
+    Ok(())
 }
-/// The part's value and the bytes it took.
-pub fn decode_value(_part: &KeyPart, _key: &[u8]) -> Result<(Value, usize), CodecError> {
-    todo!()
+
+/// Appends the bytes of `values`, one per part, as far as there are values: a whole key or the first parts of one.
+pub fn encode_key<'a>(
+    parts: &[KeyPart],
+    values: impl IntoIterator<Item = &'a Value>,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    parts.iter().zip(values).try_for_each(|(part, v)| encode_part(part, v, out))
 }
+
+/// Appends the bytes that the part's bytes begin with for every string that begins with `prefix` (as LIKE compares:
+/// trailing spaces count), and perhaps for others. The part must be a string's.
+pub fn encode_prefix(part: &KeyPart, prefix: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let mismatch = || CodecError::TypeMismatch { value: "VARCHAR", ty: part.ty.to_string() };
+    let collation = part.string_collation().ok_or_else(mismatch)?;
+    let start = out.len();
+    if part.nullable {
+        out.push(VALUE_MARKER);
+    }
+    encode_string_prefix(collation, prefix, out);
+    if part.descending {
+        out[start..].iter_mut().for_each(|b| *b = !*b);
+    }
+    Ok(())
+}
+
+/// How many bytes at the front of `key` the part takes.
+#[inline]
+pub fn skip_part(part: &KeyPart, key: &[u8]) -> Result<usize, CodecError> {
+    let (present, marker) = part.marker(key)?;
+    if !present {
+        return Ok(marker);
+    }
+    let body = key.get(marker..).unwrap_or_default();
+    let len = match (Fixed::of(&part.ty), part.string_collation()) {
+        (Some(fixed), _) => fixed.width(),
+        (_, Some(collation)) => skip_string(collation, body, part.mask())?,
+        _ => return Err(CodecError::Malformed { what: "key part of type NULL" }),
+    };
+    if len > body.len() {
+        return Err(CodecError::Truncated { what: "key part", needed: len, left: body.len() });
+    }
+    Ok(marker + len)
+}
+
+/// Appends the value of the part at the front of `key` to a column; returns the bytes the part took.
+#[inline]
+pub fn decode_part(part: &KeyPart, key: &[u8], out: &mut ColumnBuilder) -> Result<usize, CodecError> {
+    let (present, marker) = part.marker(key)?;
+    if !present {
+        out.push_null();
+        return Ok(marker);
+    }
+    let body = key.get(marker..).unwrap_or_default();
+    if let (Some(fixed), true) = (Fixed::of(&part.ty), is_restorable(part)) {
+        fixed.decode_key(body, part.mask(), out)?;
+        return Ok(marker + fixed.width());
+    }
+    let (string, len) = restore_string(part, body)?;
+    out.push_bytes(string.as_ref())?;
+    Ok(marker + len)
+}
+
+/// The value of the part at the front of `key`, and the bytes the part took.
+pub fn decode_value(part: &KeyPart, key: &[u8]) -> Result<(Value, usize), CodecError> {
+    let (present, marker) = part.marker(key)?;
+    if !present {
+        return Ok((Value::Null, marker));
+    }
+    let body = key.get(marker..).unwrap_or_default();
+    if let (Some(fixed), true) = (Fixed::of(&part.ty), is_restorable(part)) {
+        return Ok((fixed.key_value(body, part.mask())?, marker + fixed.width()));
+    }
+    let (string, len) = restore_string(part, body)?;
+    let value = if part.ty.is_character() {
+        let text = std::str::from_utf8(string.as_ref());
+        Value::String(text.map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?.into())
+    } else {
+        Value::Bytes(string.as_ref().into())
+    };
+    Ok((value, marker + len))
+}
+
+fn restore_string<'a>(part: &KeyPart, body: &'a [u8]) -> Result<(DecodedString<'a>, usize), CodecError> {
+    match part.string_collation() {
+        Some(collation) if is_restorable(part) => decode_string(collation, body, part.mask()),
+        _ => Err(CodecError::NotRestorable(part.ty.to_string())),
+    }
+}
+
 /// Whether the value can be rebuilt from the key's bytes.
-pub fn is_restorable(_part: &KeyPart) -> bool {
-    todo!()
+#[inline]
+pub fn is_restorable(part: &KeyPart) -> bool {
+    match part.ty {
+        SqlType::Double | SqlType::Null => false,
+        SqlType::Varchar { .. } | SqlType::Text { .. } => !part.collation.pads_space(),
+        _ => true,
+    }
 }
-/// The least key above all that begin with `prefix`; None if there is none (the prefix is empty or all 0xff).
-pub fn prefix_successor(_prefix: &[u8]) -> Option<Vec<u8>> {
-    todo!()
+
+/// The least key above all that begin with `prefix`; None if there is none (the prefix is empty or all `ff`).
+pub fn prefix_successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&b| b != 0xff)?;
+    let mut successor = prefix[..=last].to_vec();
+    successor[last] += 1;
+    Some(successor)
 }
-/// Appends the sort key of a string.
-pub(crate) fn encode_string(_collation: Collation, _s: &[u8], _out: &mut Vec<u8>) {
-    todo!()
-}
+
+#[cfg(test)]
+mod tests;

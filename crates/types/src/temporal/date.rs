@@ -54,7 +54,7 @@ impl Date {
     /// Reads a date in any of MySQL's spellings; a time of day is read and dropped.
     pub fn parse(text: &str) -> Result<TemporalParse<Date>, BadTemporal> {
         let found = parse_datetime(text)?;
-        Ok(TemporalParse { value: found.value.date(), garbage: found.garbage })
+        Ok(TemporalParse { value: found.value.date(), truncated: found.truncated })
     }
 
     /// Reads a number such as 20240102 or 240102; a time of day (20240102030405) is read and dropped.
@@ -76,8 +76,8 @@ impl Date {
 
     /// The day plus an interval, or None where MySQL says error 1441. A unit below a day gives a DATETIME, so add
     /// that to [`Date::to_datetime`]; here only the day of the result remains.
-    pub fn add(self, interval: Interval) -> Option<Date> {
-        self.to_datetime().add(interval).map(DateTime::date)
+    pub fn checked_add(self, interval: Interval) -> Option<Date> {
+        self.to_datetime().checked_add(interval).map(DateTime::date)
     }
 
     /// 0 for Monday to 6 for Sunday, as `WEEKDAY`.

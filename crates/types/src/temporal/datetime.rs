@@ -118,7 +118,7 @@ impl DateTime {
 
     /// Plus an interval, or None where MySQL says error 1441. Months are added first, and a day that the month
     /// does not have becomes its last.
-    pub fn add(self, interval: Interval) -> Option<DateTime> {
+    pub fn checked_add(self, interval: Interval) -> Option<DateTime> {
         let mut base = self;
         if interval.months() != 0 {
             let c = self.date().civil();

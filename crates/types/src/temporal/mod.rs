@@ -12,6 +12,7 @@ mod parse;
 
 pub use calendar::{CivilDate, WeekMode, days_in_month, is_leap_year};
 pub use date::Date;
+pub(crate) use datetime::fraction_unit;
 pub use datetime::{CivilDateTime, DateTime};
 pub use interval::{Interval, IntervalUnit};
 pub use parse::{BadTemporal, TemporalParse};

@@ -16,7 +16,7 @@ pub struct TemporalParse<T> {
     /// The value.
     pub value: T,
     /// Something other than spaces followed it and was ignored.
-    pub garbage: bool,
+    pub truncated: bool,
 }
 
 /// The text is no date, or one that does not exist, or a zero date.
@@ -78,7 +78,7 @@ pub(super) fn parse_datetime(text: &str) -> Result<TemporalParse<DateTime>, BadT
         let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
         rest = &rest[len..];
     }
-    Ok(TemporalParse { value, garbage: !rest.trim_ascii_start().is_empty() })
+    Ok(TemporalParse { value, truncated: !rest.trim_ascii_start().is_empty() })
 }
 
 /// How many digits the year has if the text has no delimiters; None if it has.

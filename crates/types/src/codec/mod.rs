@@ -1,9 +1,13 @@
 //! What can be wrong with the bytes of a key or a row, or with a value that is to become such bytes.
 //!
 //! Keys and rows are read from pages, so every decoder checks its bounds and returns one of these instead of
-//! panicking. `Reader` is the one place where bytes are taken off the front of a slice.
+//! panicking. `fixed` says how values of the fixed-width types become integers of a few bytes, which a key holds
+//! big-endian and in order, a row little-endian.
+
+pub(crate) mod fixed;
 
 use crate::error::MysqlError;
+use crate::value::{SqlType, Value};
 
 /// An error of the key or row codec.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,52 +56,17 @@ pub enum CodecError {
     NotRestorable(String),
 }
 
+impl CodecError {
+    pub(crate) fn mismatch(value: &Value, ty: &SqlType) -> Self {
+        CodecError::TypeMismatch { value: value.kind(), ty: ty.to_string() }
+    }
+}
+
 impl From<CodecError> for MysqlError {
     fn from(e: CodecError) -> Self {
         match e {
             CodecError::TooLong { limit, .. } => MysqlError::too_big_row_size(limit),
             other => MysqlError::internal(other),
         }
-    }
-}
-
-/// Takes items off the front of a byte slice, with bounds checked.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Reader<'a> {
-    bytes: &'a [u8],
-    position: usize,
-}
-
-impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Reader { bytes, position: 0 }
-    }
-
-    pub(crate) fn position(&self) -> usize {
-        self.position
-    }
-
-    #[inline]
-    pub(crate) fn take(&mut self, n: usize, what: &'static str) -> Result<&'a [u8], CodecError> {
-        let end = self.position.checked_add(n);
-        match end.and_then(|end| self.bytes.get(self.position..end)) {
-            Some(taken) => {
-                self.position += n;
-                Ok(taken)
-            }
-            None => Err(CodecError::Truncated { what, needed: n, left: self.bytes.len() - self.position }),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], CodecError> {
-        let mut out = [0; N];
-        out.copy_from_slice(self.take(N, what)?);
-        Ok(out)
-    }
-
-    #[inline]
-    pub(crate) fn byte(&mut self, what: &'static str) -> Result<u8, CodecError> {
-        Ok(self.array::<1>(what)?[0])
     }
 }

@@ -1,0 +1,378 @@
+//! Values of the fixed-width types as integers of a few bytes.
+//!
+//! | type              | bytes | integer                                                          |
+//! |-------------------|-------|------------------------------------------------------------------|
+//! | TINYINT..BIGINT   | 1 to 8| the value, in two's complement where signed                      |
+//! | DECIMAL(p, s)     | 1 to 28 | the unscaled value at scale s, signed: the fewest bytes for p digits |
+//! | DOUBLE            | 8     | the bits (in a key: in order, see `ordered_bits`)                |
+//! | DATE              | 3     | days, 0000-01-01 being 1; unsigned                               |
+//! | DATETIME(f)       | 5 to 8| units of the last of f digits since 0000-01-01; unsigned         |
+//!
+//! DATETIME takes 5 bytes for f = 0, 6 for 1 and 2, 7 for 3 to 5, 8 for 6.
+//!
+//! A row holds the integer little-endian. A key holds it big-endian with the sign bit flipped if it is signed, so
+//! that bytes order as values do.
+
+use arrow_buffer::i256;
+
+use super::CodecError;
+use crate::column::ColumnBuilder;
+use crate::decimal::{Decimal, MAX_PRECISION, pow10_i256};
+use crate::temporal::{Date, DateTime, fraction_unit};
+use crate::value::{SqlType, Value};
+
+/// How a fixed-width type is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fixed {
+    Signed { width: u8 },
+    Unsigned { width: u8 },
+    Decimal { width: u8, precision: u8, scale: u8 },
+    Double,
+    Date,
+    DateTime { fsp: u8 },
+}
+
+/// Bytes of DATETIME(0) to DATETIME(6).
+const DATETIME_WIDTHS: [u8; 7] = [5, 6, 6, 7, 7, 7, 8];
+
+/// Bytes of a DECIMAL by its precision: `2^(8n - 1) > 10^p`.
+const DECIMAL_WIDTHS: [u8; 66] = {
+    let mut widths = [1; 66];
+    let mut p = 1;
+    let (mut bytes, mut power) = (1u8, i256::ONE);
+    while p <= 65 {
+        power = power.wrapping_mul(i256::from_i128(10));
+        let bits = 256 - power.leading_zeros();
+        while (bytes as u32) * 8 < bits + 1 {
+            bytes += 1;
+        }
+        widths[p] = bytes;
+        p += 1;
+    }
+    widths
+};
+
+/// The longest.
+const MAX_WIDTH: usize = 28;
+const SIGN: u64 = 1 << 63;
+
+impl Fixed {
+    /// How `ty` is held; None for strings and NULL.
+    #[inline]
+    pub(crate) fn of(ty: &SqlType) -> Option<Self> {
+        Some(match ty {
+            SqlType::Decimal { precision, scale, .. } => Fixed::Decimal {
+                width: *DECIMAL_WIDTHS.get(usize::from(*precision))?,
+                precision: *precision,
+                scale: *scale,
+            },
+            SqlType::Double => Fixed::Double,
+            SqlType::Date => Fixed::Date,
+            SqlType::DateTime { fsp } => Fixed::DateTime { fsp: (*fsp).min(6) },
+            _ => {
+                let width = ty.integer_width()? as u8;
+                if ty.is_unsigned() { Fixed::Unsigned { width } } else { Fixed::Signed { width } }
+            }
+        })
+    }
+
+    /// How many bytes it takes.
+    #[inline]
+    pub(crate) fn width(self) -> usize {
+        usize::from(match self {
+            Fixed::Signed { width } | Fixed::Unsigned { width } | Fixed::Decimal { width, .. } => width,
+            Fixed::Double => 8,
+            Fixed::Date => 3,
+            Fixed::DateTime { fsp } => DATETIME_WIDTHS[usize::from(fsp)],
+        })
+    }
+
+    fn is_signed(self) -> bool {
+        matches!(self, Fixed::Signed { .. } | Fixed::Decimal { .. })
+    }
+
+    /// The integer of a value, if it is one of the type and within its range.
+    fn to_integer(self, v: &Value) -> Option<i256> {
+        let small = match (self, v) {
+            (Fixed::Signed { width }, _) => {
+                let limit = 1i128 << (8 * width - 1);
+                v.as_integer().filter(|v| (-limit..limit).contains(v))?
+            }
+            (Fixed::Unsigned { width }, _) => {
+                v.as_integer().filter(|v| (0..1i128 << (8 * width)).contains(v))?
+            }
+            (Fixed::Decimal { precision, scale, .. }, Value::Decimal(d)) => {
+                let at_scale = if d.scale() == scale { d.clone() } else { d.round(scale.into())? };
+                let exact = d.scale() <= scale || at_scale == *d;
+                if !exact || at_scale.digits() > precision {
+                    return None;
+                }
+                return Some(at_scale.unscaled());
+            }
+            (Fixed::Double, Value::Double(d)) => d.to_bits().into(),
+            (Fixed::Date, Value::Date(d)) => d.day_number().into(),
+            (Fixed::DateTime { fsp }, Value::DateTime(d)) => {
+                let (since, unit) = (d.micros() - DateTime::MIN.micros(), fraction_unit(fsp));
+                (since % unit == 0).then_some(since / unit)?.into()
+            }
+            _ => return None,
+        };
+        Some(i256::from_i128(small))
+    }
+
+    /// Appends the value as a row holds it.
+    pub(crate) fn encode_row(self, v: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v, ty))?;
+        out.extend_from_slice(&integer.to_le_bytes()[..self.width()]);
+        Ok(())
+    }
+
+    /// Appends the value as a key holds it.
+    pub(crate) fn encode_key(self, v: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let mut integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v, ty))?;
+        if let (Fixed::Double, Value::Double(d)) = (self, v) {
+            integer = i256::from_i128(ordered_bits(*d).into());
+        }
+        let start = out.len();
+        out.extend_from_slice(&integer.to_be_bytes()[32 - self.width()..]);
+        if self.is_signed() {
+            out[start] ^= 0x80;
+        }
+        Ok(())
+    }
+
+    /// The integer of a row's bytes, `self.width()` of them at `offset`; for at most 8 bytes, the others being 0.
+    #[inline]
+    fn narrow_from_row(self, row: &[u8], offset: usize) -> Option<u64> {
+        let unused = 64 - 8 * self.width() as u32;
+        // Eight bytes at once where the row has them: the columns behind are masked away.
+        if let Some(Ok(eight)) = row.get(offset..offset + 8).map(<[u8; 8]>::try_from) {
+            return Some(u64::from_le_bytes(eight) << unused >> unused);
+        }
+        let mut eight = [0; 8];
+        eight[..self.width()].copy_from_slice(row.get(offset..offset + self.width())?);
+        Some(u64::from_le_bytes(eight))
+    }
+
+    /// The same of a key's bytes, each `^ mask`.
+    #[inline]
+    fn narrow_from_key(self, key: &[u8], mask: u8) -> Option<u64> {
+        let unused = 64 - 8 * self.width() as u32;
+        let mut eight = [0; 8];
+        match key.get(..8) {
+            Some(first) => eight.copy_from_slice(first),
+            None => eight[..self.width()].copy_from_slice(key.get(..self.width())?),
+        }
+        let mut bits = u64::from_be_bytes(eight);
+        if mask != 0 {
+            bits = !bits;
+        }
+        if self.is_signed() {
+            bits ^= SIGN;
+        }
+        if self == Fixed::Double {
+            bits = unordered_bits(bits);
+        }
+        Some(bits >> unused)
+    }
+
+    /// The integer of more than 8 bytes, little-endian.
+    fn wide_from_row(bytes: &[u8]) -> i256 {
+        let fill = if bytes.last().is_some_and(|b| b & 0x80 != 0) { 0xff } else { 0 };
+        let mut whole = [fill; 32];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        i256::from_le_bytes(whole)
+    }
+
+    /// Appends the value that a row has at `offset`.
+    #[inline]
+    pub(crate) fn decode_row(
+        self,
+        row: &[u8],
+        offset: usize,
+        out: &mut ColumnBuilder,
+    ) -> Result<(), CodecError> {
+        if self.width() <= 8 {
+            let bits = self.narrow_from_row(row, offset).ok_or_else(|| self.truncated(row.len(), offset))?;
+            return self.push_narrow(bits, out);
+        }
+        let bytes =
+            row.get(offset..offset + self.width()).ok_or_else(|| self.truncated(row.len(), offset))?;
+        self.push_wide(Self::wide_from_row(bytes), out)
+    }
+
+    /// The value that a row has at `offset`.
+    pub(crate) fn row_value(self, row: &[u8], offset: usize) -> Result<Value, CodecError> {
+        if self.width() <= 8 {
+            let bits = self.narrow_from_row(row, offset).ok_or_else(|| self.truncated(row.len(), offset))?;
+            return self.narrow_value(bits);
+        }
+        let bytes =
+            row.get(offset..offset + self.width()).ok_or_else(|| self.truncated(row.len(), offset))?;
+        self.wide_value(Self::wide_from_row(bytes))
+    }
+
+    /// Appends the value at the front of `key`, each byte `^ mask`.
+    #[inline]
+    pub(crate) fn decode_key(self, key: &[u8], mask: u8, out: &mut ColumnBuilder) -> Result<(), CodecError> {
+        if self.width() <= 8 {
+            let bits = self.narrow_from_key(key, mask).ok_or_else(|| self.truncated(key.len(), 0))?;
+            return self.push_narrow(bits, out);
+        }
+        self.push_wide(self.wide_from_key(key, mask)?, out)
+    }
+
+    /// The value at the front of `key`, each byte `^ mask`.
+    pub(crate) fn key_value(self, key: &[u8], mask: u8) -> Result<Value, CodecError> {
+        if self.width() <= 8 {
+            let bits = self.narrow_from_key(key, mask).ok_or_else(|| self.truncated(key.len(), 0))?;
+            return self.narrow_value(bits);
+        }
+        self.wide_value(self.wide_from_key(key, mask)?)
+    }
+
+    fn wide_from_key(self, key: &[u8], mask: u8) -> Result<i256, CodecError> {
+        let bytes = key.get(..self.width()).ok_or_else(|| self.truncated(key.len(), 0))?;
+        let mut little = [0; MAX_WIDTH];
+        for (to, from) in little.iter_mut().zip(bytes.iter().rev()) {
+            *to = from ^ mask;
+        }
+        little[self.width() - 1] ^= 0x80;
+        Ok(Self::wide_from_row(&little[..self.width()]))
+    }
+
+    /// Sign-extends an integer of this width.
+    #[inline]
+    fn extend(self, bits: u64) -> i64 {
+        let unused = 64 - 8 * self.width() as u32;
+        ((bits << unused) as i64) >> unused
+    }
+
+    #[inline]
+    fn push_narrow(self, bits: u64, out: &mut ColumnBuilder) -> Result<(), CodecError> {
+        match (self, &mut *out) {
+            (Fixed::Signed { .. }, ColumnBuilder::Int64(b)) => b.append_value(self.extend(bits)),
+            (Fixed::Unsigned { .. }, ColumnBuilder::UInt64(b)) => b.append_value(bits),
+            (Fixed::Decimal { .. }, ColumnBuilder::Decimal128(b, _)) => {
+                b.append_value(self.extend(bits).into())
+            }
+            (Fixed::Double, ColumnBuilder::Float64(b)) => b.append_value(f64::from_bits(bits)),
+            (Fixed::Date, ColumnBuilder::Date32(b)) => b.append_value(date_of(bits)?.days()),
+            (Fixed::DateTime { fsp }, ColumnBuilder::Timestamp(b)) => {
+                b.append_value(datetime_of(bits, fsp)?.micros())
+            }
+            // A builder of another type, such as a decimal of another scale: by way of a value.
+            _ => return out.push_value(&self.narrow_value(bits)?),
+        }
+        Ok(())
+    }
+
+    fn narrow_value(self, bits: u64) -> Result<Value, CodecError> {
+        Ok(match self {
+            Fixed::Signed { .. } => Value::Int(self.extend(bits)),
+            Fixed::Unsigned { .. } => Value::UInt(bits),
+            Fixed::Decimal { scale, .. } => {
+                Value::Decimal(Decimal::from_i128(self.extend(bits).into(), scale))
+            }
+            Fixed::Double => Value::Double(f64::from_bits(bits)),
+            Fixed::Date => Value::Date(date_of(bits)?),
+            Fixed::DateTime { fsp } => Value::DateTime(datetime_of(bits, fsp)?),
+        })
+    }
+
+    fn push_wide(self, v: i256, out: &mut ColumnBuilder) -> Result<(), CodecError> {
+        let Fixed::Decimal { scale, .. } = self else {
+            return Err(CodecError::Malformed { what: "decimal" });
+        };
+        match (v.to_i128(), &mut *out) {
+            (Some(small), ColumnBuilder::Decimal128(b, (_, to))) if scale == *to => b.append_value(small),
+            (_, ColumnBuilder::Decimal256(b, (_, to)))
+                if scale == *to && v.wrapping_abs() < pow10_i256(MAX_PRECISION) && v != i256::MIN =>
+            {
+                b.append_value(v)
+            }
+            _ => return out.push_value(&self.wide_value(v)?),
+        }
+        Ok(())
+    }
+
+    fn wide_value(self, v: i256) -> Result<Value, CodecError> {
+        let Fixed::Decimal { scale, .. } = self else {
+            return Err(CodecError::Malformed { what: "decimal" });
+        };
+        Decimal::from_i256(v, scale).map(Value::Decimal).ok_or(CodecError::Malformed { what: "decimal" })
+    }
+
+    fn truncated(self, len: usize, offset: usize) -> CodecError {
+        CodecError::Truncated { what: "value", needed: self.width(), left: len.saturating_sub(offset) }
+    }
+}
+
+#[inline]
+fn date_of(bits: u64) -> Result<Date, CodecError> {
+    u32::try_from(bits).ok().and_then(Date::from_day_number).ok_or(CodecError::Malformed { what: "date" })
+}
+
+#[inline]
+fn datetime_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
+    let micros = i64::try_from(bits).ok().and_then(|v| v.checked_mul(fraction_unit(fsp)));
+    micros
+        .and_then(|v| v.checked_add(DateTime::MIN.micros()))
+        .and_then(DateTime::from_micros)
+        .ok_or(CodecError::Malformed { what: "datetime" })
+}
+
+/// Bits that order as doubles do; -0.0 becomes 0.0.
+fn ordered_bits(d: f64) -> u64 {
+    let bits = if d == 0.0 { 0 } else { d.to_bits() };
+    if bits & SIGN != 0 { !bits } else { bits | SIGN }
+}
+
+fn unordered_bits(bits: u64) -> u64 {
+    if bits & SIGN != 0 { bits & !SIGN } else { !bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_the_fewest_bytes() {
+        let width = |precision| {
+            Fixed::of(&SqlType::Decimal { precision, scale: 0, unsigned: false }).unwrap().width()
+        };
+        // 10^p - 1 must fit, and with one byte less it must not.
+        for p in 1..=65u8 {
+            let most = pow10_i256(p).wrapping_sub(i256::ONE);
+            let bits = 256 - most.leading_zeros() as usize + 1;
+            assert_eq!(width(p), bits.div_ceil(8), "DECIMAL({p})");
+        }
+        assert_eq!((width(2), width(15), width(18), width(38), width(65)), (1, 7, 8, 16, 28));
+        let last = DateTime::MAX.micros() - DateTime::MIN.micros();
+        for fsp in 0..=6 {
+            let bits = 64 - (last / fraction_unit(fsp)).leading_zeros() as usize;
+            assert_eq!(Fixed::DateTime { fsp }.width(), bits.div_ceil(8), "DATETIME({fsp})");
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_the_type_is_refused() {
+        let int = |v: i64, ty: &SqlType| Fixed::of(ty).unwrap().to_integer(&Value::Int(v)).is_some();
+        let tiny = SqlType::TinyInt { unsigned: false };
+        assert!(int(127, &tiny) && int(-128, &tiny) && !int(128, &tiny) && !int(-129, &tiny));
+        let medium = SqlType::MediumInt { unsigned: true };
+        assert!(int(16_777_215, &medium) && !int(16_777_216, &medium) && !int(-1, &medium));
+        assert!(int(i64::MIN, &SqlType::BIGINT) && !int(-1, &SqlType::BIGINT_UNSIGNED));
+
+        let ty = SqlType::Decimal { precision: 4, scale: 2, unsigned: false };
+        let decimal =
+            |s: &str| Fixed::of(&ty).unwrap().to_integer(&Value::Decimal(Decimal::parse(s).unwrap()));
+        assert_eq!(decimal("12.3"), Some(i256::from_i128(1230)));
+        assert_eq!(decimal("-99.990"), Some(i256::from_i128(-9999)));
+        assert!(decimal("100").is_none() && decimal("1.234").is_none());
+        let half = DateTime::from_micros(500_000).unwrap();
+        let seconds = Fixed::DateTime { fsp: 0 };
+        assert!(seconds.to_integer(&Value::DateTime(half)).is_none());
+        assert!(Fixed::Date.to_integer(&Value::DateTime(half)).is_none());
+    }
+}

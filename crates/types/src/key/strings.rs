@@ -1,0 +1,148 @@
+//! Strings in keys.
+//!
+//! NO PAD and binary: each byte as it is but `00`, which becomes `00 ff`; the end is `00 00`.
+//!
+//! PAD SPACE compares as if both strings went on with spaces for ever. So the trailing spaces are cut off, and the
+//! end and each space within are two bytes, the second saying how what follows the run of spaces compares to
+//! spaces:
+//!
+//! | bytes   | is                                                                                  |
+//! |---------|-------------------------------------------------------------------------------------|
+//! | `20 01` | a space in a run that is followed by a byte below the space                          |
+//! | `20 02` | the end of the string: a run that never ends                                        |
+//! | `20 03` | a space in a run that is followed by a byte above the space                          |
+//! | other   | itself                                                                              |
+//!
+//! Where two strings first differ, either one of them has a space or its end and the other another byte, whose order
+//! is theirs; or both have spaces or ends, and the second byte decides: a run of k spaces and then a lower byte is
+//! below every longer run, so below the end, and one with a higher byte after it is above. Nothing needs an escape,
+//! and only strings with spaces within grow.
+
+use crate::codec::CodecError;
+use crate::collation::{Collation, trim_spaces};
+
+const ESCAPED_ZERO: u8 = 0xff;
+const END: u8 = 0;
+const SPACE: u8 = b' ';
+const RUN_THEN_LOWER: u8 = 1;
+const RUN_FOREVER: u8 = 2;
+const RUN_THEN_HIGHER: u8 = 3;
+
+/// Appends the sort key of a string.
+pub(crate) fn encode_string(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
+    encode_string_prefix(collation, s, out);
+    let end = if collation.pads_space() { [SPACE, RUN_FOREVER] } else { [0, END] };
+    out.extend_from_slice(&end);
+}
+
+/// The same without the end: what the sort keys of all strings that begin with `s` begin with. Of trailing spaces
+/// under PAD SPACE that cannot be said, so they are left out.
+pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
+    if !collation.pads_space() {
+        for (i, run) in s.split(|&b| b == 0).enumerate() {
+            if i > 0 {
+                out.extend_from_slice(&[0, ESCAPED_ZERO]);
+            }
+            out.extend_from_slice(run);
+        }
+        return;
+    }
+    let mut rest = trim_spaces(s);
+    while let Some(at) = rest.iter().position(|&b| b == SPACE) {
+        let (word, from_space) = rest.split_at(at);
+        out.extend_from_slice(word);
+        // The string does not end in spaces, so each run has a byte after it.
+        let len = from_space.iter().position(|&b| b != SPACE).unwrap_or(from_space.len());
+        let higher = from_space.get(len).is_none_or(|&b| b > SPACE);
+        for _ in 0..len {
+            out.extend_from_slice(&[SPACE, if higher { RUN_THEN_HIGHER } else { RUN_THEN_LOWER }]);
+        }
+        rest = &from_space[len..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// A string read from a key: as it stands there, or rebuilt.
+pub(super) enum DecodedString<'a> {
+    Borrowed(&'a [u8]),
+    Rebuilt(Vec<u8>),
+}
+
+impl AsRef<[u8]> for DecodedString<'_> {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            DecodedString::Borrowed(s) => s,
+            DecodedString::Rebuilt(s) => s,
+        }
+    }
+}
+
+/// What the special byte at `at` and the one after it say.
+enum Special {
+    End,
+    /// The special byte stands for itself.
+    Itself,
+}
+
+/// The byte that begins a pair, and the meaning of the pair whose second byte is `second`.
+fn lead(collation: Collation) -> u8 {
+    if collation.pads_space() { SPACE } else { 0 }
+}
+
+fn special(collation: Collation, second: Option<u8>) -> Result<Special, CodecError> {
+    match (collation.pads_space(), second) {
+        (true, Some(RUN_FOREVER)) | (false, Some(END)) => Ok(Special::End),
+        (true, Some(RUN_THEN_LOWER | RUN_THEN_HIGHER)) | (false, Some(ESCAPED_ZERO)) => Ok(Special::Itself),
+        (_, Some(_)) => Err(CodecError::Malformed { what: "string in a key" }),
+        (_, None) => Err(CodecError::Truncated { what: "string in a key", needed: 1, left: 0 }),
+    }
+}
+
+/// The place of the next special byte from `from` on.
+fn next_special(collation: Collation, key: &[u8], from: usize, mask: u8) -> Result<usize, CodecError> {
+    let wanted = lead(collation) ^ mask;
+    let rest = key.get(from..).unwrap_or_default();
+    let found = rest.iter().position(|&b| b == wanted);
+    found.map(|at| from + at).ok_or(CodecError::Truncated {
+        what: "string in a key",
+        needed: 2,
+        left: rest.len(),
+    })
+}
+
+/// How many bytes the string at the front of `key` takes, each byte `^ mask`.
+pub(super) fn skip_string(collation: Collation, key: &[u8], mask: u8) -> Result<usize, CodecError> {
+    let mut at = 0;
+    loop {
+        at = next_special(collation, key, at, mask)?;
+        let end = special(collation, key.get(at + 1).map(|b| b ^ mask))?;
+        at += 2;
+        if matches!(end, Special::End) {
+            return Ok(at);
+        }
+    }
+}
+
+/// The string at the front of `key`, each byte `^ mask`, without trailing spaces if it is PAD SPACE, and the bytes
+/// it took.
+pub(super) fn decode_string(
+    collation: Collation,
+    key: &[u8],
+    mask: u8,
+) -> Result<(DecodedString<'_>, usize), CodecError> {
+    let first = next_special(collation, key, 0, mask)?;
+    if mask == 0 && matches!(special(collation, key.get(first + 1).copied())?, Special::End) {
+        return Ok((DecodedString::Borrowed(&key[..first]), first + 2));
+    }
+    let mut rebuilt = Vec::with_capacity(key.len());
+    let mut from = 0;
+    loop {
+        let at = next_special(collation, key, from, mask)?;
+        rebuilt.extend(key[from..at].iter().map(|b| b ^ mask));
+        match special(collation, key.get(at + 1).map(|b| b ^ mask))? {
+            Special::End => return Ok((DecodedString::Rebuilt(rebuilt), at + 2)),
+            Special::Itself => rebuilt.push(lead(collation)),
+        }
+        from = at + 2;
+    }
+}
