@@ -176,3 +176,171 @@ fn merge<T: ReadTarget>(mut reads: Vec<PageRead<T>>) -> Vec<Run<T>> {
     }
     runs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{AlignedBuf, BLOCK, Env, Fault, OpenMode, Operation, SimulatedEnv};
+    use rand::rngs::SmallRng;
+    use rand::{Rng, SeedableRng};
+    use std::collections::HashMap;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    const PAGE: usize = 2 * BLOCK;
+
+    /// A frame of a test: sends itself back when it is filled.
+    struct Frame {
+        number: usize,
+        buf: AlignedBuf,
+        done: Sender<Done>,
+    }
+
+    impl ReadTarget for Frame {
+        fn buffer(&mut self) -> &mut [u8] {
+            &mut self.buf
+        }
+
+        fn complete(self, result: io::Result<()>) {
+            self.done.send((self.number, self.buf, result)).unwrap();
+        }
+    }
+
+    type Done = (usize, AlignedBuf, io::Result<()>);
+    type Results = HashMap<usize, (AlignedBuf, io::Result<()>)>;
+
+    fn page(number: u64) -> AlignedBuf {
+        AlignedBuf::from_bytes(&[number as u8; PAGE])
+    }
+
+    /// A file of pages, each filled with its number.
+    fn file(env: &SimulatedEnv, pages: u64) -> Arc<dyn File> {
+        let file = env.open("data", OpenMode::CreateNew).unwrap();
+        (0..pages).for_each(|number| file.write_at(&page(number), number * PAGE as u64).unwrap());
+        file
+    }
+
+    fn batch(pages: &[u64]) -> (Vec<PageRead<Frame>>, Receiver<Done>) {
+        let (done, results) = channel();
+        let read = |(number, page): (usize, &u64)| {
+            let target = Frame { number, buf: AlignedBuf::zeroed(PAGE), done: done.clone() };
+            PageRead { offset: page * PAGE as u64, target }
+        };
+        (pages.iter().enumerate().map(read).collect(), results)
+    }
+
+    /// Waits for all frames of a batch: the channel closes when the last is gone.
+    fn collect(results: &Receiver<Done>) -> Results {
+        let mut all = Results::new();
+        for (number, buf, result) in results {
+            assert!(all.insert(number, (buf, result)).is_none(), "completed twice");
+        }
+        all
+    }
+
+    #[test]
+    fn random_batches_fill_every_frame_with_its_page_for_any_number_of_threads() {
+        let env = SimulatedEnv::new();
+        let file = file(&env, 200);
+        for threads in [0, 1, 3] {
+            let queue = IoQueue::new(Arc::clone(&file), threads).unwrap();
+            let mut random = SmallRng::seed_from_u64(threads as u64);
+            for round in 0..30 {
+                let pages: Vec<u64> =
+                    (0..random.random_range(0..100)).map(|_| random.random_range(0..200)).collect();
+                let (reads, results) = batch(&pages);
+                if round % 2 == 0 {
+                    queue.submit(reads)
+                } else {
+                    queue.read(reads)
+                }
+                let results = collect(&results);
+                assert_eq!(results.len(), pages.len());
+                for (number, (buf, result)) in results {
+                    result.unwrap();
+                    assert!(*buf == *page(pages[number]), "page {}", pages[number]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_read_with_one_request_of_at_most_a_mebibyte() {
+        let env = SimulatedEnv::new();
+        let queue = IoQueue::new(file(&env, 400), 0).unwrap();
+        let requests = |pages: &[u64]| {
+            let before = env.counts().reads;
+            let (reads, results) = batch(pages);
+            queue.submit(reads);
+            assert!(collect(&results).values().all(|(_, result)| result.is_ok()));
+            env.counts().reads - before
+        };
+        assert_eq!(requests(&[7]), 1);
+        assert_eq!(requests(&[3, 1, 2, 0]), 1, "sorted first");
+        assert_eq!(requests(&[0, 1, 3, 4, 10]), 3, "a gap ends a run");
+        assert_eq!(requests(&[5, 5, 6]), 2, "the same page twice is two reads");
+        let all: Vec<u64> = (0..300).collect();
+        assert_eq!(requests(&all), (300 * PAGE as u64).div_ceil(RUN_BYTES as u64));
+    }
+
+    #[test]
+    fn a_bad_page_fails_alone_and_its_neighbours_are_read() {
+        let env = SimulatedEnv::new();
+        let queue = IoQueue::new(file(&env, 10), 0).unwrap();
+        let bad = 4 * PAGE as u64;
+        // The request that covers the page begins before it.
+        let fails: Fault =
+            Arc::new(move |op, _, at| op == Operation::Read && (at == bad || at == 2 * PAGE as u64));
+        env.set_fault(Some(fails));
+        let (reads, results) = batch(&[2, 3, 4, 5, 8]);
+        queue.submit(reads);
+        let results = collect(&results);
+        let failed: Vec<bool> = (0..5).map(|number| results[&number].1.is_err()).collect();
+        assert_eq!(failed, [true, false, true, false, false]);
+        assert!(*results[&1].0 == *page(3) && *results[&3].0 == *page(5) && *results[&4].0 == *page(8));
+    }
+
+    #[test]
+    fn a_page_past_the_end_is_an_error_and_the_others_are_read() {
+        let env = SimulatedEnv::new();
+        let queue = IoQueue::new(file(&env, 10), 1).unwrap();
+        let (reads, results) = batch(&[9, 10]);
+        queue.read(reads);
+        let results = collect(&results);
+        assert!(results[&0].1.is_ok());
+        assert_eq!(results[&1].1.as_ref().map_err(io::Error::kind), Err(io::ErrorKind::UnexpectedEof));
+    }
+
+    #[test]
+    fn a_single_run_is_read_on_the_callers_thread() {
+        struct Here(AlignedBuf, Sender<std::thread::ThreadId>);
+        impl ReadTarget for Here {
+            fn buffer(&mut self) -> &mut [u8] {
+                &mut self.0
+            }
+            fn complete(self, result: io::Result<()>) {
+                result.unwrap();
+                self.1.send(std::thread::current().id()).unwrap();
+            }
+        }
+        let env = SimulatedEnv::new();
+        let queue = IoQueue::new(file(&env, 10), 2).unwrap();
+        let (done, threads) = channel();
+        let read = |offset: u64| PageRead { offset, target: Here(AlignedBuf::zeroed(PAGE), done.clone()) };
+        queue.read(vec![read(0), read(PAGE as u64)]);
+        for _ in 0..2 {
+            assert_eq!(threads.recv().unwrap(), std::thread::current().id());
+        }
+        queue.submit(vec![read(0)]);
+        assert_ne!(threads.recv().unwrap(), std::thread::current().id());
+    }
+
+    #[test]
+    fn dropping_the_queue_finishes_what_is_queued() {
+        let env = SimulatedEnv::new();
+        let queue = IoQueue::new(file(&env, 200), 2).unwrap();
+        let (reads, results) = batch(&(0..100).map(|i| i * 2).collect::<Vec<_>>());
+        queue.submit(reads);
+        drop(queue);
+        assert_eq!(collect(&results).len(), 100);
+    }
+}
