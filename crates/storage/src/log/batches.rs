@@ -77,11 +77,9 @@ impl BatchWriter {
     pub fn write(&mut self, start: Lsn, bytes: &[u8], durable: Lsn) -> Result<()> {
         let mut rest = bytes;
         let mut at = start;
-        let mut durable = durable;
         while !rest.is_empty() {
             if self.offset == self.size {
                 self.next_file(at)?;
-                durable = at;
             }
             let room = (self.size - self.offset).min(MAX_BATCH as u64) as usize - BATCH_HEADER;
             let (payload, left) = rest.split_at(rest.len().min(room));

@@ -6,7 +6,7 @@
 //! | found | means |
 //! |---|---|
 //! | the next file begins, in the same incarnation, at exactly this LSN and checksum | the file was full: go on there |
-//! | the next file begins, in a later incarnation, at the end of the last whole group | the log was recovered here: drop the part of a group that may follow, go on there |
+//! | the next file begins, in another incarnation, at the end of the last whole group | the log was recovered here: drop the part of a group that may follow, go on there |
 //! | the next file begins anywhere else | damage: a file's header is written after everything before it was synced |
 //! | a later intact batch of this file says that more than this was durable | damage |
 //! | a later file was in use (its header, or else its first batch, says so) | damage |
@@ -228,18 +228,14 @@ impl LogReader {
         let sequence = self.file.header.sequence + 1;
         let Some(next) = self.open_used(sequence)? else { return Ok(false) };
         let header = next.header;
-        let continues = self.chain == Some(header.chain)
-            && match header.incarnation == self.file.header.incarnation {
-                true => self.stream_end == Some(header.first),
-                false => {
-                    self.group_lsn() == header.first && header.incarnation > self.file.header.incarnation
-                }
-            };
+        let recovered = header.incarnation != self.file.header.incarnation;
+        let end = if recovered { Some(self.group_lsn()) } else { self.stream_end };
+        let continues = self.chain == Some(header.chain) && end == Some(header.first);
         if !continues {
             let reason = format!("wal/{sequence}.log goes on at LSN {} or after another batch", header.first);
             return Err(self.damaged(&reason));
         }
-        if header.incarnation != self.file.header.incarnation {
+        if recovered {
             self.stream.clear();
             self.stream_end = Some(header.first);
         }

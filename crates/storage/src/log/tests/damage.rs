@@ -75,13 +75,64 @@ fn a_missing_file_in_the_middle_is_damage() {
 #[test]
 fn a_log_that_ends_before_the_checkpoint_is_damage() {
     let env = SimulatedEnv::new();
-    let (log, start) = create(&env);
+    let options = LogOptions { capacity: 16 << 20, ..SMALL };
+    let (log, start) = Log::create(&shared(&env), options, Lsn(1000)).unwrap();
     commit(&log, 1, b"one");
     let last = commit(&log, 1, b"two");
     let position = log.position_of(last.range.end).unwrap();
+    assert_eq!((position.sequence, position.offset), (start.sequence, start.offset));
     flip(&env, 1, 2 * BLOCK as u64 + 50);
     assert_eq!(read_all(&env, start).unwrap().0.len(), 1, "without the checkpoint it would be the tail");
     assert!(is_damage(&env, position));
+}
+
+#[test]
+fn a_checkpoint_whose_batch_is_gone_is_damage() {
+    let env = SimulatedEnv::new();
+    let (log, _) = create(&env);
+    commit(&log, 1, b"one");
+    let last = commit(&log, 1, b"two");
+    let position = log.position_of(last.range.end).unwrap();
+    assert_eq!(position.offset, 2 * BLOCK as u64);
+    flip(&env, 1, position.offset);
+    assert!(is_damage(&env, position));
+    assert!(is_damage(&env, LogPosition { offset: 1 << 40, ..position }));
+    assert!(is_damage(&env, LogPosition { offset: position.offset + 1, ..position }));
+}
+
+/// Rewrites the first batch of a file with other contents and a checksum that fits them.
+fn forge(env: &SimulatedEnv, change: &mut dyn FnMut(&mut format::BatchHeader, &mut [u8])) {
+    env.damage("wal/1.log", BLOCK as u64, &mut |batch| {
+        let mut header = format::BatchHeader::decode(batch).unwrap();
+        change(&mut header, batch);
+        header.seal(batch);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_batch_is_refused_unless_salt_chain_and_file_are_the_right_ones() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    commit(&log, 1, b"one");
+    let read = |env: &SimulatedEnv| read_all(env, start).map(|(groups, _)| groups.len());
+    let copy = env.snapshot();
+    forge(&copy, &mut |_, _| {});
+    assert_eq!(read(&copy).unwrap(), 1);
+    type Change = fn(&mut format::BatchHeader);
+    let changes: [Change; 4] =
+        [|h| h.salt ^= 1, |h| h.sequence += 1, |h| h.previous ^= 1, |h| h.start = h.start.plus(1)];
+    for (number, change) in changes.iter().enumerate() {
+        let copy = env.snapshot();
+        forge(&copy, &mut |header, _| change(header));
+        assert_eq!(read(&copy).unwrap(), 0, "change {number}");
+    }
+    // Another payload under a fitting checksum breaks the chain of the batch that follows.
+    commit(&log, 1, b"two");
+    forge(&env, &mut |_, batch| batch[format::BATCH_HEADER + 6] ^= 1);
+    assert_eq!(read(&env).unwrap(), 1);
+    commit(&log, 1, b"three");
+    assert!(is_damage(&env, start), "for the third says that the second was durable");
 }
 
 #[test]

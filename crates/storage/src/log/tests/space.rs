@@ -180,10 +180,7 @@ fn age_and_lsn_at_age_agree_with_the_space_a_checkpoint_leaves() {
         commit(&log, 1, &[1; 5000]);
     }
     assert_eq!(log.age(first.range.start), log.space().used);
-    assert_eq!(
-        log.age(log.end()),
-        log.space().used - log.space().used / (4 * 1024) * (4 * 1024) + log.age(log.end())
-    );
+    assert!(log.age(log.end()) <= 8 << 10);
     let half = log.space().used / 2;
     let lsn = log.lsn_at_age(half);
     let age = log.age(lsn);
