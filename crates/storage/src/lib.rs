@@ -19,23 +19,34 @@ pub mod device;
 pub mod log;
 pub mod page;
 
+mod background;
+mod checkpoint;
+mod control;
+mod doublewrite;
 mod error;
 mod ids;
 mod mini_transaction;
+mod open;
+mod poison;
 mod pool;
+mod recovery;
 mod redo;
 mod space;
 mod stats;
 mod store;
 
-pub use device::{Env, File, OpenMode};
+pub use device::{Env, File, LockGuard, OpenMode};
 pub use error::{Result, StorageError};
 pub use ids::{Lsn, LsnRange, PageNo, SegmentId};
 pub use log::FlushPolicy;
 pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
 pub use page::{PAGE_HEADER, PageKind};
 pub use pool::SharedGuard;
-pub use redo::{CheckpointSource, HandlerId, LogicalReplay, NoReplay, RedoError, RedoHandler, ReplayError};
-pub use space::{BulkWriter, Reservation, SegmentInfo, SegmentState};
-pub use stats::StoreStats;
+pub use recovery::{RecoveryReport, UnreadablePage};
+pub use redo::{
+    CheckpointSource, GROUP_OVERHEAD, HandlerId, LogicalReplay, NoReplay, RECORD_OVERHEAD, RedoError,
+    RedoHandler, ReplayError,
+};
+pub use space::{BulkWriter, FREE_PAGE_LOG_BYTES, Reservation, SEGMENT_LOG_BYTES, SegmentInfo, SegmentState};
+pub use stats::{Counter, StoreStats};
 pub use store::{Store, StoreOptions};

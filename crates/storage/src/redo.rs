@@ -12,7 +12,17 @@
 //! (this crate, the B+tree crate), whose [`RedoHandler::redo`] makes the change, both when it happens first and
 //! when it is replayed; there is no second code path.
 
-use crate::{Lsn, LsnRange};
+use crate::page::bytes::Reader;
+use crate::{Lsn, LsnRange, PageNo, Result, StorageError};
+use std::sync::Arc;
+
+/// Kind of the group that holds a checkpoint.
+pub(crate) const CHECKPOINT_KIND: u8 = 255;
+
+/// Bytes a page record takes in the log besides its payload.
+pub const RECORD_OVERHEAD: usize = 11;
+/// Bytes a group (a mini-transaction, a logical record) takes in the log besides what is in it, at most.
+pub const GROUP_OVERHEAD: usize = 32;
 
 /// Which crate a page record belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -91,11 +101,102 @@ impl LogicalReplay for NoReplay {
 
 /// What the crate above contributes to a checkpoint.
 pub trait CheckpointSource: Send + Sync {
-    /// State that [`LogicalReplay::checkpoint`] gets back. Must cover every commit that
-    /// [`oldest_needed`](CheckpointSource::oldest_needed) no longer holds back when it is called after this.
+    /// State that [`LogicalReplay::checkpoint`] gets back. Called after
+    /// [`oldest_needed`](CheckpointSource::oldest_needed); must cover every record that was not held back then.
     fn payload(&self) -> Vec<u8>;
 
     /// First LSN of the oldest logical record that recovery still has to see, `None` if there is none. A record
     /// must be counted from before it is appended (with any LSN not above its own) until it is not needed.
     fn oldest_needed(&self) -> Option<Lsn>;
+}
+
+/// One change of one page, as it stands in a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PageRecord<'a> {
+    pub(crate) handler: HandlerId,
+    pub(crate) kind: u8,
+    pub(crate) page: PageNo,
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a> PageRecord<'a> {
+    /// Appends the record to a group. The payload is shorter than 2^24 bytes.
+    pub(crate) fn encode(&self, group: &mut Vec<u8>) {
+        group.extend_from_slice(&[self.handler.0, self.kind]);
+        group.extend_from_slice(&self.page.0.to_le_bytes()[..6]);
+        group.extend_from_slice(&(self.payload.len() as u32).to_le_bytes()[..3]);
+        group.extend_from_slice(self.payload);
+    }
+
+    /// Reads a record; the error says what is wrong.
+    fn decode(reader: &mut Reader<'a>) -> Option<PageRecord<'a>> {
+        let (handler, kind) = (HandlerId(reader.u8()?), reader.u8()?);
+        let low = u64::from(reader.u32()?);
+        let page = PageNo(low | u64::from(reader.u16()?) << 32);
+        let len = usize::from(reader.u16()?) | usize::from(reader.u8()?) << 16;
+        Some(PageRecord { handler, kind, page, payload: reader.take(len)? })
+    }
+}
+
+/// The records of a mini-transaction's group, `None` if it is malformed.
+pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<PageRecord<'_>>> {
+    let mut reader = Reader::new(group);
+    let mut records = Vec::new();
+    while !reader.is_empty() {
+        records.push(PageRecord::decode(&mut reader)?);
+    }
+    Some(records)
+}
+
+/// The registered handlers, by id.
+pub(crate) struct Handlers {
+    by_id: Vec<Option<Arc<dyn RedoHandler>>>,
+}
+
+impl Handlers {
+    /// A table of `handlers`.
+    pub(crate) fn new(handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>) -> Result<Handlers> {
+        let mut by_id: Vec<Option<Arc<dyn RedoHandler>>> = vec![None; 256];
+        for (id, handler) in handlers {
+            let slot = &mut by_id[usize::from(id.0)];
+            if slot.is_some() {
+                return Err(StorageError::Misuse { what: format!("two redo handlers with id {}", id.0) });
+            }
+            *slot = Some(handler);
+        }
+        Ok(Handlers { by_id })
+    }
+
+    /// Makes the change that the record describes on `page`.
+    pub(crate) fn redo(&self, record: &PageRecord<'_>, page: &mut [u8]) -> Result<(), RedoError> {
+        match &self.by_id[usize::from(record.handler.0)] {
+            Some(handler) => handler.redo(record.kind, page, record.payload),
+            None => Err(format!("no redo handler {} is registered", record.handler.0).into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_decodes_to_its_records_and_no_prefix_of_it_does() {
+        let records = [
+            PageRecord { handler: HandlerId(1), kind: 9, page: PageNo((1 << 48) - 1), payload: &[1, 2, 3] },
+            PageRecord { handler: HandlerId(0), kind: 0, page: PageNo(5), payload: &[] },
+            PageRecord { handler: HandlerId(1), kind: 2, page: PageNo(6), payload: &[7; 70_000] },
+        ];
+        let mut group = Vec::new();
+        let mut ends = vec![0];
+        for record in &records {
+            record.encode(&mut group);
+            ends.push(group.len());
+        }
+        assert_eq!(group.len(), 3 * RECORD_OVERHEAD + 3 + 70_000);
+        assert_eq!(decode_group(&group).unwrap(), records);
+        for len in 0..100 {
+            assert_eq!(decode_group(&group[..len]).is_some(), ends.contains(&len), "prefix of {len}");
+        }
+    }
 }

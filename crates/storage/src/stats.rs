@@ -1,12 +1,40 @@
 //! Counters of the store: written with relaxed atomics where things happen, read by whoever reports them.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+const SHARDS: usize = 16;
+
+/// A counter that many threads add to without sharing a cache line.
+#[derive(Debug, Default)]
+pub struct Counter {
+    shards: [Shard; SHARDS],
+}
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Shard(AtomicU64);
+
+impl Counter {
+    /// Adds `count`.
+    pub fn add(&self, count: u64) {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        std::thread_local! {
+            static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
+        }
+        SHARD.with(|&shard| self.shards[shard].0.fetch_add(count, Ordering::Relaxed));
+    }
+
+    /// The sum so far.
+    pub fn get(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.0.load(Ordering::Relaxed)).sum()
+    }
+}
 
 /// Counters since the store was opened, and gauges of what the pool holds now.
 #[derive(Debug, Default)]
 pub struct StoreStats {
     /// Latches asked for on pages (the logical reads).
-    pub page_requests: AtomicU64,
+    pub page_requests: Counter,
     /// Pages read from `data`.
     pub page_reads: AtomicU64,
     /// Bytes read from `data`.
@@ -31,6 +59,8 @@ pub struct StoreStats {
     pub checkpoints: AtomicU64,
     /// Gauge: frames of the pool.
     pub pool_frames: AtomicU64,
+    /// Gauge: bytes of memory for frames and their translation; never more than `buffer_pool_bytes`.
+    pub pool_bytes: AtomicU64,
     /// Gauge: frames without a page.
     pub pool_free: AtomicU64,
     /// Gauge: frames with a page.

@@ -1,9 +1,20 @@
-//! The store: the public face of this crate.
+//! The store: the public face of this crate, and what is behind it.
+
+use crate::background::Background;
+use crate::checkpoint::Checkpointer;
+use crate::log::Log;
+use crate::poison::Poison;
+use crate::pool::PageCache;
+use crate::redo::{CHECKPOINT_KIND, Handlers};
+use crate::space::Space;
 use crate::{
-    BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LogicalReplay, Lsn, LsnRange, MiniTransaction,
-    PageNo, RedoHandler, Reservation, Result, SegmentId, SegmentInfo, SegmentState, SharedGuard, StoreStats,
+    BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LockGuard, LogicalReplay, Lsn, LsnRange,
+    MiniTransaction, PageNo, RecoveryReport, RedoHandler, Reservation, Result, SegmentId, SegmentInfo,
+    SegmentState, SharedGuard, StorageError, StoreStats,
 };
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -36,10 +47,63 @@ impl Default for StoreOptions {
     }
 }
 
+/// Between attempts to get log space without a thread that makes some.
+const LOG_PAUSE: Duration = Duration::from_millis(1);
+
+/// What the clones of a [`Store`] share.
+pub(crate) struct Inner {
+    pub(crate) cache: PageCache,
+    pub(crate) log: Log,
+    pub(crate) space: Space,
+    pub(crate) handlers: Handlers,
+    pub(crate) checkpointer: Checkpointer,
+    pub(crate) stats: Arc<StoreStats>,
+    pub(crate) poison: Arc<Poison>,
+    pub(crate) flush_policy: FlushPolicy,
+    pub(crate) report: RecoveryReport,
+    /// Absent if the store is to have no threads.
+    pub(crate) background: OnceLock<Background>,
+    /// Keeps others from opening the directory.
+    pub(crate) _lock: LockGuard,
+}
+
+impl Inner {
+    /// Sets log space aside, making some if there is too little. The caller holds no latch and no reservation.
+    pub(crate) fn reserve_log(&self, bytes: u64) -> Result<crate::log::LogReservation> {
+        crate::pool::held::assert_none("waiting for log space");
+        loop {
+            if let Some(reservation) = self.log.try_reserve(bytes)? {
+                return Ok(reservation);
+            }
+            if self.checkpointer.is_held_back() {
+                return self.log.reserve_beyond_limit(bytes);
+            }
+            if let Some(background) = self.background.get() {
+                background.wake();
+                return self.log.reserve(bytes);
+            }
+            let before = self.log.space();
+            self.checkpoint()?;
+            if self.log.space() == before {
+                // Others hold what is lacking.
+                std::thread::sleep(LOG_PAUSE);
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(background) = self.background.get() {
+            background.stop();
+        }
+    }
+}
+
 /// A directory of pages, a redo log and what keeps them consistent. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<()>,
+    inner: Arc<Inner>,
 }
 
 impl Store {
@@ -49,30 +113,30 @@ impl Store {
     /// `AlreadyOpen`, `Io`, `Format` (not a store, or of another version), `LogDamaged`, `PoolTooSmall`, or what
     /// `replay` returned.
     pub fn open(
-        _env: Arc<dyn Env>,
-        _options: StoreOptions,
-        _handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
-        _replay: &mut dyn LogicalReplay,
+        env: Arc<dyn Env>,
+        options: StoreOptions,
+        handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
+        replay: &mut dyn LogicalReplay,
     ) -> Result<Store> {
-        todo!()
+        Ok(Store { inner: crate::open::open(env, options, handlers, replay)? })
     }
 
     /// Sets who contributes to checkpoints. Until then checkpoints carry an empty payload and hold nothing back.
-    pub fn set_checkpoint_source(&self, _source: Arc<dyn CheckpointSource>) {
-        todo!()
+    pub fn set_checkpoint_source(&self, source: Arc<dyn CheckpointSource>) {
+        self.inner.checkpointer.set_source(source);
     }
 
     /// Bytes of a page.
     pub fn page_size(&self) -> usize {
-        todo!()
+        self.inner.cache.page_size
     }
 
     /// The page under a shared latch, read in if it is not in memory. The caller holds no latch.
     ///
     /// # Errors
     /// `Io`, `Corrupt`, `Poisoned`.
-    pub fn shared(&self, _page: PageNo) -> Result<SharedGuard<'_>> {
-        todo!()
+    pub fn shared(&self, page: PageNo) -> Result<SharedGuard<'_>> {
+        self.inner.cache.shared(page)
     }
 
     /// The page under a shared latch if it is in memory. Waits for the latch, never for I/O; the caller may hold
@@ -80,16 +144,16 @@ impl Store {
     ///
     /// # Errors
     /// `Poisoned`.
-    pub fn try_shared(&self, _page: PageNo) -> Result<Option<SharedGuard<'_>>> {
-        todo!()
+    pub fn try_shared(&self, page: PageNo) -> Result<Option<SharedGuard<'_>>> {
+        Ok(self.inner.cache.try_shared(page))
     }
 
     /// Reads the page in if it is not in memory. The caller holds no latch.
     ///
     /// # Errors
     /// `Io`, `Corrupt`, `Poisoned`.
-    pub fn fault_in(&self, _page: PageNo) -> Result<()> {
-        todo!()
+    pub fn fault_in(&self, page: PageNo) -> Result<()> {
+        self.inner.cache.fault_in(page)
     }
 
     /// Starts reading those of `pages` that are not in memory, as one batch, and returns; who needs one of them
@@ -98,18 +162,18 @@ impl Store {
     ///
     /// # Errors
     /// `Poisoned`, or an I/O error met while making room.
-    pub fn prefetch(&self, _pages: &[PageNo]) -> Result<()> {
-        todo!()
+    pub fn prefetch(&self, pages: &[PageNo]) -> Result<()> {
+        self.inner.cache.prefetch(pages)
     }
 
     /// Whether the page is in memory now.
-    pub fn is_resident(&self, _page: PageNo) -> bool {
-        todo!()
+    pub fn is_resident(&self, page: PageNo) -> bool {
+        self.inner.cache.pool.is_resident(page)
     }
 
     /// Pages of `segment` in memory now.
-    pub fn resident_pages(&self, _segment: SegmentId) -> u64 {
-        todo!()
+    pub fn resident_pages(&self, segment: SegmentId) -> u64 {
+        self.inner.cache.pool.resident_pages(segment)
     }
 
     /// Sets `pages` and `log_bytes` aside, growing the file and waiting for log space as needed. The caller holds
@@ -117,8 +181,8 @@ impl Store {
     ///
     /// # Errors
     /// `DiskFull`, `TooLarge` (more than the log can ever hold), `Io`, `Poisoned`.
-    pub fn reserve(&self, _pages: usize, _log_bytes: usize) -> Result<Reservation> {
-        todo!()
+    pub fn reserve(&self, pages: usize, log_bytes: usize) -> Result<Reservation> {
+        Reservation::new(&self.inner, pages, log_bytes)
     }
 
     /// Begins a mini-transaction that may allocate up to `frames` pages. The caller holds no latch.
@@ -127,10 +191,10 @@ impl Store {
     /// `PoolTooSmall`, `Io` met while making room, `Poisoned`.
     pub fn begin<'a>(
         &'a self,
-        _reservation: &'a mut Reservation,
-        _frames: usize,
+        reservation: &'a mut Reservation,
+        frames: usize,
     ) -> Result<MiniTransaction<'a>> {
-        todo!()
+        MiniTransaction::begin(&self.inner, reservation, frames)
     }
 
     /// Appends a record of the crate above, `kind` >= 1. Durable once [`wait_durable`](Self::wait_durable) has
@@ -140,34 +204,39 @@ impl Store {
     /// `TooLarge`, `Poisoned`.
     pub fn append_logical(
         &self,
-        _reservation: &mut Reservation,
-        _kind: u8,
-        _payload: &[u8],
+        reservation: &mut Reservation,
+        kind: u8,
+        payload: &[u8],
     ) -> Result<LsnRange> {
-        todo!()
+        self.inner.poison.check()?;
+        if kind == 0 || kind == CHECKPOINT_KIND {
+            return Err(StorageError::Misuse { what: format!("logical record of kind {kind}") });
+        }
+        self.inner.log.throttle()?;
+        reservation.append(&self.inner.log, kind, payload)
     }
 
     /// Largest payload of a logical record, in bytes.
     pub fn max_logical_payload(&self) -> usize {
-        todo!()
+        self.inner.log.max_payload()
     }
 
     /// Waits until the log is durable up to `lsn`; flushes it if nobody does.
     ///
     /// # Errors
     /// `Io` (the store is poisoned then), `Poisoned`.
-    pub fn wait_durable(&self, _lsn: Lsn) -> Result<()> {
-        todo!()
+    pub fn wait_durable(&self, lsn: Lsn) -> Result<()> {
+        self.inner.log.wait_durable(lsn)
     }
 
     /// Up to where the log is durable.
     pub fn durable_lsn(&self) -> Lsn {
-        todo!()
+        self.inner.log.durable()
     }
 
     /// The end of the log.
     pub fn log_end(&self) -> Lsn {
-        todo!()
+        self.inner.log.end()
     }
 
     /// Writes every page that is dirty now and records a checkpoint, so that recovery starts here. The caller
@@ -176,7 +245,7 @@ impl Store {
     /// # Errors
     /// `Io` (the store is poisoned then), `Poisoned`.
     pub fn checkpoint(&self) -> Result<()> {
-        todo!()
+        self.inner.checkpoint()
     }
 
     /// Writes everything, records a clean checkpoint and stops. Other clones of the store are of no use after.
@@ -184,21 +253,26 @@ impl Store {
     /// # Errors
     /// As [`checkpoint`](Self::checkpoint).
     pub fn close(self) -> Result<()> {
-        todo!()
+        if let Some(background) = self.inner.background.get() {
+            background.stop();
+        }
+        self.inner.checkpoint()?;
+        self.inner.cache.stop(&StorageError::Poisoned { why: "it was closed".into() });
+        Ok(())
     }
 
     /// Stops the store: everything that could change it fails with `Poisoned` from now on. What is durable is
     /// found again by the next open.
-    pub fn poison(&self, _why: String) {
-        todo!()
+    pub fn poison(&self, why: String) {
+        self.inner.cache.stop(&StorageError::Poisoned { why });
     }
 
     /// Creates a segment in state `Building`.
     ///
     /// # Errors
     /// `DiskFull`, `Poisoned`.
-    pub fn create_segment(&self, _reservation: &mut Reservation) -> Result<SegmentId> {
-        todo!()
+    pub fn create_segment(&self, reservation: &mut Reservation) -> Result<SegmentId> {
+        self.inner.create_segment(reservation)
     }
 
     /// Logs a new state for the segment.
@@ -207,11 +281,11 @@ impl Store {
     /// `NoSuchSegment`, `Poisoned`.
     pub fn set_segment_state(
         &self,
-        _reservation: &mut Reservation,
-        _segment: SegmentId,
-        _state: SegmentState,
+        reservation: &mut Reservation,
+        segment: SegmentId,
+        state: SegmentState,
     ) -> Result<()> {
-        todo!()
+        self.inner.set_segment_state(reservation, segment, state)
     }
 
     /// Frees the segment: logs the state `Dropping`, then frees its pages step by step; recovery finishes what a
@@ -220,13 +294,13 @@ impl Store {
     ///
     /// # Errors
     /// `Io`, `Poisoned`.
-    pub fn drop_segment(&self, _segment: SegmentId) -> Result<()> {
-        todo!()
+    pub fn drop_segment(&self, segment: SegmentId) -> Result<()> {
+        self.inner.drop_segment(segment)
     }
 
     /// All segments.
     pub fn segments(&self) -> Vec<SegmentInfo> {
-        todo!()
+        self.inner.segments()
     }
 
     /// Writes pages of `segment` past the pool and the log, into fresh extents. The segment must be in state
@@ -234,12 +308,38 @@ impl Store {
     ///
     /// # Errors
     /// `NoSuchSegment`, `Poisoned`.
-    pub fn bulk_writer(&self, _segment: SegmentId) -> Result<BulkWriter> {
-        todo!()
+    pub fn bulk_writer(&self, segment: SegmentId) -> Result<BulkWriter> {
+        BulkWriter::new(&self.inner, segment)
     }
 
     /// Counters.
     pub fn stats(&self) -> &StoreStats {
-        todo!()
+        let (stats, counts) = (&self.inner.stats, self.inner.log.counts());
+        stats.pool_bytes.store(self.inner.cache.pool.memory() as u64, Ordering::Relaxed);
+        stats.log_writes.store(counts.writes, Ordering::Relaxed);
+        stats.log_bytes.store(counts.bytes, Ordering::Relaxed);
+        stats.log_syncs.store(counts.syncs, Ordering::Relaxed);
+        stats
+    }
+
+    /// What a commit that ends at `lsn` waits for by the flush policy.
+    ///
+    /// # Errors
+    /// As [`wait_durable`](Self::wait_durable).
+    pub fn commit_durable(&self, lsn: Lsn) -> Result<()> {
+        self.inner.log.commit(lsn, self.inner.flush_policy)
+    }
+
+    /// What recovery did when the store was opened.
+    pub fn recovery_report(&self) -> &RecoveryReport {
+        &self.inner.report
+    }
+
+    /// Checks that space maps, segment directory and pages in use agree. For when nobody changes anything.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt` for pages that cannot be read. The list returned holds what does not agree.
+    pub fn verify_space(&self) -> Result<Vec<String>> {
+        self.inner.verify_space()
     }
 }

@@ -1,7 +1,7 @@
 //! The real thing: a directory of the file system.
 //!
 //! Files are opened past the page cache (`O_DIRECT`) if the file system takes it, which is tried once. Where it does
-//! not (tmpfs of older kernels), they are buffered and [`Env::direct_io`] says so. The lock is an `flock` of the file `lock`, which the system
+//! not (tmpfs), they are buffered and [`Env::direct_io`] says so. The lock is an `flock` of the file `lock`, which the system
 //! releases with the process, however that ends.
 
 use super::aligned::AlignedBuf;

@@ -102,12 +102,17 @@ pub(crate) fn set_lsn(page: &mut [u8], lsn: Lsn) {
     bytes::put(page, LSN, &lsn.0.to_le_bytes());
 }
 
+/// Writes the page's number and owner.
+pub(crate) fn set_identity(page: &mut [u8], page_no: PageNo, owner: SegmentId) {
+    bytes::put(page, PAGE_NO, &page_no.0.to_le_bytes());
+    bytes::put(page, OWNER, &owner.0.to_le_bytes());
+}
+
 /// Zeroes the page and writes a fresh header. The LSN is zero until the mini-transaction commits.
 pub(crate) fn initialise(page: &mut [u8], page_no: PageNo, kind: PageKind, owner: SegmentId) {
     page.fill(0);
     set_kind(page, kind, 0);
-    bytes::put(page, PAGE_NO, &page_no.0.to_le_bytes());
-    bytes::put(page, OWNER, &owner.0.to_le_bytes());
+    set_identity(page, page_no, owner);
 }
 
 fn checksum(page: &[u8]) -> u32 {

@@ -1,33 +1,287 @@
-//! Latch guards.
-use crate::{Lsn, PageKind, PageNo, SegmentId};
+//! Guards: the right to touch a frame, as types.
+//!
+//! | guard            | right                                             | given by                                  |
+//! |------------------|---------------------------------------------------|-------------------------------------------|
+//! | [`SharedGuard`]  | read the page                                     | word in state shared                      |
+//! | [`ExclusiveGuard`] | read and write the page, or drop it from memory | word in state exclusive                   |
+//! | [`OwnedFrame`]   | use a frame that holds no page                    | taken from the free list                  |
+//! | [`PageFault`]    | fill a frame with a page that is read in          | word in state faulting, frame in the word |
+//!
+//! This is the only place that makes slices of frame memory. What makes each sound is the word protocol: a frame
+//! belongs to one word at a time or to one `OwnedFrame`, and the word's state says who may touch it.
+#![expect(unsafe_code, reason = "makes slices of frames from addresses in the arena")]
 
-/// A page under a shared latch.
-pub struct SharedGuard<'a> {
-    bytes: &'a [u8],
+use super::arena::FrameId;
+use super::frames::BufferPool;
+use super::word::{EXCLUSIVE, UNLATCHED, Word};
+use crate::device::ReadTarget;
+use crate::{Lsn, PageKind, PageNo, Result, SegmentId, StorageError, page};
+use std::io;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts the latches of this thread in debug builds, so that waiting for I/O, frames or log space with a latch
+/// held is found by any test that does it.
+pub(crate) mod held {
+    #[cfg(debug_assertions)]
+    std::thread_local! {
+        static LATCHES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    pub(super) fn add() {
+        #[cfg(debug_assertions)]
+        LATCHES.with(|count| count.set(count.get() + 1));
+    }
+
+    pub(super) fn remove() {
+        #[cfg(debug_assertions)]
+        LATCHES.with(|count| count.set(count.get() - 1));
+    }
+
+    /// To be called before anything that may wait for more than a latch.
+    pub(crate) fn assert_none(_what: &str) {
+        #[cfg(debug_assertions)]
+        LATCHES.with(|count| assert_eq!(count.get(), 0, "{_what} while holding a latch"));
+    }
 }
 
-impl SharedGuard<'_> {
+/// A page under a shared latch: nobody changes it until the guard is dropped.
+pub struct SharedGuard<'a> {
+    pool: &'a BufferPool,
+    word: &'a AtomicU64,
+    page: PageNo,
+    frame: FrameId,
+    /// Latches belong to threads.
+    _thread: PhantomData<*const ()>,
+}
+
+impl<'a> SharedGuard<'a> {
+    /// Wraps a shared latch that was just taken on `word`.
+    pub(super) fn new(
+        pool: &'a BufferPool,
+        word: &'a AtomicU64,
+        page: PageNo,
+        frame: FrameId,
+    ) -> SharedGuard<'a> {
+        held::add();
+        SharedGuard { pool, word, page, frame, _thread: PhantomData }
+    }
+
     /// The page's number.
     pub fn page_no(&self) -> PageNo {
-        todo!()
+        self.page
     }
+
     /// End of the last mini-transaction that changed the page.
     pub fn lsn(&self) -> Lsn {
-        todo!()
+        page::lsn(self)
     }
+
     /// The page's kind.
     pub fn kind(&self) -> PageKind {
-        todo!()
+        page::kind(self)
     }
+
     /// Segment the page belongs to.
     pub fn owner(&self) -> SegmentId {
-        todo!()
+        page::owner(self)
+    }
+
+    pub(super) fn frame(&self) -> FrameId {
+        self.frame
     }
 }
 
-impl std::ops::Deref for SharedGuard<'_> {
+impl Deref for SharedGuard<'_> {
     type Target = [u8];
+
     fn deref(&self) -> &[u8] {
-        self.bytes
+        let arena = self.pool.arena();
+        // SAFETY: the frame is the page's as long as the word counts this latch, and nobody writes to it: writers
+        // need the word in state exclusive, which excludes shared latches.
+        unsafe { std::slice::from_raw_parts(arena.frame(self.frame), arena.page_size()) }
+    }
+}
+
+impl Drop for SharedGuard<'_> {
+    fn drop(&mut self) {
+        self.word.fetch_sub(1, Ordering::SeqCst);
+        held::remove();
+        self.pool.wake(self.page);
+    }
+}
+
+/// A page under the exclusive latch.
+pub(crate) struct ExclusiveGuard<'a> {
+    pool: &'a BufferPool,
+    word: &'a AtomicU64,
+    page: PageNo,
+    frame: FrameId,
+    _thread: PhantomData<*const ()>,
+}
+
+impl<'a> ExclusiveGuard<'a> {
+    /// Wraps an exclusive latch that was just taken on `word`.
+    pub(super) fn new(
+        pool: &'a BufferPool,
+        word: &'a AtomicU64,
+        page: PageNo,
+        frame: FrameId,
+    ) -> ExclusiveGuard<'a> {
+        held::add();
+        ExclusiveGuard { pool, word, page, frame, _thread: PhantomData }
+    }
+
+    pub(crate) fn page_no(&self) -> PageNo {
+        self.page
+    }
+
+    pub(crate) fn frame(&self) -> FrameId {
+        self.frame
+    }
+
+    /// Drops the page from memory, changes and all; its frame becomes free.
+    pub(crate) fn evict(self) {
+        let (pool, frame) = (self.pool, self.frame);
+        pool.forget_page(frame);
+        // The word changes before the frame can be reused.
+        self.finish(Word::evicted);
+        pool.push_free(frame);
+    }
+
+    /// Ends the latch by storing the next word. Only waiters change a word in state exclusive, and they set the
+    /// waiting bit, which may be lost: all of them are woken.
+    fn finish(self, next: impl FnOnce(Word) -> Word) {
+        let guard = std::mem::ManuallyDrop::new(self);
+        let current = Word(guard.word.load(Ordering::SeqCst));
+        debug_assert_eq!(current.state(), EXCLUSIVE);
+        guard.word.swap(next(current).0, Ordering::SeqCst);
+        held::remove();
+        guard.pool.wake(guard.page);
+    }
+}
+
+impl Deref for ExclusiveGuard<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let arena = self.pool.arena();
+        // SAFETY: the word is in state exclusive for this guard, so nobody else touches the frame.
+        unsafe { std::slice::from_raw_parts(arena.frame(self.frame), arena.page_size()) }
+    }
+}
+
+impl DerefMut for ExclusiveGuard<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let arena = self.pool.arena();
+        // SAFETY: as in deref; &mut self makes the slice the only one.
+        unsafe { std::slice::from_raw_parts_mut(arena.frame(self.frame), arena.page_size()) }
+    }
+}
+
+impl Drop for ExclusiveGuard<'_> {
+    fn drop(&mut self) {
+        let current = Word(self.word.load(Ordering::SeqCst));
+        debug_assert_eq!(current.state(), EXCLUSIVE);
+        self.word.swap(current.with_state(UNLATCHED).next_version().0, Ordering::SeqCst);
+        held::remove();
+        self.pool.wake(self.page);
+    }
+}
+
+/// A frame without a page; goes back to the free list when dropped.
+pub(crate) struct OwnedFrame {
+    pool: Arc<BufferPool>,
+    frame: Option<FrameId>,
+}
+
+impl OwnedFrame {
+    /// Wraps a frame that was just taken from the free list.
+    pub(super) fn new(pool: Arc<BufferPool>, frame: FrameId) -> OwnedFrame {
+        OwnedFrame { pool, frame: Some(frame) }
+    }
+
+    /// Gives up the ownership, to a word. The only way to empty the value, so it is there.
+    pub(super) fn into_id(mut self) -> Option<FrameId> {
+        self.frame.take()
+    }
+}
+
+impl Drop for OwnedFrame {
+    fn drop(&mut self) {
+        if let Some(frame) = self.frame.take() {
+            self.pool.push_free(frame);
+        }
+    }
+}
+
+/// A page on its way into memory: its word is in state faulting and holds the frame.
+pub(crate) struct PageFault {
+    pool: Arc<BufferPool>,
+    page: PageNo,
+    frame: FrameId,
+    done: bool,
+}
+
+impl PageFault {
+    /// Wraps a word that was just put in state faulting with `frame`.
+    pub(super) fn new(pool: Arc<BufferPool>, page: PageNo, frame: FrameId) -> PageFault {
+        PageFault { pool, page, frame, done: false }
+    }
+
+    /// The frame to fill.
+    pub(crate) fn frame_mut(&mut self) -> &mut [u8] {
+        let arena = self.pool.arena();
+        // SAFETY: the word is in state faulting for this value, so nobody else touches the frame.
+        unsafe { std::slice::from_raw_parts_mut(arena.frame(self.frame), arena.page_size()) }
+    }
+
+    /// Ends the fault with the outcome of the read: verifies the page and opens it to all, or gives up.
+    pub(crate) fn finish(mut self, read: io::Result<()>) -> Result<()> {
+        let page = self.page;
+        let outcome = match read {
+            Err(source) => Err(StorageError::io("read", "data", source)),
+            Ok(()) => {
+                page::verify(self.frame_mut(), page).map_err(|reason| StorageError::Corrupt { page, reason })
+            }
+        };
+        if outcome.is_ok() {
+            self.publish();
+        }
+        outcome
+    }
+
+    /// Opens the page to all, unverified: recovery has put right what the frame holds.
+    pub(crate) fn publish(mut self) {
+        let owner = page::owner(self.frame_mut());
+        self.pool.remember_page(self.frame, self.page, owner);
+        self.done = true;
+        self.pool.end_fault(self.page, Some(self.frame));
+    }
+}
+
+impl Drop for PageFault {
+    fn drop(&mut self) {
+        if !self.done {
+            self.pool.end_fault(self.page, None);
+            self.pool.push_free(self.frame);
+        }
+    }
+}
+
+impl ReadTarget for PageFault {
+    fn buffer(&mut self) -> &mut [u8] {
+        self.frame_mut()
+    }
+
+    fn complete(self, result: io::Result<()>) {
+        let bytes = self.pool.arena().page_size() as u64;
+        if result.is_ok() {
+            self.pool.count_read(bytes);
+        }
+        // A failed read leaves the page evicted: whoever needs it reads again and gets the error.
+        let _ = self.finish(result);
     }
 }

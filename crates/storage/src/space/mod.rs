@@ -1,9 +1,48 @@
-//! Space: extents, segments, reservations.
+//! Space: who owns which page of `data`.
+//!
+//! | module | is |
+//! |---|---|
+//! | `layout` | how the file is divided into pages, extents and regions |
+//! | `record` | the redo records of the store's own pages |
+//! | `map_page`, `directory` | the two kinds of page that say who owns what |
+//! | `mirror` | the same in memory, and what is promised to reservations |
+//! | `reservation` | pages and log bytes set aside |
+//! | `grow` | making the file larger, so that a full disk shows before anything is changed |
+//! | `segment` | creating and dropping segments |
+//! | `bulk` | writing fresh extents past the pool and the log |
+//! | `verify` | checking that the maps agree with each other |
+//!
+//! A segment's first 32 pages come singly from shared extents, so that small tables stay small; after that it takes
+//! extents of 64 pages, those for leaves and those for branches apart.
+
 mod bulk;
+mod directory;
+mod grow;
+mod layout;
+mod map_page;
+mod mirror;
+mod open;
+mod record;
 mod reservation;
-use crate::{PageNo, SegmentId};
+mod segment;
+mod verify;
+
 pub use bulk::BulkWriter;
+pub(crate) use layout::{
+    DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, FIRST_USED, Geometry, check_superblock, superblock,
+};
+pub(crate) use mirror::{Segment, SpaceState, Taken};
+pub(crate) use open::load;
+pub use record::FREE_PAGE_LOG_BYTES;
+pub(crate) use record::{ExtentUse, SpaceRecord, SpaceRedo};
 pub use reservation::Reservation;
+pub use segment::SEGMENT_LOG_BYTES;
+
+use crate::{PageNo, SegmentId};
+use parking_lot::{Mutex, MutexGuard};
+
+/// Pages a segment holds singly before it takes extents.
+pub(crate) const SINGLE_PAGES: usize = 32;
 
 /// What recovery does with a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +53,25 @@ pub enum SegmentState {
     Live,
     /// Being freed; recovery goes on with it.
     Dropping,
+}
+
+impl SegmentState {
+    fn code(self) -> u8 {
+        match self {
+            SegmentState::Building => 1,
+            SegmentState::Live => 2,
+            SegmentState::Dropping => 3,
+        }
+    }
+
+    fn from_code(code: u8) -> Option<SegmentState> {
+        match code {
+            1 => Some(SegmentState::Building),
+            2 => Some(SegmentState::Live),
+            3 => Some(SegmentState::Dropping),
+            _ => None,
+        }
+    }
 }
 
 /// A segment as [`Store::segments`](crate::Store::segments) reports it.
@@ -29,4 +87,26 @@ pub struct SegmentInfo {
     pub pages: u64,
     /// Whole extents owned.
     pub extents: u64,
+}
+
+/// The space manager.
+pub(crate) struct Space {
+    pub(crate) geometry: Geometry,
+    state: Mutex<SpaceState>,
+    /// Held by who makes the file larger.
+    growing: Mutex<()>,
+    /// Held by who enters a segment into the directory.
+    entering: Mutex<()>,
+}
+
+impl Space {
+    /// A space manager that knows what `state` holds.
+    pub(crate) fn new(geometry: Geometry, state: SpaceState) -> Space {
+        Space { geometry, state: Mutex::new(state), growing: Mutex::default(), entering: Mutex::default() }
+    }
+
+    /// The state, locked. Last in latch order: nothing is latched or waited for under it.
+    pub(crate) fn state(&self) -> MutexGuard<'_, SpaceState> {
+        self.state.lock()
+    }
 }

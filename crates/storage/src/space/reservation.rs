@@ -1,19 +1,78 @@
 //! Reservations: pages and log bytes set aside so that what follows cannot run out.
-use std::marker::PhantomData;
+//!
+//! Everything that can fail for want of space fails here, before anything was changed.
 
-/// Pages and log bytes set aside; given back when dropped.
+use super::record::ALLOCATE_LOG_BYTES;
+use crate::log::{Log, LogReservation};
+use crate::redo::GROUP_OVERHEAD;
+use crate::store::Inner;
+use crate::{LsnRange, Result, StorageError};
+use std::sync::Arc;
+
+/// Pages and log bytes set aside; what is left is given back when it is dropped.
 pub struct Reservation {
-    _p: PhantomData<()>,
+    inner: Arc<Inner>,
+    pages: usize,
+    log: LogReservation,
+    log_bytes: usize,
 }
 
 impl Reservation {
-    /// Pages that can still be allocated.
-    pub fn pages(&self) -> usize {
-        todo!()
+    /// Sets `pages` and `log_bytes` aside, and what the log needs for handing out the pages. The caller holds no
+    /// latch and no other reservation.
+    pub(crate) fn new(inner: &Arc<Inner>, pages: usize, log_bytes: usize) -> Result<Reservation> {
+        inner.poison.check()?;
+        let log_bytes = log_bytes.saturating_add(pages.saturating_mul(ALLOCATE_LOG_BYTES) + GROUP_OVERHEAD);
+        inner.reserve_pages(pages as u64)?;
+        match inner.reserve_log(log_bytes as u64) {
+            Ok(log) => Ok(Reservation { inner: Arc::clone(inner), pages, log, log_bytes }),
+            Err(error) => {
+                inner.space.state().take_back(pages as u64);
+                Err(error)
+            }
+        }
     }
 
-    /// Log bytes that can still be appended.
+    /// Pages that can still be allocated.
+    pub fn pages(&self) -> usize {
+        self.pages
+    }
+
+    /// Log bytes that can still be appended, overheads included.
     pub fn log_bytes(&self) -> usize {
-        todo!()
+        self.log_bytes
+    }
+
+    /// One of the pages was taken; the space manager has counted it.
+    pub(crate) fn use_page(&mut self) {
+        self.pages = self.pages.saturating_sub(1);
+    }
+
+    /// Adds pages, without waiting for log space.
+    pub(crate) fn add_pages(&mut self, pages: usize) -> Result<()> {
+        self.inner.reserve_pages(pages as u64)?;
+        self.pages += pages;
+        Ok(())
+    }
+
+    /// Appends a group to the log at the reservation's cost.
+    pub(crate) fn append(&mut self, log: &Log, kind: u8, payload: &[u8]) -> Result<LsnRange> {
+        let size = payload.len() + GROUP_OVERHEAD;
+        let Some(left) = self.log_bytes.checked_sub(size) else {
+            return Err(StorageError::Misuse {
+                what: format!("{size} log bytes needed, {} reserved", self.log_bytes),
+            });
+        };
+        let range = log.append(&mut self.log, kind, &[payload])?;
+        self.log_bytes = left;
+        Ok(range)
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.pages > 0 {
+            self.inner.space.state().take_back(self.pages as u64);
+        }
     }
 }

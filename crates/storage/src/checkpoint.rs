@@ -1,0 +1,144 @@
+//! Fuzzy checkpoints: from where on recovery has to read the log.
+//!
+//! Order, which mini-transactions rely on (see [`crate::mini_transaction`]): the log's end is read first, then
+//! what the crate above still needs, then the dirty pages. The redo position is the smallest of them. Pages that
+//! are being written count as dirty until they are synced in `data`. Then the checkpoint record is appended and made
+//! durable, the control file's other slot is written and synced, and only then is log given back.
+//!
+//! The record needs log space when there is least of it, so some is held for it all the time.
+
+use crate::control::{ControlData, ControlFile};
+use crate::log::{Log, LogReservation};
+use crate::pool::Latching;
+use crate::redo::{CHECKPOINT_KIND, GROUP_OVERHEAD};
+use crate::store::Inner;
+use crate::{CheckpointSource, Lsn, Result, StorageError};
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Share of the log that is held for checkpoint records: one part in this many.
+const HELD_SHARE: u64 = 16;
+
+/// Stands in for the crate above until that has set its own source. If recovery has handed it records, they are
+/// all still needed, and so is the last checkpoint's payload: it may not have acted on them yet.
+pub(crate) struct Recovered {
+    /// The last checkpoint's payload.
+    pub(crate) payload: Vec<u8>,
+    /// Where redo began.
+    pub(crate) needed: Option<Lsn>,
+}
+
+impl CheckpointSource for Recovered {
+    fn payload(&self) -> Vec<u8> {
+        self.payload.clone()
+    }
+
+    fn oldest_needed(&self) -> Option<Lsn> {
+        self.needed
+    }
+}
+
+/// State of the checkpointer.
+pub(crate) struct Checkpointer {
+    source: RwLock<Arc<dyn CheckpointSource>>,
+    state: Mutex<State>,
+    /// The source is a [`Recovered`] that holds the log back.
+    held_back: AtomicBool,
+}
+
+struct State {
+    control: ControlFile,
+    /// For the next record.
+    held: Option<LogReservation>,
+    /// Redo position and log end of the last checkpoint.
+    last: Option<(Lsn, Lsn)>,
+}
+
+impl Checkpointer {
+    /// A checkpointer that goes on from `control`.
+    pub(crate) fn new(control: ControlFile, log: &Log, recovered: Recovered) -> Result<Checkpointer> {
+        let held = log.try_reserve(Self::held_bytes(log))?;
+        let held_back = AtomicBool::new(recovered.needed.is_some());
+        let state = Mutex::new(State { control, held, last: None });
+        Ok(Checkpointer { source: RwLock::new(Arc::new(recovered)), state, held_back })
+    }
+
+    /// Whether no checkpoint can give log back yet, because the crate above has not taken over from recovery.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.held_back.load(Ordering::Acquire)
+    }
+
+    fn held_bytes(log: &Log) -> u64 {
+        (log.space().capacity / HELD_SHARE).min(log.max_payload() as u64)
+    }
+
+    /// Sets who contributes to checkpoints.
+    pub(crate) fn set_source(&self, source: Arc<dyn CheckpointSource>) {
+        *self.source.write() = source;
+        self.held_back.store(false, Ordering::Release);
+    }
+}
+
+impl Inner {
+    /// Writes every page that is dirty now, then records a checkpoint.
+    pub(crate) fn checkpoint(&self) -> Result<()> {
+        self.poison.check()?;
+        self.write_pages_before(self.log.end())?;
+        self.record_checkpoint()
+    }
+
+    /// Writes the pages that have been dirty since before `lsn`.
+    pub(crate) fn write_pages_before(&self, lsn: Lsn) -> Result<()> {
+        let dirty = self.cache.pool.dirty_pages();
+        let old = dirty.into_iter().filter(|(_, since)| *since < lsn).map(|(page, _)| page).collect();
+        self.cache.write_back(old, Latching::Wait)
+    }
+
+    /// Records a checkpoint of things as they are, and gives log back. Does nothing if nothing has changed.
+    pub(crate) fn record_checkpoint(&self) -> Result<()> {
+        let mut state = self.checkpointer.state.lock();
+        self.poison.check()?;
+        let end = self.log.end();
+        let source = Arc::clone(&self.checkpointer.source.read());
+        let needed = source.oldest_needed();
+        let payload = source.payload();
+        let dirty = self.cache.pool.dirty_pages().into_iter().map(|(_, since)| since).min();
+        let redo = [Some(end), needed, dirty].into_iter().flatten().min().unwrap_or(end);
+        if state.last == Some((redo, end)) {
+            return Ok(());
+        }
+        self.write_checkpoint(&mut state, redo, &payload).inspect_err(|error| {
+            // Too large a payload leaves everything as it was; anything else leaves the files in doubt.
+            if !matches!(error, StorageError::TooLarge { .. }) {
+                self.cache.stop(error);
+            }
+        })?;
+        self.stats.checkpoints.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn write_checkpoint(&self, state: &mut State, redo: Lsn, payload: &[u8]) -> Result<()> {
+        let limit = Checkpointer::held_bytes(&self.log);
+        let size = (payload.len() + GROUP_OVERHEAD) as u64;
+        if size > limit {
+            return Err(StorageError::TooLarge { what: "checkpoint", size, limit });
+        }
+        let mut held = match state.held.take() {
+            Some(held) => held,
+            None => self.log.reserve_beyond_limit(limit)?,
+        };
+        let range = self.log.append(&mut held, CHECKPOINT_KIND, &[payload])?;
+        drop(held);
+        self.log.wait_durable(range.end)?;
+        let redo_position = self.log.position_of(redo)?;
+        let checkpoint = Some(self.log.position_of(range.start)?);
+        let data = ControlData { redo: redo_position, checkpoint, ..*state.control.data() };
+        state.control.write(data)?;
+        self.log.truncate_before(redo_position)?;
+        // What the record took may not be there again yet: then the next checkpoint waits for it.
+        state.held = self.log.try_reserve(limit)?;
+        state.last = Some((if redo == range.start { range.end } else { redo }, range.end));
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! The doublewrite file: a copy of each page that is about to be overwritten in `data`, so that a write torn by a
+//! power cut can be repaired.
+//!
+//! One batch at a time: header and copies in one sequential write, sync, then the pages in `data`, sync; only then
+//! may the next batch overwrite the file. Whoever holds the [`Doublewrite`] is the only writer of pool pages.
+//!
+//! | block (4 KiB) | content                                                                                  |
+//! |--------------:|------------------------------------------------------------------------------------------|
+//! |             0 | crc32c u32 of the rest of the block, count u32, then count x (page u64, page checksum u32, 0 u32) |
+//! |         1 ... | the pages, in the header's order, sealed                                                  |
+//!
+//! At open each copy whose checksum is the header's replaces the page in `data` if that one is damaged. A torn
+//! header, or a copy that does not match it, means that the batch was not synced and `data` not touched by it. An
+//! intact page in `data` is never replaced: it is the old or the new image, and the log brings either up to date.
+
+use crate::device::{AlignedBuf, BLOCK, File};
+use crate::page::bytes;
+use crate::{Lsn, PageNo, Result, StorageError, StoreStats, page};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Most pages of a batch.
+pub(crate) const BATCH_PAGES: usize = 128;
+const ENTRY: usize = 16;
+const FILE: &str = "doublewrite";
+
+/// The file and the batch being made.
+pub(crate) struct Doublewrite {
+    file: Arc<dyn File>,
+    buffer: AlignedBuf,
+    page_size: usize,
+    pages: Vec<(PageNo, Lsn)>,
+}
+
+impl Doublewrite {
+    /// Wraps the file, which is made to have its full size.
+    pub(crate) fn new(file: Arc<dyn File>, page_size: usize) -> Result<Doublewrite> {
+        let buffer = AlignedBuf::zeroed(BLOCK + BATCH_PAGES * page_size);
+        file.allocate(buffer.len() as u64).map_err(|source| StorageError::io("allocate", FILE, source))?;
+        Ok(Doublewrite { file, buffer, page_size, pages: Vec::with_capacity(BATCH_PAGES) })
+    }
+
+    /// Empties the batch.
+    pub(crate) fn clear(&mut self) {
+        self.pages.clear();
+    }
+
+    /// Pages in the batch, with the LSN of the copied image.
+    pub(crate) fn pages(&self) -> &[(PageNo, Lsn)] {
+        &self.pages
+    }
+
+    fn slot(&self, index: usize) -> std::ops::Range<usize> {
+        let start = BLOCK + index * self.page_size;
+        start..start + self.page_size
+    }
+
+    /// Adds a sealed copy of the page. Pages come in ascending order. False if the batch is full.
+    pub(crate) fn push(&mut self, page_no: PageNo, image: &[u8]) -> bool {
+        if self.pages.len() == BATCH_PAGES || image.len() != self.page_size {
+            return false;
+        }
+        let slot = self.slot(self.pages.len());
+        let copy = &mut self.buffer[slot];
+        copy.copy_from_slice(image);
+        page::seal(copy);
+        self.pages.push((page_no, page::lsn(copy)));
+        true
+    }
+
+    /// Writes the batch to the file and syncs it.
+    pub(crate) fn write(&mut self, stats: &StoreStats) -> Result<()> {
+        let mut header = [0u8; BLOCK];
+        bytes::put(&mut header, 4, &(self.pages.len() as u32).to_le_bytes());
+        for (index, (page_no, _)) in self.pages.iter().enumerate() {
+            let sum = page::stored_checksum(&self.buffer[self.slot(index)]);
+            bytes::put(&mut header, 8 + index * ENTRY, &page_no.0.to_le_bytes());
+            bytes::put(&mut header, 16 + index * ENTRY, &sum.to_le_bytes());
+        }
+        let sum = crc32c::crc32c(&header[4..]);
+        bytes::put(&mut header, 0, &sum.to_le_bytes());
+        self.buffer[..BLOCK].copy_from_slice(&header);
+        let used = self.slot(self.pages.len()).start;
+        self.file
+            .write_at(&self.buffer[..used], 0)
+            .map_err(|source| StorageError::io("write", FILE, source))?;
+        self.file.sync().map_err(|source| StorageError::io("sync", FILE, source))?;
+        stats.doublewrite_batches.fetch_add(1, Ordering::Relaxed);
+        stats.bytes_written.fetch_add(used as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes the batch's pages to their places in `data`, neighbours together, and syncs.
+    pub(crate) fn write_home(&self, data: &dyn File, stats: &StoreStats) -> Result<()> {
+        let mut first = 0;
+        while first < self.pages.len() {
+            let mut end = first + 1;
+            while end < self.pages.len() && self.pages[end].0.0 == self.pages[end - 1].0.0 + 1 {
+                end += 1;
+            }
+            let run = &self.buffer[self.slot(first).start..self.slot(end).start];
+            let offset = self.pages[first].0.0 * self.page_size as u64;
+            data.write_at(run, offset).map_err(|source| StorageError::io("write", "data", source))?;
+            first = end;
+        }
+        data.sync().map_err(|source| StorageError::io("sync", "data", source))?;
+        stats.pages_written.fetch_add(self.pages.len() as u64, Ordering::Relaxed);
+        stats.bytes_written.fetch_add((self.pages.len() * self.page_size) as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Puts right the pages of `data` that the last batch may have left torn. Returns their numbers.
+    pub(crate) fn repair(&mut self, data: &dyn File) -> Result<Vec<PageNo>> {
+        self.file.read_at(&mut self.buffer, 0).map_err(|source| StorageError::io("read", FILE, source))?;
+        let data_size = data.size().map_err(|source| StorageError::io("stat", "data", source))?;
+        let mut current = AlignedBuf::zeroed(self.page_size);
+        let mut repaired = Vec::new();
+        for (index, (page_no, sum)) in self.batch_on_disk().into_iter().enumerate() {
+            let copy = &self.buffer[self.slot(index)];
+            if page::stored_checksum(copy) != sum || page::verify(copy, page_no).is_err() {
+                // Not synced, so nothing of the batch was written to `data`.
+                break;
+            }
+            let offset = page_no.0 * self.page_size as u64;
+            let damaged = if offset + self.page_size as u64 > data_size {
+                true
+            } else {
+                match data.read_at(&mut current, offset) {
+                    Ok(()) => page::verify(&current, page_no).is_err(),
+                    Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => true,
+                    Err(source) => return Err(StorageError::io("read", "data", source)),
+                }
+            };
+            if damaged {
+                data.write_at(copy, offset).map_err(|source| StorageError::io("write", "data", source))?;
+                repaired.push(page_no);
+            }
+        }
+        if !repaired.is_empty() {
+            data.sync().map_err(|source| StorageError::io("sync", "data", source))?;
+        }
+        Ok(repaired)
+    }
+
+    /// The header in the buffer: page numbers and checksums, empty if the header is torn.
+    fn batch_on_disk(&self) -> Vec<(PageNo, u32)> {
+        let header = &self.buffer[..BLOCK];
+        if bytes::u32_at(header, 0) != Some(crc32c::crc32c(&header[4..])) {
+            return Vec::new();
+        }
+        let count = bytes::u32_at(header, 4).unwrap_or(0) as usize;
+        let entry = |index: usize| {
+            let page = bytes::u64_at(header, 8 + index * ENTRY)?;
+            Some((PageNo(page), bytes::u32_at(header, 16 + index * ENTRY)?))
+        };
+        (0..count.min(BATCH_PAGES)).map_while(entry).collect()
+    }
+}

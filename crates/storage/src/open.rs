@@ -1,0 +1,242 @@
+//! Opening a store: making the files of a new one, or recovering what is there.
+
+use crate::background::Background;
+use crate::checkpoint::{Checkpointer, Recovered};
+use crate::control::{ControlData, ControlFile};
+use crate::device::{AlignedBuf, File, OpenMode};
+use crate::doublewrite::Doublewrite;
+use crate::log::{Log, LogOptions};
+use crate::page::{MAX_PAGE_SIZE, MIN_PAGE_SIZE};
+use crate::poison::Poison;
+use crate::pool::{BufferPool, PageCache};
+use crate::recovery::{self, ReadLog, Redo};
+use crate::redo::Handlers;
+use crate::space::{
+    self, DIRECTORY_ROOT, EXTENT_PAGES, ExtentUse, FIRST_USED, Geometry, Segment, Space, SpaceRecord,
+    SpaceRedo, SpaceState,
+};
+use crate::store::Inner;
+use crate::{
+    Env, HandlerId, LogicalReplay, Lsn, PageKind, PageNo, RecoveryReport, RedoHandler, Result, SegmentId,
+    SegmentState, StorageError, StoreOptions, StoreStats, page,
+};
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+const DATA: &str = "data";
+/// First LSN of a new log: 0 means "never changed".
+const FIRST_LSN: Lsn = Lsn(1);
+/// Appended log bytes that may wait in memory: one part of the log in this many, within bounds.
+const LOG_BUFFER_SHARE: u64 = 16;
+const LOG_BUFFER: std::ops::RangeInclusive<u64> = 64 << 10..=16 << 20;
+
+/// What the passes of recovery leave for the store.
+struct Recovery {
+    log: Log,
+    recovered: Recovered,
+    state: SpaceState,
+}
+
+/// Opens the store, creating it if there is none.
+pub(crate) fn open(
+    env: Arc<dyn Env>,
+    options: StoreOptions,
+    mut handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
+    replay: &mut dyn LogicalReplay,
+) -> Result<Arc<Inner>> {
+    let lock = env.lock().map_err(|source| match source.kind() {
+        io::ErrorKind::WouldBlock => StorageError::AlreadyOpen,
+        _ => StorageError::io("lock", "lock", source),
+    })?;
+    handlers.push((HandlerId::STORAGE, Arc::new(SpaceRedo)));
+    let handlers = Handlers::new(handlers)?;
+    let (control, created_log) = match ControlFile::open(&*env)? {
+        Some(control) => (control, None),
+        None => {
+            let (control, log) = create(&env, &options)?;
+            (control, Some(log))
+        }
+    };
+    let geometry = Geometry::new(checked_page_size(control.data().page_size as usize)?);
+    let mut report = RecoveryReport::default();
+    let cache = open_cache(&*env, &options, &control, &mut report)?;
+    let Recovery { log, recovered, state } = match created_log {
+        Some(log) => {
+            cache.set_log(log.clone());
+            let recovered = Recovered { payload: Vec::new(), needed: None };
+            Recovery { log, recovered, state: space::load(&cache, geometry)? }
+        }
+        None => {
+            let log_options = log_options(&options, control.data().database_id);
+            recover(&env, log_options, &control, &cache, &handlers, replay, &mut report)?
+        }
+    };
+    let dropping =
+        |(id, segment): (&SegmentId, &Segment)| (segment.state == SegmentState::Dropping).then_some(*id);
+    report.segments_freed = state.segments.iter().filter_map(dropping).collect();
+    let (stats, poison) = cache.shared_parts();
+    let inner = Arc::new(Inner {
+        checkpointer: Checkpointer::new(control, &log, recovered)?,
+        cache,
+        log,
+        space: Space::new(geometry, state),
+        handlers,
+        stats,
+        poison,
+        flush_policy: options.flush_log_at_commit,
+        report,
+        background: OnceLock::new(),
+        _lock: lock,
+    });
+    for segment in &inner.report.segments_freed {
+        inner.drop_segment(*segment)?;
+    }
+    if options.background {
+        let background = Background::start(Arc::downgrade(&inner))
+            .map_err(|source| StorageError::io("start a thread for", DATA, source))?;
+        let _ = inner.background.set(background);
+    }
+    Ok(inner)
+}
+
+/// Opens `data` behind an empty pool, with torn pages put right.
+fn open_cache(
+    env: &dyn Env,
+    options: &StoreOptions,
+    control: &ControlFile,
+    report: &mut RecoveryReport,
+) -> Result<PageCache> {
+    let page_size = control.data().page_size as usize;
+    let data = env.open(DATA, OpenMode::Existing).map_err(|source| StorageError::io("open", DATA, source))?;
+    let file = env.open("doublewrite", OpenMode::Create);
+    let file = file.map_err(|source| StorageError::io("open", "doublewrite", source))?;
+    let mut doublewrite = Doublewrite::new(file, page_size)?;
+    report.repaired = doublewrite.repair(&*data)?;
+    check_superblock(&*data, control)?;
+    let size = data.size().map_err(|source| StorageError::io("stat", DATA, source))?;
+    let stats = Arc::new(StoreStats::default());
+    let pool = BufferPool::new(options.buffer_pool_bytes, page_size, Arc::clone(&stats))?;
+    let threads = if options.background { options.io_threads } else { 0 };
+    let cache = PageCache::new(pool, data, doublewrite, threads, stats, Arc::new(Poison::default()))?;
+    cache.set_file_pages(size / (EXTENT_PAGES * page_size as u64) * EXTENT_PAGES);
+    Ok(cache)
+}
+
+/// Passes 2 to 4 of recovery.
+fn recover(
+    env: &Arc<dyn Env>,
+    log_options: LogOptions,
+    control: &ControlFile,
+    cache: &PageCache,
+    handlers: &Handlers,
+    replay: &mut dyn LogicalReplay,
+    report: &mut RecoveryReport,
+) -> Result<Recovery> {
+    let ReadLog { tail, payload } = recovery::read_log(env, control, replay, report)?;
+    let end = tail.end;
+    let log = Log::resume(env, log_options, tail)?;
+    cache.set_log(log.clone());
+    let mut redo = Redo::new(cache, handlers, end);
+    redo.run(env, control)?;
+    report.pages_changed = redo.pages_changed();
+    let state = space::load(cache, Geometry::new(cache.page_size))?;
+    report.unreadable = redo.unreadable_pages(&state);
+    let needed = (report.logical_records > 0 || !payload.is_empty()).then_some(control.data().redo.lsn);
+    Ok(Recovery { log, recovered: Recovered { payload, needed }, state })
+}
+
+fn checked_page_size(page_size: usize) -> Result<usize> {
+    match page_size.is_power_of_two() && (MIN_PAGE_SIZE..=MAX_PAGE_SIZE).contains(&page_size) {
+        true => Ok(page_size),
+        false => Err(StorageError::Format {
+            file: "control".into(),
+            reason: format!("page size {page_size}: a power of two from 4096 to 65536 is needed"),
+        }),
+    }
+}
+
+fn log_options(options: &StoreOptions, database_id: u64) -> LogOptions {
+    let buffer =
+        (options.log_capacity_bytes / LOG_BUFFER_SHARE).clamp(*LOG_BUFFER.start(), *LOG_BUFFER.end());
+    LogOptions { capacity: options.log_capacity_bytes, buffer_bytes: buffer as usize, database_id }
+}
+
+/// Makes the files of a new store; the control file, which says that there is one, comes last.
+fn create(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Log)> {
+    checked_page_size(options.page_size)?;
+    refuse_to_overwrite(&**env, options.page_size)?;
+    let database_id = draw_database_id();
+    let io = |op| move |source| StorageError::io(op, DATA, source);
+    let data = env.open(DATA, OpenMode::Create).map_err(io("create"))?;
+    data.truncate(0).map_err(io("truncate"))?;
+    data.allocate(EXTENT_PAGES * options.page_size as u64).map_err(io("allocate"))?;
+    let mut pages = AlignedBuf::zeroed(3 * options.page_size);
+    for (index, image) in first_pages(options.page_size, database_id)?.into_iter().enumerate() {
+        let page = &mut pages[index * options.page_size..(index + 1) * options.page_size];
+        page.copy_from_slice(&image);
+        page::seal(page);
+    }
+    data.write_at(&pages, 0).map_err(io("write"))?;
+    data.sync().map_err(io("sync"))?;
+    let (log, position) = Log::create(env, log_options(options, database_id), FIRST_LSN)?;
+    env.sync_dir("").map_err(io("sync the directory of"))?;
+    let page_size = options.page_size as u32;
+    let control = ControlFile::create(
+        &**env,
+        ControlData { page_size, database_id, redo: position, checkpoint: None },
+    )?;
+    Ok((control, log))
+}
+
+/// The first pages of a new store: superblock, space map, segment directory.
+fn first_pages(page_size: usize, database_id: u64) -> Result<[Vec<u8>; 3]> {
+    let mut map = vec![0; page_size];
+    page::initialise(&mut map, PageNo(1), PageKind::SPACE_MAP, SegmentId::NONE);
+    let record = SpaceRecord::SetPages { descriptor: 0, usage: ExtentUse::Shared, pages: FIRST_USED };
+    let (kind, payload) = record.encode();
+    SpaceRedo
+        .redo(kind, &mut map, &payload)
+        .map_err(|error| StorageError::Corrupt { page: PageNo(1), reason: error.reason })?;
+    let mut directory = vec![0; page_size];
+    page::initialise(&mut directory, DIRECTORY_ROOT, PageKind::SEGMENT_DIRECTORY, SegmentId::NONE);
+    Ok([space::superblock(page_size, database_id), map, directory])
+}
+
+/// Without a control file the directory holds no store, or one whose making was interrupted; but a control file may
+/// have been lost, too. Only what was never changed since it was made is made again.
+fn refuse_to_overwrite(env: &dyn Env, page_size: usize) -> Result<()> {
+    let io = |op| move |source| StorageError::io(op, DATA, source);
+    if !env.exists(DATA).map_err(io("look for"))? {
+        return Ok(());
+    }
+    let data = env.open(DATA, OpenMode::Existing).map_err(io("open"))?;
+    let size = data.size().map_err(io("stat"))?;
+    let mut changed = size > EXTENT_PAGES * MAX_PAGE_SIZE as u64;
+    let mut image = AlignedBuf::zeroed(page_size);
+    for page in (0..(size / page_size as u64).min(EXTENT_PAGES)).map(PageNo) {
+        data.read_at(&mut image, page.0 * page_size as u64).map_err(io("read"))?;
+        changed |= page::verify(&image, page).is_ok() && page::lsn(&image) > Lsn::ZERO;
+    }
+    match changed {
+        true => Err(StorageError::Format {
+            file: "control".into(),
+            reason: "missing, although there is data: it is not made again over it".into(),
+        }),
+        false => Ok(()),
+    }
+}
+
+fn check_superblock(data: &dyn File, control: &ControlFile) -> Result<()> {
+    let page_size = control.data().page_size as usize;
+    let mut block = AlignedBuf::zeroed(page_size);
+    data.read_at(&mut block, 0).map_err(|source| StorageError::io("read", DATA, source))?;
+    page::verify(&block, PageNo(0))
+        .and_then(|()| space::check_superblock(&block, page_size, control.data().database_id))
+        .map_err(|reason| StorageError::Format { file: DATA.into(), reason })
+}
+
+/// A number that no other database has: the process's random hash keys, which the system seeds.
+fn draw_database_id() -> u64 {
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,256 @@
+//! The pool proper: the frames, the free list, and what is known of each frame. No I/O.
+//!
+//! Invariants:
+//! - A frame is in exactly one place: the free list, an [`OwnedFrame`], or one word (state not evicted).
+//! - `(frames - retired) * page_size + bytes of the translation array <= the memory given`: when the array grows,
+//!   frames are retired from the free list and their memory goes back to the system. One chunk is paid ahead, so
+//!   that a chunk made under a latch does not exceed the cap either.
+//! - A frame's `rec_lsn` is [`CLEAN`] or an LSN at or below the first change that `data` lacks. It is set under the
+//!   exclusive latch before the change is appended to the log, and cleared under a latch.
+
+use super::arena::{Arena, FrameId};
+use super::guard::{ExclusiveGuard, OwnedFrame, SharedGuard};
+use super::translation::{CHUNK_BYTES, TranslationArray};
+use super::wait::WaitTable;
+use super::word::MAX_FRAMES;
+use crate::{Lsn, PageNo, Result, SegmentId, StorageError, StoreStats};
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// `rec_lsn` of a frame without changes.
+pub(crate) const CLEAN: u64 = u64::MAX;
+/// Fewest frames a pool can work with.
+pub(crate) const MIN_FRAMES: usize = 32;
+pub(super) const NO_PAGE: u64 = u64::MAX;
+
+/// What is known of a frame.
+pub(super) struct Frame {
+    /// Number of the page in it, or [`NO_PAGE`].
+    pub(super) page: AtomicU64,
+    /// First LSN of the changes that `data` lacks, or [`CLEAN`].
+    pub(super) rec_lsn: AtomicU64,
+    segment: AtomicU64,
+    /// Never evicted.
+    pub(super) pinned: AtomicBool,
+}
+
+struct FreeList {
+    frames: Vec<FrameId>,
+    retired: usize,
+}
+
+/// The pool.
+pub(crate) struct BufferPool {
+    arena: Arena,
+    pub(super) frames: Box<[Frame]>,
+    pub(super) words: TranslationArray,
+    pub(super) waits: WaitTable,
+    free: Mutex<FreeList>,
+    pub(super) hand: AtomicUsize,
+    residents: RwLock<HashMap<u64, AtomicU64>>,
+    pub(super) stats: Arc<StoreStats>,
+}
+
+impl BufferPool {
+    /// A pool that uses `bytes` of memory in all, for pages of `page_size`.
+    pub(crate) fn new(bytes: u64, page_size: usize, stats: Arc<StoreStats>) -> Result<Arc<BufferPool>> {
+        let count = usize::try_from(bytes).unwrap_or(usize::MAX) / page_size;
+        let words = TranslationArray::new();
+        let overhead = (words.bytes() + CHUNK_BYTES).div_ceil(page_size);
+        if count < MIN_FRAMES + overhead || count >= MAX_FRAMES {
+            return match count >= MAX_FRAMES {
+                true => Err(StorageError::TooLarge {
+                    what: "buffer pool",
+                    size: bytes,
+                    limit: (MAX_FRAMES * page_size) as u64,
+                }),
+                false => Err(StorageError::PoolTooSmall { wanted: MIN_FRAMES + overhead, available: count }),
+            };
+        }
+        let frame = || Frame {
+            page: AtomicU64::new(NO_PAGE),
+            rec_lsn: AtomicU64::new(CLEAN),
+            segment: AtomicU64::new(0),
+            pinned: AtomicBool::new(false),
+        };
+        // Popped from the back: low frames first, so that a pool that never fills touches little memory.
+        let free = (0..count as u32).rev().map(FrameId).collect();
+        stats.pool_frames.store(count as u64, Ordering::Relaxed);
+        let pool = BufferPool {
+            arena: Arena::new(count, page_size)?,
+            frames: (0..count).map(|_| frame()).collect(),
+            words,
+            waits: WaitTable::new(),
+            free: Mutex::new(FreeList { frames: free, retired: 0 }),
+            hand: AtomicUsize::new(0),
+            residents: RwLock::default(),
+            stats,
+        };
+        pool.pay_for_translation(&mut pool.free.lock());
+        Ok(Arc::new(pool))
+    }
+
+    pub(super) fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    pub(super) fn count_read(&self, bytes: u64) {
+        self.stats.page_reads.fetch_add(1, Ordering::Relaxed);
+        self.stats.bytes_read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of a page.
+    pub(crate) fn page_size(&self) -> usize {
+        self.arena.page_size()
+    }
+
+    /// Frames in the arena.
+    pub(crate) fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Bytes of memory that frames and translation can use now.
+    pub(crate) fn memory(&self) -> usize {
+        let retired = self.free.lock().retired;
+        (self.frames.len() - retired) * self.arena.page_size() + self.words.bytes()
+    }
+
+    /// Retires as many free frames as the translation array has grown over.
+    fn pay_for_translation(&self, free: &mut FreeList) {
+        let target = (self.words.bytes() + CHUNK_BYTES).div_ceil(self.arena.page_size());
+        while free.retired < target {
+            let Some(frame) = free.frames.pop() else { break };
+            self.arena.discard(frame);
+            free.retired += 1;
+            self.stats.pool_frames.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.stats.pool_free.store(free.frames.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Frames that hold no page now.
+    pub(crate) fn free_count(&self) -> usize {
+        self.free.lock().frames.len()
+    }
+
+    /// Takes `count` free frames, all or none.
+    pub(crate) fn try_take(self: &Arc<Self>, count: usize) -> Option<Vec<OwnedFrame>> {
+        let mut free = self.free.lock();
+        self.pay_for_translation(&mut free);
+        let rest = free.frames.len().checked_sub(count)?;
+        let taken = free.frames.split_off(rest);
+        self.stats.pool_free.store(free.frames.len() as u64, Ordering::Relaxed);
+        drop(free);
+        Some(taken.into_iter().map(|frame| OwnedFrame::new(Arc::clone(self), frame)).collect())
+    }
+
+    pub(super) fn push_free(&self, frame: FrameId) {
+        let mut free = self.free.lock();
+        free.frames.push(frame);
+        self.stats.pool_free.store(free.frames.len() as u64, Ordering::Relaxed);
+    }
+
+    fn frame(&self, frame: FrameId) -> &Frame {
+        &self.frames[frame.0 as usize]
+    }
+
+    /// Notes which page the frame holds. The caller owns the frame or has the page's word exclusively.
+    pub(super) fn remember_page(&self, frame: FrameId, page: PageNo, segment: SegmentId) {
+        let meta = self.frame(frame);
+        meta.page.store(page.0, Ordering::SeqCst);
+        meta.segment.store(segment.0, Ordering::Relaxed);
+        self.stats.pool_data.fetch_add(1, Ordering::Relaxed);
+        self.count_resident(segment.0, 1);
+    }
+
+    /// The frame holds no page any more, and no changes.
+    pub(super) fn forget_page(&self, frame: FrameId) {
+        let meta = self.frame(frame);
+        self.set_clean(frame);
+        meta.pinned.store(false, Ordering::Relaxed);
+        meta.page.store(NO_PAGE, Ordering::SeqCst);
+        self.stats.pool_data.fetch_sub(1, Ordering::Relaxed);
+        self.count_resident(meta.segment.load(Ordering::Relaxed), u64::MAX);
+    }
+
+    /// The latched page belongs to `segment` now.
+    pub(crate) fn set_owner(&self, guard: &ExclusiveGuard<'_>, segment: SegmentId) {
+        let before = self.frame(guard.frame()).segment.swap(segment.0, Ordering::Relaxed);
+        if before != segment.0 {
+            self.count_resident(before, u64::MAX);
+            self.count_resident(segment.0, 1);
+        }
+    }
+
+    /// Adds `change` (wrapping, so that `u64::MAX` is minus one) to the segment's count.
+    fn count_resident(&self, segment: u64, change: u64) {
+        if let Some(count) = self.residents.read().get(&segment) {
+            count.fetch_add(change, Ordering::Relaxed);
+            return;
+        }
+        self.residents.write().entry(segment).or_default().fetch_add(change, Ordering::Relaxed);
+    }
+
+    /// Pages of the segment in memory.
+    pub(crate) fn resident_pages(&self, segment: SegmentId) -> u64 {
+        self.residents.read().get(&segment.0).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// Forgets the counter of a segment that is gone.
+    pub(crate) fn forget_segment(&self, segment: SegmentId) {
+        let mut residents = self.residents.write();
+        if residents.get(&segment.0).is_some_and(|count| count.load(Ordering::Relaxed) == 0) {
+            residents.remove(&segment.0);
+        }
+    }
+
+    /// Keeps the page in memory from now on.
+    pub(crate) fn pin(&self, guard: &ExclusiveGuard<'_>) {
+        self.frame(guard.frame()).pinned.store(true, Ordering::Relaxed);
+    }
+
+    /// Marks the latched page changed, from `lsn` on.
+    pub(crate) fn set_dirty(&self, guard: &ExclusiveGuard<'_>, lsn: Lsn) {
+        let meta = self.frame(guard.frame());
+        if meta.rec_lsn.load(Ordering::SeqCst) == CLEAN {
+            meta.rec_lsn.store(lsn.0, Ordering::SeqCst);
+            self.stats.pool_dirty.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn set_clean(&self, frame: FrameId) {
+        if self.frame(frame).rec_lsn.swap(CLEAN, Ordering::SeqCst) != CLEAN {
+            self.stats.pool_dirty.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// First LSN of the latched page's changes that `data` lacks, if there are any.
+    pub(crate) fn dirty_since(&self, guard: &SharedGuard<'_>) -> Option<Lsn> {
+        let lsn = self.frame(guard.frame()).rec_lsn.load(Ordering::SeqCst);
+        (lsn != CLEAN).then_some(Lsn(lsn))
+    }
+
+    /// `data` holds the latched page as it was at `lsn`.
+    pub(crate) fn set_written(&self, guard: &SharedGuard<'_>, lsn: Lsn) {
+        let rec_lsn = &self.frame(guard.frame()).rec_lsn;
+        let since = rec_lsn.load(Ordering::SeqCst);
+        if guard.lsn() == lsn {
+            self.set_clean(guard.frame());
+        } else if since < lsn.0 {
+            // Changed since: what is lacking began after the image was taken. The latch excludes other changes.
+            rec_lsn.store(lsn.0, Ordering::SeqCst);
+        }
+    }
+
+    /// All changed pages with the LSN since when. Pages changed while this runs may be missing: read the log's
+    /// end first.
+    pub(crate) fn dirty_pages(&self) -> Vec<(PageNo, Lsn)> {
+        let dirty = |frame: &Frame| {
+            let lsn = frame.rec_lsn.load(Ordering::SeqCst);
+            let page = frame.page.load(Ordering::SeqCst);
+            (lsn != CLEAN && page != NO_PAGE).then_some((PageNo(page), Lsn(lsn)))
+        };
+        self.frames.iter().filter_map(dirty).collect()
+    }
+}

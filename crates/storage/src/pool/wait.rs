@@ -1,0 +1,59 @@
+//! Where threads sleep that wait for a page's word to change.
+//!
+//! A fixed table of queues, a page's queue found by its number. Waking costs one load when nobody waits. A wait
+//! is spurious at times (another page of the same queue changed): waiters look at their word again.
+//!
+//! No wake-up is lost: a waiter announces itself, then looks at the word under the queue's mutex, then sleeps; a
+//! waker changes the word, then looks whether anyone is announced, then takes the mutex to wake. All four are
+//! sequentially consistent, so one of the two sees the other.
+
+use super::word::Word;
+use crate::PageNo;
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+const QUEUES: usize = 64;
+
+#[repr(align(64))]
+#[derive(Default)]
+struct Queue {
+    waiters: AtomicUsize,
+    mutex: Mutex<()>,
+    changed: Condvar,
+}
+
+pub(super) struct WaitTable {
+    queues: Box<[Queue]>,
+}
+
+impl WaitTable {
+    pub(super) fn new() -> WaitTable {
+        WaitTable { queues: (0..QUEUES).map(|_| Queue::default()).collect() }
+    }
+
+    fn queue(&self, page: PageNo) -> &Queue {
+        let hash = page.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58;
+        &self.queues[hash as usize % QUEUES]
+    }
+
+    /// Sleeps as long as `blocked` says so of the word.
+    pub(super) fn wait_while(&self, page: PageNo, word: &AtomicU64, blocked: impl Fn(Word) -> bool) {
+        let queue = self.queue(page);
+        queue.waiters.fetch_add(1, Ordering::SeqCst);
+        let mut held = queue.mutex.lock();
+        while blocked(Word(word.load(Ordering::SeqCst))) {
+            queue.changed.wait(&mut held);
+        }
+        drop(held);
+        queue.waiters.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Wakes who waits for the page; to be called after its word was changed with `SeqCst` ordering.
+    pub(super) fn wake(&self, page: PageNo) {
+        let queue = self.queue(page);
+        if queue.waiters.load(Ordering::SeqCst) != 0 {
+            drop(queue.mutex.lock());
+            queue.changed.notify_all();
+        }
+    }
+}

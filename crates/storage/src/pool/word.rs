@@ -1,0 +1,155 @@
+//! The translation word: where a page is, who has it latched, and how often it changed, in 64 bits.
+//!
+//! | bits   | field   | meaning                                                                        |
+//! |-------:|---------|--------------------------------------------------------------------------------|
+//! |   0..7 | state   | see below                                                                      |
+//! |      7 | waiting | a thread waits for the exclusive latch: no new shared latches until it got it  |
+//! |  8..36 | frame   | frame of the page; 0 while evicted                                             |
+//! | 36..64 | version | grows when an exclusive latch is released and when the page is evicted; wraps  |
+//!
+//! | state  | name      | next states                                                                    |
+//! |-------:|-----------|--------------------------------------------------------------------------------|
+//! |      0 | evicted   | faulting (a reader fetches it), exclusive (it is allocated anew)               |
+//! |      1 | faulting  | unlatched (read and verified), evicted (the read failed)                       |
+//! |      2 | exclusive | unlatched, evicted (freed, or dropped to make room)                            |
+//! |      3 | marked    | unlatched but cooling: shared, exclusive (used again, or evicted)              |
+//! |      4 | unlatched | shared, exclusive, marked                                                      |
+//! | 4 + n  | shared    | n shared latches; one more, one less                                           |
+//!
+//! A word of zeros is "evicted", so that a new chunk of the translation array needs no initialising. This is
+//! vmcache's word (Leis et al., SIGMOD 2023) with a frame number in it. The version lets a reader check that what
+//! it read without a latch is one state of the page; it wraps after 2^28 changes, so it is good for one
+//! uninterrupted read and not for remembering.
+
+use super::arena::FrameId;
+
+pub(crate) const EVICTED: u8 = 0;
+pub(crate) const FAULTING: u8 = 1;
+pub(crate) const EXCLUSIVE: u8 = 2;
+pub(crate) const MARKED: u8 = 3;
+pub(crate) const UNLATCHED: u8 = 4;
+/// Most shared latches at once; one more waits.
+pub(crate) const MAX_SHARED: u8 = 127 - UNLATCHED;
+
+const WAITING: u64 = 1 << 7;
+const FRAME_SHIFT: u32 = 8;
+const FRAME_BITS: u32 = 28;
+const VERSION_SHIFT: u32 = FRAME_SHIFT + FRAME_BITS;
+const FRAME_MASK: u64 = ((1 << FRAME_BITS) - 1) << FRAME_SHIFT;
+const VERSION_ONE: u64 = 1 << VERSION_SHIFT;
+
+/// Most frames a pool can have.
+pub(crate) const MAX_FRAMES: usize = 1 << FRAME_BITS;
+
+/// A value of a translation word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Word(pub(crate) u64);
+
+impl Word {
+    pub(crate) fn state(self) -> u8 {
+        (self.0 & 0x7f) as u8
+    }
+
+    pub(crate) fn frame(self) -> FrameId {
+        FrameId(((self.0 & FRAME_MASK) >> FRAME_SHIFT) as u32)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn version(self) -> u32 {
+        (self.0 >> VERSION_SHIFT) as u32
+    }
+
+    /// Whether a thread waits for the exclusive latch.
+    pub(crate) fn is_awaited(self) -> bool {
+        self.0 & WAITING != 0
+    }
+
+    pub(crate) fn awaited(self) -> Word {
+        Word(self.0 | WAITING)
+    }
+
+    /// Same frame and version, another state, nobody waiting.
+    pub(crate) fn with_state(self, state: u8) -> Word {
+        Word((self.0 & !0xff) | u64::from(state))
+    }
+
+    pub(crate) fn with_frame(self, frame: FrameId) -> Word {
+        Word((self.0 & !FRAME_MASK) | (u64::from(frame.0) << FRAME_SHIFT))
+    }
+
+    /// One version on.
+    pub(crate) fn next_version(self) -> Word {
+        Word(self.0.wrapping_add(VERSION_ONE))
+    }
+
+    /// Without page: no frame, one version on.
+    pub(crate) fn evicted(self) -> Word {
+        self.with_state(EVICTED).with_frame(FrameId(0)).next_version()
+    }
+
+    /// Whether the page is in memory, latched or not.
+    pub(crate) fn is_resident(self) -> bool {
+        self.state() >= EXCLUSIVE
+    }
+
+    /// Whether a shared latch can be had now.
+    pub(crate) fn admits_shared(self) -> bool {
+        (MARKED..UNLATCHED + MAX_SHARED).contains(&self.state()) && !self.is_awaited()
+    }
+
+    /// The word with one shared latch more. Only if [`admits_shared`](Self::admits_shared).
+    pub(crate) fn plus_shared(self) -> Word {
+        match self.state() {
+            MARKED => self.with_state(UNLATCHED + 1),
+            _ => Word(self.0 + 1),
+        }
+    }
+
+    /// Whether the exclusive latch can be had now.
+    pub(crate) fn admits_exclusive(self) -> bool {
+        matches!(self.state(), MARKED | UNLATCHED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_do_not_touch_each_other() {
+        let word = Word(0).with_frame(FrameId((1 << 28) - 1)).with_state(UNLATCHED);
+        assert_eq!((word.state(), word.frame().0, word.version()), (UNLATCHED, (1 << 28) - 1, 0));
+        let shared = word.plus_shared().plus_shared().awaited();
+        assert_eq!(
+            (shared.state(), shared.frame(), shared.is_awaited()),
+            (UNLATCHED + 2, word.frame(), true)
+        );
+        assert!(!shared.admits_shared() && !shared.admits_exclusive());
+        let mut last = word;
+        for _ in 0..5 {
+            last = last.next_version();
+        }
+        assert_eq!((last.version(), last.frame(), last.state()), (5, word.frame(), UNLATCHED));
+        let wrapped = Word(u64::MAX).with_state(EXCLUSIVE).evicted();
+        assert_eq!((wrapped.version(), wrapped.frame().0, wrapped.state()), (0, 0, EVICTED));
+    }
+
+    #[test]
+    fn zero_is_evicted_and_admits_nothing() {
+        let word = Word(0);
+        assert_eq!(word.state(), EVICTED);
+        assert!(!word.is_resident() && !word.admits_shared() && !word.admits_exclusive());
+    }
+
+    #[test]
+    fn shared_count_is_bounded() {
+        let mut word = Word(0).with_state(MARKED);
+        let mut latches = 0;
+        while word.admits_shared() {
+            word = word.plus_shared();
+            latches += 1;
+        }
+        assert_eq!(latches, u32::from(MAX_SHARED));
+        assert!(!word.is_awaited());
+    }
+}

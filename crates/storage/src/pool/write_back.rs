@@ -1,0 +1,88 @@
+//! Changed pages to `data`: log first, then the doublewrite file, then home.
+//!
+//! A page is copied and sealed under its shared latch, which is released before any I/O. It stays dirty, with the
+//! LSN from which `data` lacks changes, until the batch is synced in `data`; if it was changed meanwhile it stays
+//! dirty from the LSN of the copy on. The log is made durable up to the newest copy *before* the doublewrite file
+//! gets it: a repair after a crash must not bring back a change that the log does not know.
+//!
+//! Any failure after the copies were taken stops the store: what is in the files is not known then.
+
+use super::cache::PageCache;
+use super::guard::held;
+use super::latch::Latch;
+use crate::doublewrite::{BATCH_PAGES, Doublewrite};
+use crate::{Lsn, PageNo, Result, StorageError};
+
+/// What to do about pages that are latched exclusively.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Latching {
+    /// Leave them out.
+    Try,
+    /// Wait for the latch.
+    Wait,
+}
+
+impl PageCache {
+    /// Writes those of `pages` that are dirty, in page order. The caller holds no latch.
+    pub(crate) fn write_back(&self, mut pages: Vec<PageNo>, latching: Latching) -> Result<()> {
+        held::assert_none("writing pages");
+        pages.sort_unstable();
+        pages.dedup();
+        for batch in pages.chunks(BATCH_PAGES) {
+            self.poison.check()?;
+            let mut doublewrite = self.doublewrite.lock();
+            self.write_batch(&mut doublewrite, batch, latching)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until no batch is being written: pages that are not dirty now are not written after this.
+    pub(crate) fn wait_for_writes(&self) {
+        held::assert_none("waiting for writes");
+        drop(self.doublewrite.lock());
+    }
+
+    fn write_batch(&self, doublewrite: &mut Doublewrite, pages: &[PageNo], latching: Latching) -> Result<()> {
+        doublewrite.clear();
+        for &page in pages {
+            let guard = match latching {
+                Latching::Try => self.pool.try_shared(page),
+                Latching::Wait => match self.pool.shared(page) {
+                    Latch::Held(guard) => Some(guard),
+                    Latch::NotResident => None,
+                },
+            };
+            if let Some(guard) = guard.filter(|guard| self.pool.dirty_since(guard).is_some()) {
+                doublewrite.push(page, &guard);
+            }
+        }
+        if doublewrite.pages().is_empty() {
+            return Ok(());
+        }
+        self.write_copies(doublewrite).inspect_err(|error| self.stop(error))?;
+        for &(page, lsn) in doublewrite.pages() {
+            if let Latch::Held(guard) = self.pool.shared(page) {
+                self.pool.set_written(&guard, lsn);
+            }
+        }
+        Ok(())
+    }
+
+    fn write_copies(&self, doublewrite: &mut Doublewrite) -> Result<()> {
+        let newest = doublewrite.pages().iter().map(|(_, lsn)| *lsn).max().unwrap_or(Lsn::ZERO);
+        if let Some(log) = self.log.get() {
+            log.wait_durable(newest)?;
+        }
+        doublewrite.write(&self.stats)?;
+        doublewrite.write_home(&*self.data, &self.stats)
+    }
+
+    /// Stops the store because of `error`.
+    pub(crate) fn stop(&self, error: &StorageError) {
+        let why = error.to_string();
+        if let Some(log) = self.log.get() {
+            log.poison(why.clone());
+        }
+        self.poison.set(why);
+    }
+}

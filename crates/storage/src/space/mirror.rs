@@ -1,0 +1,443 @@
+//! The space maps and the segment directory in memory: who owns what, where free pages are, what is promised.
+//!
+//! Rebuilt from the pages at open. It runs ahead of the pages in one way only: a page is taken here when a
+//! mini-transaction chooses it, and in the space map when that commits. It never runs behind: a page is free here
+//! only after the group that frees it is in the log, so whoever takes it next comes later in the log.
+//!
+//! Reservations promise pages, not extents, but a segment that grows takes whole extents. What `pages` promised
+//! pages can cost at most is [`SpaceState::extents_needed`]; that many extents are kept free. Allocating a page
+//! uses up no more than what the bound allowed for it, so promises made are kept whatever others do.
+
+use super::layout::{EXTENT_PAGES, ExtentNo};
+use super::record::ExtentUse;
+use super::{SINGLE_PAGES, SegmentInfo, SegmentState};
+use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Extents looked at for a page that can be claimed: more than one only if stragglers look at freed pages.
+const CANDIDATES: usize = 16;
+
+/// An extent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// What for; `None` if it is free.
+    pub(crate) usage: Option<ExtentUse>,
+    /// Pages in use, one bit each.
+    pub(crate) pages: u64,
+    /// End of the group that freed it.
+    pub(crate) free_lsn: Lsn,
+}
+
+/// Where a segment's directory entry is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct EntryAt {
+    pub(crate) page: PageNo,
+    pub(crate) entry: u16,
+}
+
+/// A segment.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    pub(crate) at: EntryAt,
+    pub(crate) state: SegmentState,
+    pub(crate) root: PageNo,
+    pub(crate) singles: [PageNo; SINGLE_PAGES],
+    pub(crate) extents: BTreeSet<ExtentNo>,
+    /// Owned extents with unused pages, by class.
+    with_space: BTreeMap<PageClass, BTreeSet<ExtentNo>>,
+    pages: u64,
+}
+
+impl Segment {
+    fn new(at: EntryAt, state: SegmentState) -> Segment {
+        Segment {
+            at,
+            state,
+            root: PageNo::NONE,
+            singles: [PageNo::NONE; SINGLE_PAGES],
+            extents: BTreeSet::new(),
+            with_space: BTreeMap::new(),
+            pages: 0,
+        }
+    }
+
+    fn singles_used(&self) -> usize {
+        self.singles.iter().filter(|page| **page != PageNo::NONE).count()
+    }
+
+    fn free_single(&self) -> Option<u8> {
+        self.singles.iter().position(|page| *page == PageNo::NONE).map(|slot| slot as u8)
+    }
+}
+
+/// A page taken for a segment (or for the store itself).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Taken {
+    pub(crate) page: PageNo,
+    pub(crate) extent: ExtentNo,
+    pub(crate) usage: ExtentUse,
+    /// The segment's slot, if the page is a single one.
+    pub(crate) single: Option<(EntryAt, u8)>,
+}
+
+/// All of it.
+pub(crate) struct SpaceState {
+    pub(crate) extents: Vec<Extent>,
+    free: BTreeSet<ExtentNo>,
+    shared_with_space: BTreeSet<ExtentNo>,
+    shared_free_pages: u64,
+    pub(crate) segments: BTreeMap<SegmentId, Segment>,
+    /// Segments without extents, by the number of their single pages.
+    small: [u32; SINGLE_PAGES + 1],
+    pub(crate) next_segment: u64,
+    /// Directory pages, in the order of the chain.
+    pub(crate) directory: Vec<PageNo>,
+    /// Pages promised to reservations.
+    promised: u64,
+}
+
+impl SpaceState {
+    /// Without extents and segments.
+    pub(crate) fn new() -> SpaceState {
+        SpaceState {
+            extents: Vec::new(),
+            free: BTreeSet::new(),
+            shared_with_space: BTreeSet::new(),
+            shared_free_pages: 0,
+            segments: BTreeMap::new(),
+            small: [0; SINGLE_PAGES + 1],
+            next_segment: 1,
+            directory: Vec::new(),
+            promised: 0,
+        }
+    }
+
+    // ---- reading -----------------------------------------------------------------------------------------------
+
+    /// The segment.
+    pub(crate) fn segment(&self, id: SegmentId) -> Result<&Segment> {
+        self.segments.get(&id).ok_or(StorageError::NoSuchSegment(id))
+    }
+
+    /// All segments, for the caller of the store.
+    pub(crate) fn segment_infos(&self) -> Vec<SegmentInfo> {
+        let info = |(&id, segment): (&SegmentId, &Segment)| SegmentInfo {
+            id,
+            state: segment.state,
+            root: segment.root,
+            pages: segment.pages,
+            extents: segment.extents.len() as u64,
+        };
+        self.segments.iter().map(info).collect()
+    }
+
+    /// What the page's extent is used for, if the page is in use.
+    pub(crate) fn usage_of(&self, page: PageNo) -> Option<(ExtentNo, ExtentUse)> {
+        let (extent, bit) = ExtentNo::of(page)?;
+        let found = self.extents.get(extent.0 as usize)?;
+        match found.usage {
+            Some(usage) if found.pages & bit != 0 => Some((extent, usage)),
+            _ => None,
+        }
+    }
+
+    /// The segment a page in use belongs to, [`SegmentId::NONE`] for the store's own.
+    pub(crate) fn owner_of(&self, page: PageNo) -> Option<SegmentId> {
+        match self.usage_of(page)?.1 {
+            ExtentUse::Owned(owner, _) => Some(owner),
+            ExtentUse::Shared => {
+                let holds = |(_, segment): &(&SegmentId, &Segment)| segment.singles.contains(&page);
+                Some(self.segments.iter().find(holds).map_or(SegmentId::NONE, |(id, _)| *id))
+            }
+        }
+    }
+
+    /// Extents nobody owns.
+    pub(crate) fn free_extents(&self) -> u64 {
+        self.free.len() as u64
+    }
+
+    /// The directory entry that a new segment would take; `None` if the directory is full.
+    pub(crate) fn unused_entry(&self, per_page: u16) -> Option<EntryAt> {
+        let used: BTreeSet<EntryAt> = self.segments.values().map(|segment| segment.at).collect();
+        let entries = |&page: &PageNo| (0..per_page).map(move |entry| EntryAt { page, entry });
+        self.directory.iter().flat_map(entries).find(|at| !used.contains(at))
+    }
+
+    // ---- promises ----------------------------------------------------------------------------------------------
+
+    /// Most free extents that taking `pages` more pages can use up, whoever takes them.
+    ///
+    /// Pages of small segments come from shared extents. A segment that has extents, or may outgrow its single
+    /// pages with these, begins at most two (one per class), and one more for each 64 pages.
+    fn extents_needed(&self, pages: u64) -> u64 {
+        if pages == 0 {
+            return 0;
+        }
+        let shared = pages.saturating_sub(self.shared_free_pages).div_ceil(EXTENT_PAGES);
+        let fits = (SINGLE_PAGES as u64).checked_sub(pages).map_or(0, |most| most as usize + 1);
+        let small: u64 = self.small[..fits].iter().map(|count| u64::from(*count)).sum();
+        // Segments created from now on: so many of them can outgrow their single pages.
+        let newcomers = pages / (SINGLE_PAGES as u64 + 1);
+        let large = self.segments.len() as u64 - small + newcomers;
+        let owned = if large == 0 { 0 } else { pages.min(2 * large + pages / EXTENT_PAGES) };
+        shared + owned
+    }
+
+    /// Promises `pages` pages if the free extents allow it; else says how many are lacking.
+    pub(crate) fn promise(&mut self, pages: u64) -> std::result::Result<(), u64> {
+        let needed = self.extents_needed(self.promised + pages);
+        match needed.checked_sub(self.free_extents()) {
+            None | Some(0) => {
+                self.promised += pages;
+                Ok(())
+            }
+            Some(lacking) => Err(lacking),
+        }
+    }
+
+    /// Takes a promise back, unused.
+    pub(crate) fn take_back(&mut self, pages: u64) {
+        self.promised -= pages;
+    }
+
+    // ---- taking pages ------------------------------------------------------------------------------------------
+
+    /// Takes a promised page for `segment`. `claim` is asked for each candidate until it agrees. `None` if it
+    /// refused all there are.
+    pub(crate) fn take<G>(
+        &mut self,
+        segment: SegmentId,
+        class: PageClass,
+        mut claim: impl FnMut(PageNo) -> Option<G>,
+    ) -> Result<Option<(Taken, G)>> {
+        let found = self.segment(segment)?;
+        let with_space =
+            found.with_space.get(&class).into_iter().flatten().copied().take(CANDIDATES).collect();
+        let single =
+            if found.extents.is_empty() { found.free_single().map(|slot| (found.at, slot)) } else { None };
+        let usage = ExtentUse::Owned(segment, class);
+        let mut taken = self.take_from(with_space, usage, &mut claim);
+        if taken.is_none() && single.is_some() {
+            taken = self.take_shared(&mut claim);
+        }
+        if taken.is_none() && single.is_none() {
+            taken = self.take_fresh(usage, &mut claim);
+        }
+        let Some((mut taken, guard)) = taken else { return Ok(None) };
+        if taken.usage == ExtentUse::Shared {
+            taken.single = single;
+        }
+        self.promised = self.promised.saturating_sub(1);
+        self.update(segment, |segment| {
+            segment.pages += 1;
+            if let Some((_, slot)) = taken.single {
+                segment.singles[usize::from(slot)] = taken.page;
+            }
+        });
+        Ok(Some((taken, guard)))
+    }
+
+    /// Takes a promised page for the store itself.
+    pub(crate) fn take_own<G>(&mut self, mut claim: impl FnMut(PageNo) -> Option<G>) -> Option<(Taken, G)> {
+        let taken = self.take_shared(&mut claim)?;
+        self.promised = self.promised.saturating_sub(1);
+        Some(taken)
+    }
+
+    fn take_shared<G>(&mut self, claim: &mut impl FnMut(PageNo) -> Option<G>) -> Option<(Taken, G)> {
+        let candidates = self.shared_with_space.iter().copied().take(CANDIDATES).collect();
+        self.take_from(candidates, ExtentUse::Shared, claim)
+            .or_else(|| self.take_fresh(ExtentUse::Shared, claim))
+    }
+
+    fn take_fresh<G>(
+        &mut self,
+        usage: ExtentUse,
+        claim: &mut impl FnMut(PageNo) -> Option<G>,
+    ) -> Option<(Taken, G)> {
+        let candidates = self.free.iter().copied().take(CANDIDATES).collect();
+        self.take_from(candidates, usage, claim)
+    }
+
+    fn take_from<G>(
+        &mut self,
+        candidates: Vec<ExtentNo>,
+        usage: ExtentUse,
+        claim: &mut impl FnMut(PageNo) -> Option<G>,
+    ) -> Option<(Taken, G)> {
+        for extent in candidates {
+            let mut unused = !self.extents[extent.0 as usize].pages;
+            while unused != 0 {
+                let index = unused.trailing_zeros();
+                unused &= unused - 1;
+                let page = extent.page(index);
+                if let Some(guard) = claim(page) {
+                    self.set_pages(extent, usage, 1 << index);
+                    return Some((Taken { page, extent, usage, single: None }, guard));
+                }
+            }
+        }
+        None
+    }
+
+    /// Takes a whole extent for unlogged pages of `segment`: one that is durably free, and not promised.
+    pub(crate) fn take_extent(
+        &mut self,
+        segment: SegmentId,
+        class: PageClass,
+        durable: Lsn,
+    ) -> Option<ExtentNo> {
+        if self.free_extents() <= self.extents_needed(self.promised) {
+            return None;
+        }
+        let usable = |extent: &&ExtentNo| self.extents[extent.0 as usize].free_lsn <= durable;
+        let extent = *self.free.iter().find(usable)?;
+        self.set_pages(extent, ExtentUse::Owned(segment, class), u64::MAX);
+        self.update(segment, |segment| segment.pages += EXTENT_PAGES);
+        Some(extent)
+    }
+
+    /// Newest LSN of a free extent: once durable, all of them can be written without log.
+    pub(crate) fn newest_free_lsn(&self) -> Lsn {
+        let lsns = self.free.iter().map(|extent| self.extents[extent.0 as usize].free_lsn);
+        lsns.max().unwrap_or(Lsn::ZERO)
+    }
+
+    // ---- giving pages back -------------------------------------------------------------------------------------
+
+    /// Gives pages of an extent back, by a group that ends at `lsn`.
+    pub(crate) fn give_back(&mut self, extent: ExtentNo, pages: u64, lsn: Lsn) {
+        let Some(found) = self.extents.get_mut(extent.0 as usize) else { return };
+        let usage = found.usage;
+        found.pages &= !pages;
+        let empty = found.pages == 0;
+        if empty {
+            found.usage = None;
+            found.free_lsn = lsn;
+            self.free.insert(extent);
+        }
+        let count = u64::from(pages.count_ones());
+        match usage {
+            Some(ExtentUse::Shared) => {
+                self.shared_free_pages += count;
+                if empty {
+                    self.shared_free_pages -= EXTENT_PAGES;
+                    self.shared_with_space.remove(&extent);
+                } else {
+                    self.shared_with_space.insert(extent);
+                }
+            }
+            Some(ExtentUse::Owned(owner, class)) => self.update(owner, |segment| {
+                segment.pages = segment.pages.saturating_sub(count);
+                let with_space = segment.with_space.entry(class).or_default();
+                if empty {
+                    with_space.remove(&extent);
+                    segment.extents.remove(&extent);
+                } else {
+                    with_space.insert(extent);
+                }
+            }),
+            None => {}
+        }
+    }
+
+    /// Gives back a single page of a segment.
+    pub(crate) fn give_back_single(&mut self, owner: SegmentId, slot: u8, lsn: Lsn) {
+        let mut page = PageNo::NONE;
+        self.update(owner, |segment| {
+            page = std::mem::take(&mut segment.singles[usize::from(slot)]);
+            segment.pages = segment.pages.saturating_sub(1);
+        });
+        if let Some((extent, bit)) = ExtentNo::of(page) {
+            self.give_back(extent, bit, lsn);
+        }
+    }
+
+    // ---- building it -------------------------------------------------------------------------------------------
+
+    /// Adds an extent at the end: free, or as its descriptor says.
+    pub(crate) fn add_extent(&mut self, descriptor: Option<(ExtentUse, u64)>) {
+        let extent = ExtentNo(self.extents.len() as u32);
+        self.extents.push(Extent { usage: None, pages: 0, free_lsn: Lsn::ZERO });
+        self.free.insert(extent);
+        if let Some((usage, pages)) = descriptor {
+            self.set_pages(extent, usage, pages);
+            if let ExtentUse::Owned(owner, _) = usage {
+                self.update(owner, |segment| segment.pages += u64::from(pages.count_ones()));
+            }
+        }
+    }
+
+    /// Adds a segment.
+    pub(crate) fn add_segment(&mut self, id: SegmentId, at: EntryAt, state: SegmentState) {
+        self.segments.insert(id, Segment::new(at, state));
+        self.small[0] += 1;
+        self.next_segment = self.next_segment.max(id.0 + 1);
+    }
+
+    /// Forgets a segment without pages.
+    pub(crate) fn remove_segment(&mut self, id: SegmentId) {
+        if let Some(segment) = self.segments.remove(&id) {
+            self.count_small(&segment, false);
+        }
+    }
+
+    /// Changes a segment, keeping what is counted over all of them right.
+    pub(crate) fn update(&mut self, id: SegmentId, change: impl FnOnce(&mut Segment)) {
+        if let Some(mut segment) = self.segments.remove(&id) {
+            self.count_small(&segment, false);
+            change(&mut segment);
+            self.count_small(&segment, true);
+            self.segments.insert(id, segment);
+        }
+    }
+
+    fn count_small(&mut self, segment: &Segment, add: bool) {
+        if segment.extents.is_empty() {
+            let count = &mut self.small[segment.singles_used()];
+            *count = if add { *count + 1 } else { *count - 1 };
+        }
+    }
+
+    /// Records a single page found in the directory.
+    pub(crate) fn set_single(&mut self, id: SegmentId, slot: usize, page: PageNo) {
+        self.update(id, |segment| {
+            segment.singles[slot] = page;
+            segment.pages += 1;
+        });
+    }
+
+    fn set_pages(&mut self, extent: ExtentNo, usage: ExtentUse, pages: u64) {
+        let found = &mut self.extents[extent.0 as usize];
+        let was_free = found.usage.is_none();
+        found.usage = Some(usage);
+        found.pages |= pages;
+        let full = found.pages == u64::MAX;
+        if was_free {
+            self.free.remove(&extent);
+        }
+        match usage {
+            ExtentUse::Shared => {
+                if was_free {
+                    self.shared_free_pages += EXTENT_PAGES;
+                }
+                self.shared_free_pages -= u64::from(pages.count_ones());
+                if full {
+                    self.shared_with_space.remove(&extent);
+                } else {
+                    self.shared_with_space.insert(extent);
+                }
+            }
+            ExtentUse::Owned(owner, class) => self.update(owner, |segment| {
+                segment.extents.insert(extent);
+                let with_space = segment.with_space.entry(class).or_default();
+                if full {
+                    with_space.remove(&extent);
+                } else {
+                    with_space.insert(extent);
+                }
+            }),
+        }
+    }
+}

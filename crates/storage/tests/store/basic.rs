@@ -1,0 +1,92 @@
+//! A store is made, changed, closed and opened again.
+
+use super::support::*;
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{PageClass, PageNo, StorageError};
+
+#[test]
+fn what_was_committed_is_there_after_close_and_open() {
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    let (segment, root) = new_segment(&store).unwrap();
+    let mut reservation = store.reserve(1, 200).unwrap();
+    let mut change = store.begin(&mut reservation, 1).unwrap();
+    let first = change.latch(root).unwrap().unwrap();
+    change.apply(first, TEST, ADD, &add(3, 7)).unwrap();
+    let second = change.allocate(segment, PageClass::Leaf).unwrap();
+    change.apply(second, TEST, FORMAT, &9u64.to_le_bytes()).unwrap();
+    let other = change.page_no(second);
+    let end = change.commit();
+    drop(reservation);
+    assert_eq!(store.shared(other).unwrap().lsn(), end);
+    store.close().unwrap();
+    let store = open(&env).unwrap();
+    assert_eq!(store.recovery_report().pages_changed, 0);
+    assert_eq!(cell(&store.shared(root).unwrap(), 3), 7);
+    assert_eq!(cell(&store.shared(other).unwrap(), 100), 9);
+    let info = &store.segments()[0];
+    assert_eq!((info.id, info.root, info.pages, info.extents), (segment, root, 2, 0));
+    assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_durable_is_there_after_a_power_cut_without_any_checkpoint() {
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    let (_, root) = new_segment(&store).unwrap();
+    drop(store);
+    env.cut(1);
+    let store = open(&env).unwrap();
+    assert!(store.recovery_report().mini_transactions > 0);
+    assert_eq!(cell(&store.shared(root).unwrap(), 3), 0);
+    assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn opening_twice_is_refused_and_allowed_again_after_the_first_is_gone() {
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    assert!(matches!(open(&env), Err(StorageError::AlreadyOpen)));
+    store.close().unwrap();
+    open(&env).unwrap();
+}
+
+#[test]
+fn page_size_is_that_of_creation_and_odd_ones_are_refused() {
+    let env = SimulatedEnv::new();
+    assert!(open_with(&env, leafline_storage::StoreOptions { page_size: 5000, ..options(100) }).is_err());
+    open(&env).unwrap().close().unwrap();
+    let store = open_with(&env, leafline_storage::StoreOptions { page_size: 16384, ..options(100) }).unwrap();
+    assert_eq!(store.page_size(), PAGE);
+}
+
+#[test]
+fn page_outside_the_file_is_an_error_and_not_a_wait() {
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    for page in [1 << 20, (1 << 48) - 1, u64::MAX] {
+        assert!(matches!(store.shared(PageNo(page)), Err(StorageError::Corrupt { .. })));
+        assert!(store.try_shared(PageNo(page)).unwrap().is_none());
+    }
+}
+
+#[test]
+fn mini_transaction_given_up_after_a_change_stops_the_store() {
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    let (_, root) = new_segment(&store).unwrap();
+    let mut reservation = store.reserve(0, 200).unwrap();
+    let mut change = store.begin(&mut reservation, 0).unwrap();
+    change.latch(root).unwrap().unwrap();
+    drop(change);
+    let mut change = store.begin(&mut reservation, 0).unwrap();
+    let slot = change.latch(root).unwrap().unwrap();
+    change.apply(slot, TEST, ADD, &add(1, 1)).unwrap();
+    drop(change);
+    assert!(matches!(store.begin(&mut reservation, 0), Err(StorageError::Poisoned { .. })));
+    assert!(matches!(store.checkpoint(), Err(StorageError::Poisoned { .. })));
+    drop(reservation);
+    drop(store);
+    let store = open(&env).unwrap();
+    assert_eq!(cell(&store.shared(root).unwrap(), 1), 0);
+}

@@ -1,0 +1,7 @@
+//! Tests of the store through its public face, most of them on the simulated device.
+
+#![expect(clippy::unwrap_used, reason = "a failing test panics")]
+
+mod basic;
+mod crash;
+mod support;

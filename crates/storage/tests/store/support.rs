@@ -1,0 +1,320 @@
+//! A redo handler for tests, a model of what pages must hold, and a random workload that keeps both in step.
+
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{
+    Env, FREE_PAGE_LOG_BYTES, FlushPolicy, HandlerId, Lsn, NoReplay, PAGE_HEADER, PageClass, PageKind,
+    PageNo, RECORD_OVERHEAD, RedoError, RedoHandler, Result, SEGMENT_LOG_BYTES, SegmentId, SegmentState,
+    Store, StoreOptions, page,
+};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub const PAGE: usize = 4096;
+pub const CELLS: usize = (PAGE - PAGE_HEADER) / 8;
+pub const TEST: HandlerId = HandlerId(7);
+/// Payload: cell u16, amount u64. Not idempotent, so that a change replayed twice or never shows.
+pub const ADD: u8 = 1;
+/// Payload: value u64 for all cells.
+pub const FORMAT: u8 = 2;
+
+/// Scale of random tests: seeds and operations are multiplied by it.
+pub fn scale() -> usize {
+    std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
+}
+
+/// Seeds to run: one given by the environment, or the first few.
+pub fn seeds(count: usize) -> Vec<u64> {
+    match std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        Some(seed) => vec![seed],
+        None => (1..=(count * scale()) as u64).collect(),
+    }
+}
+
+pub struct TestRedo;
+
+impl RedoHandler for TestRedo {
+    fn redo(&self, kind: u8, page: &mut [u8], payload: &[u8]) -> Result<(), RedoError> {
+        let value = |at: usize| page::bytes::u64_at(payload, at).ok_or("short payload");
+        match kind {
+            ADD => {
+                let cell = usize::from(page::bytes::u16_at(payload, 0).ok_or("short payload")?);
+                let at = PAGE_HEADER + cell * 8;
+                let old = page::bytes::u64_at(page, at).ok_or("cell outside the page")?;
+                page::bytes::put(page, at, &old.wrapping_add(value(2)?).to_le_bytes());
+            }
+            FORMAT => {
+                let value = value(0)?.to_le_bytes();
+                page::set_kind(page, PageKind::LEAF, 1);
+                (0..CELLS).for_each(|cell| assert!(page::bytes::put(page, PAGE_HEADER + cell * 8, &value)));
+            }
+            _ => return Err("no such record".into()),
+        }
+        Ok(())
+    }
+}
+
+pub fn add(cell: usize, amount: u64) -> Vec<u8> {
+    [&(cell as u16).to_le_bytes()[..], &amount.to_le_bytes()].concat()
+}
+
+pub fn cell(page: &[u8], cell: usize) -> u64 {
+    page::bytes::u64_at(page, PAGE_HEADER + cell * 8).unwrap()
+}
+
+/// Options for tests: small pages, a small pool, no threads.
+pub fn options(frames: usize) -> StoreOptions {
+    StoreOptions {
+        page_size: PAGE,
+        buffer_pool_bytes: (frames * PAGE) as u64,
+        log_capacity_bytes: 1 << 20,
+        flush_log_at_commit: FlushPolicy::EachCommit,
+        io_threads: 0,
+        background: false,
+    }
+}
+
+pub fn open_with(env: &SimulatedEnv, options: StoreOptions) -> Result<Store> {
+    let env: Arc<dyn Env> = Arc::new(env.clone());
+    Store::open(env, options, vec![(TEST, Arc::new(TestRedo))], &mut NoReplay)
+}
+
+/// A pool of about the fewest frames.
+pub const SMALL_POOL: usize = 56;
+
+pub fn open(env: &SimulatedEnv) -> Result<Store> {
+    open_with(env, options(SMALL_POOL))
+}
+
+/// Creates a segment with one page, which is its root.
+pub fn new_segment(store: &Store) -> Result<(SegmentId, PageNo)> {
+    let mut reservation = store.reserve(1, 4 * SEGMENT_LOG_BYTES)?;
+    let segment = store.create_segment(&mut reservation)?;
+    let mut change = store.begin(&mut reservation, 1)?;
+    let root = change.create_root(segment)?;
+    change.apply(root, TEST, FORMAT, &0u64.to_le_bytes())?;
+    let page = change.page_no(root);
+    change.commit();
+    store.set_segment_state(&mut reservation, segment, SegmentState::Live)?;
+    store.wait_durable(store.log_end())?;
+    Ok((segment, page))
+}
+
+/// One mini-transaction as the model sees it.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    pub adds: Vec<(PageNo, usize, u64)>,
+    pub allocated: Vec<(PageNo, SegmentId, u64)>,
+    pub freed: Vec<PageNo>,
+}
+
+/// What pages must hold: owner and cells.
+pub type Pages = BTreeMap<PageNo, (SegmentId, Vec<u64>)>;
+
+/// Everything a run has done, in order; a prefix of it is what a crash may leave.
+#[derive(Clone, Default)]
+pub struct History {
+    pub base: Pages,
+    pub steps: Vec<Step>,
+    /// So many steps were acknowledged as durable.
+    pub durable: usize,
+}
+
+impl History {
+    pub fn pages_after(&self, steps: usize) -> Pages {
+        let mut pages = self.base.clone();
+        self.steps[..steps].iter().for_each(|step| apply(&mut pages, step));
+        pages
+    }
+}
+
+fn apply(pages: &mut Pages, step: &Step) {
+    for (page, segment, value) in &step.allocated {
+        assert!(
+            pages.insert(*page, (*segment, vec![*value; CELLS])).is_none(),
+            "page {page} allocated twice"
+        );
+    }
+    for (page, cell, amount) in &step.adds {
+        let value = &mut pages.get_mut(page).unwrap().1[*cell];
+        *value = value.wrapping_add(*amount);
+    }
+    for page in &step.freed {
+        pages.remove(page).unwrap();
+    }
+}
+
+/// A store with a random workload on it. The first page counts the mini-transactions in its cell 0.
+pub struct Workload {
+    pub store: Store,
+    pub history: History,
+    pub pages: Pages,
+    segments: Vec<SegmentId>,
+    counter: PageNo,
+    rng: SmallRng,
+    committed: Lsn,
+}
+
+impl Workload {
+    /// Makes a new store in `env` with two segments.
+    pub fn create(env: &SimulatedEnv, seed: u64) -> Workload {
+        let store = open(env).unwrap();
+        let (first, counter) = new_segment(&store).unwrap();
+        let (second, other) = new_segment(&store).unwrap();
+        store.checkpoint().unwrap();
+        let base: Pages = [(counter, (first, vec![0; CELLS])), (other, (second, vec![0; CELLS]))].into();
+        let history = History { base: base.clone(), ..History::default() };
+        let rng = SmallRng::seed_from_u64(seed);
+        Workload {
+            store,
+            history,
+            pages: base,
+            segments: vec![first, second],
+            counter,
+            rng,
+            committed: Lsn::ZERO,
+        }
+    }
+
+    /// The same run once more, in a copy of the environment of when it was created.
+    pub fn restart(&self, env: &SimulatedEnv, seed: u64) -> Result<Workload> {
+        let store = open(env)?;
+        let history = History { base: self.history.base.clone(), ..History::default() };
+        Ok(Workload {
+            store,
+            pages: history.base.clone(),
+            history,
+            segments: self.segments.clone(),
+            counter: self.counter,
+            rng: SmallRng::seed_from_u64(seed),
+            committed: Lsn::ZERO,
+        })
+    }
+
+    pub fn counter(&self) -> PageNo {
+        self.counter
+    }
+
+    fn any_page(&mut self) -> PageNo {
+        *self.pages.keys().nth(self.rng.random_range(0..self.pages.len())).unwrap()
+    }
+
+    /// `count` random operations. Stops at the first error.
+    pub fn run(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            match self.rng.random_range(0..100) {
+                0..60 => self.mini_transaction()?,
+                60..75 => {
+                    let page = self.any_page();
+                    self.check_page(page)?;
+                }
+                75..85 => {
+                    let pages: Vec<PageNo> = (0..6).map(|_| self.any_page()).collect();
+                    self.store.prefetch(&pages)?;
+                }
+                85..98 => {
+                    self.store.wait_durable(self.committed)?;
+                    self.history.durable = self.history.steps.len();
+                }
+                _ => {
+                    self.store.checkpoint()?;
+                    self.history.durable = self.history.steps.len();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_page(&self, page: PageNo) -> Result<()> {
+        let guard = self.store.shared(page)?;
+        let (segment, cells) = &self.pages[&page];
+        assert_eq!(guard.owner(), *segment);
+        assert!((0..CELLS).all(|at| cell(&guard, at) == cells[at]), "page {page} differs from the model");
+        Ok(())
+    }
+
+    /// A random step; the history has it from before the commit on.
+    fn mini_transaction(&mut self) -> Result<()> {
+        let mut step = Step::default();
+        let allocations = if self.rng.random_bool(0.3) { self.rng.random_range(1..4) } else { 0 };
+        for _ in 0..self.rng.random_range(0..4) {
+            let page = self.any_page();
+            step.adds.push((page, self.rng.random_range(1..CELLS), self.rng.random()));
+        }
+        step.adds.push((self.counter, 0, 1));
+        if self.pages.len() > 20 && self.rng.random_bool(0.15) {
+            let page = self.any_page();
+            if !self.history.base.contains_key(&page) {
+                step.freed.push(page);
+            }
+        }
+        let mut reservation =
+            self.store.reserve(allocations, 10 * (RECORD_OVERHEAD + 16 + FREE_PAGE_LOG_BYTES))?;
+        let store = self.store.clone();
+        let mut change = loop {
+            let mut wanted: Vec<PageNo> =
+                step.adds.iter().map(|add| add.0).chain(step.freed.clone()).collect();
+            wanted.sort();
+            let mut change = store.begin(&mut reservation, allocations)?;
+            let mut missing = None;
+            for page in wanted {
+                if change.latch(page)?.is_none() {
+                    missing = Some(page);
+                    break;
+                }
+            }
+            match missing {
+                None => break change,
+                Some(page) => {
+                    drop(change);
+                    store.fault_in(page)?;
+                }
+            }
+        };
+        for (page, cell, amount) in &step.adds {
+            let slot = change.latch(*page)?.unwrap();
+            change.apply(slot, TEST, ADD, &add(*cell, *amount))?;
+        }
+        for _ in 0..allocations {
+            let segment = self.segments[self.rng.random_range(0..self.segments.len())];
+            let class = if self.rng.random_bool(0.2) { PageClass::Branch } else { PageClass::Leaf };
+            let slot = change.allocate(segment, class)?;
+            let value: u64 = self.rng.random();
+            change.apply(slot, TEST, FORMAT, &value.to_le_bytes())?;
+            step.allocated.push((change.page_no(slot), segment, value));
+        }
+        for page in &step.freed {
+            let slot = change.latch(*page)?.unwrap();
+            change.free(slot)?;
+        }
+        apply(&mut self.pages, &step);
+        self.history.steps.push(step);
+        self.committed = change.commit();
+        Ok(())
+    }
+}
+
+/// Checks that the store holds a prefix of the history with all that was acknowledged; returns how many steps.
+pub fn check_recovered(store: &Store, history: &History, counter: PageNo) -> usize {
+    assert_eq!(store.recovery_report().unreadable, []);
+    let steps = cell(&store.shared(counter).unwrap(), 0) as usize;
+    assert!(
+        (history.durable..=history.steps.len()).contains(&steps),
+        "{steps} steps survived of {}, {} were durable",
+        history.steps.len(),
+        history.durable
+    );
+    let expected = history.pages_after(steps);
+    for (page, (segment, cells)) in &expected {
+        let guard = store.shared(*page).unwrap();
+        assert_eq!((guard.page_no(), guard.owner()), (*page, *segment));
+        for (at, value) in cells.iter().enumerate() {
+            assert_eq!(cell(&guard, at), *value, "page {page} cell {at} after {steps} steps");
+        }
+    }
+    let pages: u64 = store.segments().iter().map(|segment| segment.pages).sum();
+    assert_eq!(pages, expected.len() as u64);
+    assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+    steps
+}
