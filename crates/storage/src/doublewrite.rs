@@ -13,7 +13,7 @@
 //! header, or a copy that does not match it, means that the batch was not synced and `data` not touched by it. An
 //! intact page in `data` is never replaced: it is the old or the new image, and the log brings either up to date.
 
-use crate::device::{AlignedBuf, BLOCK, File};
+use crate::device::{AlignedBuf, BLOCK, Env, File, OpenMode};
 use crate::page::bytes;
 use crate::{Lsn, PageNo, Result, StorageError, StoreStats, page};
 use std::io;
@@ -34,8 +34,9 @@ pub(crate) struct Doublewrite {
 }
 
 impl Doublewrite {
-    /// Wraps the file, which is made to have its full size.
-    pub(crate) fn new(file: Arc<dyn File>, page_size: usize) -> Result<Doublewrite> {
+    /// Opens the file, and makes it have its full size. Whoever creates it syncs the directory.
+    pub(crate) fn open(env: &dyn Env, mode: OpenMode, page_size: usize) -> Result<Doublewrite> {
+        let file = env.open(FILE, mode).map_err(|source| StorageError::io("open", FILE, source))?;
         let buffer = AlignedBuf::zeroed(BLOCK + BATCH_PAGES * page_size);
         file.allocate(buffer.len() as u64).map_err(|source| StorageError::io("allocate", FILE, source))?;
         Ok(Doublewrite { file, buffer, page_size, pages: Vec::with_capacity(BATCH_PAGES) })

@@ -109,9 +109,7 @@ fn open_cache(
 ) -> Result<PageCache> {
     let page_size = control.data().page_size as usize;
     let data = env.open(DATA, OpenMode::Existing).map_err(|source| StorageError::io("open", DATA, source))?;
-    let file = env.open("doublewrite", OpenMode::Create);
-    let file = file.map_err(|source| StorageError::io("open", "doublewrite", source))?;
-    let mut doublewrite = Doublewrite::new(file, page_size)?;
+    let mut doublewrite = Doublewrite::open(env, OpenMode::Existing, page_size)?;
     report.repaired = doublewrite.repair(&*data)?;
     check_superblock(&*data, control)?;
     let size = data.size().map_err(|source| StorageError::io("stat", DATA, source))?;
@@ -179,6 +177,7 @@ fn create(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Lo
     }
     data.write_at(&pages, 0).map_err(io("write"))?;
     data.sync().map_err(io("sync"))?;
+    drop(Doublewrite::open(&**env, OpenMode::Create, options.page_size)?);
     let (log, position) = Log::create(env, log_options(options, database_id), FIRST_LSN)?;
     env.sync_dir("").map_err(io("sync the directory of"))?;
     let page_size = options.page_size as u32;

@@ -151,6 +151,8 @@ pub struct Workload {
     pub history: History,
     pub pages: Pages,
     segments: Vec<SegmentId>,
+    /// Roots, which are never freed.
+    kept: Vec<PageNo>,
     counter: PageNo,
     rng: SmallRng,
     committed: Lsn,
@@ -171,25 +173,32 @@ impl Workload {
             history,
             pages: base,
             segments: vec![first, second],
+            kept: vec![counter, other],
             counter,
             rng,
             committed: Lsn::ZERO,
         }
     }
 
-    /// The same run once more, in a copy of the environment of when it was created.
-    pub fn restart(&self, env: &SimulatedEnv, seed: u64) -> Result<Workload> {
-        let store = open(env)?;
-        let history = History { base: self.history.base.clone(), ..History::default() };
-        Ok(Workload {
+    /// Goes on from this state in a copy of the environment, which was taken right after a checkpoint.
+    pub fn again(&self, env: &SimulatedEnv, seed: u64) -> Result<Workload> {
+        Ok(Workload::go_on(open(env)?, &self.history, self.history.steps.len(), self.counter, seed))
+    }
+
+    /// Goes on from the state after `steps` of `history`.
+    pub fn go_on(store: Store, history: &History, steps: usize, counter: PageNo, seed: u64) -> Workload {
+        let pages = history.pages_after(steps);
+        let committed = store.log_end();
+        Workload {
+            segments: store.segments().iter().map(|segment| segment.id).collect(),
+            kept: store.segments().iter().map(|segment| segment.root).collect(),
             store,
-            pages: history.base.clone(),
-            history,
-            segments: self.segments.clone(),
-            counter: self.counter,
+            history: History { base: pages.clone(), ..History::default() },
+            pages,
+            counter,
             rng: SmallRng::seed_from_u64(seed),
-            committed: Lsn::ZERO,
-        })
+            committed,
+        }
     }
 
     pub fn counter(&self) -> PageNo {
@@ -245,7 +254,7 @@ impl Workload {
         step.adds.push((self.counter, 0, 1));
         if self.pages.len() > 20 && self.rng.random_bool(0.15) {
             let page = self.any_page();
-            if !self.history.base.contains_key(&page) {
+            if !self.kept.contains(&page) {
                 step.freed.push(page);
             }
         }
@@ -298,7 +307,8 @@ impl Workload {
 /// Checks that the store holds a prefix of the history with all that was acknowledged; returns how many steps.
 pub fn check_recovered(store: &Store, history: &History, counter: PageNo) -> usize {
     assert_eq!(store.recovery_report().unreadable, []);
-    let steps = cell(&store.shared(counter).unwrap(), 0) as usize;
+    let started = history.base[&counter].1[0];
+    let steps = (cell(&store.shared(counter).unwrap(), 0) - started) as usize;
     assert!(
         (history.durable..=history.steps.len()).contains(&steps),
         "{steps} steps survived of {}, {} were durable",
