@@ -6,7 +6,7 @@
 use arrow_buffer::i256;
 
 use super::wide::Wide;
-use super::{Decimal, MAX_PRECISION, MAX_SCALE, pow10_i128, pow10_i256};
+use super::{Decimal, MAX_SCALE, pow10_i128, pow10_i256};
 
 /// Digits per word of MySQL's own decimals; the digits that a division keeps follow from it.
 const WORD: u8 = 9;

@@ -39,8 +39,8 @@ fn add(a: &[u8], b: &[u8]) -> Vec<u8> {
 /// `a - b`, a not less.
 fn subtract(a: &[u8], b: &[u8]) -> Vec<u8> {
     let (mut out, mut borrow) = (Vec::new(), 0i8);
-    for i in 0..a.len() {
-        let t = a[i] as i8 - *b.get(i).unwrap_or(&0) as i8 - borrow;
+    for (i, &digit) in a.iter().enumerate() {
+        let t = digit as i8 - *b.get(i).unwrap_or(&0) as i8 - borrow;
         out.push(t.rem_euclid(10) as u8);
         borrow = (t < 0) as i8;
     }

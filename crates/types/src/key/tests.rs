@@ -37,7 +37,7 @@ fn types() -> Vec<SqlType> {
 }
 
 /// Every type with every collation it can have.
-fn all_parts() -> Vec<KeyPart> {
+pub(crate) fn all_parts() -> Vec<KeyPart> {
     let mut parts = Vec::new();
     for ty in types() {
         let collations: &[Collation] = match ty.is_character() {

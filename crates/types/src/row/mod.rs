@@ -1,12 +1,32 @@
-//! Rows as bytes, and entries (key and row) as columns. (Layout: below.)
+//! Rows as bytes, and entries (key and row) as columns.
+//!
+//! A row, all integers little-endian:
+//!
+//! | bytes                   | what                                                                           |
+//! |-------------------------|--------------------------------------------------------------------------------|
+//! | 2                       | schema version under which it was written (not in payloads of secondary indexes) |
+//! | nullable columns / 8    | NULL bitmap: bit i (from the lowest) is the i-th nullable column's             |
+//! | sum of widths           | fixed-width columns (`codec::fixed`), in column order; 0 where NULL            |
+//! | 2 per string column     | where each string ends, counted from the end of these offsets; in column order |
+//! | the rest                | the strings' bytes, one after the other; nothing where NULL                    |
+//!
+//! Everything before the strings is at an offset that is known from the layout, so a column is read without looking
+//! at the others. A row whose strings take more than 65,535 bytes is refused.
+//!
+//! In an index entry, columns that the key restores (see [`crate::key`]) are not stored again. [`EntryFormat`] says
+//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders.
 
-use std::sync::Arc;
+mod decoder;
+mod entry;
 
 use crate::codec::CodecError;
+use crate::codec::fixed::Fixed;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
-use crate::key::KeyPart;
 use crate::value::{SqlType, Value};
+
+pub use decoder::RowDecoder;
+pub use entry::{EntryColumn, EntryFormat};
 
 /// What a row needs to know of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,108 +39,270 @@ pub struct ColumnLayout {
     pub collation: Collation,
 }
 
-/// How the columns of one schema version lie in a row.
+/// Bytes of the schema version.
+const VERSION_BYTES: usize = 2;
+/// Bytes of a string's end offset.
+const OFFSET_BYTES: usize = 2;
+
+/// How columns lie in a row.
 #[derive(Debug, Clone)]
 pub struct RowLayout {
-    _private: (),
+    version: Option<u16>,
+    columns: Vec<Slot>,
+    /// Where the NULL bitmap ends and the fixed-width columns begin.
+    fixed_at: usize,
+    /// Where the strings begin.
+    strings_at: usize,
+}
+
+/// Where one column lies.
+#[derive(Debug, Clone)]
+struct Slot {
+    ty: SqlType,
+    /// Byte of the row and mask of the bit that says NULL.
+    null: Option<(usize, u8)>,
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// A fixed-width value at an offset.
+    Fixed(Fixed, usize),
+    /// A string: offsets of its own end, of the end before it (if it is not the first), and of all strings.
+    String { end_at: usize, start_at: Option<usize>, strings_at: usize },
+    /// Of type NULL: nothing is stored.
+    Nothing,
 }
 
 impl RowLayout {
     /// Lays out `columns`, in this order.
-    pub fn new(_schema_version: u16, _columns: &[ColumnLayout]) -> Self {
-        todo!()
+    pub fn new(schema_version: u16, columns: &[ColumnLayout]) -> Self {
+        Self::lay_out(Some(schema_version), columns)
     }
-    /// Appends the row's bytes; one value per column.
-    pub fn encode(&self, _values: &[Value], _out: &mut Vec<u8>) -> Result<(), CodecError> {
-        todo!()
-    }
-    /// One column's value.
-    pub fn decode_value(&self, _row: &[u8], _column: usize) -> Result<Value, CodecError> {
-        todo!()
-    }
-}
 
-/// A column of a table, as an [`EntryFormat`] needs it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EntryColumn {
-    /// Type, nullability, collation.
-    pub layout: ColumnLayout,
-    /// The schema version in which the table got the column; rows of older versions read as `default`.
-    pub added_in: u16,
-    /// What rows older than the column hold.
-    pub default: Value,
-}
+    /// The same without a schema version in the row.
+    fn lay_out(version: Option<u16>, columns: &[ColumnLayout]) -> Self {
+        let bitmap_at = if version.is_some() { VERSION_BYTES } else { 0 };
+        let nullable = columns.iter().filter(|c| c.nullable).count();
+        let fixed_at = bitmap_at + nullable.div_ceil(8);
+        let fixed_bytes: usize = columns.iter().filter_map(|c| Fixed::of(&c.ty)).map(Fixed::width).sum();
+        let strings = columns.iter().filter(|c| c.ty.is_string()).count();
+        let offsets_at = fixed_at + fixed_bytes;
+        let strings_at = offsets_at + strings * OFFSET_BYTES;
+        let (mut next_bit, mut next_fixed, mut next_string) = (0, fixed_at, offsets_at);
+        let slot = |c: &ColumnLayout| {
+            let null = c.nullable.then(|| {
+                next_bit += 1;
+                (bitmap_at + (next_bit - 1) / 8, 1 << ((next_bit - 1) % 8))
+            });
+            let place = if let Some(fixed) = Fixed::of(&c.ty) {
+                next_fixed += fixed.width();
+                Place::Fixed(fixed, next_fixed - fixed.width())
+            } else if c.ty.is_string() {
+                let start_at = (next_string > offsets_at).then(|| next_string - OFFSET_BYTES);
+                next_string += OFFSET_BYTES;
+                Place::String { end_at: next_string - OFFSET_BYTES, start_at, strings_at }
+            } else {
+                Place::Nothing
+            };
+            Slot { ty: c.ty.clone(), null, place }
+        };
+        let columns = columns.iter().map(slot).collect();
+        RowLayout { version, columns, fixed_at, strings_at }
+    }
 
-/// Where the columns of a table lie in the entries (key bytes and payload bytes) of one of its trees.
-#[derive(Debug, Clone)]
-pub struct EntryFormat {
-    _private: (),
-}
+    /// Appends the row's bytes; one value per column, NULL or of the column's type. On an error `out` is as it was.
+    pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        if values.len() != self.columns.len() {
+            return Err(CodecError::Malformed { what: "row with another number of columns" });
+        }
+        let start = out.len();
+        let done = self.encode_columns(|i| values.get(i).unwrap_or(&Value::Null), out);
+        if done.is_err() {
+            out.truncate(start);
+        }
+        done
+    }
 
-impl EntryFormat {
-    /// The entries of a clustered index: the key, and as payload all columns that the key does not restore.
-    /// `key_columns` names the table column of each part; None is a part of its own, such as a hidden row id.
-    pub fn clustered(
-        _schema_version: u16,
-        _columns: &[EntryColumn],
-        _key: &[KeyPart],
-        _key_columns: &[Option<usize>],
-    ) -> Self {
-        todo!()
-    }
-    /// The entries of a secondary index: as payload the key columns that the key does not restore.
-    pub fn secondary(_columns: &[EntryColumn], _key: &[KeyPart], _key_columns: &[Option<usize>]) -> Self {
-        todo!()
-    }
-    /// Whether the entry gives this column of the table.
-    pub fn has_column(&self, _column: usize) -> bool {
-        todo!()
-    }
-    /// Appends the key of a table row (one value per table column). `hidden`: the values of the parts that are no column.
-    pub fn encode_key(
+    fn encode_columns<'v>(
         &self,
-        _row: &[Value],
-        _hidden: &[Value],
-        _out: &mut Vec<u8>,
+        value: impl Fn(usize) -> &'v Value,
+        out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        todo!()
+        let start = out.len();
+        out.resize(start + self.fixed_at, 0);
+        if let Some(version) = self.version {
+            out[start..start + VERSION_BYTES].copy_from_slice(&version.to_le_bytes());
+        }
+        for (i, slot) in self.columns.iter().enumerate() {
+            let v = value(i);
+            match (v, slot.null) {
+                (Value::Null, Some((byte, mask))) => out[start + byte] |= mask,
+                (Value::Null, None) if !matches!(slot.place, Place::Nothing) => {
+                    return Err(CodecError::UnexpectedNull);
+                }
+                _ => {}
+            }
+            if let Place::Fixed(fixed, _) = slot.place {
+                match v {
+                    Value::Null => out.resize(out.len() + fixed.width(), 0),
+                    v => fixed.encode_row(v, &slot.ty, out)?,
+                }
+            }
+        }
+        self.encode_strings(value, start, out)
     }
-    /// Appends the payload of a table row (one value per table column).
-    pub fn encode_payload(&self, _row: &[Value], _out: &mut Vec<u8>) -> Result<(), CodecError> {
-        todo!()
-    }
-    /// One table column's value.
-    pub fn decode_value(&self, _key: &[u8], _payload: &[u8], _column: usize) -> Result<Value, CodecError> {
-        todo!()
-    }
-}
 
-/// Appends chosen columns of entries to column builders.
-#[derive(Debug, Clone)]
-pub struct RowDecoder {
-    _private: (),
-}
-
-impl RowDecoder {
-    /// Decodes the table columns `projection`, in that order. Error if the entries do not hold one of them.
-    pub fn new(_format: &Arc<EntryFormat>, _projection: &[usize]) -> Result<Self, CodecError> {
-        todo!()
-    }
-    /// Empty builders, one per projected column.
-    pub fn builders(&self, _rows: usize) -> Vec<ColumnBuilder> {
-        todo!()
-    }
-    /// Appends one entry. After an error the builders are of unequal length and must be dropped.
-    pub fn decode(&self, _key: &[u8], _payload: &[u8], _out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
-        todo!()
-    }
-    /// One entry as values, appended to `out`.
-    pub fn decode_values(
+    fn encode_strings<'v>(
         &self,
-        _key: &[u8],
-        _payload: &[u8],
-        _out: &mut Vec<Value>,
+        value: impl Fn(usize) -> &'v Value,
+        start: usize,
+        out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        todo!()
+        out.resize(start + self.strings_at, 0);
+        for (i, slot) in self.columns.iter().enumerate() {
+            let (Place::String { end_at, .. }, v) = (slot.place, value(i)) else { continue };
+            match (slot.ty.is_character(), v) {
+                (_, Value::Null) => {}
+                (true, Value::String(s)) => out.extend_from_slice(s.as_bytes()),
+                (false, Value::Bytes(b)) => out.extend_from_slice(b),
+                _ => return Err(CodecError::mismatch(v, &slot.ty)),
+            }
+            let bytes = out.len() - start - self.strings_at;
+            let end =
+                u16::try_from(bytes).map_err(|_| CodecError::TooLong { bytes, limit: u16::MAX.into() })?;
+            out[start + end_at..start + end_at + OFFSET_BYTES].copy_from_slice(&end.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// One column's value. The row must be of this layout's columns; its version is not looked at.
+    pub fn decode_value(&self, row: &[u8], column: usize) -> Result<Value, CodecError> {
+        self.slot(column)?.value(row)
+    }
+
+    /// Appends one column's value to a builder. The row must be of this layout's columns; its version is not looked
+    /// at.
+    pub fn decode_column(
+        &self,
+        row: &[u8],
+        column: usize,
+        out: &mut ColumnBuilder,
+    ) -> Result<(), CodecError> {
+        self.slot(column)?.append(row, out)
+    }
+
+    fn slot(&self, column: usize) -> Result<&Slot, CodecError> {
+        self.columns.get(column).ok_or(CodecError::Malformed { what: "column number of a row" })
+    }
+
+    /// Checks that the row has exactly the bytes that its layout and offsets say.
+    pub fn verify(&self, row: &[u8]) -> Result<(), CodecError> {
+        let mut end = 0;
+        for slot in &self.columns {
+            if let Place::String { end_at, .. } = slot.place {
+                let next = read_offset(row, end_at)?;
+                if next < end {
+                    return Err(CodecError::Malformed { what: "end offsets of a row" });
+                }
+                end = next;
+            }
+            slot.value(row)?;
+        }
+        if row.len() != self.strings_at + end {
+            return Err(CodecError::Malformed { what: "length of a row" });
+        }
+        Ok(())
+    }
+
+    /// The fewest bytes a row takes: without its strings.
+    pub fn fixed_bytes(&self) -> usize {
+        self.strings_at
     }
 }
+
+/// The schema version at the front of a row.
+#[inline]
+pub fn row_version(row: &[u8]) -> Result<u16, CodecError> {
+    match row {
+        [a, b, ..] => Ok(u16::from_le_bytes([*a, *b])),
+        _ => Err(CodecError::Truncated {
+            what: "schema version of a row",
+            needed: VERSION_BYTES,
+            left: row.len(),
+        }),
+    }
+}
+
+#[inline]
+fn read_offset(row: &[u8], at: usize) -> Result<usize, CodecError> {
+    match row.get(at..at + OFFSET_BYTES) {
+        Some(&[a, b]) => Ok(u16::from_le_bytes([a, b]).into()),
+        _ => Err(CodecError::Truncated { what: "end offset of a row", needed: OFFSET_BYTES, left: 0 }),
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn is_null(&self, row: &[u8]) -> Result<bool, CodecError> {
+        match self.null {
+            None => Ok(matches!(self.place, Place::Nothing)),
+            Some((byte, mask)) => match row.get(byte) {
+                Some(bits) => Ok(bits & mask != 0),
+                None => Err(CodecError::Truncated { what: "NULL bitmap of a row", needed: 1, left: 0 }),
+            },
+        }
+    }
+
+    #[inline]
+    fn append(&self, row: &[u8], out: &mut ColumnBuilder) -> Result<(), CodecError> {
+        if self.is_null(row)? {
+            out.push_null();
+            return Ok(());
+        }
+        match self.place {
+            Place::Fixed(fixed, at) => fixed.decode_row(row, at, out),
+            Place::String { end_at, start_at, strings_at } => {
+                out.push_bytes(string(row, end_at, start_at, strings_at)?)
+            }
+            Place::Nothing => out.push_value(&Value::Null),
+        }
+    }
+
+    fn value(&self, row: &[u8]) -> Result<Value, CodecError> {
+        if self.is_null(row)? {
+            return Ok(Value::Null);
+        }
+        match self.place {
+            Place::Fixed(fixed, at) => fixed.row_value(row, at),
+            Place::String { end_at, start_at, strings_at } => {
+                let bytes = string(row, end_at, start_at, strings_at)?;
+                if !self.ty.is_character() {
+                    return Ok(Value::Bytes(bytes.into()));
+                }
+                let text = std::str::from_utf8(bytes);
+                Ok(Value::String(text.map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?.into()))
+            }
+            Place::Nothing => Ok(Value::Null),
+        }
+    }
+}
+
+#[inline]
+fn string(
+    row: &[u8],
+    end_at: usize,
+    start_at: Option<usize>,
+    strings_at: usize,
+) -> Result<&[u8], CodecError> {
+    let end = read_offset(row, end_at)?;
+    let start = match start_at {
+        Some(at) => read_offset(row, at)?,
+        None => 0,
+    };
+    row.get(strings_at + start..strings_at + end)
+        .ok_or(CodecError::Malformed { what: "end offsets of a row" })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! Assignment of a value to a column.
+
+use super::cast::{to_datetime, to_decimal};
+use super::number::{decimal_prefix, f64_prefix};
+use super::text::{fitting, to_text};
+use crate::collation::trim_spaces;
+use crate::decimal::Decimal;
+use crate::error::MysqlError;
+use crate::statement::Warnings;
+use crate::temporal::{Date, DateTime};
+use crate::value::{SqlType, Value};
+
+/// Where a value is stored to, and where its warnings go.
+#[derive(Debug)]
+pub struct StoreContext<'a> {
+    /// The column's name, for messages.
+    pub column: &'a str,
+    /// The row's number in the statement, from 1, for messages.
+    pub row: u64,
+    /// `STRICT_TRANS_TABLES`: what would change the value is an error. Otherwise it is changed, with a warning.
+    pub strict: bool,
+    /// The statement's diagnostics.
+    pub warnings: &'a mut Warnings,
+}
+
+impl StoreContext<'_> {
+    /// An error in strict mode, else a warning.
+    fn refuse(&mut self, e: MysqlError) -> Result<(), MysqlError> {
+        if self.strict {
+            return Err(e);
+        }
+        self.warnings.warn(e);
+        Ok(())
+    }
+
+    fn out_of_range(&mut self) -> Result<(), MysqlError> {
+        let e = MysqlError::out_of_range(self.column, self.row);
+        self.refuse(e)
+    }
+
+    fn truncated(&mut self) -> Result<(), MysqlError> {
+        let e = MysqlError::data_truncated(self.column, self.row);
+        self.refuse(e)
+    }
+
+    fn note_truncated(&mut self) {
+        self.warnings.note(MysqlError::data_truncated(self.column, self.row));
+    }
+
+    /// 1366: `value` is no `kind`.
+    fn incorrect(&mut self, kind: &str, value: &str) -> Result<(), MysqlError> {
+        let e = MysqlError::incorrect_value(kind, value, self.column, self.row);
+        self.refuse(e)
+    }
+}
+
+/// Converts `v`, of type `from`, for a column of type `to`; `nullable` says whether the column can hold NULL.
+///
+/// Errors: 1048 for NULL in a column that is NOT NULL; in strict mode 1264 out of range, 1265 something after a number,
+/// 1366 no number or no UTF-8, 1406 too long; 1292 no date, also when not strict, because a zero date cannot be stored.
+pub fn store_cast(
+    v: &Value,
+    from: &SqlType,
+    to: &SqlType,
+    nullable: bool,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    match (v, to) {
+        (Value::Null, _) if nullable => Ok(Value::Null),
+        (Value::Null, _) => Err(MysqlError::bad_null(cx.column)),
+        (_, SqlType::Null) => Err(MysqlError::internal("a column of type NULL")),
+        (Value::Double(_), SqlType::Double) => Ok(v.clone()),
+        (_, SqlType::Double) => store_double(v, cx),
+        (_, SqlType::Decimal { precision, scale, unsigned }) => {
+            store_decimal(v, (*precision, *scale, *unsigned), cx)
+        }
+        (Value::Date(_), SqlType::Date) => Ok(v.clone()),
+        (_, SqlType::Date | SqlType::DateTime { .. }) => store_temporal(v, from, to, cx),
+        (_, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. }) => {
+            store_text(v, from, to, cx)
+        }
+        (_, SqlType::Varbinary { len }) => store_bytes(v, from, *len as usize, cx),
+        (_, integer) => store_integer(v, integer, cx),
+    }
+}
+
+fn store_integer(v: &Value, to: &SqlType, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
+    let (least, most) = to.integer_range().ok_or_else(|| MysqlError::internal("an unknown column type"))?;
+    let beyond = |negative| if negative { least - 1 } else { most + 1 };
+    let whole = match v {
+        Value::Int(v) => i128::from(*v),
+        Value::UInt(v) => i128::from(*v),
+        // `as` clamps to 128 bits, which is out of range in any case. NaN is 0.
+        Value::Double(d) => d.round_ties_even() as i128,
+        Value::String(_) | Value::Bytes(_) => {
+            let text = v.as_bytes().unwrap_or_default();
+            let found = decimal_prefix(text);
+            let whole = rounded(&found.value).unwrap_or(beyond(found.value.is_negative()));
+            if found.missing {
+                cx.incorrect("integer", &String::from_utf8_lossy(text))?;
+            } else if found.garbage && (least..=most).contains(&whole) {
+                cx.truncated()?;
+            }
+            whole
+        }
+        other => {
+            let d = to_decimal(other, cx.warnings).unwrap_or(Decimal::ZERO);
+            rounded(&d).unwrap_or(beyond(d.is_negative()))
+        }
+    };
+    let clamped = whole.clamp(least, most);
+    if clamped != whole {
+        cx.out_of_range()?;
+    }
+    Ok(if to.is_unsigned() { Value::UInt(clamped as u64) } else { Value::Int(clamped as i64) })
+}
+
+fn rounded(d: &Decimal) -> Option<i128> {
+    d.round(0)?.unscaled_i128()
+}
+
+fn store_double(v: &Value, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
+    let Some(text) = v.as_bytes() else {
+        return Ok(super::cast::to_f64(v, cx.warnings).map_or(Value::Null, Value::Double));
+    };
+    let found = f64_prefix(text);
+    if found.overflow {
+        cx.out_of_range()?;
+    } else if found.missing || found.garbage {
+        cx.truncated()?;
+    }
+    Ok(Value::Double(found.value))
+}
+
+fn store_decimal(
+    v: &Value,
+    (precision, scale, unsigned): (u8, u8, bool),
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let (d, overflow) = match v {
+        Value::String(_) | Value::Bytes(_) => {
+            let text = v.as_bytes().unwrap_or_default();
+            let found = decimal_prefix(text);
+            if found.missing || found.garbage {
+                cx.incorrect("decimal", &String::from_utf8_lossy(text))?;
+            }
+            (found.value, found.overflow)
+        }
+        Value::Double(d) => match Decimal::from_f64(*d) {
+            Some(found) => (found, false),
+            None if *d < 0.0 => (Decimal::max_value(precision, scale).negate(), true),
+            None => (Decimal::max_value(precision, scale), true),
+        },
+        other => (to_decimal(other, cx.warnings).unwrap_or(Decimal::ZERO), false),
+    };
+    let most = Decimal::max_value(precision, scale);
+    let least = if unsigned { Decimal::from_i128(0, scale) } else { most.negate() };
+    match d.round(scale.into()) {
+        Some(rounded) if !overflow && least <= rounded && rounded <= most => {
+            if rounded != d {
+                cx.note_truncated();
+            }
+            Ok(Value::Decimal(rounded))
+        }
+        _ => {
+            cx.out_of_range()?;
+            Ok(Value::Decimal(if d.is_negative() { least } else { most }))
+        }
+    }
+}
+
+fn store_temporal(
+    v: &Value,
+    from: &SqlType,
+    to: &SqlType,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let to_date = matches!(to, SqlType::Date);
+    let kind = if to_date { "date" } else { "datetime" };
+    let bad = |cx: &StoreContext<'_>| {
+        let shown = to_text(v, from).unwrap_or_default();
+        MysqlError::incorrect_temporal_for_column(kind, &shown, cx.column, cx.row)
+    };
+    let found: DateTime = match v {
+        Value::String(_) | Value::Bytes(_) => {
+            let text = String::from_utf8_lossy(v.as_bytes().unwrap_or_default());
+            let found = DateTime::parse(&text).map_err(|_| bad(cx))?;
+            if found.truncated {
+                let e = bad(cx);
+                cx.refuse(e)?;
+            }
+            found.value
+        }
+        other => to_datetime(other).ok().flatten().ok_or_else(|| bad(cx))?,
+    };
+    if !to_date {
+        return found.round(to.scale()).map(Value::DateTime).ok_or_else(|| bad(cx));
+    }
+    let date: Date = found.date();
+    if date.to_datetime() != found {
+        cx.note_truncated();
+    }
+    Ok(Value::Date(date))
+}
+
+fn store_text(
+    v: &Value,
+    from: &SqlType,
+    to: &SqlType,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let text = match v {
+        Value::Bytes(b) => match std::str::from_utf8(b) {
+            Ok(text) => text.into(),
+            Err(e) => {
+                let (good, bad) = b.split_at(e.valid_up_to());
+                cx.incorrect("string", &printable(bad))?;
+                String::from_utf8_lossy(good).into()
+            }
+        },
+        other => to_text(other, from).unwrap_or_default(),
+    };
+    // Where the text must be cut, if it is too long.
+    let end = match to {
+        SqlType::Text { max_bytes } => fitting(&text, *max_bytes as usize),
+        SqlType::Char { len } | SqlType::Varchar { len } => match text.len() <= *len as usize {
+            true => text.len(),
+            false => text.char_indices().nth(*len as usize).map_or(text.len(), |(end, _)| end),
+        },
+        _ => text.len(),
+    };
+    let (kept, cut) = text.split_at(end);
+    let is_char = matches!(to, SqlType::Char { .. });
+    if !trim_spaces(cut.as_bytes()).is_empty() {
+        too_long(cx)?;
+    } else if !cut.is_empty() && !is_char {
+        cx.note_truncated();
+    }
+    let kept = if is_char { kept.trim_end_matches(' ') } else { kept };
+    Ok(if kept.len() == text.len() { Value::String(text) } else { Value::string(kept) })
+}
+
+/// 1406 in strict mode, else warning 1265.
+fn too_long(cx: &mut StoreContext<'_>) -> Result<(), MysqlError> {
+    if cx.strict {
+        return Err(MysqlError::data_too_long(cx.column, cx.row));
+    }
+    cx.truncated()
+}
+
+fn store_bytes(
+    v: &Value,
+    from: &SqlType,
+    len: usize,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let bytes = match v {
+        Value::Bytes(b) => b.clone(),
+        other => to_text(other, from).unwrap_or_default().as_bytes().into(),
+    };
+    if bytes.len() <= len {
+        return Ok(Value::Bytes(bytes));
+    }
+    too_long(cx)?;
+    Ok(Value::bytes(&bytes[..len]))
+}
+
+/// The first bytes of what is no UTF-8, as MySQL shows them: `\xFF\xFE`, six at most, then dots.
+fn printable(bad: &[u8]) -> String {
+    const SHOWN: usize = 6;
+    let mut out = String::new();
+    for &b in bad.iter().take(SHOWN) {
+        match b {
+            b' '..=b'~' => out.push(b.into()),
+            _ => out.push_str(&format!("\\x{b:02X}")),
+        }
+    }
+    if bad.len() > SHOWN {
+        out.push_str("...");
+    }
+    out
+}

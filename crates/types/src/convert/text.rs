@@ -1,0 +1,60 @@
+//! Values as text, as CONCAT, the text protocol and the shell print them.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::value::{SqlType, Value};
+
+/// Doubles whose point lies beyond this many digits are printed with an exponent.
+const MOST_PLAIN_DIGITS: i32 = 15;
+
+/// The value as text; None for NULL. `ty` is its type: it says how many digits of the second's fraction a DATETIME
+/// shows (six if it is no DATETIME type and there are any). Bytes that are not UTF-8 are replaced.
+pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
+    Some(match v {
+        Value::Null => return None,
+        Value::String(s) => Arc::clone(s),
+        Value::Bytes(b) => String::from_utf8_lossy(b).into(),
+        Value::Int(v) => v.to_string().into(),
+        Value::UInt(v) => v.to_string().into(),
+        Value::Decimal(d) => d.to_string().into(),
+        Value::Double(d) => f64_text(*d).into(),
+        Value::Date(d) => d.to_string().into(),
+        Value::DateTime(d) => {
+            let fsp = match ty {
+                SqlType::DateTime { fsp } => *fsp,
+                _ if d.micros() % 1_000_000 != 0 => 6,
+                _ => 0,
+            };
+            d.display(fsp).to_string().into()
+        }
+    })
+}
+
+/// A double with the fewest digits that read back as the same double: plain from 10^-15 up to 15 digits, else with an
+/// exponent (`1e15`, `1.5e-20`).
+pub fn f64_text(d: f64) -> String {
+    if !d.is_finite() {
+        return d.to_string();
+    }
+    let scientific = format!("{d:e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    // Digits before the point, 0 for 0.1, -1 for 0.01.
+    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
+    if (1 - MOST_PLAIN_DIGITS..=MOST_PLAIN_DIGITS).contains(&point) {
+        let mut plain = String::new();
+        // Display of doubles is the shortest plain form.
+        let _ = write!(plain, "{d}");
+        return plain;
+    }
+    format!("{mantissa}e{exponent}")
+}
+
+/// How many bytes of `text` fit `max_bytes`, whole characters only.
+pub(super) fn fitting(text: &str, max_bytes: usize) -> usize {
+    let mut end = text.len().min(max_bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}

@@ -1,0 +1,177 @@
+//! From entries to columns: the innermost loop of every scan.
+//!
+//! All that can be known before the first row is worked out in `new`: the offset of each key part up to the first of
+//! variable length, the parts to walk from there, and per schema version the slots of the payload.
+
+use std::sync::Arc;
+
+use super::Slot;
+use super::entry::{EntryFormat, Source};
+use crate::codec::CodecError;
+use crate::column::ColumnBuilder;
+use crate::key::{KeyPart, decode_part, decode_value, skip_part};
+use crate::value::{SqlType, Value};
+
+/// Appends chosen columns of entries to column builders.
+#[derive(Debug, Clone)]
+pub struct RowDecoder {
+    format: Arc<EntryFormat>,
+    /// Of the projected columns.
+    types: Vec<SqlType>,
+    /// Key parts at offsets that are the same in every key: offset, part, place in the output.
+    key_direct: Vec<(usize, KeyPart, usize)>,
+    /// Key parts to walk over from `key_walk_from` on, with their places in the output (none: only skipped).
+    key_walk: Vec<(KeyPart, Vec<usize>)>,
+    key_walk_from: usize,
+    /// Payload columns, per version of the format.
+    payload: Vec<Vec<Step>>,
+}
+
+/// One payload column.
+#[derive(Debug, Clone)]
+struct Step {
+    /// Place in the output.
+    out: usize,
+    from: Origin,
+}
+
+#[derive(Debug, Clone)]
+enum Origin {
+    Slot(Slot),
+    /// The row is older than the column.
+    Default(Value),
+}
+
+/// Why a decoder cannot be given fewer builders than it has columns.
+const TOO_FEW_BUILDERS: CodecError = CodecError::Malformed { what: "number of column builders" };
+
+impl RowDecoder {
+    /// Decodes the table columns `projection`, in that order. Error if the entries do not hold one of them.
+    pub fn new(format: &Arc<EntryFormat>, projection: &[usize]) -> Result<Self, CodecError> {
+        let mut types = Vec::with_capacity(projection.len());
+        let mut wanted_parts = vec![Vec::new(); format.key.len()];
+        let mut payload = vec![Vec::new(); format.versions.len()];
+        for (out, &column) in projection.iter().enumerate() {
+            let no_column = CodecError::Malformed { what: "column that the entry does not have" };
+            let (Some(source), Some(definition)) = (format.sources.get(column), format.columns.get(column))
+            else {
+                return Err(no_column);
+            };
+            types.push(definition.layout.ty.clone());
+            match *source {
+                Source::Absent => return Err(no_column),
+                Source::Key(part) => wanted_parts[part].push(out),
+                Source::Payload(stored) => {
+                    for (steps, version) in payload.iter_mut().zip(&format.versions) {
+                        let from = match version.columns.get(stored).copied().flatten() {
+                            Some(slot) => Origin::Slot(version.layout.slot(slot)?.clone()),
+                            None => Origin::Default(definition.default.clone()),
+                        };
+                        steps.push(Step { out, from });
+                    }
+                }
+            }
+        }
+        let mut decoder = RowDecoder {
+            format: Arc::clone(format),
+            types,
+            key_direct: Vec::new(),
+            key_walk: Vec::new(),
+            key_walk_from: 0,
+            payload,
+        };
+        decoder.plan_key(&wanted_parts);
+        Ok(decoder)
+    }
+
+    fn plan_key(&mut self, wanted: &[Vec<usize>]) {
+        let needed = wanted.iter().rposition(|outs| !outs.is_empty()).map_or(0, |last| last + 1);
+        for (part, outs) in self.format.key.iter().zip(wanted).take(needed) {
+            match (part.fixed_width(), self.key_walk.is_empty()) {
+                (Some(width), true) => {
+                    let at = self.key_walk_from;
+                    self.key_direct.extend(outs.iter().map(|out| (at, part.clone(), *out)));
+                    self.key_walk_from += width;
+                }
+                _ => self.key_walk.push((part.clone(), outs.clone())),
+            }
+        }
+    }
+
+    /// The types of the projected columns.
+    pub fn types(&self) -> &[SqlType] {
+        &self.types
+    }
+
+    /// Empty builders, one per projected column.
+    pub fn builders(&self, rows: usize) -> Vec<ColumnBuilder> {
+        self.types.iter().map(|ty| ColumnBuilder::with_capacity(ty, rows)).collect()
+    }
+
+    /// Appends one entry. After an error the builders are of unequal length and must be dropped.
+    #[inline]
+    pub fn decode(&self, key: &[u8], payload: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
+        for (at, part, to) in &self.key_direct {
+            let builder = out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?;
+            decode_part(part, key.get(*at..).unwrap_or_default(), builder)?;
+        }
+        if !self.key_walk.is_empty() {
+            let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
+            for (part, outs) in &self.key_walk {
+                let mut len = None;
+                for to in outs {
+                    len = Some(decode_part(part, rest, out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?)?);
+                }
+                let len = match len {
+                    Some(len) => len,
+                    None => skip_part(part, rest)?,
+                };
+                rest = rest.get(len..).unwrap_or_default();
+            }
+        }
+        for step in self.payload_steps(payload)? {
+            let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
+            match &step.from {
+                Origin::Slot(slot) => slot.append(payload, builder)?,
+                Origin::Default(value) => builder.push_value(value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// One entry as values, appended to `out`.
+    pub fn decode_values(&self, key: &[u8], payload: &[u8], out: &mut Vec<Value>) -> Result<(), CodecError> {
+        let start = out.len();
+        out.resize(start + self.types.len(), Value::Null);
+        for (at, part, to) in &self.key_direct {
+            out[start + to] = decode_value(part, key.get(*at..).unwrap_or_default())?.0;
+        }
+        let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
+        for (part, outs) in &self.key_walk {
+            let len = if outs.is_empty() {
+                skip_part(part, rest)?
+            } else {
+                let (value, len) = decode_value(part, rest)?;
+                outs.iter().for_each(|to| out[start + to] = value.clone());
+                len
+            };
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        for step in self.payload_steps(payload)? {
+            out[start + step.out] = match &step.from {
+                Origin::Slot(slot) => slot.value(payload)?,
+                Origin::Default(value) => value.clone(),
+            };
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn payload_steps(&self, payload: &[u8]) -> Result<&[Step], CodecError> {
+        match self.payload.as_slice() {
+            // Nothing of the payload is wanted in any version.
+            [first, ..] if first.is_empty() => Ok(&[]),
+            versions => Ok(versions.get(self.format.version_of(payload)?).map_or(&[], Vec::as_slice)),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Where the columns of a table lie in the entries of one of its trees.
+
+use super::{ColumnLayout, RowLayout, row_version};
+use crate::codec::CodecError;
+use crate::key::{KeyPart, decode_value, encode_part, is_restorable, skip_part};
+use crate::value::Value;
+
+/// A column of a table, as an [`EntryFormat`] needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryColumn {
+    /// Type, nullability, collation.
+    pub layout: ColumnLayout,
+    /// The schema version in which the table got the column; rows of older versions read as `default`. 0 for a column
+    /// that was there from the start.
+    pub added_in: u16,
+    /// What rows older than the column hold.
+    pub default: Value,
+}
+
+/// Where one table column is in an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// In the key, as this part.
+    Key(usize),
+    /// In the payload, as this stored column.
+    Payload(usize),
+    /// Not in the entry.
+    Absent,
+}
+
+/// The payload's layout from one schema version up to the next.
+#[derive(Debug, Clone)]
+pub(super) struct Version {
+    pub(super) since: u16,
+    pub(super) layout: RowLayout,
+    /// Per stored column its number in the layout; None where rows are older than the column.
+    pub(super) columns: Vec<Option<usize>>,
+}
+
+/// Where the columns of a table lie in the entries (key bytes and payload bytes) of one of its trees.
+#[derive(Debug, Clone)]
+pub struct EntryFormat {
+    pub(super) key: Vec<KeyPart>,
+    key_columns: Vec<Option<usize>>,
+    pub(super) columns: Vec<EntryColumn>,
+    pub(super) sources: Vec<Source>,
+    /// Table columns in the payload, in order.
+    pub(super) stored: Vec<usize>,
+    /// Oldest first; the last is what is written. None of them is empty of meaning: there is at least one.
+    pub(super) versions: Vec<Version>,
+    /// The current schema version; None if payloads carry none.
+    pub(super) schema_version: Option<u16>,
+}
+
+impl EntryFormat {
+    /// The entries of a clustered index: the key, and as payload all columns that the key does not restore.
+    /// `key_columns` names the table column of each part; None is a part of its own, such as a hidden row id.
+    pub fn clustered(
+        schema_version: u16,
+        columns: &[EntryColumn],
+        key: &[KeyPart],
+        key_columns: &[Option<usize>],
+    ) -> Self {
+        let in_key = |column| Self::restoring_part(key, key_columns, column).is_some();
+        let stored = (0..columns.len()).filter(|&column| !in_key(column)).collect();
+        Self::new(Some(schema_version), columns, key, key_columns, stored)
+    }
+
+    /// The entries of a secondary index: as payload the key columns that the key does not restore, if any.
+    pub fn secondary(columns: &[EntryColumn], key: &[KeyPart], key_columns: &[Option<usize>]) -> Self {
+        let in_key = |column| Self::restoring_part(key, key_columns, column).is_some();
+        let mut stored: Vec<usize> = key_columns.iter().flatten().copied().filter(|&c| !in_key(c)).collect();
+        let mut seen = Vec::new();
+        stored.retain(|c| {
+            let first = !seen.contains(c);
+            seen.push(*c);
+            first
+        });
+        Self::new(None, columns, key, key_columns, stored)
+    }
+
+    fn restoring_part(key: &[KeyPart], key_columns: &[Option<usize>], column: usize) -> Option<usize> {
+        key_columns.iter().zip(key).position(|(c, part)| *c == Some(column) && is_restorable(part))
+    }
+
+    fn new(
+        schema_version: Option<u16>,
+        columns: &[EntryColumn],
+        key: &[KeyPart],
+        key_columns: &[Option<usize>],
+        stored: Vec<usize>,
+    ) -> Self {
+        debug_assert!(key.len() == key_columns.len());
+        debug_assert!(key_columns.iter().flatten().all(|&c| c < columns.len()));
+        let source = |column| match Self::restoring_part(key, key_columns, column) {
+            Some(part) => Source::Key(part),
+            None => stored.iter().position(|&s| s == column).map_or(Source::Absent, Source::Payload),
+        };
+        let sources = (0..columns.len()).map(source).collect();
+        let stored_columns: Vec<&EntryColumn> = stored.iter().filter_map(|&c| columns.get(c)).collect();
+        let mut starts: Vec<u16> = match schema_version {
+            Some(_) => stored_columns.iter().map(|c| c.added_in).chain([0]).collect(),
+            None => vec![u16::MAX],
+        };
+        starts.sort_unstable();
+        starts.dedup();
+        let last = starts.last().copied();
+        let version = |since: u16| {
+            let present: Vec<bool> = stored_columns.iter().map(|c| c.added_in <= since).collect();
+            let layouts: Vec<ColumnLayout> = stored_columns
+                .iter()
+                .zip(&present)
+                .filter(|(_, p)| **p)
+                .map(|(c, _)| c.layout.clone())
+                .collect();
+            let mut next = 0..;
+            let columns = present.iter().map(|&p| if p { next.next() } else { None }).collect();
+            let written = schema_version.map(|current| if Some(since) == last { current } else { since });
+            Version { since, layout: RowLayout::lay_out(written, &layouts), columns }
+        };
+        let versions = starts.into_iter().map(version).collect();
+        EntryFormat {
+            key: key.to_vec(),
+            key_columns: key_columns.to_vec(),
+            columns: columns.to_vec(),
+            sources,
+            stored,
+            versions,
+            schema_version,
+        }
+    }
+
+    /// Whether the entry gives this column of the table.
+    pub fn has_column(&self, column: usize) -> bool {
+        self.sources.get(column).is_some_and(|s| *s != Source::Absent)
+    }
+
+    /// The parts of the key.
+    pub fn key_parts(&self) -> &[KeyPart] {
+        &self.key
+    }
+
+    /// Appends the key of a table row (one value per table column). `hidden`: the values of the parts that are no
+    /// column, in order.
+    pub fn encode_key(&self, row: &[Value], hidden: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let start = out.len();
+        let mut hidden = hidden.iter();
+        for (part, column) in self.key.iter().zip(&self.key_columns) {
+            let value = match column {
+                Some(column) => row.get(*column),
+                None => hidden.next(),
+            };
+            let done = value
+                .ok_or(CodecError::Malformed { what: "row with too few columns" })
+                .and_then(|v| encode_part(part, v, out));
+            if done.is_err() {
+                out.truncate(start);
+                return done;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the payload of a table row (one value per table column).
+    pub fn encode_payload(&self, row: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        let Some(current) = self.versions.last().filter(|_| !self.is_bare()) else { return Ok(()) };
+        if row.len() != self.columns.len() {
+            return Err(CodecError::Malformed { what: "row with another number of columns" });
+        }
+        let start = out.len();
+        let value = |i: usize| self.stored.get(i).and_then(|&c| row.get(c)).unwrap_or(&Value::Null);
+        let done = current.layout.encode_columns(value, out);
+        if done.is_err() {
+            out.truncate(start);
+        }
+        done
+    }
+
+    /// Whether payloads are empty: a secondary index whose key restores all its columns.
+    fn is_bare(&self) -> bool {
+        self.schema_version.is_none() && self.stored.is_empty()
+    }
+
+    /// One table column's value.
+    pub fn decode_value(&self, key: &[u8], payload: &[u8], column: usize) -> Result<Value, CodecError> {
+        match self.sources.get(column) {
+            Some(Source::Key(wanted)) => {
+                let mut rest = key;
+                for part in self.key.iter().take(*wanted) {
+                    rest = rest.get(skip_part(part, rest)?..).unwrap_or_default();
+                }
+                let part = self.key.get(*wanted).ok_or(CodecError::Malformed { what: "key" })?;
+                Ok(decode_value(part, rest)?.0)
+            }
+            Some(Source::Payload(stored)) => {
+                let version = &self.versions[self.version_of(payload)?];
+                match version.columns.get(*stored).copied().flatten() {
+                    Some(slot) => version.layout.decode_value(payload, slot),
+                    None => Ok(self.columns.get(column).map_or(Value::Null, |c| c.default.clone())),
+                }
+            }
+            Some(Source::Absent) | None => {
+                Err(CodecError::Malformed { what: "column that the entry does not have" })
+            }
+        }
+    }
+
+    /// The number in `versions` of the layout that a payload has; always one there is.
+    #[inline]
+    pub(super) fn version_of(&self, payload: &[u8]) -> Result<usize, CodecError> {
+        let last = self.versions.len() - 1;
+        let Some(current) = self.schema_version else { return Ok(last) };
+        let found = row_version(payload)?;
+        if found == current {
+            return Ok(last);
+        }
+        if found > current {
+            return Err(CodecError::UnknownVersion(found));
+        }
+        // Versions begin at 0, so there is one.
+        Ok(self.versions.iter().rposition(|v| v.since <= found).unwrap_or(0))
+    }
+
+    /// Checks that key and payload have exactly the bytes that their formats say.
+    pub fn verify(&self, key: &[u8], payload: &[u8]) -> Result<(), CodecError> {
+        let mut rest = key;
+        for part in &self.key {
+            let len = if is_restorable(part) { decode_value(part, rest)?.1 } else { skip_part(part, rest)? };
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        if !rest.is_empty() {
+            return Err(CodecError::Malformed { what: "length of a key" });
+        }
+        if self.is_bare() {
+            return if payload.is_empty() {
+                Ok(())
+            } else {
+                Err(CodecError::Malformed { what: "length of a row" })
+            };
+        }
+        self.versions[self.version_of(payload)?].layout.verify(payload)
+    }
+}

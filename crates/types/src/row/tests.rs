@@ -1,0 +1,281 @@
+//! Rows and entries come back whole, in every projection, in older versions; damaged bytes err.
+
+use std::sync::Arc;
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+
+use super::*;
+use crate::column::value_at;
+use crate::decimal::Decimal;
+use crate::key::KeyPart;
+use crate::key::tests::{all_parts, random_value};
+use crate::testing;
+
+fn layout_of(part: &KeyPart) -> ColumnLayout {
+    ColumnLayout { ty: part.ty.clone(), nullable: part.nullable, collation: part.collation }
+}
+
+/// Random columns, as key parts because those have random values.
+fn random_columns(rng: &mut SmallRng, most: usize) -> Vec<KeyPart> {
+    let all = all_parts();
+    (0..rng.random_range(1..=most)).map(|_| all[rng.random_range(0..all.len())].clone()).collect()
+}
+
+fn random_row(rng: &mut SmallRng, columns: &[KeyPart]) -> Vec<Value> {
+    columns.iter().map(|c| random_value(rng, c)).collect()
+}
+
+/// Rust's `==` but for the sign of zero, which a row keeps.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+        _ => a == b,
+    }
+}
+
+#[test]
+fn rows_come_back() {
+    let mut rng = testing::rng("rows_come_back");
+    for _ in 0..testing::iterations(2_000) {
+        let columns = random_columns(&mut rng, 20);
+        let layouts: Vec<ColumnLayout> = columns.iter().map(layout_of).collect();
+        let layout = RowLayout::new(rng.random(), &layouts);
+        let values = random_row(&mut rng, &columns);
+        let mut row = Vec::new();
+        layout.encode(&values, &mut row).unwrap();
+        assert!(row.len() >= layout.fixed_bytes());
+        assert_eq!(row_version(&row).unwrap(), layout.version.unwrap());
+        layout.verify(&row).unwrap();
+        for (i, v) in values.iter().enumerate() {
+            let found = layout.decode_value(&row, i).unwrap();
+            assert!(same(&found, v), "{:?}: {found:?} for {v:?}", columns[i]);
+            let mut column = ColumnBuilder::for_type(&layouts[i].ty);
+            layout.decode_column(&row, i, &mut column).unwrap();
+            assert!(same(&value_at(&column.finish(), 0, &layouts[i].ty), v), "{:?}", columns[i]);
+        }
+        assert!(layout.decode_value(&row, values.len()).is_err());
+        // A byte too few or too many, or any byte changed, is never a panic.
+        row.push(0);
+        assert!(layout.verify(&row).is_err());
+        row.truncate(rng.random_range(0..row.len() - 1));
+        assert!(layout.verify(&row).is_err());
+        for _ in 0..5 {
+            let damaged = testing::bytes(&mut rng, 60);
+            for (i, column) in layouts.iter().enumerate() {
+                let mut column = ColumnBuilder::for_type(&column.ty);
+                let appended = layout.decode_column(&damaged, i, &mut column);
+                assert_eq!(column.len(), usize::from(appended.is_ok()));
+                let _ = layout.decode_value(&damaged, i);
+            }
+        }
+    }
+}
+
+/// A table with a random key over some of its columns, and perhaps a hidden part.
+struct Table {
+    columns: Vec<KeyPart>,
+    entry_columns: Vec<EntryColumn>,
+    key: Vec<KeyPart>,
+    key_columns: Vec<Option<usize>>,
+}
+
+impl Table {
+    fn random(rng: &mut SmallRng) -> Self {
+        let columns = random_columns(rng, 12);
+        let entry_columns = columns
+            .iter()
+            .map(|c| EntryColumn { layout: layout_of(c), added_in: 0, default: Value::Null })
+            .collect();
+        let (mut key, mut key_columns) = (Vec::new(), Vec::new());
+        for _ in 0..rng.random_range(1..=4) {
+            let column = rng.random_range(0..columns.len());
+            if rng.random_bool(0.2) {
+                key.push(KeyPart::new(SqlType::BIGINT_UNSIGNED));
+                key_columns.push(None);
+            } else if !key_columns.contains(&Some(column)) {
+                key.push(KeyPart { descending: rng.random(), ..columns[column].clone() });
+                key_columns.push(Some(column));
+            }
+        }
+        Table { columns, entry_columns, key, key_columns }
+    }
+
+    fn hidden(&self) -> Vec<Value> {
+        (0..).map(Value::UInt).take(self.key_columns.iter().filter(|c| c.is_none()).count()).collect()
+    }
+}
+
+fn check_all_ways(
+    rng: &mut SmallRng,
+    format: &Arc<EntryFormat>,
+    entries: &[(Vec<u8>, Vec<u8>)],
+    rows: &[Vec<Value>],
+) {
+    let columns = rows[0].len();
+    for (column, available) in (0..columns).map(|c| (c, format.has_column(c))) {
+        for ((key, payload), row) in entries.iter().zip(rows) {
+            let found = format.decode_value(key, payload, column);
+            assert_eq!(found.is_ok(), available, "{column} of {format:?}");
+            assert!(found.is_err() || same(&found.unwrap(), &row[column]));
+        }
+        assert_eq!(RowDecoder::new(format, &[column]).is_ok(), available);
+    }
+    let available: Vec<usize> = (0..columns).filter(|&c| format.has_column(c)).collect();
+    if available.is_empty() {
+        return;
+    }
+    for _ in 0..6 {
+        let projection: Vec<usize> = (0..rng.random_range(0..=available.len() + 1))
+            .map(|_| available[rng.random_range(0..available.len())])
+            .collect();
+        let decoder = RowDecoder::new(format, &projection).unwrap();
+        let mut builders = decoder.builders(entries.len());
+        for ((key, payload), row) in entries.iter().zip(rows) {
+            decoder.decode(key, payload, &mut builders).unwrap();
+            let mut values = vec![Value::Int(7)];
+            decoder.decode_values(key, payload, &mut values).unwrap();
+            assert!(projection.iter().zip(&values[1..]).all(|(&c, v)| same(v, &row[c])), "{projection:?}");
+            assert_eq!(values.len(), projection.len() + 1);
+        }
+        for ((builder, ty), &column) in builders.iter_mut().zip(decoder.types()).zip(&projection) {
+            let array = builder.finish();
+            assert_eq!(array.len(), rows.len());
+            for (i, row) in rows.iter().enumerate() {
+                assert!(same(&value_at(&array, i, ty), &row[column]), "{projection:?} {column}");
+            }
+        }
+        if let ([_, ..], Some((key, payload))) = (&projection[..], entries.first()) {
+            assert!(decoder.decode(key, payload, &mut []).is_err());
+        }
+    }
+}
+
+#[test]
+fn entries_come_back_in_every_projection() {
+    let mut rng = testing::rng("entries_come_back");
+    for round in 0..testing::iterations(1_000) {
+        let table = Table::random(&mut rng);
+        let format = Arc::new(if round % 2 == 0 {
+            EntryFormat::clustered(3, &table.entry_columns, &table.key, &table.key_columns)
+        } else {
+            EntryFormat::secondary(&table.entry_columns, &table.key, &table.key_columns)
+        });
+        let rows: Vec<Vec<Value>> = (0..4).map(|_| random_row(&mut rng, &table.columns)).collect();
+        let mut entries = Vec::new();
+        for row in &rows {
+            let (mut key, mut payload) = (Vec::new(), Vec::new());
+            format.encode_key(row, &table.hidden(), &mut key).unwrap();
+            format.encode_payload(row, &mut payload).unwrap();
+            format.verify(&key, &payload).unwrap();
+            key.push(0);
+            assert!(format.verify(&key, &payload).is_err());
+            key.pop();
+            payload.push(0);
+            assert!(format.verify(&key, &payload).is_err());
+            payload.pop();
+            entries.push((key, payload));
+        }
+        let in_key = |c: usize| table.key_columns.contains(&Some(c));
+        assert!((0..table.columns.len()).all(|c| format.has_column(c) == (round % 2 == 0 || in_key(c))));
+        check_all_ways(&mut rng, &format, &entries, &rows);
+        // Damaged entries: errors or nonsense, never a panic.
+        let every: Vec<usize> = (0..table.columns.len()).filter(|&c| format.has_column(c)).collect();
+        let decoder = RowDecoder::new(&format, &every).unwrap();
+        for _ in 0..5 {
+            let (key, payload) = (testing::bytes(&mut rng, 40), testing::bytes(&mut rng, 60));
+            let _ = decoder.decode(&key, &payload, &mut decoder.builders(1));
+            let _ = decoder.decode_values(&key, &payload, &mut Vec::new());
+            let _ = format.verify(&key, &payload);
+        }
+    }
+}
+
+#[test]
+fn rows_of_older_versions_get_the_defaults() {
+    let mut rng = testing::rng("older_versions");
+    for _ in 0..testing::iterations(500) {
+        let table = Table::random(&mut rng);
+        let mut columns = table.entry_columns.clone();
+        for (i, (column, part)) in columns.iter_mut().zip(&table.columns).enumerate() {
+            if !table.key_columns.contains(&Some(i)) && rng.random() {
+                column.added_in = rng.random_range(1..=6);
+                column.default = random_value(&mut rng, part);
+            }
+        }
+        let latest = 7;
+        let current = Arc::new(EntryFormat::clustered(latest, &columns, &table.key, &table.key_columns));
+        let (mut entries, mut rows) = (Vec::new(), Vec::new());
+        for version in 0..=latest {
+            // The table as it was then: the columns that were not yet there are cut out.
+            let then: Vec<usize> = (0..columns.len()).filter(|&c| columns[c].added_in <= version).collect();
+            let old_columns: Vec<EntryColumn> = then.iter().map(|&c| columns[c].clone()).collect();
+            let old_key: Vec<Option<usize>> = table
+                .key_columns
+                .iter()
+                .map(|c| c.map(|c| then.iter().position(|&t| t == c).unwrap()))
+                .collect();
+            let old = EntryFormat::clustered(version, &old_columns, &table.key, &old_key);
+            let mut row = random_row(&mut rng, &table.columns);
+            let old_row: Vec<Value> = then.iter().map(|&c| row[c].clone()).collect();
+            let (mut key, mut payload) = (Vec::new(), Vec::new());
+            old.encode_key(&old_row, &table.hidden(), &mut key).unwrap();
+            old.encode_payload(&old_row, &mut payload).unwrap();
+            for (value, column) in row.iter_mut().zip(&columns) {
+                if column.added_in > version {
+                    *value = column.default.clone();
+                }
+            }
+            current.verify(&key, &payload).unwrap();
+            entries.push((key, payload));
+            rows.push(row);
+        }
+        check_all_ways(&mut rng, &current, &entries, &rows);
+        let (key, mut payload) = entries.remove(0);
+        payload[..2].copy_from_slice(&(latest + 1).to_le_bytes());
+        let stored = (0..columns.len()).find(|&c| matches!(current.sources[c], entry::Source::Payload(_)));
+        if let Some(column) = stored {
+            let found = current.decode_value(&key, &payload, column);
+            assert_eq!(found, Err(CodecError::UnknownVersion(latest + 1)));
+        }
+    }
+}
+
+#[test]
+fn the_bytes_are_those_of_the_format() {
+    let column = |ty, nullable| ColumnLayout { ty, nullable, collation: Collation::Utf8mb4Bin };
+    let layout = RowLayout::new(
+        0x0102,
+        &[
+            column(SqlType::Varchar { len: 5 }, true),
+            column(SqlType::MediumInt { unsigned: false }, true),
+            column(SqlType::Varbinary { len: 5 }, false),
+            column(SqlType::Decimal { precision: 3, scale: 2, unsigned: false }, false),
+            column(SqlType::Date, true),
+        ],
+    );
+    let price = Value::Decimal(Decimal::parse("-0.02").unwrap());
+    let values = [Value::from("ab"), Value::Int(-2), Value::bytes([9]), price, Value::Null];
+    let mut row = vec![];
+    layout.encode(&values, &mut row).unwrap();
+    assert_eq!(row, [2, 1, 0b100, 0xfe, 0xff, 0xff, 0xfe, 0xff, 0, 0, 0, 2, 0, 3, 0, b'a', b'b', 9]);
+}
+
+#[test]
+fn what_does_not_fit_a_row_is_refused() {
+    let text = ColumnLayout {
+        ty: SqlType::Text { max_bytes: 1 << 24 },
+        nullable: false,
+        collation: Collation::Utf8mb4Bin,
+    };
+    let layout = RowLayout::new(1, &[text.clone(), text]);
+    let mut row = vec![7];
+    let long = Value::string("x".repeat(40_000));
+    let found = layout.encode(&[long.clone(), long], &mut row).unwrap_err();
+    assert_eq!(found, CodecError::TooLong { bytes: 80_000, limit: 65_535 });
+    assert_eq!(crate::error::MysqlError::from(found).code, 1118);
+    assert_eq!(layout.encode(&[Value::Null, Value::from("")], &mut row), Err(CodecError::UnexpectedNull));
+    assert!(layout.encode(&[Value::Int(1), Value::from("")], &mut row).is_err());
+    assert!(layout.encode(&[Value::from("")], &mut row).is_err());
+    assert_eq!(row, [7]);
+}
