@@ -195,6 +195,7 @@ catalogue! {
     1820 "HY000" ER_MUST_CHANGE_PASSWORD must_change_password() "You must reset your password using ALTER USER statement before executing this statement.";
     1836 "HY000" ER_READ_ONLY_MODE read_only_mode() "Running in read-only mode";
     1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
+    3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";
     3593 "HY000" ER_WINDOW_INVALID_WINDOW_FUNC_USE invalid_window_function(function) "You cannot use the window function '{function}' in this context.'";

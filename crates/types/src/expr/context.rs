@@ -14,14 +14,12 @@ pub struct SqlMode {
     pub strict: bool,
     /// `ERROR_FOR_DIVISION_BY_ZERO`.
     pub error_for_division_by_zero: bool,
-    /// `NO_UNSIGNED_SUBTRACTION`: the difference of unsigned integers is signed. Read when types are derived.
-    pub no_unsigned_subtraction: bool,
 }
 
 impl Default for SqlMode {
     /// As in MySQL 8.0's default `sql_mode`.
     fn default() -> Self {
-        SqlMode { strict: true, error_for_division_by_zero: true, no_unsigned_subtraction: false }
+        SqlMode { strict: true, error_for_division_by_zero: true }
     }
 }
 

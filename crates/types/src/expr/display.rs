@@ -1,19 +1,148 @@
-//! Expressions as SQL text.
+//! Expressions as SQL text, in the manner of MySQL's EXPLAIN: operators in parentheses, keywords in lower case.
 
 use std::fmt;
 
-use super::ir::Expr;
+use super::ir::{Expr, ExprKind};
+use crate::convert;
+use crate::value::{SqlType, Value};
 
 impl Expr {
     /// The text of the expression, with the names that `name` gives to columns.
-    pub fn display_with<'a>(&'a self, _name: &'a dyn Fn(usize) -> String) -> impl fmt::Display + 'a {
-        ""
+    pub fn display_with<'a>(&'a self, name: &'a dyn Fn(usize) -> String) -> impl fmt::Display + 'a {
+        Named { e: self, name }
     }
 }
 
 impl fmt::Display for Expr {
     /// With columns as `#0`, `#1`, ...
-    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        todo!()
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Named { e: self, name: &|n| format!("#{n}") }.fmt(f)
+    }
+}
+
+struct Named<'a> {
+    e: &'a Expr,
+    name: &'a dyn Fn(usize) -> String,
+}
+
+struct Joined<'a> {
+    list: &'a [Expr],
+    separator: &'a str,
+    name: &'a dyn Fn(usize) -> String,
+}
+
+impl fmt::Display for Joined<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, e) in self.list.iter().enumerate() {
+            if n > 0 {
+                f.write_str(self.separator)?;
+            }
+            Named { e, name: self.name }.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |e| Named { e, name: self.name };
+        let list = |list, separator| Joined { list, separator, name: self.name };
+        let not = |negated: &bool| if *negated { "not " } else { "" };
+        match &self.e.kind {
+            ExprKind::Literal(v) => literal(v, &self.e.ty.sql, f),
+            ExprKind::Column(n) => f.write_str(&(self.name)(*n)),
+            ExprKind::Parameter(_) => f.write_str("?"),
+            ExprKind::Call { function, args } => {
+                let name = function.definition().name.to_ascii_lowercase();
+                match (name.as_str(), args.as_slice()) {
+                    ("date_add" | "date_sub", [date, count, unit]) => {
+                        let sign = if name == "date_add" { '+' } else { '-' };
+                        write!(f, "({} {sign} interval {} {})", of(date), of(count), keyword(unit))
+                    }
+                    ("extract", [unit, e]) => write!(f, "extract({} from {})", keyword(unit), of(e)),
+                    ("trim_leading", [e, what]) => write!(f, "trim(leading {} from {})", of(what), of(e)),
+                    ("trim_trailing", [e, what]) => write!(f, "trim(trailing {} from {})", of(what), of(e)),
+                    ("trim_both", [e, what]) => write!(f, "trim(both {} from {})", of(what), of(e)),
+                    (name, args) => write!(f, "{name}({})", list(args, ",")),
+                }
+            }
+            ExprKind::Arithmetic { op, left, right } => write!(f, "({} {op} {})", of(left), of(right)),
+            ExprKind::Negate(e) => write!(f, "-({})", of(e)),
+            ExprKind::And(conditions) => write!(f, "({})", list(conditions, " and ")),
+            ExprKind::Or(conditions) => write!(f, "({})", list(conditions, " or ")),
+            ExprKind::Xor(left, right) => write!(f, "({} xor {})", of(left), of(right)),
+            ExprKind::Not(e) => write!(f, "(not {})", of(e)),
+            ExprKind::Compare { op, left, right, .. } => write!(f, "({} {op} {})", of(left), of(right)),
+            ExprKind::IsNull { operand, negated } => write!(f, "({} is {}null)", of(operand), not(negated)),
+            ExprKind::IsTruth { operand, truth, negated } => {
+                write!(f, "({} is {}{truth})", of(operand), not(negated))
+            }
+            ExprKind::InList { needle, list: members, negated, .. } => {
+                write!(f, "({} {}in ({}))", of(needle), not(negated), list(members, ","))
+            }
+            ExprKind::Like { value, pattern, escape, negated, .. } => {
+                write!(f, "({} {}like {}", of(value), not(negated), of(pattern))?;
+                match escape {
+                    Some('\\') => f.write_str(")"),
+                    Some(c) => write!(f, " escape {})", Quoted(&c.to_string())),
+                    None => f.write_str(" escape '')"),
+                }
+            }
+            ExprKind::Case { operand, whens, otherwise } => {
+                f.write_str("(case")?;
+                if let Some(e) = operand {
+                    write!(f, " {}", of(e))?;
+                }
+                for when in whens {
+                    write!(f, " when {} then {}", of(&when.condition), of(&when.result))?;
+                }
+                if let Some(e) = otherwise {
+                    write!(f, " else {}", of(e))?;
+                }
+                f.write_str(" end)")
+            }
+            ExprKind::Coalesce(candidates) => write!(f, "coalesce({})", list(candidates, ",")),
+            ExprKind::Cast { operand } => {
+                write!(f, "cast({} as ", of(operand))?;
+                match &self.e.ty.sql {
+                    SqlType::BigInt { unsigned: false } => f.write_str("signed)"),
+                    SqlType::BigInt { unsigned: true } => f.write_str("unsigned)"),
+                    SqlType::Varchar { len } => write!(f, "char({len}))"),
+                    SqlType::Text { .. } => f.write_str("char)"),
+                    SqlType::Varbinary { len: u32::MAX } => f.write_str("binary)"),
+                    SqlType::Varbinary { len } => write!(f, "binary({len}))"),
+                    other => write!(f, "{other})"),
+                }
+            }
+        }
+    }
+}
+
+/// The text of a unit, which is kept as a string literal.
+fn keyword(unit: &Expr) -> String {
+    unit.as_literal().and_then(Value::as_str).unwrap_or("?").to_ascii_lowercase()
+}
+
+fn literal(v: &Value, ty: &SqlType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match v {
+        Value::Null => f.write_str("NULL"),
+        Value::String(s) => write!(f, "{}", Quoted(s)),
+        Value::Bytes(b) => {
+            f.write_str("x'")?;
+            b.iter().try_for_each(|b| write!(f, "{b:02X}"))?;
+            f.write_str("'")
+        }
+        Value::Date(d) => write!(f, "DATE'{d}'"),
+        Value::DateTime(t) => write!(f, "TIMESTAMP'{}'", t.display(ty.scale())),
+        other => f.write_str(&convert::to_text(other, ty).unwrap_or_default()),
+    }
+}
+
+/// A string literal.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'", self.0.replace('\\', "\\\\").replace('\'', "''"))
     }
 }

@@ -7,6 +7,7 @@
 //! | `walk`       | visiting and rewriting                                                             |
 //! | `identity`   | structural equality and hash                                                       |
 //! | `display`    | as SQL text, for EXPLAIN, column names and error messages                          |
+//! | `narrow`     | constants brought to the grid of a column's values                                 |
 //! | `normalize`  | constant folding, binding of parameters, NOT pushed to the leaves, conjuncts       |
 //! | `eval`       | the evaluator, over batches of columns and over single rows                        |
 //! | [`domain`]   | which values of a column satisfy `column op constant`, as ranges of key bytes      |
@@ -22,14 +23,17 @@ mod identity;
 mod in_set;
 mod ir;
 mod like;
+mod narrow;
 mod normalize;
 mod walk;
 
 pub use context::{EvalContext, RandomState, SessionFacts, SqlMode};
+pub(crate) use eval::operand as eval_operand;
 pub use eval::{
     Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_scalar, truth,
 };
 pub use in_set::InSet;
 pub use ir::{ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, When};
 pub use like::LikePattern;
+pub(crate) use like::find_bytes;
 pub use normalize::{bind_parameters, conjuncts, fold, push_down_not};

@@ -1,6 +1,23 @@
 //! The function table: every scalar function, once.
+//!
+//! A function is a row of the table: its names, how many arguments it takes, the rule for its type, and how it is
+//! computed, for one row and perhaps, faster, for a batch. `CASE`, `IF`, `COALESCE`, `ISNULL` and `MOD` are nodes of
+//! their own (see [`crate::expr::build::call`]).
 
+mod args;
+mod date_format;
+mod math;
+mod rounding;
+mod session;
+mod string;
+mod string_position;
+mod temporal;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, Expr};
@@ -58,6 +75,50 @@ pub struct Function {
     pub vector: Option<VectorKernel>,
     /// How often it changes.
     pub volatility: Volatility,
+    /// Whether SQL has a syntax of its own for it, and not `name(args)`.
+    pub special: bool,
+}
+
+impl Function {
+    /// An immutable function with a scalar kernel only.
+    const fn new(
+        name: &'static str,
+        (min_args, max_args): (usize, usize),
+        type_rule: TypeRule,
+        scalar: ScalarKernel,
+    ) -> Self {
+        Function {
+            name,
+            aliases: &[],
+            min_args,
+            max_args,
+            type_rule,
+            scalar,
+            vector: None,
+            volatility: Volatility::Immutable,
+            special: false,
+        }
+    }
+
+    const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    const fn vector(mut self, kernel: VectorKernel) -> Self {
+        self.vector = Some(kernel);
+        self
+    }
+
+    const fn volatility(mut self, volatility: Volatility) -> Self {
+        self.volatility = volatility;
+        self
+    }
+
+    const fn special(mut self) -> Self {
+        self.special = true;
+        self
+    }
 }
 
 impl fmt::Debug for Function {
@@ -66,20 +127,43 @@ impl fmt::Debug for Function {
     }
 }
 
+static TABLE: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
+    [
+        math::FUNCTIONS,
+        rounding::FUNCTIONS,
+        string::FUNCTIONS,
+        string_position::FUNCTIONS,
+        temporal::FUNCTIONS,
+        session::FUNCTIONS,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+});
+
+static NAMES: LazyLock<HashMap<&'static str, FunctionId>> = LazyLock::new(|| {
+    let mut names = HashMap::new();
+    for (n, function) in TABLE.iter().enumerate() {
+        for name in std::iter::once(&function.name).chain(function.aliases) {
+            names.insert(*name, FunctionId(n as u16));
+        }
+    }
+    names
+});
+
 /// Every function.
-pub fn table() -> &'static [Function] {
-    todo!()
+pub fn table() -> impl Iterator<Item = &'static Function> {
+    TABLE.iter().copied()
 }
 
 /// The function of that name, in any case.
-pub fn lookup(_name: &str) -> Option<FunctionId> {
-    let _ = FunctionId(0);
-    todo!()
+pub fn lookup(name: &str) -> Option<FunctionId> {
+    NAMES.get(name.to_ascii_uppercase().as_str()).copied()
 }
 
 impl FunctionId {
     /// What the table says of it.
     pub fn definition(self) -> &'static Function {
-        &table()[usize::from(self.0)]
+        TABLE[usize::from(self.0)]
     }
 }

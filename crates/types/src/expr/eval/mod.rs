@@ -1,16 +1,40 @@
 //! The evaluator: expressions over batches of columns, and over single rows.
+//!
+//! | module             | holds                                                                     |
+//! |--------------------|---------------------------------------------------------------------------|
+//! | `row`              | the definition: every node for one row, lazily                            |
+//! | `batch`            | every node for a batch; falls back on `row`'s rules value by value        |
+//! | `operand`          | values brought into the domain of a comparison, truth                     |
+//! | `arithmetic`       | arithmetic on two values                                                  |
+//! | `lanes`, `*_batch` | loops over native values                                                  |
+//! | `subset`           | which expressions must be evaluated for some rows only, and doing so      |
+//! | `selection`        | the result of a filter                                                    |
 
+mod arithmetic;
+mod arithmetic_batch;
+mod batch;
+mod compare_batch;
+mod lanes;
+pub(crate) mod operand;
+mod row;
 mod selection;
+mod subset;
+#[cfg(test)]
+mod tests;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
 
 use super::context::EvalContext;
 use super::ir::Expr;
-use crate::column::Batch;
+use crate::column::{Batch, ColumnBuilder, value_at};
 use crate::error::MysqlError;
 use crate::value::{SqlType, Value};
 
+pub use operand::truth;
 pub use selection::Selection;
+
+/// Below this share of the rows, what passed a conjunct is copied together before the next is evaluated.
+const SPARSE: usize = 4;
 
 /// The value of an expression for the rows of a batch.
 #[derive(Debug, Clone)]
@@ -23,46 +47,99 @@ pub enum Datum {
 
 impl Datum {
     /// The column that a batch needs: a scalar is repeated.
-    pub fn into_array(self, _ty: &SqlType, _rows: usize) -> Result<ArrayRef, MysqlError> {
-        todo!()
+    pub fn into_array(self, ty: &SqlType, rows: usize) -> Result<ArrayRef, MysqlError> {
+        match self {
+            Datum::Array(array) => Ok(array),
+            Datum::Scalar(v) => {
+                let mut out = ColumnBuilder::with_capacity(ty, rows);
+                for _ in 0..rows {
+                    out.push_value(&v)?;
+                }
+                Ok(out.finish())
+            }
+        }
+    }
+
+    /// The value of a row; `ty` is the type of the expression.
+    pub fn value(&self, row: usize, ty: &SqlType) -> Value {
+        match self {
+            Datum::Array(array) if *ty == SqlType::Null || array.is_null(row) => Value::Null,
+            Datum::Array(array) => value_at(array, row, ty),
+            Datum::Scalar(v) => v.clone(),
+        }
     }
 }
 
 /// The value of `expr` for every row of `batch`; its columns are positions in the batch.
-pub fn evaluate(_expr: &Expr, _batch: &Batch, _cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
-    todo!()
+pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
+    cx.cancel.check()?;
+    if batch.rows == 1 && expr.as_column().is_none() {
+        return row::value_of(expr, &row::BatchRow { batch, row: 0 }, cx).map(Datum::Scalar);
+    }
+    batch::datum_of(expr, batch, cx)
 }
 
 /// The rows of `batch` for which all `conjuncts` are TRUE. A conjunct is evaluated only on rows that the ones
 /// before it let pass, as far as that can be noticed: errors and warnings of other rows do not arise.
 pub fn evaluate_filter(
-    _conjuncts: &[Expr],
-    _batch: &Batch,
-    _cx: &mut EvalContext<'_>,
+    conjuncts: &[Expr],
+    batch: &Batch,
+    cx: &mut EvalContext<'_>,
 ) -> Result<Selection, MysqlError> {
-    todo!()
+    cx.cancel.check()?;
+    let mut passed = Selection::All(batch.rows);
+    if batch.rows == 1 {
+        let one = row::BatchRow { batch, row: 0 };
+        for c in conjuncts {
+            if row::condition_of(c, &one, cx)? != Some(true) {
+                return Ok(Selection::None(1));
+            }
+        }
+        return Ok(passed);
+    }
+    for c in conjuncts {
+        passed = match passed {
+            Selection::None(_) => break,
+            Selection::Some(bits) if c.may_raise() || bits.count_set_bits() * SPARSE < batch.rows => {
+                let subset = subset::Subset::new(bits);
+                let rows = subset.batch(batch, c)?;
+                let truths = batch::truths_of(c, &rows, cx)?;
+                let scattered = subset.scatter(truths, Some(false));
+                let bits = lanes::Truths::Rows(scattered).bits_where(true, batch.rows);
+                Selection::from_bits(bits)
+            }
+            Selection::Some(bits) => {
+                let truths = batch::truths_of(c, batch, cx)?.bits_where(true, batch.rows);
+                Selection::from_bits(&bits & &truths)
+            }
+            Selection::All(_) => {
+                Selection::from_bits(batch::truths_of(c, batch, cx)?.bits_where(true, batch.rows))
+            }
+        };
+    }
+    Ok(passed)
 }
 
 /// The value of an expression without columns.
-pub fn evaluate_scalar(_expr: &Expr, _cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-    todo!()
+pub fn evaluate_scalar(expr: &Expr, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+    row::value_of(expr, &row::NoRow, cx)
 }
 
 /// The value of `expr` for one row, whose values its columns number.
-pub fn evaluate_row(_expr: &Expr, _row: &[Value], _cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-    todo!()
+pub fn evaluate_row(expr: &Expr, row: &[Value], cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+    row::value_of(expr, &row, cx)
 }
 
 /// Whether all `conjuncts` are TRUE for one row.
 pub fn evaluate_condition(
-    _conjuncts: &[Expr],
-    _row: &[Value],
-    _cx: &mut EvalContext<'_>,
+    conjuncts: &[Expr],
+    row: &[Value],
+    cx: &mut EvalContext<'_>,
 ) -> Result<bool, MysqlError> {
-    todo!()
-}
-
-/// The truth of a value: None for NULL.
-pub fn truth(_v: &Value, _cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
-    todo!()
+    for c in conjuncts {
+        if row::condition_of(c, &row, cx)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -1,0 +1,86 @@
+//! Calls of the function table, and of the functions whose syntax is not `name(args)`.
+
+use super::{control, literal};
+use crate::error::MysqlError;
+use crate::expr::ir::{Expr, ExprKind};
+use crate::functions;
+use crate::temporal::IntervalUnit;
+use crate::value::Value;
+
+/// `name(args)`, of the function table (in any case). Error 1305 for a function that does not exist, 1582 for a wrong
+/// number of arguments.
+pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let count = args.len();
+    let control = |low, high| {
+        if (low..=high).contains(&count) { Ok(()) } else { Err(MysqlError::wrong_parameter_count(name)) }
+    };
+    match name.to_ascii_uppercase().as_str() {
+        "IF" => control(3, 3).and_then(|()| control::if_(args)),
+        "IFNULL" => control(2, 2).and_then(|()| control::coalesce("ifnull", args)),
+        "COALESCE" => control(1, usize::MAX).and_then(|()| control::coalesce("coalesce", args)),
+        "NULLIF" => control(2, 2).and_then(|()| control::nullif(args)),
+        "ISNULL" => {
+            control(1, 1)?;
+            Ok(super::and(args.into_iter().map(|e| super::is_null(e, false)).collect()))
+        }
+        "MOD" => {
+            control(2, 2)?;
+            let [left, right] =
+                <[Expr; 2]>::try_from(args).map_err(|_| MysqlError::wrong_parameter_count(name))?;
+            super::arithmetic(crate::expr::ArithmeticOp::Modulo, left, right)
+        }
+        _ => {
+            let function = functions::lookup(name).filter(|f| !f.definition().special);
+            make(function.ok_or_else(|| MysqlError::does_not_exist("FUNCTION", name))?, args)
+        }
+    }
+}
+
+/// A call of a function of the table.
+fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let definition = function.definition();
+    if !(definition.min_args..=definition.max_args).contains(&args.len()) {
+        return Err(MysqlError::wrong_parameter_count(definition.name));
+    }
+    let ty = (definition.type_rule)(&args)?;
+    Ok(Expr { kind: ExprKind::Call { function, args }, ty })
+}
+
+/// A call of the table's function `name`, which has a syntax of its own in SQL.
+fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let function = functions::lookup(name).ok_or_else(|| MysqlError::internal(name))?;
+    make(function, args)
+}
+
+/// `DATE_ADD(date, INTERVAL count unit)`, `date + INTERVAL count unit`; or `DATE_SUB`.
+pub fn date_add(date: Expr, count: Expr, unit: IntervalUnit, subtract: bool) -> Result<Expr, MysqlError> {
+    let name = if subtract { "DATE_SUB" } else { "DATE_ADD" };
+    special(name, vec![date, count, literal(Value::string(unit.name()))])
+}
+
+/// `EXTRACT(unit FROM operand)`.
+pub fn extract(unit: IntervalUnit, operand: Expr) -> Result<Expr, MysqlError> {
+    special("EXTRACT", vec![literal(Value::string(unit.name())), operand])
+}
+
+/// Which end `TRIM` cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrimSide {
+    /// The beginning.
+    Leading,
+    /// The end.
+    Trailing,
+    /// Both.
+    Both,
+}
+
+/// `TRIM([LEADING | TRAILING | BOTH] [remove FROM] text)`.
+pub fn trim(side: TrimSide, remove: Option<Expr>, text: Expr) -> Result<Expr, MysqlError> {
+    let name = match side {
+        TrimSide::Leading => "TRIM_LEADING",
+        TrimSide::Trailing => "TRIM_TRAILING",
+        TrimSide::Both => "TRIM_BOTH",
+    };
+    let remove = remove.unwrap_or_else(|| literal(Value::from(" ")));
+    special(name, vec![text, remove])
+}

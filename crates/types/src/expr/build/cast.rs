@@ -1,0 +1,88 @@
+//! CAST and COLLATE.
+
+use super::types::text_length;
+use crate::collation::Collation;
+use crate::decimal::{MAX_PRECISION, MAX_SCALE};
+use crate::error::MysqlError;
+use crate::expr::ir::{Expr, ExprKind};
+use crate::value::{Coercibility, ExprType, SqlType};
+
+/// What CAST converts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CastTarget {
+    /// `SIGNED`.
+    Signed,
+    /// `UNSIGNED`.
+    Unsigned,
+    /// `CHAR[(characters)]`.
+    Char(Option<u32>),
+    /// `BINARY[(bytes)]`.
+    Binary(Option<u32>),
+    /// `DECIMAL(precision, scale)`; `DECIMAL` alone is (10, 0).
+    Decimal(u8, u8),
+    /// `DOUBLE`, `REAL`.
+    Double,
+    /// `DATE`.
+    Date,
+    /// `DATETIME[(fsp)]`.
+    DateTime(u8),
+}
+
+/// `CAST(operand AS to)`; `collation` is that of the connection, which `CHAR` takes.
+pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr, MysqlError> {
+    // Text can fail to be a date, and a date can have no such year.
+    let mut nullable = operand.ty.nullable;
+    let sql = match to {
+        CastTarget::Signed => SqlType::BIGINT,
+        CastTarget::Unsigned => SqlType::BIGINT_UNSIGNED,
+        CastTarget::Char(Some(len)) => super::text_type(len.into()),
+        CastTarget::Char(None) => super::text_type(text_length(&operand.ty.sql)),
+        CastTarget::Binary(Some(len)) => SqlType::Varbinary { len },
+        CastTarget::Binary(None) => {
+            let per_character = if operand.ty.sql.is_character() { 4 } else { 1 };
+            let len = text_length(&operand.ty.sql) * per_character;
+            SqlType::Varbinary { len: len.min(u32::MAX.into()) as u32 }
+        }
+        CastTarget::Decimal(precision, scale) => {
+            if scale > MAX_SCALE {
+                return Err(MysqlError::too_big_scale(scale, "cast", MAX_SCALE));
+            }
+            if precision > MAX_PRECISION {
+                return Err(MysqlError::too_big_precision(precision, "cast", MAX_PRECISION));
+            }
+            if precision < scale {
+                return Err(MysqlError::precision_less_than_scale(""));
+            }
+            SqlType::Decimal { precision: precision.max(1), scale, unsigned: false }
+        }
+        CastTarget::Double => SqlType::Double,
+        CastTarget::Date | CastTarget::DateTime(_) => {
+            nullable |= !operand.ty.sql.is_temporal();
+            match to {
+                CastTarget::DateTime(fsp) if fsp > 6 => {
+                    return Err(MysqlError::too_big_precision(fsp, "CAST", 6));
+                }
+                CastTarget::DateTime(fsp) => SqlType::DateTime { fsp },
+                _ => SqlType::Date,
+            }
+        }
+    };
+    let ty = match to {
+        CastTarget::Char(_) => ExprType::string(sql, nullable, collation, Coercibility::Implicit),
+        CastTarget::Binary(_) => ExprType::string(sql, nullable, Collation::Binary, Coercibility::Implicit),
+        _ => ExprType::numeric(sql, nullable),
+    };
+    Ok(Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty })
+}
+
+/// `operand COLLATE collation`. What is no string becomes text.
+pub fn collate(operand: Expr, collation: Collation) -> Result<Expr, MysqlError> {
+    let mut e =
+        if operand.ty.sql.is_string() { operand } else { cast(operand, CastTarget::Char(None), collation)? };
+    if (e.ty.collation == Collation::Binary) != (collation == Collation::Binary) {
+        return Err(MysqlError::collation_charset_mismatch(collation, e.ty.collation.charset()));
+    }
+    e.ty.collation = collation;
+    e.ty.coercibility = Coercibility::Explicit;
+    Ok(e)
+}

@@ -1,0 +1,251 @@
+//! Comparisons: in which domain two operands meet, and what is lowered to comparisons.
+//!
+//! | operands                                   | compared as                                                      |
+//! |--------------------------------------------|------------------------------------------------------------------|
+//! | integer, integer                           | integers of either sign                                          |
+//! | integer or DECIMAL, DECIMAL                | DECIMAL                                                          |
+//! | number, DOUBLE                             | DOUBLE                                                           |
+//! | number column, string literal of a number  | the literal is read as that number                               |
+//! | number, other string                       | DOUBLE                                                           |
+//! | string, string                             | string, under the collation of both                              |
+//! | DATE, DATE                                 | DATE                                                             |
+//! | DATE or DATETIME, DATETIME                 | DATETIME                                                         |
+//! | temporal, string literal                   | the literal is read as DATE or DATETIME: error 1525 if it is none |
+//! | temporal, other string                     | DATETIME                                                         |
+//! | temporal, integer literal that is a date   | the literal is read so                                           |
+//! | temporal, other number                     | the number YYYYMMDD or YYYYMMDDhhmmss                            |
+
+use std::sync::Arc;
+
+use super::types::{common_type, decimal_digits, merge_collations};
+use super::{and, condition, literal, or};
+use crate::collation::Collation;
+use crate::decimal::{Decimal, MAX_PRECISION};
+use crate::error::MysqlError;
+use crate::expr::in_set::InSet;
+use crate::expr::ir::{CompareDomain, CompareOp, Expr, ExprKind};
+use crate::expr::like::LikePattern;
+use crate::temporal::DateTime;
+use crate::value::{ExprType, SqlType, Value};
+
+/// `left op right`.
+pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
+    let (left, right, domain) = domain_of(op, left, right, true)?;
+    let nullable = op != CompareOp::NullSafeEq && (may_be_null(&left, domain) || may_be_null(&right, domain));
+    Ok(condition(ExprKind::Compare { op, left: Box::new(left), right: Box::new(right), domain }, nullable))
+}
+
+/// Text that is no date compares as NULL.
+fn may_be_null(operand: &Expr, domain: CompareDomain) -> bool {
+    let temporal = matches!(domain, CompareDomain::Date | CompareDomain::DateTime);
+    operand.ty.nullable || temporal && !operand.ty.sql.is_temporal()
+}
+
+/// The operands, literals among them converted where the other operand's type says how, and the domain in which they
+/// are compared. `left` stays as it is unless `adapt_left`.
+pub(super) fn domain_of(
+    operation: impl std::fmt::Display,
+    left: Expr,
+    right: Expr,
+    adapt_left: bool,
+) -> Result<(Expr, Expr, CompareDomain), MysqlError> {
+    let right = match adapted(&right, &left.ty.sql, left.as_column().is_some())? {
+        Some(new) => new,
+        None => right,
+    };
+    let left = match adapted(&left, &right.ty.sql, right.as_column().is_some())? {
+        Some(new) if adapt_left => new,
+        _ => left,
+    };
+    let domain = domain_of_types(operation, &left.ty, &right.ty)?;
+    Ok((left, right, domain))
+}
+
+fn domain_of_types(
+    operation: impl std::fmt::Display,
+    left: &ExprType,
+    right: &ExprType,
+) -> Result<CompareDomain, MysqlError> {
+    let (a, b) = match (&left.sql, &right.sql) {
+        (SqlType::Null, SqlType::Null) => return Ok(CompareDomain::Integer),
+        (SqlType::Null, b) => (b, b),
+        (a, SqlType::Null) => (a, a),
+        both => both,
+    };
+    Ok(match (a, b) {
+        (a, b) if a.is_string() && b.is_string() => {
+            let (collation, _) = merge_collations(&operation.to_string(), [left, right])?;
+            CompareDomain::String(collation)
+        }
+        (SqlType::Date, SqlType::Date) => CompareDomain::Date,
+        (a, b) if a.is_temporal() && (b.is_temporal() || b.is_string()) => CompareDomain::DateTime,
+        (a, b) if b.is_temporal() && a.is_string() => CompareDomain::DateTime,
+        (SqlType::Double, _) | (_, SqlType::Double) => CompareDomain::Double,
+        (a, b) if a.is_string() || b.is_string() => CompareDomain::Double,
+        (a, b) if is_fractional(a) || is_fractional(b) => CompareDomain::Decimal,
+        _ => CompareDomain::Integer,
+    })
+}
+
+fn is_fractional(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Decimal { .. } | SqlType::DateTime { fsp: 1.. })
+}
+
+/// The literal that `operand` becomes when it is compared with something of type `other`, if it becomes another.
+fn adapted(operand: &Expr, other: &SqlType, other_is_column: bool) -> Result<Option<Expr>, MysqlError> {
+    let Some(value) = operand.as_literal() else { return Ok(None) };
+    match value {
+        Value::String(text) if other.is_temporal() => match DateTime::parse(text) {
+            Ok(parsed) if !parsed.garbage => Ok(Some(temporal_literal(parsed.value, other))),
+            // Read and warned about when it is evaluated.
+            Ok(_) => Ok(None),
+            Err(_) => {
+                let kind = if *other == SqlType::Date { "DATE" } else { "DATETIME" };
+                Err(MysqlError::wrong_value(kind, text))
+            }
+        },
+        Value::String(text) if other_is_column && (other.is_integer() || is_decimal(other)) => {
+            Ok(Decimal::parse(text).map(|d| literal(narrowest(d))))
+        }
+        Value::Int(number) if other.is_temporal() && *number > 0 => {
+            let parsed = DateTime::parse(&number.to_string()).ok().filter(|p| !p.garbage);
+            Ok(parsed.map(|p| temporal_literal(p.value, other)))
+        }
+        Value::Date(day) if matches!(other, SqlType::DateTime { .. }) => {
+            Ok(Some(literal(Value::DateTime(day.to_datetime()))))
+        }
+        Value::DateTime(time) if *other == SqlType::Date && time.micros_of_day() == 0 => {
+            Ok(Some(literal(Value::Date(time.date()))))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn is_decimal(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Decimal { .. })
+}
+
+/// A DATE for a DATE operand, unless it has a time of day.
+fn temporal_literal(time: DateTime, other: &SqlType) -> Expr {
+    literal(match other {
+        SqlType::Date if time.micros_of_day() == 0 => Value::Date(time.date()),
+        _ => Value::DateTime(time),
+    })
+}
+
+/// An integer if it is one.
+fn narrowest(d: Decimal) -> Value {
+    if d.scale() == 0 {
+        if let Some(v) = d.to_i64() {
+            return Value::Int(v);
+        }
+        if let Some(v) = d.to_u64() {
+            return Value::UInt(v);
+        }
+    }
+    Value::Decimal(d)
+}
+
+/// A comparison whose operands may have become literals since it was made: typed anew.
+pub(in crate::expr) fn retype(e: Expr) -> Result<Expr, MysqlError> {
+    match e.kind {
+        ExprKind::Compare { op, left, right, .. } => compare(op, *left, *right),
+        ExprKind::InList { needle, list, negated, .. } => in_list(*needle, list, negated),
+        ExprKind::Like { value, pattern, escape, negated, .. } => like(*value, *pattern, escape, negated),
+        kind => Ok(Expr { kind, ty: e.ty }),
+    }
+}
+
+/// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both.
+pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
+    if operand.is_volatile() {
+        return Err(MysqlError::not_supported("BETWEEN of a value that changes with every evaluation"));
+    }
+    if negated {
+        let below = compare(CompareOp::Lt, operand.clone(), low)?;
+        let above = compare(CompareOp::Gt, operand, high)?;
+        return Ok(or(vec![below, above]));
+    }
+    let from = compare(CompareOp::Ge, operand.clone(), low)?;
+    let to = compare(CompareOp::Le, operand, high)?;
+    Ok(and(vec![from, to]))
+}
+
+/// `needle [NOT] IN (list)`. Members that meet the needle in another domain than the first form a list of their own.
+pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, MysqlError> {
+    let mut lists: Vec<(Expr, CompareDomain, Vec<Expr>)> = Vec::new();
+    for member in list {
+        let (adapted, member, domain) = domain_of("IN", needle.clone(), member, true)?;
+        match lists.iter_mut().find(|(n, d, _)| *d == domain && *n == adapted) {
+            Some((_, _, members)) => members.push(member),
+            None => lists.push((adapted, domain, vec![member])),
+        }
+    }
+    if lists.len() > 1 && needle.is_volatile() {
+        return Err(MysqlError::not_supported("IN of a value that changes with every evaluation"));
+    }
+    let conditions = lists.into_iter().map(|(needle, domain, list)| {
+        let nullable = may_be_null(&needle, domain) || list.iter().any(|e| may_be_null(e, domain));
+        let values: Option<Vec<&Value>> = list.iter().map(Expr::as_literal).collect();
+        let set = values.and_then(|values| InSet::new(&values, domain)).map(Arc::new);
+        condition(ExprKind::InList { needle: Box::new(needle), list, negated, domain, set }, nullable)
+    });
+    let conditions = conditions.collect();
+    Ok(if negated { and(conditions) } else { or(conditions) })
+}
+
+/// `value [NOT] LIKE pattern [ESCAPE escape]`; no `ESCAPE` is `Some('\\')`, `ESCAPE ''` is None.
+pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr, MysqlError> {
+    let (mut collation, coercibility) = merge_collations("like", [&value.ty, &pattern.ty])?;
+    if coercibility >= crate::value::Coercibility::Numeric {
+        collation = super::TEXT_OF_NUMBER;
+    }
+    let compiled = match pattern.as_literal() {
+        Some(v @ (Value::String(_) | Value::Bytes(_))) => {
+            v.as_bytes().map(|p| Arc::new(LikePattern::new(p, escape, collation)))
+        }
+        _ => None,
+    };
+    let nullable = value.ty.nullable || pattern.ty.nullable;
+    let (value, pattern) = (Box::new(value), Box::new(pattern));
+    Ok(condition(ExprKind::Like { value, pattern, escape, negated, collation, compiled }, nullable))
+}
+
+/// The two sides of an equality as expressions of one type, for a hash join: their keys are equal exactly where the
+/// sides are equal in `domain`. None where no type holds the values of both.
+pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr, Expr)> {
+    let as_type = |e: Expr, ty: &SqlType, collation: Collation| {
+        let ty = ExprType { sql: ty.clone(), nullable: true, collation, coercibility: e.ty.coercibility };
+        Expr { kind: ExprKind::Cast { operand: Box::new(e) }, ty }
+    };
+    let sql = match domain {
+        CompareDomain::Integer => {
+            common_type("=", &[&left.ty, &right.ty]).ok().map(|ty| ty.sql).filter(SqlType::is_numeric).map(
+                |ty| match ty {
+                    SqlType::Decimal { .. } => ty,
+                    integer => SqlType::BigInt { unsigned: integer.is_unsigned() },
+                },
+            )?
+        }
+        CompareDomain::Decimal => {
+            let (p1, s1) = decimal_digits(&left)?;
+            let (p2, s2) = decimal_digits(&right)?;
+            let scale = s1.max(s2);
+            let precision = p1.saturating_sub(s1).max(p2.saturating_sub(s2)) + scale;
+            if precision > MAX_PRECISION {
+                return None;
+            }
+            SqlType::Decimal { precision: precision.max(1), scale, unsigned: false }
+        }
+        CompareDomain::Double => SqlType::Double,
+        CompareDomain::String(Collation::Binary) => SqlType::Varbinary { len: u32::MAX },
+        CompareDomain::String(_) => SqlType::Text { max_bytes: u32::MAX },
+        CompareDomain::Date => SqlType::Date,
+        CompareDomain::DateTime => SqlType::DateTime { fsp: 6 },
+    };
+    let collation = match domain {
+        CompareDomain::String(collation) => collation,
+        _ => Collation::Binary,
+    };
+    Some((as_type(left, &sql, collation), as_type(right, &sql, collation)))
+}

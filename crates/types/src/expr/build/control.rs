@@ -1,0 +1,66 @@
+//! CASE and the functions that are a CASE: IF, IFNULL, COALESCE, NULLIF.
+
+use super::compare;
+use super::compare::domain_of;
+use super::types::common_type;
+use crate::error::MysqlError;
+use crate::expr::ir::{CompareOp, Expr, ExprKind, When};
+use crate::value::SqlType;
+
+/// `CASE [operand] WHEN .. THEN .. [ELSE otherwise] END`, with at least one WHEN.
+pub fn case(
+    operand: Option<Expr>,
+    whens: Vec<(Expr, Expr)>,
+    otherwise: Option<Expr>,
+) -> Result<Expr, MysqlError> {
+    let results = whens.iter().map(|(_, result)| &result.ty).chain(otherwise.iter().map(|e| &e.ty));
+    let mut ty = common_type("case", &results.collect::<Vec<_>>())?;
+    ty.nullable |= otherwise.is_none();
+    let mut branches = Vec::with_capacity(whens.len());
+    for (condition, result) in whens {
+        let (condition, domain) = match &operand {
+            None => (condition, None),
+            Some(operand) => {
+                let (_, value, domain) = domain_of("case", operand.clone(), condition, false)?;
+                (value, Some(domain))
+            }
+        };
+        branches.push(When { condition, domain, result });
+    }
+    let kind = ExprKind::Case {
+        operand: operand.map(Box::new),
+        whens: branches,
+        otherwise: otherwise.map(Box::new),
+    };
+    Ok(Expr { kind, ty })
+}
+
+/// `IF(condition, yes, no)`.
+pub(super) fn if_(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    match (args.pop(), args.pop(), args.pop()) {
+        (Some(no), Some(yes), Some(condition)) => case(None, vec![(condition, yes)], Some(no)),
+        _ => Err(MysqlError::wrong_parameter_count("IF")),
+    }
+}
+
+/// `COALESCE(args)`, `IFNULL(a, b)`: NULL only if the last one can be and all before it.
+pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
+    ty.nullable = args.iter().all(|e| e.ty.nullable);
+    Ok(Expr { kind: ExprKind::Coalesce(args), ty })
+}
+
+/// `NULLIF(a, b)`: `CASE WHEN a = b THEN NULL ELSE a END`. As in MySQL, `a` is evaluated twice if they differ.
+pub(super) fn nullif(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let (Some(b), Some(a)) = (args.pop(), args.pop()) else {
+        return Err(MysqlError::wrong_parameter_count("NULLIF"));
+    };
+    let equal = compare(CompareOp::Eq, a.clone(), b)?;
+    let mut ty = a.ty.clone();
+    ty.nullable = true;
+    if let SqlType::Char { len } = ty.sql {
+        ty.sql = SqlType::Varchar { len };
+    }
+    let whens = vec![When { condition: equal, domain: None, result: super::null() }];
+    Ok(Expr { kind: ExprKind::Case { operand: None, whens, otherwise: Some(Box::new(a)) }, ty })
+}

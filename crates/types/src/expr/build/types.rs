@@ -1,0 +1,196 @@
+//! The types that several operands have in common.
+
+use crate::collation::Collation;
+use crate::decimal::{MAX_PRECISION, MAX_SCALE};
+use crate::error::MysqlError;
+use crate::expr::ir::Expr;
+use crate::value::{Coercibility, ExprType, SqlType, Value};
+
+/// The collation of what is text only because a number or date was made text. It loses against any other.
+pub(crate) const TEXT_OF_NUMBER: Collation = Collation::Utf8mb4_0900Bin;
+
+/// The most characters of a VARCHAR of four-byte characters; longer results are TEXT.
+const MAX_VARCHAR: u64 = 16_383;
+
+/// BIGINT, signed.
+pub(crate) fn bigint(nullable: bool) -> ExprType {
+    ExprType::numeric(SqlType::BIGINT, nullable)
+}
+
+/// The type that a value has by itself.
+pub fn type_of(v: &Value) -> SqlType {
+    match v {
+        Value::Null => SqlType::Null,
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
+        Value::Decimal(d) => {
+            let (digits, scale) = (d.digits(), d.scale());
+            // As in MySQL, 0.05 has a digit before the point.
+            let precision = digits.max(scale + 1).min(MAX_PRECISION);
+            SqlType::Decimal { precision, scale, unsigned: false }
+        }
+        Value::Double(_) => SqlType::Double,
+        Value::String(s) => text_type(s.chars().count() as u64),
+        Value::Bytes(b) => SqlType::Varbinary { len: b.len() as u32 },
+        Value::Date(_) => SqlType::Date,
+        Value::DateTime(t) => SqlType::DateTime { fsp: if t.micros() % 1_000_000 == 0 { 0 } else { 6 } },
+    }
+}
+
+/// A character string of up to so many characters.
+pub(crate) fn text_type(characters: u64) -> SqlType {
+    match characters {
+        0..=MAX_VARCHAR => SqlType::Varchar { len: characters as u32 },
+        _ if characters * 4 <= 0xff_ffff => SqlType::Text { max_bytes: 0xff_ffff },
+        _ => SqlType::Text { max_bytes: u32::MAX },
+    }
+}
+
+/// The most characters that the text of a value of this type has (bytes, of a binary string).
+pub(crate) fn text_length(ty: &SqlType) -> u64 {
+    match ty {
+        SqlType::Null => 0,
+        SqlType::Decimal { precision, scale, unsigned } => {
+            u64::from(*precision) + u64::from(*scale > 0) + u64::from(!*unsigned)
+        }
+        SqlType::Double => 22,
+        SqlType::Char { len } | SqlType::Varchar { len } | SqlType::Varbinary { len } => (*len).into(),
+        SqlType::Text { max_bytes } => (*max_bytes).into(),
+        SqlType::Date => 10,
+        SqlType::DateTime { fsp: 0 } => 19,
+        SqlType::DateTime { fsp } => 20 + u64::from(*fsp),
+        integer => u64::from(integer.decimal_precision().unwrap_or(20)) + u64::from(!integer.is_unsigned()),
+    }
+}
+
+/// The digits (all, and after the point) of an operand that is an integer, a DECIMAL, a date or NULL; None for one
+/// that is computed with as a DOUBLE. Of a literal, those it has.
+pub(crate) fn decimal_digits(operand: &Expr) -> Option<(u8, u8)> {
+    match (operand.as_literal(), &operand.ty.sql) {
+        (Some(Value::Int(v)), _) => Some((digits(v.unsigned_abs()), 0)),
+        (Some(Value::UInt(v)), _) => Some((digits(*v), 0)),
+        (_, SqlType::Null) => Some((1, 0)),
+        (_, SqlType::Date) => Some((8, 0)),
+        (_, SqlType::DateTime { fsp }) => Some((14 + fsp, *fsp)),
+        (_, ty) => Some((ty.decimal_precision()?, ty.scale())),
+    }
+}
+
+fn digits(v: u64) -> u8 {
+    v.checked_ilog10().map_or(1, |log| log as u8 + 1)
+}
+
+/// The collation of several operands together: the lowest coercibility wins; among equals a binary string does, then
+/// the first, unless two are explicit: error 1267.
+pub(crate) fn merge_collations<'t>(
+    operation: &str,
+    types: impl IntoIterator<Item = &'t ExprType>,
+) -> Result<(Collation, Coercibility), MysqlError> {
+    let mut merged = (Collation::Binary, Coercibility::Ignorable);
+    for ty in types {
+        let next = (ty.collation, ty.coercibility);
+        if next.1 < merged.1 {
+            merged = next;
+        } else if next.1 == merged.1 && next.0 != merged.0 {
+            if next.1 == Coercibility::Explicit {
+                return Err(MysqlError::illegal_mix_of_collations(
+                    merged.0, "EXPLICIT", next.0, "EXPLICIT", operation,
+                ));
+            }
+            if next.0 == Collation::Binary {
+                merged = next;
+            }
+        }
+    }
+    Ok(merged)
+}
+
+/// The type of values that come from several sources: CASE branches, the blocks of a UNION. `operation` is named in
+/// the error about collations that do not mix.
+pub fn common_type(operation: &str, types: &[&ExprType]) -> Result<ExprType, MysqlError> {
+    let nullable = types.iter().any(|ty| ty.nullable);
+    let mut sql = SqlType::Null;
+    for ty in types {
+        sql = common_sql_type(sql, &ty.sql);
+    }
+    if !sql.is_string() {
+        return Ok(ExprType::numeric(sql, nullable))
+            .map(|ty| if ty.sql == SqlType::Null { ExprType::NULL } else { ty });
+    }
+    let (mut collation, coercibility) = merge_collations(operation, types.iter().copied())?;
+    if coercibility >= Coercibility::Numeric && sql.is_character() {
+        collation = TEXT_OF_NUMBER;
+    }
+    let sql = match sql {
+        // A binary collation won over characters.
+        character if collation == Collation::Binary && character.is_character() => {
+            SqlType::Varbinary { len: (text_length(&character) * 4).min(u32::MAX.into()) as u32 }
+        }
+        other => other,
+    };
+    Ok(ExprType::string(sql, nullable, collation, coercibility))
+}
+
+/// The least type that holds the values of both.
+fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
+    use SqlType::*;
+    match (&a, b) {
+        (Null, other) => other.clone(),
+        (_, Null) => a,
+        (a, b) if a == b => b.clone(),
+        (a, b) if a.is_integer() && b.is_integer() => common_integer(a, b),
+        (Double, b) if b.is_numeric() => Double,
+        (a, Double) if a.is_numeric() => Double,
+        (a, b) if a.is_numeric() && b.is_numeric() => {
+            let of = |t: &SqlType| (t.decimal_precision().unwrap_or(MAX_PRECISION), t.scale());
+            let unsigned = a.is_unsigned() && b.is_unsigned();
+            let (p, s) = widest(of(a), of(b));
+            Decimal { precision: p, scale: s, unsigned }
+        }
+        (DateTime { fsp: a }, DateTime { fsp: b }) => DateTime { fsp: *a.max(b) },
+        (DateTime { fsp }, Date) | (Date, DateTime { fsp }) => DateTime { fsp: *fsp },
+        (Varbinary { .. }, other) | (other, Varbinary { .. }) => {
+            let bytes = |t: &SqlType| match t {
+                Char { len } | Varchar { len } => u64::from(*len) * 4,
+                other => text_length(other),
+            };
+            let len = bytes(&a).max(bytes(b)).max(bytes(other));
+            Varbinary { len: len.min(u32::MAX.into()) as u32 }
+        }
+        (Char { len: a }, Char { len: b }) => Char { len: *a.max(b) },
+        (Text { max_bytes: a }, Text { max_bytes: b }) => Text { max_bytes: *a.max(b) },
+        (Text { max_bytes }, other) | (other, Text { max_bytes }) => Text {
+            max_bytes: (u64::from(*max_bytes)).max(text_length(other) * 4).min(u32::MAX.into()) as u32,
+        },
+        (a, b) => text_type(text_length(a).max(text_length(b))),
+    }
+}
+
+/// The integer type for two, DECIMAL(20, 0) if none has the range of both.
+fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
+    let (low, high) = [a, b]
+        .iter()
+        .filter_map(|t| t.integer_range())
+        .fold((0, 0), |(low, high), range| (range.0.min(low), range.1.max(high)));
+    let unsigned = a.is_unsigned() && b.is_unsigned();
+    let candidates = [
+        SqlType::TinyInt { unsigned },
+        SqlType::SmallInt { unsigned },
+        SqlType::MediumInt { unsigned },
+        SqlType::Int { unsigned },
+        SqlType::BigInt { unsigned },
+    ];
+    let holds = |t: &SqlType| t.integer_range().is_some_and(|range| range.0 <= low && high <= range.1);
+    candidates.into_iter().find(holds).unwrap_or(SqlType::Decimal {
+        precision: 20,
+        scale: 0,
+        unsigned: false,
+    })
+}
+
+/// Precision and scale of a DECIMAL with the digits of both on either side of the point, as far as 65 digits go.
+fn widest(a: (u8, u8), b: (u8, u8)) -> (u8, u8) {
+    let scale = a.1.max(b.1).min(MAX_SCALE);
+    let whole = a.0.saturating_sub(a.1).max(b.0.saturating_sub(b.1));
+    ((whole + scale).clamp(1, MAX_PRECISION), scale)
+}

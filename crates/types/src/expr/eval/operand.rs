@@ -1,0 +1,227 @@
+//! Operands brought into the domain of a computation or comparison.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::super::context::EvalContext;
+use super::super::ir::CompareDomain;
+use crate::convert;
+use crate::decimal::Decimal;
+use crate::error::MysqlError;
+use crate::temporal::{CivilDate, Date, DateTime};
+use crate::value::{SqlType, Value};
+
+/// Runs a conversion that gives warnings; where the statement stores values in strict mode, the first is an error.
+pub(super) fn strictly<T>(
+    cx: &mut EvalContext<'_>,
+    convert: impl FnOnce(&mut crate::statement::Warnings) -> T,
+) -> Result<T, MysqlError> {
+    if !(cx.stores && cx.sql_mode.strict) {
+        return Ok(convert(cx.warnings));
+    }
+    let mut raised = crate::statement::Warnings::new();
+    let converted = convert(&mut raised);
+    match raised.iter().next() {
+        Some(w) => Err(MysqlError::with_message(w.code, w.message.clone())),
+        None => Ok(converted),
+    }
+}
+
+/// The number YYYYMMDD.
+fn date_number(d: CivilDate) -> i64 {
+    i64::from(d.year) * 10_000 + i64::from(d.month) * 100 + i64::from(d.day)
+}
+
+/// The number YYYYMMDDhhmmss.
+fn datetime_number(t: DateTime) -> i64 {
+    let t = t.civil();
+    date_number(t.date) * 1_000_000
+        + i64::from(t.hour) * 10_000
+        + i64::from(t.minute) * 100
+        + i64::from(t.second)
+}
+
+/// The value as an integer, if it is one or a date; None for NULL and for what has to be converted otherwise.
+pub(super) fn integer(v: &Value) -> Option<i128> {
+    match v {
+        Value::Int(v) => Some((*v).into()),
+        Value::UInt(v) => Some((*v).into()),
+        Value::Date(d) => Some(date_number(d.civil()).into()),
+        Value::DateTime(t) => Some(datetime_number(*t).into()),
+        _ => None,
+    }
+}
+
+/// The value as a double; None for NULL.
+pub(crate) fn double(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<f64>, MysqlError> {
+    Ok(match v {
+        Value::Null => None,
+        Value::Double(d) => Some(*d),
+        Value::Int(v) => Some(*v as f64),
+        Value::UInt(v) => Some(*v as f64),
+        Value::Decimal(d) => Some(d.to_f64()),
+        Value::Date(d) => Some(date_number(d.civil()) as f64),
+        Value::DateTime(t) => {
+            Some(datetime_number(*t) as f64 + t.micros().rem_euclid(1_000_000) as f64 / 1e6)
+        }
+        Value::String(_) | Value::Bytes(_) => strictly(cx, |w| convert::to_f64(v, w))?,
+    })
+}
+
+/// The value as a decimal; None for NULL.
+pub(crate) fn decimal(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Decimal>, MysqlError> {
+    Ok(match v {
+        Value::Null => None,
+        Value::Decimal(d) => Some(d.clone()),
+        Value::Int(v) => Some(Decimal::from_i64(*v)),
+        Value::UInt(v) => Some(Decimal::from_u64(*v)),
+        Value::Date(d) => Some(Decimal::from_i64(date_number(d.civil()))),
+        Value::DateTime(t) => {
+            let micros = t.micros().rem_euclid(1_000_000);
+            let number = i128::from(datetime_number(*t));
+            Some(if micros == 0 {
+                Decimal::from_i128(number, 0)
+            } else {
+                Decimal::from_i128(number * 1_000_000 + i128::from(micros), 6)
+            })
+        }
+        Value::Double(_) | Value::String(_) | Value::Bytes(_) => strictly(cx, |w| convert::to_decimal(v, w))?,
+    })
+}
+
+/// The value as the bytes of a string; None for NULL. `ty` is its type.
+pub(crate) fn text<'v>(v: &'v Value, ty: &SqlType) -> Option<Cow<'v, [u8]>> {
+    match v {
+        Value::Null => None,
+        Value::String(s) => Some(Cow::Borrowed(s.as_bytes())),
+        Value::Bytes(b) => Some(Cow::Borrowed(b)),
+        _ => convert::to_text(v, ty).map(|s| Cow::Owned(s.as_bytes().to_vec())),
+    }
+}
+
+/// The value as a datetime; NULL, with a warning, for what is none.
+pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<DateTime>, MysqlError> {
+    match v {
+        Value::Null => Ok(None),
+        Value::DateTime(t) => Ok(Some(*t)),
+        Value::Date(d) => Ok(Some(d.to_datetime())),
+        Value::String(text) => match DateTime::parse(text) {
+            Ok(parsed) => {
+                if parsed.garbage {
+                    cx.warn(MysqlError::truncated_value("datetime", text))?;
+                }
+                Ok(Some(parsed.value))
+            }
+            Err(_) => {
+                cx.warn(MysqlError::incorrect_temporal("datetime", text))?;
+                Ok(None)
+            }
+        },
+        other => match convert::to_datetime(other) {
+            Ok(t) => Ok(t),
+            Err(e) => {
+                cx.warn(e)?;
+                Ok(None)
+            }
+        },
+    }
+}
+
+/// The value as a day; NULL, with a warning, for what is none.
+pub(crate) fn date(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Date>, MysqlError> {
+    match v {
+        Value::Date(d) => Ok(Some(*d)),
+        other => Ok(datetime(other, cx)?.map(DateTime::date)),
+    }
+}
+
+/// The truth of a value: None for NULL.
+pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
+    Ok(match v {
+        Value::Null => None,
+        Value::Int(v) => Some(*v != 0),
+        Value::UInt(v) => Some(*v != 0),
+        Value::Decimal(d) => Some(!d.is_zero()),
+        Value::Double(d) => Some(*d != 0.0),
+        Value::Date(_) | Value::DateTime(_) => Some(true),
+        Value::String(_) | Value::Bytes(_) => double(v, cx)?.map(|d| d != 0.0),
+    })
+}
+
+/// A condition's value.
+pub(super) fn condition_value(truth: Option<bool>) -> Value {
+    truth.map_or(Value::Null, |t| Value::Int(t.into()))
+}
+
+/// How two values compare in a domain; None if one is NULL there.
+pub(crate) fn compare(
+    domain: CompareDomain,
+    (a, a_type): (&Value, &SqlType),
+    (b, b_type): (&Value, &SqlType),
+    cx: &mut EvalContext<'_>,
+) -> Result<Option<Ordering>, MysqlError> {
+    if a.is_null() || b.is_null() {
+        return Ok(None);
+    }
+    Ok(match domain {
+        CompareDomain::Integer => integer(a).zip(integer(b)).map(|(a, b)| a.cmp(&b)),
+        CompareDomain::Decimal => match (a, b) {
+            (Value::Decimal(a), Value::Decimal(b)) => Some(a.cmp(b)),
+            _ => decimal(a, cx)?.zip(decimal(b, cx)?).map(|(a, b)| a.cmp(&b)),
+        },
+        CompareDomain::Double => double(a, cx)?.zip(double(b, cx)?).and_then(|(a, b)| a.partial_cmp(&b)),
+        CompareDomain::String(collation) => {
+            text(a, a_type).zip(text(b, b_type)).map(|(a, b)| collation.compare(&a, &b))
+        }
+        CompareDomain::Date => date(a, cx)?.zip(date(b, cx)?).map(|(a, b)| a.cmp(&b)),
+        CompareDomain::DateTime => datetime(a, cx)?.zip(datetime(b, cx)?).map(|(a, b)| a.cmp(&b)),
+    })
+}
+
+/// The value as one of type `to`, to which values of type `from` convert without loss: what CASE, COALESCE and UNION
+/// do to their sources.
+pub(crate) fn conform(
+    v: Value,
+    from: &SqlType,
+    to: &SqlType,
+    cx: &mut EvalContext<'_>,
+) -> Result<Value, MysqlError> {
+    Ok(match (v, to) {
+        (Value::Null, _) => Value::Null,
+        (Value::Int(v), to) if to.is_integer() && to.is_unsigned() => {
+            Value::UInt(u64::try_from(v).map_err(|_| MysqlError::data_out_of_range("BIGINT UNSIGNED", v))?)
+        }
+        (Value::UInt(v), to) if to.is_integer() && !to.is_unsigned() => {
+            Value::Int(i64::try_from(v).map_err(|_| MysqlError::data_out_of_range("BIGINT", v))?)
+        }
+        (v @ Value::Decimal(_), SqlType::Decimal { scale, .. }) | (v, SqlType::Decimal { scale, .. }) => {
+            let d = decimal(&v, cx)?;
+            match d {
+                Some(d) if d.scale() == *scale => Value::Decimal(d),
+                Some(d) => {
+                    let rounded = d.round((*scale).into());
+                    Value::Decimal(rounded.ok_or_else(|| MysqlError::data_out_of_range("DECIMAL", d))?)
+                }
+                None => Value::Null,
+            }
+        }
+        (v, SqlType::Double) => double(&v, cx)?.map_or(Value::Null, Value::Double),
+        (v @ Value::String(_), to) if to.is_character() => v,
+        (Value::Bytes(b), to) if to.is_character() => match std::str::from_utf8(&b) {
+            Ok(s) => Value::from(s),
+            Err(_) => {
+                cx.warn(MysqlError::invalid_character_string("utf8mb4", hex(&b)))?;
+                Value::Null
+            }
+        },
+        (v, to) if to.is_character() => convert::to_text(&v, from).map_or(Value::Null, Value::String),
+        (v @ Value::Bytes(_), SqlType::Varbinary { .. }) => v,
+        (v, SqlType::Varbinary { .. }) => text(&v, from).map_or(Value::Null, |b| Value::bytes(&*b)),
+        (Value::Date(d), SqlType::DateTime { .. }) => Value::DateTime(d.to_datetime()),
+        (v, _) => v,
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().take(6).map(|b| format!("\\x{b:02X}")).collect()
+}

@@ -1,0 +1,258 @@
+//! The evaluator for one row: every node, by its definition. What a lazy node does not need is not evaluated.
+
+use super::super::context::EvalContext;
+use super::super::ir::{CompareOp, Expr, ExprKind};
+use super::super::like::LikePattern;
+use super::arithmetic;
+use super::operand::{compare, condition_value, conform, strictly, text, truth};
+use crate::column::{Batch, value_at};
+use crate::convert;
+use crate::error::MysqlError;
+use crate::functions::Call;
+use crate::value::{SqlType, Value};
+
+/// Where columns have their values.
+pub(super) trait Row {
+    /// The value of a column.
+    fn value(&self, column: usize, ty: &SqlType) -> Result<Value, MysqlError>;
+}
+
+/// No columns.
+pub(super) struct NoRow;
+
+impl Row for NoRow {
+    fn value(&self, column: usize, _: &SqlType) -> Result<Value, MysqlError> {
+        Err(MysqlError::internal(format_args!("column #{column} in a constant expression")))
+    }
+}
+
+impl Row for &[Value] {
+    fn value(&self, column: usize, _: &SqlType) -> Result<Value, MysqlError> {
+        self.get(column).cloned().ok_or_else(|| MysqlError::internal(format_args!("no column #{column}")))
+    }
+}
+
+/// A row of a batch.
+pub(super) struct BatchRow<'a> {
+    pub batch: &'a Batch,
+    pub row: usize,
+}
+
+impl Row for BatchRow<'_> {
+    fn value(&self, column: usize, ty: &SqlType) -> Result<Value, MysqlError> {
+        match self.batch.columns.get(column) {
+            Some(array) => Ok(value_at(array, self.row, ty)),
+            None => Err(MysqlError::internal(format_args!("no column #{column}"))),
+        }
+    }
+}
+
+/// The value of an expression.
+pub(super) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+    match &e.kind {
+        ExprKind::Literal(v) => Ok(v.clone()),
+        ExprKind::Column(n) => row.value(*n, &e.ty.sql),
+        ExprKind::Parameter(n) => parameter(*n, cx),
+        ExprKind::Call { function, args } => {
+            let call = Call { function: *function, args, ty: &e.ty };
+            let kernel = function.definition().scalar;
+            match args.as_slice() {
+                [] => kernel(cx, call, &[]),
+                [a] => {
+                    let values = [value_of(a, row, cx)?];
+                    kernel(cx, call, &values)
+                }
+                [a, b] => {
+                    let values = [value_of(a, row, cx)?, value_of(b, row, cx)?];
+                    kernel(cx, call, &values)
+                }
+                [a, b, c] => {
+                    let values = [value_of(a, row, cx)?, value_of(b, row, cx)?, value_of(c, row, cx)?];
+                    kernel(cx, call, &values)
+                }
+                args => {
+                    let values = args.iter().map(|a| value_of(a, row, cx)).collect::<Result<Vec<_>, _>>()?;
+                    kernel(cx, call, &values)
+                }
+            }
+        }
+        ExprKind::Arithmetic { op, left, right } => {
+            let left = value_of(left, row, cx)?;
+            let right = value_of(right, row, cx)?;
+            arithmetic::binary(e, *op, &left, &right, cx)
+        }
+        ExprKind::Negate(operand) => {
+            let v = value_of(operand, row, cx)?;
+            arithmetic::negate(e, &v, cx)
+        }
+        ExprKind::Case { operand, whens, otherwise } => {
+            let subject = match operand {
+                Some(operand) => Some((value_of(operand, row, cx)?, &operand.ty.sql)),
+                None => None,
+            };
+            for when in whens {
+                let taken = match (&subject, when.domain) {
+                    (Some((subject, ty)), Some(domain)) => {
+                        let v = value_of(&when.condition, row, cx)?;
+                        let order = compare(domain, (subject, ty), (&v, &when.condition.ty.sql), cx)?;
+                        order.is_some_and(|o| o.is_eq())
+                    }
+                    _ => condition_of(&when.condition, row, cx)? == Some(true),
+                };
+                if taken {
+                    let v = value_of(&when.result, row, cx)?;
+                    return conform(v, &when.result.ty.sql, &e.ty.sql, cx);
+                }
+            }
+            match otherwise {
+                Some(otherwise) => {
+                    let v = value_of(otherwise, row, cx)?;
+                    conform(v, &otherwise.ty.sql, &e.ty.sql, cx)
+                }
+                None => Ok(Value::Null),
+            }
+        }
+        ExprKind::Coalesce(list) => {
+            for candidate in list {
+                let v = value_of(candidate, row, cx)?;
+                if !v.is_null() {
+                    return conform(v, &candidate.ty.sql, &e.ty.sql, cx);
+                }
+            }
+            Ok(Value::Null)
+        }
+        ExprKind::Cast { operand } => {
+            let v = value_of(operand, row, cx)?;
+            cast(&v, &operand.ty.sql, &e.ty.sql, cx)
+        }
+        _ => condition_of(e, row, cx).map(condition_value),
+    }
+}
+
+/// The value of a parameter.
+pub(super) fn parameter(n: usize, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
+    cx.parameters.get(n).cloned().ok_or_else(|| MysqlError::wrong_arguments("EXECUTE"))
+}
+
+/// `CAST`.
+pub(super) fn cast(
+    v: &Value,
+    from: &SqlType,
+    to: &SqlType,
+    cx: &mut EvalContext<'_>,
+) -> Result<Value, MysqlError> {
+    strictly(cx, |warnings| convert::cast(v, from, to, warnings))?
+}
+
+/// The truth of an expression; None for NULL.
+pub(super) fn condition_of(
+    e: &Expr,
+    row: &dyn Row,
+    cx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, MysqlError> {
+    match &e.kind {
+        ExprKind::And(list) => {
+            let mut all = Some(true);
+            for c in list {
+                match condition_of(c, row, cx)? {
+                    Some(true) => {}
+                    Some(false) => return Ok(Some(false)),
+                    None => all = None,
+                }
+            }
+            Ok(all)
+        }
+        ExprKind::Or(list) => {
+            let mut any = Some(false);
+            for c in list {
+                match condition_of(c, row, cx)? {
+                    Some(false) => {}
+                    Some(true) => return Ok(Some(true)),
+                    None => any = None,
+                }
+            }
+            Ok(any)
+        }
+        ExprKind::Xor(left, right) => {
+            let left = condition_of(left, row, cx)?;
+            let right = condition_of(right, row, cx)?;
+            Ok(left.zip(right).map(|(a, b)| a != b))
+        }
+        ExprKind::Not(operand) => Ok(condition_of(operand, row, cx)?.map(|t| !t)),
+        ExprKind::Compare { op, left, right, domain } => {
+            let a = value_of(left, row, cx)?;
+            let b = value_of(right, row, cx)?;
+            if *op == CompareOp::NullSafeEq && (a.is_null() || b.is_null()) {
+                return Ok(Some(a.is_null() && b.is_null()));
+            }
+            let order = compare(*domain, (&a, &left.ty.sql), (&b, &right.ty.sql), cx)?;
+            match order {
+                None if *op == CompareOp::NullSafeEq => Ok(Some(false)),
+                order => Ok(order.map(|o| op.holds(o))),
+            }
+        }
+        ExprKind::IsNull { operand, negated } => Ok(Some(value_of(operand, row, cx)?.is_null() != *negated)),
+        ExprKind::IsTruth { operand, truth, negated } => {
+            Ok(Some((condition_of(operand, row, cx)? == Some(*truth)) != *negated))
+        }
+        ExprKind::InList { needle, list, .. } => {
+            let v = value_of(needle, row, cx)?;
+            in_list(e, &v, &mut |n, cx| value_of(&list[n], row, cx), cx)
+        }
+        ExprKind::Like { value, pattern, .. } => {
+            let v = value_of(value, row, cx)?;
+            let p = value_of(pattern, row, cx)?;
+            Ok(like(e, &v, &p))
+        }
+        _ => {
+            let v = value_of(e, row, cx)?;
+            truth(&v, cx)
+        }
+    }
+}
+
+/// `IN`, of a needle; `member` gives the list's values.
+pub(super) fn in_list(
+    e: &Expr,
+    v: &Value,
+    member: &mut dyn FnMut(usize, &mut EvalContext<'_>) -> Result<Value, MysqlError>,
+    cx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, MysqlError> {
+    let ExprKind::InList { needle, list, negated, domain, set } = &e.kind else {
+        return Err(MysqlError::internal("not an IN"));
+    };
+    if v.is_null() {
+        return Ok(None);
+    }
+    if let Some(set) = set
+        && let Some(found) = set.contains(v)
+    {
+        return Ok(if !found && set.has_null() { None } else { Some(found != *negated) });
+    }
+    let mut unknown = false;
+    for (n, item) in list.iter().enumerate() {
+        let candidate = member(n, cx)?;
+        match compare(*domain, (v, &needle.ty.sql), (&candidate, &item.ty.sql), cx)? {
+            Some(order) if order.is_eq() => return Ok(Some(!negated)),
+            Some(_) => {}
+            None => unknown = true,
+        }
+    }
+    Ok(if unknown { None } else { Some(*negated) })
+}
+
+/// `LIKE`, of a text and a pattern.
+pub(super) fn like(e: &Expr, v: &Value, p: &Value) -> Option<bool> {
+    let ExprKind::Like { value, pattern, escape, negated, collation, compiled } = &e.kind else {
+        return None;
+    };
+    let text_bytes = text(v, &value.ty.sql)?;
+    let matched = match compiled {
+        Some(compiled) => compiled.matches(&text_bytes),
+        None => {
+            let pattern_bytes = text(p, &pattern.ty.sql)?;
+            LikePattern::new(&pattern_bytes, *escape, *collation).matches(&text_bytes)
+        }
+    };
+    Some(matched != *negated)
+}

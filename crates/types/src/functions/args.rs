@@ -1,0 +1,140 @@
+//! What the kernels share: arguments read as the type a function wants, results made, common type rules.
+
+use std::borrow::Cow;
+
+use super::Call;
+use crate::collation::Collation;
+use crate::error::MysqlError;
+use crate::expr::eval_operand as operand;
+use crate::expr::{EvalContext, Expr, build};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
+
+/// The longest string that a function makes, in bytes: `max_allowed_packet`'s default.
+pub(super) const MAX_RESULT: usize = 64 << 20;
+
+/// Whether any argument can be NULL.
+pub(super) fn nullable(args: &[Expr]) -> bool {
+    args.iter().any(|a| a.ty.nullable)
+}
+
+/// BIGINT, NULL with an argument.
+pub(super) fn bigint(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(build::bigint(nullable(args)))
+}
+
+/// BIGINT that may be NULL for any arguments: those that text may be no value for.
+pub(super) fn bigint_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(build::bigint(true))
+}
+
+/// DOUBLE, NULL with an argument.
+pub(super) fn double(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::Double, nullable(args)))
+}
+
+/// DOUBLE that may be NULL for any arguments.
+pub(super) fn double_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::Double, true))
+}
+
+/// A string of up to `length` characters, of the collation of these arguments together.
+pub(super) fn string(
+    name: &str,
+    args: &[&Expr],
+    length: u64,
+    nullable: bool,
+) -> Result<ExprType, MysqlError> {
+    let (mut collation, coercibility) = build::merge_collations(name, args.iter().map(|a| &a.ty))?;
+    if coercibility >= Coercibility::Numeric {
+        collation = build::TEXT_OF_NUMBER;
+    }
+    let length = length.min(u32::MAX.into());
+    let sql = if collation == Collation::Binary {
+        SqlType::Varbinary { len: length as u32 }
+    } else {
+        build::text_type(length)
+    };
+    Ok(ExprType::string(sql, nullable, collation, coercibility.min(Coercibility::Coercible)))
+}
+
+/// Text in the system's character set.
+pub(super) fn system_string(length: u32, nullable: bool) -> ExprType {
+    let sql = SqlType::Varchar { len: length };
+    ExprType::string(sql, nullable, build::TEXT_OF_NUMBER, Coercibility::SystemConstant)
+}
+
+/// The value of an argument that is a literal integer.
+pub(super) fn literal_integer(arg: &Expr) -> Option<i64> {
+    match arg.as_literal() {
+        Some(Value::Int(v)) => Some(*v),
+        Some(Value::UInt(v)) => i64::try_from(*v).ok(),
+        _ => None,
+    }
+}
+
+impl<'a> Call<'a> {
+    /// The bytes of argument `n`; None for NULL.
+    pub(super) fn text<'v>(&self, values: &'v [Value], n: usize) -> Option<Cow<'v, [u8]>> {
+        operand::text(values.get(n)?, &self.args[n].ty.sql)
+    }
+
+    /// Whether the result is a string of bytes, and so counts bytes.
+    pub(super) fn bytewise(&self) -> bool {
+        matches!(self.ty.sql, SqlType::Varbinary { .. })
+    }
+
+    /// A string of the type of the result.
+    pub(super) fn string(&self, bytes: impl Into<Vec<u8>>) -> Result<Value, MysqlError> {
+        let bytes = bytes.into();
+        if self.bytewise() {
+            return Ok(Value::bytes(bytes));
+        }
+        String::from_utf8(bytes).map(Value::string).map_err(|e| {
+            let start = e.utf8_error().valid_up_to();
+            let shown = e.as_bytes()[start..].iter().take(6).map(|b| format!("\\x{b:02X}"));
+            MysqlError::invalid_character_string("utf8mb4", shown.collect::<String>())
+        })
+    }
+
+    /// NULL, with a warning that the result would be too long.
+    pub(super) fn too_long(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+        let name = self.function.definition().name.to_ascii_lowercase();
+        cx.warn(MysqlError::allowed_packet_overflowed(name, MAX_RESULT))?;
+        Ok(Value::Null)
+    }
+}
+
+/// The value as an integer: decimals and doubles are rounded, text is read as far as it is one. Beyond 64 bits, the
+/// nearest. None for NULL.
+pub(super) fn integer(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<i64>, MysqlError> {
+    Ok(match v {
+        Value::Null => None,
+        Value::Int(v) => Some(*v),
+        Value::UInt(v) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
+        Value::Double(d) => Some(d.round_ties_even() as i64),
+        Value::String(_) | Value::Bytes(_) => operand::double(v, cx)?.map(|d| d as i64),
+        _ => operand::decimal(v, cx)?
+            .map(|d| d.to_i64().unwrap_or(if d.is_negative() { i64::MIN } else { i64::MAX })),
+    })
+}
+
+/// The characters of `text`, from character `from`, at most `count`: its bytes, or all that are there.
+pub(super) fn characters(text: &[u8], bytewise: bool, from: usize, count: usize) -> &[u8] {
+    let start = offset(text, bytewise, from);
+    let rest = &text[start..];
+    &rest[..offset(rest, bytewise, count)]
+}
+
+/// Where character `n` begins; the end if there are not so many.
+pub(super) fn offset(text: &[u8], bytewise: bool, n: usize) -> usize {
+    if bytewise {
+        return n.min(text.len());
+    }
+    let mut starts = text.iter().enumerate().filter(|(_, b)| *b & 0xC0 != 0x80);
+    starts.nth(n).map_or(text.len(), |(at, _)| at)
+}
+
+/// How many characters a text has.
+pub(super) fn count_characters(text: &[u8], bytewise: bool) -> usize {
+    if bytewise { text.len() } else { text.iter().filter(|b| *b & 0xC0 != 0x80).count() }
+}

@@ -1,0 +1,265 @@
+//! String functions that make strings, or measure them.
+
+use super::args::{MAX_RESULT, count_characters, integer, nullable, offset, string};
+use super::{Call, Function};
+use crate::error::MysqlError;
+use crate::expr::eval_operand as operand;
+use crate::expr::{Datum, EvalContext, Expr, build};
+use crate::value::{ExprType, SqlType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("CONCAT", (1, usize::MAX), concat_type, concat),
+    Function::new("CONCAT_WS", (2, usize::MAX), concat_ws_type, concat_ws),
+    Function::new("LENGTH", (1, 1), super::args::bigint, |_, call, values| {
+        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.len() as i64)))
+    })
+    .aliases(&["OCTET_LENGTH"])
+    .vector(length_of_all),
+    Function::new("CHAR_LENGTH", (1, 1), super::args::bigint, char_length).aliases(&["CHARACTER_LENGTH"]),
+    Function::new("UPPER", (1, 1), same_type, |_, call, values| cased(call, values, to_upper))
+        .aliases(&["UCASE"]),
+    Function::new("LOWER", (1, 1), same_type, |_, call, values| cased(call, values, to_lower))
+        .aliases(&["LCASE"]),
+    Function::new("LTRIM", (1, 1), same_type, |_, call, values| trim(call, values, true, false)),
+    Function::new("RTRIM", (1, 1), same_type, |_, call, values| trim(call, values, false, true)),
+    Function::new("TRIM", (1, 1), same_type, |_, call, values| trim(call, values, true, true)),
+    Function::new("TRIM_LEADING", (2, 2), same_type, |_, call, values| trim(call, values, true, false))
+        .special(),
+    Function::new("TRIM_TRAILING", (2, 2), same_type, |_, call, values| trim(call, values, false, true))
+        .special(),
+    Function::new("TRIM_BOTH", (2, 2), same_type, |_, call, values| trim(call, values, true, true)).special(),
+    Function::new("REPLACE", (3, 3), replace_type, replace),
+    Function::new("LPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, true)),
+    Function::new("RPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, false)),
+    Function::new("REPEAT", (2, 2), repeat_type, repeat),
+    Function::new("REVERSE", (1, 1), same_type, reverse),
+    Function::new("HEX", (1, 1), hex_type, hex),
+];
+
+/// The longest text of an argument, in characters of the result.
+fn length(arg: &Expr) -> u64 {
+    build::text_length(&arg.ty.sql)
+}
+
+/// A string as long as the first argument, of all arguments' collation.
+fn same_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    string("", &args.iter().collect::<Vec<_>>(), length(&args[0]), nullable(args))
+}
+
+fn concat_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    string("concat", &args.iter().collect::<Vec<_>>(), args.iter().map(length).sum(), nullable(args))
+}
+
+fn concat(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let mut out = Vec::new();
+    for n in 0..values.len() {
+        let Some(s) = call.text(values, n) else { return Ok(Value::Null) };
+        out.extend_from_slice(&s);
+        if out.len() > MAX_RESULT {
+            return call.too_long(cx);
+        }
+    }
+    call.string(out)
+}
+
+fn concat_ws_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let separators = length(&args[0]) * (args.len() as u64 - 2);
+    let total = args[1..].iter().map(length).sum::<u64>() + separators;
+    string("concat_ws", &args.iter().collect::<Vec<_>>(), total, args[0].ty.nullable)
+}
+
+/// NULL only for a NULL separator; other NULLs are skipped.
+fn concat_ws(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(separator) = call.text(values, 0) else { return Ok(Value::Null) };
+    let mut out = Vec::new();
+    let mut first = true;
+    for n in 1..values.len() {
+        let Some(s) = call.text(values, n) else { continue };
+        if !std::mem::take(&mut first) {
+            out.extend_from_slice(&separator);
+        }
+        out.extend_from_slice(&s);
+        if out.len() > MAX_RESULT {
+            return call.too_long(cx);
+        }
+    }
+    call.string(out)
+}
+
+/// From the offsets of a string column alone.
+fn length_of_all(
+    _: &mut EvalContext<'_>,
+    _: Call<'_>,
+    data: &[Datum],
+    _: usize,
+) -> Result<Option<Datum>, MysqlError> {
+    use arrow_array::cast::AsArray;
+    use arrow_array::{Array, Int64Array};
+    use arrow_schema::DataType;
+    let [Datum::Array(array)] = data else { return Ok(None) };
+    let offsets = match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().offsets(),
+        DataType::Binary => array.as_binary::<i32>().offsets(),
+        _ => return Ok(None),
+    };
+    let lengths: Vec<i64> = offsets.windows(2).map(|w| i64::from(w[1] - w[0])).collect();
+    let lengths = Int64Array::new(lengths.into(), array.nulls().cloned());
+    Ok(Some(Datum::Array(std::sync::Arc::new(lengths))))
+}
+
+fn char_length(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let bytewise = matches!(call.args[0].ty.sql, SqlType::Varbinary { .. });
+    Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(count_characters(&s, bytewise) as i64)))
+}
+
+/// Upper or lower case, character by character: one whose other case is several characters stays. Bytes stay.
+fn cased(call: Call<'_>, values: &[Value], map: fn(char) -> char) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    if call.bytewise() {
+        return call.string(s);
+    }
+    let text = String::from_utf8_lossy(&s);
+    call.string(text.chars().map(map).collect::<String>())
+}
+
+fn to_upper(c: char) -> char {
+    let mut mapped = c.to_uppercase();
+    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
+}
+
+fn to_lower(c: char) -> char {
+    let mut mapped = c.to_lowercase();
+    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
+}
+
+/// Without the second argument (a space) at the ends, as often as it is there.
+fn trim(call: Call<'_>, values: &[Value], leading: bool, trailing: bool) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    let remove = if values.len() > 1 { call.text(values, 1) } else { Some(b" ".as_slice().into()) };
+    let Some(remove) = remove else { return Ok(Value::Null) };
+    let mut rest: &[u8] = &s;
+    if !remove.is_empty() {
+        while leading && let Some(shorter) = rest.strip_prefix(&*remove) {
+            rest = shorter;
+        }
+        while trailing && let Some(shorter) = rest.strip_suffix(&*remove) {
+            rest = shorter;
+        }
+    }
+    call.string(rest)
+}
+
+fn replace_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let growth = if length(&args[2]) > 1 { length(&args[2]) } else { 1 };
+    let longest = (length(&args[0]) * growth).min(u32::MAX.into());
+    string("replace", &args.iter().collect::<Vec<_>>(), longest, nullable(args))
+}
+
+fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let (Some(s), Some(from), Some(to)) = (call.text(values, 0), call.text(values, 1), call.text(values, 2))
+    else {
+        return Ok(Value::Null);
+    };
+    if from.is_empty() {
+        return call.string(s);
+    }
+    let mut out = Vec::with_capacity(s.len());
+    let mut rest: &[u8] = &s;
+    while let Some(at) = crate::expr::find_bytes(rest, &from) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(&to);
+        rest = &rest[at + from.len()..];
+        if out.len() > MAX_RESULT {
+            return call.too_long(cx);
+        }
+    }
+    out.extend_from_slice(rest);
+    call.string(out)
+}
+
+/// The length that a literal argument asks for; the most, for any other.
+fn asked_length(arg: &Expr) -> u64 {
+    match super::args::literal_integer(arg) {
+        Some(n) => n.clamp(0, u32::MAX.into()) as u64,
+        None => u32::MAX.into(),
+    }
+}
+
+fn pad_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    string("lpad", &[&args[0], &args[2]], asked_length(&args[1]), true)
+}
+
+fn pad(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value], left: bool) -> Result<Value, MysqlError> {
+    let Some(wanted) = integer(&values[1], cx)? else { return Ok(Value::Null) };
+    let (Some(s), Some(padding)) = (call.text(values, 0), call.text(values, 2)) else {
+        return Ok(Value::Null);
+    };
+    let Ok(wanted) = usize::try_from(wanted) else { return Ok(Value::Null) };
+    let bytewise = call.bytewise();
+    let have = count_characters(&s, bytewise);
+    if have >= wanted {
+        return call.string(&s[..offset(&s, bytewise, wanted)]);
+    }
+    if padding.is_empty() {
+        return call.string(Vec::new());
+    }
+    let missing = wanted - have;
+    let unit = count_characters(&padding, bytewise);
+    if s.len().saturating_add((missing / unit + 1).saturating_mul(padding.len())) > MAX_RESULT {
+        return call.too_long(cx);
+    }
+    let mut fill = padding.repeat(missing / unit);
+    fill.extend_from_slice(&padding[..offset(&padding, bytewise, missing % unit)]);
+    let (mut out, tail) = if left { (fill, s.into_owned()) } else { (s.into_owned(), fill) };
+    out.extend_from_slice(&tail);
+    call.string(out)
+}
+
+fn repeat_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let longest = length(&args[0]).saturating_mul(asked_length(&args[1]));
+    string("repeat", &[&args[0]], longest, true)
+}
+
+fn repeat(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(count) = integer(&values[1], cx)? else { return Ok(Value::Null) };
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    let count = usize::try_from(count).unwrap_or(0);
+    if s.len().saturating_mul(count) > MAX_RESULT {
+        return call.too_long(cx);
+    }
+    call.string(s.repeat(count))
+}
+
+fn reverse(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    if call.bytewise() {
+        return call.string(s.iter().rev().copied().collect::<Vec<u8>>());
+    }
+    call.string(String::from_utf8_lossy(&s).chars().rev().collect::<String>())
+}
+
+fn hex_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let ty = &args[0].ty.sql;
+    let bytes = if ty.is_character() { length(&args[0]) * 4 } else { length(&args[0]).max(8) };
+    let sql = build::text_type(bytes * 2);
+    let coercibility = crate::value::Coercibility::Coercible;
+    Ok(ExprType::string(sql, nullable(args), build::TEXT_OF_NUMBER, coercibility))
+}
+
+/// Of a number its 64 bits without leading zeros, of a string its bytes.
+fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    Ok(match &values[0] {
+        Value::Null => Value::Null,
+        Value::Int(v) => Value::string(format!("{v:X}")),
+        Value::UInt(v) => Value::string(format!("{v:X}")),
+        Value::Decimal(_) | Value::Double(_) => {
+            let rounded = operand::decimal(&values[0], cx)?
+                .and_then(|d| d.to_i64().map(|v| v as u64).or_else(|| d.to_u64()));
+            Value::string(rounded.map_or("FFFFFFFFFFFFFFFF".into(), |v| format!("{v:X}")))
+        }
+        _ => match call.text(values, 0) {
+            Some(s) => Value::string(s.iter().map(|b| format!("{b:02X}")).collect::<String>()),
+            None => Value::Null,
+        },
+    })
+}

@@ -1,0 +1,103 @@
+//! String functions that count characters: parts of strings, and where they are. Characters count from 1; those of
+//! binary strings are bytes.
+
+use super::args::{characters, count_characters, integer, nullable, offset, string};
+use super::{Call, Function};
+use crate::collation::Collation;
+use crate::error::MysqlError;
+use crate::expr::{EvalContext, Expr, build, find_bytes};
+use crate::value::{ExprType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("SUBSTRING", (2, 3), part_type, substring).aliases(&["SUBSTR", "MID"]),
+    Function::new("LEFT", (2, 2), part_type, left),
+    Function::new("RIGHT", (2, 2), part_type, right),
+    Function::new("INSTR", (2, 2), position_type, |_, call, values| {
+        position(call, call.text(values, 0), call.text(values, 1), 0)
+    }),
+    Function::new("LOCATE", (2, 3), position_type, locate).aliases(&["POSITION"]),
+];
+
+fn part_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    string("substr", &[&args[0]], build::text_length(&args[0].ty.sql), nullable(args))
+}
+
+fn substring(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let (Some(s), Some(from)) = (call.text(values, 0), integer(&values[1], cx)?) else {
+        return Ok(Value::Null);
+    };
+    let count = match values.get(2) {
+        None => usize::MAX,
+        Some(count) => match integer(count, cx)? {
+            None => return Ok(Value::Null),
+            Some(count) => usize::try_from(count).unwrap_or(0),
+        },
+    };
+    let bytewise = call.bytewise();
+    let from = match from {
+        1.. => usize::try_from(from - 1).ok(),
+        0 => None,
+        _ => usize::try_from(from.unsigned_abs())
+            .ok()
+            .and_then(|back| count_characters(&s, bytewise).checked_sub(back)),
+    };
+    match from {
+        Some(from) => call.string(characters(&s, bytewise, from, count)),
+        None => call.string(Vec::new()),
+    }
+}
+
+fn left(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let (Some(s), Some(count)) = (call.text(values, 0), integer(&values[1], cx)?) else {
+        return Ok(Value::Null);
+    };
+    call.string(characters(&s, call.bytewise(), 0, usize::try_from(count).unwrap_or(0)))
+}
+
+fn right(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let (Some(s), Some(count)) = (call.text(values, 0), integer(&values[1], cx)?) else {
+        return Ok(Value::Null);
+    };
+    let have = count_characters(&s, call.bytewise());
+    let from = have.saturating_sub(usize::try_from(count).unwrap_or(0));
+    call.string(&s[offset(&s, call.bytewise(), from)..])
+}
+
+fn position_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    build::merge_collations("locate", args[..2].iter().map(|a| &a.ty))?;
+    super::args::bigint(args)
+}
+
+fn locate(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let skip = match values.get(2) {
+        None => 0,
+        Some(from) => match integer(from, cx)? {
+            None => return Ok(Value::Null),
+            Some(from) => match usize::try_from(from.saturating_sub(1)) {
+                Ok(skip) => skip,
+                Err(_) => return Ok(Value::Int(0)),
+            },
+        },
+    };
+    position(call, call.text(values, 1), call.text(values, 0), skip)
+}
+
+/// Where `part` first is in `s` after `skip` characters; 0 if nowhere.
+fn position(
+    call: Call<'_>,
+    s: Option<std::borrow::Cow<'_, [u8]>>,
+    part: Option<std::borrow::Cow<'_, [u8]>>,
+    skip: usize,
+) -> Result<Value, MysqlError> {
+    let (Some(s), Some(part)) = (s, part) else { return Ok(Value::Null) };
+    let (collation, coercibility) = build::merge_collations("locate", call.args[..2].iter().map(|a| &a.ty))?;
+    let bytewise = collation == Collation::Binary && coercibility < crate::value::Coercibility::Numeric;
+    if skip > count_characters(&s, bytewise) {
+        return Ok(Value::Int(0));
+    }
+    let start = offset(&s, bytewise, skip);
+    Ok(Value::Int(match find_bytes(&s[start..], &part) {
+        Some(at) => (skip + count_characters(&s[start..start + at], bytewise)) as i64 + 1,
+        None => 0,
+    }))
+}

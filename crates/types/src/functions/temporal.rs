@@ -1,0 +1,385 @@
+//! Functions of dates and datetimes. An argument that is none is read as one; text that cannot be is NULL, with
+//! warning 1292.
+
+use super::args::{bigint_or_null, integer, literal_integer};
+use super::date_format::date_format;
+use super::{Call, Function, Volatility};
+use crate::decimal::Decimal;
+use crate::error::MysqlError;
+use crate::expr::eval_operand as operand;
+use crate::expr::{Datum, EvalContext, Expr, build};
+use crate::temporal::{CivilDateTime, Date, DateTime, Interval, IntervalUnit, days_in_month};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("DATE", (1, 1), date_type, |cx, _, args| {
+        Ok(operand::date(&args[0], cx)?.map_or(Value::Null, Value::Date))
+    }),
+    Function::new("YEAR", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Year))
+        .vector(years),
+    Function::new("QUARTER", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Quarter)),
+    Function::new("MONTH", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Month)),
+    Function::new("DAY", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Day))
+        .aliases(&["DAYOFMONTH"]),
+    Function::new("HOUR", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Hour)),
+    Function::new("MINUTE", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Minute)),
+    Function::new("SECOND", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Second)),
+    Function::new("MICROSECOND", (1, 1), bigint_or_null, |cx, _, args| {
+        part(cx, args, IntervalUnit::Microsecond)
+    }),
+    Function::new("DAYOFWEEK", (1, 1), bigint_or_null, |cx, _, args| {
+        of_date(cx, args, |d| i64::from(weekday(d, true)) + 1)
+    }),
+    Function::new("WEEKDAY", (1, 1), bigint_or_null, |cx, _, args| {
+        of_date(cx, args, |d| i64::from(weekday(d, false)))
+    }),
+    Function::new("DAYOFYEAR", (1, 1), bigint_or_null, |cx, _, args| {
+        of_date(cx, args, |d| i64::from(day_of_year(d)))
+    }),
+    Function::new("WEEK", (1, 2), bigint_or_null, week_function),
+    Function::new("LAST_DAY", (1, 1), date_type, last_day),
+    Function::new("DATEDIFF", (2, 2), bigint_or_null, |cx, _, args| {
+        let days = operand::date(&args[0], cx)?.zip(operand::date(&args[1], cx)?);
+        Ok(days.map_or(Value::Null, |(a, b)| Value::Int((a.days() - b.days()).into())))
+    }),
+    Function::new("DATE_ADD", (3, 3), date_add_type, |cx, call, args| date_add(cx, call, args, false))
+        .special(),
+    Function::new("DATE_SUB", (3, 3), date_add_type, |cx, call, args| date_add(cx, call, args, true))
+        .special(),
+    Function::new("EXTRACT", (2, 2), bigint_or_null, |cx, call, args| {
+        part(cx, &args[1..], unit_of(&call.args[0])?)
+    })
+    .special(),
+    Function::new("DATE_FORMAT", (2, 2), date_format_type, date_format_function),
+    Function::new("NOW", (0, 1), now_type, now)
+        .aliases(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"])
+        .volatility(Volatility::Statement),
+    Function::new(
+        "CURDATE",
+        (0, 0),
+        |_| Ok(ExprType::numeric(SqlType::Date, false)),
+        |cx, _, _| Ok(Value::Date(cx.now.date())),
+    )
+    .aliases(&["CURRENT_DATE"])
+    .volatility(Volatility::Statement),
+    Function::new("UNIX_TIMESTAMP", (0, 1), unix_timestamp_type, unix_timestamp)
+        .volatility(Volatility::Statement),
+];
+
+fn date_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::Date, true))
+}
+
+/// The unit that a special form keeps as a literal argument.
+fn unit_of(arg: &Expr) -> Result<IntervalUnit, MysqlError> {
+    let name = arg.as_literal().and_then(Value::as_str);
+    name.and_then(IntervalUnit::from_name).ok_or_else(|| MysqlError::internal("no interval unit"))
+}
+
+/// Sunday (or Monday) is 0.
+pub(super) fn weekday(d: Date, sunday_first: bool) -> u8 {
+    // 1970-01-01 was a Thursday.
+    (d.days() + 3 + i32::from(sunday_first)).rem_euclid(7) as u8
+}
+
+/// From 1.
+pub(super) fn day_of_year(d: Date) -> u16 {
+    let first = Date::from_civil(d.civil().year, 1, 1).map_or(d.days(), Date::days);
+    (d.days() - first + 1) as u16
+}
+
+/// The number of the week, and the year it belongs to, in one of MySQL's eight ways (`mode`): bit 0, weeks begin on
+/// Monday; bit 1, the days before week 1 belong to the last week of the year before (else they are week 0); bit 2, as
+/// `mode` gives it, whether week 1 is the first with a first weekday or the first with four days of the year.
+pub(super) fn week(d: Date, mode: i64) -> (u16, i32) {
+    let monday_first = mode & 1 != 0;
+    let mut counts_back = mode & 2 != 0;
+    let by_first_weekday = (mode & 4 != 0) == monday_first;
+    let mut year = i32::from(d.civil().year);
+    let january_first = |year: i32| {
+        d.days() - i32::from(day_of_year(d)) + 1 + {
+            // Only the year before is ever asked for.
+            if year < i32::from(d.civil().year) { -days_in_year(year) } else { 0 }
+        }
+    };
+    let mut first = january_first(year);
+    let starts_late = |weekday: i32| if by_first_weekday { weekday != 0 } else { weekday >= 4 };
+    let mut first_weekday = (first + 3 + i32::from(!monday_first)).rem_euclid(7);
+    if d.civil().month == 1 && i32::from(d.civil().day) <= 7 - first_weekday {
+        if !counts_back && starts_late(first_weekday) {
+            return (0, year);
+        }
+        counts_back = true;
+        year -= 1;
+        let days = days_in_year(year);
+        first -= days;
+        first_weekday = (first_weekday + 53 * 7 - days).rem_euclid(7);
+    }
+    let days = if starts_late(first_weekday) {
+        d.days() - (first + 7 - first_weekday)
+    } else {
+        d.days() - (first - first_weekday)
+    };
+    if counts_back && days >= 52 * 7 {
+        let next_weekday = (first_weekday + days_in_year(year)).rem_euclid(7);
+        if !starts_late(next_weekday) {
+            return (1, year + 1);
+        }
+    }
+    ((days / 7 + 1) as u16, year)
+}
+
+fn days_in_year(year: i32) -> i32 {
+    365 + i32::from(u16::try_from(year).is_ok_and(crate::temporal::is_leap_year))
+}
+
+fn of_date(cx: &mut EvalContext<'_>, args: &[Value], f: impl Fn(Date) -> i64) -> Result<Value, MysqlError> {
+    Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::Int(f(d))))
+}
+
+fn week_function(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let mode = match args.get(1) {
+        None => 0,
+        Some(mode) => match integer(mode, cx)? {
+            Some(mode) => mode,
+            None => return Ok(Value::Null),
+        },
+    };
+    of_date(cx, args, |d| week(d, mode & 7).0.into())
+}
+
+/// A unit's part of a datetime.
+fn part(cx: &mut EvalContext<'_>, args: &[Value], unit: IntervalUnit) -> Result<Value, MysqlError> {
+    use IntervalUnit::{Hour, Microsecond, Minute, Second};
+    let of_day = matches!(unit, Hour | Minute | Second | Microsecond);
+    if of_day
+        && let Value::String(text) = &args[0]
+        && let Some(micros) = time_of_day(text)
+    {
+        return Ok(Value::Int(match unit {
+            Hour => micros / 3_600_000_000,
+            Minute => micros / 60_000_000 % 60,
+            Second => micros / 1_000_000 % 60,
+            _ => micros % 1_000_000,
+        }));
+    }
+    let Some(t) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
+    Ok(Value::Int(part_of(t, unit)))
+}
+
+fn part_of(t: DateTime, unit: IntervalUnit) -> i64 {
+    let c: CivilDateTime = t.civil();
+    match unit {
+        IntervalUnit::Microsecond => c.microsecond.into(),
+        IntervalUnit::Second => c.second.into(),
+        IntervalUnit::Minute => c.minute.into(),
+        IntervalUnit::Hour => c.hour.into(),
+        IntervalUnit::Day => c.date.day.into(),
+        IntervalUnit::Week => week(t.date(), 0).0.into(),
+        IntervalUnit::Month => c.date.month.into(),
+        IntervalUnit::Quarter => i64::from(c.date.month - 1) / 3 + 1,
+        IntervalUnit::Year => c.date.year.into(),
+    }
+}
+
+/// The microseconds of a text `h:mm[:ss[.ffffff]]`, up to 838 hours; None for any other.
+fn time_of_day(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let mut fields = text.split(':');
+    let number = |s: &str, digits: std::ops::RangeInclusive<usize>| -> Option<i64> {
+        (digits.contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit())).then(|| s.parse().ok()).flatten()
+    };
+    let hours = number(fields.next()?, 1..=3).filter(|h| *h <= 838)?;
+    let minutes = number(fields.next()?, 1..=2).filter(|m| *m < 60)?;
+    let (seconds, fraction) = match fields.next() {
+        None => ("0", ""),
+        Some(s) => s.split_once('.').unwrap_or((s, "")),
+    };
+    let seconds = number(seconds, 1..=2).filter(|s| *s < 60)?;
+    if fields.next().is_some() || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let micros = number(&format!("{fraction:0<6}")[..6], 6..=6)?;
+    Some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros)
+}
+
+/// YEAR of a DATE column.
+fn years(
+    _: &mut EvalContext<'_>,
+    _: Call<'_>,
+    data: &[Datum],
+    _: usize,
+) -> Result<Option<Datum>, MysqlError> {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Date32Type;
+    use arrow_array::{Array, Int64Array};
+    let [Datum::Array(array)] = data else { return Ok(None) };
+    let Some(days) = array.as_primitive_opt::<Date32Type>() else { return Ok(None) };
+    // NULLs have arbitrary days.
+    let year = |d: &i32| Date::from_days(*d).map_or(0, |d| d.civil().year.into());
+    let years: Vec<i64> = days.values().iter().map(year).collect();
+    Ok(Some(Datum::Array(std::sync::Arc::new(Int64Array::new(years.into(), array.nulls().cloned())))))
+}
+
+fn last_day(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let Some(d) = operand::date(&args[0], cx)? else { return Ok(Value::Null) };
+    let c = d.civil();
+    let last = Date::from_civil(c.year, c.month, days_in_month(c.year, c.month));
+    Ok(last.map_or(Value::Null, Value::Date))
+}
+
+/// DATE for a DATE and whole days, DATETIME for other temporal arguments, text for text.
+fn date_add_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let unit = unit_of(&args[2])?;
+    // Digits of the second's fraction that the interval brings.
+    let fraction = match unit {
+        IntervalUnit::Microsecond => 6,
+        IntervalUnit::Second => match &args[1].ty.sql {
+            SqlType::Decimal { scale, .. } => (*scale).min(6),
+            ty if ty.is_integer() => 0,
+            _ => 6,
+        },
+        _ => 0,
+    };
+    let sql = match &args[0].ty.sql {
+        SqlType::Date if unit.is_date_unit() => SqlType::Date,
+        SqlType::Date => SqlType::DateTime { fsp: fraction },
+        SqlType::DateTime { fsp } => SqlType::DateTime { fsp: fraction.max(*fsp) },
+        _ => {
+            let sql = SqlType::Varchar { len: 26 };
+            return Ok(ExprType::string(sql, true, build::TEXT_OF_NUMBER, Coercibility::Coercible));
+        }
+    };
+    Ok(ExprType::numeric(sql, true))
+}
+
+/// The interval of `count` units; None if it is NULL or too long for any date.
+fn interval(
+    cx: &mut EvalContext<'_>,
+    count: &Value,
+    unit: IntervalUnit,
+) -> Result<Option<Interval>, MysqlError> {
+    if unit == IntervalUnit::Second && !matches!(count, Value::Int(_) | Value::UInt(_)) {
+        let Some(d) = operand::decimal(count, cx)? else { return Ok(None) };
+        let whole = d.truncate(0).and_then(|w| w.to_i64());
+        let micros = whole
+            .and_then(|w| d.checked_sub(&Decimal::from_i64(w)))
+            .and_then(|f| f.truncate(6))
+            .and_then(|f| f.unscaled_i128());
+        return Ok(whole.zip(micros).and_then(|(w, m)| Interval::new(w, unit, m as i64)));
+    }
+    Ok(integer(count, cx)?.and_then(|count| Interval::new(count, unit, 0)))
+}
+
+fn date_add(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    args: &[Value],
+    subtract: bool,
+) -> Result<Value, MysqlError> {
+    let unit = unit_of(&call.args[2])?;
+    let Some(start) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
+    if args[1].is_null() {
+        return Ok(Value::Null);
+    }
+    let interval = interval(cx, &args[1], unit)?.map(|i| if subtract { i.negate() } else { i });
+    let Some(result) = interval.and_then(|i| start.add(i)) else {
+        cx.warn(MysqlError::datetime_overflow("datetime"))?;
+        return Ok(Value::Null);
+    };
+    Ok(match &call.ty.sql {
+        SqlType::Date => Value::Date(result.date()),
+        SqlType::DateTime { .. } => Value::DateTime(result),
+        // Text stays without a time of day if it had none and gets none.
+        _ => {
+            let had_time = match &args[0] {
+                Value::String(text) => text.contains(':') || text.trim().len() > 10,
+                _ => start.micros_of_day() != 0,
+            };
+            if unit.is_date_unit() && !had_time {
+                Value::string(result.date().to_string())
+            } else {
+                let fsp = if result.micros() % 1_000_000 == 0 { 0 } else { 6 };
+                Value::string(result.display(fsp).to_string())
+            }
+        }
+    })
+}
+
+fn date_format_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    // %W and %M are the longest: nine characters for two.
+    let longest = build::text_length(&args[1].ty.sql).saturating_mul(5).max(1);
+    let sql = build::text_type(longest.min(16_383));
+    Ok(ExprType::string(sql, true, build::TEXT_OF_NUMBER, Coercibility::Coercible))
+}
+
+fn date_format_function(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    args: &[Value],
+) -> Result<Value, MysqlError> {
+    let Some(t) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
+    let Some(format) = call.text(args, 1) else { return Ok(Value::Null) };
+    if format.is_empty() {
+        return Ok(Value::Null);
+    }
+    Ok(Value::string(date_format(t, &String::from_utf8_lossy(&format))))
+}
+
+fn now_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let fsp = match args {
+        [] => 0,
+        [arg] => match literal_integer(arg) {
+            Some(fsp @ 0..=6) => fsp as u8,
+            Some(fsp) => return Err(MysqlError::too_big_precision(fsp, "now", 6)),
+            None => return Err(MysqlError::wrong_arguments("now")),
+        },
+        _ => return Err(MysqlError::wrong_parameter_count("NOW")),
+    };
+    Ok(ExprType::numeric(SqlType::DateTime { fsp }, false))
+}
+
+/// The time with the digits asked for; the others are cut.
+fn now(cx: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value, MysqlError> {
+    let unit = 10i64.pow(6 - u32::from(call.ty.sql.scale().min(6)));
+    let micros = cx.now.micros();
+    let cut = DateTime::from_micros(micros - micros.rem_euclid(unit));
+    Ok(Value::DateTime(cut.unwrap_or(cx.now)))
+}
+
+fn unix_timestamp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let scale = match args {
+        [] => 0,
+        [arg] => match &arg.ty.sql {
+            SqlType::DateTime { fsp } => *fsp,
+            ty if ty.is_string() => 6,
+            _ => 0,
+        },
+        _ => 0,
+    };
+    let nullable = !args.is_empty();
+    Ok(if scale == 0 {
+        ExprType::numeric(SqlType::BIGINT, nullable)
+    } else {
+        ExprType::numeric(SqlType::Decimal { precision: 11 + scale, scale, unsigned: false }, nullable)
+    })
+}
+
+/// Seconds since 1970 in UTC, of a time in the session's zone; 0 outside of what MySQL's TIMESTAMP holds.
+fn unix_timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    const END: i64 = 32_536_771_199_999_999;
+    let time = match args {
+        [] => Some(cx.now),
+        [arg, ..] => operand::datetime(arg, cx)?,
+    };
+    let Some(time) = time else { return Ok(Value::Null) };
+    let micros = time.micros() - i64::from(cx.utc_offset_seconds) * 1_000_000;
+    let micros = if (0..=END).contains(&micros) { micros } else { 0 };
+    Ok(match call.ty.sql {
+        SqlType::Decimal { scale, .. } => {
+            Decimal::from_i128(micros.into(), 6).truncate(scale.into()).map_or(Value::Null, Value::Decimal)
+        }
+        _ => Value::Int(micros.div_euclid(1_000_000)),
+    })
+}
