@@ -284,7 +284,7 @@ fn date_add(
         return Ok(Value::Null);
     }
     let interval = interval(cx, &args[1], unit)?.map(|i| if subtract { i.negate() } else { i });
-    let Some(result) = interval.and_then(|i| start.add(i)) else {
+    let Some(result) = interval.and_then(|i| start.checked_add(i)) else {
         cx.warn(MysqlError::datetime_overflow("datetime"))?;
         return Ok(Value::Null);
     };

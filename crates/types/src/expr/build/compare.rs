@@ -96,7 +96,7 @@ fn adapted(operand: &Expr, other: &SqlType, other_is_column: bool) -> Result<Opt
     let Some(value) = operand.as_literal() else { return Ok(None) };
     match value {
         Value::String(text) if other.is_temporal() => match DateTime::parse(text) {
-            Ok(parsed) if !parsed.garbage => Ok(Some(temporal_literal(parsed.value, other))),
+            Ok(parsed) if !parsed.truncated => Ok(Some(temporal_literal(parsed.value, other))),
             // Read and warned about when it is evaluated.
             Ok(_) => Ok(None),
             Err(_) => {
@@ -108,8 +108,7 @@ fn adapted(operand: &Expr, other: &SqlType, other_is_column: bool) -> Result<Opt
             Ok(Decimal::parse(text).map(|d| literal(narrowest(d))))
         }
         Value::Int(number) if other.is_temporal() && *number > 0 => {
-            let parsed = DateTime::parse(&number.to_string()).ok().filter(|p| !p.garbage);
-            Ok(parsed.map(|p| temporal_literal(p.value, other)))
+            Ok(DateTime::from_number(*number).map(|time| temporal_literal(time, other)))
         }
         Value::Date(day) if matches!(other, SqlType::DateTime { .. }) => {
             Ok(Some(literal(Value::DateTime(day.to_datetime()))))

@@ -148,7 +148,7 @@ fn array_with_constant(
                 Value::Date(d) => d.to_datetime(),
                 Value::DateTime(t) => *t,
                 // A literal was parsed when the comparison was made; this is a parameter's or a computed text.
-                Value::String(text) => DateTime::parse(text).ok().filter(|p| !p.garbage)?.value,
+                Value::String(text) => DateTime::parse(text).ok().filter(|p| !p.truncated)?.value,
                 _ => return None,
             };
             match lanes {

@@ -8,7 +8,7 @@ use super::super::ir::CompareDomain;
 use crate::convert;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
-use crate::temporal::{CivilDate, Date, DateTime};
+use crate::temporal::{Date, DateTime};
 use crate::value::{SqlType, Value};
 
 /// Runs a conversion that gives warnings; where the statement stores values in strict mode, the first is an error.
@@ -27,27 +27,13 @@ pub(super) fn strictly<T>(
     }
 }
 
-/// The number YYYYMMDD.
-fn date_number(d: CivilDate) -> i64 {
-    i64::from(d.year) * 10_000 + i64::from(d.month) * 100 + i64::from(d.day)
-}
-
-/// The number YYYYMMDDhhmmss.
-fn datetime_number(t: DateTime) -> i64 {
-    let t = t.civil();
-    date_number(t.date) * 1_000_000
-        + i64::from(t.hour) * 10_000
-        + i64::from(t.minute) * 100
-        + i64::from(t.second)
-}
-
 /// The value as an integer, if it is one or a date; None for NULL and for what has to be converted otherwise.
 pub(super) fn integer(v: &Value) -> Option<i128> {
     match v {
         Value::Int(v) => Some((*v).into()),
         Value::UInt(v) => Some((*v).into()),
-        Value::Date(d) => Some(date_number(d.civil()).into()),
-        Value::DateTime(t) => Some(datetime_number(*t).into()),
+        Value::Date(d) => Some(d.to_number().into()),
+        Value::DateTime(t) => Some(t.to_number().into()),
         _ => None,
     }
 }
@@ -60,10 +46,8 @@ pub(crate) fn double(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<f64>,
         Value::Int(v) => Some(*v as f64),
         Value::UInt(v) => Some(*v as f64),
         Value::Decimal(d) => Some(d.to_f64()),
-        Value::Date(d) => Some(date_number(d.civil()) as f64),
-        Value::DateTime(t) => {
-            Some(datetime_number(*t) as f64 + t.micros().rem_euclid(1_000_000) as f64 / 1e6)
-        }
+        Value::Date(d) => Some(d.to_number() as f64),
+        Value::DateTime(t) => Some(t.to_number() as f64 + t.micros().rem_euclid(1_000_000) as f64 / 1e6),
         Value::String(_) | Value::Bytes(_) => strictly(cx, |w| convert::to_f64(v, w))?,
     })
 }
@@ -75,10 +59,10 @@ pub(crate) fn decimal(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Deci
         Value::Decimal(d) => Some(d.clone()),
         Value::Int(v) => Some(Decimal::from_i64(*v)),
         Value::UInt(v) => Some(Decimal::from_u64(*v)),
-        Value::Date(d) => Some(Decimal::from_i64(date_number(d.civil()))),
+        Value::Date(d) => Some(Decimal::from_i64(d.to_number())),
         Value::DateTime(t) => {
             let micros = t.micros().rem_euclid(1_000_000);
-            let number = i128::from(datetime_number(*t));
+            let number = i128::from(t.to_number());
             Some(if micros == 0 {
                 Decimal::from_i128(number, 0)
             } else {
@@ -107,7 +91,7 @@ pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Dat
         Value::Date(d) => Ok(Some(d.to_datetime())),
         Value::String(text) => match DateTime::parse(text) {
             Ok(parsed) => {
-                if parsed.garbage {
+                if parsed.truncated {
                     cx.warn(MysqlError::truncated_value("datetime", text))?;
                 }
                 Ok(Some(parsed.value))
