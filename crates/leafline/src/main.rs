@@ -1,3 +1,9 @@
 //! The `leafline` binary.
 
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run(std::env::args_os().collect())
+}

@@ -1,0 +1,256 @@
+//! The command line.
+//!
+//! `leafline DIR` is short for `leafline shell DIR`, where DIR has a slash, is `.` or `..`, or exists, and is not
+//! the name of a verb.
+
+use super::size::Size;
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// What was asked for.
+#[derive(Parser, Debug)]
+#[command(
+    name = "leafline",
+    version,
+    about = "Leafline: a relational database that embeds like SQLite and speaks MySQL.",
+    after_help = "`leafline DIR` is short for `leafline shell DIR`: it opens the database in DIR, or makes one there. \
+                  (A DIR that does not exist yet needs a slash: `leafline ./new`.)",
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Arguments {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// A verb with its options.
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    /// SQL, typed or from a script
+    Shell(ShellOptions),
+    /// Serves a database over the MySQL protocol
+    Serve(ServeOptions),
+    /// Fills a database with the tables of the TPC-H benchmark
+    Tpch(TpchOptions),
+    /// Shows what index condition pushdown does, on a table that does not fit in memory
+    Demo(DemoOptions),
+}
+
+/// What every verb that opens a database takes.
+#[derive(Args, Clone, Debug)]
+pub struct OpenArguments {
+    /// The database's directory; it is made if it does not exist
+    pub dir: PathBuf,
+    /// A system variable and its first value, such as optimizer_switch=index_condition_pushdown=off; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub set: Vec<(String, String)>,
+}
+
+/// How rows are shown.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// An aligned table
+    Table,
+    /// One line a column
+    Vertical,
+    /// A line a row, values separated by tabs, escaped as the mysql client does: \t \n \0 \\
+    Tab,
+    /// Comma-separated (RFC 4180); NULL is an empty field, an empty string is ""
+    Csv,
+    /// An array of objects; integers and doubles are numbers, DECIMAL a string so that no digit is lost,
+    /// binary strings 0x..
+    Json,
+}
+
+/// The disk that reads are timed as.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Disk {
+    /// The machine's own
+    None,
+    /// Emulated: 5 ms a seek, 100 MiB/s; reads only
+    Hdd,
+    /// Emulated: 0.2 ms a seek, 250 MiB/s; reads only
+    Ssd,
+}
+
+/// `leafline shell`.
+#[derive(Args, Debug)]
+pub struct ShellOptions {
+    #[command(flatten)]
+    pub open: OpenArguments,
+    /// Statements to run, instead of those typed or on standard input; may be repeated
+    #[arg(short = 'e', long = "execute", value_name = "SQL")]
+    pub execute: Vec<String>,
+    /// Format of rows [default: table on a terminal, tab elsewhere]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Go on after an error in a script
+    #[arg(short, long)]
+    pub force: bool,
+    /// Leave out the line of column names (table, tab and csv)
+    #[arg(short = 'N', long)]
+    pub skip_column_names: bool,
+    /// Memory for pages
+    #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
+    pub buffer_pool_size: Size,
+    /// Time reads as a disk does that this machine does not have
+    #[arg(long, value_enum, default_value_t = Disk::None)]
+    pub disk: Disk,
+    /// The current database
+    #[arg(short = 'D', long, value_name = "NAME")]
+    pub database: Option<String>,
+}
+
+/// `leafline serve`.
+#[derive(Args, Debug)]
+pub struct ServeOptions {
+    #[command(flatten)]
+    pub open: OpenArguments,
+    /// Address to listen on; the loopback address lets nobody in from other machines
+    #[arg(long, default_value = "127.0.0.1")]
+    pub host: String,
+    /// TCP port; 0 listens on the socket only
+    #[arg(long, default_value_t = 3306)]
+    pub port: u16,
+    /// Unix socket [default: leafline.sock in the database's directory]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// Memory for pages [default: a quarter of the machine's memory, from 128M to 64G]
+    #[arg(long, value_name = "SIZE")]
+    pub buffer_pool_size: Option<Size>,
+}
+
+/// `leafline tpch`.
+#[derive(Args, Debug)]
+pub struct TpchOptions {
+    #[command(flatten)]
+    pub open: OpenArguments,
+    /// Scale factor: 1 is about 1 GB of data, 6 million rows in lineitem; 0.01 and the like are fine
+    #[arg(long, value_name = "S", value_parser = parse_scale)]
+    pub scale: f64,
+    /// Memory for pages
+    #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
+    pub buffer_pool_size: Size,
+}
+
+/// `leafline demo`.
+#[derive(Args, Debug)]
+pub struct DemoOptions {
+    /// TPC-H scale factor of part and lineitem
+    #[arg(long, value_name = "S", value_parser = parse_scale, default_value_t = 0.5)]
+    pub scale: f64,
+    /// Memory for pages while the query runs [default: a tenth of the data]
+    #[arg(long, value_name = "SIZE")]
+    pub pool: Option<Size>,
+    /// none: only the machine's own disk; hdd: the seek-time model too
+    #[arg(long, value_enum, default_value_t = DemoDisk::Hdd)]
+    pub disk: DemoDisk,
+    /// Where the database is made [default: target/leafline-demo if there is a target directory, else ./leafline-demo]
+    #[arg(long, value_name = "PATH")]
+    pub dir: Option<PathBuf>,
+    /// Keep the database when done
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// Disks the demo runs on besides the machine's own.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DemoDisk {
+    None,
+    Hdd,
+}
+
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().into(), value.trim().into())),
+        _ => Err("write NAME=VALUE".into()),
+    }
+}
+
+fn parse_scale(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(scale) if (0.001..=1000.0).contains(&scale) => Ok(scale),
+        _ => Err("a scale factor is a number from 0.001 to 1000".into()),
+    }
+}
+
+impl Arguments {
+    /// From the words of the command line, the program's name first.
+    pub fn from_words(mut words: Vec<OsString>) -> Result<Arguments, clap::Error> {
+        if words.get(1).is_some_and(|word| is_directory(word)) {
+            words.insert(1, "shell".into());
+        }
+        Arguments::try_parse_from(words)
+    }
+}
+
+/// Whether the first word is a directory and not a verb.
+fn is_directory(word: &OsStr) -> bool {
+    let text = word.to_string_lossy();
+    let is_verb =
+        || text == "help" || Arguments::command().get_subcommands().any(|verb| verb.get_name() == text);
+    let looks_like_one = text == "." || text == ".." || text.contains('/') || Path::new(word).exists();
+    looks_like_one && !text.starts_with('-') && !is_verb()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Verb, String> {
+        let words = std::iter::once("leafline").chain(line.split_whitespace()).map(OsString::from).collect();
+        Arguments::from_words(words).map(|arguments| arguments.verb).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_directory_alone_is_the_shell() {
+        for dir in ["/", ".", "./new", "src"] {
+            match parse(dir) {
+                Ok(Verb::Shell(shell)) => assert_eq!(shell.open.dir, Path::new(dir)),
+                other => panic!("{dir}: {other:?}"),
+            }
+        }
+        assert!(parse("no-such-thing").is_err_and(|text| text.contains("no-such-thing")));
+        assert!(matches!(parse("serve /x"), Ok(Verb::Serve(_))));
+    }
+
+    #[test]
+    fn options_of_the_shell() {
+        let Ok(Verb::Shell(shell)) =
+            parse("./d -e a -e b --format json --buffer-pool-size 1G --set a=b=c --force")
+        else {
+            panic!("the shell")
+        };
+        assert_eq!(shell.execute, ["a", "b"]);
+        assert_eq!(shell.format, Some(Format::Json));
+        assert_eq!(shell.buffer_pool_size, Size(1 << 30));
+        assert_eq!(shell.open.set, [("a".to_owned(), "b=c".to_owned())]);
+        assert!(shell.force);
+        assert_eq!(shell.disk, Disk::None);
+    }
+
+    #[test]
+    fn wrong_options_are_refused() {
+        for line in [
+            "",
+            "shell",
+            "shell d --set =1",
+            "shell d --set a",
+            "shell d --buffer-pool-size 1.5G",
+            "tpch d",
+            "tpch d --scale 0",
+            "tpch d --scale NaN",
+            "serve d --port 70000",
+            "demo --disk floppy",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Rows as text: aligned tables, one column a line, tabs, CSV, JSON.
+//!
+//! A [`RowWriter`] gets the columns, then the rows one by one, then the end, and writes as it goes: no format holds
+//! a whole result. Tables take the widths of the first [`table::MEASURED_ROWS`] rows.
+
+mod csv;
+mod json;
+mod tab;
+mod table;
+#[cfg(test)]
+mod testing;
+mod vertical;
+mod width;
+
+pub use table::format_table;
+
+use super::args::Format;
+use std::io::{self, Write};
+
+/// How the values of a column are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// An integer or a double: the text is a JSON number.
+    Number,
+    /// A decimal: right-aligned, but text in JSON.
+    Decimal,
+    /// Text, dates and all else.
+    Text,
+    /// Bytes that need not be text.
+    Binary,
+}
+
+/// A column of a result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its heading.
+    pub name: String,
+    /// How its values are written.
+    pub kind: Kind,
+}
+
+/// The values of one row: `None` is NULL.
+pub type Cells<'a> = [Option<&'a [u8]>];
+
+/// Writes one result after another.
+pub trait RowWriter {
+    /// A result begins.
+    fn begin(&mut self, columns: &[Column], out: &mut dyn Write) -> io::Result<()>;
+    /// A row of it.
+    fn row(&mut self, cells: &Cells<'_>, out: &mut dyn Write) -> io::Result<()>;
+    /// It ends.
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// The writer of a format. `headings` says whether column names are written, where a format can leave them out.
+pub fn writer(format: Format, headings: bool) -> Box<dyn RowWriter> {
+    match format {
+        Format::Table => Box::new(table::TableWriter::new(headings)),
+        Format::Vertical => Box::new(vertical::VerticalWriter::default()),
+        Format::Tab => Box::new(tab::TabWriter::new(headings)),
+        Format::Csv => Box::new(csv::CsvWriter::new(headings)),
+        Format::Json => Box::new(json::JsonWriter::default()),
+    }
+}
+
+/// The text of a value that is not NULL: bytes as `0x..`, what is not UTF-8 marked.
+fn text_of(kind: Kind, value: &[u8]) -> String {
+    match kind {
+        Kind::Binary => hexadecimal(value),
+        _ => String::from_utf8_lossy(value).into_owned(),
+    }
+}
+
+/// The text with control characters, but for ends of lines, spelled out as `\x1B`: data must not
+/// play tricks on a terminal.
+fn printable(text: &str) -> String {
+    use std::fmt::Write as _;
+    if !text.chars().any(|c| c.is_control() && c != '\n') {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => shown.push(c),
+            '\t' => shown.push_str("    "),
+            c if c.is_control() => {
+                // Writing to a String does not fail.
+                let _ = write!(shown, "\\x{:02X}", u32::from(c));
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn hexadecimal(value: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(2 + value.len() * 2);
+    text.push_str("0x");
+    for byte in value {
+        // Writing to a String does not fail.
+        let _ = write!(text, "{byte:02X}");
+    }
+    text
+}

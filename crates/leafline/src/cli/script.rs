@@ -1,0 +1,334 @@
+//! Lines in, statements and commands out: what the shell's prompt and its scripts have in common.
+//!
+//! A statement ends at `;`, `\g` or `\G` (rows one column a line). Strings, quoted names and comments hide them.
+//! Comments in front of a statement are dropped, those inside are kept: they may be hints. At the start of a
+//! statement a line may be a command: `help`, `quit`, `exit`, `source FILE`, `timing on|off`, `use DATABASE`; the
+//! short forms `\h`, `\?`, `\q`, `\. FILE`, `\u DATABASE` and `\c` (forget what was typed) work everywhere
+//! outside of quotes.
+
+use leafline_sql::parser::LexMode;
+
+/// What was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// A statement, without its end.
+    Statement(Statement),
+    /// A command of the shell itself.
+    Command(Command),
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statement {
+    /// Its text.
+    pub sql: String,
+    /// Line of its first character, from 1.
+    pub line: usize,
+    /// Whether it ended in `\G`.
+    pub vertical: bool,
+}
+
+/// A command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// `help`
+    Help,
+    /// `quit`
+    Quit,
+    /// `source FILE`
+    Source(String),
+    /// `timing on|off`
+    Timing(bool),
+    /// A backslash and something that is no command.
+    Unknown(char),
+    /// A command whose argument is missing or wrong: how it is written.
+    Usage(&'static str),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum State {
+    #[default]
+    Plain,
+    Quoted(u8),
+    Comment,
+}
+
+/// Cuts lines into items.
+#[derive(Default, Debug)]
+pub struct Reader {
+    text: String,
+    state: State,
+    /// Lines read so far.
+    lines: usize,
+    first_line: usize,
+}
+
+impl Reader {
+    /// Takes one line, without its end.
+    pub fn feed(&mut self, line: &str, mode: LexMode) -> Vec<Item> {
+        self.lines += 1;
+        let mut items = Vec::new();
+        if self.is_empty()
+            && let Some(item) = self.command_line(line)
+        {
+            return vec![item];
+        }
+        let bytes = line.as_bytes();
+        let mut start = 0;
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let next = bytes.get(at + 1).copied();
+            match (self.state, byte) {
+                (State::Quoted(_), b'\\') if self.escapes(mode) && next.is_some() => at += 1,
+                (State::Quoted(quote), _) if byte == quote => self.state = State::Plain,
+                (State::Comment, b'*') if next == Some(b'/') => {
+                    self.state = State::Plain;
+                    at += 1;
+                    if self.is_comment_only(&line[start..=at]) {
+                        self.text.clear();
+                        start = at + 1;
+                    }
+                }
+                (State::Plain, b'\'' | b'"' | b'`') => self.state = State::Quoted(byte),
+                (State::Plain, b'/') if next == Some(b'*') => {
+                    self.state = State::Comment;
+                    at += 1;
+                }
+                (State::Plain, b'#') => break,
+                (State::Plain, b'-') if next == Some(b'-') && ends_dashes(bytes.get(at + 2)) => break,
+                (State::Plain, b';') => {
+                    self.append(&line[start..at]);
+                    items.extend(self.take(false));
+                    start = at + 1;
+                }
+                (State::Plain, b'\\') => {
+                    self.append(&line[start..at]);
+                    let rest = line.get(at + 1..).unwrap_or_default();
+                    let Some(letter) = rest.chars().next() else {
+                        start = at;
+                        break;
+                    };
+                    let argument = &rest[letter.len_utf8()..];
+                    if matches!(letter, '.' | 'u') {
+                        items.push(with_argument(letter, argument));
+                        return items;
+                    }
+                    items.extend(self.short_command(letter));
+                    at += letter.len_utf8();
+                    start = at + 1;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        let is_comment = at < bytes.len() && bytes.get(at) != Some(&b'\\');
+        let whole = line.get(start..).unwrap_or_default();
+        let before = line.get(start..at).unwrap_or_default();
+        // A comment to the end of the line is kept only inside of a statement.
+        self.append(if is_comment && self.text.is_empty() && before.trim().is_empty() { "" } else { whole });
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        items
+    }
+
+    /// What is left when there are no more lines: the last statement may lack its end.
+    pub fn finish(&mut self) -> Option<Statement> {
+        let is_comment = self.state == State::Comment && self.is_comment_only("");
+        self.state = State::Plain;
+        if is_comment {
+            self.text.clear();
+        }
+        match self.take(false) {
+            Some(Item::Statement(statement)) => Some(statement),
+            _ => None,
+        }
+    }
+
+    /// Forgets what was begun.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.state = State::Plain;
+    }
+
+    /// Whether nothing was begun.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.state == State::Plain
+    }
+
+    /// What the prompt for the next line of a statement shows, as the mysql client has it.
+    pub fn continuation(&self) -> &'static str {
+        match self.state {
+            State::Plain => "->",
+            State::Quoted(b'\'') => "'>",
+            State::Quoted(b'"') => "\">",
+            State::Quoted(_) => "`>",
+            State::Comment => "/*>",
+        }
+    }
+
+    fn escapes(&self, mode: LexMode) -> bool {
+        self.state != State::Quoted(b'`') && !mode.no_backslash_escapes
+    }
+
+    /// Adds a piece of the line; blanks do not begin a statement.
+    fn append(&mut self, piece: &str) {
+        if self.text.is_empty() {
+            let piece = piece.trim_start();
+            if !piece.is_empty() {
+                self.first_line = self.lines;
+            }
+            self.text.push_str(piece);
+        } else {
+            self.text.push_str(piece);
+        }
+    }
+
+    fn take(&mut self, vertical: bool) -> Option<Item> {
+        let text = std::mem::take(&mut self.text);
+        let sql = text.trim_end();
+        if sql.is_empty() {
+            return None;
+        }
+        Some(Item::Statement(Statement { sql: sql.to_owned(), line: self.first_line, vertical }))
+    }
+
+    /// Whether what was begun, with `piece`, is a comment that means nothing: neither a hint nor executed.
+    fn is_comment_only(&self, piece: &str) -> bool {
+        let begun = if self.text.is_empty() { piece.trim_start() } else { self.text.as_str() };
+        let kept = ["/*!", "/*+", "/*M!"].iter().any(|mark| begun.starts_with(mark));
+        let inside = begun.find("*/").is_some_and(|end| end + 2 < begun.trim_end().len());
+        begun.starts_with("/*") && !kept && !inside
+    }
+
+    fn short_command(&mut self, letter: char) -> Option<Item> {
+        match letter {
+            'g' => self.take(false),
+            'G' => self.take(true),
+            'c' => {
+                self.clear();
+                None
+            }
+            'h' | '?' => Some(Item::Command(Command::Help)),
+            'q' => Some(Item::Command(Command::Quit)),
+            other => Some(Item::Command(Command::Unknown(other))),
+        }
+    }
+
+    /// A line that is a command as a whole.
+    fn command_line(&mut self, line: &str) -> Option<Item> {
+        let line = line.trim();
+        let line = line.strip_suffix(';').unwrap_or(line).trim_end();
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let command = match word.to_ascii_lowercase().as_str() {
+            "help" | "?" if rest.is_empty() => Command::Help,
+            "quit" | "exit" if rest.is_empty() => Command::Quit,
+            "clear" if rest.is_empty() => {
+                self.clear();
+                return None;
+            }
+            "source" => return Some(with_argument('.', rest)),
+            "use" if !rest.is_empty() && !rest.contains(';') => {
+                let sql = format!("USE {rest}");
+                return Some(Item::Statement(Statement { sql, line: self.lines, vertical: false }));
+            }
+            "timing" => match rest.to_ascii_lowercase().as_str() {
+                "on" => Command::Timing(true),
+                "off" => Command::Timing(false),
+                _ => Command::Usage("timing on|off"),
+            },
+            _ => return None,
+        };
+        Some(Item::Command(command))
+    }
+}
+
+fn ends_dashes(byte: Option<&u8>) -> bool {
+    byte.is_none_or(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
+}
+
+/// `\. FILE` or `\u DATABASE`: the argument is the rest of the line.
+fn with_argument(letter: char, argument: &str) -> Item {
+    let argument = argument.trim();
+    let argument = argument.strip_suffix(';').unwrap_or(argument).trim_end();
+    match (letter, argument) {
+        ('.', "") => Item::Command(Command::Usage("source FILE")),
+        ('.', file) => Item::Command(Command::Source(file.to_owned())),
+        (_, "") => Item::Command(Command::Usage("use DATABASE")),
+        (_, name) => Item::Statement(Statement { sql: format!("USE {name}"), line: 0, vertical: false }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Statements as `line:text`, with `\G` where they had it; commands as their debug text.
+    fn read(script: &str) -> Vec<String> {
+        let mut reader = Reader::default();
+        let mut items: Vec<Item> =
+            script.lines().flat_map(|line| reader.feed(line, LexMode::default())).collect();
+        items.extend(reader.finish().map(Item::Statement));
+        let show = |item| match item {
+            Item::Statement(s) => format!("{}:{}{}", s.line, s.sql, if s.vertical { "\\G" } else { "" }),
+            Item::Command(command) => format!("{command:?}"),
+        };
+        items.into_iter().map(show).collect()
+    }
+
+    #[test]
+    fn statements_end_at_semicolons_outside_of_quotes_and_comments() {
+        let script =
+            "SELECT ';', \";\", `;` ; SELECT 2\n  + 3 -- a;b\n; /* x; */ SELECT 4 # y;\n, 5\\G\nSELECT 6";
+        let items =
+            ["1:SELECT ';', \";\", `;`", "1:SELECT 2\n  + 3 -- a;b", "3:SELECT 4 # y;\n, 5\\G", "5:SELECT 6"];
+        assert_eq!(read(script), items);
+    }
+
+    #[test]
+    fn quotes_go_over_lines_and_have_escapes() {
+        assert_eq!(
+            read("SELECT 'a\\';\nb''c;';\nSELECT `\\`;"),
+            ["1:SELECT 'a\\';\nb''c;'", "3:SELECT `\\`"]
+        );
+        let mut reader = Reader::default();
+        let mode = LexMode { no_backslash_escapes: true, ..LexMode::default() };
+        assert_eq!(reader.feed("SELECT '\\';", mode).len(), 1);
+        assert!(reader.is_empty());
+    }
+
+    #[test]
+    fn comments_in_front_are_dropped_unless_they_are_executed() {
+        assert_eq!(read("-- a\n# b\n/* c\n d */ -- e\n\nSELECT 1;"), ["6:SELECT 1"]);
+        assert_eq!(read("/*!40101 SET a=1 */;\n-- x"), ["1:/*!40101 SET a=1 */"]);
+        assert_eq!(read("SELECT /* a\n;b */ 1; /* open"), ["1:SELECT /* a\n;b */ 1"]);
+        assert_eq!(read("SELECT 1--2;\nSELECT 1 --;"), ["1:SELECT 1--2", "2:SELECT 1 --"]);
+    }
+
+    #[test]
+    fn commands_stand_at_the_start_of_a_statement() {
+        assert_eq!(
+            read("help\nquit;\n source a b.sql ;\ntiming OFF\ntiming"),
+            ["Help", "Quit", "Source(\"a b.sql\")", "Timing(false)", "Usage(\"timing on|off\")"]
+        );
+        assert_eq!(read("use tpch\nSELECT\nhelp;"), ["1:USE tpch", "2:SELECT\nhelp"]);
+        assert_eq!(
+            read("SELECT 1 \\c SELECT 2;\n\\. x.sql\n\\u db\n\\z"),
+            ["1:SELECT 2", "Source(\"x.sql\")", "0:USE db", "Unknown('z')"]
+        );
+    }
+
+    #[test]
+    fn the_prompt_tells_what_is_open() {
+        let mut reader = Reader::default();
+        for (line, prompt) in
+            [("SELECT", "->"), ("'a", "'>"), ("' , \"", "\">"), ("\", `", "`>"), ("` /*", "/*>")]
+        {
+            reader.feed(line, LexMode::default());
+            assert_eq!(reader.continuation(), prompt);
+        }
+        reader.clear();
+        assert!(reader.is_empty());
+    }
+}
