@@ -1,1 +1,53 @@
-//! Tables of Leafline: catalog, indexes, transactions, versions, commit.
+//! Tables of Leafline: catalog, clustered and secondary indexes, transactions, versions, commit and recovery,
+//! bulk building, checking.
+//!
+//! The crate gives meaning to the bytes in trees: a tree is an index of a table, an entry is visible to a snapshot
+//! or not, a commit changes many trees at once. SQL text and plans are unknown here.
+//!
+//! | module | is |
+//! |---|---|
+//! | [`catalog`] | databases, tables, columns, indexes: definitions and their rows on disk |
+//! | [`engine`] | the open database; DDL is in `ddl` |
+//! | [`index`] | how a row becomes entries, and an entry names its row |
+//! | [`txn`] | snapshots, write sets, commit, recovery, old versions, purge |
+//! | [`read`] | one merging cursor under every access path; fetching rows by key |
+//! | [`run`] | sorted runs: the external sort of builds |
+//! | [`build`] | bulk load, new indexes |
+//! | [`check`] | rows against entries, entries against rows |
+
+mod bytes;
+mod counters;
+mod ddl;
+mod error;
+mod limits;
+mod trees;
+
+pub mod build;
+pub mod catalog;
+pub mod check;
+pub mod engine;
+pub mod index;
+pub mod read;
+pub mod run;
+pub mod txn;
+
+#[cfg(test)]
+mod testing;
+
+pub use build::{LoadOutcome, TableLoader};
+pub use catalog::{
+    Catalog, ColumnDef, DatabaseDef, DefaultValue, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
+    IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId,
+    TableOptions, TableSpec,
+};
+pub use engine::{Engine, EngineOptions, EngineStats};
+pub use error::{Result, TableError};
+pub use index::{EntryDecoder, RowDecoder, entry_decoder, locator_of, row_decoder};
+pub use leafline_btree::{CommitTs, Direction, Tree};
+pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
+pub use limits::Limits;
+pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowRef};
+pub use txn::{
+    CommitOutcome, InsertOutcome, Isolation, Mark, RegisteredSnapshot, Snapshot, StatementMark, Transaction,
+    TxnMode,
+};

@@ -1,0 +1,38 @@
+//! Building trees in bulk: loading a table, adding indexes.
+//!
+//! Entries are sorted (see [`crate::run`]) and written in key order to fresh extents, past the buffer pool and the
+//! log, then synced; only then does a commit of the catalog name the new trees. A failure at any point leaves the
+//! table as it was.
+
+mod indexes;
+mod loader;
+mod source;
+
+pub(crate) use indexes::build_indexes;
+pub use loader::{LoadOutcome, TableLoader};
+
+use crate::ddl::NewTrees;
+use crate::engine::Engine;
+use crate::error::Result;
+use leafline_btree::{BulkBuilder, Tree};
+use leafline_storage::{SegmentId, SegmentState};
+
+/// How full bulk-built pages are, in percent: room for a few later inserts before the first split, as InnoDB's
+/// `innodb_fill_factor` leaves.
+const FILL_PERCENT: u32 = 94;
+
+/// A builder on a new segment.
+pub(crate) fn new_builder(engine: &Engine, new: &mut NewTrees<'_>) -> Result<(SegmentId, BulkBuilder)> {
+    let mut reservation = crate::txn::recovery::tree_reservation(&engine.store)?;
+    let segment = engine.store.create_segment(&mut reservation)?;
+    new.note(segment);
+    Ok((segment, BulkBuilder::new(&engine.store, segment, FILL_PERCENT)?))
+}
+
+/// Finishes a tree and makes it live.
+pub(crate) fn finish_builder(engine: &Engine, builder: BulkBuilder) -> Result<Tree> {
+    let tree = builder.finish()?;
+    let mut reservation = crate::txn::recovery::tree_reservation(&engine.store)?;
+    engine.store.set_segment_state(&mut reservation, tree.id(), SegmentState::Live)?;
+    Ok(tree)
+}

@@ -1,0 +1,147 @@
+//! Reading and writing the bytes of this crate's records: little-endian, every read checked.
+
+use crate::error::{Result, TableError};
+
+/// Builds a record.
+#[derive(Debug, Default)]
+pub(crate) struct ByteWriter(Vec<u8>);
+
+impl ByteWriter {
+    pub(crate) fn with_capacity(bytes: usize) -> ByteWriter {
+        ByteWriter(Vec::with_capacity(bytes))
+    }
+
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.0
+    }
+
+    pub(crate) fn u8(&mut self, value: u8) -> &mut ByteWriter {
+        self.0.push(value);
+        self
+    }
+
+    pub(crate) fn bool(&mut self, value: bool) -> &mut ByteWriter {
+        self.u8(u8::from(value))
+    }
+
+    pub(crate) fn u16(&mut self, value: u16) -> &mut ByteWriter {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(crate) fn u32(&mut self, value: u32) -> &mut ByteWriter {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) -> &mut ByteWriter {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(crate) fn i64(&mut self, value: i64) -> &mut ByteWriter {
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    /// A u32 length and the bytes. What is written here is far below 4 GiB: rows, keys, names.
+    pub(crate) fn bytes(&mut self, value: &[u8]) -> &mut ByteWriter {
+        self.u32(value.len() as u32);
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    pub(crate) fn string(&mut self, value: &str) -> &mut ByteWriter {
+        self.bytes(value.as_bytes())
+    }
+}
+
+/// Takes a record apart.
+#[derive(Debug)]
+pub(crate) struct ByteReader<'a> {
+    what: &'static str,
+    rest: &'a [u8],
+}
+
+impl<'a> ByteReader<'a> {
+    /// Reads `bytes`, which are a `what`.
+    pub(crate) fn new(what: &'static str, bytes: &'a [u8]) -> ByteReader<'a> {
+        ByteReader { what, rest: bytes }
+    }
+
+    /// The error for contents that cannot be.
+    pub(crate) fn damaged(&self, why: impl std::fmt::Display) -> TableError {
+        TableError::Corrupt(format!("{}: {why}", self.what))
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((head, rest)) => {
+                self.rest = rest;
+                Ok(*head)
+            }
+            None => Err(self.damaged("it ends too early")),
+        }
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8> {
+        Ok(u8::from_le_bytes(self.take()?))
+    }
+
+    pub(crate) fn bool(&mut self) -> Result<bool> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(self.damaged(format!("{other} for a truth value"))),
+        }
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_le_bytes(self.take()?))
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.take()?))
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    pub(crate) fn i64(&mut self) -> Result<i64> {
+        Ok(i64::from_le_bytes(self.take()?))
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
+        let length = self.u32()? as usize;
+        self.take_slice(length)
+    }
+
+    pub(crate) fn take_slice(&mut self, length: usize) -> Result<&'a [u8]> {
+        match self.rest.split_at_checked(length) {
+            Some((head, rest)) => {
+                self.rest = rest;
+                Ok(head)
+            }
+            None => Err(self.damaged("it ends too early")),
+        }
+    }
+
+    pub(crate) fn string(&mut self) -> Result<String> {
+        let bytes = self.bytes()?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| self.damaged("a name is not UTF-8"))
+    }
+
+    /// The format byte, which must be `known`.
+    pub(crate) fn format(&mut self, known: u8) -> Result<()> {
+        match self.u8()? {
+            format if format == known => Ok(()),
+            format => Err(self.damaged(format!("format {format} is not known"))),
+        }
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn end(&self) -> Result<()> {
+        if self.rest.is_empty() { Ok(()) } else { Err(self.damaged("bytes are left over")) }
+    }
+}

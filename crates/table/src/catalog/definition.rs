@@ -1,0 +1,342 @@
+//! Definitions of tables, columns and indexes: immutable once published, shared as `Arc`.
+//!
+//! An index is described twice. *Logically* by its parts, as written in the DDL. *Physically* by what its tree
+//! holds: the key is the parts followed by those parts of the primary key that it lacks (or by the hidden row
+//! id), so that keys are unique in every tree and each entry names its row; the payload holds the values of key
+//! columns that the key bytes do not give back (DESC and case do not matter here, trailing spaces and -0.0 do).
+//! The clustered index is no exception: its key is the primary key, its payload every other column.
+
+use leafline_btree::CommitTs;
+use leafline_storage::{PageNo, SegmentId};
+use leafline_types::row::EntryColumn;
+use leafline_types::{Collation, ColumnLayout, EntryFormat, KeyPart, SqlType, Value, is_restorable};
+use std::sync::Arc;
+
+/// Name of the primary key.
+pub const PRIMARY: &str = "PRIMARY";
+/// Name of the clustered index of a table without a primary key, as InnoDB calls it.
+pub const HIDDEN_CLUSTERED: &str = "GEN_CLUST_INDEX";
+/// Bytes of a hidden row id in a key: a BIGINT UNSIGNED, whose leading zeros the pages' common prefix swallows.
+pub const ROW_ID_BYTES: usize = 8;
+
+/// Number of a table. Never reused. 0 is the catalog itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct TableId(pub u64);
+
+impl TableId {
+    /// The catalog, whose rows are written through the same commits as those of tables.
+    pub const CATALOG: TableId = TableId(0);
+}
+
+/// What a column gets when no value is given.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DefaultValue {
+    /// A constant, `NULL` included, already of the column's type.
+    Constant(Value),
+    /// `CURRENT_TIMESTAMP` with the column's fractional digits.
+    CurrentTimestamp,
+}
+
+/// A column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnDef {
+    /// Name as written; compared without case.
+    pub name: String,
+    /// Type.
+    pub ty: SqlType,
+    /// Whether it takes NULL. Columns of the primary key never do.
+    pub nullable: bool,
+    /// Collation of its strings; `Binary` for other types.
+    pub collation: Collation,
+    /// Default; `None` where the DDL gave none (a NOT NULL column must be given a value then).
+    pub default: Option<DefaultValue>,
+    /// `ON UPDATE CURRENT_TIMESTAMP`.
+    pub on_update_now: bool,
+    /// `AUTO_INCREMENT`.
+    pub auto_increment: bool,
+    /// Comment.
+    pub comment: String,
+}
+
+/// Options of a table that change no behaviour but are shown.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct TableOptions {
+    /// Comment.
+    pub comment: String,
+    /// Default collation for columns added later.
+    pub collation: Option<Collation>,
+    /// First value for AUTO_INCREMENT.
+    pub auto_increment_start: Option<u64>,
+}
+
+/// What an index is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexKind {
+    /// Holds the rows.
+    Clustered,
+    /// Refuses a second row with the same parts, unless one of them is NULL.
+    Unique,
+    /// Neither.
+    Secondary,
+}
+
+/// A part of an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexPart {
+    /// Position of the column in the table.
+    pub column: usize,
+    /// `DESC`.
+    pub descending: bool,
+}
+
+/// A column that can be read from an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PhysicalColumn {
+    /// Position of the column in the table.
+    pub column: usize,
+    /// Position of its part in the key, if it is part of the key.
+    pub position: Option<usize>,
+    /// Whether its value can be rebuilt from the key bytes (it is in the payload otherwise).
+    pub restorable: bool,
+}
+
+/// How the clustered key of the row is cut out of an entry's key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum LocatorMap {
+    /// The key is the clustered key.
+    Whole,
+    /// The last eight bytes.
+    RowId,
+    /// What follows the index's own parts.
+    Rest,
+    /// Part by part, in the order of the primary key: position in the key, and whether its direction differs.
+    Parts(Vec<(usize, bool)>),
+}
+
+/// An index.
+#[derive(Clone, Debug)]
+pub struct IndexDef {
+    /// Number, never reused.
+    pub id: u64,
+    /// Name; [`PRIMARY`] for the primary key.
+    pub name: String,
+    /// Clustered, unique or neither.
+    pub kind: IndexKind,
+    /// Whether the clustered key is a hidden row id. For a secondary index: of its table.
+    pub hidden_row_id: bool,
+    /// The parts as declared; none for a hidden clustered index.
+    pub parts: Vec<IndexPart>,
+    /// Its tree.
+    pub tree: SegmentId,
+    /// Root page of the tree.
+    pub root: PageNo,
+    /// Snapshots that do not see this timestamp cannot use the tree: it was built later (error 1412).
+    pub valid_from: CommitTs,
+    /// Comment.
+    pub comment: String,
+    /// Column of each part of the physical key.
+    pub key_columns: Vec<usize>,
+    /// The physical key: own parts, then the missing parts of the primary key. A hidden row id follows where there
+    /// is one and is not listed.
+    pub key_parts: Vec<KeyPart>,
+    /// Where the columns are in key and payload: what a [`RowDecoder`](leafline_types::RowDecoder) is made from.
+    pub format: Arc<EntryFormat>,
+    pub(crate) locator: LocatorMap,
+    /// Number of columns of the table.
+    columns: usize,
+}
+
+impl IndexDef {
+    /// Whether all of `columns` can be read from this index alone.
+    pub fn covers(&self, columns: impl IntoIterator<Item = usize>) -> bool {
+        columns.into_iter().all(|column| self.format.has_column(column))
+    }
+
+    /// The columns that can be read from this index: those of the key in key order, then the others.
+    pub fn physical_columns(&self) -> Vec<PhysicalColumn> {
+        let keys =
+            self.key_columns.iter().zip(&self.key_parts).enumerate().map(|(position, (&column, part))| {
+                PhysicalColumn { column, position: Some(position), restorable: is_restorable(part) }
+            });
+        let others = (0..self.columns)
+            .filter(|column| !self.key_columns.contains(column) && self.format.has_column(*column));
+        keys.chain(others.map(|column| PhysicalColumn { column, position: None, restorable: false }))
+            .collect()
+    }
+
+    /// Whether the index holds the rows.
+    pub fn is_clustered(&self) -> bool {
+        self.kind == IndexKind::Clustered
+    }
+
+    /// Whether a row's entry could be longer than a key may be. A bound from the types, so that most indexes need
+    /// no look at the row: strings may double when encoded, and their values may follow in the payload.
+    pub(crate) fn may_be_too_long(&self, max_key: usize) -> bool {
+        let part = |part: &KeyPart| match &part.ty {
+            SqlType::Char { len } | SqlType::Varchar { len } | SqlType::Varbinary { len } => {
+                let character = if part.collation == Collation::Binary { 1 } else { 4 };
+                *len as usize * character * 3 + 16
+            }
+            _ => 64,
+        };
+        self.key_parts.iter().map(part).sum::<usize>() + ROW_ID_BYTES > max_key
+    }
+
+    /// Whether two rows with the same parts, none of them NULL, cannot be.
+    pub fn is_unique(&self) -> bool {
+        match self.kind {
+            IndexKind::Clustered => !self.hidden_row_id,
+            IndexKind::Unique => true,
+            IndexKind::Secondary => false,
+        }
+    }
+}
+
+/// What the physical side of an index is derived from.
+pub(crate) struct IndexShape<'a> {
+    pub id: u64,
+    pub name: String,
+    pub kind: IndexKind,
+    pub parts: Vec<IndexPart>,
+    pub comment: String,
+    pub columns: &'a [ColumnDef],
+    /// Parts of the primary key, `None` if rows have a hidden row id.
+    pub primary: Option<&'a [IndexPart]>,
+    pub schema_version: u16,
+}
+
+impl IndexShape<'_> {
+    /// Derives the physical side. All columns named exist (checked by who made the shape).
+    pub(crate) fn build(self, tree: SegmentId, root: PageNo, valid_from: CommitTs) -> IndexDef {
+        let clustered = self.kind == IndexKind::Clustered;
+        let mut key = self.parts.clone();
+        let mut locator = match (clustered, self.primary) {
+            (true, _) => LocatorMap::Whole,
+            (false, None) => LocatorMap::RowId,
+            (false, Some(_)) => LocatorMap::Rest,
+        };
+        if let (false, Some(primary)) = (clustered, self.primary) {
+            let missing =
+                primary.iter().filter(|part| !self.parts.iter().any(|own| own.column == part.column));
+            key.extend(missing);
+            if key.len() < self.parts.len() + primary.len() {
+                let find = |part: &IndexPart| {
+                    let at = key.iter().position(|own| own.column == part.column);
+                    at.map(|at| (at, key.get(at).is_some_and(|own| own.descending != part.descending)))
+                };
+                locator = LocatorMap::Parts(primary.iter().filter_map(find).collect());
+            }
+        }
+        let key_parts: Vec<KeyPart> = key
+            .iter()
+            .filter_map(|part| self.columns.get(part.column).map(|column| key_part(column, part.descending)))
+            .collect();
+        let key_columns: Vec<usize> = key.iter().map(|part| part.column).collect();
+        let columns: Vec<EntryColumn> = self.columns.iter().map(entry_column).collect();
+        let mut format_parts = key_parts.clone();
+        let mut format_columns: Vec<Option<usize>> = key_columns.iter().copied().map(Some).collect();
+        if self.primary.is_none() {
+            format_parts.push(row_id_part());
+            format_columns.push(None);
+        }
+        let format = if clustered {
+            EntryFormat::clustered(self.schema_version, &columns, &format_parts, &format_columns)
+        } else {
+            EntryFormat::secondary(&columns, &format_parts, &format_columns)
+        };
+        IndexDef {
+            id: self.id,
+            name: self.name,
+            kind: self.kind,
+            hidden_row_id: self.primary.is_none(),
+            parts: self.parts,
+            tree,
+            root,
+            valid_from,
+            comment: self.comment,
+            key_columns,
+            key_parts,
+            format: Arc::new(format),
+            locator,
+            columns: columns.len(),
+        }
+    }
+}
+
+fn entry_column(column: &ColumnDef) -> EntryColumn {
+    let layout =
+        ColumnLayout { ty: column.ty.clone(), nullable: column.nullable, collation: column.collation };
+    EntryColumn { layout, added_in: 0, default: Value::Null }
+}
+
+/// The part of a key that is the hidden row id.
+pub(crate) fn row_id_part() -> KeyPart {
+    KeyPart { ty: SqlType::BIGINT_UNSIGNED, collation: Collation::Binary, nullable: false, descending: false }
+}
+
+/// The key codec's description of a column.
+pub(crate) fn key_part(column: &ColumnDef, descending: bool) -> KeyPart {
+    KeyPart { ty: column.ty.clone(), collation: column.collation, nullable: column.nullable, descending }
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct TableDef {
+    /// Number, never reused.
+    pub id: TableId,
+    /// Database it is in.
+    pub database: String,
+    /// Name.
+    pub name: String,
+    /// Columns, in order.
+    pub columns: Vec<ColumnDef>,
+    /// Indexes; the first is the clustered one.
+    pub indexes: Vec<Arc<IndexDef>>,
+    /// Version of the row layout, stored with each row.
+    pub schema_version: u16,
+    /// What is shown only.
+    pub options: TableOptions,
+}
+
+impl TableDef {
+    /// The index that holds the rows.
+    pub fn clustered(&self) -> &Arc<IndexDef> {
+        &self.indexes[0]
+    }
+
+    /// All indexes but the clustered one.
+    pub fn secondary(&self) -> &[Arc<IndexDef>] {
+        &self.indexes[1..]
+    }
+
+    /// Whether rows have a hidden row id in place of a primary key.
+    pub fn has_hidden_row_id(&self) -> bool {
+        self.clustered().hidden_row_id
+    }
+
+    /// Parts of the primary key, if there is one.
+    pub fn primary_key(&self) -> Option<&[IndexPart]> {
+        let clustered = self.clustered();
+        (!clustered.hidden_row_id).then_some(clustered.parts.as_slice())
+    }
+
+    /// Position of the column of that name, compared without case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The index of that name, compared without case.
+    pub fn index(&self, name: &str) -> Option<&Arc<IndexDef>> {
+        self.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The index with that number.
+    pub fn index_by_id(&self, id: u64) -> Option<&Arc<IndexDef>> {
+        self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// Position of the AUTO_INCREMENT column.
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.columns.iter().position(|column| column.auto_increment)
+    }
+}

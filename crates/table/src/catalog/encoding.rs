@@ -1,0 +1,355 @@
+//! Catalog rows: the keys and payloads of the catalog's tree.
+//!
+//! Keys are big-endian, so that rows lie in the order they are read back: databases, tables, columns by table and
+//! position, indexes by table and position. Payloads are little-endian and begin with a format byte.
+//!
+//! | row      | key                             | payload after the format byte                               |
+//! |----------|---------------------------------|-------------------------------------------------------------|
+//! | database | 1, database id u64              | name                                                         |
+//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none) |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned), collation u16, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP), constant as a one-column row, comment |
+//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
+//!
+//! Names, comments and the constant are a u32 length and the bytes.
+
+use super::definition::{
+    ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, IndexShape, TableDef, TableId, TableOptions,
+};
+use super::published::{Catalog, DatabaseDef};
+use crate::bytes::{ByteReader, ByteWriter};
+use crate::error::{Result, TableError};
+use leafline_btree::CommitTs;
+use leafline_storage::{PageNo, SegmentId};
+use leafline_types::{Collation, ColumnLayout, RowLayout, SqlType};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const FORMAT: u8 = 1;
+const DATABASE: u8 = 1;
+const TABLE: u8 = 2;
+const COLUMN: u8 = 3;
+const INDEX: u8 = 4;
+
+const NULLABLE: u8 = 1;
+const AUTO_INCREMENT: u8 = 2;
+const ON_UPDATE: u8 = 4;
+const UNSIGNED: u8 = 8;
+
+/// A row of the catalog.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct CatalogRow {
+    pub(crate) key: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
+}
+
+impl CatalogRow {
+    /// The row of a database.
+    pub(crate) fn database(database: &DatabaseDef) -> CatalogRow {
+        let mut out = ByteWriter::default();
+        out.u8(FORMAT).string(&database.name);
+        CatalogRow { key: key(DATABASE, database.id, None), payload: out.finish() }
+    }
+
+    /// The rows of a table, its columns and indexes.
+    pub(crate) fn table(table: &TableDef) -> Result<Vec<CatalogRow>> {
+        let mut rows = Vec::with_capacity(1 + table.columns.len() + table.indexes.len());
+        let mut out = ByteWriter::default();
+        out.u8(FORMAT).string(&table.database).string(&table.name).u16(table.schema_version);
+        out.string(&table.options.comment).u16(table.options.collation.map_or(0, Collation::id));
+        out.u64(table.options.auto_increment_start.unwrap_or(0));
+        rows.push(CatalogRow { key: key(TABLE, table.id.0, None), payload: out.finish() });
+        for (position, column) in table.columns.iter().enumerate() {
+            let payload = encode_column(column)?;
+            rows.push(CatalogRow { key: key(COLUMN, table.id.0, Some(position as u16)), payload });
+        }
+        for (position, index) in table.indexes.iter().enumerate() {
+            let payload = encode_index(index);
+            rows.push(CatalogRow { key: key(INDEX, table.id.0, Some(position as u16)), payload });
+        }
+        Ok(rows)
+    }
+}
+
+fn key(kind: u8, id: u64, position: Option<u16>) -> Vec<u8> {
+    let mut key = vec![kind];
+    key.extend_from_slice(&id.to_be_bytes());
+    if let Some(position) = position {
+        key.extend_from_slice(&position.to_be_bytes());
+    }
+    key
+}
+
+/// A type as a tag and two parameters.
+fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
+    Ok(match ty {
+        SqlType::TinyInt { .. } => (1, 0, 0),
+        SqlType::SmallInt { .. } => (2, 0, 0),
+        SqlType::MediumInt { .. } => (3, 0, 0),
+        SqlType::Int { .. } => (4, 0, 0),
+        SqlType::BigInt { .. } => (5, 0, 0),
+        SqlType::Decimal { precision, scale, .. } => (6, u32::from(*precision), u32::from(*scale)),
+        SqlType::Double => (7, 0, 0),
+        SqlType::Char { len } => (8, *len, 0),
+        SqlType::Varchar { len } => (9, *len, 0),
+        SqlType::Text { max_bytes } => (10, *max_bytes, 0),
+        SqlType::Varbinary { len } => (11, *len, 0),
+        SqlType::Date => (12, 0, 0),
+        SqlType::DateTime { fsp } => (13, u32::from(*fsp), 0),
+        other => {
+            let what = format!("columns of type {other}");
+            return Err(leafline_types::MysqlError::not_supported(what).into());
+        }
+    })
+}
+
+fn type_of_code(from: &mut ByteReader<'_>, unsigned: bool) -> Result<SqlType> {
+    let (tag, first, second) = (from.u8()?, from.u32()?, from.u32()?);
+    let small = |value: u32| u8::try_from(value).map_err(|_| from.damaged("a type's parameter is too large"));
+    Ok(match tag {
+        1 => SqlType::TinyInt { unsigned },
+        2 => SqlType::SmallInt { unsigned },
+        3 => SqlType::MediumInt { unsigned },
+        4 => SqlType::Int { unsigned },
+        5 => SqlType::BigInt { unsigned },
+        6 => SqlType::Decimal { precision: small(first)?, scale: small(second)?, unsigned },
+        7 => SqlType::Double,
+        8 => SqlType::Char { len: first },
+        9 => SqlType::Varchar { len: first },
+        10 => SqlType::Text { max_bytes: first },
+        11 => SqlType::Varbinary { len: first },
+        12 => SqlType::Date,
+        13 => SqlType::DateTime { fsp: small(first)? },
+        other => return Err(from.damaged(format!("type {other} is not known"))),
+    })
+}
+
+fn constant_layout(ty: &SqlType, collation: Collation) -> RowLayout {
+    RowLayout::new(0, &[ColumnLayout { ty: ty.clone(), nullable: true, collation }])
+}
+
+fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
+    let mut out = ByteWriter::default();
+    let (tag, first, second) = type_code(&column.ty)?;
+    out.u8(FORMAT).string(&column.name).u8(tag).u32(first).u32(second);
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    out.u8(flag(column.nullable, NULLABLE)
+        | flag(column.auto_increment, AUTO_INCREMENT)
+        | flag(column.on_update_now, ON_UPDATE)
+        | flag(column.ty.is_unsigned(), UNSIGNED));
+    out.u16(column.collation.id());
+    match &column.default {
+        None => out.u8(0).bytes(&[]),
+        Some(DefaultValue::Constant(value)) => {
+            let mut row = Vec::new();
+            constant_layout(&column.ty, column.collation).encode(std::slice::from_ref(value), &mut row)?;
+            out.u8(1).bytes(&row)
+        }
+        Some(DefaultValue::CurrentTimestamp) => out.u8(2).bytes(&[]),
+    };
+    out.string(&column.comment);
+    Ok(out.finish())
+}
+
+fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
+    let mut from = ByteReader::new("catalog column", payload);
+    from.format(FORMAT)?;
+    let name = from.string()?;
+    // The flags follow the type, but the type needs one of them.
+    let type_bytes = from.take_slice(9)?;
+    let flags = from.u8()?;
+    let ty = type_of_code(&mut ByteReader::new("catalog column", type_bytes), flags & UNSIGNED != 0)?;
+    let collation = from.u16()?;
+    let collation =
+        Collation::from_id(collation).ok_or_else(|| from.damaged("its collation is not known"))?;
+    let kind = from.u8()?;
+    let constant = from.bytes()?;
+    let default = match kind {
+        0 => None,
+        1 => Some(DefaultValue::Constant(constant_layout(&ty, collation).decode_value(constant, 0)?)),
+        2 => Some(DefaultValue::CurrentTimestamp),
+        other => return Err(from.damaged(format!("default {other} is not known"))),
+    };
+    let comment = from.string()?;
+    from.end()?;
+    Ok(ColumnDef {
+        name,
+        ty,
+        nullable: flags & NULLABLE != 0,
+        collation,
+        default,
+        on_update_now: flags & ON_UPDATE != 0,
+        auto_increment: flags & AUTO_INCREMENT != 0,
+        comment,
+    })
+}
+
+fn encode_index(index: &IndexDef) -> Vec<u8> {
+    let mut out = ByteWriter::default();
+    let kind = match index.kind {
+        IndexKind::Clustered => 1,
+        IndexKind::Unique => 2,
+        IndexKind::Secondary => 3,
+    };
+    out.u8(FORMAT).u64(index.id).string(&index.name).u8(kind).u16(index.parts.len() as u16);
+    for part in &index.parts {
+        out.u16(part.column as u16).bool(part.descending);
+    }
+    out.u64(index.tree.0).u64(index.root.0).string(&index.comment);
+    out.finish()
+}
+
+/// An index as its row says, before its physical side is derived.
+struct IndexRow {
+    id: u64,
+    name: String,
+    kind: IndexKind,
+    parts: Vec<IndexPart>,
+    tree: SegmentId,
+    root: PageNo,
+    comment: String,
+}
+
+fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
+    let mut from = ByteReader::new("catalog index", payload);
+    from.format(FORMAT)?;
+    let (id, name) = (from.u64()?, from.string()?);
+    let kind = match from.u8()? {
+        1 => IndexKind::Clustered,
+        2 => IndexKind::Unique,
+        3 => IndexKind::Secondary,
+        other => return Err(from.damaged(format!("kind {other} is not known"))),
+    };
+    let mut parts = Vec::new();
+    for _ in 0..from.u16()? {
+        let part = IndexPart { column: usize::from(from.u16()?), descending: from.bool()? };
+        if part.column >= columns {
+            return Err(from.damaged("it names a column that is not there"));
+        }
+        parts.push(part);
+    }
+    let (tree, root, comment) = (SegmentId(from.u64()?), PageNo(from.u64()?), from.string()?);
+    from.end()?;
+    Ok(IndexRow { id, name, kind, parts, tree, root, comment })
+}
+
+/// A table whose columns and indexes are still being read.
+struct Partial {
+    table: TableDef,
+    indexes: Vec<IndexRow>,
+}
+
+impl Partial {
+    fn finish(self) -> Result<TableDef> {
+        let Partial { mut table, indexes } = self;
+        let damaged = |why: &str| {
+            TableError::Corrupt(format!("catalog: table {}.{} {why}", table.database, table.name))
+        };
+        let primary = match indexes.first() {
+            Some(IndexRow { kind: IndexKind::Clustered, parts, .. }) => parts.clone(),
+            _ => return Err(damaged("has no clustered index")),
+        };
+        let primary = (!primary.is_empty()).then_some(primary);
+        let mut built = Vec::with_capacity(indexes.len());
+        for row in indexes {
+            if row.kind == IndexKind::Clustered && !built.is_empty() {
+                return Err(damaged("has two clustered indexes"));
+            }
+            let shape = IndexShape {
+                id: row.id,
+                name: row.name,
+                kind: row.kind,
+                parts: row.parts,
+                comment: row.comment,
+                columns: &table.columns,
+                primary: primary.as_deref(),
+                schema_version: table.schema_version,
+            };
+            built.push(Arc::new(shape.build(row.tree, row.root, CommitTs(0))));
+        }
+        table.indexes = built;
+        Ok(table)
+    }
+}
+
+/// Puts the rows of the catalog's tree, in key order, together again.
+pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
+    let mut databases = Vec::new();
+    let mut tables: BTreeMap<TableId, Partial> = BTreeMap::new();
+    for row in rows {
+        let mut key = KeyReader(&row.key);
+        let (kind, id) = (key.u8()?, key.u64()?);
+        let of_table = |tables: &mut BTreeMap<TableId, Partial>| match tables.contains_key(&TableId(id)) {
+            true => Ok(TableId(id)),
+            false => Err(TableError::Corrupt(format!("catalog: a row of table {id}, which is not there"))),
+        };
+        match kind {
+            DATABASE => {
+                let mut from = ByteReader::new("catalog database", &row.payload);
+                from.format(FORMAT)?;
+                databases.push(DatabaseDef { id, name: from.string()? });
+                from.end()?;
+            }
+            TABLE => {
+                let table = decode_table(TableId(id), &row.payload)?;
+                tables.insert(TableId(id), Partial { table, indexes: Vec::new() });
+            }
+            COLUMN => {
+                let id = of_table(&mut tables)?;
+                let column = decode_column(&row.payload)?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    partial.table.columns.push(column);
+                }
+            }
+            INDEX => {
+                let id = of_table(&mut tables)?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    partial.indexes.push(decode_index(&row.payload, partial.table.columns.len())?);
+                }
+            }
+            other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
+        }
+    }
+    let tables: Result<Vec<TableDef>> = tables.into_values().map(Partial::finish).collect();
+    Ok(Catalog::new(databases, tables?.into_iter().map(Arc::new).collect()))
+}
+
+fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
+    let mut from = ByteReader::new("catalog table", payload);
+    from.format(FORMAT)?;
+    let (database, name, schema_version) = (from.string()?, from.string()?, from.u16()?);
+    let (comment, collation, start) = (from.string()?, from.u16()?, from.u64()?);
+    let collation = match collation {
+        0 => None,
+        id => Some(Collation::from_id(id).ok_or_else(|| from.damaged("its collation is not known"))?),
+    };
+    from.end()?;
+    let auto_increment_start = (start != 0).then_some(start);
+    Ok(TableDef {
+        id,
+        database,
+        name,
+        columns: Vec::new(),
+        indexes: Vec::new(),
+        schema_version,
+        options: TableOptions { comment, collation, auto_increment_start },
+    })
+}
+
+struct KeyReader<'a>(&'a [u8]);
+
+impl KeyReader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let short = || TableError::Corrupt("catalog: a key is too short".into());
+        let (head, rest) = self.0.split_first_chunk::<N>().ok_or_else(short)?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        Ok(u8::from_be_bytes(self.take()?))
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_be_bytes(self.take()?))
+    }
+}

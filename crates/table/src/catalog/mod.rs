@@ -1,0 +1,20 @@
+//! The catalog: which databases, tables and indexes there are.
+//!
+//! On disk it is rows of one tree of its own, written through the same commits as the rows of tables, so that a DDL
+//! statement is as atomic and durable as any transaction. In memory it is an immutable [`Catalog`], replaced as a
+//! whole when a commit that changed it is published.
+
+mod definition;
+mod encoding;
+mod published;
+mod spec;
+
+pub use definition::{
+    ColumnDef, DefaultValue, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, PhysicalColumn,
+    ROW_ID_BYTES, TableDef, TableId, TableOptions,
+};
+pub(crate) use definition::{IndexShape, LocatorMap, row_id_part};
+pub(crate) use encoding::{CatalogRow, decode_catalog};
+pub use published::{Catalog, DatabaseDef};
+pub(crate) use spec::{IndexDraft, TableDraft, check_name, validate_index};
+pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};

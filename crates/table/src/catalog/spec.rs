@@ -1,0 +1,285 @@
+//! What DDL asks for, checked against MySQL's rules and resolved from names to positions.
+
+use super::definition::{ColumnDef, HIDDEN_CLUSTERED, IndexKind, IndexPart, PRIMARY, TableOptions};
+use crate::error::Result;
+use crate::limits::Limits;
+use leafline_types::{Collation, MysqlError, SqlType};
+
+/// Most columns of a table, as InnoDB.
+const MAX_COLUMNS: usize = 1017;
+/// Most secondary indexes of a table, as InnoDB.
+const MAX_INDEXES: usize = 64;
+/// Most parts of an index, as MySQL.
+const MAX_INDEX_PARTS: usize = 16;
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+/// Most declared bytes of a row, TEXT not counted, as MySQL.
+const MAX_DECLARED_ROW: usize = 65535;
+
+/// A table to be made.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TableSpec {
+    /// Database it is to be in.
+    pub database: String,
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<ColumnDef>,
+    /// Its indexes, in any order.
+    pub indexes: Vec<IndexSpec>,
+    /// Its options.
+    pub options: TableOptions,
+}
+
+/// The three ways to declare an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexSpecKind {
+    /// `PRIMARY KEY`.
+    Primary,
+    /// `UNIQUE`.
+    Unique,
+    /// `KEY` or `INDEX`.
+    Plain,
+}
+
+/// An index to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexSpec {
+    /// Its name; without one it is named after its first column.
+    pub name: Option<String>,
+    /// Its kind.
+    pub kind: IndexSpecKind,
+    /// Its parts.
+    pub parts: Vec<IndexSpecPart>,
+    /// Its comment.
+    pub comment: String,
+}
+
+/// A part of an index to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexSpecPart {
+    /// Name of the column.
+    pub column: String,
+    /// `DESC`.
+    pub descending: bool,
+}
+
+/// An index whose parts are resolved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct IndexDraft {
+    pub(crate) name: String,
+    pub(crate) kind: IndexKind,
+    pub(crate) parts: Vec<IndexPart>,
+    pub(crate) comment: String,
+}
+
+/// A table that obeys every rule.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct TableDraft {
+    pub(crate) columns: Vec<ColumnDef>,
+    /// The clustered index first, then unique ones without NULL, unique ones, the others: MySQL's order.
+    pub(crate) indexes: Vec<IndexDraft>,
+}
+
+impl TableDraft {
+    /// Checks `spec`.
+    pub(crate) fn new(spec: &TableSpec, limits: &Limits) -> Result<TableDraft> {
+        check_name(&spec.name, |name| MysqlError::wrong_table_name(name))?;
+        let mut columns = spec.columns.clone();
+        check_columns(&columns, limits)?;
+        let mut primary = spec.indexes.iter().filter(|index| index.kind == IndexSpecKind::Primary);
+        let clustered = match (primary.next(), primary.next()) {
+            (Some(_), Some(_)) => return Err(MysqlError::multiple_primary_key().into()),
+            (Some(index), None) => {
+                let parts = resolve_parts(index, &columns, limits)?;
+                for part in &parts {
+                    if let Some(column) = columns.get_mut(part.column) {
+                        column.nullable = false;
+                    }
+                }
+                let (name, comment) = (PRIMARY.to_owned(), index.comment.clone());
+                IndexDraft { name, kind: IndexKind::Clustered, parts, comment }
+            }
+            (None, _) => IndexDraft {
+                name: HIDDEN_CLUSTERED.to_owned(),
+                kind: IndexKind::Clustered,
+                parts: Vec::new(),
+                comment: String::new(),
+            },
+        };
+        let mut indexes = vec![clustered];
+        for index in spec.indexes.iter().filter(|index| index.kind != IndexSpecKind::Primary) {
+            let taken: Vec<&str> = indexes.iter().map(|index| index.name.as_str()).collect();
+            let draft = validate_index(index, &columns, &taken, limits)?;
+            indexes.push(draft);
+        }
+        if indexes.len() > MAX_INDEXES + 1 {
+            return Err(MysqlError::too_many_keys(MAX_INDEXES).into());
+        }
+        indexes.sort_by_key(|index| match index.kind {
+            IndexKind::Clustered => 0,
+            IndexKind::Unique => {
+                let nullable = |part: &IndexPart| columns.get(part.column).is_some_and(|c| c.nullable);
+                if index.parts.iter().any(nullable) { 2 } else { 1 }
+            }
+            IndexKind::Secondary => 3,
+        });
+        check_auto_increment(&columns, &indexes)?;
+        Ok(TableDraft { columns, indexes })
+    }
+}
+
+/// Checks an index other than the primary key of a table with `columns` and names it. `taken`: the names that
+/// other indexes of the table have.
+pub(crate) fn validate_index(
+    index: &IndexSpec,
+    columns: &[ColumnDef],
+    taken: &[&str],
+    limits: &Limits,
+) -> Result<IndexDraft> {
+    let parts = resolve_parts(index, columns, limits)?;
+    let name = match &index.name {
+        Some(name) => {
+            check_name(name, |name| MysqlError::wrong_index_name(name))?;
+            if primary_name_is_reserved(name) {
+                return Err(MysqlError::wrong_index_name(name).into());
+            }
+            if taken.iter().any(|taken| taken.eq_ignore_ascii_case(name)) {
+                return Err(MysqlError::duplicate_key_name(name).into());
+            }
+            name.clone()
+        }
+        None => index_name(index, taken),
+    };
+    let kind = match index.kind {
+        IndexSpecKind::Unique => IndexKind::Unique,
+        IndexSpecKind::Plain => IndexKind::Secondary,
+        IndexSpecKind::Primary => return Err(MysqlError::multiple_primary_key().into()),
+    };
+    Ok(IndexDraft { name, kind, parts, comment: index.comment.clone() })
+}
+
+/// Names that only the clustered index has.
+fn primary_name_is_reserved(name: &str) -> bool {
+    name.eq_ignore_ascii_case(PRIMARY) || name.eq_ignore_ascii_case(HIDDEN_CLUSTERED)
+}
+
+/// The name MySQL gives an index without one: its first column's, with `_2`, `_3`, ... where that is taken.
+fn index_name(index: &IndexSpec, taken: &[&str]) -> String {
+    let base = index.parts.first().map_or("", |part| part.column.as_str());
+    let free = |name: &str| {
+        !primary_name_is_reserved(name) && !taken.iter().any(|taken| taken.eq_ignore_ascii_case(name))
+    };
+    if free(base) {
+        return base.to_owned();
+    }
+    let mut number = 2;
+    loop {
+        let name = format!("{base}_{number}");
+        if free(&name) {
+            return name;
+        }
+        number += 1;
+    }
+}
+
+/// Checks the name of something; `wrong` makes the error for one that cannot be.
+pub(crate) fn check_name(name: &str, wrong: impl FnOnce(&str) -> MysqlError) -> Result<()> {
+    if name.chars().count() > MAX_NAME {
+        return Err(MysqlError::identifier_too_long(name).into());
+    }
+    if name.is_empty() || name.ends_with(' ') || name.contains('\0') {
+        return Err(wrong(name).into());
+    }
+    Ok(())
+}
+
+fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
+    if columns.is_empty() {
+        return Err(MysqlError::table_without_columns().into());
+    }
+    if columns.len() > MAX_COLUMNS {
+        return Err(MysqlError::too_many_columns().into());
+    }
+    for (position, column) in columns.iter().enumerate() {
+        check_name(&column.name, |name| MysqlError::wrong_column_name(name))?;
+        if columns.iter().take(position).any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
+            return Err(MysqlError::duplicate_column(&column.name).into());
+        }
+    }
+    let text = |column: &&ColumnDef| !matches!(column.ty, SqlType::Text { .. });
+    let declared: usize = columns.iter().filter(text).map(|column| declared_bytes(column)).sum();
+    if declared > MAX_DECLARED_ROW {
+        return Err(MysqlError::too_big_row_size(MAX_DECLARED_ROW).into());
+    }
+    // What a row takes at least, with every string empty.
+    let least: usize =
+        columns.iter().map(|column| if column.ty.is_string() { 2 } else { declared_bytes(column) }).sum();
+    if least > limits.max_entry {
+        return Err(MysqlError::too_big_row_size(limits.max_entry).into());
+    }
+    Ok(())
+}
+
+fn check_auto_increment(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result<()> {
+    let mut automatic = columns.iter().enumerate().filter(|(_, column)| column.auto_increment);
+    let Some((position, column)) = automatic.next() else { return Ok(()) };
+    let is_key = |index: &IndexDraft| index.parts.first().is_some_and(|part| part.column == position);
+    if automatic.next().is_some() || !indexes.iter().any(is_key) {
+        return Err(MysqlError::wrong_auto_key().into());
+    }
+    if !column.ty.is_integer() && column.ty != SqlType::Double {
+        return Err(MysqlError::incorrect_column_specifier(&column.name).into());
+    }
+    if column.ty == SqlType::Double {
+        return Err(MysqlError::not_supported("AUTO_INCREMENT on a DOUBLE column").into());
+    }
+    if column.default.is_some() {
+        return Err(MysqlError::invalid_default(&column.name).into());
+    }
+    Ok(())
+}
+
+fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> Result<Vec<IndexPart>> {
+    if index.parts.is_empty() {
+        return Err(MysqlError::wrong_index_name(index.name.as_deref().unwrap_or_default()).into());
+    }
+    if index.parts.len() > MAX_INDEX_PARTS {
+        return Err(MysqlError::too_many_key_parts(MAX_INDEX_PARTS).into());
+    }
+    let mut parts: Vec<IndexPart> = Vec::with_capacity(index.parts.len());
+    let mut bytes = 0;
+    for part in &index.parts {
+        let named = columns.iter().position(|column| column.name.eq_ignore_ascii_case(&part.column));
+        let Some(position) = named else {
+            return Err(MysqlError::key_column_missing(&part.column).into());
+        };
+        let column = &columns[position];
+        if parts.iter().any(|other| other.column == position) {
+            return Err(MysqlError::duplicate_column(&part.column).into());
+        }
+        if matches!(column.ty, SqlType::Text { .. }) {
+            return Err(MysqlError::blob_key_without_length(&column.name).into());
+        }
+        bytes += declared_bytes(column);
+        parts.push(IndexPart { column: position, descending: part.descending });
+    }
+    if bytes > limits.max_key {
+        return Err(MysqlError::key_too_long(limits.max_key).into());
+    }
+    Ok(parts)
+}
+
+/// Bytes a value of the column takes at most, as MySQL counts them.
+fn declared_bytes(column: &ColumnDef) -> usize {
+    let per_character = if column.collation == Collation::Binary { 1 } else { 4 };
+    match &column.ty {
+        SqlType::Decimal { precision, .. } => usize::from(*precision).div_ceil(2),
+        SqlType::Double | SqlType::DateTime { .. } => 8,
+        SqlType::Char { len } | SqlType::Varchar { len } => *len as usize * per_character,
+        SqlType::Varbinary { len } => *len as usize,
+        SqlType::Text { max_bytes } => *max_bytes as usize,
+        SqlType::Date => 4,
+        other => other.integer_width().unwrap_or(0),
+    }
+}

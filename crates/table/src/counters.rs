@@ -1,0 +1,223 @@
+//! Counters of tables: rows, hidden row ids, AUTO_INCREMENT values, and numbers for new objects.
+//!
+//! They live in memory. Each commit record carries what it changes, each checkpoint carries them whole, together
+//! with the log position up to which commits are counted in, so that recovery counts every commit exactly once.
+//! Values handed out by statements that did not commit are lost at a crash at most, never reused after a commit.
+//!
+//! Checkpoint payload, little-endian:
+//!
+//! | field       | type                                                                              |
+//! |-------------|-----------------------------------------------------------------------------------|
+//! | format      | u8, 1                                                                              |
+//! | newest ts   | u64: the newest commit timestamp handed out                                        |
+//! | counted     | u64: log position; commits whose record ends at or before it are counted in        |
+//! | next object | u64                                                                                |
+//! | tables      | u32 count, each: table u64, rows i64, next row id u64, next AUTO_INCREMENT u64      |
+
+use crate::bytes::{ByteReader, ByteWriter};
+use crate::catalog::TableId;
+use crate::error::Result;
+use crate::txn::op::CounterChange;
+use leafline_btree::CommitTs;
+use leafline_storage::Lsn;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+
+const FORMAT: u8 = 1;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct TableCounters {
+    rows: i64,
+    next_row_id: u64,
+    next_auto_increment: u64,
+}
+
+impl Default for TableCounters {
+    fn default() -> TableCounters {
+        TableCounters { rows: 0, next_row_id: 1, next_auto_increment: 1 }
+    }
+}
+
+impl TableCounters {
+    fn merge(&mut self, change: &CounterChange) {
+        self.rows += change.rows;
+        self.next_row_id = self.next_row_id.max(change.next_row_id);
+        self.next_auto_increment = self.next_auto_increment.max(change.next_auto_increment);
+    }
+}
+
+/// What checkpoints carry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct CounterState {
+    pub(crate) newest: CommitTs,
+    pub(crate) counted: Lsn,
+    pub(crate) next_object: u64,
+    tables: BTreeMap<TableId, TableCounters>,
+}
+
+impl Default for CounterState {
+    fn default() -> CounterState {
+        CounterState { newest: CommitTs(0), counted: Lsn::ZERO, next_object: 1, tables: BTreeMap::new() }
+    }
+}
+
+impl CounterState {
+    /// Counts a commit in, unless it is already.
+    pub(crate) fn count(&mut self, end: Lsn, ts: CommitTs, next_object: u64, changes: &[CounterChange]) {
+        self.newest = self.newest.max(ts);
+        self.next_object = self.next_object.max(next_object);
+        if end <= self.counted {
+            return;
+        }
+        self.counted = end;
+        for change in changes {
+            self.tables.entry(change.table).or_default().merge(change);
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = ByteWriter::default();
+        out.u8(FORMAT).u64(self.newest.0).u64(self.counted.0).u64(self.next_object);
+        out.u32(self.tables.len() as u32);
+        for (table, counters) in &self.tables {
+            out.u64(table.0).i64(counters.rows).u64(counters.next_row_id).u64(counters.next_auto_increment);
+        }
+        out.finish()
+    }
+
+    pub(crate) fn decode(payload: &[u8]) -> Result<CounterState> {
+        let mut from = ByteReader::new("checkpoint", payload);
+        from.format(FORMAT)?;
+        let (newest, counted, next_object) = (CommitTs(from.u64()?), Lsn(from.u64()?), from.u64()?);
+        let mut tables = BTreeMap::new();
+        for _ in 0..from.u32()? {
+            let table = TableId(from.u64()?);
+            let (rows, next_row_id, next_auto_increment) = (from.i64()?, from.u64()?, from.u64()?);
+            tables.insert(table, TableCounters { rows, next_row_id, next_auto_increment });
+        }
+        from.end()?;
+        Ok(CounterState { newest, counted, next_object, tables })
+    }
+}
+
+/// The counters of one engine.
+#[derive(Debug)]
+pub(crate) struct Counters(Mutex<CounterState>);
+
+impl Counters {
+    pub(crate) fn new(state: CounterState) -> Counters {
+        Counters(Mutex::new(state))
+    }
+
+    /// Runs `append`, which appends a commit's record to the log and returns its end, and counts the commit in, so
+    /// that a checkpoint has both or neither.
+    pub(crate) fn append<E>(
+        &self,
+        ts: CommitTs,
+        next_object: u64,
+        changes: &[CounterChange],
+        append: impl FnOnce() -> Result<Lsn, E>,
+    ) -> Result<Lsn, E> {
+        let mut state = self.0.lock();
+        let end = append()?;
+        state.count(end, ts, next_object, changes);
+        Ok(end)
+    }
+
+    /// The counters for a checkpoint.
+    pub(crate) fn payload(&self) -> Vec<u8> {
+        self.0.lock().encode()
+    }
+
+    /// Forgets the tables that `exists` does not know.
+    pub(crate) fn retain(&self, exists: impl Fn(TableId) -> bool) {
+        self.0.lock().tables.retain(|&table, _| exists(table));
+    }
+
+    /// A number for a new database, table or index.
+    pub(crate) fn new_object(&self) -> u64 {
+        let mut state = self.0.lock();
+        let id = state.next_object;
+        state.next_object += 1;
+        id
+    }
+
+    /// Numbers from here on were never used.
+    pub(crate) fn next_object(&self) -> u64 {
+        self.0.lock().next_object
+    }
+
+    /// Committed rows of a table.
+    pub(crate) fn rows(&self, table: TableId) -> u64 {
+        let state = self.0.lock();
+        state.tables.get(&table).map_or(0, |counters| u64::try_from(counters.rows).unwrap_or(0))
+    }
+
+    /// A hidden row id.
+    pub(crate) fn new_row_id(&self, table: TableId) -> u64 {
+        let mut state = self.0.lock();
+        let counters = state.tables.entry(table).or_default();
+        let id = counters.next_row_id;
+        counters.next_row_id += 1;
+        id
+    }
+
+    /// Hidden row ids from here on are unused.
+    pub(crate) fn next_row_id(&self, table: TableId) -> u64 {
+        self.0.lock().tables.get(&table).map_or(1, |counters| counters.next_row_id)
+    }
+
+    /// An AUTO_INCREMENT value: the next one, but at most `max` (MySQL hands out the last value again and again,
+    /// so that the insert fails as a duplicate).
+    pub(crate) fn new_auto_increment(&self, table: TableId, max: u64) -> u64 {
+        let mut state = self.0.lock();
+        let counters = state.tables.entry(table).or_default();
+        let value = counters.next_auto_increment.min(max);
+        counters.next_auto_increment = value.saturating_add(1);
+        value
+    }
+
+    /// AUTO_INCREMENT values up to `value` are used.
+    pub(crate) fn use_auto_increment(&self, table: TableId, value: u64) {
+        let mut state = self.0.lock();
+        let counters = state.tables.entry(table).or_default();
+        counters.next_auto_increment = counters.next_auto_increment.max(value.saturating_add(1));
+    }
+
+    /// AUTO_INCREMENT values from here on are unused.
+    pub(crate) fn next_auto_increment(&self, table: TableId) -> u64 {
+        self.0.lock().tables.get(&table).map_or(1, |counters| counters.next_auto_increment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(rows: i64) -> CounterChange {
+        CounterChange { table: TableId(4), rows, next_row_id: 8, next_auto_increment: 3 }
+    }
+
+    #[test]
+    fn a_commit_is_counted_once() {
+        let mut state = CounterState::default();
+        state.count(Lsn(10), CommitTs(1), 5, &[change(2)]);
+        let mut again = CounterState::decode(&state.encode()).unwrap();
+        assert_eq!(again, state);
+        again.count(Lsn(10), CommitTs(1), 5, &[change(2)]);
+        assert_eq!(again, state);
+        again.count(Lsn(20), CommitTs(2), 5, &[change(-1)]);
+        let counters = Counters::new(again);
+        assert_eq!(counters.rows(TableId(4)), 1);
+        assert_eq!((counters.new_row_id(TableId(4)), counters.new_row_id(TableId(4))), (8, 9));
+        assert_eq!(counters.new_object(), 5);
+    }
+
+    #[test]
+    fn auto_increment_stays_at_the_largest_value() {
+        let counters = Counters::new(CounterState::default());
+        counters.use_auto_increment(TableId(1), 125);
+        let values: Vec<u64> = (0..3).map(|_| counters.new_auto_increment(TableId(1), 127)).collect();
+        assert_eq!(values, [126, 127, 127]);
+    }
+}

@@ -1,0 +1,367 @@
+//! DDL: changing the catalog, atomically and durably.
+//!
+//! A statement makes the trees it needs (state `Building`, then `Live`), commits the change of the catalog's rows
+//! like any transaction, and publishes the new definitions in the same step. A crash before the commit leaves
+//! segments that the catalog does not name, which the next open frees; so does a failure, at once. Trees that a
+//! statement takes out of the catalog are retired and freed when nobody reads them any more.
+
+use crate::catalog::{
+    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, IndexSpec, TableDef, TableDraft, TableId,
+    TableSpec, check_name, validate_index,
+};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::txn::op::{CounterChange, Op};
+use crate::txn::recovery::create_tree;
+use crate::txn::{CommitPlan, commit_plan};
+use leafline_btree::CommitTs;
+use leafline_storage::{PageNo, SegmentId};
+use leafline_types::MysqlError;
+use std::sync::Arc;
+
+/// Trees made by a statement; freed unless the statement commits.
+pub(crate) struct NewTrees<'a> {
+    engine: &'a Engine,
+    segments: Vec<SegmentId>,
+}
+
+impl<'a> NewTrees<'a> {
+    pub(crate) fn new(engine: &'a Engine) -> NewTrees<'a> {
+        NewTrees { engine, segments: Vec::new() }
+    }
+
+    /// Notes a segment that is being built.
+    pub(crate) fn note(&mut self, segment: SegmentId) {
+        self.segments.push(segment);
+    }
+
+    /// The catalog names them now.
+    pub(crate) fn keep(&mut self) {
+        self.segments.clear();
+    }
+}
+
+impl Drop for NewTrees<'_> {
+    fn drop(&mut self) {
+        for &segment in &self.segments {
+            // If this fails the store has stopped, and the next open frees the segment.
+            let _ = self.engine.store.drop_segment(segment);
+        }
+    }
+}
+
+/// A change of the catalog.
+#[derive(Default)]
+pub(crate) struct CatalogChange {
+    pub(crate) put_databases: Vec<Arc<DatabaseDef>>,
+    pub(crate) remove_databases: Vec<Arc<DatabaseDef>>,
+    /// Tables as they are to be, with `valid_from` of new trees still open.
+    pub(crate) put_tables: Vec<TableDef>,
+    pub(crate) remove_tables: Vec<Arc<TableDef>>,
+    pub(crate) counters: Vec<CounterChange>,
+}
+
+impl Engine {
+    /// Creates a database. False if it is there already and `if_not_exists`.
+    ///
+    /// # Errors
+    /// 1007 if it is there, 1102 for a name that cannot be, what the store returns.
+    pub fn create_database(&self, name: &str, if_not_exists: bool) -> Result<bool> {
+        let _ddl = self.ddl.lock();
+        check_name(name, |name| MysqlError::wrong_database_name(name))?;
+        if self.catalog().database(name).is_some() {
+            return if if_not_exists { Ok(false) } else { Err(MysqlError::database_exists(name).into()) };
+        }
+        let database = DatabaseDef { id: self.counters.new_object(), name: name.into() };
+        self.change_catalog(CatalogChange { put_databases: vec![Arc::new(database)], ..Default::default() })?;
+        Ok(true)
+    }
+
+    /// Drops a database with its tables. Returns the number of tables, `None` if there is no such database and
+    /// `if_exists`.
+    ///
+    /// # Errors
+    /// 1008 if it is not there, what the store returns.
+    pub fn drop_database(&self, name: &str, if_exists: bool) -> Result<Option<usize>> {
+        let _ddl = self.ddl.lock();
+        let catalog = self.catalog();
+        let Some(database) = catalog.database(name) else {
+            return if if_exists { Ok(None) } else { Err(MysqlError::no_database_to_drop(name).into()) };
+        };
+        let tables: Vec<Arc<TableDef>> = catalog.tables(name).cloned().collect();
+        let closed: Vec<_> = tables.iter().map(|table| self.gates.close(table.id)).collect();
+        let count = tables.len();
+        self.change_catalog(CatalogChange {
+            remove_databases: vec![database.clone()],
+            remove_tables: tables,
+            ..CatalogChange::default()
+        })?;
+        drop(closed);
+        self.after_drop()?;
+        Ok(Some(count))
+    }
+
+    /// Creates a table. False if it is there already and `if_not_exists`.
+    ///
+    /// # Errors
+    /// 1050 if it is there, 1049 if the database is not, the errors of [`TableSpec`]'s rules (1060, 1061, 1068, 1071,
+    /// 1072, 1075, 1118 and others), what the store returns.
+    pub fn create_table(&self, spec: &TableSpec, if_not_exists: bool) -> Result<bool> {
+        let _ddl = self.ddl.lock();
+        let catalog = self.catalog();
+        if catalog.database(&spec.database).is_none() {
+            return Err(MysqlError::unknown_database(&spec.database).into());
+        }
+        if catalog.table(&spec.database, &spec.name).is_some() {
+            return if if_not_exists { Ok(false) } else { Err(MysqlError::table_exists(&spec.name).into()) };
+        }
+        let draft = TableDraft::new(spec, &self.limits)?;
+        let mut new = NewTrees::new(self);
+        let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
+        let primary = (!primary.is_empty()).then_some(primary);
+        let mut table = TableDef {
+            id: TableId(self.counters.new_object()),
+            database: spec.database.clone(),
+            name: spec.name.clone(),
+            columns: draft.columns,
+            indexes: Vec::with_capacity(draft.indexes.len()),
+            schema_version: 1,
+            options: spec.options.clone(),
+        };
+        for index in draft.indexes {
+            let tree = create_tree(&self.store)?;
+            new.note(tree.id());
+            let shape = self.index_shape(index, &table.columns, primary.as_deref(), table.schema_version);
+            table.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
+        }
+        let start = spec.options.auto_increment_start.unwrap_or(1);
+        let counters =
+            CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
+        self.change_catalog(CatalogChange {
+            put_tables: vec![table],
+            counters: vec![counters],
+            ..CatalogChange::default()
+        })?;
+        new.keep();
+        Ok(true)
+    }
+
+    /// Drops a table. False if there is none and `if_exists`.
+    ///
+    /// # Errors
+    /// As [`drop_tables`](Self::drop_tables).
+    pub fn drop_table(&self, database: &str, name: &str, if_exists: bool) -> Result<bool> {
+        Ok(self.drop_tables(&[(database, name)], if_exists)?.is_empty())
+    }
+
+    /// Drops tables, all or none. Returns those (written `database.table`) that are not there, if `if_exists`.
+    ///
+    /// # Errors
+    /// 1051 if one is not there, what the store returns.
+    pub fn drop_tables(&self, tables: &[(&str, &str)], if_exists: bool) -> Result<Vec<String>> {
+        let _ddl = self.ddl.lock();
+        let catalog = self.catalog();
+        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        for (database, name) in tables {
+            match catalog.table(database, name) {
+                Some(table) => found.push(table.clone()),
+                None => missing.push(format!("{database}.{name}")),
+            }
+        }
+        if !missing.is_empty() && !if_exists {
+            return Err(MysqlError::unknown_table(missing.join(",")).into());
+        }
+        if found.is_empty() {
+            return Ok(missing);
+        }
+        found.sort_by_key(|table| table.id);
+        found.dedup_by_key(|table| table.id);
+        let closed: Vec<_> = found.iter().map(|table| self.gates.close(table.id)).collect();
+        self.change_catalog(CatalogChange { remove_tables: found, ..CatalogChange::default() })?;
+        drop(closed);
+        self.after_drop()?;
+        Ok(missing)
+    }
+
+    /// Builds indexes on a table from its rows. Commits to the table wait meanwhile.
+    ///
+    /// # Errors
+    /// 1049, 1146, 1061, 1068, 1071, 1072; 1062 if the rows have duplicates in a unique one; what the store returns.
+    pub fn add_indexes(&self, database: &str, name: &str, indexes: &[IndexSpec]) -> Result<()> {
+        let _ddl = self.ddl.lock();
+        let table = self.table(database, name)?;
+        let _closed = self.gates.close(table.id);
+        let mut taken: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
+        let mut drafts = Vec::with_capacity(indexes.len());
+        for index in indexes {
+            let names: Vec<&str> = taken.iter().map(String::as_str).collect();
+            if index.kind == crate::catalog::IndexSpecKind::Primary {
+                return Err(match table.primary_key() {
+                    Some(_) => MysqlError::multiple_primary_key().into(),
+                    None => MysqlError::not_supported("ADD PRIMARY KEY to an existing table").into(),
+                });
+            }
+            let draft = validate_index(index, &table.columns, &names, &self.limits)?;
+            taken.push(draft.name.clone());
+            drafts.push(draft);
+        }
+        let shapes = drafts
+            .into_iter()
+            .map(|draft| self.index_shape(draft, &table.columns, table.primary_key(), table.schema_version));
+        // Roots and trees are not known yet; the build fills them in.
+        let drafts = shapes.map(|shape| shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)).collect();
+        let mut new = NewTrees::new(self);
+        let built = crate::build::build_indexes(self, &table, drafts, &mut new)?;
+        let mut changed = (*table).clone();
+        changed.indexes.extend(built.into_iter().map(Arc::new));
+        self.change_catalog(CatalogChange { put_tables: vec![changed], ..CatalogChange::default() })?;
+        new.keep();
+        Ok(())
+    }
+
+    /// Drops an index.
+    ///
+    /// # Errors
+    /// 1049, 1146, 1091 if there is no such index, what the store returns.
+    pub fn drop_index(&self, database: &str, name: &str, index: &str) -> Result<()> {
+        let _ddl = self.ddl.lock();
+        let table = self.table(database, name)?;
+        let closed = self.gates.close(table.id);
+        let position = table.indexes.iter().position(|found| found.name.eq_ignore_ascii_case(index));
+        let dropped = match position.and_then(|position| table.indexes.get(position)) {
+            Some(found) if found.is_clustered() && found.hidden_row_id => None,
+            found => found.cloned(),
+        };
+        let Some(dropped) = dropped else { return Err(MysqlError::cannot_drop(index).into()) };
+        if dropped.is_clustered() {
+            return Err(MysqlError::not_supported("DROP PRIMARY KEY").into());
+        }
+        let mut changed = (*table).clone();
+        changed.indexes.retain(|other| other.id != dropped.id);
+        if let Some(column) = table.auto_increment_column() {
+            let is_key = |part: Option<&IndexPart>| part.is_some_and(|part| part.column == column);
+            if !changed.indexes.iter().any(|index| is_key(index.parts.first())) {
+                return Err(MysqlError::wrong_auto_key().into());
+            }
+        }
+        self.change_catalog(CatalogChange { put_tables: vec![changed], ..CatalogChange::default() })?;
+        drop(closed);
+        self.after_drop()
+    }
+
+    pub(crate) fn index_shape<'c>(
+        &self,
+        draft: crate::catalog::IndexDraft,
+        columns: &'c [crate::catalog::ColumnDef],
+        primary: Option<&'c [IndexPart]>,
+        schema_version: u16,
+    ) -> IndexShape<'c> {
+        IndexShape {
+            id: self.counters.new_object(),
+            name: draft.name,
+            kind: draft.kind,
+            parts: draft.parts,
+            comment: draft.comment,
+            columns,
+            primary,
+            schema_version,
+        }
+    }
+
+    /// Frees what a drop has left unused, as far as nobody reads it.
+    fn after_drop(&self) -> Result<()> {
+        let catalog = self.catalog();
+        self.counters.retain(|table| catalog.table_by_id(table).is_some());
+        self.purge()?;
+        Ok(())
+    }
+
+    /// Commits a change of the catalog and publishes it. The caller holds `ddl` and has closed the gates of the
+    /// tables that are changed or dropped.
+    pub(crate) fn change_catalog(&self, change: CatalogChange) -> Result<()> {
+        let before = self.catalog();
+        let mut plan = CommitPlan::default();
+        plan.counters.clone_from(&change.counters);
+        let tree = self.catalog_tree.id();
+        plan.trees.insert(tree, self.trees.current(tree)?);
+        plan.ops = self.catalog_ops(&before, &change)?;
+        let (_, end) = commit_plan(self, plan, &mut |ts| self.publish(&before, &change, ts))?;
+        self.store.wait_durable(end)?;
+        Ok(())
+    }
+
+    fn catalog_ops(&self, before: &Catalog, change: &CatalogChange) -> Result<Vec<Op>> {
+        let (table, tree) = (TableId::CATALOG, self.catalog_tree.id());
+        let mut old = Vec::new();
+        let mut new = Vec::new();
+        old.extend(change.remove_databases.iter().map(|database| CatalogRow::database(database)));
+        new.extend(change.put_databases.iter().map(|database| CatalogRow::database(database)));
+        for removed in &change.remove_tables {
+            old.extend(CatalogRow::table(removed)?);
+        }
+        for put in &change.put_tables {
+            if let Some(replaced) = before.table_by_id(put.id) {
+                old.extend(CatalogRow::table(replaced)?);
+            }
+            new.extend(CatalogRow::table(put)?);
+        }
+        let previous = CommitTs::NONE;
+        let gone = old.iter().filter(|row| !new.iter().any(|kept| kept.key == row.key));
+        let mut ops: Vec<Op> =
+            gone.map(|row| Op::DeleteRow { table, tree, key: row.key.clone(), previous }).collect();
+        let entry = |row: &CatalogRow| row.key.len() + row.payload.len();
+        if let Some(large) = new.iter().find(|row| entry(row) > self.limits.max_entry) {
+            let size = entry(large);
+            let what = format!("a definition of {size} bytes, larger than half a page");
+            return Err(MysqlError::not_supported(what).into());
+        }
+        ops.extend(new.into_iter().filter(|row| !old.contains(row)).map(|row| Op::PutRow {
+            table,
+            tree,
+            key: row.key,
+            payload: row.payload,
+            previous,
+        }));
+        Ok(ops)
+    }
+
+    /// Puts the change into force at `ts`: runs under the apply mutex, before any reader can see the commit.
+    fn publish(&self, before: &Catalog, change: &CatalogChange, ts: CommitTs) -> Result<()> {
+        let mut catalog = before.clone();
+        let mut old = Vec::new();
+        let mut new = Vec::new();
+        for removed in &change.remove_tables {
+            old.extend(removed.indexes.iter().map(|index| index.tree));
+            catalog.remove_table(removed);
+        }
+        for database in &change.remove_databases {
+            catalog.remove_database(&database.name);
+        }
+        for database in &change.put_databases {
+            catalog.put_database(database.clone());
+        }
+        for put in &change.put_tables {
+            let mut table = put.clone();
+            let known: Vec<SegmentId> = before
+                .table_by_id(put.id)
+                .map(|replaced| replaced.indexes.iter().map(|index| index.tree).collect())
+                .unwrap_or_default();
+            for index in &mut table.indexes {
+                if !known.contains(&index.tree) {
+                    new.push((index.tree, index.root));
+                    Arc::make_mut(index).valid_from = ts;
+                }
+            }
+            old.extend(known.into_iter().filter(|tree| !put.indexes.iter().any(|index| index.tree == *tree)));
+            catalog.put_table(Arc::new(table));
+        }
+        for (tree, root) in new {
+            self.trees.add(&self.store, tree, root, ts)?;
+        }
+        for tree in old {
+            self.trees.retire(tree, ts);
+        }
+        *self.catalog.write() = Arc::new(catalog);
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! The open database: what transactions, cursors and DDL share.
+//!
+//! # Locks, in the order in which they may be taken
+//! `ddl` (one DDL statement at a time) | gates (commits against DDL) | `apply` (one commit is applied at a time) |
+//! page latches | write sets, version store shards, counters, clock, catalog, registered trees. The last group are
+//! leaves of the order: nothing is waited for while one of them is held.
+
+use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
+use crate::counters::Counters;
+use crate::error::{Result, TableError};
+use crate::limits::Limits;
+use crate::trees::Trees;
+use crate::txn::clock::{Clock, RegisteredSnapshot};
+use crate::txn::gates::Gates;
+use crate::txn::purge::{PurgeQueue, PurgeThread};
+use crate::txn::recovery::{Recovered, Replay};
+use crate::txn::versions::VersionStore;
+use crate::txn::{Isolation, Transaction, TxnMode};
+use leafline_btree::{CommitTs, Tree, TreeRedo};
+use leafline_storage::{CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, Store, StoreOptions};
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How an engine is opened.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// The store underneath.
+    pub store: StoreOptions,
+    /// Most bytes of memory the writes of one transaction may take.
+    pub transaction_memory_bytes: u64,
+    /// Most bytes of memory a sort of a bulk load or index build may take before it goes to files.
+    pub build_memory_bytes: u64,
+}
+
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
+            store: StoreOptions::default(),
+            transaction_memory_bytes: 256 << 20,
+            build_memory_bytes: 64 << 20,
+        }
+    }
+}
+
+/// What an engine has done and holds, for status variables.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct EngineStats {
+    /// Transactions committed that wrote something.
+    pub commits: u64,
+    /// Transactions refused because another had committed first.
+    pub conflicts: u64,
+    /// Old row versions in memory.
+    pub versions: u64,
+    /// Bytes they take, roughly.
+    pub version_bytes: u64,
+    /// Deleted rows and entries waiting to be removed.
+    pub purge_queue: u64,
+    /// Deleted rows and entries removed.
+    pub purged: u64,
+    /// Snapshots in use.
+    pub snapshots: u64,
+    /// Trees that were dropped but are still read.
+    pub retired_trees: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct EngineCounts {
+    pub(crate) commits: AtomicU64,
+    pub(crate) conflicts: AtomicU64,
+    pub(crate) purged: AtomicU64,
+}
+
+/// An open database.
+pub struct Engine {
+    pub(crate) env: Arc<dyn Env>,
+    pub(crate) store: Store,
+    pub(crate) options: EngineOptions,
+    pub(crate) limits: Limits,
+    pub(crate) catalog_tree: Tree,
+    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    pub(crate) trees: Trees,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) gates: Gates,
+    pub(crate) ddl: Mutex<()>,
+    pub(crate) apply: Mutex<()>,
+    pub(crate) versions: VersionStore,
+    pub(crate) purge_queue: PurgeQueue,
+    pub(crate) counts: EngineCounts,
+    purge_thread: Mutex<Option<PurgeThread>>,
+    /// Called between the steps of a commit's application.
+    #[cfg(test)]
+    pub(crate) observer: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+}
+
+/// What checkpoints need from this crate.
+struct Source {
+    counters: Arc<Counters>,
+    clock: Arc<Clock>,
+}
+
+impl CheckpointSource for Source {
+    fn payload(&self) -> Vec<u8> {
+        self.counters.payload()
+    }
+
+    fn oldest_needed(&self) -> Option<Lsn> {
+        self.clock.oldest_in_flight()
+    }
+}
+
+impl Engine {
+    /// Opens the database in `env`, creating it if there is none, and finishes what a crash interrupted.
+    ///
+    /// # Errors
+    /// What the store returns; `Corrupt` if the catalog or the log cannot be read.
+    pub fn open(env: Arc<dyn Env>, options: EngineOptions) -> Result<Arc<Engine>> {
+        let mut replay = Replay::default();
+        let handlers: Vec<(HandlerId, Arc<dyn leafline_storage::RedoHandler>)> =
+            vec![(HandlerId::BTREE, Arc::new(TreeRedo::default()))];
+        let store = Store::open(env.clone(), options.store.clone(), handlers, &mut replay)?;
+        let (counters, pending) = replay.finish();
+        let clock = Arc::new(Clock::new(counters.newest));
+        for commit in &pending {
+            clock.resume_commit(commit.record.ts, commit.start);
+        }
+        let counters = Arc::new(Counters::new(counters));
+        store.set_checkpoint_source(Arc::new(Source { counters: counters.clone(), clock: clock.clone() }));
+        let recovered = Recovered::new(&store, &clock, pending)?;
+        let limits = Limits::new(&store, options.transaction_memory_bytes);
+        let background = options.store.background;
+        let engine = Arc::new(Engine {
+            env,
+            store,
+            options,
+            limits,
+            catalog_tree: recovered.catalog_tree,
+            catalog: RwLock::new(Arc::new(recovered.catalog)),
+            trees: recovered.trees,
+            counters,
+            clock,
+            gates: Gates::default(),
+            ddl: Mutex::default(),
+            apply: Mutex::default(),
+            versions: VersionStore::default(),
+            purge_queue: PurgeQueue::default(),
+            counts: EngineCounts::default(),
+            purge_thread: Mutex::default(),
+            #[cfg(test)]
+            observer: Mutex::default(),
+        });
+        crate::run::remove_leftovers(&engine.env)?;
+        if background {
+            *engine.purge_thread.lock() = Some(PurgeThread::start(&engine)?);
+        }
+        Ok(engine)
+    }
+
+    /// Writes everything and closes the store. Transactions and cursors that are still there fail from now on.
+    ///
+    /// # Errors
+    /// What the store returns.
+    pub fn close(&self) -> Result<()> {
+        if let Some(thread) = self.purge_thread.lock().take() {
+            thread.stop();
+        }
+        self.purge()?;
+        Ok(self.store.clone().close()?)
+    }
+
+    /// Begins a transaction.
+    pub fn begin(self: &Arc<Self>, isolation: Isolation, mode: TxnMode) -> Transaction {
+        Transaction::new(self.clone(), isolation, mode)
+    }
+
+    /// The definitions in force.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.read().clone()
+    }
+
+    /// The definition in force of a table.
+    ///
+    /// # Errors
+    /// 1049 if there is no such database, 1146 if there is no such table.
+    pub fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>> {
+        let catalog = self.catalog.read();
+        if catalog.database(database).is_none() {
+            return Err(leafline_types::MysqlError::unknown_database(database).into());
+        }
+        let table = catalog.table(database, name).cloned();
+        table.ok_or_else(|| leafline_types::MysqlError::no_such_table(database, name).into())
+    }
+
+    /// The tree of an index: for dives and statistics.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` if the index is not there any more.
+    pub fn tree(&self, index: &IndexDef) -> Result<Tree> {
+        Ok(self.trees.current(index.tree)?.tree.clone())
+    }
+
+    /// Committed rows of a table.
+    pub fn row_count(&self, table: TableId) -> u64 {
+        self.counters.rows(table)
+    }
+
+    /// The next AUTO_INCREMENT value of a table, as `SHOW TABLE STATUS` has it.
+    pub fn next_auto_increment(&self, table: TableId) -> u64 {
+        self.counters.next_auto_increment(table)
+    }
+
+    /// The store: for its counters, checkpoints and page residency.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Limits of keys, rows and transactions.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> EngineStats {
+        EngineStats {
+            commits: self.counts.commits.load(Ordering::Relaxed),
+            conflicts: self.counts.conflicts.load(Ordering::Relaxed),
+            versions: self.versions.versions(),
+            version_bytes: self.versions.bytes(),
+            purge_queue: self.purge_queue.len() as u64,
+            purged: self.counts.purged.load(Ordering::Relaxed),
+            snapshots: self.clock.snapshots() as u64,
+            retired_trees: self.trees.retired() as u64,
+        }
+    }
+
+    /// Registers a snapshot of what is committed now.
+    pub(crate) fn snapshot(&self) -> RegisteredSnapshot {
+        self.clock.snapshot(self.shown_lsn())
+    }
+
+    /// Commits whose record ends here or before are shown to readers: what is durable, or all of it where commits
+    /// do not wait for the disk.
+    pub(crate) fn shown_lsn(&self) -> Lsn {
+        match self.options.store.flush_log_at_commit {
+            FlushPolicy::EachCommit => self.store.durable_lsn(),
+            FlushPolicy::WriteEachCommit | FlushPolicy::EverySecond => self.store.log_end(),
+        }
+    }
+
+    /// What was deleted or replaced before this is needed by nobody.
+    pub(crate) fn bound(&self) -> CommitTs {
+        self.clock.bound(self.shown_lsn())
+    }
+
+    /// Stops the engine after a failure that must not happen, and returns the error.
+    pub(crate) fn poison(&self, error: TableError) -> TableError {
+        self.store.poison(error.to_string());
+        error
+    }
+
+    #[cfg(test)]
+    pub(crate) fn observe(&self) {
+        let observer = self.observer.lock().clone();
+        if let Some(observer) = observer {
+            observer();
+        }
+    }
+
+    #[cfg(not(test))]
+    #[inline]
+    pub(crate) fn observe(&self) {}
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(thread) = self.purge_thread.get_mut().take() {
+            thread.stop();
+        }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}

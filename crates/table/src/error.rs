@@ -1,0 +1,117 @@
+//! The one error type of this crate, and its place among MySQL's error numbers.
+
+use leafline_btree::BtreeError;
+use leafline_storage::StorageError;
+use leafline_types::error::errno;
+use leafline_types::{CodecError, MysqlError};
+
+/// `Result` with a [`TableError`].
+pub type Result<T, E = TableError> = std::result::Result<T, E>;
+
+/// What can go wrong with tables and transactions.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The storage layer failed.
+    #[error(transparent)]
+    Storage(StorageError),
+    /// A tree failed.
+    #[error(transparent)]
+    Tree(BtreeError),
+    /// A value could not be encoded or decoded, or a definition is not one MySQL accepts; carries MySQL's error.
+    #[error("{0}")]
+    Sql(MysqlError),
+    /// A row with the same key is there already (1062).
+    #[error("Duplicate entry '{entry}' for key '{table}.{index}'")]
+    DuplicateEntry {
+        /// The key's values, as MySQL prints them: joined with `-`.
+        entry: String,
+        /// Name of the table.
+        table: String,
+        /// Name of the index.
+        index: String,
+        /// Clustered key of the row that is in the way.
+        locator: Vec<u8>,
+    },
+    /// Another transaction committed a change to the same row, or a row with the same unique key, first (1213).
+    /// The transaction is rolled back; it can be tried again.
+    #[error("Deadlock found when trying to get lock; try restarting transaction")]
+    WriteConflict,
+    /// The definition of the table is newer than the snapshot, or older than the one in force (1412).
+    #[error("Table definition has changed, please retry transaction")]
+    DefinitionChanged,
+    /// The write set is larger than one commit can be (1197).
+    #[error(
+        "Multi-statement transaction of {size} bytes is larger than the {limit} bytes one commit can have"
+    )]
+    TransactionTooLarge {
+        /// Bytes the commit would need.
+        size: u64,
+        /// Bytes it may have.
+        limit: u64,
+    },
+    /// A write in a transaction that may only read (1792).
+    #[error("Cannot execute statement in a READ ONLY transaction.")]
+    ReadOnlyTransaction,
+    /// Something on disk contradicts what this crate wrote there.
+    #[error("the database is damaged: {0}")]
+    Corrupt(String),
+    /// A rule of this crate does not hold: a bug.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl From<StorageError> for TableError {
+    fn from(error: StorageError) -> TableError {
+        TableError::Storage(error)
+    }
+}
+
+impl From<MysqlError> for TableError {
+    fn from(error: MysqlError) -> TableError {
+        TableError::Sql(error)
+    }
+}
+
+impl From<BtreeError> for TableError {
+    fn from(error: BtreeError) -> TableError {
+        match error {
+            BtreeError::Storage(error) => TableError::Storage(error),
+            other => TableError::Tree(other),
+        }
+    }
+}
+
+impl From<CodecError> for TableError {
+    fn from(error: CodecError) -> TableError {
+        TableError::Sql(error.into())
+    }
+}
+
+impl From<TableError> for MysqlError {
+    fn from(error: TableError) -> MysqlError {
+        let text = error.to_string();
+        match error {
+            TableError::Sql(error) => error,
+            TableError::DuplicateEntry { entry, table, index, .. } => {
+                MysqlError::duplicate_entry(&entry, &format!("{table}.{index}"))
+            }
+            TableError::WriteConflict => MysqlError::deadlock(),
+            TableError::DefinitionChanged => MysqlError::table_definition_changed(),
+            TableError::TransactionTooLarge { .. } => MysqlError::with_message(1197, text),
+            TableError::ReadOnlyTransaction => MysqlError::read_only_transaction(),
+            TableError::Storage(StorageError::DiskFull) => {
+                MysqlError::with_message(errno::ER_DISK_FULL, "Disk full; nothing was changed")
+            }
+            TableError::Corrupt(_)
+            | TableError::Tree(BtreeError::Corrupt { .. })
+            | TableError::Storage(StorageError::Corrupt { .. }) => {
+                MysqlError::with_message(errno::ER_CRASHED_ON_USAGE, text)
+            }
+            TableError::Storage(_) | TableError::Tree(_) => {
+                MysqlError::with_message(errno::ER_GET_ERRNO, text)
+            }
+            TableError::Internal(_) => MysqlError::internal(text),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! From rows to keys and payloads, and from entries to the rows they name.
+//!
+//! A row exists in two forms: as values (in statements) and as the clustered entry, key and payload (in write
+//! sets, on pages, in the log). Secondary entries are always derived from the second form, so that there is one
+//! derivation for commits, snapshots that look at old versions, builds and checks.
+
+use crate::catalog::{IndexDef, LocatorMap, ROW_ID_BYTES, TableDef};
+use crate::error::{Result, TableError};
+use leafline_types::convert::to_text;
+use leafline_types::{KeyPart, SqlType, Value, decode_value, skip_part};
+use std::ops::Range;
+
+/// Key and payload of an entry of some index.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: Vec<u8>,
+    pub(crate) payload: Vec<u8>,
+}
+
+/// The clustered entry of a row; `row_id` is used where the table has hidden row ids.
+pub(crate) fn clustered_entry(table: &TableDef, row: &[Value], row_id: u64) -> Result<Entry> {
+    let mut entry = Entry::default();
+    let clustered = table.clustered();
+    let hidden = [Value::UInt(row_id)];
+    let hidden = if clustered.hidden_row_id { &hidden[..] } else { &[] };
+    clustered.format.encode_key(row, hidden, &mut entry.key)?;
+    clustered.format.encode_payload(row, &mut entry.payload)?;
+    Ok(entry)
+}
+
+/// The values of a row.
+pub(crate) fn row_values(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
+    let format = &table.clustered().format;
+    (0..table.columns.len()).map(|column| Ok(format.decode_value(key, payload, column)?)).collect()
+}
+
+/// The entry that `index` has for the row with this clustered key and payload.
+pub(crate) fn entry_of_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<Entry> {
+    if index.is_clustered() {
+        return Ok(Entry { key: key.to_vec(), payload: payload.to_vec() });
+    }
+    let clustered = &table.clustered().format;
+    let mut row = vec![Value::Null; table.columns.len()];
+    for &column in &index.key_columns {
+        if let Some(value) = row.get_mut(column) {
+            *value = clustered.decode_value(key, payload, column)?;
+        }
+    }
+    let mut hidden = Vec::new();
+    if index.hidden_row_id {
+        hidden.push(Value::UInt(row_id_of(key)?));
+    }
+    let mut entry = Entry::default();
+    index.format.encode_key(&row, &hidden, &mut entry.key)?;
+    index.format.encode_payload(&row, &mut entry.payload)?;
+    Ok(entry)
+}
+
+/// The row id in a hidden clustered key.
+pub(crate) fn row_id_of(key: &[u8]) -> Result<u64> {
+    match decode_value(&crate::catalog::row_id_part(), key)? {
+        (Value::UInt(id), _) => Ok(id),
+        _ => Err(TableError::Corrupt("a row id is not a number".into())),
+    }
+}
+
+/// Sets `out` to the clustered key of the row that an entry with key `key` names.
+pub(crate) fn locator_of_entry(index: &IndexDef, key: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    match &index.locator {
+        LocatorMap::Whole => out.extend_from_slice(key),
+        LocatorMap::RowId => {
+            let at = key.len().checked_sub(ROW_ID_BYTES).ok_or_else(|| short_key(index))?;
+            out.extend_from_slice(key.get(at..).unwrap_or_default());
+        }
+        LocatorMap::Rest => {
+            let at = prefix_len(&index.key_parts, key, index.parts.len())?;
+            out.extend_from_slice(key.get(at..).unwrap_or_default());
+        }
+        LocatorMap::Parts(parts) => {
+            let ranges = part_ranges(&index.key_parts, key)?;
+            for &(at, inverted) in parts {
+                let bytes = ranges.get(at).and_then(|range| key.get(range.clone()));
+                let bytes = bytes.ok_or_else(|| short_key(index))?;
+                if inverted {
+                    out.extend(bytes.iter().map(|byte| !byte));
+                } else {
+                    out.extend_from_slice(bytes);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn short_key(index: &IndexDef) -> TableError {
+    TableError::Corrupt(format!("a key of index {} is too short", index.name))
+}
+
+/// Bytes of the first `count` parts of a key.
+pub(crate) fn prefix_len(parts: &[KeyPart], key: &[u8], count: usize) -> Result<usize> {
+    let mut at = 0;
+    for part in parts.iter().take(count) {
+        at += skip_part(part, key.get(at..).unwrap_or_default())?;
+    }
+    Ok(at)
+}
+
+fn part_ranges(parts: &[KeyPart], key: &[u8]) -> Result<Vec<Range<usize>>> {
+    let mut at = 0;
+    let mut ranges = Vec::with_capacity(parts.len());
+    for part in parts {
+        let end = at + skip_part(part, key.get(at..).unwrap_or_default())?;
+        ranges.push(at..end);
+        at = end;
+    }
+    Ok(ranges)
+}
+
+/// The leading bytes of an entry's key that no other row may share, or `None` if a NULL among the index's own parts
+/// (or the index not being unique) lets it.
+pub(crate) fn unique_prefix<'k>(index: &IndexDef, key: &'k [u8]) -> Result<Option<&'k [u8]>> {
+    if !index.is_unique() {
+        return Ok(None);
+    }
+    let mut at = 0;
+    for part in index.key_parts.iter().take(index.parts.len()) {
+        let rest = key.get(at..).unwrap_or_default();
+        // The marker of a nullable part: 0 for NULL, inverted in a descending part.
+        let null = if part.descending { 0xff } else { 0 };
+        if part.nullable && rest.first() == Some(&null) {
+            return Ok(None);
+        }
+        at += skip_part(part, rest)?;
+    }
+    Ok(key.get(..at))
+}
+
+/// The values of an index's own parts in an entry, as MySQL prints them in error 1062: joined with `-`.
+pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<String> {
+    let mut text = String::new();
+    for (position, part) in index.parts.iter().enumerate() {
+        if position > 0 {
+            text.push('-');
+        }
+        let value = index.format.decode_value(key, payload, part.column)?;
+        let ty = index.key_parts.get(position).map_or(&SqlType::Null, |part| &part.ty);
+        match (&value, to_text(&value, ty)) {
+            (Value::Bytes(bytes), _) => text.push_str(&String::from_utf8_lossy(bytes)),
+            (_, Some(value)) => text.push_str(&value),
+            (_, None) => text.push_str("NULL"),
+        }
+    }
+    Ok(text)
+}

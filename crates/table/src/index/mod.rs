@@ -1,0 +1,34 @@
+//! Clustered, unique and secondary indexes: how a row becomes entries, and an entry names its row.
+
+pub(crate) mod entry;
+
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::Result;
+pub use leafline_types::RowDecoder;
+
+/// Decodes entries of a secondary index as a [`RowDecoder`] decodes those of the clustered one.
+pub type EntryDecoder = RowDecoder;
+
+/// A decoder of rows into the columns `columns` of the table, in that order.
+///
+/// # Errors
+/// If there is no such column.
+pub fn row_decoder(table: &TableDef, columns: &[usize]) -> Result<RowDecoder> {
+    Ok(RowDecoder::new(&table.clustered().format, columns)?)
+}
+
+/// A decoder of entries of `index` into the columns `columns` of the table, which it must cover.
+///
+/// # Errors
+/// If the index does not cover them.
+pub fn entry_decoder(index: &IndexDef, columns: &[usize]) -> Result<EntryDecoder> {
+    Ok(RowDecoder::new(&index.format, columns)?)
+}
+
+/// Sets `locator` to the clustered key of the row that the entry with key `key` of `index` names.
+///
+/// # Errors
+/// If the key is damaged.
+pub fn locator_of(index: &IndexDef, key: &[u8], locator: &mut Vec<u8>) -> Result<()> {
+    entry::locator_of_entry(index, key, locator)
+}

@@ -1,0 +1,352 @@
+//! The one cursor under every access path: visible entries of an index in key order, either way.
+//!
+//! Three ways to read a leaf, from the common to the rare:
+//! - *in place*: the snapshot sees every entry as it stands (the leaf's newest commit is below `low`) and the
+//!   transaction has not written to the table. Visitors run under the leaf's latch, nothing is copied. Leaves of the
+//!   clustered index are read in place even when they are not settled: old versions are found without another page;
+//! - *through a window* (see `window`): entries are copied out first, because deciding about some of them needs
+//!   their rows, or because own writes have to be merged in.
+//!
+//! The cursor's position is a gap between keys, so that it means the same for both directions: forward goes on with
+//! the first entry at or above it, reverse with the last one below.
+
+use super::row::visible_row;
+use super::view::ReadView;
+use super::window::Window;
+use super::{EntryRef, EntryStep};
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::{Result, TableError};
+use crate::trees::TreeHandle;
+use leafline_btree::{Cursor, Direction, LeafStep, LeafView};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Reads the visible entries of an index.
+pub struct EntryCursor {
+    pub(super) view: ReadView,
+    pub(super) table: Arc<TableDef>,
+    pub(super) index: Arc<IndexDef>,
+    pub(super) cursor: Cursor,
+    /// Keeps the tree from being freed.
+    _tree: Arc<TreeHandle>,
+    /// Whether own writes must be merged in.
+    pub(super) overlay: bool,
+    /// Where the next entry is looked for; `None` is the end. Only kept up to date between leaves, and where a
+    /// window needs it.
+    pub(super) gap: Option<Vec<u8>>,
+    /// Whether `cursor` must be placed at `gap` first.
+    pub(super) placed: Option<Direction>,
+    pub(super) window: Option<Window>,
+    /// Entries of the next window, at most.
+    pub(super) window_size: usize,
+    done: bool,
+    examined: u64,
+}
+
+/// Entries of the first window after a seek.
+const FIRST_WINDOW: usize = 16;
+
+/// How a visit of a leaf ended.
+enum Outcome {
+    /// Go on with the neighbour, at the next visit.
+    LeafDone,
+    Paused,
+    Stopped,
+    /// The leaf must be read through a window.
+    NeedsWindow,
+    Failed(TableError),
+}
+
+impl EntryCursor {
+    pub(super) fn new(view: &ReadView, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
+        let tree = view.engine.trees.for_snapshot(index, &view.snapshot)?;
+        let overlay = view.has_writes(table.id);
+        if overlay {
+            view.prepare(table.id, index)?;
+        }
+        Ok(EntryCursor {
+            view: view.clone(),
+            table: table.clone(),
+            index: index.clone(),
+            cursor: tree.tree.cursor(),
+            _tree: tree,
+            overlay,
+            gap: Some(Vec::new()),
+            placed: None,
+            window: None,
+            window_size: FIRST_WINDOW,
+            done: false,
+            examined: 0,
+        })
+    }
+
+    /// The index it reads.
+    pub fn index(&self) -> &Arc<IndexDef> {
+        &self.index
+    }
+
+    /// Positions just below `key`: forward, the next visit begins with the first entry at or after it; reverse, with
+    /// the last one before it.
+    pub fn seek(&mut self, key: &[u8]) {
+        self.place(Some(key.to_vec()));
+        self.window_size = FIRST_WINDOW;
+    }
+
+    /// Positions for a reverse scan of what lies before `key`; `None` is the end of the index.
+    pub fn seek_before(&mut self, key: Option<&[u8]>) {
+        self.place(key.map(<[u8]>::to_vec));
+        self.window_size = FIRST_WINDOW;
+    }
+
+    /// Entries shown to visitors so far.
+    pub fn examined(&self) -> u64 {
+        self.examined
+    }
+
+    /// Visits the entries of one leaf (or fewer) from the position on, in the direction given. The visitor may run
+    /// under a page latch: it must not block, nor use the engine. False: the end was reached, or the visitor said
+    /// `Stop`. Changing the direction needs a seek.
+    ///
+    /// # Errors
+    /// What the store returns; `Corrupt`.
+    pub fn visit(
+        &mut self,
+        direction: Direction,
+        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
+    ) -> Result<bool> {
+        if self.placed.is_some_and(|placed| placed != direction) {
+            return Err(TableError::Internal("a cursor changed its direction without a seek".into()));
+        }
+        if let Some(more) = self.visit_window(direction, visitor)? {
+            return Ok(more);
+        }
+        if self.done {
+            return Ok(false);
+        }
+        if !self.overlay {
+            match self.visit_in_place(direction, visitor)? {
+                Some(more) => return Ok(more),
+                None => self.placed = None,
+            }
+        }
+        self.fill_window(direction)?;
+        match self.visit_window(direction, visitor)? {
+            Some(more) => Ok(more),
+            None => Ok(!self.done),
+        }
+    }
+
+    /// Places the tree's cursor at the gap, if it is not where it should be.
+    pub(super) fn ensure_placed(&mut self, direction: Direction) {
+        if self.placed.is_none() {
+            match direction {
+                Direction::Forward => match &self.gap {
+                    Some(gap) => self.cursor.seek(gap),
+                    // Nothing is at or above the end.
+                    None => self.done = true,
+                },
+                Direction::Reverse => self.cursor.seek_before(self.gap.as_deref()),
+            }
+            self.placed = Some(direction);
+        }
+    }
+
+    pub(super) fn place(&mut self, gap: Option<Vec<u8>>) {
+        self.gap = gap;
+        self.placed = None;
+        self.window = None;
+        self.done = false;
+    }
+
+    /// The scan has reached its end.
+    pub(super) fn finish(&mut self) {
+        self.done = true;
+    }
+
+    /// Shows what is left of the window. `None`: there is no window.
+    fn visit_window(
+        &mut self,
+        direction: Direction,
+        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
+    ) -> Result<Option<bool>> {
+        let Some(mut window) = self.window.take() else { return Ok(None) };
+        while let Some(entry) = window.next() {
+            self.examined += 1;
+            match visitor(entry) {
+                EntryStep::Next => {}
+                EntryStep::SeekTo(target) => {
+                    if !window.skip_to(direction, &target) {
+                        self.place(Some(target));
+                        return Ok(Some(true));
+                    }
+                }
+                EntryStep::Pause => {
+                    self.window = Some(window);
+                    return Ok(Some(true));
+                }
+                EntryStep::Stop => {
+                    self.done = true;
+                    return Ok(Some(false));
+                }
+            }
+        }
+        Ok(Some(!self.done))
+    }
+
+    /// Visits a leaf under its latch. `None`: it must be read through a window.
+    fn visit_in_place(
+        &mut self,
+        direction: Direction,
+        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
+    ) -> Result<Option<bool>> {
+        self.ensure_placed(direction);
+        if self.done {
+            return Ok(Some(false));
+        }
+        let reader =
+            InPlace { view: &self.view, table: &self.table, clustered: self.index.is_clustered(), direction };
+        let mut outcome = Outcome::LeafDone;
+        let mut examined = 0;
+        let mut gap = None;
+        let more = self.cursor.visit_leaf(direction, |leaf, slots| {
+            let step = reader.leaf(leaf, slots, visitor, &mut outcome, &mut examined);
+            if matches!(outcome, Outcome::NeedsWindow) {
+                gap = Some(reader.gap_of(leaf, &step));
+            }
+            match step {
+                // The window reads the leaf again, from its first slot to be visited.
+                Step::Window(_) => LeafStep::Stop,
+                Step::Tree(step) => step,
+            }
+        })?;
+        self.examined += examined;
+        match outcome {
+            Outcome::LeafDone => {
+                self.done = !more;
+                Ok(Some(more))
+            }
+            Outcome::Paused => Ok(Some(true)),
+            Outcome::Stopped => {
+                self.done = true;
+                Ok(Some(false))
+            }
+            Outcome::Failed(error) => Err(error),
+            Outcome::NeedsWindow => {
+                if let Some(gap) = gap {
+                    self.gap = gap;
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// What a leaf visit returns to the tree's cursor, or the slots that a window has to read.
+enum Step {
+    Tree(LeafStep),
+    Window(Range<usize>),
+}
+
+/// Reads leaves under their latch.
+struct InPlace<'a> {
+    view: &'a ReadView,
+    table: &'a TableDef,
+    clustered: bool,
+    direction: Direction,
+}
+
+impl InPlace<'_> {
+    fn leaf(
+        &self,
+        leaf: &LeafView<'_>,
+        slots: Range<usize>,
+        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
+        outcome: &mut Outcome,
+        examined: &mut u64,
+    ) -> Step {
+        let settled = leaf.max_commit_ts() < self.view.snapshot.low;
+        if !settled && !self.clustered {
+            *outcome = Outcome::NeedsWindow;
+            return Step::Window(slots);
+        }
+        let Range { mut start, mut end } = slots;
+        let mut key = Vec::new();
+        while start < end {
+            let slot = match self.direction {
+                Direction::Forward => {
+                    start += 1;
+                    start - 1
+                }
+                Direction::Reverse => {
+                    end -= 1;
+                    end
+                }
+            };
+            let entry = leaf.entry(slot);
+            if settled && entry.is_ghost() {
+                continue;
+            }
+            leaf.key_into(slot, &mut key);
+            let step = if settled {
+                Some(visitor(EntryRef { key: &key, payload: entry.payload }))
+            } else {
+                let (versions, snapshot) = (&self.view.engine.versions, &self.view.snapshot);
+                match visible_row(versions, self.table.id, &key, &entry, snapshot) {
+                    Ok(row) => row.map(|row| visitor(EntryRef { key: &key, payload: row.bytes() })),
+                    Err(error) => {
+                        *outcome = Outcome::Failed(error);
+                        return Step::Tree(LeafStep::Stop);
+                    }
+                }
+            };
+            *examined += u64::from(step.is_some());
+            match step {
+                None | Some(EntryStep::Next) => {}
+                Some(EntryStep::SeekTo(target)) => match self.direction {
+                    Direction::Forward if leaf.upper_fence().is_some_and(|fence| *target >= *fence) => {
+                        return Step::Tree(LeafStep::SeekTo(target));
+                    }
+                    Direction::Forward => start = start.max(leaf.lower_bound(&target)),
+                    Direction::Reverse if *target <= *leaf.lower_fence() => {
+                        return Step::Tree(LeafStep::SeekTo(target));
+                    }
+                    Direction::Reverse => end = end.min(leaf.lower_bound(&target)),
+                },
+                Some(EntryStep::Pause) => {
+                    *outcome = Outcome::Paused;
+                    return Step::Tree(match self.direction {
+                        Direction::Forward if start < end => LeafStep::StayAt(start),
+                        Direction::Reverse if start < end => LeafStep::StayAt(end - 1),
+                        _ => LeafStep::NextLeaf,
+                    });
+                }
+                Some(EntryStep::Stop) => {
+                    *outcome = Outcome::Stopped;
+                    return Step::Tree(LeafStep::Stop);
+                }
+            }
+        }
+        Step::Tree(LeafStep::NextLeaf)
+    }
+
+    /// The gap before the first slot that a window has to read.
+    fn gap_of(&self, leaf: &LeafView<'_>, step: &Step) -> Option<Vec<u8>> {
+        let Step::Window(slots) = step else { return None };
+        let mut key = Vec::new();
+        match self.direction {
+            Direction::Forward => leaf.key_into(slots.start, &mut key),
+            Direction::Reverse if slots.end < leaf.len() => leaf.key_into(slots.end, &mut key),
+            Direction::Reverse => match leaf.upper_fence() {
+                Some(fence) => key.extend_from_slice(fence),
+                None => return None,
+            },
+        }
+        Some(key)
+    }
+}
+
+impl std::fmt::Debug for EntryCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EntryCursor").field("index", &self.index.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! Rows by key: sorted locators in, rows out, with the missing leaves read as batches.
+
+use super::row::visible_row;
+use super::{LocatorBatch, ReadView, RowRef};
+use crate::catalog::TableDef;
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::txn::snapshot::Snapshot;
+use crate::txn::write_set::State;
+use leafline_btree::{Direction, LeafStep, LeafView, Tree};
+use std::sync::Arc;
+
+/// Locators whose leaves are read ahead as one batch.
+const READ_AHEAD: usize = 256;
+
+impl ReadView {
+    /// Calls `visitor` for each locator (ascending, repetitions allowed), in order, with its position and the row
+    /// the view has under that key. The leaves that are not in memory are read as batches. The visitor may run under
+    /// a page latch and must not block.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` (1412), what the store returns.
+    pub fn fetch(
+        &self,
+        table: &Arc<TableDef>,
+        locators: &LocatorBatch,
+        visitor: &mut dyn FnMut(usize, Option<RowRef<'_>>),
+    ) -> Result<()> {
+        if !self.has_writes(table.id) {
+            return fetch_rows(&self.engine, table, &self.snapshot, locators, &[], visitor);
+        }
+        let own: Vec<Option<State>> =
+            (0..locators.len()).map(|at| self.own_row(table.id, locators.get(at))).collect();
+        fetch_rows(&self.engine, table, &self.snapshot, locators, &own, visitor)
+    }
+}
+
+/// As [`ReadView::fetch`], with own versions per locator (or none at all).
+pub(super) fn fetch_rows(
+    engine: &Engine,
+    table: &TableDef,
+    snapshot: &Snapshot,
+    locators: &LocatorBatch,
+    own: &[Option<State>],
+    visitor: &mut dyn FnMut(usize, Option<RowRef<'_>>),
+) -> Result<()> {
+    let handle = engine.trees.for_snapshot(table.clustered(), snapshot)?;
+    let mut fetch = Fetch { engine, table, snapshot, locators, own, visitor, next: 0 };
+    if locators.len() == 1 {
+        return fetch.one(&handle.tree);
+    }
+    let mut ahead = fetch.read_ahead(&handle.tree, 0)?;
+    while fetch.next < locators.len() {
+        let until = ahead;
+        ahead = fetch.read_ahead(&handle.tree, until)?;
+        fetch.visit(&handle.tree, until)?;
+    }
+    Ok(())
+}
+
+struct Fetch<'a> {
+    engine: &'a Engine,
+    table: &'a TableDef,
+    snapshot: &'a Snapshot,
+    locators: &'a LocatorBatch,
+    own: &'a [Option<State>],
+    visitor: &'a mut dyn FnMut(usize, Option<RowRef<'_>>),
+    next: usize,
+}
+
+impl Fetch<'_> {
+    /// Starts reading the leaves of the locators from `from` on; returns up to where.
+    fn read_ahead(&self, tree: &Tree, from: usize) -> Result<usize> {
+        let until = (from + READ_AHEAD).min(self.locators.len());
+        let mut pages = Vec::new();
+        for at in from..until {
+            let page = tree.leaf_of(self.locators.get(at))?;
+            if pages.last() != Some(&page) && !self.engine.store.is_resident(page) {
+                pages.push(page);
+            }
+        }
+        if !pages.is_empty() {
+            self.engine.store.prefetch(&pages)?;
+        }
+        Ok(until)
+    }
+
+    /// Visits the locators before `until`.
+    fn visit(&mut self, tree: &Tree, until: usize) -> Result<()> {
+        let locators = self.locators;
+        let mut cursor = tree.cursor();
+        cursor.seek(locators.get(self.next));
+        let mut error = None;
+        while self.next < until && error.is_none() {
+            let more = cursor.visit_leaf(Direction::Forward, |leaf, _| match self.on_leaf(leaf, until) {
+                Ok(()) if self.next < until => LeafStep::SeekTo(locators.get(self.next).to_vec()),
+                Ok(()) => LeafStep::Stop,
+                Err(failed) => {
+                    error = Some(failed);
+                    LeafStep::Stop
+                }
+            })?;
+            if !more && error.is_none() {
+                // Beyond the last entry of the tree.
+                while self.next < until {
+                    self.deliver(None);
+                }
+            }
+        }
+        error.map_or(Ok(()), Err)
+    }
+
+    /// Delivers the locators before `until` that belong on this leaf, or before it where no leaf has them.
+    fn on_leaf(&mut self, leaf: &LeafView<'_>, until: usize) -> Result<()> {
+        while self.next < until {
+            let key = self.locators.get(self.next);
+            if leaf.upper_fence().is_some_and(|fence| key >= fence) {
+                return Ok(());
+            }
+            let slot = leaf.lower_bound(key);
+            let found = slot < leaf.len()
+                && key.strip_prefix(leaf.prefix()).is_some_and(|suffix| suffix == leaf.suffix(slot));
+            if !found {
+                self.deliver(None);
+                continue;
+            }
+            let row =
+                visible_row(&self.engine.versions, self.table.id, key, &leaf.entry(slot), self.snapshot)?;
+            self.deliver(row.as_ref().map(|row| row.bytes()));
+        }
+        Ok(())
+    }
+
+    fn one(&mut self, tree: &Tree) -> Result<()> {
+        let key = self.locators.get(0);
+        let (versions, table, snapshot) = (&self.engine.versions, self.table.id, self.snapshot);
+        tree.get(key, |entry| -> Result<(), TableError> {
+            let row = match &entry {
+                Some(entry) => visible_row(versions, table, key, entry, snapshot)?,
+                None => None,
+            };
+            self.deliver(row.as_ref().map(|row| row.bytes()));
+            Ok(())
+        })?
+    }
+
+    /// Hands out the next locator with its row; an own version takes the place of the committed one.
+    fn deliver(&mut self, payload: Option<&[u8]>) {
+        let at = self.next;
+        self.next += 1;
+        let payload = match self.own.get(at) {
+            Some(Some(own)) => own.as_deref(),
+            _ => payload,
+        };
+        let key = self.locators.get(at);
+        (self.visitor)(at, payload.map(|payload| RowRef { key, payload }));
+    }
+}

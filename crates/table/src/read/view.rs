@@ -1,0 +1,82 @@
+//! What a statement sees.
+
+use super::cursor::EntryCursor;
+use crate::catalog::{IndexDef, TableDef, TableId};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::txn::RegisteredSnapshot;
+use crate::txn::write_set::{OverlayEntry, State, WriteSet};
+use parking_lot::RwLock;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// What a statement sees: a snapshot, and its transaction's writes from before the statement. Independent of the
+/// transaction object, cheap to clone, and shared by the threads of a parallel scan. The snapshot stays registered
+/// as long as a view of it lives.
+#[derive(Clone, Debug)]
+pub struct ReadView {
+    pub(super) engine: Arc<Engine>,
+    pub(super) snapshot: RegisteredSnapshot,
+    writes: Arc<RwLock<WriteSet>>,
+    as_of: u64,
+}
+
+impl ReadView {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        snapshot: RegisteredSnapshot,
+        writes: Arc<RwLock<WriteSet>>,
+        as_of: u64,
+    ) -> ReadView {
+        ReadView { engine, snapshot, writes, as_of }
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The snapshot.
+    pub fn snapshot(&self) -> &RegisteredSnapshot {
+        &self.snapshot
+    }
+
+    /// A cursor over the entries of an index, positioned before the first one.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` (1412) if the index is newer than the snapshot or not there any more.
+    pub fn entries(&self, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
+        EntryCursor::new(self, table, index)
+    }
+
+    /// Whether the view has own writes to `table`.
+    pub(super) fn has_writes(&self, table: TableId) -> bool {
+        self.as_of > 1 && self.writes.read().has_table(table)
+    }
+
+    /// The transaction's own version of a row, if it wrote it.
+    pub(super) fn own_row(&self, table: TableId, key: &[u8]) -> Option<State> {
+        self.writes.read().row(table, key, self.as_of)
+    }
+
+    /// Makes sure that own writes can be read in the order of `index`.
+    pub(super) fn prepare(&self, table: TableId, index: &IndexDef) -> Result<()> {
+        if !self.writes.read().has_view(table, index) {
+            self.writes.write().build_view(table, index)?;
+        }
+        Ok(())
+    }
+
+    /// Own writes in `[lower, upper)` of an index that was prepared: at most `max`, in the direction of the scan.
+    pub(super) fn own_entries(
+        &self,
+        table: TableId,
+        index: &IndexDef,
+        (lower, upper): (&[u8], Option<&[u8]>),
+        reverse: bool,
+        max: usize,
+    ) -> Vec<OverlayEntry> {
+        let range = (Bound::Included(lower), upper.map_or(Bound::Unbounded, Bound::Excluded));
+        self.writes.read().overlay(table, index, range, reverse, self.as_of, max)
+    }
+}

@@ -1,0 +1,38 @@
+//! Sorted runs: the external sort under bulk loads and index builds.
+//!
+//! Entries (key and payload) are collected in memory; when they exceed the limit they are sorted and written to a
+//! file, a *run*. At the end all runs and what is still in memory are merged. When there are too many runs to merge
+//! at once, they are merged into one first. Entries with equal keys come out in no particular order.
+
+mod file;
+mod merge;
+mod sorter;
+
+pub(crate) use merge::{EntrySource, Merge};
+pub(crate) use sorter::Sorter;
+
+use crate::error::{Result, TableError};
+use leafline_storage::{Env, StorageError};
+use std::io;
+use std::sync::Arc;
+
+/// Directory of the run files.
+const TEMP: &str = "temp";
+
+/// Removes run files that a crash has left behind.
+pub(crate) fn remove_leftovers(env: &Arc<dyn Env>) -> Result<()> {
+    let failed = |error| io_error("clear", TEMP, error);
+    if !env.exists(TEMP).map_err(failed)? {
+        return Ok(());
+    }
+    for name in env.list(TEMP).map_err(failed)? {
+        if name.starts_with(file::PREFIX) {
+            env.remove(&format!("{TEMP}/{name}")).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn io_error(op: &'static str, name: &str, error: io::Error) -> TableError {
+    TableError::Storage(StorageError::io(op, name, error))
+}

@@ -1,0 +1,179 @@
+//! The external sort.
+
+use super::file::{RunFile, RunReader, RunWriter};
+use super::merge::{EntrySource, Merge};
+use crate::error::Result;
+use leafline_storage::Env;
+use std::sync::Arc;
+
+/// Most runs that are merged at once; each needs a read buffer.
+const MAX_FAN_IN: usize = 64;
+
+/// Where an entry lies in the arena. The head decides most comparisons without touching it.
+#[derive(Clone, Copy)]
+struct Span {
+    head: u64,
+    begin: usize,
+    key: u32,
+    payload: u32,
+}
+
+/// Collects entries in any order and gives them back in key order.
+pub(crate) struct Sorter {
+    env: Arc<dyn Env>,
+    /// Bytes the arena and the spans may take.
+    memory: usize,
+    arena: Vec<u8>,
+    spans: Vec<Span>,
+    runs: Vec<RunFile>,
+}
+
+impl Sorter {
+    /// A sorter that takes up to `memory` bytes before it writes a run.
+    pub(crate) fn new(env: &Arc<dyn Env>, memory: u64) -> Sorter {
+        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+        Sorter { env: env.clone(), memory, arena: Vec::new(), spans: Vec::new(), runs: Vec::new() }
+    }
+
+    /// Adds an entry.
+    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+        let bytes = key.len() + payload.len() + size_of::<Span>();
+        let used = self.arena.len() + self.spans.len() * size_of::<Span>();
+        if used + bytes > self.memory && !self.spans.is_empty() {
+            self.spill()?;
+        }
+        let begin = self.arena.len();
+        self.arena.extend_from_slice(key);
+        self.arena.extend_from_slice(payload);
+        self.spans.push(Span {
+            head: head(key),
+            begin,
+            key: key.len() as u32,
+            payload: payload.len() as u32,
+        });
+        Ok(())
+    }
+
+    /// All entries in key order.
+    pub(crate) fn finish(mut self) -> Result<Merge<'static>> {
+        self.sort();
+        let mut sources: Vec<Box<dyn EntrySource>> = Vec::with_capacity(self.runs.len() + 1);
+        for run in self.runs {
+            sources.push(Box::new(RunReader::new(run)));
+        }
+        sources.push(Box::new(MemoryRun { arena: self.arena, spans: self.spans, next: 0 }));
+        Merge::new(sources)
+    }
+
+    fn sort(&mut self) {
+        let arena = &self.arena;
+        let key = |span: &Span| &arena[span.begin..span.begin + span.key as usize];
+        let in_order = |a: &Span, b: &Span| (a.head, key(a)) <= (b.head, key(b));
+        if !self.spans.is_sorted_by(in_order) {
+            self.spans.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| key(a).cmp(key(b))));
+        }
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        self.sort();
+        if self.runs.len() >= MAX_FAN_IN {
+            let sources =
+                self.runs.drain(..).map(|run| Box::new(RunReader::new(run)) as Box<dyn EntrySource>);
+            let mut merge = Merge::new(sources.collect())?;
+            let merged = write_run(&self.env, &mut merge)?;
+            self.runs.push(merged);
+        }
+        let (arena, spans) = (std::mem::take(&mut self.arena), std::mem::take(&mut self.spans));
+        let mut memory = MemoryRun { arena, spans, next: 0 };
+        self.runs.push(write_run(&self.env, &mut memory)?);
+        // The memory is used again.
+        (self.arena, self.spans) = (memory.arena, memory.spans);
+        self.arena.clear();
+        self.spans.clear();
+        Ok(())
+    }
+}
+
+fn write_run(env: &Arc<dyn Env>, source: &mut dyn EntrySource) -> Result<RunFile> {
+    let mut writer = RunWriter::create(env)?;
+    while let Some((key, payload)) = source.next()? {
+        writer.push(key, payload)?;
+    }
+    writer.finish()
+}
+
+/// The first eight bytes as a number; shorter keys as if followed by zeros, which the full comparison sorts out.
+fn head(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = key.len().min(8);
+    bytes[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(bytes)
+}
+
+/// Sorted entries in memory.
+struct MemoryRun {
+    arena: Vec<u8>,
+    spans: Vec<Span>,
+    next: usize,
+}
+
+impl EntrySource for MemoryRun {
+    fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        let Some(span) = self.spans.get(self.next) else { return Ok(None) };
+        self.next += 1;
+        let entry = &self.arena[span.begin..span.begin + span.key as usize + span.payload as usize];
+        Ok(Some(entry.split_at(span.key as usize)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leafline_storage::device::SimulatedEnv;
+    use rand::rngs::SmallRng;
+    use rand::{Rng, SeedableRng};
+
+    fn check(memory: u64, count: usize, expect_runs: bool) {
+        let seed = crate::testing::seed();
+        let mut random = SmallRng::seed_from_u64(seed);
+        let env: Arc<dyn Env> = Arc::new(SimulatedEnv::new());
+        let mut sorter = Sorter::new(&env, memory);
+        let mut expected = Vec::new();
+        for _ in 0..count {
+            let mut key = vec![0; random.random_range(0..12)];
+            random.fill(&mut key[..]);
+            let payload = vec![7; random.random_range(0..300)];
+            sorter.push(&key, &payload).unwrap();
+            expected.push((key, payload));
+        }
+        assert_eq!(!sorter.runs.is_empty(), expect_runs);
+        expected.sort();
+        let mut merge = sorter.finish().unwrap();
+        let mut found = Vec::new();
+        while let Some((key, payload)) = merge.next().unwrap() {
+            found.push((key.to_vec(), payload.to_vec()));
+        }
+        assert!(found.is_sorted_by_key(|entry| &entry.0));
+        found.sort();
+        assert_eq!(found, expected, "seed {seed}");
+        drop(merge);
+        if expect_runs {
+            assert!(env.list(super::super::TEMP).unwrap().is_empty(), "run files are removed");
+        }
+    }
+
+    #[test]
+    fn sorts_in_memory() {
+        check(1 << 20, 500, false);
+    }
+
+    #[test]
+    fn sorts_through_runs() {
+        check(4096, 2000, true);
+    }
+
+    #[test]
+    fn merges_runs_when_there_are_many() {
+        check(1024, 3000, true);
+    }
+}

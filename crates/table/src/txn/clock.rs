@@ -1,0 +1,259 @@
+//! Commit timestamps: handing them out, publishing them, and who still looks at the past.
+//!
+//! One short mutex guards four things that must agree: the next timestamp, the commits that are being applied, the
+//! commits whose record is not known to be durable, and the snapshots in use.
+//!
+//! Invariants:
+//! - timestamps ascend in log order (they are handed out by the holder of the apply mutex, who appends next);
+//! - [`Clock::bound`] never goes back, and every snapshot in use or taken later has `low >= bound`. What was
+//!   replaced or deleted below it is needed by nobody;
+//! - a commit in flight has been announced before its record is in the log, so that neither a snapshot nor a
+//!   checkpoint can miss it.
+
+use super::snapshot::Snapshot;
+use leafline_btree::CommitTs;
+use leafline_storage::Lsn;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The largest timestamp: they have 48 bits on disk.
+pub(crate) const MAX_TIMESTAMP: u64 = (1 << 48) - 1;
+
+#[derive(Debug)]
+struct State {
+    next: u64,
+    /// Appended or about to be, not applied in full: timestamp and an LSN not above that of the record.
+    in_flight: BTreeMap<CommitTs, Lsn>,
+    /// Appended, not known durable: timestamp and end of the record.
+    volatile: VecDeque<(CommitTs, Lsn)>,
+    /// Every commit below is durable.
+    high: CommitTs,
+    /// Snapshots in use, each once per registration, by `low`.
+    snapshots: BTreeMap<(CommitTs, u64), Snapshot>,
+    registrations: u64,
+}
+
+/// The timestamps of one engine.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    state: Mutex<State>,
+}
+
+impl Clock {
+    /// All commits up to `newest` are applied and durable.
+    pub(crate) fn new(newest: CommitTs) -> Clock {
+        let next = newest.0 + 1;
+        Clock {
+            state: Mutex::new(State {
+                next,
+                in_flight: BTreeMap::new(),
+                volatile: VecDeque::new(),
+                high: CommitTs(next),
+                snapshots: BTreeMap::new(),
+                registrations: 0,
+            }),
+        }
+    }
+
+    /// A commit that recovery has to finish; its record begins at `start`.
+    pub(crate) fn resume_commit(&self, ts: CommitTs, start: Lsn) {
+        self.state.lock().in_flight.insert(ts, start);
+    }
+
+    /// Hands out the next timestamp and announces its commit; its record will be at `log_end` or later. `None`
+    /// when there is none left. The caller holds the apply mutex.
+    pub(crate) fn begin_commit(&self, log_end: Lsn) -> Option<CommitTs> {
+        let mut state = self.state.lock();
+        if state.next > MAX_TIMESTAMP {
+            return None;
+        }
+        let ts = CommitTs(state.next);
+        state.next += 1;
+        state.in_flight.insert(ts, log_end);
+        // Not durable before its end is known; `u64::MAX` is above any durable LSN.
+        state.volatile.push_back((ts, Lsn(u64::MAX)));
+        Some(ts)
+    }
+
+    /// The record of the newest commit is in the log up to `end`.
+    pub(crate) fn appended(&self, ts: CommitTs, end: Lsn) {
+        let mut state = self.state.lock();
+        if let Some(entry) = state.volatile.back_mut().filter(|entry| entry.0 == ts) {
+            entry.1 = end;
+        }
+    }
+
+    /// The commit is applied in full and its end record is in the log.
+    pub(crate) fn applied(&self, ts: CommitTs) {
+        self.state.lock().in_flight.remove(&ts);
+    }
+
+    /// First LSN that recovery needs for commits that are not applied in full.
+    pub(crate) fn oldest_in_flight(&self) -> Option<Lsn> {
+        self.state.lock().in_flight.values().min().copied()
+    }
+
+    /// Takes and registers a snapshot of all commits that are applied and durable, `durable` being the log's
+    /// durable position (read before the call).
+    pub(crate) fn snapshot(self: &Arc<Self>, durable: Lsn) -> RegisteredSnapshot {
+        let mut state = self.state.lock();
+        state.advance(durable);
+        let low = state.low();
+        let high = state.high;
+        let exceptions = state.in_flight.range(..high).map(|(&ts, _)| ts).collect();
+        let snapshot = Snapshot { low, high, exceptions };
+        state.registrations += 1;
+        let key = (low, state.registrations);
+        state.snapshots.insert(key, snapshot.clone());
+        RegisteredSnapshot(Arc::new(Registration { clock: self.clone(), key, snapshot }))
+    }
+
+    /// What was replaced or deleted by a commit below this is needed by no snapshot, now or later.
+    pub(crate) fn bound(&self, durable: Lsn) -> CommitTs {
+        let mut state = self.state.lock();
+        state.advance(durable);
+        state.bound()
+    }
+
+    /// What versions are needed for: see [`Needed`].
+    pub(crate) fn needed(&self, durable: Lsn) -> Needed {
+        let mut state = self.state.lock();
+        state.advance(durable);
+        Needed { low: state.low(), snapshots: state.snapshots.values().cloned().collect() }
+    }
+
+    /// Number of snapshots in use.
+    pub(crate) fn snapshots(&self) -> usize {
+        self.state.lock().snapshots.len()
+    }
+}
+
+impl State {
+    fn advance(&mut self, durable: Lsn) {
+        while let Some(&(ts, end)) = self.volatile.front() {
+            if end > durable {
+                break;
+            }
+            self.volatile.pop_front();
+            self.high = CommitTs(ts.0 + 1);
+        }
+    }
+
+    /// `low` of a snapshot taken now.
+    fn low(&self) -> CommitTs {
+        self.in_flight.keys().next().map_or(self.high, |&oldest| oldest.min(self.high))
+    }
+
+    fn bound(&self) -> CommitTs {
+        let oldest = self.snapshots.keys().next().map(|key| key.0);
+        oldest.map_or(self.low(), |oldest| oldest.min(self.low()))
+    }
+}
+
+/// The snapshots for which old versions are kept.
+#[derive(Debug)]
+pub(crate) struct Needed {
+    /// `low` of the next snapshot.
+    pub(crate) low: CommitTs,
+    /// Those in use.
+    pub(crate) snapshots: Vec<Snapshot>,
+}
+
+impl Needed {
+    /// Whether a version that was valid from `begin` until `end` can be asked for. The `first` one of a row also
+    /// tells those who see neither end that there was no row.
+    pub(crate) fn version(&self, begin: CommitTs, end: CommitTs, first: bool) -> bool {
+        end >= self.low || self.snapshots.iter().any(|one| (first || one.sees(begin)) && !one.sees(end))
+    }
+}
+
+#[derive(Debug)]
+struct Registration {
+    clock: Arc<Clock>,
+    key: (CommitTs, u64),
+    snapshot: Snapshot,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.clock.state.lock().snapshots.remove(&self.key);
+    }
+}
+
+/// A snapshot that is counted as being in use until the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct RegisteredSnapshot(Arc<Registration>);
+
+impl Deref for RegisteredSnapshot {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.0.snapshot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(clock: &Clock, at: u64, end: u64) -> CommitTs {
+        let ts = clock.begin_commit(Lsn(at)).unwrap();
+        clock.appended(ts, Lsn(end));
+        ts
+    }
+
+    #[test]
+    fn a_commit_is_shown_once_applied_and_durable() {
+        let clock = Arc::new(Clock::new(CommitTs(4)));
+        let five = commit(&clock, 100, 110);
+        assert!(!clock.snapshot(Lsn(200)).sees(five), "not applied");
+        clock.applied(five);
+        assert!(!clock.snapshot(Lsn(109)).sees(five), "not durable");
+        assert!(clock.snapshot(Lsn(110)).sees(five));
+    }
+
+    #[test]
+    fn a_later_commit_does_not_wait_for_an_earlier_one() {
+        let clock = Arc::new(Clock::new(CommitTs(4)));
+        let five = commit(&clock, 100, 110);
+        let six = commit(&clock, 120, 130);
+        clock.applied(six);
+        let snapshot = clock.snapshot(Lsn(1000));
+        assert!(snapshot.sees(six) && !snapshot.sees(five) && snapshot.sees(CommitTs(4)));
+        assert_eq!(clock.oldest_in_flight(), Some(Lsn(100)));
+        assert_eq!(clock.bound(Lsn(1000)), five);
+        clock.applied(five);
+        assert_eq!(clock.bound(Lsn(1000)), five, "held by the snapshot");
+        drop(snapshot);
+        assert_eq!(clock.bound(Lsn(1000)), CommitTs(7));
+        assert_eq!(clock.oldest_in_flight(), None);
+    }
+
+    #[test]
+    fn the_bound_waits_for_durability() {
+        let clock = Arc::new(Clock::new(CommitTs(0)));
+        let one = commit(&clock, 10, 20);
+        clock.applied(one);
+        assert_eq!(clock.bound(Lsn(19)), one);
+        assert_eq!(clock.bound(Lsn(20)), CommitTs(2));
+    }
+
+    #[test]
+    fn versions_are_needed_by_snapshots_between_their_ends_only() {
+        let clock = Arc::new(Clock::new(CommitTs(10)));
+        let old = clock.snapshot(Lsn(0));
+        for at in 0..3 {
+            let ts = commit(&clock, at, at);
+            clock.applied(ts);
+        }
+        let needed = clock.needed(Lsn(10));
+        assert!(needed.version(CommitTs(5), CommitTs(11), false), "what the old snapshot sees");
+        assert!(!needed.version(CommitTs(11), CommitTs(12), false), "between two snapshots");
+        assert!(needed.version(CommitTs(11), CommitTs(12), true), "tells that there was no row before");
+        assert!(needed.version(CommitTs(13), CommitTs(14), false), "replaced by a commit not shown yet");
+        drop(old);
+        assert!(!clock.needed(Lsn(10)).version(CommitTs(5), CommitTs(11), true));
+    }
+}

@@ -1,0 +1,388 @@
+//! Commit: from a write set to the trees, or to nothing at all.
+//!
+//! 1. Pass the gates of the tables written, so that their definitions stay as they are.
+//! 2. Derive every operation, for all indexes of the definitions in force.
+//! 3. Everything that can fail: sizes are checked, the leaves to be changed are read in, pages and log space for the
+//!    worst case are reserved. No latch and no mutex is held while this waits.
+//! 4. Take the apply mutex. The first committer wins: each row must be as the transaction saw it when it wrote it,
+//!    and no unique key may have come to exist. From here on to the append an error still changes nothing.
+//! 5. Take a timestamp, announce the commit, append its record. This is the point of no return: what fails after it
+//!    stops the store, and the next open finishes the commit from its record.
+//! 6. Apply the operations, each in mini-transactions of its tree, saving every row that is replaced first.
+//! 7. Append the end record, publish, release the mutex and the gates.
+//! 8. Wait until the record is durable, as the flush policy says.
+
+use super::Transaction;
+use super::apply::Applier;
+use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, END_RECORD_BYTES, Op, encode_end};
+use super::snapshot::Snapshot;
+use super::unique::live_entries;
+use super::write_set::{NetChange, WriteSet};
+use crate::catalog::{IndexDef, TableDef, TableId};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::index::entry::{entry_of_row, unique_prefix};
+use crate::trees::TreeHandle;
+use leafline_btree::{CommitTs, Tree};
+use leafline_storage::{FlushPolicy, Lsn, Reservation, SegmentId, StorageError};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a commit did.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CommitOutcome {
+    /// Its timestamp; `None` if there was nothing to commit.
+    pub ts: Option<CommitTs>,
+}
+
+/// Everything a commit is going to do.
+#[derive(Default)]
+pub(crate) struct CommitPlan {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) counters: Vec<CounterChange>,
+    pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
+    /// What is checked under the apply mutex.
+    rows: Vec<RowCheck>,
+    unique: Vec<UniqueCheck>,
+}
+
+/// A row that must be as the transaction saw it.
+struct RowCheck {
+    /// Position of the row's operation.
+    op: usize,
+    before: Option<Vec<u8>>,
+    snapshot: Snapshot,
+}
+
+/// A key that must not have come to exist.
+struct UniqueCheck {
+    index: Arc<IndexDef>,
+    /// Position of the operation that puts the entry.
+    op: usize,
+}
+
+/// Commits a transaction.
+pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
+    let engine = &transaction.engine;
+    let writes = transaction.writes.read();
+    if writes.is_empty() {
+        return Ok(CommitOutcome::default());
+    }
+    let tables: Vec<TableId> = writes.tables().map(|table| table.id).collect();
+    let inside = engine.gates.enter(tables);
+    let plan = transaction_plan(engine, &writes)?;
+    if plan.ops.is_empty() {
+        return Ok(CommitOutcome::default());
+    }
+    drop(writes);
+    let (ts, end) = commit_plan(engine, plan, &mut |_| Ok(()))?;
+    drop(inside);
+    wait(engine, end)?;
+    Ok(CommitOutcome { ts: Some(ts) })
+}
+
+/// Waits for a commit whose record ends at `end`, as the flush policy says.
+fn wait(engine: &Engine, end: Lsn) -> Result<()> {
+    match engine.options.store.flush_log_at_commit {
+        FlushPolicy::EachCommit => Ok(engine.store.wait_durable(end)?),
+        FlushPolicy::WriteEachCommit | FlushPolicy::EverySecond => Ok(()),
+    }
+}
+
+/// The error for a conflict with a commit that the transaction does not see, once the next snapshot sees it.
+pub(crate) fn conflict(engine: &Engine) -> TableError {
+    engine.counts.conflicts.fetch_add(1, Ordering::Relaxed);
+    match wait(engine, engine.store.log_end()) {
+        Ok(()) => TableError::WriteConflict,
+        Err(error) => error,
+    }
+}
+
+/// Commits a plan; `publish` runs with the timestamp just before readers can see the commit. Returns the timestamp
+/// and the end of the commit's record. The caller has kept DDL out, or is it.
+pub(crate) fn commit_plan(
+    engine: &Engine,
+    mut plan: CommitPlan,
+    publish: &mut dyn FnMut(CommitTs) -> Result<()>,
+) -> Result<(CommitTs, Lsn)> {
+    plan.sort();
+    let mut record = CommitRecord { counters: std::mem::take(&mut plan.counters), ..CommitRecord::default() };
+    record.ops = std::mem::take(&mut plan.ops);
+    let size = record.encoded_len();
+    let limit = engine.limits.max_commit;
+    if size > limit {
+        return Err(TableError::TransactionTooLarge { size: size as u64, limit: limit as u64 });
+    }
+    read_in(engine, &plan, &record.ops)?;
+    let mut reservation = reserve(engine, &plan, &record.ops, size)?;
+    let purge_before = engine.bound();
+    let result = {
+        let _applying = engine.apply.lock();
+        validate(engine, &plan, &mut record.ops).and_then(|valid| match valid {
+            true => {
+                let applied =
+                    append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish);
+                applied.map(Some).map_err(|error| engine.poison(error))
+            }
+            false => Ok(None),
+        })
+    };
+    drop(reservation);
+    let Some(committed) = result? else { return Err(conflict(engine)) };
+    engine.counts.commits.fetch_add(1, Ordering::Relaxed);
+    engine.reclaim_versions(2 * record.ops.len() + 8);
+    Ok(committed)
+}
+
+/// Steps 5 to 7. The caller holds the apply mutex and poisons the store if this fails.
+fn append_and_apply(
+    engine: &Engine,
+    plan: &CommitPlan,
+    record: &mut CommitRecord,
+    reservation: &mut Reservation,
+    purge_before: CommitTs,
+    publish: &mut dyn FnMut(CommitTs) -> Result<()>,
+) -> Result<(CommitTs, Lsn)> {
+    let ts = engine.clock.begin_commit(engine.store.log_end());
+    let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
+    record.ts = ts;
+    record.next_object = engine.counters.next_object();
+    let payload = record.encode();
+    let end = engine.counters.append(ts, record.next_object, &record.counters, || {
+        engine.store.append_logical(reservation, COMMIT_RECORD, &payload).map(|range| range.end)
+    })?;
+    engine.clock.appended(ts, end);
+    engine.observe();
+    let needed = || engine.clock.needed(engine.shown_lsn());
+    let applier = Applier { versions: &engine.versions, needed: &needed, purge_before };
+    for op in &record.ops {
+        applier.apply(plan.tree(op)?, op, ts, reservation)?;
+        engine.observe();
+    }
+    engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;
+    let ghosts = record.ops.iter().filter(|op| matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }));
+    engine.purge_queue.add(ts, ghosts.map(|op| (op.tree(), op.key())));
+    publish(ts)?;
+    engine.clock.applied(ts);
+    Ok((ts, end))
+}
+
+/// Step 4. False: another transaction was first.
+fn validate(engine: &Engine, plan: &CommitPlan, ops: &mut [Op]) -> Result<bool> {
+    for check in &plan.rows {
+        let Some(op) = ops.get_mut(check.op) else { continue };
+        let tree = plan.tree(op)?;
+        let found = tree.get(op.key(), |entry| match entry {
+            None => (CommitTs::NONE, true, check.before.is_none()),
+            Some(entry) => {
+                let payload = (!entry.is_ghost()).then_some(entry.payload);
+                let same = payload == check.before.as_deref();
+                (entry.commit_ts, check.snapshot.sees(entry.commit_ts), same)
+            }
+        })?;
+        let (current, seen, same) = found;
+        if !seen {
+            return Ok(false);
+        }
+        if !same {
+            return Err(TableError::Internal("a row was not written as it was read".into()));
+        }
+        if let Op::PutRow { previous, .. } | Op::DeleteRow { previous, .. } = op {
+            *previous = current;
+        }
+    }
+    if plan.unique.is_empty() {
+        return Ok(true);
+    }
+    let dropped: HashSet<(SegmentId, &[u8])> =
+        ops.iter().filter(|op| matches!(op, Op::DropEntry { .. })).map(|op| (op.tree(), op.key())).collect();
+    let mut put: HashSet<(SegmentId, &[u8])> = HashSet::new();
+    for check in &plan.unique {
+        let Some(op) = ops.get(check.op) else { continue };
+        let Some(prefix) = unique_prefix(&check.index, op.key())? else { continue };
+        if !put.insert((op.tree(), prefix)) {
+            return Ok(false);
+        }
+        let taken = live_entries(engine, &check.index, prefix)?;
+        if taken.iter().any(|key| !dropped.contains(&(op.tree(), key.as_slice()))) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+impl CommitPlan {
+    /// The tree of an operation.
+    pub(crate) fn tree(&self, op: &Op) -> Result<&Tree> {
+        match self.trees.get(&op.tree()) {
+            Some(handle) => Ok(&handle.tree),
+            None => Err(TableError::Internal("an operation names a tree that is not open".into())),
+        }
+    }
+
+    /// Puts the operations in the order of trees and keys: neighbours on a page follow each other.
+    fn sort(&mut self) {
+        let mut order: Vec<usize> = (0..self.ops.len()).collect();
+        order.sort_by(|&a, &b| {
+            let key = |at: usize| self.ops.get(at).map(|op| (op.tree(), op.key()));
+            key(a).cmp(&key(b))
+        });
+        let mut place = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            if let Some(place) = place.get_mut(old) {
+                *place = new;
+            }
+        }
+        let mut sorted: Vec<(usize, Op)> = place.iter().copied().zip(self.ops.drain(..)).collect();
+        sorted.sort_by_key(|&(new, _)| new);
+        self.ops = sorted.into_iter().map(|(_, op)| op).collect();
+        let moved = |at: usize| place.get(at).copied().unwrap_or(at);
+        for check in &mut self.rows {
+            check.op = moved(check.op);
+        }
+        for check in &mut self.unique {
+            check.op = moved(check.op);
+        }
+    }
+
+    fn add_tree(&mut self, engine: &Engine, id: SegmentId) -> Result<()> {
+        if let std::collections::btree_map::Entry::Vacant(slot) = self.trees.entry(id) {
+            slot.insert(engine.trees.current(id)?);
+        }
+        Ok(())
+    }
+
+    /// Adds the operations of one changed row.
+    fn add_row(&mut self, engine: &Engine, table: &TableDef, change: &NetChange<'_>) -> Result<()> {
+        let clustered = table.clustered();
+        let op = self.ops.len();
+        let (tree, key, previous) = (clustered.tree, change.key.to_vec(), CommitTs::NONE);
+        self.ops.push(match change.after {
+            Some(payload) => Op::PutRow { table: table.id, tree, key, payload: payload.to_vec(), previous },
+            None => Op::DeleteRow { table: table.id, tree, key, previous },
+        });
+        let before = change.before.map(<[u8]>::to_vec);
+        self.rows.push(RowCheck { op, before, snapshot: change.snapshot.clone() });
+        for index in table.secondary() {
+            self.add_tree(engine, index.tree)?;
+            let entry = |payload| entry_of_row(table, index, change.key, payload);
+            let old = change.before.map(entry).transpose()?;
+            let new = change.after.map(entry).transpose()?;
+            if old == new {
+                continue;
+            }
+            let same_key = old.as_ref().map(|old| &old.key) == new.as_ref().map(|new| &new.key);
+            if let (Some(old), false) = (old, same_key) {
+                self.ops.push(Op::DropEntry { tree: index.tree, key: old.key });
+            }
+            if let Some(new) = new {
+                if index.is_unique() && !same_key {
+                    self.unique.push(UniqueCheck { index: index.clone(), op: self.ops.len() });
+                }
+                self.ops.push(Op::PutEntry { tree: index.tree, key: new.key, payload: new.payload });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Step 2: the operations of a write set under the definitions in force.
+fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
+    let catalog = engine.catalog();
+    let mut plan = CommitPlan::default();
+    for written in writes.tables() {
+        let table = catalog.table_by_id(written.id).ok_or(TableError::DefinitionChanged)?;
+        if table.schema_version != written.schema_version {
+            return Err(TableError::DefinitionChanged);
+        }
+        plan.add_tree(engine, table.clustered().tree)?;
+        let mut counters = CounterChange { table: table.id, ..CounterChange::default() };
+        for change in writes.net_changes(table.id) {
+            // A tree built after the transaction looked has no timestamps that could tell of a conflict.
+            engine.trees.for_snapshot(table.clustered(), change.snapshot)?;
+            counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
+            plan.add_row(engine, table, &change)?;
+        }
+        if table.has_hidden_row_id() {
+            counters.next_row_id = engine.counters.next_row_id(table.id);
+        }
+        counters.next_auto_increment = writes.next_auto_increment(table.id);
+        plan.counters.push(counters);
+    }
+    Ok(plan)
+}
+
+/// Step 3: reads in the leaves that will be changed, those that are missing as one batch.
+fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<()> {
+    // Pages beyond a part of the pool would push each other out again.
+    let most = (engine.store.stats().pool_frames.load(Ordering::Relaxed) / 4).max(8) as usize;
+    let mut missing = Vec::new();
+    let mut pages = Vec::new();
+    for op in ops {
+        let page = plan.tree(op)?.leaf_of(op.key())?;
+        if pages.last() != Some(&page) && !engine.store.is_resident(page) && pages.len() < most {
+            pages.push(page);
+            missing.push(op);
+        }
+    }
+    if pages.len() > 1 {
+        engine.store.prefetch(&pages)?;
+    }
+    for op in missing {
+        plan.tree(op)?.get(op.key(), |_| ())?;
+    }
+    Ok(())
+}
+
+/// Operations up to which each one's worst case is reserved.
+const SMALL_COMMIT: usize = 16;
+
+/// Step 3: reserves pages and log space for the worst case.
+///
+/// A single operation can split a page on every level. Many operations cannot all do that: after a split, pages are
+/// at least a quarter empty (entries take half a page at most), so that the splits of a leaf's descendants are
+/// bounded by the bytes that go there.
+fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Result<Reservation> {
+    let page_size = engine.store.page_size();
+    let mut pages = 0;
+    let mut log = record + END_RECORD_BYTES + 256;
+    for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
+        let Some(first) = group.first() else { continue };
+        let tree = plan.tree(first)?;
+        let worst = |op: &Op| tree.worst_case_log(op.key().len(), op.payload_len());
+        if group.len() <= SMALL_COMMIT {
+            pages += group.len() * tree.worst_case_pages();
+            log += group.iter().map(worst).sum::<usize>();
+            continue;
+        }
+        let mut splits = 0;
+        let (mut leaf, mut in_leaf, mut bytes) = (None, 0, 0);
+        for op in group {
+            let page = tree.leaf_of(op.key())?;
+            if leaf != Some(page) {
+                splits += splits_of_leaf(in_leaf, bytes, page_size);
+                (leaf, in_leaf, bytes) = (Some(page), 0, 0);
+            }
+            in_leaf += 1;
+            bytes += op.key().len() + op.payload_len() + 32;
+            log += 2 * (op.key().len() + op.payload_len()) + 256;
+        }
+        splits += splits_of_leaf(in_leaf, bytes, page_size);
+        // Branch pages split far less often than leaves; as often is a safe bound.
+        pages += 2 * splits + tree.worst_case_pages();
+        log += splits * (3 * page_size + 1024) + group.iter().map(worst).max().unwrap_or(0);
+    }
+    match engine.store.reserve(pages, log) {
+        Ok(reservation) => Ok(reservation),
+        Err(StorageError::TooLarge { size, limit, .. }) => {
+            Err(TableError::TransactionTooLarge { size, limit })
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Most splits that `count` operations with `bytes` in all cause on a leaf and what it is split into.
+fn splits_of_leaf(count: usize, bytes: usize, page_size: usize) -> usize {
+    count.min(2 + 6 * bytes / page_size)
+}

@@ -1,0 +1,253 @@
+//! Operations: what a commit does to trees, and how its record says so.
+//!
+//! A commit's record carries every operation in full: which tree, which key, what is to be there. Nothing that is
+//! applied again after a crash is derived from a page, because the pages may hold any part of the commit already.
+//!
+//! # Records
+//! Integers are little-endian; `bytes` is a u32 length and that many bytes.
+//!
+//! Commit (kind 1):
+//!
+//! | field        | type                                                                                     |
+//! |--------------|------------------------------------------------------------------------------------------|
+//! | format       | u8, 1                                                                                     |
+//! | ts           | u64                                                                                       |
+//! | next object  | u64: numbers from here on were never used for a database, table or index                  |
+//! | counters     | u32 count, each: table u64, rows i64 (change), next row id u64, next AUTO_INCREMENT u64   |
+//! | operations   | u32 count, each: tag u8, then by tag                                                      |
+//! | 1 put row    | table u64, tree u64, key bytes, payload bytes, previous ts u64 (0: none)                  |
+//! | 2 delete row | table u64, tree u64, key bytes, previous ts u64                                           |
+//! | 3 put entry  | tree u64, key bytes, payload bytes                                                        |
+//! | 4 drop entry | tree u64, key bytes                                                                       |
+//!
+//! End (kind 2): format u8 (1), ts u64. Everything the commit record says is on the pages, as far as the log goes.
+
+use crate::bytes::{ByteReader, ByteWriter};
+use crate::catalog::TableId;
+use crate::error::Result;
+use leafline_btree::CommitTs;
+use leafline_storage::SegmentId;
+
+/// Kind of a commit record.
+pub(crate) const COMMIT_RECORD: u8 = 1;
+/// Kind of an end record.
+pub(crate) const END_RECORD: u8 = 2;
+const FORMAT: u8 = 1;
+
+/// Bytes of an end record.
+pub(crate) const END_RECORD_BYTES: usize = 9;
+
+/// One change to one tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    /// The row is there with this payload.
+    PutRow { table: TableId, tree: SegmentId, key: Vec<u8>, payload: Vec<u8>, previous: CommitTs },
+    /// The row is gone.
+    DeleteRow { table: TableId, tree: SegmentId, key: Vec<u8>, previous: CommitTs },
+    /// The entry of a secondary index is there with this payload.
+    PutEntry { tree: SegmentId, key: Vec<u8>, payload: Vec<u8> },
+    /// The entry of a secondary index is gone.
+    DropEntry { tree: SegmentId, key: Vec<u8> },
+}
+
+impl Op {
+    /// The tree it changes.
+    pub(crate) fn tree(&self) -> SegmentId {
+        match self {
+            Op::PutRow { tree, .. }
+            | Op::DeleteRow { tree, .. }
+            | Op::PutEntry { tree, .. }
+            | Op::DropEntry { tree, .. } => *tree,
+        }
+    }
+
+    /// The key it changes.
+    pub(crate) fn key(&self) -> &[u8] {
+        match self {
+            Op::PutRow { key, .. }
+            | Op::DeleteRow { key, .. }
+            | Op::PutEntry { key, .. }
+            | Op::DropEntry { key, .. } => key,
+        }
+    }
+
+    /// Bytes of what it puts there.
+    pub(crate) fn payload_len(&self) -> usize {
+        match self {
+            Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => payload.len(),
+            Op::DeleteRow { .. } | Op::DropEntry { .. } => 0,
+        }
+    }
+
+    /// Bytes it takes in a record, at most.
+    pub(crate) fn encoded_len(&self) -> usize {
+        33 + self.key().len() + self.payload_len()
+    }
+
+    fn encode(&self, out: &mut ByteWriter) {
+        match self {
+            Op::PutRow { table, tree, key, payload, previous } => {
+                out.u8(1).u64(table.0).u64(tree.0).bytes(key).bytes(payload).u64(previous.0);
+            }
+            Op::DeleteRow { table, tree, key, previous } => {
+                out.u8(2).u64(table.0).u64(tree.0).bytes(key).u64(previous.0);
+            }
+            Op::PutEntry { tree, key, payload } => {
+                out.u8(3).u64(tree.0).bytes(key).bytes(payload);
+            }
+            Op::DropEntry { tree, key } => {
+                out.u8(4).u64(tree.0).bytes(key);
+            }
+        }
+    }
+
+    fn decode(from: &mut ByteReader<'_>) -> Result<Op> {
+        Ok(match from.u8()? {
+            1 => Op::PutRow {
+                table: TableId(from.u64()?),
+                tree: SegmentId(from.u64()?),
+                key: from.bytes()?.to_vec(),
+                payload: from.bytes()?.to_vec(),
+                previous: CommitTs(from.u64()?),
+            },
+            2 => Op::DeleteRow {
+                table: TableId(from.u64()?),
+                tree: SegmentId(from.u64()?),
+                key: from.bytes()?.to_vec(),
+                previous: CommitTs(from.u64()?),
+            },
+            3 => Op::PutEntry {
+                tree: SegmentId(from.u64()?),
+                key: from.bytes()?.to_vec(),
+                payload: from.bytes()?.to_vec(),
+            },
+            4 => Op::DropEntry { tree: SegmentId(from.u64()?), key: from.bytes()?.to_vec() },
+            tag => return Err(from.damaged(format!("operation tag {tag}"))),
+        })
+    }
+}
+
+/// What a commit changes in the counters of one table.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct CounterChange {
+    pub(crate) table: TableId,
+    /// Rows more (or less).
+    pub(crate) rows: i64,
+    /// Row ids from here on are unused.
+    pub(crate) next_row_id: u64,
+    /// AUTO_INCREMENT values from here on are unused.
+    pub(crate) next_auto_increment: u64,
+}
+
+/// Bytes of a [`CounterChange`] in a record.
+const COUNTER_BYTES: usize = 32;
+
+/// Everything about a commit.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct CommitRecord {
+    pub(crate) ts: CommitTs,
+    pub(crate) next_object: u64,
+    pub(crate) counters: Vec<CounterChange>,
+    pub(crate) ops: Vec<Op>,
+}
+
+impl CommitRecord {
+    /// Bytes of the record, at most.
+    pub(crate) fn encoded_len(&self) -> usize {
+        25 + self.counters.len() * COUNTER_BYTES + self.ops.iter().map(Op::encoded_len).sum::<usize>()
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = ByteWriter::with_capacity(self.encoded_len());
+        out.u8(FORMAT).u64(self.ts.0).u64(self.next_object).u32(self.counters.len() as u32);
+        for counter in &self.counters {
+            out.u64(counter.table.0)
+                .i64(counter.rows)
+                .u64(counter.next_row_id)
+                .u64(counter.next_auto_increment);
+        }
+        out.u32(self.ops.len() as u32);
+        for op in &self.ops {
+            op.encode(&mut out);
+        }
+        out.finish()
+    }
+
+    pub(crate) fn decode(payload: &[u8]) -> Result<CommitRecord> {
+        let mut from = ByteReader::new("commit record", payload);
+        from.format(FORMAT)?;
+        let (ts, next_object) = (CommitTs(from.u64()?), from.u64()?);
+        let mut counters = Vec::new();
+        for _ in 0..from.u32()? {
+            counters.push(CounterChange {
+                table: TableId(from.u64()?),
+                rows: from.i64()?,
+                next_row_id: from.u64()?,
+                next_auto_increment: from.u64()?,
+            });
+        }
+        let mut ops = Vec::new();
+        for _ in 0..from.u32()? {
+            ops.push(Op::decode(&mut from)?);
+        }
+        from.end()?;
+        Ok(CommitRecord { ts, next_object, counters, ops })
+    }
+}
+
+/// An end record.
+pub(crate) fn encode_end(ts: CommitTs) -> Vec<u8> {
+    let mut out = ByteWriter::with_capacity(END_RECORD_BYTES);
+    out.u8(FORMAT).u64(ts.0);
+    out.finish()
+}
+
+/// The commit an end record ends.
+pub(crate) fn decode_end(payload: &[u8]) -> Result<CommitTs> {
+    let mut from = ByteReader::new("end record", payload);
+    from.format(FORMAT)?;
+    let ts = CommitTs(from.u64()?);
+    from.end()?;
+    Ok(ts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> CommitRecord {
+        let (table, tree) = (TableId(3), SegmentId(4));
+        CommitRecord {
+            ts: CommitTs(77),
+            next_object: 9,
+            counters: vec![CounterChange { table, rows: -2, next_row_id: 5, next_auto_increment: 6 }],
+            ops: vec![
+                Op::PutRow { table, tree, key: b"a".into(), payload: b"xyz".into(), previous: CommitTs(70) },
+                Op::DeleteRow { table, tree, key: b"b".into(), previous: CommitTs(0) },
+                Op::PutEntry { tree, key: b"c".into(), payload: Vec::new() },
+                Op::DropEntry { tree, key: Vec::new() },
+            ],
+        }
+    }
+
+    #[test]
+    fn records_survive_encoding() {
+        let record = record();
+        let bytes = record.encode();
+        assert!(bytes.len() <= record.encoded_len());
+        assert_eq!(CommitRecord::decode(&bytes).unwrap(), record);
+        assert_eq!(decode_end(&encode_end(CommitTs(5))).unwrap(), CommitTs(5));
+        assert_eq!(encode_end(CommitTs(5)).len(), END_RECORD_BYTES);
+    }
+
+    #[test]
+    fn every_cut_of_a_record_is_an_error() {
+        let bytes = record().encode();
+        for length in 0..bytes.len() {
+            assert!(CommitRecord::decode(&bytes[..length]).is_err(), "cut at {length}");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(CommitRecord::decode(&longer).is_err());
+    }
+}

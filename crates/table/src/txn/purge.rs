@@ -1,0 +1,149 @@
+//! Purge: removing what was deleted once no snapshot can need it.
+//!
+//! A deleted row or entry stays as a ghost. The commit that made it puts it on a queue, in timestamp order; when
+//! its timestamp is below the bound, the ghost is taken out of its tree, and old versions of rows and retired trees
+//! go the same way. The queue is lost in a crash: ghosts from before are cleared away by later writes to their
+//! pages.
+
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use leafline_btree::CommitTs;
+use leafline_storage::{SegmentId, StorageError};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often the background thread looks.
+const PURGE_INTERVAL: Duration = Duration::from_millis(100);
+
+#[derive(Debug)]
+struct Ghost {
+    ts: CommitTs,
+    tree: SegmentId,
+    key: Box<[u8]>,
+}
+
+/// Ghosts in timestamp order.
+#[derive(Debug, Default)]
+pub(crate) struct PurgeQueue(Mutex<VecDeque<Ghost>>);
+
+impl PurgeQueue {
+    /// Adds the ghosts of the commit at `ts`, the newest one.
+    pub(crate) fn add<'a>(&self, ts: CommitTs, ghosts: impl Iterator<Item = (SegmentId, &'a [u8])>) {
+        self.0.lock().extend(ghosts.map(|(tree, key)| Ghost { ts, tree, key: key.into() }));
+    }
+
+    /// Number of ghosts.
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+
+    fn take(&self, bound: CommitTs) -> Option<Ghost> {
+        let mut queue = self.0.lock();
+        if queue.front().is_some_and(|ghost| ghost.ts < bound) { queue.pop_front() } else { None }
+    }
+
+    fn put_back(&self, ghost: Ghost) {
+        self.0.lock().push_front(ghost);
+    }
+}
+
+impl Engine {
+    /// Removes every ghost, old version and dropped tree that nobody needs any more. Done in the background where
+    /// the store has threads of its own. Returns the number of ghosts removed.
+    ///
+    /// # Errors
+    /// What the store returns. A full disk is no error: what could not be removed stays.
+    pub fn purge(&self) -> Result<u64> {
+        let mut removed = 0;
+        let bound = self.bound();
+        while let Some(ghost) = self.purge_queue.take(bound) {
+            match self.purge_one(&ghost, bound) {
+                Ok(true) => removed += 1,
+                Ok(false) => {}
+                Err(TableError::Storage(StorageError::DiskFull)) => {
+                    self.purge_queue.put_back(ghost);
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.counts.purged.fetch_add(removed, Ordering::Relaxed);
+        self.reclaim_versions(usize::MAX);
+        while let Some(segment) = self.trees.take_unused(bound) {
+            self.store.drop_segment(segment)?;
+        }
+        Ok(removed)
+    }
+
+    /// Frees old versions, looking at up to `max` rows.
+    pub(crate) fn reclaim_versions(&self, max: usize) {
+        let bound = self.bound();
+        if self.versions.has_before(bound) {
+            let needed = self.clock.needed(self.shown_lsn());
+            self.versions.reclaim(bound, &needed, max);
+        }
+    }
+
+    fn purge_one(&self, ghost: &Ghost, bound: CommitTs) -> Result<bool> {
+        let Ok(handle) = self.trees.current(ghost.tree) else { return Ok(false) };
+        let tree = &handle.tree;
+        let mut reservation =
+            self.store.reserve(tree.worst_case_pages(), tree.worst_case_log(ghost.key.len(), 0))?;
+        Ok(tree.purge(&mut reservation, &ghost.key, bound)?)
+    }
+}
+
+#[derive(Default)]
+struct Signal {
+    stop: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// The background thread.
+pub(crate) struct PurgeThread {
+    signal: Arc<Signal>,
+    thread: JoinHandle<()>,
+}
+
+impl PurgeThread {
+    /// Starts it. It does not keep the engine open.
+    pub(crate) fn start(engine: &Arc<Engine>) -> Result<PurgeThread> {
+        let signal = Arc::new(Signal::default());
+        let (weak, shared) = (Arc::downgrade(engine), signal.clone());
+        let thread =
+            std::thread::Builder::new().name("leafline-purge".into()).spawn(move || run(&weak, &shared));
+        let thread = thread.map_err(|error| TableError::Internal(format!("no thread for purge: {error}")))?;
+        Ok(PurgeThread { signal, thread })
+    }
+
+    /// Stops it and waits for it.
+    pub(crate) fn stop(self) {
+        *self.signal.stop.lock() = true;
+        self.signal.changed.notify_all();
+        // The engine may be dropped by this very thread.
+        if self.thread.thread().id() != std::thread::current().id() {
+            // A panic there has been reported by the panic hook; nothing of it is needed here.
+            let _ = self.thread.join();
+        }
+    }
+}
+
+fn run(engine: &Weak<Engine>, signal: &Signal) {
+    let mut stop = signal.stop.lock();
+    while !*stop {
+        signal.changed.wait_for(&mut stop, PURGE_INTERVAL);
+        if *stop {
+            return;
+        }
+        parking_lot::MutexGuard::unlocked(&mut stop, || {
+            if let Some(engine) = engine.upgrade() {
+                // What fails here fails for the sessions too, which report it; ghosts cost space only.
+                let _ = engine.purge();
+            }
+        });
+    }
+}

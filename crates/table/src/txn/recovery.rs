@@ -1,0 +1,174 @@
+//! Recovery above the pages: counters, commits in doubt, the catalog.
+//!
+//! The store has redone the pages. The log's logical records say which commits have no end record: their record is
+//! durable, so they may have been acknowledged, and any part of them may be on the pages. They are applied again,
+//! in any order, and ended; a crash in here is no different from the first one. Then the catalog is read, and
+//! segments that it does not name (trees being built, trees dropped but still read at the crash) are freed.
+
+use super::apply::reapply;
+use super::clock::Clock;
+use super::op::{COMMIT_RECORD, CommitRecord, END_RECORD, END_RECORD_BYTES, decode_end, encode_end};
+use crate::catalog::{Catalog, CatalogRow, decode_catalog};
+use crate::counters::CounterState;
+use crate::error::{Result, TableError};
+use crate::trees::Trees;
+use leafline_btree::{CommitTs, Direction, LeafStep, Tree};
+use leafline_storage::{
+    LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Reservation, SegmentId, SegmentState, Store,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A commit without an end record.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) start: Lsn,
+    pub(crate) record: CommitRecord,
+}
+
+/// Collects what the log says.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    counters: CounterState,
+    pending: BTreeMap<CommitTs, Pending>,
+}
+
+impl Replay {
+    /// The counters, and the commits in doubt.
+    pub(crate) fn finish(self) -> (CounterState, Vec<Pending>) {
+        (self.counters, self.pending.into_values().collect())
+    }
+}
+
+impl LogicalReplay for Replay {
+    fn checkpoint(&mut self, payload: &[u8]) -> Result<(), ReplayError> {
+        if !payload.is_empty() {
+            self.counters = CounterState::decode(payload)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, range: LsnRange, kind: u8, payload: &[u8]) -> Result<(), ReplayError> {
+        match kind {
+            COMMIT_RECORD => {
+                let record = CommitRecord::decode(payload)?;
+                self.counters.count(range.end, record.ts, record.next_object, &record.counters);
+                self.pending.insert(record.ts, Pending { start: range.start, record });
+            }
+            END_RECORD => {
+                self.pending.remove(&decode_end(payload)?);
+            }
+            other => return Err(format!("log record of unknown kind {other}").into()),
+        }
+        Ok(())
+    }
+}
+
+/// What an engine starts from.
+pub(crate) struct Recovered {
+    pub(crate) catalog_tree: Tree,
+    pub(crate) catalog: Catalog,
+    pub(crate) trees: Trees,
+}
+
+impl Recovered {
+    /// Finishes the commits in doubt and reads the catalog; makes one in a new store.
+    pub(crate) fn new(store: &Store, clock: &Clock, pending: Vec<Pending>) -> Result<Recovered> {
+        for commit in pending {
+            finish_commit(store, &commit.record)?;
+            clock.applied(commit.record.ts);
+        }
+        let catalog_tree = catalog_tree(store)?;
+        let catalog = decode_catalog(&catalog_rows(&catalog_tree)?)?;
+        let trees = Trees::default();
+        trees.add(store, catalog_tree.id(), catalog_tree.root(), CommitTs::NONE)?;
+        let mut named = BTreeSet::from([catalog_tree.id()]);
+        let segments: BTreeSet<SegmentId> = store.segments().iter().map(|segment| segment.id).collect();
+        for index in catalog.all_tables().flat_map(|table| &table.indexes) {
+            if !segments.contains(&index.tree) {
+                let what = format!("the tree of index {} ({}) is not there", index.name, index.tree);
+                return Err(TableError::Corrupt(what));
+            }
+            trees.add(store, index.tree, index.root, CommitTs::NONE)?;
+            named.insert(index.tree);
+        }
+        for segment in segments.difference(&named) {
+            store.drop_segment(*segment)?;
+        }
+        Ok(Recovered { catalog_tree, catalog, trees })
+    }
+}
+
+/// Applies a commit in doubt and ends it. Doing it again changes nothing.
+pub(crate) fn finish_commit(store: &Store, record: &CommitRecord) -> Result<()> {
+    let roots: BTreeMap<SegmentId, PageNo> = store
+        .segments()
+        .iter()
+        .filter(|segment| segment.state != SegmentState::Dropping)
+        .map(|segment| (segment.id, segment.root))
+        .collect();
+    for op in &record.ops {
+        // A tree that is gone was dropped by a later commit; what it held does not matter any more.
+        let Some(&root) = roots.get(&op.tree()) else { continue };
+        let tree = Tree::open(store, op.tree(), root)?;
+        let log = tree.worst_case_log(op.key().len(), op.payload_len());
+        let mut reservation = store.reserve(tree.worst_case_pages(), log)?;
+        reapply(&tree, op, record.ts, &mut reservation)?;
+    }
+    let mut reservation = store.reserve(0, END_RECORD_BYTES + 256)?;
+    store.append_logical(&mut reservation, END_RECORD, &encode_end(record.ts))?;
+    Ok(())
+}
+
+/// The catalog's tree is the first segment that ever became `Live`, and is never dropped.
+fn catalog_tree(store: &Store) -> Result<Tree> {
+    let live = store.segments().into_iter().filter(|segment| segment.state == SegmentState::Live);
+    match live.min_by_key(|segment| segment.id) {
+        Some(segment) => Ok(Tree::open(store, segment.id, segment.root)?),
+        None => create_tree(store),
+    }
+}
+
+/// A new, empty, live tree.
+pub(crate) fn create_tree(store: &Store) -> Result<Tree> {
+    let mut reservation = tree_reservation(store)?;
+    let segment = store.create_segment(&mut reservation)?;
+    let created = Tree::create(store, &mut reservation, segment).and_then(|tree| {
+        store.set_segment_state(&mut reservation, segment, SegmentState::Live)?;
+        Ok(tree)
+    });
+    drop(reservation);
+    match created {
+        Ok(tree) => Ok(tree),
+        Err(error) => {
+            store.drop_segment(segment)?;
+            Err(error.into())
+        }
+    }
+}
+
+/// Enough for creating a segment, its root, and changing its state.
+pub(crate) fn tree_reservation(store: &Store) -> Result<Reservation> {
+    Ok(store.reserve(4, 4 * store.page_size())?)
+}
+
+fn catalog_rows(tree: &Tree) -> Result<Vec<CatalogRow>> {
+    let mut rows = Vec::new();
+    let mut cursor = tree.cursor();
+    cursor.seek(&[]);
+    loop {
+        let more = cursor.visit_leaf(Direction::Forward, |leaf, slots| {
+            for slot in slots {
+                let entry = leaf.entry(slot);
+                if !entry.is_ghost() {
+                    let mut key = Vec::new();
+                    leaf.key_into(slot, &mut key);
+                    rows.push(CatalogRow { key, payload: entry.payload.to_vec() });
+                }
+            }
+            LeafStep::NextLeaf
+        })?;
+        if !more {
+            return Ok(rows);
+        }
+    }
+}
