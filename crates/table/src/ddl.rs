@@ -286,8 +286,7 @@ impl Engine {
         plan.trees.insert(tree, self.trees.current(tree)?);
         plan.ops = self.catalog_ops(&before, &change)?;
         let (_, end) = commit_plan(self, plan, &mut |ts| self.publish(&before, &change, ts))?;
-        self.store.wait_durable(end)?;
-        Ok(())
+        Ok(self.store.commit_durable(end)?)
     }
 
     fn catalog_ops(&self, before: &Catalog, change: &CatalogChange) -> Result<Vec<Op>> {

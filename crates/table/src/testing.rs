@@ -1,9 +1,185 @@
 //! What the tests of this crate share.
 
+use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableSpec};
+use crate::engine::{Engine, EngineOptions};
+use crate::error::TableError;
+use crate::read::{EntryStep, ReadView};
+use leafline_btree::Direction;
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{Env, StoreOptions};
+use leafline_types::{Collation, SqlType, Value};
+use std::sync::Arc;
+
 /// Seed of a random test: from `LEAFLINE_SEED`, else drawn. Tests print it when they fail.
 pub(crate) fn seed() -> u64 {
     match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
         Err(_) => rand::random(),
     }
+}
+
+/// Factor for the length of random tests.
+pub(crate) fn scale() -> u64 {
+    std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
+}
+
+/// Small pages, a small pool, no threads.
+pub(crate) fn options() -> EngineOptions {
+    EngineOptions {
+        store: StoreOptions {
+            page_size: 4096,
+            buffer_pool_bytes: 2 << 20,
+            log_capacity_bytes: 8 << 20,
+            io_threads: 1,
+            background: false,
+            ..StoreOptions::default()
+        },
+        transaction_memory_bytes: 8 << 20,
+        build_memory_bytes: 16 << 10,
+    }
+}
+
+/// An engine on a simulated device.
+pub(crate) fn open(env: &SimulatedEnv) -> Arc<Engine> {
+    Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options()).unwrap()
+}
+
+/// A column.
+pub(crate) fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
+    let collation = if ty.is_character() { Collation::Utf8mb4Bin } else { Collation::Binary };
+    ColumnDef {
+        name: name.into(),
+        ty,
+        nullable,
+        collation,
+        default: None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+    }
+}
+
+/// `INT`.
+pub(crate) fn int() -> SqlType {
+    SqlType::Int { unsigned: false }
+}
+
+/// `VARCHAR(40)`.
+pub(crate) fn varchar() -> SqlType {
+    SqlType::Varchar { len: 40 }
+}
+
+/// An index; a part that begins with `-` is descending.
+pub(crate) fn index(kind: IndexSpecKind, name: &str, parts: &[&str]) -> IndexSpec {
+    let part = |part: &&str| IndexSpecPart {
+        column: part.trim_start_matches('-').into(),
+        descending: part.starts_with('-'),
+    };
+    let name = (!name.is_empty()).then(|| name.to_owned());
+    IndexSpec { name, kind, parts: parts.iter().map(part).collect(), comment: String::new() }
+}
+
+/// A table in database `d`.
+pub(crate) fn spec(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexSpec>) -> TableSpec {
+    TableSpec { database: "d".into(), name: name.into(), columns, indexes, ..TableSpec::default() }
+}
+
+/// `t (id INT PRIMARY KEY, a INT UNIQUE, b VARCHAR(40), c INT NOT NULL, KEY (b DESC, c), KEY (c))`.
+pub(crate) fn keyed_spec() -> TableSpec {
+    let columns = vec![
+        column("id", int(), false),
+        column("a", int(), true),
+        column("b", varchar(), true),
+        column("c", int(), false),
+    ];
+    let indexes = vec![
+        index(IndexSpecKind::Primary, "", &["id"]),
+        index(IndexSpecKind::Unique, "a", &["a"]),
+        index(IndexSpecKind::Plain, "bc", &["-b", "c"]),
+        index(IndexSpecKind::Plain, "c", &["c"]),
+    ];
+    spec("t", columns, indexes)
+}
+
+/// A table with hidden row ids, or with a descending two-part key that one index repeats the other way round.
+pub(crate) fn other_spec(hidden: bool) -> TableSpec {
+    let columns =
+        vec![column("x", int(), false), column("y", varchar(), false), column("z", int(), true)];
+    let mut indexes = vec![
+        index(IndexSpecKind::Plain, "zx", &["z", "x"]),
+        index(IndexSpecKind::Unique, "u", &["-z", "y"]),
+    ];
+    if !hidden {
+        indexes.push(index(IndexSpecKind::Primary, "", &["y", "-x"]));
+    }
+    spec(if hidden { "h" } else { "p" }, columns, indexes)
+}
+
+/// Creates database `d` and a table in it.
+pub(crate) fn create(engine: &Engine, spec: &TableSpec) -> Arc<TableDef> {
+    engine.create_database(&spec.database, true).unwrap();
+    engine.create_table(spec, false).unwrap();
+    engine.table(&spec.database, &spec.name).unwrap()
+}
+
+/// A row from numbers: INT columns get the number, VARCHAR ones `v<number>` with a trailing space for odd ones,
+/// `None` is NULL.
+pub(crate) fn row(table: &TableDef, numbers: &[Option<i64>]) -> Vec<Value> {
+    let value = |(column, number): (&ColumnDef, &Option<i64>)| match number {
+        None => Value::Null,
+        Some(number) if column.ty.is_character() => {
+            let tail = if number % 2 == 0 { "" } else { " " };
+            Value::string(format!("v{number:03}{tail}"))
+        }
+        Some(number) => Value::Int(*number),
+    };
+    table.columns.iter().zip(numbers).map(value).collect()
+}
+
+/// Runs `work` in a transaction and commits it.
+pub(crate) fn transact(
+    engine: &Arc<Engine>,
+    work: impl FnOnce(&mut crate::txn::Transaction) -> Result<(), TableError>,
+) -> Result<(), TableError> {
+    let mut transaction = engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
+    transaction.begin_statement();
+    work(&mut transaction)?;
+    transaction.commit().map(drop)
+}
+
+/// A view of what is committed now.
+pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
+    engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadOnly).view()
+}
+
+/// Reads all of an index, as (key, the values of `columns`).
+pub(crate) fn scan(
+    view: &ReadView,
+    table: &Arc<TableDef>,
+    index: usize,
+    columns: &[usize],
+    direction: Direction,
+) -> Result<Vec<(Vec<u8>, Vec<Value>)>, TableError> {
+    let index = &table.indexes[index];
+    let decoder = crate::entry_decoder(index, columns)?;
+    let mut cursor = view.entries(table, index)?;
+    match direction {
+        Direction::Forward => cursor.seek(&[]),
+        Direction::Reverse => cursor.seek_before(None),
+    }
+    let mut found = Vec::new();
+    while cursor.visit(direction, &mut |entry| {
+        let mut values = Vec::new();
+        decoder.decode_values(entry.key, entry.payload, &mut values).unwrap();
+        found.push((entry.key.to_vec(), values));
+        EntryStep::Next
+    })? {}
+    Ok(found)
+}
+
+/// All rows, in clustered order.
+pub(crate) fn rows(view: &ReadView, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
+    let columns: Vec<usize> = (0..table.columns.len()).collect();
+    let found = scan(view, table, 0, &columns, Direction::Forward).unwrap();
+    found.into_iter().map(|(_, values)| values).collect()
 }

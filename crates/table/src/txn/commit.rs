@@ -24,7 +24,7 @@ use crate::error::{Result, TableError};
 use crate::index::entry::{entry_of_row, unique_prefix};
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
-use leafline_storage::{FlushPolicy, Lsn, Reservation, SegmentId, StorageError};
+use leafline_storage::{Lsn, Reservation, SegmentId, StorageError};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -78,24 +78,16 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     drop(writes);
     let (ts, end) = commit_plan(engine, plan, &mut |_| Ok(()))?;
     drop(inside);
-    wait(engine, end)?;
+    engine.store.commit_durable(end)?;
     Ok(CommitOutcome { ts: Some(ts) })
-}
-
-/// Waits for a commit whose record ends at `end`, as the flush policy says.
-fn wait(engine: &Engine, end: Lsn) -> Result<()> {
-    match engine.options.store.flush_log_at_commit {
-        FlushPolicy::EachCommit => Ok(engine.store.wait_durable(end)?),
-        FlushPolicy::WriteEachCommit | FlushPolicy::EverySecond => Ok(()),
-    }
 }
 
 /// The error for a conflict with a commit that the transaction does not see, once the next snapshot sees it.
 pub(crate) fn conflict(engine: &Engine) -> TableError {
     engine.counts.conflicts.fetch_add(1, Ordering::Relaxed);
-    match wait(engine, engine.store.log_end()) {
+    match engine.store.commit_durable(engine.store.log_end()) {
         Ok(()) => TableError::WriteConflict,
-        Err(error) => error,
+        Err(error) => error.into(),
     }
 }
 
@@ -335,54 +327,80 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<()> {
     Ok(())
 }
 
-/// Operations up to which each one's worst case is reserved.
+/// Operations on a tree up to which each one's worst case is reserved.
 const SMALL_COMMIT: usize = 16;
 
 /// Step 3: reserves pages and log space for the worst case.
 ///
-/// A single operation can split a page on every level. Many operations cannot all do that: after a split, pages are
-/// at least a quarter empty (entries take half a page at most), so that the splits of a leaf's descendants are
-/// bounded by the bytes that go there.
+/// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`].
 fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Result<Reservation> {
     let page_size = engine.store.page_size();
     let mut pages = 0;
-    let mut log = record + END_RECORD_BYTES + 256;
+    let mut log = record + END_RECORD_BYTES + LOG_OVERHEAD;
     for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
         let Some(first) = group.first() else { continue };
         let tree = plan.tree(first)?;
-        let worst = |op: &Op| tree.worst_case_log(op.key().len(), op.payload_len());
+        let key = group.iter().map(|op| op.key().len()).max().unwrap_or(0);
+        let payload = group.iter().map(Op::payload_len).max().unwrap_or(0);
         if group.len() <= SMALL_COMMIT {
-            pages += group.len() * tree.worst_case_pages();
-            log += group.iter().map(worst).sum::<usize>();
+            pages += tree.worst_case_pages_for(group.len(), key + payload);
+            log += tree.worst_case_log_for(group.len(), key, payload);
             continue;
         }
         let mut splits = 0;
-        let (mut leaf, mut in_leaf, mut bytes) = (None, 0, 0);
+        let mut on_leaf = LeafGroup::default();
+        let mut leaf = None;
         for op in group {
             let page = tree.leaf_of(op.key())?;
             if leaf != Some(page) {
-                splits += splits_of_leaf(in_leaf, bytes, page_size);
-                (leaf, in_leaf, bytes) = (Some(page), 0, 0);
+                splits += std::mem::take(&mut on_leaf).splits(page_size);
+                leaf = Some(page);
             }
-            in_leaf += 1;
-            bytes += op.key().len() + op.payload_len() + 32;
-            log += 2 * (op.key().len() + op.payload_len()) + 256;
+            on_leaf.add(op, page_size);
+            log += op.key().len() + op.payload_len() + LOG_OVERHEAD;
         }
-        splits += splits_of_leaf(in_leaf, bytes, page_size);
-        // Branch pages split far less often than leaves; as often is a safe bound.
-        pages += 2 * splits + tree.worst_case_pages();
-        log += splits * (3 * page_size + 1024) + group.iter().map(worst).max().unwrap_or(0);
+        splits += on_leaf.splits(page_size);
+        // A branch splits at every second split below it at most. A split logs the smaller half and two separators.
+        pages += splits + splits / 2 + tree.worst_case_pages_for(1, key + payload);
+        let split = page_size / 2 + 2 * engine.limits.max_key + 2 * LOG_OVERHEAD;
+        log += (splits + splits / 2) * split + tree.worst_case_log_for(1, key, payload);
     }
     match engine.store.reserve(pages, log) {
         Ok(reservation) => Ok(reservation),
-        Err(StorageError::TooLarge { size, limit, .. }) => {
-            Err(TableError::TransactionTooLarge { size, limit })
-        }
+        Err(StorageError::TooLarge { size, limit, .. }) => Err(TableError::TransactionTooLarge { size, limit }),
         Err(other) => Err(other.into()),
     }
 }
 
-/// Most splits that `count` operations with `bytes` in all cause on a leaf and what it is split into.
-fn splits_of_leaf(count: usize, bytes: usize, page_size: usize) -> usize {
-    count.min(2 + 6 * bytes / page_size)
+/// Log bytes of a change beyond key and payload, at most: frames of records and groups.
+const LOG_OVERHEAD: usize = 256;
+
+/// Operations that go to one leaf, or to what it is split into.
+///
+/// Entries of up to an eighth of a page cause one split each at most, and after a split each half has at least three
+/// eighths of a page free, which have to be filled before the next one. Larger entries can cause three.
+#[derive(Default)]
+struct LeafGroup {
+    small: usize,
+    small_bytes: usize,
+    large: usize,
 }
+
+impl LeafGroup {
+    fn add(&mut self, op: &Op, page_size: usize) {
+        let bytes = op.key().len() + op.payload_len();
+        if bytes <= page_size / 8 {
+            self.small += 1;
+            self.small_bytes += bytes + ENTRY_OVERHEAD;
+        } else {
+            self.large += 1;
+        }
+    }
+
+    fn splits(self, page_size: usize) -> usize {
+        self.small.min(2 + 3 * self.small_bytes / page_size) + 3 * self.large
+    }
+}
+
+/// Bytes of an entry on a page beyond key and payload, at most.
+const ENTRY_OVERHEAD: usize = 32;
