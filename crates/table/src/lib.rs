@@ -33,6 +33,8 @@ pub mod txn;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{

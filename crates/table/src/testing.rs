@@ -8,13 +8,14 @@ use leafline_btree::Direction;
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, StoreOptions};
 use leafline_types::{Collation, SqlType, Value};
+use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
 /// Seed of a random test: from `LEAFLINE_SEED`, else drawn. Tests print it when they fail.
 pub(crate) fn seed() -> u64 {
     match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
-        Err(_) => rand::random(),
+        Err(_) => rand::rngs::SmallRng::from_os_rng().random(),
     }
 }
 
@@ -103,12 +104,9 @@ pub(crate) fn keyed_spec() -> TableSpec {
 
 /// A table with hidden row ids, or with a descending two-part key that one index repeats the other way round.
 pub(crate) fn other_spec(hidden: bool) -> TableSpec {
-    let columns =
-        vec![column("x", int(), false), column("y", varchar(), false), column("z", int(), true)];
-    let mut indexes = vec![
-        index(IndexSpecKind::Plain, "zx", &["z", "x"]),
-        index(IndexSpecKind::Unique, "u", &["-z", "y"]),
-    ];
+    let columns = vec![column("x", int(), false), column("y", varchar(), false), column("z", int(), true)];
+    let mut indexes =
+        vec![index(IndexSpecKind::Plain, "zx", &["z", "x"]), index(IndexSpecKind::Unique, "u", &["-z", "y"])];
     if !hidden {
         indexes.push(index(IndexSpecKind::Primary, "", &["y", "-x"]));
     }

@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Names of run files begin with this.
 pub(super) const PREFIX: &str = "run-";
 /// Bytes written at once.
-const WRITE_BYTES: usize = 1 << 20;
+const WRITE_BYTES: usize = 256 << 10;
 /// Bytes read at once: many runs are read at the same time.
-const READ_BYTES: usize = 256 << 10;
+const READ_BYTES: usize = 128 << 10;
 
 /// Numbers for the names of run files, unique in the process.
 static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -164,16 +164,16 @@ mod tests {
 
     #[test]
     fn sorts_in_memory() {
-        check(1 << 20, 500, false);
+        check(1 << 20, 300, false);
     }
 
     #[test]
     fn sorts_through_runs() {
-        check(4096, 2000, true);
+        check(8192, 1000, true);
     }
 
     #[test]
     fn merges_runs_when_there_are_many() {
-        check(1024, 3000, true);
+        check(2048, 1000, true);
     }
 }

@@ -208,10 +208,13 @@ mod tests {
     fn a_commit_is_shown_once_applied_and_durable() {
         let clock = Arc::new(Clock::new(CommitTs(4)));
         let five = commit(&clock, 100, 110);
-        assert!(!clock.snapshot(Lsn(200)).sees(five), "not applied");
+        let six = commit(&clock, 110, 120);
+        clock.applied(six);
+        assert!(!clock.snapshot(Lsn(119)).sees(six), "not durable");
+        assert!(clock.snapshot(Lsn(120)).sees(six));
+        assert!(!clock.snapshot(Lsn(120)).sees(five), "not applied");
         clock.applied(five);
-        assert!(!clock.snapshot(Lsn(109)).sees(five), "not durable");
-        assert!(clock.snapshot(Lsn(110)).sees(five));
+        assert!(clock.snapshot(Lsn(120)).sees(five));
     }
 
     #[test]

@@ -367,7 +367,9 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
     }
     match engine.store.reserve(pages, log) {
         Ok(reservation) => Ok(reservation),
-        Err(StorageError::TooLarge { size, limit, .. }) => Err(TableError::TransactionTooLarge { size, limit }),
+        Err(StorageError::TooLarge { size, limit, .. }) => {
+            Err(TableError::TransactionTooLarge { size, limit })
+        }
         Err(other) => Err(other.into()),
     }
 }

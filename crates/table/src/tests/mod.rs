@@ -1,0 +1,3 @@
+//! Tests of the whole crate: transactions, snapshots, crashes, DDL, against simple models.
+
+mod basics;
