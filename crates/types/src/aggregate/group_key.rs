@@ -1,22 +1,43 @@
 //! Rows of values as byte strings: to group, join, make distinct and sort by.
+//!
+//! The bytes are those of index keys ([`crate::key`]), but integers of all widths take eight bytes and datetimes have
+//! microseconds, so that columns of different widths have comparable keys.
 
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, BinaryArray, StringArray};
+use arrow_schema::DataType;
+
+use crate::column::value_at;
 use crate::error::MysqlError;
 use crate::expr::Datum;
-use crate::key::KeyPart;
-use crate::value::ExprType;
+use crate::key::{KeyPart, encode_part, encode_string_part};
+use crate::value::{ExprType, SqlType, Value};
 
 /// Turns columns into keys whose `memcmp` order is the order of the rows, and whose equality is that of the values
 /// under their collations (NULL equals NULL).
 #[derive(Debug, Clone)]
 pub struct KeyEncoder {
     parts: Vec<KeyPart>,
+    /// The types of the columns.
+    types: Vec<SqlType>,
 }
 
 /// The keys of the rows of a batch.
 #[derive(Debug, Clone, Default)]
 pub struct EncodedKeys {
     bytes: Vec<u8>,
+    /// Where each key begins, and the end.
     offsets: Vec<usize>,
+    has_null: Vec<bool>,
+}
+
+/// Where a part's values come from.
+enum Source<'a> {
+    /// The same bytes for all rows.
+    Constant(Vec<u8>, bool),
+    Text(&'a StringArray),
+    Bytes(&'a BinaryArray),
+    Values(&'a dyn Array),
 }
 
 impl KeyEncoder {
@@ -27,13 +48,17 @@ impl KeyEncoder {
 
     /// For ORDER BY: each type with whether it is descending. NULL is the least value.
     pub fn ordered<'t>(types: impl IntoIterator<Item = (&'t ExprType, bool)>) -> Self {
-        let part = |(ty, descending): (&ExprType, bool)| KeyPart {
-            ty: ty.sql.clone(),
-            collation: ty.collation,
-            nullable: true,
-            descending,
-        };
-        KeyEncoder { parts: types.into_iter().map(part).collect() }
+        let mut encoder = KeyEncoder { parts: Vec::new(), types: Vec::new() };
+        for (ty, descending) in types {
+            let wide = match &ty.sql {
+                integer if integer.is_integer() => SqlType::BigInt { unsigned: integer.is_unsigned() },
+                SqlType::DateTime { .. } => SqlType::DateTime { fsp: 6 },
+                other => other.clone(),
+            };
+            encoder.parts.push(KeyPart { ty: wide, collation: ty.collation, nullable: true, descending });
+            encoder.types.push(ty.sql.clone());
+        }
+        encoder
     }
 
     /// The parts of the keys.
@@ -42,20 +67,86 @@ impl KeyEncoder {
     }
 
     /// Replaces `keys` by the keys of `rows` rows.
-    pub fn encode(
-        &self,
-        _columns: &[Datum],
-        _rows: usize,
-        _keys: &mut EncodedKeys,
-    ) -> Result<(), MysqlError> {
-        todo!()
+    pub fn encode(&self, columns: &[Datum], rows: usize, keys: &mut EncodedKeys) -> Result<(), MysqlError> {
+        keys.bytes.clear();
+        keys.offsets.clear();
+        keys.offsets.push(0);
+        keys.has_null.clear();
+        let mut sources = Vec::with_capacity(columns.len());
+        for (part, column) in self.parts.iter().zip(columns) {
+            sources.push(source(part, column)?);
+        }
+        for row in 0..rows {
+            let mut has_null = false;
+            for ((part, ty), source) in self.parts.iter().zip(&self.types).zip(&sources) {
+                has_null |= encode_one(part, ty, source, row, &mut keys.bytes)?;
+            }
+            keys.has_null.push(has_null);
+            keys.offsets.push(keys.bytes.len());
+        }
+        Ok(())
     }
+
+    /// Appends the key of one row of values.
+    pub fn encode_row(&self, values: &[Value], out: &mut Vec<u8>) -> Result<(), MysqlError> {
+        for (part, v) in self.parts.iter().zip(values) {
+            encode_part(part, v, out)?;
+        }
+        Ok(())
+    }
+}
+
+fn source<'a>(part: &KeyPart, column: &'a Datum) -> Result<Source<'a>, MysqlError> {
+    Ok(match column {
+        Datum::Scalar(v) => {
+            let mut bytes = Vec::new();
+            encode_part(part, v, &mut bytes)?;
+            Source::Constant(bytes, v.is_null())
+        }
+        Datum::Array(array) => match array.data_type() {
+            DataType::Utf8 => Source::Text(array.as_string::<i32>()),
+            DataType::Binary => Source::Bytes(array.as_binary::<i32>()),
+            _ => Source::Values(array.as_ref()),
+        },
+    })
+}
+
+/// Appends a part of a row's key; whether it is NULL.
+#[inline]
+fn encode_one(
+    part: &KeyPart,
+    ty: &SqlType,
+    source: &Source<'_>,
+    row: usize,
+    out: &mut Vec<u8>,
+) -> Result<bool, MysqlError> {
+    match source {
+        Source::Constant(bytes, null) => {
+            out.extend_from_slice(bytes);
+            return Ok(*null);
+        }
+        Source::Text(array) if array.is_valid(row) => {
+            encode_string_part(part, array.value(row).as_bytes(), out)?;
+            return Ok(false);
+        }
+        Source::Bytes(array) if array.is_valid(row) => {
+            encode_string_part(part, array.value(row), out)?;
+            return Ok(false);
+        }
+        Source::Text(_) | Source::Bytes(_) => encode_part(part, &Value::Null, out)?,
+        Source::Values(array) => {
+            let v = value_at(*array, row, ty);
+            encode_part(part, &v, out)?;
+            return Ok(v.is_null());
+        }
+    }
+    Ok(true)
 }
 
 impl EncodedKeys {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
+        self.has_null.len()
     }
 
     /// Whether there are none.
@@ -70,7 +161,8 @@ impl EncodedKeys {
     }
 
     /// Whether a part of the row's key is NULL: such a row joins nothing.
-    pub fn has_null(&self, _row: usize) -> bool {
-        todo!()
+    #[inline]
+    pub fn has_null(&self, row: usize) -> bool {
+        self.has_null[row]
     }
 }

@@ -2,23 +2,30 @@
 //!
 //! The constant goes into the column's domain with a direction: `int < 1.5` is `int <= 1`, `int = 1.5` is empty,
 //! and a constant out of the type's range makes all or nothing. NULL is in no range but that of `<=> NULL`.
+//!
+//! | column   | constant        | compared as | range                                                          |
+//! |----------|-----------------|-------------|----------------------------------------------------------------|
+//! | integer  | exact number    | number      | exact                                                          |
+//! | integer  | DOUBLE          | DOUBLE      | exact below 2^53, where doubles are exact                      |
+//! | DECIMAL  | exact number    | DECIMAL     | exact                                                          |
+//! | DECIMAL  | DOUBLE          | DOUBLE      | exact up to 15 digits, which doubles tell apart                |
+//! | DOUBLE   | number          | DOUBLE      | exact                                                          |
+//! | string   | string          | string      | exact under the column's collation, none under another         |
+//! | temporal | DATE, DATETIME  | temporal    | exact                                                          |
+//! | other    |                 |             | none: the comparison must be evaluated                         |
 
 use std::ops::Bound;
 
 use super::ir::{CompareDomain, CompareOp};
-use crate::error::MysqlError;
-use crate::key::KeyPart;
-use crate::value::Value;
+use super::like::LikePattern;
+use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
+use crate::collation::Collation;
+use crate::decimal::Decimal;
+use crate::key::{KeyPart, encode_part, encode_prefix, prefix_successor};
+use crate::temporal::DateTime;
+use crate::value::{SqlType, Value};
 
-/// A range of the bytes of one key part, as [`crate::key::encode_part`] writes them: the marker of a nullable part
-/// and the inversion of a descending one are included. Bounds are in the order of the bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ByteRange {
-    /// Where it begins.
-    pub lower: Bound<Vec<u8>>,
-    /// Where it ends.
-    pub upper: Bound<Vec<u8>>,
-}
+pub use super::byte_range::ByteRange;
 
 /// Which values of a key part satisfy a comparison with a constant. Exact: no other value does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +41,189 @@ pub enum ColumnRange {
 }
 
 /// The values of `part` for which `part op constant` is TRUE, where both are compared in `domain`.
-pub fn column_range(
-    _part: &KeyPart,
-    _op: CompareOp,
-    _constant: &Value,
-    _domain: CompareDomain,
-) -> Result<ColumnRange, MysqlError> {
-    todo!()
+pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: CompareDomain) -> ColumnRange {
+    if constant.is_null() {
+        return match op {
+            CompareOp::NullSafeEq if part.nullable => ColumnRange::Ranges(vec![null_range(part)]),
+            _ => ColumnRange::Empty,
+        };
+    }
+    match narrowed(part, op, constant, domain) {
+        None => ColumnRange::NotConvertible,
+        Some(Narrowed::Never) => ColumnRange::Empty,
+        Some(Narrowed::Always) => ColumnRange::AllNonNull,
+        Some(Narrowed::Compare(op, v)) => {
+            let mut bytes = Vec::new();
+            match encode_part(part, &v, &mut bytes) {
+                Ok(()) => ColumnRange::Ranges(ranges(part, op, bytes)),
+                Err(_) => ColumnRange::NotConvertible,
+            }
+        }
+    }
+}
+
+/// The comparison with a constant of the column's own type.
+fn narrowed(
+    part: &KeyPart,
+    op: CompareOp,
+    constant: &Value,
+    domain: CompareDomain,
+) -> Option<Narrowed<Value>> {
+    match (&part.ty, domain) {
+        (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double) if ty.is_integer() => {
+            let (low, high) = ty.integer_range()?;
+            let c = match (domain, constant) {
+                (CompareDomain::Double, Value::Double(d)) => {
+                    let exact = d.abs() < (1i64 << 53) as f64 || ty.integer_width()? < 8;
+                    match Decimal::from_f64(*d).filter(|_| exact) {
+                        Some(c) => c,
+                        None if exact => return Some(beyond(op, *d > 0.0)),
+                        None => return None,
+                    }
+                }
+                (CompareDomain::Double, _) => return None,
+                (_, constant) => exact_number(constant)?,
+            };
+            let value = |v: i128| if ty.is_unsigned() { Value::UInt(v as u64) } else { Value::Int(v as i64) };
+            Some(to_range(to_scale(op, &c, 0), low, high).map(value))
+        }
+        (SqlType::Decimal { .. }, CompareDomain::Decimal) => {
+            decimal_column(&part.ty, op, exact_number(constant)?)
+        }
+        (SqlType::Decimal { precision: 0..=15, .. }, CompareDomain::Double) => match constant {
+            Value::Double(d) => match Decimal::from_f64(*d) {
+                Some(c) => decimal_column(&part.ty, op, c),
+                None => Some(beyond(op, *d > 0.0)),
+            },
+            _ => None,
+        },
+        (SqlType::Double, CompareDomain::Double) => {
+            let c = match constant {
+                Value::Double(d) => *d,
+                Value::Int(v) => *v as f64,
+                Value::UInt(v) => *v as f64,
+                Value::Decimal(d) => d.to_f64(),
+                _ => return None,
+            };
+            Some(Narrowed::Compare(op, Value::Double(c)))
+        }
+        (ty, CompareDomain::String(collation)) if ty.is_string() => {
+            let own = if ty.is_character() { part.collation } else { Collation::Binary };
+            match constant {
+                _ if own != collation => None,
+                Value::String(_) if ty.is_character() => Some(Narrowed::Compare(op, constant.clone())),
+                Value::String(s) => Some(Narrowed::Compare(op, Value::bytes(s.as_bytes()))),
+                Value::Bytes(_) if !ty.is_character() => Some(Narrowed::Compare(op, constant.clone())),
+                _ => None,
+            }
+        }
+        (SqlType::Date, CompareDomain::Date | CompareDomain::DateTime) => {
+            let c = temporal(constant)?;
+            Some(to_grid(op, Value::Date(c.date()), c.micros_of_day() == 0))
+        }
+        (SqlType::DateTime { fsp }, CompareDomain::DateTime) => {
+            let c = temporal(constant)?;
+            let cut = c.truncate(*fsp);
+            Some(to_grid(op, Value::DateTime(cut), cut == c))
+        }
+        _ => None,
+    }
+}
+
+fn exact_number(v: &Value) -> Option<Decimal> {
+    Some(match v {
+        Value::Int(v) => Decimal::from_i64(*v),
+        Value::UInt(v) => Decimal::from_u64(*v),
+        Value::Decimal(d) => d.clone(),
+        _ => return None,
+    })
+}
+
+fn temporal(v: &Value) -> Option<DateTime> {
+    match v {
+        Value::Date(d) => Some(d.to_datetime()),
+        Value::DateTime(t) => Some(*t),
+        _ => None,
+    }
+}
+
+/// `column op c` for a DECIMAL column of any precision.
+fn decimal_column(ty: &SqlType, op: CompareOp, c: Decimal) -> Option<Narrowed<Value>> {
+    let SqlType::Decimal { precision, scale, unsigned } = ty else { return None };
+    let max = Decimal::max_value(*precision, *scale);
+    let min = if *unsigned { Decimal::from_i64(0) } else { max.negate() };
+    if c > max || c < min {
+        return Some(beyond(op, c > max));
+    }
+    let toward_zero = c.truncate((*scale).into())?;
+    let exact = toward_zero == c;
+    let below = if exact || !c.is_negative() {
+        toward_zero
+    } else {
+        toward_zero.checked_sub(&Decimal::from_i128(1, *scale))?
+    };
+    // -9.99 may be the least value, and -9.995 still above it: below is beyond.
+    if below < min {
+        return Some(beyond(op, false));
+    }
+    Some(to_grid(op, Value::Decimal(below), exact))
+}
+
+/// The bytes of NULL in a nullable part.
+pub fn null_range(part: &KeyPart) -> ByteRange {
+    ByteRange::point(vec![if part.descending { 0xff } else { 0 }])
+}
+
+/// All values of a part but NULL.
+pub fn non_null_range(part: &KeyPart) -> ByteRange {
+    let (mut lower, mut upper) = (Bound::Unbounded, Bound::Unbounded);
+    match (part.nullable, part.descending) {
+        (false, _) => {}
+        (true, false) => lower = Bound::Excluded(vec![0]),
+        (true, true) => upper = Bound::Excluded(vec![0xff]),
+    }
+    ByteRange { lower, upper }
+}
+
+/// The values of a part that are `op` the value with these bytes.
+fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteRange> {
+    let op = if part.descending { op.swapped() } else { op };
+    let ByteRange { lower, upper } = non_null_range(part);
+    match op {
+        CompareOp::Eq | CompareOp::NullSafeEq => vec![ByteRange::point(bytes)],
+        CompareOp::Ne => vec![
+            ByteRange { lower, upper: Bound::Excluded(bytes.clone()) },
+            ByteRange { lower: Bound::Excluded(bytes), upper },
+        ],
+        CompareOp::Lt => vec![ByteRange { lower, upper: Bound::Excluded(bytes) }],
+        CompareOp::Le => vec![ByteRange { lower, upper: Bound::Included(bytes) }],
+        CompareOp::Gt => vec![ByteRange { lower: Bound::Excluded(bytes), upper }],
+        CompareOp::Ge => vec![ByteRange { lower: Bound::Included(bytes), upper }],
+    }
+}
+
+/// A range of `part` with all strings that match a LIKE pattern, and whether it has no others. None where the part is
+/// no string of that collation, or the pattern begins with a wildcard.
+pub fn like_range(part: &KeyPart, pattern: &LikePattern, collation: Collation) -> Option<(ByteRange, bool)> {
+    let own = if part.ty.is_character() { part.collation } else { Collation::Binary };
+    let (prefix, whole) = pattern.literal_prefix();
+    if !part.ty.is_string() || own != collation || prefix.is_empty() && !whole {
+        return None;
+    }
+    if whole {
+        let v = if part.ty.is_character() {
+            Value::from(std::str::from_utf8(prefix).ok()?)
+        } else {
+            Value::bytes(prefix)
+        };
+        let mut bytes = Vec::new();
+        encode_part(part, &v, &mut bytes).ok()?;
+        // Trailing spaces count for LIKE.
+        return Some((ByteRange::point(bytes), !own.pads_space()));
+    }
+    let mut bytes = Vec::new();
+    encode_prefix(part, prefix, &mut bytes).ok()?;
+    let upper = prefix_successor(&bytes).map_or(Bound::Unbounded, Bound::Excluded);
+    let exact = pattern.is_prefix() && !(own.pads_space() && prefix.ends_with(b" "));
+    Some((ByteRange { lower: Bound::Included(bytes), upper }, exact))
 }

@@ -77,6 +77,18 @@ impl LikePattern {
         let only_text = matches!(self.segments[0].items.as_slice(), [] | [Item::Text(_)]);
         (prefix, only_text && self.segments.len() == 1)
     }
+
+    /// Whether it is a text and then `%`.
+    pub fn is_prefix(&self) -> bool {
+        match self.segments.as_slice() {
+            [first, rest @ ..] => {
+                !rest.is_empty()
+                    && rest.iter().all(|segment| segment.items.is_empty())
+                    && matches!(first.items.as_slice(), [] | [Item::Text(_)])
+            }
+            [] => false,
+        }
+    }
 }
 
 /// The length of the first character of a text that is not empty.

@@ -10,10 +10,12 @@
 //! | `narrow`     | constants brought to the grid of a column's values                                 |
 //! | `normalize`  | constant folding, binding of parameters, NOT pushed to the leaves, conjuncts       |
 //! | `eval`       | the evaluator, over batches of columns and over single rows                        |
+//! | `byte_range` | sets of key bytes                                                                  |
 //! | [`domain`]   | which values of a column satisfy `column op constant`, as ranges of key bytes      |
 //! | [`encoded`]  | conditions compiled to tests on key bytes                                          |
 
 pub mod build;
+mod byte_range;
 mod context;
 mod display;
 pub mod domain;

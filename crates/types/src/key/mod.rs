@@ -114,6 +114,21 @@ fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
+/// Appends the bytes of a part that is a string's, from the bytes of its value.
+pub(crate) fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let mismatch = || CodecError::TypeMismatch { value: "VARCHAR", ty: part.ty.to_string() };
+    let collation = part.string_collation().ok_or_else(mismatch)?;
+    let start = out.len();
+    if part.nullable {
+        out.push(VALUE_MARKER);
+    }
+    encode_string(collation, s, out);
+    if part.descending {
+        out[start..].iter_mut().for_each(|b| *b = !*b);
+    }
+    Ok(())
+}
+
 /// Appends the bytes of `values`, one per part, as far as there are values: a whole key or the first parts of one.
 pub fn encode_key<'a>(
     parts: &[KeyPart],

@@ -1,0 +1,264 @@
+//! SUM and AVG. Exact sums are kept in 128 bits, and in 256 from the first that does not fit.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::i256;
+use arrow_schema::DataType;
+
+use super::{Groups, for_each};
+use crate::column::{ColumnBuilder, value_at};
+use crate::decimal::Decimal;
+use crate::error::MysqlError;
+use crate::expr::{EvalContext, eval_operand as operand};
+use crate::value::{SqlType, Value};
+
+/// Sums of exact numbers.
+#[derive(Debug)]
+pub(super) struct DecimalSum {
+    sums: Sums,
+    /// How many values each group has: none is NULL.
+    counts: Vec<u64>,
+    /// Of the arguments.
+    scale: u8,
+    /// Of the averages, if those are wanted.
+    average_scale: Option<u8>,
+}
+
+#[derive(Debug)]
+enum Sums {
+    Narrow(Vec<i128>),
+    Wide(Vec<i256>),
+}
+
+fn overflow() -> MysqlError {
+    MysqlError::data_out_of_range("DECIMAL", "sum")
+}
+
+impl DecimalSum {
+    pub(super) fn new(scale: u8, average_scale: Option<u8>) -> Self {
+        DecimalSum { sums: Sums::Narrow(Vec::new()), counts: Vec::new(), scale, average_scale }
+    }
+
+    pub(super) fn grow(&mut self, groups: usize) {
+        self.counts.resize(groups, 0);
+        match &mut self.sums {
+            Sums::Narrow(sums) => sums.resize(groups, 0),
+            Sums::Wide(sums) => sums.resize(groups, i256::ZERO),
+        }
+    }
+
+    pub(super) fn update(
+        &mut self,
+        groups: Groups<'_>,
+        array: &ArrayRef,
+        ty: &SqlType,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        match array.data_type() {
+            DataType::Int64 => {
+                self.add(groups, array, array.as_primitive::<Int64Type>().values(), i128::from)
+            }
+            DataType::UInt64 => {
+                self.add(groups, array, array.as_primitive::<UInt64Type>().values(), i128::from)
+            }
+            DataType::Decimal128(_, s) if *s == self.scale as i8 => {
+                self.add(groups, array, array.as_primitive::<Decimal128Type>().values(), |v| v)
+            }
+            DataType::Decimal256(_, s) if *s == self.scale as i8 => {
+                let lane = array.as_primitive::<Decimal256Type>().values();
+                // Most wide types hold narrow values.
+                if lane.iter().all(|v| v.to_i128().is_some()) {
+                    return self.add(groups, array, lane, i256::as_i128);
+                }
+                self.add_converted(groups, array, lane, |v| v)
+            }
+            _ => {
+                for row in 0..array.len() {
+                    if let Some(d) = operand::decimal(&value_at(array.as_ref(), row, ty), cx)? {
+                        let d = d.round(self.scale.into()).ok_or_else(overflow)?;
+                        self.add_one(groups.of(row), d.unscaled())?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds numbers of 128 bits; those that overflow a sum are added in 256 bits afterwards.
+    #[inline(always)]
+    fn add<T: Copy>(
+        &mut self,
+        groups: Groups<'_>,
+        array: &ArrayRef,
+        lane: &[T],
+        get: impl Fn(T) -> i128,
+    ) -> Result<(), MysqlError> {
+        let Sums::Narrow(sums) = &mut self.sums else {
+            return self.add_converted(groups, array, lane, |v| i256::from_i128(get(v)));
+        };
+        let counts = &mut self.counts;
+        if let (Groups::One, [sum], [count]) = (groups, sums.as_mut_slice(), counts.as_mut_slice()) {
+            let (mut local, mut overflowed) = (*sum, false);
+            for_each(groups, array, lane, |_, v| {
+                let (added, over) = local.overflowing_add(get(v));
+                local = added;
+                overflowed |= over;
+            });
+            if overflowed {
+                return self.add_converted(groups, array, lane, |v| i256::from_i128(get(v)));
+            }
+            *sum = local;
+            *count += (lane.len() - array.null_count()) as u64;
+            return Ok(());
+        }
+        let mut overflowed = Vec::new();
+        for_each(groups, array, lane, |g, v| {
+            let (added, over) = sums[g].overflowing_add(get(v));
+            if over {
+                overflowed.push((g, get(v)));
+            } else {
+                sums[g] = added;
+                counts[g] += 1;
+            }
+        });
+        overflowed.into_iter().try_for_each(|(g, v)| self.add_one(g, i256::from_i128(v)))
+    }
+
+    fn widen(&mut self) -> &mut Vec<i256> {
+        if let Sums::Narrow(sums) = &self.sums {
+            self.sums = Sums::Wide(sums.iter().map(|v| i256::from_i128(*v)).collect());
+        }
+        match &mut self.sums {
+            Sums::Wide(sums) => sums,
+            Sums::Narrow(_) => unreachable!("made wide above"),
+        }
+    }
+
+    fn add_converted<T: Copy>(
+        &mut self,
+        groups: Groups<'_>,
+        array: &ArrayRef,
+        lane: &[T],
+        get: impl Fn(T) -> i256,
+    ) -> Result<(), MysqlError> {
+        let mut result = Ok(());
+        for_each(groups, array, lane, |g, v| {
+            if result.is_ok() {
+                result = self.add_one(g, get(v));
+            }
+        });
+        result
+    }
+
+    fn add_one(&mut self, group: usize, v: i256) -> Result<(), MysqlError> {
+        self.counts[group] += 1;
+        if let (Sums::Narrow(sums), Some(v)) = (&mut self.sums, v.to_i128())
+            && let Some(sum) = sums[group].checked_add(v)
+        {
+            sums[group] = sum;
+            return Ok(());
+        }
+        let sums = self.widen();
+        sums[group] = sums[group].checked_add(v).ok_or_else(overflow)?;
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
+        let counts = std::mem::take(&mut self.counts);
+        let sums = std::mem::replace(&mut self.sums, Sums::Narrow(Vec::new()));
+        let mut out = ColumnBuilder::with_capacity(ty, counts.len());
+        for (group, count) in counts.into_iter().enumerate() {
+            if count == 0 {
+                out.push_null();
+                continue;
+            }
+            let sum = match &sums {
+                Sums::Narrow(sums) => Decimal::from_i128(sums[group], self.scale),
+                Sums::Wide(sums) => Decimal::from_i256(sums[group], self.scale).ok_or_else(overflow)?,
+            };
+            let result = match self.average_scale {
+                Some(scale) => sum.checked_div(&Decimal::from_u64(count), scale).ok_or_else(overflow)?,
+                None => sum,
+            };
+            out.push_value(&Value::Decimal(result)).map_err(|_| overflow())?;
+        }
+        Ok(out.finish())
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let sums = match &self.sums {
+            Sums::Narrow(sums) => sums.capacity() * 16,
+            Sums::Wide(sums) => sums.capacity() * 32,
+        };
+        sums + self.counts.capacity() * 8
+    }
+}
+
+/// Sums of doubles, and of what is read as doubles.
+#[derive(Debug)]
+pub(super) struct DoubleSum {
+    sums: Vec<f64>,
+    counts: Vec<u64>,
+    average: bool,
+}
+
+impl DoubleSum {
+    pub(super) fn new(average: bool) -> Self {
+        DoubleSum { sums: Vec::new(), counts: Vec::new(), average }
+    }
+
+    pub(super) fn grow(&mut self, groups: usize) {
+        self.sums.resize(groups, 0.0);
+        self.counts.resize(groups, 0);
+    }
+
+    pub(super) fn update(
+        &mut self,
+        groups: Groups<'_>,
+        array: &ArrayRef,
+        ty: &SqlType,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        let (sums, counts) = (&mut self.sums, &mut self.counts);
+        let mut add = |g: usize, v: f64| {
+            sums[g] += v;
+            counts[g] += 1;
+        };
+        if let Some(doubles) = array.as_primitive_opt::<Float64Type>() {
+            for_each(groups, array, doubles.values(), add);
+            return Ok(());
+        }
+        for row in 0..array.len() {
+            if let Some(v) = operand::double(&value_at(array.as_ref(), row, ty), cx)? {
+                add(groups.of(row), v);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
+        let sums = std::mem::take(&mut self.sums);
+        let counts = std::mem::take(&mut self.counts);
+        let mut out = ColumnBuilder::with_capacity(ty, counts.len());
+        for (sum, count) in sums.into_iter().zip(counts) {
+            if count == 0 {
+                out.push_null();
+                continue;
+            }
+            if !sum.is_finite() {
+                return Err(MysqlError::data_out_of_range(
+                    "DOUBLE",
+                    if self.average { "avg" } else { "sum" },
+                ));
+            }
+            let v = if self.average { sum / count as f64 } else { sum };
+            out.push_value(&Value::Double(v))?;
+        }
+        Ok(out.finish())
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        (self.sums.capacity() + self.counts.capacity()) * 8
+    }
+}
