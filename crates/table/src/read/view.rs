@@ -54,6 +54,12 @@ impl ReadView {
         self.as_of > 1 && self.writes.read().has_table(table)
     }
 
+    /// Whether own writes were made under an older snapshot: then committed entries of rows that were written must be
+    /// hidden by row, as they may be others than those the transaction replaced.
+    pub(super) fn has_older_writes(&self, table: TableId) -> bool {
+        self.writes.read().has_older_writes(table, self.snapshot.high)
+    }
+
     /// The transaction's own version of a row, if it wrote it.
     pub(super) fn own_row(&self, table: TableId, key: &[u8]) -> Option<State> {
         self.writes.read().row(table, key, self.as_of)

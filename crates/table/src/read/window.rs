@@ -85,6 +85,9 @@ impl EntryCursor {
             self.decide(&mut copy.entries)?;
         }
         if self.overlay {
+            if !self.index.is_clustered() && self.view.has_older_writes(self.table.id) {
+                self.hide_own_rows(&mut copy.entries)?;
+            }
             self.overlay_own(direction, &mut copy);
         }
         self.gap = match (&copy.end, direction) {
@@ -205,6 +208,21 @@ impl EntryCursor {
         }
         entries.retain(|entry| !entry.unsure);
         Ok(())
+    }
+
+    /// Step 3, where the snapshot is newer than some of the writes: drops committed entries of rows that the
+    /// transaction has written, whichever they are.
+    fn hide_own_rows(&self, entries: &mut Vec<Copied>) -> Result<()> {
+        let mut locator = Vec::new();
+        let mut failed = None;
+        entries.retain(|entry| match locator_of_entry(&self.index, &entry.key, &mut locator) {
+            Ok(()) => self.view.own_row(self.table.id, &locator).is_none(),
+            Err(error) => {
+                failed = Some(error);
+                true
+            }
+        });
+        failed.map_or(Ok(()), Err)
     }
 
     /// Step 3.

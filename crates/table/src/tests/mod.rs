@@ -1,3 +1,4 @@
 //! Tests of the whole crate: transactions, snapshots, crashes, DDL, against simple models.
 
 mod basics;
+mod model;

@@ -14,6 +14,7 @@ use super::snapshot::Snapshot;
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, entry_of_row};
+use leafline_btree::CommitTs;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -83,6 +84,8 @@ struct TableWrites {
     views: HashMap<u64, BTreeMap<Vec<u8>, History>>,
     /// One more than the largest AUTO_INCREMENT value used.
     next_auto_increment: u64,
+    /// The smallest `high` of the snapshots that rows were written under.
+    oldest_high: CommitTs,
 }
 
 /// A row change that commit has to make.
@@ -140,6 +143,12 @@ impl WriteSet {
         self.tables.get(&table).is_some_and(|writes| !writes.rows.is_empty())
     }
 
+    /// Whether `table` has writes that were made under an older snapshot than one with this `high`: the rows may look
+    /// different by now.
+    pub(crate) fn has_older_writes(&self, table: TableId, high: CommitTs) -> bool {
+        self.tables.get(&table).is_some_and(|writes| writes.oldest_high < high)
+    }
+
     /// Memory taken, roughly.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -164,6 +173,7 @@ impl WriteSet {
         let seq = self.next_seq;
         self.next_seq += 1;
         let writes = self.tables.entry(table.id).or_insert_with(|| TableWrites::new(table));
+        writes.oldest_high = writes.oldest_high.min(snapshot.high);
         self.bytes +=
             WRITE_OVERHEAD + key.len() as u64 + after.as_ref().map_or(0, |after| after.len() as u64);
         let row = match writes.rows.get_mut(key) {
@@ -308,6 +318,7 @@ impl TableWrites {
             rows: BTreeMap::new(),
             views: HashMap::new(),
             next_auto_increment: 0,
+            oldest_high: CommitTs::MAX,
         }
     }
 }
@@ -336,10 +347,9 @@ fn add_to_view(
     let derive = |state: &State| -> Result<Option<Entry>> {
         state.as_ref().map(|payload| entry_of_row(table, index, key, payload)).transpose()
     };
+    // An entry that stays the same is added too: if the snapshot gets newer than the write, readers hide what
+    // others made of the row and must find here what it is to this transaction.
     let (old, new) = (derive(before)?, derive(after)?);
-    if old == new {
-        return Ok(0);
-    }
     let mut bytes = 0;
     let mut add = |key: Vec<u8>, state: State| {
         bytes += WRITE_OVERHEAD + key.len() as u64 + state.as_ref().map_or(0, |payload| payload.len() as u64);

@@ -1,0 +1,613 @@
+//! Whole tables under random transactions, against a model in memory.
+//!
+//! The model keeps the committed rows and, per row, the number of the commit that changed it last; a session of the
+//! model keeps the state its snapshot stands for and its own writes. Every result is predicted: rows in the order of
+//! every index both ways, duplicates, and whether a commit conflicts. While a commit is applied, snapshots are taken
+//! between every two of its steps: they must show the state before it, then and later.
+
+use crate::catalog::{IndexKind, TableDef};
+use crate::engine::Engine;
+use crate::error::TableError;
+use crate::read::{EntryStep, LocatorBatch, ReadView};
+use crate::testing::*;
+use crate::txn::{Isolation, Mark, Transaction, TxnMode};
+use leafline_btree::Direction;
+use leafline_storage::device::SimulatedEnv;
+use leafline_types::Value;
+use parking_lot::Mutex;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Row = Vec<Value>;
+type Rows = BTreeMap<Vec<u8>, Row>;
+/// Rows per table.
+type State = Vec<Rows>;
+/// Own writes per table; `None`: deleted.
+type Writes = Vec<BTreeMap<Vec<u8>, Option<Row>>>;
+
+fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) => Ordering::Less,
+        (_, Value::Null) => Ordering::Greater,
+        (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::String(a), Value::String(b)) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The rows in the order of an index, as the values the index covers.
+fn expected(table: &TableDef, index: usize, rows: &Rows) -> Vec<(Vec<u8>, Row)> {
+    let parts = &table.indexes[index].parts;
+    let mut sorted: Vec<(&Vec<u8>, &Row)> = rows.iter().collect();
+    sorted.sort_by(|(a_key, a), (b_key, b)| {
+        let by_parts = parts.iter().fold(Ordering::Equal, |order, part| {
+            let of_part = compare(&a[part.column], &b[part.column]);
+            order.then(if part.descending { of_part.reverse() } else { of_part })
+        });
+        by_parts.then(a_key.cmp(b_key))
+    });
+    let columns = covered(table, index);
+    let pick = |row: &Row| columns.iter().map(|&column| row[column].clone()).collect();
+    sorted.into_iter().map(|(key, row)| (key.clone(), pick(row))).collect()
+}
+
+fn covered(table: &TableDef, index: usize) -> Vec<usize> {
+    table.indexes[index].physical_columns().iter().map(|column| column.column).collect()
+}
+
+/// Compares what a view shows with the rows it should show.
+fn verify(view: &ReadView, tables: &[Arc<TableDef>], state: &State, random: &mut SmallRng, what: &str) {
+    for (table, rows) in tables.iter().zip(state) {
+        for index in 0..table.indexes.len() {
+            let expected = expected(table, index, rows);
+            let columns = covered(table, index);
+            let forward = scan(view, table, index, &columns, Direction::Forward).unwrap();
+            let mut reverse = scan(view, table, index, &columns, Direction::Reverse).unwrap();
+            reverse.reverse();
+            let name = format!("{what}: {}.{}", table.name, table.indexes[index].name);
+            let values =
+                |found: &[(Vec<u8>, Row)]| -> Vec<Row> { found.iter().map(|(_, row)| row.clone()).collect() };
+            assert_eq!(values(&forward), values(&expected), "{name}");
+            assert_eq!(reverse, forward, "{name}, reverse");
+            let mut locator = Vec::new();
+            for ((key, _), (row_key, _)) in forward.iter().zip(&expected) {
+                crate::locator_of(&table.indexes[index], key, &mut locator).unwrap();
+                assert_eq!(&locator, row_key, "{name}, locator");
+            }
+            leap(view, table, index, &forward, random, &name);
+        }
+        fetch(view, table, rows, random, what);
+    }
+}
+
+/// A scan that leaps, pauses and stops at random.
+fn leap(
+    view: &ReadView,
+    table: &Arc<TableDef>,
+    index: usize,
+    all: &[(Vec<u8>, Row)],
+    random: &mut SmallRng,
+    what: &str,
+) {
+    let direction = if random.random() { Direction::Forward } else { Direction::Reverse };
+    let mut order: Vec<&Vec<u8>> = all.iter().map(|(key, _)| key).collect();
+    if direction == Direction::Reverse {
+        order.reverse();
+    }
+    let mut cursor = view.entries(table, &table.indexes[index]).unwrap();
+    match direction {
+        Direction::Forward => cursor.seek(&[]),
+        Direction::Reverse => cursor.seek_before(None),
+    }
+    let (mut next, mut more) = (0, true);
+    while more {
+        more = cursor
+            .visit(direction, &mut |entry| {
+                assert_eq!(Some(&entry.key), order.get(next).map(|key| key.as_slice()).as_ref(), "{what}");
+                next += 1;
+                match random.random_range(0..10) {
+                    0..=4 => EntryStep::Next,
+                    5..=6 => EntryStep::Pause,
+                    7 if random.random_range(0..4) == 0 => {
+                        next = order.len();
+                        EntryStep::Stop
+                    }
+                    7 => EntryStep::SeekTo(entry.key.to_vec()),
+                    _ => {
+                        let target = (next + random.random_range(0..8)).min(order.len());
+                        // Forward: at the key or just before it; reverse: just above the key.
+                        match order.get(target) {
+                            None if direction == Direction::Reverse => EntryStep::Next,
+                            None => {
+                                next = order.len();
+                                EntryStep::SeekTo(vec![0xff; 20])
+                            }
+                            Some(key) => {
+                                next = target;
+                                let mut key = key.to_vec();
+                                if direction == Direction::Reverse {
+                                    key.push(0);
+                                }
+                                EntryStep::SeekTo(key)
+                            }
+                        }
+                    }
+                }
+            })
+            .unwrap();
+    }
+    assert_eq!(next, order.len(), "{what}, leaping");
+}
+
+/// Fetches rows that are there and rows that are not.
+fn fetch(view: &ReadView, table: &Arc<TableDef>, rows: &Rows, random: &mut SmallRng, what: &str) {
+    let mut locators = LocatorBatch::new();
+    for key in rows.keys() {
+        if random.random_range(0..3) == 0 {
+            locators.push(key);
+        }
+        if random.random_range(0..8) == 0 {
+            let mut other = key.clone();
+            other.push(random.random());
+            locators.push(&other);
+        }
+    }
+    locators.sort();
+    let columns: Vec<usize> = (0..table.columns.len()).collect();
+    let decoder = crate::row_decoder(table, &columns).unwrap();
+    let mut next = 0;
+    view.fetch(table, &locators, &mut |at, row| {
+        assert_eq!(at, next);
+        next += 1;
+        let found = row.map(|row| {
+            assert_eq!(row.key, locators.get(at));
+            let mut values = Vec::new();
+            decoder.decode_values(row.key, row.payload, &mut values).unwrap();
+            values
+        });
+        assert_eq!(found.as_ref(), rows.get(locators.get(at)), "{what}: fetch from {}", table.name);
+    })
+    .unwrap();
+    assert_eq!(next, locators.len());
+}
+
+/// A row's own writes of a session, and what it replaced.
+struct First {
+    before: Option<Row>,
+    snapshot: u64,
+}
+
+struct Session {
+    transaction: Transaction,
+    snapshot: u64,
+    base: Arc<State>,
+    writes: Writes,
+    /// Own writes when the running statement began.
+    statement: Writes,
+    first: Vec<BTreeMap<Vec<u8>, First>>,
+    savepoint: Option<(Mark, Writes)>,
+}
+
+impl Session {
+    fn overlaid(&self, writes: &Writes) -> State {
+        let mut state = (*self.base).clone();
+        for (rows, writes) in state.iter_mut().zip(writes) {
+            for (key, row) in writes {
+                match row {
+                    Some(row) => rows.insert(key.clone(), row.clone()),
+                    None => rows.remove(key),
+                };
+            }
+        }
+        state
+    }
+
+    fn restore(&mut self, writes: Writes) {
+        for (first, writes) in self.first.iter_mut().zip(&writes) {
+            first.retain(|key, _| writes.contains_key(key));
+        }
+        self.writes = writes;
+    }
+}
+
+struct Model {
+    engine: Arc<Engine>,
+    tables: Vec<Arc<TableDef>>,
+    committed: Arc<State>,
+    commits: u64,
+    /// Number of the commit that changed a row last.
+    changed: Vec<BTreeMap<Vec<u8>, u64>>,
+    random: SmallRng,
+    seed: u64,
+    /// Views taken while commits were applied, and what they must show.
+    held: Arc<Mutex<Vec<(ReadView, Arc<State>)>>>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Done,
+    Duplicate(String),
+    Conflict,
+}
+
+impl Model {
+    fn new(env: &SimulatedEnv, seed: u64) -> Model {
+        let engine = open(env);
+        let tables = vec![
+            create(&engine, &keyed_spec()),
+            create(&engine, &other_spec(false)),
+            create(&engine, &other_spec(true)),
+        ];
+        let count = tables.len();
+        let mut model = Model {
+            engine,
+            tables,
+            committed: Arc::new(vec![Rows::new(); count]),
+            commits: 0,
+            changed: vec![BTreeMap::new(); count],
+            random: SmallRng::seed_from_u64(seed),
+            seed,
+            held: Arc::default(),
+        };
+        model.observe();
+        model
+    }
+
+    /// Takes snapshots between the steps of commits.
+    fn observe(&mut self) {
+        let engine = Arc::downgrade(&self.engine);
+        let (tables, held) = (self.tables.clone(), self.held.clone());
+        let random = Mutex::new(SmallRng::seed_from_u64(self.random.random()));
+        let before = Arc::new(Mutex::new(self.committed.clone()));
+        BEFORE.with(|slot| *slot.borrow_mut() = Some(before.clone()));
+        *self.engine.observer.lock() = Some(Arc::new(move || {
+            let (Some(engine), mut random) = (engine.upgrade(), random.lock()) else { return };
+            if random.random() {
+                engine.store.wait_durable(engine.store.log_end()).unwrap();
+            }
+            let view = view(&engine);
+            let state = before.lock().clone();
+            if random.random_range(0..4) == 0 {
+                verify(&view, &tables, &state, &mut random, "while a commit is applied");
+            }
+            if random.random_range(0..4) == 0 {
+                held.lock().push((view, state));
+            }
+        }));
+    }
+
+    fn session(&mut self) -> Session {
+        let isolation =
+            if self.random.random() { Isolation::ReadCommitted } else { Isolation::RepeatableRead };
+        let count = self.tables.len();
+        let mut transaction = self.engine.begin(isolation, TxnMode::ReadWrite);
+        transaction.snapshot();
+        Session {
+            transaction,
+            snapshot: self.commits,
+            base: self.committed.clone(),
+            writes: vec![BTreeMap::new(); count],
+            statement: vec![BTreeMap::new(); count],
+            first: (0..count).map(|_| BTreeMap::new()).collect(),
+            savepoint: None,
+        }
+    }
+
+    fn random_row(&mut self, table: usize) -> Row {
+        let mut numbers = Vec::new();
+        for column in &self.tables[table].columns {
+            let null = column.nullable && self.random.random_range(0..4) == 0;
+            numbers.push((!null).then(|| self.random.random_range(0..25)));
+        }
+        row(&self.tables[table], &numbers)
+    }
+
+    /// The row that has the unique key of `row`, other than the one at `own`.
+    fn taken(&self, session: &Session, table: usize, index: usize, row: &Row, own: Option<&[u8]>) -> bool {
+        let parts = &self.tables[table].indexes[index].parts;
+        if parts.iter().any(|part| row[part.column] == Value::Null) {
+            return false;
+        }
+        let same =
+            |other: &Row| parts.iter().all(|part| compare(&row[part.column], &other[part.column]).is_eq());
+        let by_own = session.writes[table]
+            .iter()
+            .any(|(key, written)| Some(key.as_slice()) != own && written.as_ref().is_some_and(same));
+        // A committed row counts unless the transaction knows it with this key and has taken the key away.
+        let gone = |key: &Vec<u8>| {
+            let first = session.first[table].get(key);
+            let now = session.writes[table].get(key);
+            match (first, now) {
+                (Some(first), Some(now)) => {
+                    first.before.as_ref().is_some_and(same) && !now.as_ref().is_some_and(same)
+                }
+                _ => false,
+            }
+        };
+        by_own
+            || self.committed[table]
+                .iter()
+                .any(|(key, other)| Some(key.as_slice()) != own && same(other) && !gone(key))
+    }
+
+    /// Whether inserting `row` under `key` (or moving there from `own`) works.
+    fn check(
+        &self,
+        session: &Session,
+        table: usize,
+        key: &[u8],
+        row: &Row,
+        own: Option<(&[u8], &Row)>,
+    ) -> Outcome {
+        let def = &self.tables[table];
+        let duplicate = |index: &str| Outcome::Duplicate(index.to_owned());
+        let moves = own.is_none_or(|(own, _)| own != key);
+        if moves && !def.has_hidden_row_id() {
+            match session.writes[table].get(key) {
+                Some(Some(_)) => return duplicate("PRIMARY"),
+                Some(None) => {}
+                None if self.committed[table].contains_key(key) => return duplicate("PRIMARY"),
+                None if self.changed[table].get(key).is_some_and(|&at| at > session.snapshot) => {
+                    return Outcome::Conflict;
+                }
+                None => {}
+            }
+        }
+        for (position, index) in def.indexes.iter().enumerate().filter(|(_, i)| i.kind == IndexKind::Unique) {
+            let kept = own.is_some_and(|(_, old)| {
+                !moves && index.parts.iter().all(|part| compare(&old[part.column], &row[part.column]).is_eq())
+            });
+            if !kept && self.taken(session, table, position, row, own.map(|(own, _)| own)) {
+                return duplicate(&index.name);
+            }
+        }
+        Outcome::Done
+    }
+
+    fn record(&self, session: &mut Session, table: usize, key: &[u8], row: Option<Row>) {
+        let first = First { before: session.base[table].get(key).cloned(), snapshot: session.snapshot };
+        session.first[table].entry(key.to_vec()).or_insert(first);
+        session.writes[table].insert(key.to_vec(), row);
+    }
+
+    fn outcome<T>(&self, result: Result<T, TableError>) -> (Outcome, Option<T>) {
+        match result {
+            Ok(value) => (Outcome::Done, Some(value)),
+            Err(TableError::DuplicateEntry { index, .. }) => (Outcome::Duplicate(index), None),
+            Err(TableError::WriteConflict) => (Outcome::Conflict, None),
+            Err(other) => panic!("seed {}: {other}", self.seed),
+        }
+    }
+
+    /// One insert, update or delete.
+    fn change(&mut self, session: &mut Session) {
+        let table = self.random.random_range(0..self.tables.len());
+        let def = self.tables[table].clone();
+        let now = session.overlaid(&session.writes.clone());
+        let hidden = def.has_hidden_row_id();
+        let choice = self.random.random_range(0..10);
+        if choice < 5 || now[table].is_empty() {
+            let row = self.random_row(table);
+            let result = session.transaction.insert(&def, &row);
+            let mut key = Vec::new();
+            if !hidden {
+                def.clustered().format.encode_key(&row, &[], &mut key).unwrap();
+            }
+            let expected = self.check(session, table, &key, &row, None);
+            let (found, inserted) = self.outcome(result);
+            assert_eq!(found, expected, "seed {}: insert {row:?} into {}", self.seed, def.name);
+            if let Some(inserted) = inserted {
+                assert!(hidden || inserted.locator == key);
+                self.record(session, table, &inserted.locator, Some(row));
+            }
+            return;
+        }
+        let (key, old) = now[table].iter().nth(self.random.random_range(0..now[table].len())).unwrap();
+        if choice < 7 {
+            assert!(session.transaction.delete(&def, key, old).unwrap());
+            self.record(session, table, key, None);
+            return;
+        }
+        let mut new = self.random_row(table);
+        for column in 0..new.len() {
+            let keep = if column == 0 { 4 } else { 2 };
+            if self.random.random_range(0..5) < keep {
+                new[column] = old[column].clone();
+            }
+        }
+        let mut new_key = key.clone();
+        if !hidden {
+            new_key.clear();
+            def.clustered().format.encode_key(&new, &[], &mut new_key).unwrap();
+        }
+        let result = session.transaction.update(&def, key, old, &new);
+        let expected = self.check(session, table, &new_key, &new, Some((key, old)));
+        let (found, moved) = self.outcome(result);
+        assert_eq!(found, expected, "seed {}: update {old:?} to {new:?} in {}", self.seed, def.name);
+        if moved.is_some() {
+            if new_key != *key {
+                self.record(session, table, key, None);
+            }
+            self.record(session, table, &new_key, Some(new));
+        }
+    }
+
+    fn statement(&mut self, session: &mut Session) {
+        let mark = session.transaction.begin_statement();
+        if session.transaction.isolation() == Isolation::ReadCommitted {
+            session.snapshot = self.commits;
+            session.base = self.committed.clone();
+        }
+        session.statement = session.writes.clone();
+        let before = session.writes.clone();
+        for _ in 0..self.random.random_range(0..5) {
+            self.change(session);
+            if self.random.random_range(0..6) == 0 {
+                self.verify_session(session, "own view");
+            }
+        }
+        if self.random.random_range(0..5) == 0 {
+            session.transaction.rollback_statement(mark);
+            session.restore(before);
+        }
+    }
+
+    fn verify_session(&mut self, session: &mut Session, what: &str) {
+        let state = session.overlaid(&session.statement.clone());
+        let view = session.transaction.view();
+        verify(&view, &self.tables, &state, &mut self.random, &format!("seed {}: {what}", self.seed));
+    }
+
+    fn commit(&mut self, session: Session) {
+        let mut conflict = false;
+        let mut next = (*self.committed).clone();
+        let mut changed = Vec::new();
+        for (table, def) in self.tables.iter().enumerate() {
+            let net: Vec<(&Vec<u8>, &Option<Row>)> = session.writes[table]
+                .iter()
+                .filter(|(key, row)| session.first[table][*key].before != **row)
+                .collect();
+            for &(key, _) in &net {
+                let seen = session.first[table][key].snapshot;
+                conflict |= self.changed[table].get(key).is_some_and(|&at| at > seen);
+            }
+            for &(key, row) in &net {
+                match row {
+                    Some(row) => next[table].insert(key.clone(), row.clone()),
+                    None => next[table].remove(key),
+                };
+                changed.push((table, key.clone()));
+            }
+            for index in def.indexes.iter().filter(|index| index.kind == IndexKind::Unique) {
+                let mut rows: Vec<Row> =
+                    expected(def, 0, &next[table]).into_iter().map(|(_, row)| row).collect();
+                let columns = covered(def, 0);
+                let value = |row: &Row, column: usize| {
+                    row[columns.iter().position(|&other| other == column).unwrap()].clone()
+                };
+                let key = |row: &Row| -> Vec<Value> {
+                    index.parts.iter().map(|part| value(row, part.column)).collect()
+                };
+                let order = |a: &Row, b: &Row| {
+                    key(a)
+                        .iter()
+                        .zip(&key(b))
+                        .fold(Ordering::Equal, |order, (a, b)| order.then(compare(a, b)))
+                };
+                rows.retain(|row| !key(row).contains(&Value::Null));
+                rows.sort_by(order);
+                conflict |= rows.windows(2).any(|pair| order(&pair[0], &pair[1]).is_eq());
+            }
+        }
+        BEFORE.with(|slot| *slot.borrow().as_ref().unwrap().lock() = self.committed.clone());
+        let result = session.transaction.commit();
+        let expected = if conflict { Outcome::Conflict } else { Outcome::Done };
+        let (found, _) = self.outcome(result);
+        assert_eq!(found, expected, "seed {}: commit of {:?}", self.seed, session.writes);
+        if found == Outcome::Done {
+            self.commits += 1;
+            self.committed = Arc::new(next);
+            for (table, key) in changed {
+                self.changed[table].insert(key, self.commits);
+            }
+        }
+    }
+
+    fn check_all(&mut self) {
+        let view = view(&self.engine);
+        let what = format!("seed {}: committed", self.seed);
+        verify(&view, &self.tables, &self.committed.clone(), &mut self.random, &what);
+        for (table, rows) in self.tables.iter().zip(&*self.committed) {
+            assert_eq!(self.engine.check_table(table).unwrap(), Vec::<String>::new(), "{what}");
+            assert_eq!(self.engine.row_count(table.id), rows.len() as u64, "{what}");
+        }
+    }
+
+    fn verify_held(&mut self) {
+        let mut held = std::mem::take(&mut *self.held.lock());
+        if !held.is_empty() {
+            let (view, state) = held.swap_remove(self.random.random_range(0..held.len()));
+            let what = format!("seed {}: held", self.seed);
+            verify(&view, &self.tables, &state, &mut self.random, &what);
+        }
+        held.truncate(6);
+        self.held.lock().append(&mut held);
+    }
+}
+
+thread_local! {
+    /// The state before the running commit, for the observer.
+    static BEFORE: std::cell::RefCell<Option<Arc<Mutex<Arc<State>>>>> = const { std::cell::RefCell::new(None) };
+}
+
+fn run(seed: u64, steps: u64) {
+    let env = SimulatedEnv::new();
+    let mut model = Model::new(&env, seed);
+    let mut sessions: Vec<Session> = Vec::new();
+    for _ in 0..steps {
+        match model.random.random_range(0..40) {
+            0..=3 if sessions.len() < 4 => {
+                let session = model.session();
+                sessions.push(session);
+            }
+            4..=25 if !sessions.is_empty() => {
+                let mut session = sessions.swap_remove(model.random.random_range(0..sessions.len()));
+                model.statement(&mut session);
+                sessions.push(session);
+            }
+            26..=30 if !sessions.is_empty() => {
+                let session = sessions.swap_remove(model.random.random_range(0..sessions.len()));
+                model.commit(session);
+            }
+            31 if !sessions.is_empty() => {
+                let at = model.random.random_range(0..sessions.len());
+                sessions[at].savepoint =
+                    Some((sessions[at].transaction.savepoint(), sessions[at].writes.clone()));
+            }
+            32 if !sessions.is_empty() => {
+                let at = model.random.random_range(0..sessions.len());
+                if let Some((mark, writes)) = sessions[at].savepoint.take() {
+                    sessions[at].transaction.rollback_to(mark);
+                    sessions[at].restore(writes);
+                }
+            }
+            33 => drop(model.engine.purge().unwrap()),
+            34 => model.verify_held(),
+            35 => model.check_all(),
+            36 if sessions.is_empty() => {
+                model.held.lock().clear();
+                *model.engine.observer.lock() = None;
+                model.engine.close().unwrap();
+                // The old engine goes before the directory can be opened again.
+                model.engine = open(&SimulatedEnv::new());
+                model.engine = open(&env);
+                for table in &mut model.tables {
+                    *table = model.engine.table("d", &table.name).unwrap();
+                }
+                model.observe();
+            }
+            37 => model.engine.store.checkpoint().unwrap(),
+            _ => {}
+        }
+    }
+    model.verify_held();
+    sessions.clear();
+    model.check_all();
+    model.held.lock().clear();
+    model.engine.purge().unwrap();
+    assert_eq!(model.engine.stats().versions, 0, "seed {seed}");
+    assert_eq!(model.engine.stats().purge_queue, 0, "seed {seed}");
+    model.check_all();
+}
+
+#[test]
+fn transactions_and_snapshots_agree_with_the_model() {
+    let first = seed();
+    for round in 0..4 * scale() {
+        run(first.wrapping_add(round), 400);
+    }
+}
