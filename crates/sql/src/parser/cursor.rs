@@ -11,9 +11,13 @@ use super::reserved::is_reserved;
 /// What every rule answers.
 pub type Parsed<T> = Result<T, MysqlError>;
 
-/// Levels of nesting, of expressions, queries and joins together. It bounds the stack that parsing, binding,
-/// evaluating and dropping a statement need; measured by the test `the_deepest_statement_fits_a_small_stack`.
-pub const MAX_NESTING: usize = 200;
+/// How deep parentheses, calls, queries and joins may nest, all together. It bounds the stack that parsing needs,
+/// tried by the test `the_deepest_statement_fits_a_small_stack`.
+pub const MAX_NESTING: usize = 100;
+
+/// How tall an expression's tree, a chain of joins or of set operations may be: `1 + 1 + 1` is as tall as it has
+/// operators. It bounds the stack that binding, evaluating and dropping need.
+pub const MAX_HEIGHT: usize = 200;
 
 /// A recursive-descent parser over one statement's tokens.
 pub(super) struct Parser<'a> {
@@ -169,20 +173,29 @@ impl<'a> Parser<'a> {
     // --- nesting ---
 
     /// Runs a rule one level deeper.
-    pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub(super) fn nested<T>(&mut self, rule: fn(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.enter()?;
+        let result = rule(self);
+        self.leave();
+        result
+    }
+
+    pub(super) fn enter(&mut self) -> Parsed<()> {
         if self.depth >= MAX_NESTING {
             return Err(MysqlError::nested_too_deeply(MAX_NESTING));
         }
         self.depth += 1;
-        let result = rule(self);
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self) {
         self.depth -= 1;
-        result
     }
 
     /// The expression tree at hand grows by a level.
     pub(super) fn grow(&mut self) -> Parsed<()> {
         self.height += 1;
-        if self.height > MAX_NESTING { Err(MysqlError::nested_too_deeply(MAX_NESTING)) } else { Ok(()) }
+        if self.height > MAX_HEIGHT { Err(MysqlError::nested_too_deeply(MAX_HEIGHT)) } else { Ok(()) }
     }
 
     // --- names and simple values ---

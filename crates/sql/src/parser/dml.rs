@@ -109,7 +109,7 @@ impl Parser<'_> {
         }
         if !self.accept_word("FROM") {
             // `DELETE a, b FROM ..` or a mistake
-            self.table_name()?;
+            self.ident()?;
             return match self.at_word("FROM") || self.at_symbol(Symbol::Comma) || self.at_symbol(Symbol::Dot)
             {
                 true => self.refuse("multi-table DELETE"),
@@ -128,10 +128,19 @@ impl Parser<'_> {
         if self.at_symbol(Symbol::LeftParen) {
             return self.refuse(refused);
         }
-        let reference = self.table_reference()?;
-        if !matches!(reference, TableReference::Table { .. })
+        let reference = self.base_table()?;
+        let more = self.at_any_word(&[
+            "USING",
+            "JOIN",
+            "INNER",
+            "CROSS",
+            "LEFT",
+            "RIGHT",
+            "NATURAL",
+            "STRAIGHT_JOIN",
+        ]);
+        if more
             || self.at_symbol(Symbol::Comma)
-            || self.at_word("USING")
             || (self.at_symbol(Symbol::Dot) && self.is_symbol_at(1, Symbol::Star))
         {
             return self.refuse(refused);

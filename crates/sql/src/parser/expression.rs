@@ -46,8 +46,10 @@ impl Parser<'_> {
 
     /// An expression whose operators outside parentheses are of at least this power.
     pub(super) fn expression_from(&mut self, least: u8) -> Parsed<Expr> {
+        self.enter()?;
         let outer = std::mem::take(&mut self.height);
-        let result = self.nested(|p| p.operators(least));
+        let result = self.operators(least);
+        self.leave();
         self.height = self.height.max(outer);
         result
     }
@@ -57,13 +59,8 @@ impl Parser<'_> {
         // The power of the last rule applied; a tighter rule cannot continue it.
         let mut ceiling = COLLATE;
         let mut left = if self.at_word("NOT") {
-            if least > NOT {
-                return Err(self.syntax_error());
-            }
-            self.advance();
             ceiling = NOT;
-            let operand = self.expression_from(NOT)?;
-            self.built(start, ExprKind::Not(Box::new(operand)))?
+            self.negation(least)?
         } else {
             self.prefixed()?
         };
@@ -75,6 +72,17 @@ impl Parser<'_> {
             ceiling = if chains { power } else { power - 1 };
         }
         Ok(left)
+    }
+
+    /// `NOT condition`.
+    fn negation(&mut self, least: u8) -> Parsed<Expr> {
+        if least > NOT {
+            return Err(self.syntax_error());
+        }
+        let start = self.span();
+        self.advance();
+        let operand = Box::new(self.expression_from(NOT)?);
+        self.built(start, ExprKind::Not(operand))
     }
 
     /// The power of the operator that stands next, and whether it can follow itself.
@@ -259,29 +267,33 @@ impl Parser<'_> {
 
     /// Prefix operators and what they stand before.
     fn prefixed(&mut self) -> Parsed<Expr> {
-        let start = self.span();
-        let op = match self.token(0).kind {
-            TokenKind::Symbol(Symbol::Minus) => Some(UnaryOp::Minus),
-            TokenKind::Symbol(Symbol::Plus) => Some(UnaryOp::Plus),
-            TokenKind::Symbol(Symbol::Tilde) => Some(UnaryOp::BitNot),
-            _ => None,
-        };
-        if let Some(op) = op {
-            self.advance();
-            let operand = Box::new(self.expression_from(PREFIX)?);
-            return self.built(start, ExprKind::Unary { op, operand });
+        match self.token(0).kind {
+            TokenKind::Symbol(Symbol::Minus) => self.unary(UnaryOp::Minus),
+            TokenKind::Symbol(Symbol::Plus) => self.unary(UnaryOp::Plus),
+            TokenKind::Symbol(Symbol::Tilde) => self.unary(UnaryOp::BitNot),
+            TokenKind::Symbol(Symbol::Bang) => self.bang(),
+            TokenKind::Word if self.at_word("BINARY") => self.binary_prefix(),
+            _ => self.operand(),
         }
-        if self.accept_symbol(Symbol::Bang) {
-            let operand = Box::new(self.expression_from(PREFIX)?);
-            return self.built(start, ExprKind::Not(operand));
-        }
-        if self.at_word("BINARY") {
-            let target = CastTarget { kind: CastKind::Binary { length: None }, span: self.span() };
-            self.advance();
-            let operand = Box::new(self.expression_from(PREFIX)?);
-            return self.built(start, ExprKind::Cast { operand, target });
-        }
-        self.operand()
+    }
+
+    fn unary(&mut self, op: UnaryOp) -> Parsed<Expr> {
+        let start = self.advance().span;
+        let operand = Box::new(self.expression_from(PREFIX)?);
+        self.built(start, ExprKind::Unary { op, operand })
+    }
+
+    fn bang(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
+        let operand = Box::new(self.expression_from(PREFIX)?);
+        self.built(start, ExprKind::Not(operand))
+    }
+
+    fn binary_prefix(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
+        let target = CastTarget { kind: CastKind::Binary { length: None }, span: start };
+        let operand = Box::new(self.expression_from(PREFIX)?);
+        self.built(start, ExprKind::Cast { operand, target })
     }
 }
 

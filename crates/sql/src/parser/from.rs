@@ -8,7 +8,7 @@ use super::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, Query, Span,
     TableReference,
 };
-use super::cursor::{MAX_NESTING, Parsed, Parser};
+use super::cursor::{MAX_HEIGHT, Parsed, Parser};
 use super::lexer::Symbol;
 use leafline_types::error::MysqlError;
 
@@ -53,8 +53,8 @@ impl Parser<'_> {
             } else {
                 break;
             }
-            if joins > MAX_NESTING {
-                return Err(MysqlError::nested_too_deeply(MAX_NESTING));
+            if joins > MAX_HEIGHT {
+                return Err(MysqlError::nested_too_deeply(MAX_HEIGHT));
             }
         }
         while let Some(join) = pending.pop() {

@@ -146,19 +146,29 @@ impl Parser<'_> {
         if let Some(function) = aggregate_name(&word) {
             return self.aggregate(start, function);
         }
-        let kind = match word.as_str() {
+        match word.as_str() {
             "GROUP_CONCAT" | "JSON_ARRAYAGG" | "JSON_OBJECTAGG" | "ST_COLLECT" | "GET_FORMAT" => {
-                return Err(unsupported(&format!("{word}()")));
+                Err(unsupported(&format!("{word}()")))
             }
+            "TRIM" | "EXTRACT" | "POSITION" | "SUBSTRING" | "SUBSTR" | "MID" | "DATE_ADD" | "ADDDATE"
+            | "DATE_SUB" | "SUBDATE" | "TIMESTAMPADD" | "TIMESTAMPDIFF" => {
+                self.special_call(start, name, &word)
+            }
+            _ => self.plain_call(start, name),
+        }
+    }
+
+    /// A call of a form of its own.
+    fn special_call(&mut self, start: Span, name: Ident, word: &str) -> Parsed<Expr> {
+        let kind = match word {
             "TRIM" => self.trim()?,
             "EXTRACT" => self.extract()?,
             "POSITION" => self.position(name)?,
-            "SUBSTRING" | "SUBSTR" | "MID" => self.substring(name)?,
-            "DATE_ADD" | "ADDDATE" => self.date_arithmetic(&word, false)?,
-            "DATE_SUB" | "SUBDATE" => self.date_arithmetic(&word, true)?,
+            "DATE_ADD" | "ADDDATE" => self.date_arithmetic(word, false)?,
+            "DATE_SUB" | "SUBDATE" => self.date_arithmetic(word, true)?,
             "TIMESTAMPADD" => self.timestamp_add()?,
             "TIMESTAMPDIFF" => self.timestamp_diff(name)?,
-            _ => return self.plain_call(start, name),
+            _ => self.substring(name)?,
         };
         self.built(start, kind)
     }

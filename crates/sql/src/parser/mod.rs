@@ -36,7 +36,10 @@ mod statement;
 mod table;
 mod transaction;
 
-pub use cursor::MAX_NESTING;
+#[cfg(test)]
+mod tests;
+
+pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
 pub use lexer::LexMode;
 pub use reserved::is_reserved;
@@ -48,7 +51,7 @@ use leafline_types::error::MysqlError;
 ///
 /// # Errors
 /// 1064 where the text is not MySQL's grammar, 1065 when there is no statement, 1235 for what is not supported,
-/// 1436 beyond [`MAX_NESTING`], and a few that MySQL gives while parsing (1221, 1630).
+/// 1436 beyond [`MAX_NESTING`] and [`MAX_HEIGHT`], and a few that MySQL gives while parsing (1221, 1630).
 pub fn parse(sql: &str, mode: LexMode) -> Result<ast::Statement, MysqlError> {
     if u32::try_from(sql.len()).is_err() {
         return Err(MysqlError::packet_too_large());

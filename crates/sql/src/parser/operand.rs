@@ -1,12 +1,12 @@
 //! Operands of expressions: literals, names, variables, parentheses, CASE, CAST and function calls.
 
 use super::ast::{
-    BytesForm, CastKind, CastTarget, ColumnName, Expr, ExprKind, Ident, IntervalUnit, Literal, Span,
+    BytesForm, CastKind, CastTarget, ColumnName, Expr, ExprKind, Ident, IntervalUnit, Literal, Query, Span,
     TemporalKind, VariableScope,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, Token, TokenKind};
-use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
+use super::literal::{bit_bytes, hex_bytes, unquote};
 use super::reserved::is_reserved;
 
 /// Character sets that may introduce a literal.
@@ -57,12 +57,24 @@ const INTRODUCERS: &[&str] = &[
 
 impl Parser<'_> {
     /// An operand: everything that binds tighter than any operator.
+    ///
+    /// This and the other rules on the way from one expression to the one inside only dispatch: the less a rule
+    /// keeps on the stack, the deeper expressions can nest.
     pub(super) fn operand(&mut self) -> Parsed<Expr> {
+        match self.token(0).kind {
+            TokenKind::Symbol(Symbol::LeftParen) => self.parenthesised(),
+            TokenKind::Word => self.word_operand(),
+            TokenKind::QuotedIdent => self.named(),
+            TokenKind::Symbol(Symbol::LeftBrace) => self.odbc_escape(),
+            TokenKind::UserVariable => self.variable(),
+            _ => self.constant_operand(),
+        }
+    }
+
+    /// Literals, parameters and system variables.
+    fn constant_operand(&mut self) -> Parsed<Expr> {
         let start = self.span();
-        let token = self.token(0);
-        let kind = match token.kind {
-            TokenKind::Word => return self.word_operand(),
-            TokenKind::QuotedIdent => return self.named(),
+        let kind = match self.token(0).kind {
             TokenKind::Integer => ExprKind::Literal(Literal::Integer(self.taken_text())),
             TokenKind::Decimal => ExprKind::Literal(Literal::Decimal(self.taken_text())),
             TokenKind::Float => ExprKind::Literal(Literal::Float(self.taken_text())),
@@ -74,21 +86,21 @@ impl Parser<'_> {
                 self.parameters += 1;
                 ExprKind::Parameter(self.parameters - 1)
             }
-            TokenKind::UserVariable => {
-                let name = variable_name(self.text(token), self.mode);
-                self.advance();
-                if self.accept_symbol(Symbol::Assign) {
-                    let value = Box::new(self.expression()?);
-                    return self.built(start, ExprKind::AssignVariable { name, value });
-                }
-                ExprKind::UserVariable(name)
-            }
             TokenKind::Symbol(Symbol::AtAt) => self.system_variable()?,
-            TokenKind::Symbol(Symbol::LeftParen) => return self.parenthesised(),
-            TokenKind::Symbol(Symbol::LeftBrace) => return self.odbc_escape(),
             _ => return Err(self.syntax_error()),
         };
         self.built(start, kind)
+    }
+
+    /// `@name`, `@name := value`.
+    fn variable(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let name = self.user_variable()?;
+        if self.accept_symbol(Symbol::Assign) {
+            let value = Box::new(self.expression()?);
+            return self.built(start, ExprKind::AssignVariable { name, value });
+        }
+        self.built(start, ExprKind::UserVariable(name))
     }
 
     fn taken_text(&mut self) -> String {
@@ -126,66 +138,69 @@ impl Parser<'_> {
 
     /// An operand that begins with an unquoted word.
     fn word_operand(&mut self) -> Parsed<Expr> {
+        let parenthesis = self.is_symbol_at(1, Symbol::LeftParen);
+        let next = self.token(1).kind;
+        let word = self.text(self.token(0));
+        let is = |keyword: &str| word.eq_ignore_ascii_case(keyword);
+        match word.as_bytes().first().map_or(0, u8::to_ascii_uppercase) {
+            b'N' if is("NULL") => self.constant(Literal::Null),
+            b'T' if is("TRUE") => self.constant(Literal::Boolean(true)),
+            b'F' if is("FALSE") => self.constant(Literal::Boolean(false)),
+            b'D' if is("DATE") && next == TokenKind::String => self.temporal_literal(TemporalKind::Date),
+            b'T' if is("TIME") && next == TokenKind::String => self.temporal_literal(TemporalKind::Time),
+            b'T' if is("TIMESTAMP") && next == TokenKind::String => {
+                self.temporal_literal(TemporalKind::Timestamp)
+            }
+            b'C' if is("CASE") => self.case(),
+            b'C' if is("CAST") && parenthesis && self.is_adjacent(1) => self.cast(),
+            b'C' if is("CONVERT") && parenthesis => self.convert(),
+            b'E' if is("EXISTS") => self.exists(),
+            b'I' if is("INTERVAL") => self.interval_first(),
+            b'D' if is("DEFAULT") => self.default_value(),
+            b'R' if is("ROW") && parenthesis => self.row_constructor(),
+            b'M' if is("MATCH") => self.refuse("MATCH ... AGAINST"),
+            b'_' if matches!(next, TokenKind::String | TokenKind::Hex | TokenKind::Bit) => self.introduced(),
+            _ => self.named(),
+        }
+    }
+
+    /// `_charset'..'`; an underscore name before a string that is no character set is just a name.
+    fn introduced(&mut self) -> Parsed<Expr> {
         let start = self.span();
-        let token = self.token(0);
-        let word = self.text(token).to_ascii_uppercase();
-        let next = self.token(1);
-        let kind = match word.as_str() {
-            "NULL" => self.constant(Literal::Null),
-            "TRUE" => self.constant(Literal::Boolean(true)),
-            "FALSE" => self.constant(Literal::Boolean(false)),
-            "DATE" | "TIME" | "TIMESTAMP" if next.kind == TokenKind::String => {
-                self.temporal_literal(&word)?
-            }
-            "CASE" => self.case()?,
-            "CAST" if self.is_symbol_at(1, Symbol::LeftParen) && self.is_adjacent(1) => self.cast()?,
-            "CONVERT" if self.is_symbol_at(1, Symbol::LeftParen) => self.convert()?,
-            "EXISTS" => {
-                self.advance();
-                ExprKind::Exists(Box::new(self.parenthesised_query()?))
-            }
-            "INTERVAL" => return self.interval_first(),
-            "DEFAULT" => self.default_value()?,
-            "ROW" if self.is_symbol_at(1, Symbol::LeftParen) => {
-                self.advance();
-                ExprKind::Row(self.parenthesised_list(Self::expression)?)
-            }
-            "MATCH" => return self.refuse("MATCH ... AGAINST"),
-            _ if word.starts_with('_') && INTRODUCERS.contains(&word.to_ascii_lowercase().as_str()) => {
-                match next.kind {
-                    TokenKind::String => {
-                        self.advance();
-                        self.string_literal(Some(&word[1..].to_ascii_lowercase()))?
-                    }
-                    TokenKind::Hex | TokenKind::Bit if word == "_BINARY" => {
-                        self.advance();
-                        ExprKind::Literal(self.bytes_literal())
-                    }
-                    TokenKind::Hex | TokenKind::Bit => {
-                        return self.refuse("character set introducer before a byte string");
-                    }
-                    _ => return self.named(),
-                }
-            }
-            _ => return self.named(),
+        let word = self.text(self.token(0)).to_ascii_lowercase();
+        if !INTRODUCERS.contains(&word.as_str()) {
+            return self.named();
+        }
+        self.advance();
+        let kind = match self.token(0).kind {
+            TokenKind::String => self.string_literal(word.get(1..))?,
+            _ if word == "_binary" => ExprKind::Literal(self.bytes_literal()),
+            _ => return self.refuse("character set introducer before a byte string"),
         };
         self.built(start, kind)
     }
 
-    fn constant(&mut self, literal: Literal) -> ExprKind {
-        self.advance();
-        ExprKind::Literal(literal)
+    fn constant(&mut self, literal: Literal) -> Parsed<Expr> {
+        let start = self.advance().span;
+        self.built(start, ExprKind::Literal(literal))
     }
 
-    fn temporal_literal(&mut self, word: &str) -> Parsed<ExprKind> {
-        self.advance();
+    fn exists(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
+        let query = Box::new(self.parenthesised_query()?);
+        self.built(start, ExprKind::Exists(query))
+    }
+
+    fn row_constructor(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
+        let items = self.parenthesised_list(Self::expression)?;
+        self.built(start, ExprKind::Row(items))
+    }
+
+    fn temporal_literal(&mut self, kind: TemporalKind) -> Parsed<Expr> {
+        let start = self.advance().span;
         let text = self.string()?;
-        let kind = match word {
-            "DATE" => TemporalKind::Date,
-            "TIME" => TemporalKind::Time,
-            _ => TemporalKind::Timestamp,
-        };
-        Ok(ExprKind::Literal(Literal::Temporal { kind, text }))
+        self.built(start, ExprKind::Literal(Literal::Temporal { kind, text }))
     }
 
     /// `{d '2020-01-01'}`: the braces of ODBC; around anything else they mean nothing.
@@ -214,26 +229,31 @@ impl Parser<'_> {
     fn parenthesised(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.starts_query(1) {
-            let query = Box::new(self.parenthesised_query()?);
-            return self.built(start, ExprKind::Subquery(query));
+            return self.subquery();
         }
         self.advance();
-        let mut first = self.expression()?;
-        if let ExprKind::Subquery(query) = first.kind {
-            if self.at_symbol(Symbol::Comma) {
-                first.kind = ExprKind::Subquery(query);
-                return self.row(start, first);
-            }
-            // `((SELECT 1) UNION (SELECT 2))`: the inner parenthesis was the first operand of a query.
-            let query = Box::new(self.query_after(*query)?);
-            self.expect_symbol(Symbol::RightParen)?;
-            return Ok(Expr { kind: ExprKind::Subquery(query), span: self.span_from(start) });
-        }
+        let first = self.expression()?;
         if self.at_symbol(Symbol::Comma) {
             return self.row(start, first);
         }
+        if let ExprKind::Subquery(query) = first.kind {
+            return self.query_in_parentheses(start, query);
+        }
         self.expect_symbol(Symbol::RightParen)?;
         Ok(first)
+    }
+
+    fn subquery(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let query = Box::new(self.parenthesised_query()?);
+        self.built(start, ExprKind::Subquery(query))
+    }
+
+    /// `((SELECT 1) UNION (SELECT 2))`: the inner parenthesis was the first operand of a query.
+    fn query_in_parentheses(&mut self, start: Span, first: Box<Query>) -> Parsed<Expr> {
+        let query = Box::new(self.query_after(*first)?);
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(Expr { kind: ExprKind::Subquery(query), span: self.span_from(start) })
     }
 
     /// The rest of `(first, ..)`, from the first comma.
@@ -245,8 +265,8 @@ impl Parser<'_> {
         self.built(start, ExprKind::Row(items))
     }
 
-    fn case(&mut self) -> Parsed<ExprKind> {
-        self.advance();
+    fn case(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
         let operand = match self.at_word("WHEN") {
             true => None,
             false => Some(Box::new(self.expression()?)),
@@ -266,11 +286,11 @@ impl Parser<'_> {
             false => None,
         };
         self.expect_word("END")?;
-        Ok(ExprKind::Case { operand, branches, otherwise })
+        self.built(start, ExprKind::Case { operand, branches, otherwise })
     }
 
-    fn cast(&mut self) -> Parsed<ExprKind> {
-        self.advance();
+    fn cast(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
         self.expect_symbol(Symbol::LeftParen)?;
         let operand = Box::new(self.expression()?);
         if self.at_word("AT") {
@@ -279,11 +299,11 @@ impl Parser<'_> {
         self.expect_word("AS")?;
         let target = self.cast_target()?;
         self.expect_symbol(Symbol::RightParen)?;
-        Ok(ExprKind::Cast { operand, target })
+        self.built(start, ExprKind::Cast { operand, target })
     }
 
-    fn convert(&mut self) -> Parsed<ExprKind> {
-        self.advance();
+    fn convert(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
         self.expect_symbol(Symbol::LeftParen)?;
         let operand = Box::new(self.expression()?);
         let kind = if self.accept_word("USING") {
@@ -293,7 +313,7 @@ impl Parser<'_> {
             ExprKind::Cast { operand, target: self.cast_target()? }
         };
         self.expect_symbol(Symbol::RightParen)?;
-        Ok(kind)
+        self.built(start, kind)
     }
 
     fn cast_target(&mut self) -> Parsed<CastTarget> {
@@ -358,14 +378,14 @@ impl Parser<'_> {
         )
     }
 
-    fn default_value(&mut self) -> Parsed<ExprKind> {
-        self.advance();
+    fn default_value(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
         if !self.accept_symbol(Symbol::LeftParen) {
-            return Ok(ExprKind::Default(None));
+            return self.built(start, ExprKind::Default(None));
         }
         let column = self.column_name()?;
         self.expect_symbol(Symbol::RightParen)?;
-        Ok(ExprKind::Default(Some(column)))
+        self.built(start, ExprKind::Default(Some(column)))
     }
 
     pub(super) fn interval_unit(&mut self) -> Parsed<IntervalUnit> {

@@ -4,7 +4,7 @@ use super::ast::{
     CommonTable, Expr, ExprKind, HintText, Limit, Literal, Locking, OrderItem, Query, QueryBody, Select,
     SelectItem, SetOperation, Span, TableName, With,
 };
-use super::cursor::{Parsed, Parser};
+use super::cursor::{MAX_HEIGHT, Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 use leafline_types::error::MysqlError;
 
@@ -31,24 +31,31 @@ impl Parser<'_> {
 
     /// A query expression.
     pub(super) fn query(&mut self) -> Parsed<Query> {
-        self.nested(|p| {
-            let start = p.span();
-            let with = if p.at_word("WITH") { Some(p.with()?) } else { None };
-            let first = p.query_operand()?;
-            let mut query = p.query_after(first)?;
-            if with.is_some() && query.with.is_some() {
-                return p.refuse("WITH before a parenthesised query that has its own");
-            }
-            query.with = query.with.or(with);
-            query.span = p.span_from(start);
-            Ok(query)
-        })
+        self.nested(Self::query_expression)
+    }
+
+    fn query_expression(&mut self) -> Parsed<Query> {
+        let start = self.span();
+        let with = if self.at_word("WITH") { Some(self.with()?) } else { None };
+        let first = self.query_operand()?;
+        let mut query = self.query_after(first)?;
+        if with.is_some() && query.with.is_some() {
+            return self.refuse("WITH before a parenthesised query that has its own");
+        }
+        query.with = query.with.or(with);
+        query.span = self.span_from(start);
+        Ok(query)
     }
 
     fn query_operand(&mut self) -> Parsed<Query> {
         if self.at_symbol(Symbol::LeftParen) {
             return self.nested(Self::parenthesised_query);
         }
+        self.simple_query()
+    }
+
+    /// SELECT or VALUES, without parentheses and clauses of the whole.
+    fn simple_query(&mut self) -> Parsed<Query> {
         let start = self.span();
         let body = if self.at_word("SELECT") {
             QueryBody::Select(Box::new(self.select()?))
@@ -79,8 +86,8 @@ impl Parser<'_> {
         let mut operators = 0;
         while self.at_any_word(&["UNION", "EXCEPT"]) {
             operators += 1;
-            if operators > super::cursor::MAX_NESTING {
-                return self.refuse("more than 200 set operators");
+            if operators > MAX_HEIGHT {
+                return Err(MysqlError::nested_too_deeply(MAX_HEIGHT));
             }
             let operation = if self.at_word("UNION") { SetOperation::Union } else { SetOperation::Except };
             let (all, span) = self.set_operator()?;
@@ -96,8 +103,8 @@ impl Parser<'_> {
         let mut operators = 0;
         while self.at_word("INTERSECT") {
             operators += 1;
-            if operators > super::cursor::MAX_NESTING {
-                return self.refuse("more than 200 set operators");
+            if operators > MAX_HEIGHT {
+                return Err(MysqlError::nested_too_deeply(MAX_HEIGHT));
             }
             let (all, span) = self.set_operator()?;
             let right = self.query_operand()?;

@@ -45,10 +45,10 @@ impl Parser<'_> {
             return Ok((self.show_create()?, false));
         }
         if self.accept_words(&["TABLE", "STATUS"]) {
-            return Ok((ShowKind::TableStatus { database: self.from_database()? }, true));
+            return Ok((ShowKind::TableStatus { database: self.database_clause()? }, true));
         }
         if self.accept_any_word(&["INDEX", "INDEXES", "KEYS"]) {
-            let table = self.from_table()?;
+            let table = self.table_clause()?;
             let filter_follows = self.at_word("WHERE");
             return Ok((ShowKind::Index { table }, filter_follows));
         }
@@ -87,10 +87,10 @@ impl Parser<'_> {
         self.accept_word("EXTENDED"); // also shows hidden columns, of which there are none to show
         let full = self.accept_word("FULL");
         if self.accept_word("TABLES") {
-            return Ok((ShowKind::Tables { full, database: self.from_database()? }, true));
+            return Ok((ShowKind::Tables { full, database: self.database_clause()? }, true));
         }
         if self.accept_any_word(&["COLUMNS", "FIELDS"]) {
-            return Ok((ShowKind::Columns { full, table: self.from_table()? }, true));
+            return Ok((ShowKind::Columns { full, table: self.table_clause()? }, true));
         }
         if self.accept_word("PROCESSLIST") {
             return Ok((ShowKind::ProcessList { full }, false));
@@ -129,15 +129,15 @@ impl Parser<'_> {
     }
 
     /// `[FROM|IN database]`.
-    fn from_database(&mut self) -> Parsed<Option<Ident>> {
+    fn database_clause(&mut self) -> Parsed<Option<Ident>> {
         if self.accept_any_word(&["FROM", "IN"]) { Ok(Some(self.ident()?)) } else { Ok(None) }
     }
 
     /// `FROM|IN table [FROM|IN database]`.
-    fn from_table(&mut self) -> Parsed<TableName> {
+    fn table_clause(&mut self) -> Parsed<TableName> {
         self.expect_any_word(&["FROM", "IN"])?;
         let mut table = self.table_name()?;
-        if let Some(database) = self.from_database()? {
+        if let Some(database) = self.database_clause()? {
             table.database = Some(database);
         }
         Ok(table)
