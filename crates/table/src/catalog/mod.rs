@@ -8,6 +8,7 @@ mod definition;
 mod encoding;
 mod published;
 mod spec;
+mod unstored;
 
 pub use definition::{
     ColumnDef, DefaultValue, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, PhysicalColumn,

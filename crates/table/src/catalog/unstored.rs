@@ -1,0 +1,51 @@
+//! Definitions of tables that are stored nowhere, for binding and planning without a database.
+
+use super::definition::{IndexShape, TableDef, TableId};
+use super::spec::{TableDraft, TableSpec};
+use crate::error::Result;
+use crate::limits::Limits;
+use leafline_btree::{CommitTs, policy};
+use leafline_storage::{PageNo, SegmentId};
+use std::sync::Arc;
+
+impl TableSpec {
+    /// The definition that creating this table would give, with the number `id` and limits as for pages of
+    /// `page_size` bytes. Its indexes are numbered from 1 and have no trees: it can be looked at, not read.
+    ///
+    /// # Errors
+    /// The errors of the rules for tables, as when the table is created.
+    pub fn unstored(&self, id: TableId, page_size: usize) -> Result<TableDef> {
+        let limits = Limits {
+            max_key: policy::max_key_len(page_size),
+            max_entry: policy::max_entry_len(page_size),
+            max_commit: usize::MAX,
+            max_write_set: u64::MAX,
+        };
+        let draft = TableDraft::new(self, &limits)?;
+        let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
+        let primary = (!primary.is_empty()).then_some(primary.as_slice());
+        let mut indexes = Vec::with_capacity(draft.indexes.len());
+        for (number, index) in (1..).zip(draft.indexes) {
+            let shape = IndexShape {
+                id: number,
+                name: index.name,
+                kind: index.kind,
+                parts: index.parts,
+                comment: index.comment,
+                columns: &draft.columns,
+                primary,
+                schema_version: 1,
+            };
+            indexes.push(Arc::new(shape.build(SegmentId(0), PageNo(0), CommitTs::NONE)));
+        }
+        Ok(TableDef {
+            id,
+            database: self.database.clone(),
+            name: self.name.clone(),
+            columns: draft.columns,
+            indexes,
+            schema_version: 1,
+            options: self.options.clone(),
+        })
+    }
+}
