@@ -1,0 +1,159 @@
+//! Functional dependencies: the columns whose value is the same in all rows of a group.
+//!
+//! The group keys are. So is a column that WHERE or the condition of an inner join makes equal to a constant or to
+//! such a column, and every column of a table of which all parts of a unique key without NULL are. Behind a left join
+//! the right table's columns are, when its condition gives such a key and looks at nothing else on the left.
+//! (SQL:2011 4.19; MySQL 8.0 manual, "Detection of Functional Dependence".)
+
+use std::collections::BTreeSet;
+
+use leafline_types::SqlType;
+use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
+
+use super::scope::Block;
+use crate::bound::{BoundSelect, ColumnId, JoinTree, Relation, RelationSource};
+
+/// The relation columns that are the same in all rows of a group of `block.group_by`.
+pub(super) fn determined(block: &Block, from: Option<&JoinTree>, filter: &[Expr]) -> BTreeSet<ColumnId> {
+    let mut known: BTreeSet<ColumnId> = block.group_by.iter().filter_map(Expr::as_column).collect();
+    let mut equalities: Vec<&Expr> = filter.iter().collect();
+    let mut left_joins = Vec::new();
+    if let Some(from) = from {
+        collect(from, &mut equalities, &mut left_joins);
+    }
+    loop {
+        let before = known.len();
+        for condition in &equalities {
+            add_equal(condition, &mut known);
+        }
+        for relation in &block.relations {
+            if has_known_key(relation, &known) {
+                known.extend(relation.columns.clone());
+            }
+        }
+        for &(right, conditions) in &left_joins {
+            if let Some(relation) = block.relations.get(right) {
+                add_optional(relation, conditions, &mut known);
+            }
+        }
+        if known.len() == before {
+            return known;
+        }
+    }
+}
+
+/// The conditions that hold for every row, and the left joins whose right side is one relation.
+fn collect<'t>(tree: &'t JoinTree, always: &mut Vec<&'t Expr>, left_joins: &mut Vec<(usize, &'t [Expr])>) {
+    match tree {
+        JoinTree::Relation(_) => {}
+        JoinTree::Inner { children, conditions, .. } => {
+            always.extend(conditions);
+            children.iter().for_each(|child| collect(child, always, left_joins));
+        }
+        JoinTree::Left { left, right, conditions } => {
+            collect(left, always, left_joins);
+            // Conditions below the right side do not hold for rows that found no partner.
+            if let JoinTree::Relation(right) = &**right {
+                left_joins.push((*right, conditions));
+            }
+        }
+    }
+}
+
+/// `column = known` makes the column known.
+fn add_equal(condition: &Expr, known: &mut BTreeSet<ColumnId>) {
+    let ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, domain } =
+        &condition.kind
+    else {
+        return;
+    };
+    for (side, other) in [(left, right), (right, left)] {
+        if let Some(column) = side.as_column()
+            && is_exact(&side.ty.sql, *domain)
+            && other.columns().is_subset(known)
+            && !is_volatile(other)
+        {
+            known.insert(column);
+        }
+    }
+}
+
+/// Can only one value of this type be equal to another in this domain?
+fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
+    match domain {
+        CompareDomain::Integer | CompareDomain::Decimal => ty.is_numeric(),
+        CompareDomain::Date | CompareDomain::DateTime => ty.is_temporal(),
+        CompareDomain::String(collation) => ty.is_string() && !collation.pads_space(),
+        CompareDomain::Double => false,
+    }
+}
+
+fn is_volatile(expr: &Expr) -> bool {
+    use leafline_types::functions::Volatility;
+    let mut volatile = false;
+    if let ExprKind::Call { function, .. } = &expr.kind {
+        volatile = function.definition().volatility == Volatility::Volatile;
+    }
+    expr.for_each_child(&mut |child| volatile |= is_volatile(child));
+    volatile
+}
+
+/// Is there a unique key, without NULL, of known columns?
+fn has_known_key(relation: &Relation, known: &BTreeSet<ColumnId>) -> bool {
+    let is_known = |ordinal: &usize| known.contains(&(relation.columns.start + ordinal));
+    unique_keys(&relation.source).iter().any(|key| key.iter().all(is_known))
+}
+
+/// Sets of columns, by position, of which no two rows have the same values.
+fn unique_keys(source: &RelationSource) -> Vec<Vec<usize>> {
+    match source {
+        RelationSource::Base(table) => {
+            let has_no_null = |c: usize| table.columns.get(c).is_some_and(|c| !c.nullable);
+            table
+                .indexes
+                .iter()
+                .filter(|index| index.is_unique() && index.parts.iter().all(|part| has_no_null(part.column)))
+                .map(|index| index.parts.iter().map(|part| part.column).collect())
+                .collect()
+        }
+        RelationSource::Derived(query) => derived_keys(query),
+    }
+}
+
+/// The group keys that a derived table gives out, when it gives out all of them; everything under DISTINCT.
+fn derived_keys(query: &BoundSelect) -> Vec<Vec<usize>> {
+    let mut keys = Vec::new();
+    if query.distinct {
+        keys.push((0..query.output.len()).collect());
+    }
+    if let Some(aggregation) = &query.aggregation {
+        let position = |out: ColumnId| query.output.iter().position(|o| o.expr.as_column() == Some(out));
+        keys.extend(
+            aggregation
+                .keys
+                .iter()
+                .filter(|k| !k.dependent)
+                .map(|k| position(k.out))
+                .collect::<Option<Vec<_>>>(),
+        );
+    }
+    keys
+}
+
+/// The right side of a left join.
+fn add_optional(relation: &Relation, conditions: &[Expr], known: &mut BTreeSet<ColumnId>) {
+    let of_right = |column: &ColumnId| relation.columns.contains(column);
+    let left_is_known = conditions
+        .iter()
+        .all(|c| c.columns().iter().all(|column| of_right(column) || known.contains(column)));
+    if !left_is_known {
+        return;
+    }
+    let mut matched = known.clone();
+    for condition in conditions {
+        add_equal(condition, &mut matched);
+    }
+    if has_known_key(relation, &matched) {
+        known.extend(relation.columns.clone());
+    }
+}

@@ -1,0 +1,455 @@
+//! Expressions.
+//!
+//! One small function for each form: the binder recurses as deep as an expression is tall, and a rule that keeps
+//! little on the stack lets it be taller.
+
+use leafline_types::aggregate::{AggregateCall, AggregateFunction};
+use leafline_types::expr::{self, ArithmeticOp, Expr, build};
+use leafline_types::{ExprType, MysqlError, SqlType, Value};
+
+use super::scope::{Block, Clause, Item, Scope, qualified};
+use super::{Binder, cast, literal};
+use crate::parser::ast::{
+    self, AggregateName, BinaryOp, ColumnName, CompareOp, ExprKind, IsTest, Literal, TrimSide, UnaryOp,
+};
+
+type Bound = Result<Expr, MysqlError>;
+
+impl Binder<'_> {
+    /// Binds an expression at a place of a block.
+    pub(super) fn expression(
+        &mut self,
+        block: &mut Block,
+        scope: &Scope,
+        clause: Clause,
+        expr: &ast::Expr,
+    ) -> Bound {
+        ExpressionBinder { binder: self, block, scope, clause }.bind(expr)
+    }
+}
+
+/// Binds expressions of one clause.
+struct ExpressionBinder<'b, 'a, 's> {
+    binder: &'b mut Binder<'a>,
+    block: &'b mut Block,
+    scope: &'s Scope,
+    clause: Clause,
+}
+
+fn unsupported(what: &str) -> Bound {
+    Err(MysqlError::not_supported(what))
+}
+
+impl ExpressionBinder<'_, '_, '_> {
+    fn bind(&mut self, e: &ast::Expr) -> Bound {
+        match &e.kind {
+            ExprKind::Literal(literal) => literal::bind(literal, false, self.binder.context.collation),
+            ExprKind::Column(name) => self.column(name),
+            ExprKind::Parameter(number) => Ok(self.parameter(*number)),
+            ExprKind::UserVariable(name) => self.user_variable(name),
+            ExprKind::SystemVariable { scope, name } => self.system_variable(*scope, name),
+            ExprKind::AssignVariable { .. } => unsupported("assigning variables inside an expression"),
+            ExprKind::Unary { op, operand } => self.unary(*op, operand),
+            ExprKind::Binary { op, left, right } => self.binary(*op, left, right),
+            ExprKind::Compare { op, left, right } => self.compare(*op, left, right),
+            ExprKind::And(items) => Ok(build::and(self.list(items)?)),
+            ExprKind::Or(items) => Ok(build::or(self.list(items)?)),
+            ExprKind::Xor(left, right) => self.xor(left, right),
+            ExprKind::Not(operand) => Ok(build::not(self.bind(operand)?)),
+            ExprKind::Is { operand, test, negated } => self.is_test(operand, *test, *negated),
+            ExprKind::Between { operand, low, high, negated } => self.between(operand, low, high, *negated),
+            ExprKind::InList { operand, list, negated } => self.in_list(operand, list, *negated),
+            ExprKind::Like { operand, pattern, escape, negated } => {
+                self.like(operand, pattern, escape.as_deref(), *negated)
+            }
+            ExprKind::Case { operand, branches, otherwise } => {
+                self.case(operand.as_deref(), branches, otherwise.as_deref())
+            }
+            ExprKind::Cast { operand, target } => self.cast(operand, target),
+            ExprKind::ConvertUsing { operand, charset } => {
+                let operand = self.bind(operand)?;
+                cast::convert_using(operand, charset, self.binder.context.collation)
+            }
+            ExprKind::Collate { operand, collation } => self.collate(operand, &collation.value),
+            ExprKind::DateArithmetic { operand, amount, unit, subtract } => {
+                self.date_arithmetic(operand, amount, *unit, *subtract)
+            }
+            ExprKind::Extract { unit, operand } => build::extract(cast::unit(*unit)?, self.bind(operand)?),
+            ExprKind::Trim { side, remove, operand } => self.trim(*side, remove.as_deref(), operand),
+            ExprKind::Function { name, args } => self.call(&name.value, args),
+            ExprKind::Aggregate { function, distinct, args } => self.aggregate(*function, *distinct, args),
+            ExprKind::Default(Some(column)) => self.default_of(column),
+            ExprKind::Default(None) => Err(MysqlError::wrong_usage("DEFAULT", "expression")),
+            ExprKind::Regexp { .. } => unsupported("REGEXP"),
+            ExprKind::Row(_) => unsupported("row values"),
+            ExprKind::Unit(_) => unsupported("a unit as a value"),
+            ExprKind::CompareQuantified { .. }
+            | ExprKind::InQuery { .. }
+            | ExprKind::Subquery(_)
+            | ExprKind::Exists(_) => unsupported("subqueries in expressions"),
+        }
+    }
+
+    fn list(&mut self, items: &[ast::Expr]) -> Result<Vec<Expr>, MysqlError> {
+        items.iter().map(|item| self.bind(item)).collect()
+    }
+
+    // --- names ---
+
+    fn column(&mut self, name: &ColumnName) -> Bound {
+        // HAVING sees results: the select list and the group keys. Everything else sees the tables first.
+        let sees_results = self.clause == Clause::Having && !self.block.in_aggregate;
+        if sees_results {
+            return self.result_column(name);
+        }
+        if let Some(id) = self.block.find(self.scope, self.clause, name)? {
+            return Ok(self.block.reference(id));
+        }
+        let sees_aliases = matches!(self.clause, Clause::Order | Clause::Group) && name.table.is_none();
+        if sees_aliases && let Some(item) = named_item(&self.block.items, &name.column.value, self.clause)? {
+            return self.aliased(item.expr.clone(), &name.column.value);
+        }
+        Err(MysqlError::unknown_column(qualified(name), self.clause.name()))
+    }
+
+    /// A name in HAVING.
+    fn result_column(&mut self, name: &ColumnName) -> Bound {
+        let table_column = self.block.find(self.scope, self.clause, name);
+        if let Ok(Some(id)) = table_column {
+            let reference = self.block.reference(id);
+            if self.block.group_by.contains(&reference) {
+                return Ok(reference);
+            }
+        }
+        if name.table.is_none()
+            && let Some(item) = named_item(&self.block.items, &name.column.value, self.clause)?
+        {
+            return Ok(item.expr.clone());
+        }
+        if let Some(id) = table_column? {
+            let reference = self.block.reference(id);
+            if self.block.items.iter().any(|item| item.expr == reference) {
+                return Ok(reference);
+            }
+        }
+        Err(MysqlError::unknown_column(qualified(name), self.clause.name()))
+    }
+
+    /// The value of an alias; inside an aggregate it must not hold another.
+    fn aliased(&self, expr: Expr, name: &str) -> Bound {
+        let holds_aggregate = expr.columns().iter().any(|&c| c >= super::scope::FIRST_AGGREGATE);
+        if self.block.in_aggregate && holds_aggregate {
+            return Err(MysqlError::illegal_reference(name, "reference to group function"));
+        }
+        Ok(expr)
+    }
+
+    fn parameter(&self, number: usize) -> Expr {
+        let unknown = || {
+            let text = SqlType::Varchar { len: 65_535 / 4 };
+            ExprType::string(
+                text,
+                true,
+                self.binder.context.collation,
+                leafline_types::Coercibility::Coercible,
+            )
+        };
+        let ty = self.binder.context.parameter_types.get(number).cloned().unwrap_or_else(unknown);
+        build::parameter(number, ty)
+    }
+
+    fn user_variable(&mut self, name: &str) -> Bound {
+        self.binder.reads_variables = true;
+        let value = self.binder.context.variables.user(name);
+        let mut bound = self.value(value);
+        bound.ty.nullable = true;
+        if bound.ty.sql.is_string() {
+            bound.ty.coercibility = leafline_types::Coercibility::Implicit;
+        }
+        Ok(bound)
+    }
+
+    fn system_variable(&mut self, scope: Option<ast::VariableScope>, name: &str) -> Bound {
+        self.binder.reads_variables = true;
+        let value = self.binder.context.variables.system(scope, name)?;
+        let mut bound = self.value(value);
+        if bound.ty.sql.is_string() {
+            bound.ty.coercibility = leafline_types::Coercibility::SystemConstant;
+        }
+        Ok(bound)
+    }
+
+    fn value(&self, value: Value) -> Expr {
+        match value.as_str() {
+            Some(text) => build::string(text, self.binder.context.collation),
+            None => build::literal(value),
+        }
+    }
+
+    /// `DEFAULT(column)`.
+    fn default_of(&mut self, name: &ColumnName) -> Bound {
+        use crate::bound::{ColumnOrigin, RelationSource};
+        let Some(id) = self.block.find(self.scope, self.clause, name)? else {
+            return Err(MysqlError::unknown_column(qualified(name), self.clause.name()));
+        };
+        let column = match self.block.columns.get(id).map(|c| c.origin) {
+            Some(ColumnOrigin::Relation { relation, ordinal }) => {
+                self.block.relations.get(relation).and_then(|r| match &r.source {
+                    RelationSource::Base(table) => table.columns.get(ordinal),
+                    RelationSource::Derived(_) => None,
+                })
+            }
+            _ => None,
+        };
+        let Some(column) = column else { return unsupported("DEFAULT() of a derived column") };
+        match &column.default {
+            Some(leafline_table::DefaultValue::Constant(value)) => {
+                let mut literal = build::literal(value.clone());
+                if literal.ty.sql.is_character() {
+                    literal.ty.collation = column.collation;
+                }
+                Ok(literal)
+            }
+            Some(leafline_table::DefaultValue::CurrentTimestamp) => {
+                unsupported("DEFAULT() of a current timestamp")
+            }
+            None if column.nullable => Ok(build::null()),
+            None => Err(MysqlError::no_default_for_field(&column.name)),
+        }
+    }
+
+    // --- operators ---
+
+    /// An operand where a number is wanted: hexadecimal and bit literals are numbers there.
+    fn number(&mut self, e: &ast::Expr) -> Bound {
+        match literal::bytes_as_number(e)? {
+            Some(number) => Ok(number),
+            None => self.bind(e),
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, operand: &ast::Expr) -> Bound {
+        match (op, &operand.kind) {
+            (UnaryOp::Minus, ExprKind::Literal(value)) if literal::is_number(value) => {
+                literal::bind(value, true, self.binder.context.collation)
+            }
+            (UnaryOp::Minus, _) => build::negate(self.number(operand)?),
+            (UnaryOp::Plus, _) => self.bind(operand),
+            (UnaryOp::BitNot, _) => unsupported("bit operators"),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Bound {
+        let op = match op {
+            BinaryOp::Add => ArithmeticOp::Add,
+            BinaryOp::Subtract => ArithmeticOp::Subtract,
+            BinaryOp::Multiply => ArithmeticOp::Multiply,
+            BinaryOp::Divide => ArithmeticOp::Divide,
+            BinaryOp::IntegerDivide => ArithmeticOp::IntegerDivide,
+            BinaryOp::Modulo => ArithmeticOp::Modulo,
+            _ => return unsupported("bit operators"),
+        };
+        let left = self.number(left)?;
+        build::arithmetic(op, left, self.number(right)?)
+    }
+
+    fn compare(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> Bound {
+        let op = match op {
+            CompareOp::Eq => expr::CompareOp::Eq,
+            CompareOp::NullSafeEq => expr::CompareOp::NullSafeEq,
+            CompareOp::Ne => expr::CompareOp::Ne,
+            CompareOp::Lt => expr::CompareOp::Lt,
+            CompareOp::Le => expr::CompareOp::Le,
+            CompareOp::Gt => expr::CompareOp::Gt,
+            CompareOp::Ge => expr::CompareOp::Ge,
+        };
+        if let (ExprKind::Row(_), _) | (_, ExprKind::Row(_)) = (&left.kind, &right.kind) {
+            return unsupported("row values");
+        }
+        let (mut bound_left, mut bound_right) = (self.bind(left)?, self.bind(right)?);
+        if bound_right.ty.sql.is_numeric() {
+            bound_left = literal::bytes_as_number(left)?.unwrap_or(bound_left);
+        } else if bound_left.ty.sql.is_numeric() {
+            bound_right = literal::bytes_as_number(right)?.unwrap_or(bound_right);
+        }
+        build::compare(op, bound_left, bound_right)
+    }
+
+    fn xor(&mut self, left: &ast::Expr, right: &ast::Expr) -> Bound {
+        let left = self.bind(left)?;
+        Ok(build::xor(left, self.bind(right)?))
+    }
+
+    fn is_test(&mut self, operand: &ast::Expr, test: IsTest, negated: bool) -> Bound {
+        let operand = self.bind(operand)?;
+        Ok(match test {
+            IsTest::Null | IsTest::Unknown => build::is_null(operand, negated),
+            IsTest::True => build::is_truth(operand, true, negated),
+            IsTest::False => build::is_truth(operand, false, negated),
+        })
+    }
+
+    /// Operands of a comparison with `subject`: hexadecimal literals are numbers when it is one.
+    fn compared(&mut self, subject: &Expr, e: &ast::Expr) -> Bound {
+        if subject.ty.sql.is_numeric() { self.number(e) } else { self.bind(e) }
+    }
+
+    fn between(&mut self, operand: &ast::Expr, low: &ast::Expr, high: &ast::Expr, negated: bool) -> Bound {
+        let operand = self.bind(operand)?;
+        let low = self.compared(&operand, low)?;
+        let high = self.compared(&operand, high)?;
+        build::between(operand, low, high, negated)
+    }
+
+    fn in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> Bound {
+        if list.iter().chain([operand]).any(|e| matches!(e.kind, ExprKind::Row(_))) {
+            return unsupported("row values");
+        }
+        let needle = self.bind(operand)?;
+        let list = list.iter().map(|e| self.compared(&needle, e)).collect::<Result<Vec<_>, _>>()?;
+        build::in_list(needle, list, negated)
+    }
+
+    fn like(
+        &mut self,
+        operand: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+    ) -> Bound {
+        let default = if self.binder.context.no_backslash_escapes { None } else { Some('\\') };
+        let escape = match escape.map(|e| &e.kind) {
+            None => default,
+            Some(ExprKind::Literal(Literal::Null)) => default,
+            Some(ExprKind::Literal(Literal::String { value, .. })) => {
+                let mut chars = value.chars();
+                let first = chars.next();
+                if chars.next().is_some() {
+                    return Err(MysqlError::wrong_arguments("ESCAPE"));
+                }
+                first
+            }
+            Some(_) => return unsupported("ESCAPE with anything but a literal"),
+        };
+        let operand = self.bind(operand)?;
+        build::like(operand, self.bind(pattern)?, escape, negated)
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+    ) -> Bound {
+        let operand = operand.map(|e| self.bind(e)).transpose()?;
+        let branches = branches
+            .iter()
+            .map(|(a, b)| Ok((self.bind(a)?, self.bind(b)?)))
+            .collect::<Result<Vec<_>, MysqlError>>()?;
+        let otherwise = otherwise.map(|e| self.bind(e)).transpose()?;
+        build::case(operand, branches, otherwise)
+    }
+
+    fn cast(&mut self, operand: &ast::Expr, target: &ast::CastTarget) -> Bound {
+        use build::CastTarget::{Binary, Char, Date, DateTime};
+        let target = cast::target(&target.kind)?;
+        let operand = match target {
+            Char(_) | Binary(_) | Date | DateTime(_) => self.bind(operand)?,
+            _ => self.number(operand)?,
+        };
+        build::cast(operand, target, self.binder.context.collation)
+    }
+
+    fn collate(&mut self, operand: &ast::Expr, name: &str) -> Bound {
+        let operand = self.bind(operand)?;
+        build::collate(operand, leafline_types::Collation::from_name(name)?)
+    }
+
+    // --- functions ---
+
+    fn date_arithmetic(
+        &mut self,
+        operand: &ast::Expr,
+        amount: &ast::Expr,
+        unit: ast::IntervalUnit,
+        subtract: bool,
+    ) -> Bound {
+        let unit = cast::unit(unit)?;
+        let operand = self.bind(operand)?;
+        let amount = self.number(amount)?;
+        build::date_add(operand, amount, unit, subtract)
+    }
+
+    fn trim(&mut self, side: TrimSide, remove: Option<&ast::Expr>, operand: &ast::Expr) -> Bound {
+        let side = match side {
+            TrimSide::Both => build::TrimSide::Both,
+            TrimSide::Leading => build::TrimSide::Leading,
+            TrimSide::Trailing => build::TrimSide::Trailing,
+        };
+        let remove = remove.map(|e| self.bind(e)).transpose()?;
+        build::trim(side, remove, self.bind(operand)?)
+    }
+
+    fn call(&mut self, name: &str, args: &[ast::Expr]) -> Bound {
+        if name.eq_ignore_ascii_case("ANY_VALUE") {
+            return unsupported("ANY_VALUE()");
+        }
+        if args.iter().any(|a| matches!(a.kind, ExprKind::Unit(_))) {
+            return unsupported("TIMESTAMPDIFF()");
+        }
+        build::call(name, self.list(args)?)
+    }
+
+    fn aggregate(&mut self, name: AggregateName, distinct: bool, args: &[ast::Expr]) -> Bound {
+        let allowed = matches!(self.clause, Clause::FieldList | Clause::Having | Clause::Order);
+        if !allowed || self.block.in_aggregate {
+            return Err(MysqlError::invalid_group_function());
+        }
+        let function = match name {
+            AggregateName::Count if args.is_empty() => AggregateFunction::CountAll,
+            AggregateName::Count => AggregateFunction::Count,
+            AggregateName::Sum => AggregateFunction::Sum,
+            AggregateName::Avg => AggregateFunction::Avg,
+            AggregateName::Min => AggregateFunction::Min,
+            AggregateName::Max => AggregateFunction::Max,
+            AggregateName::StddevPop | AggregateName::StddevSamp => return unsupported("STDDEV()"),
+            AggregateName::VarPop | AggregateName::VarSamp => return unsupported("VARIANCE()"),
+            AggregateName::BitAnd | AggregateName::BitOr | AggregateName::BitXor => {
+                return unsupported("bit aggregates");
+            }
+        };
+        // DISTINCT changes nothing for the least and the greatest.
+        let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
+        self.block.in_aggregate = true;
+        let args = self.list(args);
+        self.block.in_aggregate = false;
+        let call = AggregateCall::new(function, distinct, args?)?;
+        Ok(self.block.aggregate(call))
+    }
+}
+
+/// The entry of the select list of that name: by alias, or a column by its own name.
+///
+/// # Errors
+/// 1052 when several that differ have it.
+pub(super) fn named_item<'i>(
+    items: &'i [Item],
+    name: &str,
+    clause: Clause,
+) -> Result<Option<&'i Item>, MysqlError> {
+    let mut found: Option<&Item> = None;
+    for item in items {
+        let is_column = item.expr.as_column().is_some();
+        if !(item.aliased || is_column) || !item.name.eq_ignore_ascii_case(name) {
+            continue;
+        }
+        match found {
+            Some(first) if first.expr != item.expr => {
+                return Err(MysqlError::ambiguous_column(name, clause.name()));
+            }
+            Some(_) => {}
+            None => found = Some(item),
+        }
+    }
+    Ok(found)
+}

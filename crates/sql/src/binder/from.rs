@@ -1,0 +1,280 @@
+//! FROM: relations, the join tree, and what each place in it can see.
+
+use leafline_table::TableDef;
+use leafline_types::expr::{CompareOp, Expr, build, conjuncts};
+use leafline_types::{ExprType, MysqlError};
+
+use super::Binder;
+use super::scope::{Block, Clause, Scope, Visible};
+use crate::bound::{BlockColumn, ColumnOrigin, IndexChoice, IndexHints, JoinTree, Relation, RelationSource};
+use crate::parser::ast::{
+    Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, Query, TableName,
+    TableReference,
+};
+
+/// A part of FROM: how it is joined and what is seen behind it.
+type Part = (JoinTree, Scope);
+
+impl Binder<'_> {
+    /// Binds FROM; `None` when there is none.
+    pub(super) fn from(
+        &mut self,
+        block: &mut Block,
+        references: &[TableReference],
+    ) -> Result<Option<Part>, MysqlError> {
+        let mut parts =
+            references.iter().map(|r| self.reference(block, r)).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let Some(first) = parts.next() else { return Ok(None) };
+        Ok(Some(parts.fold(first, |(left, left_scope), (right, right_scope)| {
+            (inner(left, right, Vec::new(), false), left_scope.beside(right_scope))
+        })))
+    }
+
+    pub(super) fn reference(
+        &mut self,
+        block: &mut Block,
+        reference: &TableReference,
+    ) -> Result<Part, MysqlError> {
+        match reference {
+            TableReference::Table { name, alias, index_hints } => {
+                self.base_table(block, name, alias.as_ref(), index_hints)
+            }
+            TableReference::Derived { query, alias, columns, .. } => {
+                let Some(alias) = alias else { return Err(MysqlError::derived_without_alias()) };
+                self.derived(block, query, alias, columns)
+            }
+            TableReference::List(references) => match self.from(block, references)? {
+                Some(part) => Ok(part),
+                None => Err(MysqlError::no_tables_used()),
+            },
+            TableReference::Join(join) => self.join(block, join),
+        }
+    }
+
+    fn base_table(
+        &mut self,
+        block: &mut Block,
+        name: &TableName,
+        alias: Option<&Ident>,
+        hints: &[IndexHint],
+    ) -> Result<Part, MysqlError> {
+        let table = self.table(name)?;
+        let alias = alias.unwrap_or(&name.name).value.clone();
+        let hints = index_hints(hints, &table, &alias)?;
+        let columns = table
+            .columns
+            .iter()
+            .map(|c| (c.name.clone(), ExprType::column(c.ty.clone(), c.nullable, c.collation)))
+            .collect();
+        let database = table.database.clone();
+        add_relation(block, alias, database, RelationSource::Base(table), columns, hints)
+    }
+
+    fn derived(
+        &mut self,
+        block: &mut Block,
+        query: &Query,
+        alias: &Ident,
+        names: &[Ident],
+    ) -> Result<Part, MysqlError> {
+        let query = self.query(query)?;
+        if !names.is_empty() && names.len() != query.output.len() {
+            return Err(MysqlError::with_message(
+                1353,
+                "In definition of view, derived table or common table expression, SELECT list and column names list \
+                 have different column counts",
+            ));
+        }
+        let mut columns: Vec<(String, ExprType)> = Vec::with_capacity(query.output.len());
+        for (position, output) in query.output.iter().enumerate() {
+            let name = names.get(position).map_or(&output.meta.name, |n| &n.value).clone();
+            if columns.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+                return Err(MysqlError::duplicate_column(name));
+            }
+            let ty = &output.expr.ty;
+            columns.push((name, ExprType::column(ty.sql.clone(), ty.nullable, ty.collation)));
+        }
+        let source = RelationSource::Derived(Box::new(query));
+        add_relation(block, alias.value.clone(), String::new(), source, columns, IndexHints::default())
+    }
+
+    fn join(&mut self, block: &mut Block, join: &Join) -> Result<Part, MysqlError> {
+        let (left, left_scope) = self.reference(block, &join.left)?;
+        let (right, right_scope) = self.reference(block, &join.right)?;
+        let (conditions, scope) = match &join.constraint {
+            JoinConstraint::On(condition) => {
+                let scope = left_scope.clone().beside(right_scope.clone());
+                let condition = self.expression(block, &scope, Clause::On, condition)?;
+                (conjuncts(condition), scope)
+            }
+            JoinConstraint::Using(columns) => {
+                let names = columns.iter().map(|c| c.value.clone()).collect();
+                merged(block, names, &left_scope, &right_scope, join.kind)?
+            }
+            JoinConstraint::None if join.natural => {
+                let names = common_names(&left_scope, &right_scope);
+                merged(block, names, &left_scope, &right_scope, join.kind)?
+            }
+            JoinConstraint::None => (Vec::new(), left_scope.clone().beside(right_scope.clone())),
+        };
+        let tree = match join.kind {
+            JoinKind::Inner => inner(left, right, conditions, false),
+            JoinKind::Straight => inner(left, right, conditions, true),
+            JoinKind::Left => {
+                make_nullable(block, &right_scope);
+                JoinTree::Left { left: Box::new(left), right: Box::new(right), conditions }
+            }
+            JoinKind::Right => {
+                make_nullable(block, &left_scope);
+                JoinTree::Left { left: Box::new(right), right: Box::new(left), conditions }
+            }
+        };
+        Ok((tree, scope))
+    }
+}
+
+/// Adds a relation to the block. Error 1066 when another has its name.
+fn add_relation(
+    block: &mut Block,
+    alias: String,
+    database: String,
+    source: RelationSource,
+    columns: Vec<(String, ExprType)>,
+    hints: IndexHints,
+) -> Result<Part, MysqlError> {
+    if block.relations.iter().any(|r| r.alias == alias && r.database == database) {
+        return Err(MysqlError::not_unique_table(alias));
+    }
+    let relation = block.relations.len();
+    let first = block.columns.len();
+    let mut scope = Scope { columns: Vec::with_capacity(columns.len()), relations: vec![relation] };
+    for (ordinal, (name, ty)) in columns.into_iter().enumerate() {
+        scope.columns.push(Visible { id: block.columns.len(), name: name.clone() });
+        block.columns.push(BlockColumn { origin: ColumnOrigin::Relation { relation, ordinal }, ty });
+        block.names.push(name);
+    }
+    let columns = first..block.columns.len();
+    block.relations.push(Relation { alias, database, source, columns, hints });
+    Ok((JoinTree::Relation(relation), scope))
+}
+
+/// An inner join; inner joins below it that prescribe no order are taken into it.
+fn inner(left: JoinTree, right: JoinTree, conditions: Vec<Expr>, straight: bool) -> JoinTree {
+    let mut children = Vec::new();
+    let mut all = Vec::new();
+    for side in [left, right] {
+        match side {
+            JoinTree::Inner { children: below, conditions, straight: false } if !straight => {
+                children.extend(below);
+                all.extend(conditions);
+            }
+            other => children.push(other),
+        }
+    }
+    all.extend(conditions);
+    JoinTree::Inner { children, conditions: all, straight }
+}
+
+/// Every column of these relations can be NULL: an outer join may find no row for them.
+fn make_nullable(block: &mut Block, scope: &Scope) {
+    for &relation in &scope.relations {
+        let Some(columns) = block.relations.get(relation).map(|r| r.columns.clone()) else { continue };
+        for column in block.columns.get_mut(columns).unwrap_or_default() {
+            column.ty.nullable = true;
+        }
+    }
+}
+
+/// Names that both sides have.
+fn common_names(left: &Scope, right: &Scope) -> Vec<String> {
+    left.columns.iter().filter(|c| right.named(&c.name).next().is_some()).map(|c| c.name.clone()).collect()
+}
+
+/// The conditions of USING and what is seen behind it: the shared columns once, from the side whose rows are all
+/// kept, then the others of the left, then the others of the right.
+fn merged(
+    block: &Block,
+    names: Vec<String>,
+    left: &Scope,
+    right: &Scope,
+    kind: JoinKind,
+) -> Result<(Vec<Expr>, Scope), MysqlError> {
+    let mut conditions = Vec::new();
+    let mut shared = Vec::new();
+    let (mut seen_left, mut seen_right) = (left.columns.clone(), right.columns.clone());
+    for name in &names {
+        let (of_left, of_right) = (only(left, name)?, only(right, name)?);
+        conditions.push(build::compare(
+            CompareOp::Eq,
+            block.reference(of_left.id),
+            block.reference(of_right.id),
+        )?);
+        shared.push(if kind == JoinKind::Right { of_right.clone() } else { of_left.clone() });
+        seen_left.retain(|c| c.id != of_left.id);
+        seen_right.retain(|c| c.id != of_right.id);
+    }
+    shared.sort_by_key(|c| left.columns.iter().position(|l| l.name.eq_ignore_ascii_case(&c.name)));
+    shared.append(&mut seen_left);
+    shared.append(&mut seen_right);
+    let mut relations = left.relations.clone();
+    relations.extend_from_slice(&right.relations);
+    Ok((conditions, Scope { columns: shared, relations }))
+}
+
+/// The one column of that name.
+fn only<'s>(scope: &'s Scope, name: &'s str) -> Result<&'s Visible, MysqlError> {
+    let mut found = scope.named(name);
+    match (found.next(), found.next()) {
+        (Some(column), None) => Ok(column),
+        (None, _) => Err(MysqlError::unknown_column(name, Clause::From.name())),
+        (Some(_), Some(_)) => Err(MysqlError::ambiguous_column(name, Clause::From.name())),
+    }
+}
+
+/// USE, FORCE and IGNORE INDEX by purpose. Error 1176 for an index that the table does not have, 1221 for USE
+/// beside FORCE.
+fn index_hints(hints: &[IndexHint], table: &TableDef, alias: &str) -> Result<IndexHints, MysqlError> {
+    let mut bound = IndexHints::default();
+    let has = |action| hints.iter().any(|h| h.action == action);
+    if has(IndexHintAction::Use) && has(IndexHintAction::Force) {
+        return Err(MysqlError::wrong_usage("USE INDEX", "FORCE INDEX"));
+    }
+    for hint in hints {
+        let mut indexes = Vec::with_capacity(hint.indexes.len());
+        for name in &hint.indexes {
+            let position = table.indexes.iter().position(|i| {
+                i.name.eq_ignore_ascii_case(&name.value) && !(i.is_clustered() && i.hidden_row_id)
+            });
+            indexes.push(position.ok_or_else(|| MysqlError::key_does_not_exist(&name.value, alias))?);
+        }
+        let IndexHints { join, order_by, group_by } = &mut bound;
+        let choices = match hint.scope {
+            IndexHintScope::All => vec![join, order_by, group_by],
+            IndexHintScope::Join => vec![join],
+            IndexHintScope::OrderBy => vec![order_by],
+            IndexHintScope::GroupBy => vec![group_by],
+        };
+        for choice in choices {
+            apply_hint(choice, hint.action, &indexes);
+        }
+    }
+    Ok(bound)
+}
+
+fn apply_hint(choice: &mut IndexChoice, action: IndexHintAction, indexes: &[usize]) {
+    let add = |list: &mut Vec<usize>| {
+        for &index in indexes {
+            if !list.contains(&index) {
+                list.push(index);
+            }
+        }
+    };
+    match action {
+        IndexHintAction::Ignore => add(&mut choice.ignored),
+        IndexHintAction::Use => add(choice.only.get_or_insert_default()),
+        IndexHintAction::Force => {
+            choice.forced = true;
+            add(choice.only.get_or_insert_default());
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Literals and their types.
+
+use leafline_types::expr::{Expr, build};
+use leafline_types::temporal::{Date, DateTime};
+use leafline_types::{Collation, Decimal, MysqlError, Value};
+
+use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
+
+/// The value of a literal, possibly signed, as DEFAULT has it. `None` when the expression is something else.
+///
+/// # Errors
+/// As binding the literal in a query.
+pub fn constant_value(expr: &ast::Expr) -> Result<Option<Value>, MysqlError> {
+    match &expr.kind {
+        ExprKind::Literal(literal) => value(literal, false).map(Some),
+        ExprKind::Unary { op, operand } => match (&operand.kind, op) {
+            (ExprKind::Literal(literal), UnaryOp::Minus) if is_number(literal) => {
+                value(literal, true).map(Some)
+            }
+            (ExprKind::Literal(literal), UnaryOp::Plus) if is_number(literal) => {
+                value(literal, false).map(Some)
+            }
+            _ => Ok(None),
+        },
+        _ => Ok(None),
+    }
+}
+
+/// Is it a number as written, to which a sign belongs?
+pub(super) fn is_number(literal: &Literal) -> bool {
+    matches!(literal, Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_))
+}
+
+/// Binds a literal.
+pub(super) fn bind(literal: &Literal, negative: bool, connection: Collation) -> Result<Expr, MysqlError> {
+    match literal {
+        Literal::String { value, charset, .. } => {
+            let collation = literal_collation(charset.as_deref(), value, connection)?;
+            Ok(build::string(value, collation))
+        }
+        _ => Ok(build::literal(value(literal, negative)?)),
+    }
+}
+
+/// The collation of a string with this introducer.
+fn literal_collation(
+    charset: Option<&str>,
+    value: &str,
+    connection: Collation,
+) -> Result<Collation, MysqlError> {
+    match charset {
+        None => Ok(connection),
+        // The text is UTF-8 whatever it is called; plain ASCII is the same in every one of these sets.
+        Some("utf8mb4" | "utf8mb3" | "utf8") => Ok(unicode(connection)),
+        Some("ascii" | "latin1") if value.is_ascii() => Ok(unicode(connection)),
+        Some(other) => Err(MysqlError::not_supported(format_args!("_{other} literals"))),
+    }
+}
+
+fn unicode(connection: Collation) -> Collation {
+    if connection == Collation::Binary { Collation::Utf8mb4_0900Bin } else { connection }
+}
+
+fn value(literal: &Literal, negative: bool) -> Result<Value, MysqlError> {
+    Ok(match literal {
+        Literal::Null => Value::Null,
+        Literal::Boolean(truth) => Value::Int(i64::from(*truth)),
+        Literal::Integer(digits) => integer(digits, negative)?,
+        Literal::Decimal(text) => decimal(text, negative)?,
+        Literal::Float(text) => {
+            let number: f64 = text.parse().unwrap_or(f64::INFINITY);
+            if !number.is_finite() {
+                return Err(MysqlError::illegal_value_for_type("double", text));
+            }
+            Value::Double(if negative { -number } else { number })
+        }
+        Literal::String { value, .. } => Value::string(value.as_str()),
+        Literal::Bytes { value, .. } => Value::bytes(value.as_slice()),
+        Literal::Temporal { kind, text } => temporal(*kind, text)?,
+    })
+}
+
+/// BIGINT if it fits, else BIGINT UNSIGNED, else DECIMAL.
+fn integer(digits: &str, negative: bool) -> Result<Value, MysqlError> {
+    if negative {
+        if let Ok(value) = format!("-{digits}").parse::<i64>() {
+            return Ok(Value::Int(value));
+        }
+    } else if let Ok(value) = digits.parse::<i64>() {
+        return Ok(Value::Int(value));
+    } else if let Ok(value) = digits.parse::<u64>() {
+        return Ok(Value::UInt(value));
+    }
+    decimal(digits, negative)
+}
+
+fn decimal(text: &str, negative: bool) -> Result<Value, MysqlError> {
+    let text = if negative { format!("-{text}") } else { text.to_owned() };
+    match Decimal::parse(&text) {
+        Some(value) => Ok(Value::Decimal(value)),
+        None => Err(MysqlError::data_out_of_range("DECIMAL", &text)),
+    }
+}
+
+fn temporal(kind: TemporalKind, text: &str) -> Result<Value, MysqlError> {
+    match kind {
+        TemporalKind::Date => match Date::parse(text) {
+            Ok(parsed) => Ok(Value::Date(parsed.value)),
+            Err(_) => Err(MysqlError::wrong_value("DATE", text)),
+        },
+        TemporalKind::Timestamp => match DateTime::parse(text) {
+            Ok(parsed) => Ok(Value::DateTime(parsed.value)),
+            Err(_) => Err(MysqlError::wrong_value("DATETIME", text)),
+        },
+        TemporalKind::Time => Err(MysqlError::not_supported("TIME values")),
+    }
+}
+
+/// The number that a hexadecimal or bit literal is where a number is wanted; `None` for other expressions.
+///
+/// # Errors
+/// 1690 beyond 64 bits.
+pub(super) fn bytes_as_number(expr: &ast::Expr) -> Result<Option<Expr>, MysqlError> {
+    let ExprKind::Literal(Literal::Bytes { value, form: BytesForm::Hex | BytesForm::Bit }) = &expr.kind
+    else {
+        return Ok(None);
+    };
+    let significant = value.iter().skip_while(|&&b| b == 0);
+    if significant.clone().count() > 8 {
+        return Err(MysqlError::data_out_of_range("BIGINT UNSIGNED", "a hexadecimal literal"));
+    }
+    let number = significant.fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+    Ok(Some(build::literal(Value::UInt(number))))
+}

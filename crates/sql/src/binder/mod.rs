@@ -1,0 +1,168 @@
+//! From a syntax tree to a bound statement: names looked up, types and collations derived, `*` spread out,
+//! aggregates taken out of expressions, result columns described.
+//!
+//! Meaning is decided here, once, by MySQL's rules; errors carry MySQL's numbers. What the grammar accepts and
+//! the engine cannot do yet is refused here with error 1235, never given another meaning.
+//!
+//! | module | binds |
+//! |---|---|
+//! | `scope` | names of columns to numbers |
+//! | `from` | FROM: relations, the join tree, USING, index hints |
+//! | `expression`, `literal`, `cast` | expressions |
+//! | `select` | a query block, in MySQL's order of clauses |
+//! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
+//! | `dependency` | which columns the group keys determine |
+//! | `output` | names and metadata of result columns |
+//! | `dml` | INSERT, UPDATE, DELETE |
+//! | `data_type`, `table_spec` | column types and tables of DDL |
+
+mod cast;
+mod data_type;
+mod dependency;
+mod dml;
+mod expression;
+mod from;
+mod grouping;
+mod literal;
+mod output;
+mod scope;
+mod select;
+mod table_spec;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use leafline_table::TableDef;
+use leafline_types::{Collation, ExprType, MysqlError, Value};
+
+use crate::bound::{BoundKind, BoundStatement};
+use crate::parser::ast::{Query, Statement, StatementKind, TableName, VariableScope};
+
+pub use data_type::{ColumnType, column_type, table_collation};
+pub use literal::constant_value;
+pub use table_spec::{index_spec, table_spec};
+
+/// Where the binder finds tables.
+pub trait CatalogLookup {
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// 1049 for an unknown database, 1146 for an unknown table.
+    fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError>;
+}
+
+/// Where the binder finds variables. A statement that reads any is bound anew for each execution.
+pub trait VariableLookup {
+    /// The value of `@name`; NULL when it was never set.
+    fn user(&self, name: &str) -> Value;
+    /// The value of `@@name`.
+    ///
+    /// # Errors
+    /// 1193 for an unknown variable, 1238 for one that does not have that scope.
+    fn system(&self, scope: Option<VariableScope>, name: &str) -> Result<Value, MysqlError>;
+}
+
+/// What binding depends on besides the statement.
+pub struct BindContext<'a> {
+    /// The tables.
+    pub catalog: &'a dyn CatalogLookup,
+    /// The variables.
+    pub variables: &'a dyn VariableLookup,
+    /// The session's database.
+    pub database: Option<&'a str>,
+    /// The connection's collation: that of string literals.
+    pub collation: Collation,
+    /// ONLY_FULL_GROUP_BY in `sql_mode`.
+    pub only_full_group_by: bool,
+    /// NO_BACKSLASH_ESCAPES in `sql_mode`: LIKE has no escape character of its own.
+    pub no_backslash_escapes: bool,
+    /// The types of the parameters' values, at execution; empty at PREPARE, when they are not known yet and each
+    /// parameter counts as a string.
+    pub parameter_types: &'a [ExprType],
+}
+
+/// Binds SELECT, INSERT, UPDATE and DELETE; `sql` is the text that was parsed.
+///
+/// # Errors
+/// What MySQL finds wrong with names, types and grouping; 1235 for what is not supported; 1815 for another kind of
+/// statement, which is no user's fault.
+pub fn bind(
+    statement: &Statement,
+    sql: &str,
+    context: &BindContext<'_>,
+) -> Result<BoundStatement, MysqlError> {
+    bind_kind(&statement.kind, statement.parameters, sql, context)
+}
+
+/// Binds a statement that stands inside another, as EXPLAIN's does.
+///
+/// # Errors
+/// As [`bind`].
+pub fn bind_kind(
+    kind: &StatementKind,
+    parameters: usize,
+    sql: &str,
+    context: &BindContext<'_>,
+) -> Result<BoundStatement, MysqlError> {
+    let mut binder = Binder { sql, context, warnings: Vec::new(), reads_variables: false };
+    let kind = match kind {
+        StatementKind::Query(query) => BoundKind::Select(Box::new(binder.query(query)?)),
+        StatementKind::Insert(insert) => BoundKind::Insert(Box::new(binder.insert(insert)?)),
+        StatementKind::Update(update) => BoundKind::Update(Box::new(binder.update(update)?)),
+        StatementKind::Delete(delete) => BoundKind::Delete(Box::new(binder.delete(delete)?)),
+        _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
+    };
+    let Binder { warnings, reads_variables, .. } = binder;
+    Ok(BoundStatement { kind, parameters, warnings, reads_variables })
+}
+
+/// Binds an expression that stands alone, without tables: SET, DO, KILL, EXECUTE.
+///
+/// # Errors
+/// 1054 for a column; else as [`bind`].
+pub fn bind_scalar(
+    expr: &crate::parser::ast::Expr,
+    sql: &str,
+    context: &BindContext<'_>,
+) -> Result<leafline_types::expr::Expr, MysqlError> {
+    let mut binder = Binder { sql, context, warnings: Vec::new(), reads_variables: false };
+    let mut block = scope::Block::default();
+    binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)
+}
+
+/// The state of binding one statement.
+struct Binder<'a> {
+    sql: &'a str,
+    context: &'a BindContext<'a>,
+    warnings: Vec<MysqlError>,
+    reads_variables: bool,
+}
+
+impl Binder<'_> {
+    fn query(&mut self, query: &Query) -> Result<crate::bound::BoundSelect, MysqlError> {
+        use crate::parser::ast::QueryBody;
+        if query.with.is_some() {
+            return Err(MysqlError::not_supported("WITH"));
+        }
+        if let Some(locking) = &query.locking {
+            return Err(MysqlError::not_supported(locking.span.text(self.sql).to_ascii_uppercase()));
+        }
+        match &query.body {
+            QueryBody::Select(select) => self.select(select, &query.order_by, query.limit.as_ref()),
+            QueryBody::SetOperation { span, .. } => {
+                Err(MysqlError::not_supported(span.text(self.sql).to_ascii_uppercase()))
+            }
+            QueryBody::Values(_) => Err(MysqlError::not_supported("VALUES statement")),
+        }
+    }
+
+    /// The table of that name; 1046 without a database.
+    fn table(&self, name: &TableName) -> Result<Arc<TableDef>, MysqlError> {
+        let database = match &name.database {
+            Some(database) => database.value.as_str(),
+            None => self.context.database.ok_or_else(MysqlError::no_database_selected)?,
+        };
+        self.context.catalog.table(database, &name.name.value)
+    }
+}

@@ -1,0 +1,122 @@
+//! Result columns: their headings and what clients are told of them.
+
+use leafline_table::{IndexKind, TableDef};
+use leafline_types::{Collation, ExprType, SqlType};
+
+use super::scope::{Block, Item};
+use crate::bound::{BoundSelect, ColumnId, ColumnOrigin, RelationSource};
+use crate::parser::ast::{self, ExprKind, Literal};
+use crate::result::{ColumnFlags, ColumnMeta};
+
+/// The longest heading, in characters.
+const MAX_HEADING: usize = 256;
+
+/// The heading of an expression without an alias: a column's name, a string's value, else the source text.
+pub(super) fn heading(expr: &ast::Expr, source: &str) -> String {
+    let text = match &expr.kind {
+        ExprKind::Column(name) => name.column.value.as_str(),
+        ExprKind::Literal(Literal::String { value, first_part, .. }) => {
+            value.get(..*first_part).unwrap_or(value).trim_start_matches(|c: char| c.is_control() || c == ' ')
+        }
+        ExprKind::Literal(Literal::Null) => "NULL",
+        ExprKind::Literal(Literal::Boolean(true)) => "TRUE",
+        ExprKind::Literal(Literal::Boolean(false)) => "FALSE",
+        _ => source,
+    };
+    text.chars().take(MAX_HEADING).collect()
+}
+
+/// What clients are told of an entry of the select list.
+pub(super) fn meta(block: &Block, item: &Item) -> ColumnMeta {
+    let ty = &item.expr.ty;
+    let mut meta = ColumnMeta {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: item.name.clone(),
+        org_name: String::new(),
+        ty: ty.sql.clone(),
+        collation: if ty.sql.is_character() { ty.collation } else { Collation::Binary },
+        flags: expression_flags(ty),
+    };
+    let column = item.expr.as_column().and_then(|id| block.columns.get(id).map(|c| (id, c.origin)));
+    if let Some((id, ColumnOrigin::Relation { relation, ordinal })) = column
+        && let Some(relation) = block.relations.get(relation)
+    {
+        meta.table = relation.alias.clone();
+        meta.org_name = block.names.get(id).cloned().unwrap_or_default();
+        if let RelationSource::Base(table) = &relation.source {
+            meta.database = relation.database.clone();
+            meta.org_table = table.name.clone();
+            meta.flags = column_flags(table, ordinal, ty);
+        }
+    }
+    meta
+}
+
+fn expression_flags(ty: &ExprType) -> ColumnFlags {
+    let mut flags = type_flags(ty);
+    if !ty.sql.is_character() {
+        flags = flags.with(ColumnFlags::BINARY);
+    }
+    flags
+}
+
+/// Flags that any column of this type has.
+fn type_flags(ty: &ExprType) -> ColumnFlags {
+    let mut flags = ColumnFlags::default();
+    if !ty.nullable {
+        flags = flags.with(ColumnFlags::NOT_NULL);
+    }
+    if ty.sql.is_unsigned() {
+        flags = flags.with(ColumnFlags::UNSIGNED);
+    }
+    // Every collation so far compares bytes or code points.
+    if ty.sql.is_string() || ty.sql.is_temporal() {
+        flags = flags.with(ColumnFlags::BINARY);
+    }
+    if matches!(ty.sql, SqlType::Text { .. }) {
+        flags = flags.with(ColumnFlags::BLOB);
+    }
+    flags
+}
+
+/// Flags of a table's column: its keys besides its type.
+fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags {
+    let mut flags = type_flags(ty);
+    for index in &table.indexes {
+        let is_first = index.parts.first().is_some_and(|p| p.column == ordinal);
+        let is_part = index.parts.iter().any(|p| p.column == ordinal);
+        flags = match index.kind {
+            IndexKind::Clustered if is_part => flags.with(ColumnFlags::PRIMARY_KEY),
+            IndexKind::Unique if is_first && index.parts.len() == 1 => flags.with(ColumnFlags::UNIQUE_KEY),
+            IndexKind::Unique | IndexKind::Secondary if is_first => flags.with(ColumnFlags::MULTIPLE_KEY),
+            _ => flags,
+        };
+    }
+    if let Some(column) = table.columns.get(ordinal) {
+        if column.auto_increment {
+            flags = flags.with(ColumnFlags::AUTO_INCREMENT);
+        } else if !column.nullable && column.default.is_none() {
+            flags = flags.with(ColumnFlags::NO_DEFAULT_VALUE);
+        }
+    }
+    flags
+}
+
+/// `database.table.column` of a bound block's column, for errors.
+pub(super) fn column_text(bound: &BoundSelect, id: ColumnId) -> String {
+    let origin = bound.columns.get(id).map(|c| c.origin);
+    let Some(ColumnOrigin::Relation { relation, ordinal }) = origin else { return "an aggregate".to_owned() };
+    let Some(relation) = bound.relations.get(relation) else { return String::new() };
+    match &relation.source {
+        RelationSource::Base(table) => {
+            let column = table.columns.get(ordinal).map_or("", |c| c.name.as_str());
+            format!("{}.{}.{column}", relation.database, relation.alias)
+        }
+        RelationSource::Derived(query) => {
+            let column = query.output.get(ordinal).map_or("", |o| o.meta.name.as_str());
+            format!("{}.{column}", relation.alias)
+        }
+    }
+}

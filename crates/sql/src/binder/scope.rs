@@ -1,0 +1,180 @@
+//! Names of columns.
+//!
+//! A [`Block`] collects the relations and columns of one query block. A [`Scope`] is what a place in it can see: an
+//! ordered list of visible columns, which `*` spreads out and unqualified names are looked up in (USING makes two
+//! columns one there), and the relations that qualified names may name. Names of columns are compared without case,
+//! names of tables and databases as they are.
+
+use leafline_types::aggregate::AggregateCall;
+use leafline_types::expr::{Expr, build};
+use leafline_types::{ExprType, MysqlError};
+
+use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation};
+use crate::parser::ast::ColumnName;
+
+/// Aggregates have numbers from here on until the block's other columns are all known.
+pub(super) const FIRST_AGGREGATE: ColumnId = usize::MAX / 2;
+
+/// The clause an expression stands in; errors name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clause {
+    FieldList,
+    From,
+    Where,
+    On,
+    Group,
+    Having,
+    Order,
+}
+
+impl Clause {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Clause::FieldList => "field list",
+            Clause::From => "from clause",
+            Clause::Where => "where clause",
+            Clause::On => "on clause",
+            Clause::Group => "group statement",
+            Clause::Having => "having clause",
+            Clause::Order => "order clause",
+        }
+    }
+}
+
+/// A query block while it is bound.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) relations: Vec<Relation>,
+    pub(super) columns: Vec<BlockColumn>,
+    /// The name of each column.
+    pub(super) names: Vec<String>,
+    /// Aggregates met so far, each once; number `FIRST_AGGREGATE + i`.
+    pub(super) aggregates: Vec<AggregateCall>,
+    /// Inside the arguments of an aggregate: no other may follow (error 1111).
+    pub(super) in_aggregate: bool,
+    /// The select list, once it is bound.
+    pub(super) items: Vec<Item>,
+    /// GROUP BY, once it is bound.
+    pub(super) group_by: Vec<Expr>,
+}
+
+/// An entry of the select list, wildcards spread out.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// Its value.
+    pub(super) expr: Expr,
+    /// Its heading.
+    pub(super) name: String,
+    /// With an alias.
+    pub(super) aliased: bool,
+}
+
+/// A column that can be named without a table.
+#[derive(Debug, Clone)]
+pub(super) struct Visible {
+    pub(super) id: ColumnId,
+    pub(super) name: String,
+}
+
+/// What can be seen from a place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    /// In the order of `*`.
+    pub(super) columns: Vec<Visible>,
+    /// Positions in `Block::relations`.
+    pub(super) relations: Vec<usize>,
+}
+
+impl Scope {
+    /// What is seen from a place that sees both.
+    pub(super) fn beside(mut self, other: Scope) -> Scope {
+        self.columns.extend(other.columns);
+        self.relations.extend(other.relations);
+        self
+    }
+
+    /// The visible columns of that name.
+    pub(super) fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Visible> + 's {
+        self.columns.iter().filter(move |c| c.name.eq_ignore_ascii_case(name))
+    }
+}
+
+impl Block {
+    /// A reference to a column.
+    pub(super) fn reference(&self, id: ColumnId) -> Expr {
+        let ty = self.columns.get(id).map_or(ExprType::NULL, |c| c.ty.clone());
+        build::column(id, ty)
+    }
+
+    /// The column that `name` means in `scope`; `None` when there is none.
+    ///
+    /// # Errors
+    /// 1052 when there are several.
+    pub(super) fn find(
+        &self,
+        scope: &Scope,
+        clause: Clause,
+        name: &ColumnName,
+    ) -> Result<Option<ColumnId>, MysqlError> {
+        let Some(table) = &name.table else {
+            let mut found = scope.named(&name.column.value);
+            let first = found.next().map(|c| c.id);
+            if found.next().is_some() {
+                return Err(MysqlError::ambiguous_column(&name.column.value, clause.name()));
+            }
+            return Ok(first);
+        };
+        let mut found = None;
+        for &position in &scope.relations {
+            let Some(relation) = self.relations.get(position) else { continue };
+            let database_fits = name.database.as_ref().is_none_or(|d| d.value == relation.database);
+            if relation.alias != table.value || !database_fits {
+                continue;
+            }
+            let columns = relation.columns.clone();
+            let column = columns.clone().find(|&id| self.is_named(id, &name.column.value));
+            match (found, column) {
+                (Some(_), Some(_)) => {
+                    return Err(MysqlError::ambiguous_column(qualified(name), clause.name()));
+                }
+                (None, Some(_)) => found = column,
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_named(&self, id: ColumnId, name: &str) -> bool {
+        self.names.get(id).is_some_and(|n| n.eq_ignore_ascii_case(name))
+    }
+
+    /// `database.table.column`, as errors about grouping name a column.
+    pub(super) fn full_name(&self, id: ColumnId) -> String {
+        let name = self.names.get(id).map_or("", String::as_str);
+        let relation = match self.columns.get(id).map(|c| c.origin) {
+            Some(ColumnOrigin::Relation { relation, .. }) => self.relations.get(relation),
+            _ => None,
+        };
+        match relation {
+            Some(r) if r.database.is_empty() => format!("{}.{name}", r.alias),
+            Some(r) => format!("{}.{}.{name}", r.database, r.alias),
+            None => name.to_owned(),
+        }
+    }
+
+    /// The number of an aggregate; equal ones share it.
+    pub(super) fn aggregate(&mut self, call: AggregateCall) -> Expr {
+        let ty = call.ty.clone();
+        let position = self.aggregates.iter().position(|a| *a == call).unwrap_or_else(|| {
+            self.aggregates.push(call);
+            self.aggregates.len() - 1
+        });
+        build::column(FIRST_AGGREGATE + position, ty)
+    }
+}
+
+/// A name as it was written.
+pub(super) fn qualified(name: &ColumnName) -> String {
+    let parts = [name.database.as_ref(), name.table.as_ref(), Some(&name.column)];
+    parts.iter().flatten().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
+}

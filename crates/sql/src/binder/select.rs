@@ -1,0 +1,282 @@
+//! A query block, in the order in which MySQL binds its clauses: FROM, WHERE, the select list, GROUP BY, HAVING,
+//! ORDER BY, LIMIT.
+
+use leafline_types::expr::{Expr, build, conjuncts};
+use leafline_types::{MysqlError, SqlType};
+
+use super::expression::named_item;
+use super::scope::{Block, Clause, FIRST_AGGREGATE, Item, Scope, qualified};
+use super::{Binder, output};
+use crate::bound::{BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
+use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
+
+impl Binder<'_> {
+    /// Binds a SELECT with the ORDER BY and LIMIT that follow it.
+    pub(super) fn select(
+        &mut self,
+        select: &Select,
+        order_by: &[OrderItem],
+        limit: Option<&Limit>,
+    ) -> Result<BoundSelect, MysqlError> {
+        if select.rollup.is_some() {
+            return Err(MysqlError::not_supported("WITH ROLLUP"));
+        }
+        if let Some(hints) = &select.hints {
+            let text = format!("This version of Leafline ignores the optimizer hint '{}'", hints.text);
+            self.warnings.push(MysqlError::with_message(1235, text));
+        }
+        let mut block = Block::default();
+        let (from, scope) = match self.from(&mut block, &select.from)? {
+            Some((tree, scope)) => (Some(tree), scope),
+            None => (None, Scope::default()),
+        };
+        let filter = self.conditions(&mut block, &scope, Clause::Where, select.filter.as_ref())?;
+        self.select_list(&mut block, &scope, &select.items)?;
+        self.group_by(&mut block, &scope, &select.group_by)?;
+        let having = self.conditions(&mut block, &scope, Clause::Having, select.having.as_ref())?;
+        let order_by = self.order_by(&mut block, &scope, order_by)?;
+        let limit = limit.map(|l| self.limit(l)).transpose()?;
+        let mut bound = finished(block, from, filter, having, order_by, self.context.only_full_group_by)?;
+        bound.straight_join = select.straight_join;
+        bound.limit = limit;
+        if select.distinct {
+            bound.distinct = true;
+            check_distinct_order(&bound)?;
+        }
+        Ok(bound)
+    }
+
+    /// WHERE and HAVING.
+    pub(super) fn conditions(
+        &mut self,
+        block: &mut Block,
+        scope: &Scope,
+        clause: Clause,
+        condition: Option<&ast::Expr>,
+    ) -> Result<Vec<Expr>, MysqlError> {
+        match condition {
+            Some(condition) => Ok(conjuncts(self.expression(block, scope, clause, condition)?)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn select_list(
+        &mut self,
+        block: &mut Block,
+        scope: &Scope,
+        items: &[SelectItem],
+    ) -> Result<(), MysqlError> {
+        // Entries must not see each other, so they join the block together.
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::Wildcard { table, .. } => wildcard(block, scope, table.as_ref(), &mut bound)?,
+                SelectItem::Expr { expr, alias, span } => {
+                    let value = self.expression(block, scope, Clause::FieldList, expr)?;
+                    let name = match alias {
+                        Some(alias) => alias.value.clone(),
+                        None => output::heading(expr, span.text(self.sql)),
+                    };
+                    bound.push(Item { expr: value, name, aliased: alias.is_some() });
+                }
+            }
+        }
+        block.items = bound;
+        Ok(())
+    }
+
+    fn group_by(&mut self, block: &mut Block, scope: &Scope, keys: &[ast::Expr]) -> Result<(), MysqlError> {
+        let mut bound = Vec::with_capacity(keys.len());
+        for key in keys {
+            let (expr, name) = self.group_key(block, scope, key)?;
+            if expr.columns().iter().any(|&c| c >= FIRST_AGGREGATE) {
+                return Err(MysqlError::cannot_group_on(name));
+            }
+            bound.push(expr);
+        }
+        block.group_by = bound;
+        Ok(())
+    }
+
+    /// A key of GROUP BY and how errors call it: a position, a column, an alias, or an expression.
+    fn group_key(
+        &mut self,
+        block: &mut Block,
+        scope: &Scope,
+        key: &ast::Expr,
+    ) -> Result<(Expr, String), MysqlError> {
+        let text = key.span.text(self.sql).to_owned();
+        if let Some(item) = position(&block.items, key, Clause::Group)? {
+            return Ok((item.expr.clone(), item.name.clone()));
+        }
+        if let ExprKind::Column(name) = &key.kind
+            && name.table.is_none()
+            && let Some(item) = named_item(&block.items, &name.column.value, Clause::Group)?
+        {
+            // A column of FROM goes before an alias of the select list; MySQL warns when they differ.
+            let column = block.find(scope, Clause::Group, name)?.map(|id| block.reference(id));
+            return Ok(match column {
+                Some(column) => {
+                    if column != item.expr {
+                        self.warnings
+                            .push(MysqlError::ambiguous_column(qualified(name), Clause::Group.name()));
+                    }
+                    (column, text)
+                }
+                None => (item.expr.clone(), item.name.clone()),
+            });
+        }
+        Ok((self.expression(block, scope, Clause::Group, key)?, text))
+    }
+
+    pub(super) fn order_by(
+        &mut self,
+        block: &mut Block,
+        scope: &Scope,
+        items: &[OrderItem],
+    ) -> Result<Vec<OrderKey>, MysqlError> {
+        let mut keys = Vec::with_capacity(items.len());
+        for item in items {
+            let expr = self.order_key(block, scope, &item.expr)?;
+            // A constant orders nothing.
+            if !expr.is_constant() {
+                keys.push(OrderKey { expr, descending: item.descending });
+            }
+        }
+        Ok(keys)
+    }
+
+    /// A key of ORDER BY: a position, a name of the select list, else an expression over the tables.
+    fn order_key(&mut self, block: &mut Block, scope: &Scope, key: &ast::Expr) -> Result<Expr, MysqlError> {
+        if let Some(item) = position(&block.items, key, Clause::Order)? {
+            return Ok(item.expr.clone());
+        }
+        if let ExprKind::Column(name) = &key.kind
+            && name.table.is_none()
+            && let Some(item) = named_item(&block.items, &name.column.value, Clause::Order)?
+        {
+            return Ok(item.expr.clone());
+        }
+        self.expression(block, scope, Clause::Order, key)
+    }
+
+    fn limit(&mut self, limit: &Limit) -> Result<BoundLimit, MysqlError> {
+        let offset = limit.offset.as_ref().map(|e| self.limit_value(e)).transpose()?;
+        Ok(BoundLimit { offset, count: self.limit_value(&limit.count)? })
+    }
+
+    /// An integer, or a parameter that will be one.
+    pub(super) fn limit_value(&mut self, value: &ast::Expr) -> Result<Expr, MysqlError> {
+        match &value.kind {
+            ExprKind::Parameter(number) => {
+                let given = self.context.parameter_types.get(*number);
+                if given.is_some_and(|ty| !ty.sql.is_integer()) {
+                    return Err(MysqlError::wrong_arguments("LIMIT"));
+                }
+                let ty = leafline_types::ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
+                Ok(build::parameter(*number, given.cloned().unwrap_or(ty)))
+            }
+            ExprKind::Literal(Literal::Integer(digits)) => match digits.parse::<u64>() {
+                Ok(count) => Ok(build::literal(leafline_types::Value::UInt(count))),
+                Err(_) => Err(MysqlError::wrong_arguments("LIMIT")),
+            },
+            _ => Err(MysqlError::wrong_arguments("LIMIT")),
+        }
+    }
+}
+
+/// `*` and `t.*`.
+fn wildcard(
+    block: &Block,
+    scope: &Scope,
+    table: Option<&TableName>,
+    items: &mut Vec<Item>,
+) -> Result<(), MysqlError> {
+    let item = |id: usize| Item {
+        expr: block.reference(id),
+        name: block.names.get(id).cloned().unwrap_or_default(),
+        aliased: false,
+    };
+    let Some(table) = table else {
+        if scope.relations.is_empty() {
+            return Err(MysqlError::no_tables_used());
+        }
+        items.extend(scope.columns.iter().map(|c| item(c.id)));
+        return Ok(());
+    };
+    let relation = scope.relations.iter().filter_map(|&r| block.relations.get(r)).find(|r| {
+        r.alias == table.name.value && table.database.as_ref().is_none_or(|d| d.value == r.database)
+    });
+    let Some(relation) = relation else {
+        let name = match &table.database {
+            Some(database) => format!("{}.{}", database.value, table.name.value),
+            None => table.name.value.clone(),
+        };
+        return Err(MysqlError::unknown_table(name));
+    };
+    items.extend(relation.columns.clone().map(item));
+    Ok(())
+}
+
+/// The entry of the select list at the position that a bare integer says; `None` for other expressions.
+fn position<'i>(items: &'i [Item], key: &ast::Expr, clause: Clause) -> Result<Option<&'i Item>, MysqlError> {
+    let ExprKind::Literal(Literal::Integer(digits)) = &key.kind else { return Ok(None) };
+    let item = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).and_then(|n| items.get(n));
+    match item {
+        Some(item) => Ok(Some(item)),
+        None => Err(MysqlError::unknown_column(digits, clause.name())),
+    }
+}
+
+/// The block with its aggregates in place and its outputs described.
+pub(super) fn finished(
+    mut block: Block,
+    from: Option<JoinTree>,
+    filter: Vec<Expr>,
+    mut having: Vec<Expr>,
+    mut order_by: Vec<OrderKey>,
+    only_full_group_by: bool,
+) -> Result<BoundSelect, MysqlError> {
+    let metas: Vec<_> = block.items.iter().map(|item| output::meta(&block, item)).collect();
+    let aggregation = super::grouping::aggregate(
+        &mut block,
+        from.as_ref(),
+        &filter,
+        &mut having,
+        &mut order_by,
+        only_full_group_by,
+    )?;
+    let Block { relations, columns, items, .. } = block;
+    let output =
+        items.into_iter().zip(metas).map(|(item, meta)| BoundOutput { expr: item.expr, meta }).collect();
+    Ok(BoundSelect {
+        relations,
+        columns,
+        from,
+        straight_join: false,
+        filter,
+        aggregation,
+        having,
+        output,
+        distinct: false,
+        order_by,
+        limit: None,
+    })
+}
+
+/// Error 3065: with DISTINCT, rows can only be ordered by what is selected.
+fn check_distinct_order(bound: &BoundSelect) -> Result<(), MysqlError> {
+    for (position, key) in bound.order_by.iter().enumerate() {
+        if bound.output.iter().any(|o| o.expr == key.expr) {
+            continue;
+        }
+        let selected = |column: &usize| bound.output.iter().any(|o| o.expr.as_column() == Some(*column));
+        let columns = key.expr.columns();
+        let Some(missing) = columns.iter().find(|c| !selected(c)) else {
+            return Err(MysqlError::not_supported("ORDER BY an expression over columns of SELECT DISTINCT"));
+        };
+        let name = output::column_text(bound, *missing);
+        return Err(MysqlError::order_by_not_in_select(position + 1, "ORDER BY clause", name, "DISTINCT"));
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! CREATE TABLE and CREATE INDEX: from the syntax tree to what the catalog is asked to make.
+//!
+//! What concerns one column or one option is checked here; what concerns the table as a whole (names, key lengths,
+//! row size) is checked by the catalog.
+
+use leafline_table::{
+    ColumnDef, DefaultValue, IndexSpec, IndexSpecKind, IndexSpecPart, TableOptions, TableSpec,
+};
+use leafline_types::{Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
+
+use super::data_type::{ColumnType, column_type, table_collation};
+use super::literal::constant_value;
+use crate::parser::ast::{self, ColumnDefinition, CreateTable, KeyDefinition, KeyKind};
+
+/// What the engine calls itself in `ENGINE =`, and the name under which MySQL's tables mean the same.
+const ENGINES: &[&str] = &["Leafline", "InnoDB"];
+
+/// The table that a CREATE TABLE asks for, in `database` with the collation `default`, and warnings.
+///
+/// # Errors
+/// MySQL's for types, defaults and options of columns; 1286 for another storage engine; 1235 for what is not supported.
+pub fn table_spec(
+    create: &CreateTable,
+    database: &str,
+    default: Collation,
+) -> Result<(TableSpec, Vec<MysqlError>), MysqlError> {
+    let options = &create.options;
+    if let Some(engine) = &options.engine
+        && !ENGINES.iter().any(|e| e.eq_ignore_ascii_case(&engine.value))
+    {
+        return Err(MysqlError::unknown_storage_engine(&engine.value));
+    }
+    let collation = table_collation(options.charset.as_ref(), options.collation.as_ref(), default)?;
+    let mut columns = Vec::with_capacity(create.columns.len());
+    let mut indexes = Vec::new();
+    for column in &create.columns {
+        columns.push(column_def(column, collation)?);
+        if let Some(kind) = column.key {
+            let parts = vec![IndexSpecPart { column: column.name.value.clone(), descending: false }];
+            indexes.push(IndexSpec { name: None, kind: spec_kind(kind), parts, comment: String::new() });
+        }
+    }
+    indexes.extend(create.keys.iter().map(index_spec));
+    let primary = indexes.iter().filter(|i| i.kind == IndexSpecKind::Primary).flat_map(|i| &i.parts);
+    for part in primary {
+        let written_null = |c: &&ColumnDefinition| {
+            c.nullable == Some(true) && c.name.value.eq_ignore_ascii_case(&part.column)
+        };
+        if create.columns.iter().any(|c| written_null(&c)) {
+            return Err(MysqlError::primary_cannot_have_null());
+        }
+    }
+    let spec = TableSpec {
+        database: database.to_owned(),
+        name: create.name.name.value.clone(),
+        columns,
+        indexes,
+        options: TableOptions {
+            comment: options.comment.clone().unwrap_or_default(),
+            collation: Some(collation),
+            auto_increment_start: options.auto_increment,
+        },
+    };
+    Ok((spec, option_warnings(options)))
+}
+
+/// The index that a key definition asks for.
+pub fn index_spec(key: &KeyDefinition) -> IndexSpec {
+    let part = |p: &ast::KeyPartDefinition| IndexSpecPart {
+        column: p.column.value.clone(),
+        descending: p.descending,
+    };
+    IndexSpec {
+        name: key.name.as_ref().map(|n| n.value.clone()),
+        kind: spec_kind(key.kind),
+        parts: key.parts.iter().map(part).collect(),
+        comment: key.comment.clone().unwrap_or_default(),
+    }
+}
+
+fn spec_kind(kind: KeyKind) -> IndexSpecKind {
+    match kind {
+        KeyKind::Primary => IndexSpecKind::Primary,
+        KeyKind::Unique => IndexSpecKind::Unique,
+        KeyKind::Index => IndexSpecKind::Plain,
+    }
+}
+
+/// Warning 1478 for each option that means nothing here.
+fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
+    let mut names: Vec<&str> = options.without_effect.iter().map(|o| o.value.as_str()).collect();
+    let formats = ["DEFAULT", "DYNAMIC"];
+    if options.row_format.as_ref().is_some_and(|f| !formats.iter().any(|k| k.eq_ignore_ascii_case(&f.value)))
+    {
+        names.push("ROW_FORMAT");
+    }
+    let text = |name| format!("Table storage engine 'Leafline' does not support the create option '{name}'");
+    names.into_iter().map(|name| MysqlError::with_message(1478, text(name))).collect()
+}
+
+fn column_def(column: &ColumnDefinition, table_collation: Collation) -> Result<ColumnDef, MysqlError> {
+    let name = &column.name.value;
+    let ColumnType { ty, collation } = column_type(column, table_collation)?;
+    if column.auto_increment {
+        if !ty.is_integer() {
+            return Err(MysqlError::incorrect_column_specifier(name));
+        }
+        if column.default.is_some() {
+            return Err(MysqlError::invalid_default(name));
+        }
+    }
+    if column.on_update.is_some() && !matches!(ty, SqlType::DateTime { .. }) {
+        return Err(MysqlError::invalid_on_update(name));
+    }
+    let nullable = column.nullable.unwrap_or(!column.auto_increment) && column.key != Some(KeyKind::Primary);
+    let default = column.default.as_ref().map(|d| default_value(d, name, &ty, nullable)).transpose()?;
+    Ok(ColumnDef {
+        name: name.clone(),
+        ty,
+        nullable,
+        collation,
+        default,
+        on_update_now: column.on_update.is_some(),
+        auto_increment: column.auto_increment,
+        comment: column.comment.clone().unwrap_or_default(),
+    })
+}
+
+/// The default of a column, of its type. Error 1067 for one that the column cannot hold.
+fn default_value(
+    default: &ast::DefaultValue,
+    name: &str,
+    ty: &SqlType,
+    nullable: bool,
+) -> Result<DefaultValue, MysqlError> {
+    match default {
+        ast::DefaultValue::Expression(_) => Err(MysqlError::not_supported("DEFAULT (expression)")),
+        ast::DefaultValue::CurrentTimestamp { fsp, .. } => match ty {
+            SqlType::DateTime { fsp: own } if own == fsp => Ok(DefaultValue::CurrentTimestamp),
+            _ => Err(MysqlError::invalid_default(name)),
+        },
+        ast::DefaultValue::Literal(literal) => {
+            let value = constant_value(literal)?.ok_or_else(|| MysqlError::invalid_default(name))?;
+            if value.is_null() {
+                return match nullable {
+                    true => Ok(DefaultValue::Constant(Value::Null)),
+                    false => Err(MysqlError::invalid_default(name)),
+                };
+            }
+            if matches!(ty, SqlType::Text { .. }) {
+                return Err(MysqlError::blob_cannot_have_default(name));
+            }
+            let from = leafline_types::expr::build::type_of(&value);
+            let mut warnings = Warnings::new();
+            let mut cx = StoreContext { column: name, row: 1, strict: true, warnings: &mut warnings };
+            match store_cast(&value, &from, ty, nullable, &mut cx) {
+                Ok(value) => Ok(DefaultValue::Constant(value)),
+                Err(_) => Err(MysqlError::invalid_default(name)),
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Bound statements: what a statement means, every name looked up and every expression typed.
+//!
+//! The binder makes them, the optimizer plans them, and the plan cache may keep them: they depend on the catalog
+//! version, the session's database, sql_mode and collation, not on parameter values.
+//!
+//! **Columns** are numbers ([`ColumnId`]) that are unique within one query block. First come the columns of the
+//! relations, relation by relation, all columns of a relation in table order (`Relation::columns`); then, when the
+//! block aggregates, the group keys and the aggregates. `filter`, join conditions, group key expressions and
+//! aggregate arguments refer to relation columns. `having`, `output` and `order_by` refer to relation columns when
+//! the block does not aggregate, and to nothing but group keys and aggregates when it does. A derived table is a
+//! block with numbers of its own; its outputs are, in order, the columns of its relation.
+//!
+//! The order of evaluation is MySQL's: from, filter, aggregation, having, output, distinct, order_by, limit. An
+//! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
+//! `distinct`, all of them do.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use leafline_table::TableDef;
+use leafline_types::aggregate::AggregateCall;
+use leafline_types::expr::Expr;
+use leafline_types::{ExprType, MysqlError};
+
+use crate::result::ColumnMeta;
+
+/// A column of a query block: the number in `ExprKind::Column`.
+pub type ColumnId = usize;
+
+/// A bound statement.
+#[derive(Debug, Clone)]
+pub struct BoundStatement {
+    /// What it does.
+    pub kind: BoundKind,
+    /// How many parameters it has.
+    pub parameters: usize,
+    /// Warnings that binding gave; they are raised again at every execution.
+    pub warnings: Vec<MysqlError>,
+    /// Values of variables were put in: bind again for each execution.
+    pub reads_variables: bool,
+}
+
+/// The statements that are planned.
+#[derive(Debug, Clone)]
+pub enum BoundKind {
+    /// SELECT.
+    Select(Box<BoundSelect>),
+    /// INSERT.
+    Insert(Box<BoundInsert>),
+    /// UPDATE.
+    Update(Box<BoundUpdate>),
+    /// DELETE.
+    Delete(Box<BoundDelete>),
+}
+
+/// One query block.
+#[derive(Debug, Clone)]
+pub struct BoundSelect {
+    /// The tables of FROM, in the order written.
+    pub relations: Vec<Relation>,
+    /// Every column of the block, by its number.
+    pub columns: Vec<BlockColumn>,
+    /// How the relations are joined; `None` without FROM: one row without columns.
+    pub from: Option<JoinTree>,
+    /// With STRAIGHT_JOIN after SELECT: relations are joined in the order written.
+    pub straight_join: bool,
+    /// WHERE, as conjuncts.
+    pub filter: Vec<Expr>,
+    /// Grouping; `None` when there is neither GROUP BY nor an aggregate.
+    pub aggregation: Option<Aggregation>,
+    /// HAVING, as conjuncts.
+    pub having: Vec<Expr>,
+    /// The select list, wildcards expanded; never empty.
+    pub output: Vec<BoundOutput>,
+    /// With DISTINCT.
+    pub distinct: bool,
+    /// ORDER BY; constants left out.
+    pub order_by: Vec<OrderKey>,
+    /// LIMIT.
+    pub limit: Option<BoundLimit>,
+}
+
+/// A table of FROM.
+#[derive(Debug, Clone)]
+pub struct Relation {
+    /// The name by which the statement refers to it.
+    pub alias: String,
+    /// Its database; empty for derived tables.
+    pub database: String,
+    /// Where its rows come from.
+    pub source: RelationSource,
+    /// Its columns: number `columns.start + i` is column `i` of the table.
+    pub columns: Range<ColumnId>,
+    /// Index hints, for base tables.
+    pub hints: IndexHints,
+}
+
+/// Where the rows of a relation come from.
+#[derive(Debug, Clone)]
+pub enum RelationSource {
+    /// A stored table.
+    Base(Arc<TableDef>),
+    /// A query in FROM.
+    Derived(Box<BoundSelect>),
+}
+
+/// A column of a query block.
+#[derive(Debug, Clone)]
+pub struct BlockColumn {
+    /// What it is.
+    pub origin: ColumnOrigin,
+    /// Its type; nullable when an outer join can leave it out.
+    pub ty: ExprType,
+}
+
+/// What a column of a query block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnOrigin {
+    /// A column of a relation.
+    Relation {
+        /// Position in `relations`.
+        relation: usize,
+        /// Position in the table, or among the derived table's outputs.
+        ordinal: usize,
+    },
+    /// A group key, by its position.
+    GroupKey(usize),
+    /// An aggregate, by its position.
+    Aggregate(usize),
+}
+
+/// How relations are joined.
+#[derive(Debug, Clone)]
+pub enum JoinTree {
+    /// A relation, by its position.
+    Relation(usize),
+    /// All combinations of the children's rows for which the conditions hold.
+    Inner {
+        /// At least two.
+        children: Vec<JoinTree>,
+        /// Conjuncts of ON and USING.
+        conditions: Vec<Expr>,
+        /// STRAIGHT_JOIN: the children are to be joined in this order.
+        straight: bool,
+    },
+    /// The left rows, each with the right rows for which the conditions hold, or with NULLs when there is none.
+    /// RIGHT JOIN arrives with its sides exchanged.
+    Left {
+        /// The rows that are kept.
+        left: Box<JoinTree>,
+        /// The rows that are looked for.
+        right: Box<JoinTree>,
+        /// Conjuncts of ON and USING.
+        conditions: Vec<Expr>,
+    },
+}
+
+/// Index hints of a relation, by what an index would be used for. A hint without FOR is in all three.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexHints {
+    /// For finding rows and joining.
+    pub join: IndexChoice,
+    /// For ORDER BY.
+    pub order_by: IndexChoice,
+    /// For GROUP BY.
+    pub group_by: IndexChoice,
+}
+
+/// Which indexes may be used. Positions in `TableDef::indexes`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IndexChoice {
+    /// USE and FORCE: no others. Empty: none at all (`USE INDEX ()`).
+    pub only: Option<Vec<usize>>,
+    /// FORCE: a table scan only if none of `only` can be used.
+    pub forced: bool,
+    /// IGNORE: none of these.
+    pub ignored: Vec<usize>,
+}
+
+/// Grouping and aggregates.
+#[derive(Debug, Clone)]
+pub struct Aggregation {
+    /// Group keys, over relation columns. Without any there is one group, also when there are no rows.
+    pub keys: Vec<GroupKey>,
+    /// Aggregates, each one once.
+    pub aggregates: Vec<BoundAggregate>,
+}
+
+/// One group key.
+#[derive(Debug, Clone)]
+pub struct GroupKey {
+    /// The expression.
+    pub expr: Expr,
+    /// Its number after grouping.
+    pub out: ColumnId,
+    /// Not written in GROUP BY, but determined by the keys that are: grouping by it changes nothing.
+    pub dependent: bool,
+}
+
+/// One aggregate.
+#[derive(Debug, Clone)]
+pub struct BoundAggregate {
+    /// The function and its arguments, over relation columns.
+    pub call: AggregateCall,
+    /// Its number after grouping.
+    pub out: ColumnId,
+}
+
+/// One column of a result.
+#[derive(Debug, Clone)]
+pub struct BoundOutput {
+    /// Its value.
+    pub expr: Expr,
+    /// What clients are told of it.
+    pub meta: ColumnMeta,
+}
+
+/// One key of ORDER BY.
+#[derive(Debug, Clone)]
+pub struct OrderKey {
+    /// The expression.
+    pub expr: Expr,
+    /// With DESC.
+    pub descending: bool,
+}
+
+/// LIMIT: integer literals or parameters.
+#[derive(Debug, Clone)]
+pub struct BoundLimit {
+    /// Rows to skip.
+    pub offset: Option<Expr>,
+    /// Rows to return.
+    pub count: Expr,
+}
+
+/// INSERT.
+#[derive(Debug, Clone)]
+pub struct BoundInsert {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// For each value of a row, the column it goes to; columns not named get their defaults (error 1364 at
+    /// execution where there is none).
+    pub columns: Vec<usize>,
+    /// The rows.
+    pub rows: InsertRows,
+}
+
+/// The rows of an INSERT, each as long as `BoundInsert::columns`.
+#[derive(Debug, Clone)]
+pub enum InsertRows {
+    /// VALUES. An empty row (`VALUES ()`) is all defaults.
+    Values(Vec<Vec<NewValue>>),
+    /// A query.
+    Select(Box<BoundSelect>),
+}
+
+/// A value for a column.
+#[derive(Debug, Clone)]
+pub enum NewValue {
+    /// An expression, not yet converted to the column's type.
+    Expr(Expr),
+    /// The column's default.
+    Default,
+}
+
+/// UPDATE of one table.
+#[derive(Debug, Clone)]
+pub struct BoundUpdate {
+    /// The rows to change: a block over the table alone, whose outputs are its columns in order.
+    pub rows: BoundSelect,
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// Position of the column and its new value, in the order written. Expressions refer to the table's columns by
+    /// position and see the assignments before them, as in MySQL: `SET a = a + 1, b = a` stores the same in both.
+    pub assignments: Vec<(usize, NewValue)>,
+}
+
+/// DELETE from one table.
+#[derive(Debug, Clone)]
+pub struct BoundDelete {
+    /// The rows to delete: a block over the table alone, whose outputs are its columns in order.
+    pub rows: BoundSelect,
+    /// The table.
+    pub table: Arc<TableDef>,
+}
