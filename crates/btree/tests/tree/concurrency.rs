@@ -1,0 +1,154 @@
+//! Many threads: writers on keys of their own, readers scanning both ways meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use leafline_btree::{Change, CommitTs, Direction, LeafStep};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::fixture::{Entry, Fixture, options, scale, scan, seeds};
+
+const WRITERS: u64 = 4;
+const KEYS: u32 = 3000;
+
+/// Keys of all writers are interleaved; every key divisible by 50 is put at the start and never removed.
+fn key(n: u32, writer: u64) -> Vec<u8> {
+    let mut key = n.to_be_bytes().to_vec();
+    key.extend_from_slice(&vec![b'k'; (n % 7) as usize * 9]);
+    key.push(writer as u8);
+    key
+}
+
+fn is_fixed(n: u32) -> bool {
+    n % 50 == 0
+}
+
+fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeMap<Vec<u8>, Entry> {
+    let mut rng = SmallRng::seed_from_u64(seed * 1000 + writer);
+    let mut model = BTreeMap::new();
+    for step in 0..6000 * scale() {
+        // Phases of growing and of shrinking, at different times per writer, to have splits beside merges.
+        let growing = (step / 1500 + writer) % 2 == 0;
+        let n = rng.random_range(0..KEYS);
+        let key = key(n, writer);
+        let ts = clock.fetch_add(1, Ordering::SeqCst);
+        if growing || is_fixed(n) {
+            let payload = vec![writer as u8; rng.random_range(0..120)];
+            let put = Change::Put { payload: payload.clone().into(), ts: CommitTs(ts), has_previous: false };
+            fixture.change(&key, 0, put);
+            model.insert(key, Entry { flags: 2, ts, payload });
+        } else if rng.random() {
+            fixture.change(&key, 0, Change::Remove);
+            model.remove(&key);
+        } else {
+            // Delete a run of neighbours, so that leaves get empty.
+            for n in (n..n + 20).filter(|n| !is_fixed(*n)) {
+                let key = self::key(n, writer);
+                let change = Change::Ghost { ts: CommitTs(ts), has_previous: false, keep_payload: false };
+                fixture.change(&key, 0, change);
+                fixture.tree.purge(&mut fixture.reserve(), &key, CommitTs(ts + 1)).expect("a purge");
+                model.remove(&key);
+            }
+        }
+    }
+    model
+}
+
+/// Scans until told to stop: keys in order, none twice, all fixed ones there.
+fn read(fixture: &Fixture, direction: Direction, seed: u64, stop: &AtomicBool) -> u64 {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut scans = 0;
+    while !stop.load(Ordering::SeqCst) || scans == 0 {
+        let mut cursor = fixture.tree.cursor();
+        if direction == Direction::Reverse {
+            cursor.seek_before(None);
+        }
+        let mut last: Option<Vec<u8>> = None;
+        let mut fixed = 0;
+        let mut more = true;
+        while more {
+            let piece = if rng.random() { usize::MAX } else { rng.random_range(1..30) };
+            more = cursor
+                .visit_leaf(direction, |leaf, range| {
+                    let slots: Vec<usize> = match direction {
+                        Direction::Forward => range.collect(),
+                        Direction::Reverse => range.rev().collect(),
+                    };
+                    for slot in slots.iter().take(piece) {
+                        let mut key = Vec::new();
+                        leaf.key_into(*slot, &mut key);
+                        if let Some(last) = &last {
+                            let ordered = match direction {
+                                Direction::Forward => *last < key,
+                                Direction::Reverse => *last > key,
+                            };
+                            assert!(ordered, "{key:?} after {last:?}");
+                        }
+                        let writer = key.last().copied().expect("a key");
+                        let entry = leaf.entry(*slot);
+                        assert!(entry.payload.iter().all(|byte| *byte == writer));
+                        let n = u32::from_be_bytes([key[0], key[1], key[2], key[3]]);
+                        fixed += u32::from(is_fixed(n));
+                        last = Some(key);
+                    }
+                    slots.get(piece).map_or(LeafStep::NextLeaf, |slot| LeafStep::StayAt(*slot))
+                })
+                .expect("a visit");
+        }
+        assert_eq!(fixed, KEYS.div_ceil(50) * WRITERS as u32, "a scan missed entries that were always there");
+        fixture.tree.verify().expect("a sound tree");
+        let (low, high) = (rng.random_range(0..KEYS).to_be_bytes(), rng.random_range(0..KEYS).to_be_bytes());
+        let list = fixture.tree.leaves(&low, Some(&high), 100).expect("leaves");
+        fixture.store.prefetch(&list.pages).expect("a prefetch");
+        fixture.tree.estimate(&low, Some(&high)).expect("an estimate");
+        scans += 1;
+    }
+    scans
+}
+
+fn run(seed: u64, page_size: usize, pool_pages: usize, background: bool) {
+    let mut options = options(page_size, pool_pages);
+    options.background = background;
+    options.io_threads = 2;
+    let fixture = Fixture::with(options);
+    for n in (0..KEYS).filter(|n| is_fixed(*n)) {
+        for writer in 0..WRITERS {
+            fixture.put(&key(n, writer), &[writer as u8; 5], 1);
+        }
+    }
+    let (fixture, clock, stop) = (&fixture, &AtomicU64::new(2), &AtomicBool::new(false));
+    let mut model: BTreeMap<Vec<u8>, Entry> = scan(&fixture.tree, Direction::Forward).into_iter().collect();
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = [Direction::Forward, Direction::Reverse]
+            .into_iter()
+            .map(|direction| scope.spawn(move || read(fixture, direction, seed, stop)))
+            .collect();
+        let writers: Vec<_> =
+            (0..WRITERS).map(|writer| scope.spawn(move || write(fixture, writer, seed, clock))).collect();
+        for writer in writers {
+            model.extend(writer.join().expect("a writer"));
+        }
+        stop.store(true, Ordering::SeqCst);
+        for reader in readers {
+            assert!(reader.join().expect("a reader") > 0);
+        }
+    });
+    let found = scan(&fixture.tree, Direction::Forward);
+    assert!(found.into_iter().eq(model), "the tree holds what the writers left");
+    fixture.tree.verify().expect("a sound tree");
+}
+
+#[test]
+fn writers_on_disjoint_keys_and_readers_both_ways() {
+    for seed in seeds(1) {
+        run(seed, 4096, 4096, false);
+    }
+}
+
+#[test]
+fn writers_and_readers_with_a_pool_smaller_than_the_tree() {
+    for seed in seeds(1) {
+        run(seed, 4096, 96, true);
+    }
+}

@@ -1,0 +1,145 @@
+//! Every prefix of the log recovers to a sound tree that equals a state between two operations.
+
+use std::collections::BTreeMap;
+
+use leafline_btree::{Change, CommitTs, Direction, Tree};
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{PageNo, SegmentId};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::fixture::{Entry, create, open, options, scale, scan, seeds};
+
+type State = BTreeMap<Vec<u8>, Entry>;
+
+const OPERATIONS: usize = 120;
+
+/// Runs the workload until the power goes; returns the states before and after the operation that was under way.
+/// Each operation is durable before the next one begins.
+struct Workload {
+    rng: SmallRng,
+    state: State,
+    seed: u64,
+}
+
+impl Workload {
+    fn new(seed: u64) -> Workload {
+        Workload { rng: SmallRng::seed_from_u64(seed), state: State::new(), seed }
+    }
+
+    /// The next operation on the model; what the tree has to do for it.
+    fn next(&mut self, number: usize) -> (Vec<u8>, Option<Change<'static>>) {
+        let deleting = number > OPERATIONS / 2;
+        let ts = number as u64 + 1;
+        if deleting && self.rng.random_ratio(3, 4) && !self.state.is_empty() {
+            let at = self.rng.random_range(0..self.state.len());
+            let key = self.state.keys().nth(at).expect("a key").clone();
+            self.state.remove(&key);
+            // Ghost and purge, or removal.
+            let change = self.rng.random::<bool>().then_some(Change::Remove);
+            return (key, change);
+        }
+        let key = match self.seed % 3 {
+            0 => (number as u32).to_be_bytes().to_vec(),
+            1 => self.rng.random::<u32>().to_be_bytes().to_vec(),
+            _ => {
+                let mut key = vec![b'p'; self.rng.random_range(1..500)];
+                key.push(self.rng.random());
+                key
+            }
+        };
+        let payload = vec![number as u8; self.rng.random_range(0..900)];
+        self.state.insert(key.clone(), Entry { flags: 2, ts, payload: payload.clone() });
+        (key, Some(Change::Put { payload: payload.into(), ts: CommitTs(ts), has_previous: false }))
+    }
+}
+
+struct Crashed {
+    before: State,
+    after: State,
+    tree: Option<(SegmentId, PageNo)>,
+}
+
+fn run(env: &SimulatedEnv, seed: u64, checkpoints: bool) -> Option<Crashed> {
+    let mut workload = Workload::new(seed);
+    let mut crashed = Crashed { before: State::new(), after: State::new(), tree: None };
+    let made = (|| -> leafline_btree::Result<()> {
+        let store = open(env, options(4096, 64))?;
+        let tree = create(&store)?;
+        store.wait_durable(store.log_end())?;
+        crashed.tree = Some((tree.id(), tree.root()));
+        for number in 0..OPERATIONS {
+            crashed.before = workload.state.clone();
+            let (key, change) = workload.next(number);
+            crashed.after = workload.state.clone();
+            let log = tree.worst_case_log(tree.max_key_len(), tree.max_entry_len());
+            let mut reservation = store.reserve(tree.worst_case_pages(), log)?;
+            match change {
+                Some(change) => tree.modify(&mut reservation, &key, CommitTs(0), &mut |_| change.clone())?,
+                None => {
+                    let ts = CommitTs(number as u64 + 1);
+                    let ghost = Change::Ghost { ts, has_previous: false, keep_payload: false };
+                    tree.modify(&mut reservation, &key, CommitTs(0), &mut |_| ghost.clone())?;
+                    tree.purge(&mut reservation, &key, CommitTs(ts.0 + 1))?;
+                }
+            }
+            drop(reservation);
+            store.wait_durable(store.log_end())?;
+            crashed.before = workload.state.clone();
+            if checkpoints && number % 17 == 16 {
+                store.checkpoint()?;
+            }
+        }
+        Ok(())
+    })();
+    if made.is_err() {
+        assert!(env.is_off(), "only the power may stop the workload: {made:?}");
+        return Some(crashed);
+    }
+    None
+}
+
+fn check(env: &SimulatedEnv, crashed: &Crashed) {
+    let store = open(env, options(4096, 64)).expect("recovery");
+    let Some((segment, root)) = crashed.tree else { return };
+    let tree = Tree::open(&store, segment, root).expect("a tree");
+    tree.verify().expect("a sound tree");
+    let found: State = scan(&tree, Direction::Forward).into_iter().collect();
+    // A deletion may have got as far as the ghost.
+    let live: State =
+        found.iter().filter(|(_, entry)| !entry.is_ghost()).map(|(k, e)| (k.clone(), e.clone())).collect();
+    assert!(found.len() - live.len() <= 1);
+    assert!(live == crashed.before || live == crashed.after, "a state between two operations");
+}
+
+fn every_cut(seed: u64, checkpoints: bool) {
+    let env = SimulatedEnv::new();
+    assert!(run(&env, seed, checkpoints).is_none(), "without a cut the workload ends");
+    let changes = env.counts().changes();
+    let step = if scale() > 1 { 1 } else { 3 };
+    let mut cuts = 0;
+    for n in (seed % step..changes).step_by(step as usize) {
+        let env = SimulatedEnv::new();
+        env.power_cut_after(n);
+        if let Some(crashed) = run(&env, seed, checkpoints) {
+            env.reboot(seed ^ n);
+            check(&env, &crashed);
+            cuts += 1;
+        }
+    }
+    assert!(cuts > OPERATIONS as u64 / step, "{cuts} cuts");
+}
+
+#[test]
+fn every_log_prefix_recovers_to_a_state_between_two_operations() {
+    for seed in seeds(3) {
+        every_cut(seed, false);
+    }
+}
+
+#[test]
+fn every_cut_beside_checkpoints_recovers_to_a_state_between_two_operations() {
+    for seed in seeds(2) {
+        every_cut(seed, true);
+    }
+}

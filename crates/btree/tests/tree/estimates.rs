@@ -1,0 +1,126 @@
+//! What branch pages tell: leaves in key order, estimates, samples.
+
+use leafline_btree::{Change, CommitTs, Direction};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::fixture::{Fixture, bulk, scan, seeds};
+
+fn key(n: u32) -> [u8; 4] {
+    n.to_be_bytes()
+}
+
+/// A tree of `number` entries, keys 0, 2, 4...; the fixture's own tree stays empty.
+fn build(number: u32, page_size: usize, pool_pages: usize) -> Fixture {
+    let Fixture { env, store, .. } = Fixture::new(page_size, pool_pages);
+    let keys: Vec<[u8; 4]> = (0..number).map(|n| key(n * 2)).collect();
+    let tree = bulk(&store, 100, keys.iter().map(|key| (&key[..], &b"payload of twenty byt"[..])));
+    Fixture { env, store, tree }
+}
+
+#[test]
+fn leaves_lists_every_leaf_of_a_range_in_order_without_reading_leaves() {
+    let fixture = build(40_000, 4096, 2000);
+    let report = fixture.tree.verify().expect("a sound tree");
+    assert!(report.levels >= 3);
+    let all = fixture.tree.leaves(&[], None, usize::MAX).expect("leaves");
+    assert_eq!((all.pages.len() as u64, &all.resume), (report.leaves, &None));
+    // The same in pieces.
+    let mut pieces = Vec::new();
+    let mut at = Some(Vec::new());
+    while let Some(lower) = at {
+        let list = fixture.tree.leaves(&lower, None, 7).expect("leaves");
+        assert!(list.pages.len() <= 7);
+        pieces.extend(list.pages);
+        at = list.resume;
+    }
+    assert_eq!(pieces, all.pages);
+    let mut rng = SmallRng::seed_from_u64(3);
+    for _ in 0..200 {
+        let (low, high) = (rng.random_range(0..80_000), rng.random_range(0..80_000));
+        let list = fixture.tree.leaves(&key(low), Some(&key(high)), usize::MAX).expect("leaves");
+        if low >= high {
+            assert!(list.pages.is_empty());
+            continue;
+        }
+        let first = all.pages.iter().position(|page| Some(page) == list.pages.first()).expect("a leaf");
+        assert_eq!(all.pages[first..first + list.pages.len()], list.pages);
+        assert_eq!(list.pages.first(), Some(&fixture.tree.leaf_of(&key(low)).expect("a leaf")));
+        assert_eq!(list.pages.last(), Some(&fixture.tree.leaf_of(&key(high - 1)).expect("a leaf")));
+    }
+    let before = fixture.store.resident_pages(fixture.tree.id());
+    fixture.tree.leaves(&[], None, usize::MAX).expect("leaves");
+    assert_eq!(fixture.store.resident_pages(fixture.tree.id()), before);
+}
+
+#[test]
+fn estimates_are_exact_for_short_ranges_and_near_for_long_ones() {
+    let fixture = build(150_000, 4096, 4000);
+    let report = fixture.tree.verify().expect("a sound tree");
+    let mut rng = SmallRng::seed_from_u64(5);
+    for round in 0..400 {
+        let low = rng.random_range(0..300_000u32);
+        let width = 1 << rng.random_range(1..18);
+        let high = (low + width).min(300_000);
+        let expected = f64::from(high.div_ceil(2) - low.div_ceil(2));
+        let found = fixture.tree.estimate(&key(low), Some(&key(high))).expect("an estimate");
+        let pages = fixture.tree.leaves(&key(low), Some(&key(high)), usize::MAX).expect("leaves").pages.len();
+        if found.exact {
+            assert_eq!((found.entries, found.leaves), (expected, pages as f64), "round {round}");
+        } else {
+            assert!(pages > 4);
+            let error = (found.entries - expected).abs() / expected;
+            assert!(error < 0.1, "round {round}: {} for {expected}", found.entries);
+        }
+        assert_eq!((found.depth, found.resident_fraction), (report.levels, 1.0));
+    }
+    let all = fixture.tree.estimate(&[], None).expect("an estimate");
+    assert!((all.entries - 150_000.0).abs() < 3_000.0, "{}", all.entries);
+    assert!((all.leaves - report.leaves as f64).abs() < report.leaves as f64 / 50.0, "{}", all.leaves);
+    let none = fixture.tree.estimate(b"b", Some(b"b")).expect("an estimate");
+    assert_eq!((none.entries, none.exact), (0.0, true));
+}
+
+#[test]
+fn ghosts_do_not_count_and_absent_pages_show() {
+    let fixture = build(20_000, 4096, 64);
+    for n in 0..200 {
+        let ghost = Change::Ghost { ts: CommitTs(5), has_previous: false, keep_payload: false };
+        fixture.change(&key(n * 2), 0, ghost);
+    }
+    let short = fixture.tree.estimate(&key(0), Some(&key(500))).expect("an estimate");
+    assert_eq!((short.entries, short.exact), (50.0, true));
+    assert_eq!(scan(&fixture.tree, Direction::Forward).len(), 20_000);
+    let all = fixture.tree.estimate(&[], None).expect("an estimate");
+    assert!(all.resident_fraction < 0.5, "{}", all.resident_fraction);
+    assert!((all.entries - 19_800.0).abs() < 2_500.0, "{}", all.entries);
+}
+
+#[test]
+fn samples_are_spread_over_the_range() {
+    for seed in seeds(1) {
+        let fixture = build(60_000, 4096, 200);
+        let mut rng = SmallRng::seed_from_u64(seed);
+        for _ in 0..20 {
+            let low = rng.random_range(0..50_000);
+            let high = low + rng.random_range(20_000..60_000);
+            let mut keys = Vec::new();
+            let sample = |leaf: &leafline_btree::LeafView<'_>, slots: std::ops::Range<usize>| {
+                let mut key = Vec::new();
+                for slot in slots {
+                    leaf.key_into(slot, &mut key);
+                    keys.push(u32::from_be_bytes([key[0], key[1], key[2], key[3]]));
+                }
+            };
+            let mut sample = sample;
+            fixture.tree.sample(&key(low), Some(&key(high)), 10, &mut sample).expect("a sample");
+            assert!(keys.is_sorted() && keys.iter().all(|key| (low..high).contains(key)));
+            // Each fifth of the range is met, and not much more than ten leaves.
+            for part in 0..5 {
+                let part = low + (high - low) / 5 * part..low + (high - low) / 5 * (part + 1);
+                assert!(keys.iter().any(|key| part.contains(key)), "nothing in {part:?}");
+            }
+            assert!(keys.len() < 10 * 140, "{} keys", keys.len());
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Trees in a store: against a model, with many threads, after crashes.
+
+mod bulk;
+mod concurrency;
+mod crash;
+mod estimates;
+mod fixture;
+mod model;
+mod shape;
