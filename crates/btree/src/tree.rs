@@ -1,8 +1,6 @@
 //! The tree handle: opening and creating, point reads, and what to reserve for changes.
 
-use leafline_storage::{
-    HandlerId, MiniTransaction, PageClass, PageNo, PageSlot, Reservation, SegmentId, Store,
-};
+use leafline_storage::{HandlerId, MiniTransaction, PageNo, PageSlot, Reservation, SegmentId, Store};
 
 use crate::cursor::Cursor;
 use crate::descend::Target;
@@ -39,7 +37,7 @@ impl Tree {
     pub fn create(store: &Store, reservation: &mut Reservation, segment: SegmentId) -> Result<Tree> {
         let tree = Tree::open(store, segment, PageNo::NONE)?;
         let mut mini = store.begin(reservation, 1)?;
-        let slot = mini.create_root(segment, PageClass::Leaf)?;
+        let slot = mini.create_root(segment)?;
         let root = mini.page_no(slot);
         let empty = NodeBuilder::new(store.page_size(), 0, &[], None).on(root)?;
         apply(&mut mini, slot, &Record::format(empty))?;
