@@ -85,16 +85,18 @@ pub struct Split {
 /// Decides how to split a leaf that has no room for a cell of `cell_len` bytes under `key`.
 pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Split> {
     let count = node.count();
-    let (slot, _) = node.lower_bound(key)?;
-    if count == 0 {
-        return Err(NodeFault("no room on an empty leaf"));
+    let (slot, found) = node.lower_bound(key)?;
+    if count <= usize::from(found) {
+        return Err(NodeFault("no room on a leaf without other entries"));
     }
     let bytes = LeafBytes::of(node)?;
     let trend = node.history().trend;
     let spread = usize::from(node.history().spread);
     let quarter = bytes.total() / 4;
     let mut choice = None;
-    if trend >= ORDERED {
+    if found {
+        // The entry there grows: that says nothing about where inserts go.
+    } else if trend >= ORDERED {
         if bytes.from(slot) >= quarter && slot > 0 {
             // The run is in front of many greater keys: it goes on filling the left page.
             choice = Some((slot, checked_separator(key, &node.key(slot)?)?));

@@ -6,6 +6,7 @@
 //! is compared only if no page came or went meanwhile.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use leafline_storage::PageNo;
 
@@ -15,6 +16,10 @@ use crate::merge::freed_pages;
 use crate::node::{Node, NodeFault, check};
 use crate::policy;
 use crate::tree::Tree;
+
+/// How often a wrong number of pages is looked at again, and how long after.
+const ATTEMPTS: usize = 20;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What the verifier found in a sound tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -39,10 +44,26 @@ impl Tree {
     /// # Errors
     /// `Corrupt` names the first fault; what the store returns.
     pub fn verify(&self) -> Result<TreeReport> {
-        let (freed, allocated) = (freed_pages(), self.allocated_pages());
+        let mut attempts = 0;
+        loop {
+            let (freed, allocated) = (freed_pages(), self.allocated_pages());
+            let (report, pages) = self.walk()?;
+            if freed != freed_pages() || allocated != self.allocated_pages() {
+                return Ok(report);
+            }
+            attempts += 1;
+            match check_pages(self.root(), &pages, allocated) {
+                // A page is counted a moment before it is in the tree, and still a moment after it has left.
+                Err(_) if attempts < ATTEMPTS => std::thread::sleep(PAUSE),
+                result => return result.map(|()| report),
+            }
+        }
+    }
+
+    /// Checks all nodes; returns their page numbers, too.
+    fn walk(&self) -> Result<(TreeReport, Vec<PageNo>)> {
         let mut report = TreeReport { levels: self.depth()?, ..TreeReport::default() };
-        let mut seen = HashSet::new();
-        let mut twice = None;
+        let mut pages = Vec::new();
         let mut used = 0u64;
         for level in (0..report.levels as u8).rev() {
             let mut at = Vec::new();
@@ -55,9 +76,7 @@ impl Tree {
                 if page == self.root() && (!node.lower_fence().is_empty() || node.upper_fence().is_some()) {
                     return Err(BtreeError::corrupt(page, NodeFault("root with fences")));
                 }
-                if !seen.insert(page) {
-                    twice = twice.or(Some(page));
-                }
+                pages.push(page);
                 if level == 0 {
                     report.leaves += 1;
                     report.entries += node.count() as u64;
@@ -74,33 +93,26 @@ impl Tree {
         }
         let capacity = policy::capacity(self.store().page_size()) as f64;
         report.fill = used as f64 / (capacity * report.leaves.max(1) as f64);
-        if freed == freed_pages() && allocated == self.allocated_pages() {
-            self.check_pages(twice, &seen, allocated)?;
-        }
-        Ok(report)
-    }
-
-    /// Each page of the segment was met exactly once.
-    fn check_pages(
-        &self,
-        twice: Option<PageNo>,
-        seen: &HashSet<PageNo>,
-        allocated: Option<u64>,
-    ) -> Result<()> {
-        if let Some(page) = twice {
-            return Err(BtreeError::corrupt(page, NodeFault("page is in the tree twice")));
-        }
-        match allocated {
-            None => Err(BtreeError::corrupt(self.root(), NodeFault("the tree's segment does not exist"))),
-            Some(pages) if pages != seen.len() as u64 => Err(BtreeError::Corrupt {
-                page: self.root(),
-                what: format!("the segment has {pages} pages, the tree {}", seen.len()),
-            }),
-            Some(_) => Ok(()),
-        }
+        Ok((report, pages))
     }
 
     fn allocated_pages(&self) -> Option<u64> {
         self.store().segments().into_iter().find(|info| info.id == self.id()).map(|info| info.pages)
+    }
+}
+
+/// Each page of the segment was met exactly once.
+fn check_pages(root: PageNo, pages: &[PageNo], allocated: Option<u64>) -> Result<()> {
+    let mut seen = HashSet::with_capacity(pages.len());
+    if let Some(twice) = pages.iter().find(|page| !seen.insert(**page)) {
+        return Err(BtreeError::corrupt(*twice, NodeFault("page is in the tree twice")));
+    }
+    match allocated {
+        None => Err(BtreeError::corrupt(root, NodeFault("the tree's segment does not exist"))),
+        Some(number) if number != pages.len() as u64 => Err(BtreeError::Corrupt {
+            page: root,
+            what: format!("the segment has {number} pages, the tree {}", pages.len()),
+        }),
+        Some(_) => Ok(()),
     }
 }
