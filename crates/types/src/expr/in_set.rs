@@ -116,6 +116,10 @@ impl InSet {
         matches!(self.members, Members::Integers(..))
     }
 
+    pub(super) fn is_string(&self) -> bool {
+        matches!(self.members, Members::FewStrings(..) | Members::ManyStrings(..))
+    }
+
     pub(super) fn is_date(&self) -> bool {
         matches!(self.members, Members::Dates(_))
     }

@@ -27,6 +27,8 @@ mod ir;
 mod like;
 mod narrow;
 mod normalize;
+#[cfg(test)]
+pub(crate) mod testkit;
 mod walk;
 
 pub use context::{EvalContext, RandomState, SessionFacts, SqlMode};

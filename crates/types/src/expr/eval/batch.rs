@@ -446,7 +446,7 @@ fn each_row(
 
 /// The bits of `array IN (set)`; None if the set has to be asked value by value.
 fn in_set(array: &ArrayRef, set: &InSet) -> Option<BooleanBuffer> {
-    if let Some(strings) = Strings::of(array) {
+    if let Some(strings) = Strings::of(array).filter(|_| set.is_string()) {
         return Some(BooleanBuffer::collect_bool(array.len(), |row| set.contains_bytes(strings.get(row))));
     }
     match Lanes::of(array.as_ref())? {
