@@ -20,6 +20,8 @@ mod context;
 mod display;
 pub mod domain;
 pub mod encoded;
+#[cfg(test)]
+mod encoded_tests;
 mod eval;
 mod identity;
 mod in_set;
