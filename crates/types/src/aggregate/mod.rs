@@ -116,7 +116,9 @@ impl AggregateCall {
             _ => ExprType::numeric(SqlType::BIGINT, false),
         };
         // The least and the greatest are the same with and without repetitions.
-        let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
+        let repeats_matter =
+            matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
+        let distinct = distinct && repeats_matter;
         Ok(AggregateCall { function, distinct, args, ty })
     }
 }
