@@ -23,13 +23,14 @@ const MAP_BIT: u64 = 0b10;
 impl Inner {
     /// Promises `pages` pages, growing the file as needed.
     pub(crate) fn reserve_pages(self: &Arc<Self>, pages: u64) -> Result<()> {
-        loop {
+        while pages > 0 {
             let lacking = match self.space.state().promise(pages) {
                 Ok(()) => return Ok(()),
                 Err(lacking) => lacking,
             };
             self.grow(lacking)?;
         }
+        Ok(())
     }
 
     /// Makes the file larger by at least `extents` extents that anybody may use.

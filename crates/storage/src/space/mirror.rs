@@ -170,7 +170,9 @@ impl SpaceState {
     ///
     /// Pages of small segments come from shared extents. A segment that has extents, or may outgrow its single
     /// pages with these, begins at most two (one per class), and one more for each 64 pages.
-    fn extents_needed(&self, pages: u64) -> u64 {
+    ///
+    /// `outgrown` segments that are counted as small are about to take their first extent.
+    fn extents_needed(&self, pages: u64, outgrown: u64) -> u64 {
         if pages == 0 {
             return 0;
         }
@@ -179,14 +181,14 @@ impl SpaceState {
         let small: u64 = self.small[..fits].iter().map(|count| u64::from(*count)).sum();
         // Segments created from now on: so many of them can outgrow their single pages.
         let newcomers = pages / (SINGLE_PAGES as u64 + 1);
-        let large = self.segments.len() as u64 - small + newcomers;
+        let large = self.segments.len() as u64 - small + newcomers + outgrown;
         let owned = if large == 0 { 0 } else { pages.min(2 * large + pages / EXTENT_PAGES) };
         shared + owned
     }
 
     /// Promises `pages` pages if the free extents allow it; else says how many are lacking.
     pub(crate) fn promise(&mut self, pages: u64) -> std::result::Result<(), u64> {
-        let needed = self.extents_needed(self.promised + pages);
+        let needed = self.extents_needed(self.promised + pages, 0);
         match needed.checked_sub(self.free_extents()) {
             None | Some(0) => {
                 self.promised += pages;
@@ -288,7 +290,8 @@ impl SpaceState {
         class: PageClass,
         durable: Lsn,
     ) -> Option<ExtentNo> {
-        if self.free_extents() <= self.extents_needed(self.promised) {
+        let outgrown = u64::from(self.segments.get(&segment)?.extents.is_empty());
+        if self.free_extents() <= self.extents_needed(self.promised, outgrown) {
             return None;
         }
         let usable = |extent: &&ExtentNo| self.extents[extent.0 as usize].free_lsn <= durable;

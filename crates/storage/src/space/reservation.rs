@@ -55,6 +55,13 @@ impl Reservation {
         Ok(())
     }
 
+    /// Gives pages back before the reservation is dropped.
+    pub(crate) fn give_back_pages(&mut self, pages: usize) {
+        let pages = pages.min(self.pages);
+        self.inner.space.state().take_back(pages as u64);
+        self.pages -= pages;
+    }
+
     /// Appends a group to the log at the reservation's cost.
     pub(crate) fn append(&mut self, log: &Log, kind: u8, payload: &[u8]) -> Result<LsnRange> {
         let size = payload.len() + GROUP_OVERHEAD;

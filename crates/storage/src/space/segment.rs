@@ -29,7 +29,14 @@ impl Inner {
     /// Creates a segment in state building.
     pub(crate) fn create_segment(self: &Arc<Self>, reservation: &mut Reservation) -> Result<SegmentId> {
         // For the case that the directory needs another page.
+        let pages = reservation.pages();
         reservation.add_pages(1)?;
+        let created = self.create_segment_with_page(reservation);
+        reservation.give_back_pages(reservation.pages() - pages);
+        created
+    }
+
+    fn create_segment_with_page(&self, reservation: &mut Reservation) -> Result<SegmentId> {
         let _entering = self.space.entering.lock();
         let mut change = MiniTransaction::begin(self, reservation, 1)?;
         let per_page = directory::entries_per_page(self.cache.page_size);

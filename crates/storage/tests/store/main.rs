@@ -3,5 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failing test panics")]
 
 mod basic;
+mod bulk;
 mod crash;
+mod faults;
+mod space;
 mod support;
