@@ -3,14 +3,14 @@
 //! Invariants:
 //! - A frame is in exactly one place: the free list, an [`OwnedFrame`], or one word (state not evicted).
 //! - `(frames - retired) * page_size + bytes of the translation array <= the memory given`: when the array grows,
-//!   frames are retired from the free list and their memory goes back to the system. One chunk is paid ahead, so
-//!   that a chunk made under a latch does not exceed the cap either.
+//!   frames are retired from the free list and their memory goes back to the system. One growth is paid ahead, so
+//!   that the cap holds while it is paid for.
 //! - A frame's `rec_lsn` is [`CLEAN`] or an LSN at or below the first change that `data` lacks. It is set under the
 //!   exclusive latch before the change is appended to the log, and cleared under a latch.
 
 use super::arena::{Arena, FrameId};
 use super::guard::{ExclusiveGuard, OwnedFrame, SharedGuard};
-use super::translation::{CHUNK_BYTES, TranslationArray};
+use super::translation::{LARGEST_GROWTH, TranslationArray};
 use super::wait::WaitTable;
 use super::word::MAX_FRAMES;
 use crate::{Lsn, PageNo, Result, SegmentId, StorageError, StoreStats};
@@ -58,7 +58,7 @@ impl BufferPool {
     pub(crate) fn new(bytes: u64, page_size: usize, stats: Arc<StoreStats>) -> Result<Arc<BufferPool>> {
         let count = usize::try_from(bytes).unwrap_or(usize::MAX) / page_size;
         let words = TranslationArray::new();
-        let overhead = (words.bytes() + CHUNK_BYTES).div_ceil(page_size);
+        let overhead = (words.bytes() + LARGEST_GROWTH).div_ceil(page_size);
         if count < MIN_FRAMES + overhead || count >= MAX_FRAMES {
             return match count >= MAX_FRAMES {
                 true => Err(StorageError::TooLarge {
@@ -119,7 +119,7 @@ impl BufferPool {
 
     /// Retires as many free frames as the translation array has grown over.
     fn pay_for_translation(&self, free: &mut FreeList) {
-        let target = (self.words.bytes() + CHUNK_BYTES).div_ceil(self.arena.page_size());
+        let target = (self.words.bytes() + LARGEST_GROWTH).div_ceil(self.arena.page_size());
         while free.retired < target {
             let Some(frame) = free.frames.pop() else { break };
             self.arena.discard(frame);
@@ -127,6 +127,16 @@ impl BufferPool {
             self.stats.pool_frames.fetch_sub(1, Ordering::Relaxed);
         }
         self.stats.pool_free.store(free.frames.len() as u64, Ordering::Relaxed);
+    }
+
+    /// The page's word, made if need be. `None` only for numbers no page has.
+    pub(super) fn word_or_create(&self, page: PageNo) -> Option<&AtomicU64> {
+        if let Some(word) = self.words.get(page) {
+            return Some(word);
+        }
+        let word = self.words.get_or_create(page)?;
+        self.pay_for_translation(&mut self.free.lock());
+        Some(word)
     }
 
     /// Frames that hold no page now.

@@ -126,7 +126,7 @@ impl BufferPool {
         segment: SegmentId,
         frames: &mut Vec<OwnedFrame>,
     ) -> Option<ExclusiveGuard<'_>> {
-        let word = self.words.get_or_create(page)?;
+        let word = self.word_or_create(page)?;
         let current = Word(word.load(Ordering::SeqCst));
         let guard = if current.admits_exclusive() {
             let guard = self.try_exclusive_from(page, word, current)?;
@@ -166,7 +166,7 @@ impl BufferPool {
         page: PageNo,
         frames: &mut Vec<OwnedFrame>,
     ) -> Option<PageFault> {
-        let word = self.words.get_or_create(page)?;
+        let word = self.word_or_create(page)?;
         let current = Word(word.load(Ordering::SeqCst));
         if current.state() != EVICTED {
             return None;

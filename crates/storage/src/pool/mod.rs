@@ -20,6 +20,8 @@ mod clock;
 mod frames;
 mod guard;
 mod latch;
+#[cfg(test)]
+mod tests;
 mod translation;
 mod wait;
 mod word;

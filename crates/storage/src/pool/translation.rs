@@ -11,9 +11,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 const CHUNK_WORDS: usize = 2048;
 const FANOUT: usize = 1024;
 
-/// Bytes of a chunk.
-pub(super) const CHUNK_BYTES: usize = CHUNK_WORDS * size_of::<AtomicU64>();
+const CHUNK_BYTES: usize = CHUNK_WORDS * size_of::<AtomicU64>();
 const NODE_BYTES: usize = FANOUT * size_of::<OnceLock<Box<[AtomicU64]>>>();
+
+/// Most bytes that the array grows by for one page.
+pub(super) const LARGEST_GROWTH: usize = CHUNK_BYTES + NODE_BYTES;
 
 /// Pages that can be translated; no page has this number or a higher one.
 pub(crate) const MAX_PAGES: u64 = (FANOUT * FANOUT * CHUNK_WORDS) as u64;

@@ -21,6 +21,8 @@ mod grow;
 mod layout;
 mod map_page;
 mod mirror;
+#[cfg(test)]
+mod mirror_tests;
 mod open;
 mod record;
 mod reservation;

@@ -8,3 +8,4 @@ mod crash;
 mod faults;
 mod space;
 mod support;
+mod threads;

@@ -1,0 +1,265 @@
+//! Latches, guards and the clock under threads, without any I/O.
+
+use super::frames::BufferPool;
+use super::guard::OwnedFrame;
+use super::latch::Latch;
+use crate::{Lsn, PageNo, SegmentId, StoreStats, page};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+const PAGE: usize = 4096;
+
+fn pool(frames: usize) -> Arc<BufferPool> {
+    BufferPool::new((frames * PAGE) as u64, PAGE, Arc::new(StoreStats::default())).unwrap()
+}
+
+/// Makes `page` resident, filled with `byte` after the header.
+fn fill(pool: &Arc<BufferPool>, page: PageNo, byte: u8) {
+    let mut frames = pool.try_take(1).unwrap();
+    let mut fault = pool.begin_fault(page, &mut frames).unwrap();
+    let bytes = fault.frame_mut();
+    bytes.fill(byte);
+    page::initialise(bytes, page, crate::PageKind::LEAF, SegmentId(9));
+    bytes[32..].fill(byte);
+    page::seal(bytes);
+    fault.finish(Ok(())).unwrap();
+}
+
+/// How many pages with low numbers fit the empty pool.
+fn fillable(pool: &Arc<BufferPool>) -> u64 {
+    fill(pool, PageNo(0), 0);
+    pool.purge(PageNo(0));
+    pool.free_count() as u64
+}
+
+fn shared(pool: &BufferPool, page: PageNo) -> super::SharedGuard<'_> {
+    match pool.shared(page) {
+        Latch::Held(guard) => guard,
+        Latch::NotResident => panic!("page {page} is not in memory"),
+    }
+}
+
+fn exclusive(pool: &BufferPool, page: PageNo) -> super::ExclusiveGuard<'_> {
+    match pool.exclusive(page) {
+        Latch::Held(guard) => guard,
+        Latch::NotResident => panic!("page {page} is not in memory"),
+    }
+}
+
+#[test]
+fn writers_exclude_each_other_and_readers_see_whole_changes() {
+    let pool = pool(100);
+    let pages = [PageNo(3), PageNo(4)];
+    pages.iter().for_each(|page| fill(&pool, *page, 0));
+    let stop = AtomicBool::new(false);
+    let written = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    for page in pages {
+                        let guard = shared(&pool, page);
+                        let first = guard[32];
+                        assert!(guard[32..].iter().all(|byte| *byte == first), "a half-made change was read");
+                    }
+                }
+            });
+        }
+        let writers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    for _ in 0..2000 {
+                        for page in pages {
+                            let mut guard = exclusive(&pool, page);
+                            let next = guard[32].wrapping_add(1);
+                            guard[32..].fill(next);
+                            written.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        stop.store(true, Ordering::Relaxed);
+    });
+    let total = written.load(Ordering::Relaxed);
+    assert_eq!(u64::from(shared(&pool, pages[0])[32]), total / 2 % 256);
+}
+
+#[test]
+fn writer_gets_its_turn_while_readers_overlap_all_the_time() {
+    let pool = pool(100);
+    let page = PageNo(8);
+    fill(&pool, page, 0);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                // Each reader takes its next latch before it lets go of the last one, so that without turns
+                // there would never be a moment without readers. It must not wait for a latch while it holds one:
+                // that is what `try_shared` is for.
+                let mut held = Some(shared(&pool, page));
+                while !stop.load(Ordering::Relaxed) {
+                    let next = pool.try_shared(page);
+                    drop(held.take());
+                    held = Some(next.unwrap_or_else(|| shared(&pool, page)));
+                }
+            });
+        }
+        for _ in 0..200 {
+            exclusive(&pool, page)[40] ^= 1;
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn many_shared_latches_at_once_wait_instead_of_overflowing() {
+    let pool = pool(100);
+    let page = PageNo(8);
+    fill(&pool, page, 7);
+    let inside = AtomicUsize::new(0);
+    let held: Vec<_> = (0..super::word::MAX_SHARED).map(|_| shared(&pool, page)).collect();
+    assert!(pool.try_shared(page).is_none());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let guard = shared(&pool, page);
+                assert_eq!(guard[99], 7);
+                inside.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        assert_eq!(inside.load(Ordering::SeqCst), 0);
+        drop(held);
+    });
+    assert_eq!(inside.load(Ordering::SeqCst), 4);
+    drop(exclusive(&pool, page));
+}
+
+#[test]
+fn waiters_for_a_page_that_is_freed_find_it_evicted() {
+    let pool = pool(100);
+    let page = PageNo(8);
+    for _ in 0..200 {
+        fill(&pool, page, 7);
+        let guard = exclusive(&pool, page);
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..2)
+                .map(|index| {
+                    let pool = &pool;
+                    scope.spawn(move || match index {
+                        0 => matches!(pool.shared(page), Latch::NotResident),
+                        _ => matches!(pool.exclusive(page), Latch::NotResident),
+                    })
+                })
+                .collect();
+            std::thread::yield_now();
+            guard.evict();
+            assert!(readers.into_iter().all(|reader| reader.join().unwrap()));
+        });
+    }
+}
+
+#[test]
+fn failed_fault_leaves_the_page_evicted_and_its_waiters_free_to_try() {
+    let pool = pool(100);
+    let page = PageNo(70);
+    let free = fillable(&pool) as usize;
+    let mut frames = pool.try_take(1).unwrap();
+    let fault = pool.begin_fault(page, &mut frames).unwrap();
+    assert!(matches!(pool.shared(page), Latch::NotResident));
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            pool.wait_for_fault(page);
+            pool.is_resident(page)
+        });
+        fault.finish(Err(std::io::Error::other("broken"))).unwrap_err();
+        assert!(!waiter.join().unwrap());
+    });
+    assert_eq!(pool.free_count(), free);
+    fill(&pool, page, 1);
+    assert_eq!(shared(&pool, page)[50], 1);
+}
+
+#[test]
+fn page_changed_between_selection_and_eviction_stays() {
+    let pool = pool(80);
+    let free = fillable(&pool);
+    (0..free).for_each(|page| fill(&pool, PageNo(page), page as u8));
+    // Half of the pages are changed, and one is in use.
+    (0..free / 2).for_each(|page| pool.set_dirty(&exclusive(&pool, PageNo(page)), Lsn(5)));
+    let used = shared(&pool, PageNo(free - 1));
+    let mut evicted = 0;
+    for _ in 0..20 {
+        let swept = pool.sweep(1000);
+        evicted += swept.evicted;
+        assert!(swept.dirty.iter().all(|page| page.0 < free / 2), "a clean page was reported as changed");
+    }
+    assert_eq!(evicted as u64, free - free / 2 - 1);
+    assert!((0..free / 2).all(|page| pool.is_resident(PageNo(page))));
+    assert_eq!(used[100], (free - 1) as u8);
+    assert_eq!(pool.dirty_pages().len() as u64, free / 2);
+    drop(used);
+    pool.set_written(&shared(&pool, PageNo(0)), Lsn(0));
+    assert!(pool.evict_clean(PageNo(0)) && !pool.evict_clean(PageNo(1)));
+}
+
+#[test]
+fn page_used_again_after_it_was_marked_survives_the_hand() {
+    let pool = pool(200);
+    let free = fillable(&pool);
+    (0..free).for_each(|page| fill(&pool, PageNo(page), 0));
+    let favourite = PageNo(free / 2);
+    for _ in 0..3 * free {
+        drop(shared(&pool, favourite));
+        let swept = pool.sweep(1);
+        assert_eq!(swept.evicted, 1);
+        assert!(pool.is_resident(favourite));
+        // Put something in its place.
+        let absent = (0..free).map(PageNo).find(|page| !pool.is_resident(*page)).unwrap();
+        fill(&pool, absent, 0);
+    }
+}
+
+#[test]
+fn translation_of_far_pages_is_paid_for_with_frames() {
+    let pool = pool(400);
+    let cap = 400 * PAGE;
+    assert!(pool.memory() <= cap);
+    for index in 0..60u64 {
+        let page = PageNo(index * 2048 * 7);
+        fill(&pool, page, 3);
+        assert!(pool.memory() <= cap, "{} bytes used of {cap}", pool.memory());
+    }
+}
+
+#[test]
+fn claimed_page_takes_over_the_frame_of_its_former_life() {
+    let pool = pool(100);
+    let page = PageNo(12);
+    fill(&pool, page, 7);
+    let mut frames: Vec<OwnedFrame> = pool.try_take(2).unwrap();
+    let reader = shared(&pool, page);
+    assert!(pool.claim(page, SegmentId(1), &mut frames).is_none());
+    drop(reader);
+    assert_eq!((pool.resident_pages(SegmentId(9)), frames.len()), (1, 2));
+    drop(pool.claim(page, SegmentId(1), &mut frames).unwrap());
+    assert_eq!(
+        (pool.resident_pages(SegmentId(9)), pool.resident_pages(SegmentId(1)), frames.len()),
+        (0, 1, 2)
+    );
+    drop(pool.claim(PageNo(13), SegmentId(1), &mut frames).unwrap());
+    assert_eq!((pool.resident_pages(SegmentId(1)), frames.len()), (2, 1));
+    pool.purge(page);
+    assert_eq!(pool.resident_pages(SegmentId(1)), 1);
+}
+
+#[test]
+fn pools_too_small_or_too_large_are_refused() {
+    let stats = || Arc::new(StoreStats::default());
+    assert!(matches!(
+        BufferPool::new(30 * 4096, PAGE, stats()),
+        Err(crate::StorageError::PoolTooSmall { .. })
+    ));
+    assert!(matches!(BufferPool::new(1 << 41, PAGE, stats()), Err(crate::StorageError::TooLarge { .. })));
+}
