@@ -23,14 +23,16 @@ const MAP_BIT: u64 = 0b10;
 impl Inner {
     /// Promises `pages` pages, growing the file as needed.
     pub(crate) fn reserve_pages(self: &Arc<Self>, pages: u64) -> Result<()> {
-        while pages > 0 {
-            let lacking = match self.space.state().promise(pages) {
-                Ok(()) => return Ok(()),
-                Err(lacking) => lacking,
-            };
-            self.grow(lacking)?;
+        if pages == 0 {
+            return Ok(());
         }
-        Ok(())
+        loop {
+            let promised = self.space.state().promise(pages);
+            match promised {
+                Ok(()) => return Ok(()),
+                Err(lacking) => self.grow(lacking)?,
+            }
+        }
     }
 
     /// Makes the file larger by at least `extents` extents that anybody may use.

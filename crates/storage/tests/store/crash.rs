@@ -82,7 +82,7 @@ fn power_cut_at_every_write_of_recovery_is_a_crash_like_any_other() {
     for seed in seeds(1) {
         let prepared = prepared(seed);
         let changes = changes_of(&prepared, seed);
-        for cut in (0..changes).step_by(29) {
+        for cut in (0..changes).step_by(41) {
             let (env, _, history) = run_until_cut(&prepared, seed, Some(cut));
             env.reboot(seed ^ cut);
             let undisturbed = env.snapshot();
