@@ -11,8 +11,9 @@ use leafline_types::{
     CodecError, Collation, ColumnLayout, Date, Decimal, EntryFormat, KeyPart, RowDecoder, SqlType, Value,
 };
 
-const ROWS: usize = 8192;
-const ROUNDS: usize = 200;
+/// About what ten leaves hold: they stay in the cache, as the leaf under a cursor does.
+const ROWS: usize = 1024;
+const ROUNDS: usize = 2000;
 
 fn main() -> Result<(), CodecError> {
     let int = SqlType::Int { unsigned: false };

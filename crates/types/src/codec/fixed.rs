@@ -87,7 +87,7 @@ impl Fixed {
         })
     }
 
-    fn is_signed(self) -> bool {
+    pub(super) fn is_signed(self) -> bool {
         matches!(self, Fixed::Signed { .. } | Fixed::Decimal { .. })
     }
 

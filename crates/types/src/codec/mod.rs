@@ -5,6 +5,7 @@
 //! big-endian and in order, a row little-endian.
 
 pub(crate) mod fixed;
+pub(crate) mod narrow;
 
 use crate::error::MysqlError;
 use crate::value::{SqlType, Value};

@@ -57,7 +57,7 @@ impl KeyPart {
         }
     }
 
-    fn mask(&self) -> u8 {
+    pub(crate) fn mask(&self) -> u8 {
         if self.descending { 0xff } else { 0 }
     }
 

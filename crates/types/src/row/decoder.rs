@@ -8,8 +8,10 @@ use std::sync::Arc;
 use super::Slot;
 use super::entry::{EntryFormat, Source};
 use crate::codec::CodecError;
+use crate::codec::fixed::Fixed;
+use crate::codec::narrow::Narrow;
 use crate::column::ColumnBuilder;
-use crate::key::{KeyPart, decode_part, decode_value, skip_part};
+use crate::key::{KeyPart, decode_part, decode_value, is_restorable, skip_part};
 use crate::value::{SqlType, Value};
 
 /// Appends chosen columns of entries to column builders.
@@ -18,13 +20,24 @@ pub struct RowDecoder {
     format: Arc<EntryFormat>,
     /// Of the projected columns.
     types: Vec<SqlType>,
-    /// Key parts at offsets that are the same in every key: offset, part, place in the output.
-    key_direct: Vec<(usize, KeyPart, usize)>,
+    /// Key parts at offsets that are the same in every key.
+    key_direct: Vec<DirectPart>,
     /// Key parts to walk over from `key_walk_from` on, with their places in the output (none: only skipped).
     key_walk: Vec<(KeyPart, Vec<usize>)>,
     key_walk_from: usize,
     /// Payload columns, per version of the format.
     payload: Vec<Vec<Step>>,
+}
+
+/// A key part at an offset that is the same in every key.
+#[derive(Debug, Clone)]
+struct DirectPart {
+    at: usize,
+    part: KeyPart,
+    /// The fast way to append it.
+    narrow: Option<Narrow>,
+    /// Place in the output.
+    out: usize,
 }
 
 /// One payload column.
@@ -90,7 +103,10 @@ impl RowDecoder {
             match (part.fixed_width(), self.key_walk.is_empty()) {
                 (Some(width), true) => {
                     let at = self.key_walk_from;
-                    self.key_direct.extend(outs.iter().map(|out| (at, part.clone(), *out)));
+                    let fixed = Fixed::of(&part.ty).filter(|_| is_restorable(part));
+                    let narrow = fixed.and_then(|fixed| Narrow::in_key(fixed, at, part.mask()));
+                    let direct = |out: &usize| DirectPart { at, part: part.clone(), narrow, out: *out };
+                    self.key_direct.extend(outs.iter().map(direct));
                     self.key_walk_from += width;
                 }
                 _ => self.key_walk.push((part.clone(), outs.clone())),
@@ -111,9 +127,11 @@ impl RowDecoder {
     /// Appends one entry. After an error the builders are of unequal length and must be dropped.
     #[inline]
     pub fn decode(&self, key: &[u8], payload: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
-        for (at, part, to) in &self.key_direct {
-            let builder = out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?;
-            decode_part(part, key.get(*at..).unwrap_or_default(), builder)?;
+        for direct in &self.key_direct {
+            let builder = out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?;
+            if !direct.narrow.is_some_and(|narrow| narrow.append(key, builder)) {
+                decode_part(&direct.part, key.get(direct.at..).unwrap_or_default(), builder)?;
+            }
         }
         if !self.key_walk.is_empty() {
             let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
@@ -143,8 +161,8 @@ impl RowDecoder {
     pub fn decode_values(&self, key: &[u8], payload: &[u8], out: &mut Vec<Value>) -> Result<(), CodecError> {
         let start = out.len();
         out.resize(start + self.types.len(), Value::Null);
-        for (at, part, to) in &self.key_direct {
-            out[start + to] = decode_value(part, key.get(*at..).unwrap_or_default())?.0;
+        for direct in &self.key_direct {
+            out[start + direct.out] = decode_value(&direct.part, key.get(direct.at..).unwrap_or_default())?.0;
         }
         let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
         for (part, outs) in &self.key_walk {

@@ -21,6 +21,7 @@ mod entry;
 
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
+use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
 use crate::value::{SqlType, Value};
@@ -62,6 +63,8 @@ struct Slot {
     /// Byte of the row and mask of the bit that says NULL.
     null: Option<(usize, u8)>,
     place: Place,
+    /// The fast way to append it.
+    narrow: Option<Narrow>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +108,11 @@ impl RowLayout {
             } else {
                 Place::Nothing
             };
-            Slot { ty: c.ty.clone(), null, place }
+            let narrow = match place {
+                Place::Fixed(fixed, at) => Narrow::in_row(fixed, at),
+                _ => None,
+            };
+            Slot { ty: c.ty.clone(), null, place, narrow }
         };
         let columns = columns.iter().map(slot).collect();
         RowLayout { version, columns, fixed_at, strings_at }
@@ -256,7 +263,14 @@ impl Slot {
 
     #[inline]
     fn append(&self, row: &[u8], out: &mut ColumnBuilder) -> Result<(), CodecError> {
-        if self.is_null(row)? {
+        let is_null = self.is_null(row)?;
+        if let Some(narrow) = &self.narrow
+            && !is_null
+            && narrow.append(row, out)
+        {
+            return Ok(());
+        }
+        if is_null {
             out.push_null();
             return Ok(());
         }
