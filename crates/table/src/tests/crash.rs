@@ -1,0 +1,336 @@
+//! Power cuts at every write of a workload, and of its recovery; full disks.
+//!
+//! The workload makes commits of several rows, DDL, bulk loads, purges and checkpoints, one after the other. The
+//! power goes at the n-th change of the disk; of what was not synced, any part may be left. After opening again the
+//! tables must be as after the last acknowledged step, or as after the one that was running, and nothing else; every
+//! check must find them sound.
+
+use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::testing::*;
+use leafline_btree::Direction;
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{Env, StorageError};
+use leafline_types::Value;
+use parking_lot::Mutex;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Row = Vec<Value>;
+
+/// Indexes and rows of a table.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Table {
+    indexes: Vec<String>,
+    rows: BTreeMap<Vec<u8>, Row>,
+}
+
+type State = BTreeMap<String, Table>;
+
+/// What is in the database, checking it on the way.
+fn read_state(engine: &Arc<Engine>, what: &str) -> State {
+    let catalog = engine.catalog();
+    let mut state = State::new();
+    for table in catalog.all_tables() {
+        assert_eq!(engine.check_table(table).unwrap(), Vec::<String>::new(), "{what}: {}", table.name);
+        let columns: Vec<usize> = (0..table.columns.len()).collect();
+        let rows = scan(&view(engine), table, 0, &columns, Direction::Forward).unwrap();
+        let indexes = table.indexes.iter().map(|index| index.name.clone()).collect();
+        state.insert(table.name.clone(), Table { indexes, rows: rows.into_iter().collect() });
+    }
+    let named: Vec<_> =
+        catalog.all_tables().flat_map(|table| &table.indexes).map(|index| index.tree).collect();
+    let strays = engine.store.segments().into_iter().filter(|segment| !named.contains(&segment.id)).count();
+    assert_eq!(strays, 1, "{what}: only the catalog's own segment is not named");
+    assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
+    state
+}
+
+struct Workload {
+    engine: Arc<Engine>,
+    random: SmallRng,
+    acknowledged: State,
+    /// What the running step leads to.
+    running: Option<State>,
+    next_id: i64,
+}
+
+impl Workload {
+    fn open(env: &SimulatedEnv, seed: u64) -> Result<Workload> {
+        let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options())?;
+        // Commits become durable, and pages are written, while they are applied in part.
+        let (store, random) = (engine.store.clone(), Mutex::new(SmallRng::seed_from_u64(seed)));
+        *engine.observer.lock() = Some(Arc::new(move || {
+            // When the power is off the workload notices soon enough.
+            let _ = match random.lock().random_range(0..20) {
+                0..=3 => store.wait_durable(store.log_end()),
+                4 => store.checkpoint(),
+                _ => Ok(()),
+            };
+        }));
+        Ok(Workload {
+            engine,
+            random: SmallRng::seed_from_u64(seed),
+            acknowledged: State::new(),
+            running: None,
+            next_id: 0,
+        })
+    }
+
+    /// Runs a step that leads to `after`.
+    fn step(&mut self, after: State, work: impl FnOnce(&mut Workload) -> Result<()>) -> Result<()> {
+        self.running = Some(after.clone());
+        work(self)?;
+        self.running = None;
+        self.acknowledged = after;
+        Ok(())
+    }
+
+    fn create(&mut self, spec: &TableSpec) -> Result<()> {
+        let mut after = self.acknowledged.clone();
+        let mut indexes: Vec<String> =
+            spec.indexes.iter().map(|index| index.name.clone().unwrap_or("PRIMARY".into())).collect();
+        if !indexes.contains(&"PRIMARY".to_owned()) {
+            indexes.insert(0, "GEN_CLUST_INDEX".into());
+        }
+        // The primary key first, then unique ones.
+        indexes.sort_by_key(|name| match name.as_str() {
+            "PRIMARY" | "GEN_CLUST_INDEX" => 0,
+            "a" | "u" => 1,
+            _ => 2,
+        });
+        after.insert(spec.name.clone(), Table { indexes, rows: BTreeMap::new() });
+        self.step(after, |workload| workload.engine.create_table(spec, false).map(drop))
+    }
+
+    fn values(&mut self, table: &TableDef) -> Row {
+        self.next_id += 1;
+        let mut numbers: Vec<Option<i64>> =
+            table.columns.iter().map(|_| Some(self.random.random_range(0..50))).collect();
+        // What has to be unique is, and sometimes NULL where it may be.
+        numbers[0] = Some(self.next_id * 7 % 1009);
+        numbers[1] = Some(self.next_id);
+        if table.columns[1].nullable && self.random.random_range(0..3) == 0 {
+            numbers[1] = None;
+        }
+        row(table, &numbers)
+    }
+
+    fn rows(&mut self) -> Result<()> {
+        let name = ["t", "p", "h"][self.random.random_range(0..3)];
+        let Some(before) = self.acknowledged.get(name).cloned() else { return Ok(()) };
+        let table = self.engine.table("d", name)?;
+        let mut transaction = self.engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
+        let mut rows = before.rows;
+        for _ in 0..self.random.random_range(1..14) {
+            let new = self.values(&table);
+            let choice = self.random.random_range(0..10);
+            if choice < 6 || rows.is_empty() {
+                let inserted = transaction.insert(&table, &new)?;
+                rows.insert(inserted.locator, new);
+                continue;
+            }
+            let at = self.random.random_range(0..rows.len());
+            let (key, old) = rows.iter().nth(at).map(|(key, row)| (key.clone(), row.clone())).unwrap();
+            rows.remove(&key);
+            if choice < 8 {
+                transaction.delete(&table, &key, &old)?;
+            } else {
+                let mut new = new;
+                if self.random.random() {
+                    new[0] = old[0].clone();
+                    new[1] = old[1].clone();
+                }
+                let key = transaction.update(&table, &key, &old, &new)?;
+                rows.insert(key, new);
+            }
+        }
+        let mut after = self.acknowledged.clone();
+        after.get_mut(name).unwrap().rows = rows;
+        self.step(after, |_| transaction.commit().map(drop))
+    }
+
+    fn load(&mut self) -> Result<()> {
+        if !self.acknowledged.contains_key("t") {
+            return Ok(());
+        }
+        let table = self.engine.table("d", "t")?;
+        let engine = self.engine.clone();
+        let mut loader = engine.bulk_load(&table)?;
+        let mut after = self.acknowledged.clone();
+        for _ in 0..self.random.random_range(0..60) {
+            let values = self.values(&table);
+            let mut key = Vec::new();
+            table.clustered().format.encode_key(&values, &[], &mut key)?;
+            loader.push(&values)?;
+            after.get_mut("t").unwrap().rows.insert(key, values);
+        }
+        self.step(after, |_| loader.finish().map(drop))
+    }
+
+    fn index(&mut self) -> Result<()> {
+        let Some(table) = self.acknowledged.get("t") else { return Ok(()) };
+        let mut after = self.acknowledged.clone();
+        let indexes = &mut after.get_mut("t").unwrap().indexes;
+        if table.indexes.iter().any(|name| name == "extra") {
+            indexes.retain(|name| name != "extra");
+            self.step(after, |workload| workload.engine.drop_index("d", "t", "extra"))
+        } else {
+            indexes.push("extra".into());
+            let extra = index(IndexSpecKind::Plain, "extra", &["c", "-a"]);
+            self.step(after, |workload| workload.engine.add_indexes("d", "t", &[extra]))
+        }
+    }
+
+    fn table(&mut self) -> Result<()> {
+        if self.acknowledged.contains_key("h") {
+            let mut after = self.acknowledged.clone();
+            after.remove("h");
+            self.step(after, |workload| workload.engine.drop_table("d", "h", false).map(drop))
+        } else {
+            self.create(&other_spec(true))
+        }
+    }
+
+    fn run(&mut self, steps: usize) -> Result<()> {
+        self.engine.create_database("d", true)?;
+        self.create(&keyed_spec())?;
+        self.create(&other_spec(false))?;
+        for _ in 0..steps {
+            match self.random.random_range(0..20) {
+                0 => self.load()?,
+                1 => self.index()?,
+                2 => self.table()?,
+                3 => drop(self.engine.purge()?),
+                4 => self.engine.store.checkpoint()?,
+                _ => self.rows()?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Opens after a cut and checks that the tables are what they may be. Returns them.
+fn recover(env: &SimulatedEnv, allowed: &[&State], what: &str) -> (Arc<Engine>, State) {
+    let engine = open(env);
+    let found = read_state(&engine, what);
+    assert!(allowed.contains(&&found), "{what}: found {found:#?}\nallowed {allowed:#?}");
+    (engine, found)
+}
+
+const STEPS: usize = 40;
+
+fn cut_at(seed: u64, n: u64, recovery_cuts: bool) -> bool {
+    let what = format!("seed {seed}, cut at {n}");
+    let env = SimulatedEnv::new();
+    env.power_cut_after(n);
+    let mut finished = false;
+    let (acknowledged, running) = match Workload::open(&env, seed) {
+        Ok(mut workload) => {
+            match workload.run(STEPS) {
+                Ok(()) => finished = true,
+                Err(TableError::Storage(StorageError::Io { .. } | StorageError::Poisoned { .. })) => {}
+                Err(other) => panic!("{what}: {other}"),
+            }
+            (workload.acknowledged, workload.running)
+        }
+        Err(_) => (State::new(), None),
+    };
+    env.reboot(seed ^ n);
+    let allowed: Vec<&State> = std::iter::once(&acknowledged).chain(&running).collect();
+    if recovery_cuts {
+        // The power goes during recovery, again and again, a little later each time.
+        let mut random = SmallRng::seed_from_u64(seed ^ n);
+        for round in 0..6 {
+            let copy = env.snapshot();
+            copy.power_cut_after(random.random_range(0..=round * 8));
+            let opened = Engine::open(Arc::new(copy.clone()) as Arc<dyn Env>, options());
+            drop(opened);
+            copy.reboot(random.random());
+            drop(recover(&copy, &allowed, &format!("{what}, cut in recovery")));
+        }
+    }
+    let (engine, found) = recover(&env, &allowed, &what);
+    // It goes on: one more commit, and a clean end.
+    if found.contains_key("t") {
+        let table = engine.table("d", "t").unwrap();
+        let extra = row(&table, &[Some(5000), Some(5000), None, Some(1)]);
+        transact(&engine, |transaction| transaction.insert(&table, &extra).map(drop)).unwrap();
+        engine.close().unwrap();
+        drop(engine);
+        let engine = open(&env);
+        let rows = read_state(&engine, &what)["t"].rows.len();
+        assert_eq!(rows, found["t"].rows.len() + 1, "{what}");
+    }
+    finished
+}
+
+#[test]
+fn a_power_cut_at_any_write_loses_nothing_acknowledged() {
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let most = 40 * scale();
+    // From cut to cut at random distances, so that repeated runs meet every write.
+    let env = SimulatedEnv::new();
+    Workload::open(&env, seed).unwrap().run(STEPS).unwrap();
+    let changes = env.counts().changes();
+    let stride = (2 * changes / most).max(1);
+    let mut n = 0;
+    while !cut_at(seed, n, false) {
+        n += random.random_range(1..=stride);
+    }
+    assert!(n + stride >= changes, "seed {seed}: the workload stopped early");
+}
+
+#[test]
+fn a_power_cut_during_recovery_loses_nothing_either() {
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    for _ in 0..6 * scale() {
+        cut_at(seed, random.random_range(20..400), true);
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_changes_nothing() {
+    let seed = seed();
+    let env = SimulatedEnv::new();
+    let mut workload = Workload::open(&env, seed).unwrap();
+    workload.engine.create_database("d", true).unwrap();
+    workload.create(&keyed_spec()).unwrap();
+    workload.create(&other_spec(false)).unwrap();
+    let mut refused = 0;
+    for round in 0..60 * scale() {
+        // Less and less is left until something is refused; then there is room again.
+        env.set_space_limit(Some(env.space_used() + workload.random.random_range(0..4) * 128 * 1024));
+        for _ in 0..6 {
+            let result = match workload.random.random_range(0..8) {
+                0 => workload.load(),
+                1 => workload.index(),
+                2 => workload.table(),
+                3 => workload.engine.purge().map(drop),
+                _ => workload.rows(),
+            };
+            match result {
+                Ok(()) => {}
+                Err(TableError::Storage(StorageError::DiskFull)) => {
+                    refused += 1;
+                    workload.running = None;
+                }
+                Err(other) => panic!("seed {seed}: {other}"),
+            }
+        }
+        env.set_space_limit(None);
+        workload.engine.purge().unwrap();
+        let found = read_state(&workload.engine, &format!("seed {seed}, round {round}"));
+        assert_eq!(found, workload.acknowledged, "seed {seed}, round {round}");
+    }
+    assert!(refused > 0, "seed {seed}: the disk never was full");
+    let acknowledged = workload.acknowledged.clone();
+    drop(workload);
+    env.cut(seed);
+    recover(&env, &[&acknowledged], &format!("seed {seed}"));
+}
