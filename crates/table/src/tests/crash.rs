@@ -18,6 +18,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 type Row = Vec<Value>;
 
@@ -56,6 +57,8 @@ struct Workload {
     /// What the running step leads to.
     running: Option<State>,
     next_id: i64,
+    /// Whether the running commit is made durable in parts.
+    meddle: Arc<AtomicBool>,
 }
 
 impl Workload {
@@ -63,9 +66,12 @@ impl Workload {
         let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options())?;
         // Commits become durable, and pages are written, while they are applied in part.
         let (store, random) = (engine.store.clone(), Mutex::new(SmallRng::seed_from_u64(seed)));
+        let meddle = Arc::new(AtomicBool::new(false));
+        let meddling = meddle.clone();
         *engine.observer.lock() = Some(Arc::new(move || {
             // When the power is off the workload notices soon enough.
             let _ = match random.lock().random_range(0..20) {
+                _ if !meddling.load(Ordering::Relaxed) => Ok(()),
                 0..=3 => store.wait_durable(store.log_end()),
                 4 => store.checkpoint(),
                 _ => Ok(()),
@@ -77,12 +83,14 @@ impl Workload {
             acknowledged: State::new(),
             running: None,
             next_id: 0,
+            meddle,
         })
     }
 
     /// Runs a step that leads to `after`.
     fn step(&mut self, after: State, work: impl FnOnce(&mut Workload) -> Result<()>) -> Result<()> {
         self.running = Some(after.clone());
+        self.meddle.store(self.random.random(), Ordering::Relaxed);
         work(self)?;
         self.running = None;
         self.acknowledged = after;
@@ -111,7 +119,7 @@ impl Workload {
         let mut numbers: Vec<Option<i64>> =
             table.columns.iter().map(|_| Some(self.random.random_range(0..50))).collect();
         // What has to be unique is, and sometimes NULL where it may be.
-        numbers[0] = Some(self.next_id * 7 % 1009);
+        numbers[0] = Some(self.next_id * 7 % 100_003);
         numbers[1] = Some(self.next_id);
         if table.columns[1].nullable && self.random.random_range(0..3) == 0 {
             numbers[1] = None;
