@@ -7,7 +7,7 @@
 
 use crate::catalog::{
     Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, IndexSpec, TableDef, TableDraft, TableId,
-    TableSpec, check_name, validate_index,
+    TableSpec, check_name, index_order, validate_index,
 };
 use crate::engine::Engine;
 use crate::error::Result;
@@ -214,6 +214,7 @@ impl Engine {
         let built = crate::build::build_indexes(self, &table, drafts, &mut new)?;
         let mut changed = (*table).clone();
         changed.indexes.extend(built.into_iter().map(Arc::new));
+        changed.indexes.sort_by_key(|index| index_order(index.kind, &index.parts, &table.columns));
         self.change_catalog(CatalogChange { put_tables: vec![changed], ..CatalogChange::default() })?;
         new.keep();
         Ok(())

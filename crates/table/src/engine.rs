@@ -118,7 +118,7 @@ impl Engine {
     pub fn open(env: Arc<dyn Env>, options: EngineOptions) -> Result<Arc<Engine>> {
         let mut replay = Replay::default();
         let handlers: Vec<(HandlerId, Arc<dyn leafline_storage::RedoHandler>)> =
-            vec![(HandlerId::BTREE, Arc::new(TreeRedo::default()))];
+            vec![(HandlerId::BTREE, Arc::new(TreeRedo))];
         let store = Store::open(env.clone(), options.store.clone(), handlers, &mut replay)?;
         let (counters, pending) = replay.finish();
         let clock = Arc::new(Clock::new(counters.newest));

@@ -150,14 +150,17 @@ pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
     engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadOnly).view()
 }
 
-/// Reads all of an index, as (key, the values of `columns`).
+/// Key and values.
+pub(crate) type Entry = (Vec<u8>, Vec<Value>);
+
+/// Reads all of an index, with the values of `columns`.
 pub(crate) fn scan(
     view: &ReadView,
     table: &Arc<TableDef>,
     index: usize,
     columns: &[usize],
     direction: Direction,
-) -> Result<Vec<(Vec<u8>, Vec<Value>)>, TableError> {
+) -> Result<Vec<Entry>, TableError> {
     let index = &table.indexes[index];
     let decoder = crate::entry_decoder(index, columns)?;
     let mut cursor = view.entries(table, index)?;

@@ -17,5 +17,5 @@ pub use definition::{
 pub(crate) use definition::{IndexShape, LocatorMap, row_id_part};
 pub(crate) use encoding::{CatalogRow, decode_catalog};
 pub use published::{Catalog, DatabaseDef};
-pub(crate) use spec::{IndexDraft, TableDraft, check_name, validate_index};
+pub(crate) use spec::{IndexDraft, TableDraft, check_name, index_order, validate_index};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};

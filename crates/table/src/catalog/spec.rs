@@ -77,7 +77,7 @@ pub(crate) struct IndexDraft {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct TableDraft {
     pub(crate) columns: Vec<ColumnDef>,
-    /// The clustered index first, then unique ones without NULL, unique ones, the others: MySQL's order.
+    /// In the order of [`index_order`].
     pub(crate) indexes: Vec<IndexDraft>,
 }
 
@@ -116,16 +116,20 @@ impl TableDraft {
         if indexes.len() > MAX_INDEXES + 1 {
             return Err(MysqlError::too_many_keys(MAX_INDEXES).into());
         }
-        indexes.sort_by_key(|index| match index.kind {
-            IndexKind::Clustered => 0,
-            IndexKind::Unique => {
-                let nullable = |part: &IndexPart| columns.get(part.column).is_some_and(|c| c.nullable);
-                if index.parts.iter().any(nullable) { 2 } else { 1 }
-            }
-            IndexKind::Secondary => 3,
-        });
+        indexes.sort_by_key(|index| index_order(index.kind, &index.parts, &columns));
         check_auto_increment(&columns, &indexes)?;
         Ok(TableDraft { columns, indexes })
+    }
+}
+
+/// MySQL lists the primary key first, then unique indexes without NULL, unique ones, the others.
+pub(crate) fn index_order(kind: IndexKind, parts: &[IndexPart], columns: &[ColumnDef]) -> u8 {
+    let nullable = |part: &IndexPart| columns.get(part.column).is_some_and(|column| column.nullable);
+    match kind {
+        IndexKind::Clustered => 0,
+        IndexKind::Unique if !parts.iter().any(nullable) => 1,
+        IndexKind::Unique => 2,
+        IndexKind::Secondary => 3,
     }
 }
 
@@ -208,7 +212,7 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
         }
     }
     let text = |column: &&ColumnDef| !matches!(column.ty, SqlType::Text { .. });
-    let declared: usize = columns.iter().filter(text).map(|column| declared_bytes(column)).sum();
+    let declared: usize = columns.iter().filter(text).map(declared_bytes).sum();
     if declared > MAX_DECLARED_ROW {
         return Err(MysqlError::too_big_row_size(MAX_DECLARED_ROW).into());
     }

@@ -35,6 +35,9 @@ impl Sum {
     }
 }
 
+/// Called with key and payload of each entry.
+type EachEntry<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+
 struct Check<'a> {
     view: &'a ReadView,
     table: &'a Arc<TableDef>,
@@ -115,11 +118,7 @@ impl Check<'_> {
     }
 
     /// Reads an index, checking the order of its keys and that unique ones are.
-    fn scan(
-        &mut self,
-        index: &Arc<IndexDef>,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
-    ) -> Result<Sum> {
+    fn scan(&mut self, index: &Arc<IndexDef>, each: EachEntry<'_>) -> Result<Sum> {
         let mut cursor = self.view.entries(self.table, index)?;
         let mut sum = Sum::default();
         let (mut last, mut last_unique) = (None::<Vec<u8>>, Vec::new());

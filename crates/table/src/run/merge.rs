@@ -10,11 +10,13 @@ pub(crate) trait EntrySource {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 }
 
+/// The next entry of a source: key, number of the source, payload.
+type Head = (Vec<u8>, usize, Vec<u8>);
+
 /// Merges sources. Equal keys come one after the other.
 pub(crate) struct Merge<'a> {
     sources: Vec<Box<dyn EntrySource + 'a>>,
-    /// The next entry of each source: key, source, payload.
-    heads: BinaryHeap<Reverse<(Vec<u8>, usize, Vec<u8>)>>,
+    heads: BinaryHeap<Reverse<Head>>,
     current: (Vec<u8>, Vec<u8>),
 }
 

@@ -1,5 +1,9 @@
-//! Tests of the whole crate: transactions, snapshots, crashes, DDL, against simple models.
+//! Tests of the whole crate: transactions, snapshots, crashes, DDL, loads, threads, against simple models.
 
 mod basics;
 mod crash;
+mod ddl;
+mod load;
 mod model;
+mod reapply;
+mod threads;

@@ -224,8 +224,10 @@ struct Model {
     random: SmallRng,
     seed: u64,
     /// Views taken while commits were applied, and what they must show.
-    held: Arc<Mutex<Vec<(ReadView, Arc<State>)>>>,
+    held: Arc<Mutex<Vec<Held>>>,
 }
+
+type Held = (ReadView, Arc<State>);
 
 #[derive(Debug, PartialEq)]
 enum Outcome {

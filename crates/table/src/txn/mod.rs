@@ -101,7 +101,7 @@ impl Transaction {
         self.mode
     }
 
-    /// Whether it has written anything that was not rolled back to before the first write.
+    /// Whether it has written anything that was not rolled back.
     pub fn has_writes(&self) -> bool {
         !self.writes.read().is_empty()
     }
@@ -145,6 +145,7 @@ impl Transaction {
         if self.has_writes() {
             return Err(TableError::Internal("a transaction with writes cannot change its snapshot".into()));
         }
+        self.first_write = None;
         self.snapshot = Some(self.engine.snapshot());
         Ok(())
     }

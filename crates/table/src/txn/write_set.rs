@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// Later than every write.
 pub(crate) const NOW: u64 = u64::MAX;
 
+/// The first sequence number.
+const FIRST: u64 = 1;
+
 /// Bytes a write costs beyond its key and payload, in memory, roughly.
 const WRITE_OVERHEAD: u64 = 96;
 
@@ -116,7 +119,7 @@ pub(crate) struct WriteSet {
 
 impl Default for WriteSet {
     fn default() -> WriteSet {
-        WriteSet { next_seq: 1, aborted: Aborted::default(), tables: BTreeMap::new(), bytes: 0 }
+        WriteSet { next_seq: FIRST, aborted: Aborted::default(), tables: BTreeMap::new(), bytes: 0 }
     }
 }
 
@@ -133,9 +136,9 @@ impl WriteSet {
         }
     }
 
-    /// Whether anything was ever written, rolled back or not.
+    /// Whether there is no write, or all of them were rolled back.
     pub(crate) fn is_empty(&self) -> bool {
-        self.tables.is_empty()
+        self.next_seq == FIRST || self.aborted.0 == [(FIRST, self.next_seq)]
     }
 
     /// Whether `table` was ever written.

@@ -1,0 +1,150 @@
+//! Applying commits again: for any commits that do not conflict, with any part of each applied, in any order, once
+//! or twice, the trees end as if each had been applied once.
+
+use crate::catalog::TableId;
+use crate::testing::{scale, seed};
+use crate::txn::apply::Applier;
+use crate::txn::clock::Needed;
+use crate::txn::op::{CommitRecord, Op};
+use crate::txn::recovery::{create_tree, finish_commit};
+use crate::txn::versions::VersionStore;
+use leafline_btree::{CommitTs, Direction, LeafStep, Tree, TreeRedo};
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{HandlerId, LogicalReplay, LsnRange, ReplayError, Store};
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+struct Ignore;
+
+impl LogicalReplay for Ignore {
+    fn checkpoint(&mut self, _: &[u8]) -> Result<(), ReplayError> {
+        Ok(())
+    }
+
+    fn record(&mut self, _: LsnRange, _: u8, _: &[u8]) -> Result<(), ReplayError> {
+        Ok(())
+    }
+}
+
+type Entries = BTreeMap<Vec<u8>, (Vec<u8>, CommitTs)>;
+
+/// Live entries, with their timestamps.
+fn entries(tree: &Tree, seed: u64) -> Entries {
+    let verified = tree.verify();
+    assert!(verified.is_ok(), "seed {seed}: {verified:?}");
+    let mut found = Entries::new();
+    let mut cursor = tree.cursor();
+    cursor.seek(&[]);
+    while cursor
+        .visit_leaf(Direction::Forward, |leaf, slots| {
+            for slot in slots {
+                let (mut key, entry) = (Vec::new(), leaf.entry(slot));
+                leaf.key_into(slot, &mut key);
+                if !entry.is_ghost() {
+                    found.insert(key, (entry.payload.to_vec(), entry.commit_ts));
+                }
+            }
+            LeafStep::NextLeaf
+        })
+        .unwrap()
+    {}
+    found
+}
+
+fn apply(store: &Store, tree: &Tree, versions: &VersionStore, op: &Op, ts: CommitTs) {
+    let needed = || Needed { low: CommitTs(0), snapshots: Vec::new() };
+    let applier = Applier { versions, needed: &needed, purge_before: CommitTs(0) };
+    let log = tree.worst_case_log(op.key().len(), op.payload_len());
+    let mut reservation = store.reserve(tree.worst_case_pages(), log).unwrap();
+    applier.apply(tree, op, ts, &mut reservation).unwrap();
+}
+
+fn run(seed: u64) {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let env = Arc::new(SimulatedEnv::new());
+    let handlers: Vec<(HandlerId, Arc<dyn leafline_storage::RedoHandler>)> =
+        vec![(HandlerId::BTREE, Arc::new(TreeRedo))];
+    let store = Store::open(env, crate::testing::options().store, handlers, &mut Ignore).unwrap();
+    let versions = VersionStore::default();
+    let (rows, index) = (create_tree(&store).unwrap(), create_tree(&store).unwrap());
+    let table = TableId(9);
+    let key = |number: u32| number.to_be_bytes().to_vec();
+    let payload = |random: &mut SmallRng| vec![random.random(); random.random_range(0..400)];
+
+    // What there is before: some rows and entries, some of them ghosts.
+    for number in 0..60 {
+        for tree in [&rows, &index] {
+            let op = Op::PutEntry { tree: tree.id(), key: key(number), payload: payload(&mut random) };
+            apply(&store, tree, &versions, &op, CommitTs(1));
+            if random.random_range(0..4) == 0 {
+                let op = Op::DropEntry { tree: tree.id(), key: key(number) };
+                apply(&store, tree, &versions, &op, CommitTs(2));
+            }
+        }
+    }
+    let mut expected = [entries(&rows, seed), entries(&index, seed)];
+
+    // Commits that touch different keys.
+    let mut free: Vec<(bool, u32)> = (0..100).flat_map(|number| [(true, number), (false, number)]).collect();
+    free.shuffle(&mut random);
+    let mut commits = Vec::new();
+    for number in 0..5 {
+        let ts = CommitTs(10 + number);
+        let mut ops = Vec::new();
+        for (is_row, number) in free.drain(..random.random_range(1..40).min(free.len())) {
+            let tree = if is_row { rows.id() } else { index.id() };
+            let there = &mut expected[usize::from(!is_row)];
+            let (key, previous) = (key(number), CommitTs(0));
+            if there.contains_key(&key) && random.random() {
+                there.remove(&key);
+                ops.push(match is_row {
+                    true => Op::DeleteRow { table, tree, key, previous },
+                    false => Op::DropEntry { tree, key },
+                });
+            } else {
+                let payload = payload(&mut random);
+                there.insert(key.clone(), (payload.clone(), ts));
+                ops.push(match is_row {
+                    true => Op::PutRow { table, tree, key, payload, previous },
+                    false => Op::PutEntry { tree, key, payload },
+                });
+            }
+        }
+        commits.push(CommitRecord { ts, ops, ..CommitRecord::default() });
+    }
+
+    // Any part of each is on the pages, in any order.
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for (number, commit) in commits.iter().enumerate() {
+        let share = random.random_range(0..=100);
+        let chosen = (0..commit.ops.len()).filter(|_| random.random_range(0..100) < share);
+        parts.extend(chosen.map(|op| (number, op)));
+    }
+    parts.shuffle(&mut random);
+    for (number, op) in parts {
+        let (commit, tree) =
+            (&commits[number], if commits[number].ops[op].tree() == rows.id() { &rows } else { &index });
+        apply(&store, tree, &versions, &commit.ops[op], commit.ts);
+    }
+    // Some are finished twice.
+    let mut order: Vec<usize> =
+        (0..commits.len()).chain((0..commits.len()).filter(|_| random.random())).collect();
+    order.shuffle(&mut random);
+    let finished: BTreeSet<usize> = order.iter().copied().collect();
+    assert_eq!(finished.len(), commits.len());
+    for number in order {
+        finish_commit(&store, &commits[number]).unwrap();
+    }
+    assert_eq!([entries(&rows, seed), entries(&index, seed)], expected, "seed {seed}");
+}
+
+#[test]
+fn any_part_applied_and_applied_again_is_all_applied_once() {
+    let first = seed();
+    for round in 0..8 * scale() {
+        run(first.wrapping_add(round));
+    }
+}
