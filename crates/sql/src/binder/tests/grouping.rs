@@ -53,6 +53,8 @@ fn a_key_is_found_inside_larger_expressions() {
     check_above(&bound);
     let bound = query("SELECT COUNT(DISTINCT a, c) FROM t HAVING COUNT(*) > 1");
     check_above(&bound);
+    // A key that is written twice is one key.
+    assert_eq!(written_keys(&query("SELECT a FROM t GROUP BY a, t.a, 1")), (1, 0));
 }
 
 #[test]
@@ -102,6 +104,7 @@ fn what_the_keys_do_not_determine_may_not() {
         // a left join's condition does not hold for its right side's NULLs, nor below it
         "SELECT u.x FROM t LEFT JOIN u ON u.a = t.a GROUP BY t.id",
         "SELECT t.a FROM t LEFT JOIN u ON t.a = u.a AND t.a = 5 GROUP BY u.id",
+        "SELECT u.x FROM t LEFT JOIN u ON u.id = 5 AND t.a = 1 GROUP BY t.c",
     ] {
         assert_eq!(super::error(sql).code, 1055, "{sql}");
     }
