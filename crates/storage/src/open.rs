@@ -135,6 +135,7 @@ fn recover(
     let end = tail.end;
     let log = Log::resume(env, log_options, tail)?;
     cache.set_log(log.clone());
+    cache.pool.raise_newest(end);
     let mut redo = Redo::new(cache, handlers, end);
     redo.run(env, control)?;
     report.pages_changed = redo.pages_changed();

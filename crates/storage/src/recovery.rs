@@ -79,9 +79,7 @@ pub(crate) fn read_log(
                 return Err(StorageError::Format { file: "control".into(), reason });
             }
         }
-        if !payload.is_empty() {
-            replay.checkpoint(&payload).map_err(StorageError::Replay)?;
-        }
+        replay.checkpoint(&payload).map_err(StorageError::Replay)?;
     }
     let mut reader = LogReader::open(env, data.database_id, data.redo)?;
     while let Some(group) = reader.next_group()? {

@@ -121,7 +121,9 @@ impl Store {
         Ok(Store { inner: crate::open::open(env, options, handlers, replay)? })
     }
 
-    /// Sets who contributes to checkpoints. Until then checkpoints carry an empty payload and hold nothing back.
+    /// Sets who contributes to checkpoints. Until then checkpoints carry the payload that recovery found, and if
+    /// recovery has handed out logical records no log is given back: the caller may not have acted on them yet.
+    /// So this is to be called once it has.
     pub fn set_checkpoint_source(&self, source: Arc<dyn CheckpointSource>) {
         self.inner.checkpointer.set_source(source);
     }

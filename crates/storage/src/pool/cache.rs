@@ -81,8 +81,9 @@ impl PageCache {
 
     /// The page under a shared latch, read in if need be. The caller holds no latch.
     pub(crate) fn shared(&self, page: PageNo) -> Result<SharedGuard<'_>> {
+        self.stats.page_requests.add(1);
         loop {
-            if let Some(guard) = self.try_shared(page) {
+            if let Latch::Held(guard) = self.pool.shared(page) {
                 return Ok(guard);
             }
             self.fault_in(page)?;
@@ -169,6 +170,9 @@ impl PageCache {
     /// `count` frames, all or none, evicting and writing pages as need be. The caller holds no latch and no frame.
     pub(crate) fn take_frames(&self, count: usize) -> Result<Vec<OwnedFrame>> {
         held::assert_none("waiting for frames");
+        if count == 0 {
+            return Ok(Vec::new());
+        }
         let mut fruitless = 0;
         loop {
             if let Some(frames) = self.pool.try_take(count) {

@@ -50,6 +50,8 @@ pub(crate) struct BufferPool {
     free: Mutex<FreeList>,
     pub(super) hand: AtomicUsize,
     residents: RwLock<HashMap<u64, AtomicU64>>,
+    /// No page in `data` has a higher LSN.
+    newest: AtomicU64,
     pub(super) stats: Arc<StoreStats>,
 }
 
@@ -86,6 +88,7 @@ impl BufferPool {
             free: Mutex::new(FreeList { frames: free, retired: 0 }),
             hand: AtomicUsize::new(0),
             residents: RwLock::default(),
+            newest: AtomicU64::new(0),
             stats,
         };
         pool.pay_for_translation(&mut pool.free.lock());
@@ -251,6 +254,16 @@ impl BufferPool {
             // Changed since: what is lacking began after the image was taken. The latch excludes other changes.
             rec_lsn.store(lsn.0, Ordering::SeqCst);
         }
+    }
+
+    /// Pages with LSNs up to `lsn` are about to be written; the log is durable that far.
+    pub(crate) fn raise_newest(&self, lsn: Lsn) {
+        self.newest.fetch_max(lsn.0, Ordering::SeqCst);
+    }
+
+    /// The highest LSN a page in `data` can have. A higher one is from a part of the log that got lost.
+    pub(super) fn newest(&self) -> Lsn {
+        Lsn(self.newest.load(Ordering::SeqCst))
     }
 
     /// All changed pages with the LSN since when. Pages changed while this runs may be missing: read the log's

@@ -241,16 +241,15 @@ impl PageFault {
     /// Ends the fault with the outcome of the read: verifies the page and opens it to all, or gives up.
     pub(crate) fn finish(mut self, read: io::Result<()>) -> Result<()> {
         let page = self.page;
-        let outcome = match read {
-            Err(source) => Err(StorageError::io("read", "data", source)),
-            Ok(()) => {
-                page::verify(self.frame_mut(), page).map_err(|reason| StorageError::Corrupt { page, reason })
-            }
-        };
-        if outcome.is_ok() {
-            self.publish();
+        read.map_err(|source| StorageError::io("read", "data", source))?;
+        page::verify(self.frame_mut(), page).map_err(|reason| StorageError::Corrupt { page, reason })?;
+        let (lsn, newest) = (page::lsn(self.frame_mut()), self.pool.newest());
+        if lsn > newest {
+            let reason = format!("its LSN {lsn} is after the end of the log, or {newest} at least");
+            return Err(StorageError::Corrupt { page, reason });
         }
-        outcome
+        self.publish();
+        Ok(())
     }
 
     /// Opens the page to all, unverified: recovery has put right what the frame holds.

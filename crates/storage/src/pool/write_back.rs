@@ -73,6 +73,7 @@ impl PageCache {
         if let Some(log) = self.log.get() {
             log.wait_durable(newest)?;
         }
+        self.pool.raise_newest(newest);
         doublewrite.write(&self.stats)?;
         doublewrite.write_home(&*self.data, &self.stats)
     }

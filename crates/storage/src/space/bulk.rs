@@ -192,7 +192,9 @@ impl Inner {
         // No page of the extent is in memory, and none is being written, when the first one is written here.
         self.purge_extent(extent);
         self.cache.wait_for_writes();
-        Ok((extent, self.log.durable()))
+        let stamp = self.log.durable();
+        self.cache.pool.raise_newest(stamp);
+        Ok((extent, stamp))
     }
 
     fn log_bulk_extent(

@@ -6,6 +6,7 @@ mod basic;
 mod bulk;
 mod crash;
 mod faults;
+mod logical;
 mod space;
 mod support;
 mod threads;

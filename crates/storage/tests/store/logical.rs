@@ -1,0 +1,197 @@
+//! Logical records and checkpoints of the crate above: handed back in order, held as long as they are needed.
+
+use super::support::*;
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{
+    CheckpointSource, Env, GROUP_OVERHEAD, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Result,
+    StorageError, Store,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Default)]
+struct Replay {
+    checkpoint: Option<Vec<u8>>,
+    records: Vec<(LsnRange, u8, Vec<u8>)>,
+}
+
+impl LogicalReplay for Replay {
+    fn checkpoint(&mut self, payload: &[u8]) -> Result<(), ReplayError> {
+        assert!(self.checkpoint.is_none() && self.records.is_empty(), "the checkpoint comes first, and once");
+        self.checkpoint = Some(payload.to_vec());
+        Ok(())
+    }
+
+    fn record(&mut self, range: LsnRange, kind: u8, payload: &[u8]) -> Result<(), ReplayError> {
+        self.records.push((range, kind, payload.to_vec()));
+        Ok(())
+    }
+}
+
+/// Needs everything from an LSN on; 0 for nothing.
+struct Source(AtomicU64);
+
+impl CheckpointSource for Source {
+    fn payload(&self) -> Vec<u8> {
+        format!("needs {}", self.0.load(Ordering::SeqCst)).into_bytes()
+    }
+
+    fn oldest_needed(&self) -> Option<Lsn> {
+        Some(Lsn(self.0.load(Ordering::SeqCst))).filter(|lsn| *lsn > Lsn::ZERO)
+    }
+}
+
+fn reopen(env: &SimulatedEnv) -> (Store, Replay) {
+    let mut replay = Replay::default();
+    let shared: Arc<dyn Env> = Arc::new(env.clone());
+    let store = Store::open(shared, options(100), vec![(TEST, Arc::new(TestRedo))], &mut replay).unwrap();
+    (store, replay)
+}
+
+fn append(store: &Store, kind: u8, payload: &[u8]) -> LsnRange {
+    let mut reservation = store.reserve(0, payload.len() + GROUP_OVERHEAD).unwrap();
+    let range = store.append_logical(&mut reservation, kind, payload).unwrap();
+    store.wait_durable(range.end).unwrap();
+    range
+}
+
+#[test]
+fn records_come_back_in_order_from_the_oldest_needed_on_with_the_checkpoint_first() {
+    let env = SimulatedEnv::new();
+    let (store, replay) = reopen(&env);
+    assert!(replay.checkpoint.is_none() && replay.records.is_empty());
+    let source = Arc::new(Source(AtomicU64::new(0)));
+    store.set_checkpoint_source(Arc::<Source>::clone(&source));
+    let ranges: Vec<LsnRange> = (1..=4).map(|kind| append(&store, kind, &vec![kind; 1000])).collect();
+    source.0.store(ranges[2].start.0, Ordering::SeqCst);
+    store.checkpoint().unwrap();
+    let last = append(&store, 9, b"last");
+    drop(store);
+    for cut in 0..3 {
+        env.cut(cut);
+        // As long as nobody takes over, the same records come again, whatever checkpoints are made.
+        let (store, replay) = reopen(&env);
+        assert_eq!(replay.checkpoint.unwrap(), format!("needs {}", ranges[2].start).into_bytes());
+        let found: Vec<_> =
+            replay.records.iter().map(|(range, kind, payload)| (*range, *kind, payload.len())).collect();
+        assert_eq!(found, [(ranges[2], 3, 1000), (ranges[3], 4, 1000), (last, 9, 4)]);
+        store.checkpoint().unwrap();
+        new_segment(&store).unwrap();
+        drop(store);
+    }
+    let (store, _) = reopen(&env);
+    store.set_checkpoint_source(Arc::new(Source(AtomicU64::new(0))));
+    store.checkpoint().unwrap();
+    drop(store);
+    let (_, replay) = reopen(&env);
+    assert_eq!((replay.checkpoint, replay.records), (Some(b"needs 0".to_vec()), vec![]));
+}
+
+#[test]
+fn log_is_not_given_back_before_the_caller_takes_over_from_recovery_and_is_after() {
+    let env = SimulatedEnv::new();
+    let (store, _) = reopen(&env);
+    store.set_checkpoint_source(Arc::new(Source(AtomicU64::new(0))));
+    let first = append(&store, 1, b"first");
+    drop(store);
+    env.cut(1);
+    let (store, replay) = reopen(&env);
+    assert_eq!(replay.records, [(first, 1, b"first".to_vec())]);
+    // More than the log holds, without anybody to allow a checkpoint.
+    for _ in 0..60 {
+        append(&store, 2, &[7; 50_000]);
+    }
+    drop(store);
+    env.cut(2);
+    let (store, replay) = reopen(&env);
+    assert_eq!((replay.records.len(), &replay.records[0]), (61, &(first, 1, b"first".to_vec())));
+    let used = env.space_used();
+    store.set_checkpoint_source(Arc::new(Source(AtomicU64::new(0))));
+    for _ in 0..60 {
+        append(&store, 2, &[7; 50_000]);
+    }
+    assert!(env.space_used() <= used, "the log grew on");
+    store.close().unwrap();
+    assert_eq!(reopen(&env).1.records, []);
+}
+
+#[test]
+fn kinds_and_sizes_that_are_not_the_callers_are_refused() {
+    let env = SimulatedEnv::new();
+    let (store, _) = reopen(&env);
+    let mut reservation = store.reserve(0, 1000).unwrap();
+    for kind in [0, 255] {
+        let refused = store.append_logical(&mut reservation, kind, b"x");
+        assert!(matches!(refused, Err(StorageError::Misuse { .. })));
+    }
+    assert!(matches!(
+        store.append_logical(&mut reservation, 1, &[0; 5000]),
+        Err(StorageError::Misuse { .. })
+    ));
+    assert!(matches!(store.reserve(0, 1 << 30), Err(StorageError::TooLarge { .. })));
+    append(&store, 1, b"x");
+}
+
+#[test]
+fn damaged_page_is_reported_by_recovery_and_the_rest_is_there() {
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    let (bad, bad_root) = new_segment(&store).unwrap();
+    let (_, root) = new_segment(&store).unwrap();
+    store.checkpoint().unwrap();
+    // The pages are changed again, so that redo wants to read them. The doublewrite file has their last images;
+    // that is overwritten by another batch.
+    for page in [bad_root, root] {
+        let mut reservation = store.reserve(0, 200).unwrap();
+        let mut change = store.begin(&mut reservation, 0).unwrap();
+        let slot = change.latch(page).unwrap().unwrap();
+        change.apply(slot, TEST, ADD, &add(1, 5)).unwrap();
+        store.wait_durable(change.commit()).unwrap();
+    }
+    drop(store);
+    env.cut(1);
+    env.damage("data", bad_root.0 * PAGE as u64 + 1000, &mut |bytes| bytes[0] ^= 1).unwrap();
+    env.damage("doublewrite", 0, &mut |bytes| bytes[0] ^= 1).unwrap();
+    let store = open(&env).unwrap();
+    let unreadable = &store.recovery_report().unreadable;
+    assert_eq!((unreadable.len(), unreadable[0].page, unreadable[0].segment), (1, bad_root, bad));
+    assert!(matches!(store.shared(bad_root), Err(StorageError::Corrupt { .. })));
+    assert_eq!(cell(&store.shared(root).unwrap(), 1), 5);
+}
+
+#[test]
+fn page_newer_than_the_log_is_not_believed() {
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    let (_, root) = new_segment(&store).unwrap();
+    store.close().unwrap();
+    env.damage("data", root.0 * PAGE as u64, &mut |bytes| {
+        bytes[16..24].copy_from_slice(&(1u64 << 40).to_le_bytes());
+        let sum = crc32c::crc32c(&bytes[4..]);
+        bytes[..4].copy_from_slice(&sum.to_le_bytes());
+    })
+    .unwrap();
+    let store = open(&env).unwrap();
+    assert!(matches!(store.shared(root), Err(StorageError::Corrupt { page: PageNo(3), .. })));
+}
+
+#[test]
+fn power_cut_at_every_step_of_making_a_store_leaves_a_directory_that_opens() {
+    for cut in 0.. {
+        let env = SimulatedEnv::new();
+        env.power_cut_after(cut);
+        let made = open(&env).and_then(|store| new_segment(&store).map(|_| store));
+        let done = made.is_ok() && !env.is_off();
+        drop(made);
+        env.reboot(cut * 3 + 1);
+        let store = open(&env).unwrap_or_else(|error| panic!("cut {cut}: {error}"));
+        let segments = store.segments().len();
+        new_segment(&store).unwrap();
+        assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+        if done {
+            assert_eq!(segments, 1);
+            assert!(cut > 10);
+            break;
+        }
+    }
+}
