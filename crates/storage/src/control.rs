@@ -142,3 +142,55 @@ impl ControlFile {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Lsn;
+    use crate::device::SimulatedEnv;
+
+    fn data(lsn: u64) -> ControlData {
+        let position = LogPosition { sequence: 3, offset: 8192, lsn: Lsn(lsn) };
+        let checkpoint = (lsn > 1).then_some(LogPosition { lsn: Lsn(lsn + 1), ..position });
+        ControlData { page_size: 8192, database_id: 77, redo: position, checkpoint }
+    }
+
+    #[test]
+    fn newest_slot_counts_and_a_damaged_one_leaves_the_one_before() {
+        let env = SimulatedEnv::new();
+        assert!(ControlFile::open(&env).unwrap().is_none());
+        let mut control = ControlFile::create(&env, data(1)).unwrap();
+        for lsn in 2..9 {
+            control.write(data(lsn)).unwrap();
+            assert_eq!(*ControlFile::open(&env).unwrap().unwrap().data(), data(lsn));
+            let torn = env.snapshot();
+            let slot = (control.sequence % 2) * BLOCK as u64;
+            torn.damage(FILE, slot + 3000, &mut |bytes| bytes[0] ^= 1).unwrap();
+            let mut before = ControlFile::open(&torn).unwrap().unwrap();
+            assert_eq!(*before.data(), data(lsn - 1));
+            before.write(data(50)).unwrap();
+            assert_eq!(*ControlFile::open(&torn).unwrap().unwrap().data(), data(50));
+        }
+    }
+
+    #[test]
+    fn damage_of_both_slots_and_other_versions_are_errors_and_not_a_new_store() {
+        let env = SimulatedEnv::new();
+        let mut control = ControlFile::create(&env, data(1)).unwrap();
+        control.write(data(2)).unwrap();
+        let newer = env.snapshot();
+        for slot in [0, BLOCK as u64] {
+            env.damage(FILE, slot + 20, &mut |bytes| bytes[0] ^= 1).unwrap();
+            newer
+                .damage(FILE, slot, &mut |bytes| {
+                    bytes[12] = 9;
+                    let sum = crc32c::crc32c(&bytes[12..]);
+                    bytes[8..12].copy_from_slice(&sum.to_le_bytes());
+                })
+                .unwrap();
+        }
+        for env in [env, newer] {
+            assert!(matches!(ControlFile::open(&env), Err(StorageError::Format { .. })));
+        }
+    }
+}

@@ -75,15 +75,16 @@ fn bulk_pages_are_there_can_be_changed_and_survive_a_crash() {
 fn power_cut_while_pages_of_a_dropped_segment_are_rewritten_in_bulk_leaves_one_or_the_other() {
     let base = SimulatedEnv::new();
     let store = open(&base).unwrap();
-    let (old, old_pages) = build(&store, 300, 1000).unwrap();
+    let (old, mut old_pages) = build(&store, 300, 1000).unwrap();
     // Records of the pages' former life are in the log.
-    for page in old_pages.keys().take(30) {
+    for (page, value) in old_pages.iter_mut().take(30) {
         let mut reservation = store.reserve(0, 300).unwrap();
         store.fault_in(*page).unwrap();
         let mut change = store.begin(&mut reservation, 0).unwrap();
         let slot = change.latch(*page).unwrap().unwrap();
-        change.apply(slot, TEST, ADD, &add(3, 1)).unwrap();
+        change.apply(slot, TEST, ADD, &add(99, 1)).unwrap();
         change.commit();
+        *value += 1;
     }
     store.wait_durable(store.log_end()).unwrap();
     drop(store);

@@ -123,8 +123,10 @@ fn power_cut_under_threads_keeps_mini_transactions_whole_and_what_was_acknowledg
         // Each thread counts in a page of its own, and moves as much to a page that all share.
         let (own, shared) = pages.split_at(THREADS);
         let acknowledged: Vec<AtomicU64> = (0..THREADS).map(|_| AtomicU64::new(0)).collect();
-        env.power_cut_after(seed * 97 % 400);
+        env.power_cut_after(100 + seed * 97 % 400);
         std::thread::scope(|scope| {
+            // Checkpoints are recorded while pages are changed.
+            scope.spawn(|| while store.checkpoint().is_ok() {});
             for (index, counter) in acknowledged.iter().enumerate() {
                 let store = &store;
                 scope.spawn(move || {
