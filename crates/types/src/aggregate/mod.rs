@@ -115,6 +115,12 @@ impl AggregateCall {
             }
             _ => ExprType::numeric(SqlType::BIGINT, false),
         };
+        let args = match function {
+            AggregateFunction::Sum | AggregateFunction::Avg => {
+                args.into_iter().map(build::all_digits).collect()
+            }
+            _ => args,
+        };
         // The least and the greatest are the same with and without repetitions.
         let repeats_matter =
             matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);

@@ -8,7 +8,7 @@ use crate::expr::{EvalContext, Expr, build};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("ABS", (1, 1), same_kind, abs),
+    Function::new("ABS", (1, 1), same_kind, abs).numeric(),
     Function::new("POW", (2, 2), double, |cx, call, args| two(cx, call, args, |a, b| Some(a.powf(b))))
         .aliases(&["POWER"]),
     Function::new("SQRT", (1, 1), double_or_null, |cx, call, args| {
@@ -19,7 +19,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("LOG2", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::log2)),
     Function::new("LOG10", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::log10)),
     Function::new("LOG", (1, 2), double_or_null, log),
-    Function::new("SIGN", (1, 1), super::args::bigint, sign),
+    Function::new("SIGN", (1, 1), super::args::bigint, sign).numeric(),
     Function::new("GREATEST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, true)),
     Function::new("LEAST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, false)),
     Function::new("RAND", (0, 1), |_| Ok(ExprType::numeric(SqlType::Double, false)), rand)
@@ -110,7 +110,10 @@ fn abs(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value
     Ok(match &args[0] {
         Value::Int(v) => Value::Int(v.checked_abs().ok_or_else(|| out_of_range(call, "BIGINT"))?),
         Value::UInt(v) => Value::UInt(*v),
-        Value::Decimal(d) => Value::Decimal(d.abs()),
+        Value::Decimal(d) => {
+            let rounded = d.abs().round(call.ty.sql.scale().into());
+            Value::Decimal(rounded.ok_or_else(|| out_of_range(call, "DECIMAL"))?)
+        }
         other => operand::double(other, cx)?.map_or(Value::Null, |d| Value::Double(d.abs())),
     })
 }

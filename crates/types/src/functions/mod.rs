@@ -77,6 +77,8 @@ pub struct Function {
     pub volatility: Volatility,
     /// Whether SQL has a syntax of its own for it, and not `name(args)`.
     pub special: bool,
+    /// Whether it computes with exact numbers: an argument with a quotient has all its digits then.
+    pub numeric: bool,
 }
 
 impl Function {
@@ -97,6 +99,7 @@ impl Function {
             vector: None,
             volatility: Volatility::Immutable,
             special: false,
+            numeric: false,
         }
     }
 
@@ -112,6 +115,11 @@ impl Function {
 
     const fn volatility(mut self, volatility: Volatility) -> Self {
         self.volatility = volatility;
+        self
+    }
+
+    const fn numeric(mut self) -> Self {
+        self.numeric = true;
         self
     }
 

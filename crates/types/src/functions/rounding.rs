@@ -14,20 +14,23 @@ use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("CEIL", (1, 1), whole_type, |cx, call, args| whole(cx, call, args, true))
-        .aliases(&["CEILING"]),
-    Function::new("FLOOR", (1, 1), whole_type, |cx, call, args| whole(cx, call, args, false)),
+        .aliases(&["CEILING"])
+        .numeric(),
+    Function::new("FLOOR", (1, 1), whole_type, |cx, call, args| whole(cx, call, args, false)).numeric(),
     Function::new(
         "ROUND",
         (1, 2),
         |args| rounded_type(args, true),
         |cx, call, args| rounded(cx, call, args, true),
-    ),
+    )
+    .numeric(),
     Function::new(
         "TRUNCATE",
         (2, 2),
         |args| rounded_type(args, false),
         |cx, call, args| rounded(cx, call, args, false),
-    ),
+    )
+    .numeric(),
 ];
 
 /// BIGINT, or where it might not suffice DECIMAL; DOUBLE for doubles and text.

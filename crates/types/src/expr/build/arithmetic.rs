@@ -11,7 +11,9 @@
 //! | `/`   | s1 + 4, at most 30    | p1 - s1 + s2                           |
 //! | `%`   | max(s1, s2)           | p1 - s1                                |
 //!
-//! and 65 digits at most.
+//! and 65 digits at most. That is the result as it is shown and stored. MySQL computes quotients in words of nine
+//! digits and goes on with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
+//! quotient takes a type with all its digits ([`all_digits`]), while the result's type follows the table.
 
 use super::types::decimal_digits;
 use crate::decimal::{DIVISION_SCALE_INCREMENT, Decimal, MAX_PRECISION, MAX_SCALE};
@@ -30,10 +32,8 @@ pub fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr) -> Result<Expr, Mys
     let sql = result_type(op, &left, &right);
     let divides = matches!(op, ArithmeticOp::Divide | ArithmeticOp::IntegerDivide | ArithmeticOp::Modulo);
     let nullable = divides || left.ty.nullable || right.ty.nullable;
-    Ok(Expr {
-        kind: ExprKind::Arithmetic { op, left: Box::new(left), right: Box::new(right) },
-        ty: ExprType::numeric(sql, nullable),
-    })
+    let (left, right) = (Box::new(all_digits(left)), Box::new(all_digits(right)));
+    Ok(Expr { kind: ExprKind::Arithmetic { op, left, right }, ty: ExprType::numeric(sql, nullable) })
 }
 
 fn result_type(op: ArithmeticOp, left: &Expr, right: &Expr) -> SqlType {
@@ -48,15 +48,51 @@ fn result_type(op: ArithmeticOp, left: &Expr, right: &Expr) -> SqlType {
         let unsigned = if op == ArithmeticOp::Modulo { left.ty.sql.is_unsigned() } else { either_unsigned };
         return SqlType::BigInt { unsigned };
     }
+    let scale_of_quotient = s1 + DIVISION_SCALE_INCREMENT;
+    decimal_type(op, (p1, s1), (p2, s2), scale_of_quotient)
+}
+
+/// The DECIMAL that `op` gives for operands of these digits.
+fn decimal_type(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8), scale_of_quotient: u8) -> SqlType {
     let (whole1, whole2) = (p1.saturating_sub(s1), p2.saturating_sub(s2));
     let (scale, whole) = match op {
         ArithmeticOp::Add | ArithmeticOp::Subtract => (s1.max(s2), whole1.max(whole2) + 1),
         ArithmeticOp::Multiply => ((s1 + s2).min(MAX_SCALE), whole1 + whole2),
-        ArithmeticOp::Divide => ((s1 + DIVISION_SCALE_INCREMENT).min(MAX_SCALE), whole1 + s2),
+        ArithmeticOp::Divide => (scale_of_quotient.min(MAX_SCALE), whole1 + s2),
         ArithmeticOp::Modulo | ArithmeticOp::IntegerDivide => (s1.max(s2), whole1),
     };
     let precision = (whole + scale).clamp(1, MAX_PRECISION);
     SqlType::Decimal { precision, scale, unsigned: false }
+}
+
+/// Digits that MySQL keeps together in a word.
+const WORD: u8 = 9;
+
+/// How many digits after the point a quotient has before it is shown, for operands of these scales: all words of both,
+/// and more if those do not make the four more digits that `/` gives.
+pub(in crate::expr) fn quotient_digits(s1: u8, s2: u8) -> u8 {
+    let words = |scale: u8| scale.div_ceil(WORD) * WORD;
+    let spare = words(s1) - s1 + words(s2) - s2;
+    let more = DIVISION_SCALE_INCREMENT.saturating_sub(spare);
+    words(words(s1) + words(s2) + more).min(MAX_SCALE)
+}
+
+/// The operand of a computation or comparison with all its digits: if it contains a quotient, those beyond the scale
+/// at which it would be shown.
+pub(crate) fn all_digits(mut operand: Expr) -> Expr {
+    let SqlType::Decimal { scale: shown, .. } = operand.ty.sql else { return operand };
+    let wider = match &operand.kind {
+        ExprKind::Arithmetic { op, left, right } => match (decimal_digits(left), decimal_digits(right)) {
+            (Some(a), Some(b)) => decimal_type(*op, a, b, quotient_digits(a.1, b.1)),
+            _ => return operand,
+        },
+        ExprKind::Negate(inner) => inner.ty.sql.clone(),
+        _ => return operand,
+    };
+    if wider.scale() > shown {
+        operand.ty.sql = wider;
+    }
+    operand
 }
 
 /// `-operand`. The negative of a literal is a literal.
@@ -82,5 +118,5 @@ pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {
     } else {
         SqlType::Double
     };
-    Ok(Expr { kind: ExprKind::Negate(Box::new(operand)), ty: ExprType::numeric(sql, nullable) })
+    Ok(Expr { kind: ExprKind::Negate(Box::new(all_digits(operand))), ty: ExprType::numeric(sql, nullable) })
 }

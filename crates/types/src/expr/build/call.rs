@@ -43,6 +43,10 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
         return Err(MysqlError::wrong_parameter_count(definition.name));
     }
     let ty = (definition.type_rule)(&args)?;
+    let args = match definition.numeric {
+        true => args.into_iter().map(super::all_digits).collect(),
+        false => args,
+    };
     Ok(Expr { kind: ExprKind::Call { function, args }, ty })
 }
 

@@ -1,5 +1,6 @@
 //! CAST and COLLATE.
 
+use super::arithmetic::all_digits;
 use super::types::text_length;
 use crate::collation::Collation;
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
@@ -72,6 +73,8 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
         CastTarget::Binary(_) => ExprType::string(sql, nullable, Collation::Binary, Coercibility::Implicit),
         _ => ExprType::numeric(sql, nullable),
     };
+    // Text shows what would be shown; all else is computed with.
+    let operand = if ty.sql.is_string() { operand } else { all_digits(operand) };
     Ok(Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty })
 }
 

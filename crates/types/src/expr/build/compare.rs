@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 
+use super::arithmetic::all_digits;
 use super::types::{common_type, decimal_digits, merge_collations};
 use super::{and, condition, literal, or};
 use crate::collation::Collation;
@@ -58,7 +59,8 @@ pub(super) fn domain_of(
         _ => left,
     };
     let domain = domain_of_types(operation, &left.ty, &right.ty)?;
-    Ok((left, right, domain))
+    let left = if adapt_left { all_digits(left) } else { left };
+    Ok((left, all_digits(right), domain))
 }
 
 fn domain_of_types(

@@ -24,6 +24,8 @@ use super::ir::{Expr, ExprKind};
 use crate::collation::Collation;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
+pub(crate) use arithmetic::all_digits;
+pub(super) use arithmetic::quotient_digits;
 pub use arithmetic::{arithmetic, negate};
 pub use call::{TrimSide, call, date_add, extract, trim};
 pub use cast::{CastTarget, cast, collate};

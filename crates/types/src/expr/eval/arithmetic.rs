@@ -1,5 +1,6 @@
 //! Arithmetic on two values. Nothing wraps: out of range is error 1690, division by zero NULL with warning 1365.
 
+use super::super::build::quotient_digits;
 use super::super::context::EvalContext;
 use super::super::ir::{ArithmeticOp, Expr};
 use super::operand::{decimal, double, integer};
@@ -101,15 +102,32 @@ fn decimals(
         ArithmeticOp::Subtract => a.checked_sub(b),
         ArithmeticOp::Multiply => a.checked_mul(b),
         _ if b.is_zero() => return cx.division_by_zero().map(|()| Value::Null),
-        ArithmeticOp::Divide => a.checked_div(b, scale),
+        ArithmeticOp::Divide => quotient(a, b),
         ArithmeticOp::Modulo => a.checked_rem(b),
         ArithmeticOp::IntegerDivide => a.checked_div_integer(b),
     };
+    at_scale(e, result, scale)
+}
+
+/// A decimal at the scale of the result of `e`.
+fn at_scale(e: &Expr, result: Option<Decimal>, scale: u8) -> Result<Value, MysqlError> {
     let result = result.ok_or_else(|| out_of_range(e))?;
     if result.scale() == scale {
         return Ok(Value::Decimal(result));
     }
     result.round(scale.into()).map(Value::Decimal).ok_or_else(|| out_of_range(e))
+}
+
+/// `a / b` with as many digits as MySQL computes; cut, not rounded. `b` is not zero.
+fn quotient(a: &Decimal, b: &Decimal) -> Option<Decimal> {
+    let digits = quotient_digits(a.scale(), b.scale());
+    let unit = Decimal::from_i128(10i128.pow(digits.into()), 0);
+    // The scaled dividend may be beyond 65 digits where the quotient is not.
+    let cut = a.checked_mul(&unit).and_then(|scaled| scaled.checked_div_integer(b));
+    match cut {
+        Some(cut) => Decimal::from_i256(cut.unscaled(), digits),
+        None => a.checked_div(b, digits),
+    }
 }
 
 fn doubles(
@@ -138,7 +156,10 @@ pub(super) fn negate(e: &Expr, v: &Value, cx: &mut EvalContext<'_>) -> Result<Va
     }
     Ok(match &e.ty.sql {
         SqlType::Double => double(v, cx)?.map_or(Value::Null, |d| Value::Double(-d)),
-        SqlType::Decimal { .. } => decimal(v, cx)?.map_or(Value::Null, |d| Value::Decimal(d.negate())),
+        SqlType::Decimal { scale, .. } => match decimal(v, cx)? {
+            Some(d) => at_scale(e, Some(d.negate()), *scale)?,
+            None => Value::Null,
+        },
         _ => ranged(e, integer(v).map(|v| -v))?,
     })
 }

@@ -222,7 +222,7 @@ fn unscaled<A: Copy, B: Copy>(
 ) -> Option<Vec<i128>> {
     match op {
         ArithmeticOp::Add | ArithmeticOp::Subtract => {
-            let (up_a, up_b) = (power(scale - s)?, power(scale - t)?);
+            let (up_a, up_b) = (power(scale.checked_sub(s)?)?, power(scale.checked_sub(t)?)?);
             // Operands of up to 38 digits in all, raised to the scale of a result of up to 38, stay in 128 bits.
             let add = op == ArithmeticOp::Add;
             if precision <= 38 {

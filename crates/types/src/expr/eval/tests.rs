@@ -201,6 +201,32 @@ fn arithmetic_gives_what_mysql_gives() {
     }
 }
 
+/// MySQL computes quotients with more digits than it shows.
+#[test]
+fn quotients_keep_their_digits_until_they_are_shown() {
+    use ArithmeticOp::*;
+    let third = || arithmetic(Divide, int(1), int(3));
+    let cast = |e| build::cast(e, build::CastTarget::Decimal(20, 10), crate::Collation::Utf8mb4Bin).unwrap();
+    let two_thirds = || arithmetic(Divide, int(2), int(3));
+    for (e, expected) in [
+        (third(), "0.3333"),
+        (arithmetic(Multiply, third(), int(3)), "1.0000"),
+        (arithmetic(Add, arithmetic(Add, third(), third()), third()), "1.0000"),
+        (arithmetic(Multiply, third(), int(1_000_000_000_000)), "333333333000.0000"),
+        (arithmetic(Multiply, arithmetic(Divide, dec("1.0"), int(3)), int(3)), "1.00000"),
+        (arithmetic(Multiply, two_thirds(), int(-3)), "-2.0000"),
+        (cast(third()), "0.3333333330"),
+        (cast(two_thirds()), "0.6666666660"),
+        (build::call("ROUND", vec![third(), int(10)]).unwrap(), "0.3333333330"),
+        (build::call("CONCAT", vec![third()]).unwrap(), "0.3333"),
+        (build::compare(CompareOp::Eq, third(), dec("0.3333")).unwrap(), "0"),
+        (build::negate(arithmetic(Multiply, third(), int(3))).unwrap(), "-1.0000"),
+    ] {
+        let v = Session::new().eval(&e).unwrap();
+        assert_eq!(shown(&v, &e.ty.sql), expected, "{e}");
+    }
+}
+
 #[test]
 fn nothing_wraps() {
     use ArithmeticOp::*;
