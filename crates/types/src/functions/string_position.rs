@@ -92,7 +92,7 @@ fn position(
     let (Some(s), Some(part)) = (s, part) else { return Ok(Value::Null) };
     let (collation, coercibility) = build::merge_collations("locate", call.args[..2].iter().map(|a| &a.ty))?;
     let bytewise = collation == Collation::Binary && coercibility < crate::value::Coercibility::Numeric;
-    if skip > count_characters(&s, bytewise) {
+    if skip > 0 && skip >= count_characters(&s, bytewise) {
         return Ok(Value::Int(0));
     }
     let start = offset(&s, bytewise, skip);

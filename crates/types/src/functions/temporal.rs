@@ -353,7 +353,10 @@ fn unix_timestamp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
         [] => 0,
         [arg] => match &arg.ty.sql {
             SqlType::DateTime { fsp } => *fsp,
-            ty if ty.is_string() => 6,
+            ty if ty.is_string() => match arg.as_literal().and_then(Value::as_str) {
+                Some(text) => text.split_once('.').map_or(0, |(_, fraction)| fraction.len().min(6) as u8),
+                None => 6,
+            },
             _ => 0,
         },
         _ => 0,
