@@ -116,9 +116,12 @@ fn compiled_tests_agree_with_the_evaluator_on_random_values() {
                 }
                 let mut bytes = Vec::new();
                 encode_part(&part, &v, &mut bytes).unwrap();
-                let expected =
-                    evaluate_condition(std::slice::from_ref(&e), &[v.clone()], &mut Session::new().cx())
-                        .unwrap();
+                let expected = evaluate_condition(
+                    std::slice::from_ref(&e),
+                    std::slice::from_ref(&v),
+                    &mut Session::new().cx(),
+                )
+                .unwrap();
                 assert_eq!(test.matches(&bytes), expected, "{e} of {v:?} in {part:?}: {:?}", test.ranges());
             }
         }

@@ -34,7 +34,7 @@ impl LikePattern {
         let mut segments = vec![Segment::default()];
         let mut rest = pattern;
         let mut escape_bytes = [0; 4];
-        let escape = escape.map(|c| &*c.encode_utf8(&mut escape_bytes).as_bytes());
+        let escape = escape.map(|c| c.encode_utf8(&mut escape_bytes).as_bytes());
         while !rest.is_empty() {
             let (mut character, after) = rest.split_at(first_len(rest, bytewise));
             rest = after;

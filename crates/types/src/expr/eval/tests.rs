@@ -135,7 +135,8 @@ fn logic_has_three_values() {
     let batch = Batch::from_rows(&types, all.iter().map(Vec::as_slice)).unwrap();
     let column = |n| build::column(n, ExprType::numeric(SqlType::BIGINT, true));
     type Truth = Option<bool>;
-    let table: [(Expr, &dyn Fn(Truth, Truth) -> Truth); 9] = [
+    type Definition<'f> = &'f dyn Fn(Truth, Truth) -> Truth;
+    let table: [(Expr, Definition<'_>); 9] = [
         (build::and(vec![column(0), column(1)]), &and),
         (build::or(vec![column(0), column(1)]), &|a, b| and(a.map(|a| !a), b.map(|b| !b)).map(|t| !t)),
         (build::xor(column(0), column(1)), &|a, b| a.zip(b).map(|(a, b)| a != b)),
