@@ -3,6 +3,8 @@
 mod basics;
 mod crash;
 mod ddl;
+mod faults;
+mod large;
 mod load;
 mod model;
 mod reapply;

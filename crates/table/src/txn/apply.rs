@@ -71,7 +71,6 @@ pub(crate) fn reapply(tree: &Tree, op: &Op, ts: CommitTs, reservation: &mut Rese
             Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => {
                 Change::Put { payload: Cow::Borrowed(payload), ts, has_previous: false }
             }
-            Op::DeleteRow { .. } | Op::DropEntry { .. } if entry.is_none() => Change::Keep,
             Op::DeleteRow { .. } | Op::DropEntry { .. } => Change::Remove,
         }
     })?;

@@ -186,9 +186,11 @@ impl Transaction {
         snapshot: &RegisteredSnapshot,
     ) -> Result<()> {
         let mut writes = self.writes.write();
+        let mark = writes.mark();
         writes.put_row(table, key, base, after, snapshot)?;
         let (size, limit) = (writes.bytes(), self.engine.limits.max_write_set);
         if size > limit {
+            writes.roll_back_to(mark);
             return Err(TableError::TransactionTooLarge { size, limit });
         }
         Ok(())
