@@ -266,6 +266,12 @@ impl BufferPool {
         Lsn(self.newest.load(Ordering::SeqCst))
     }
 
+    /// All pages in memory; those that come and go while this runs may be missing or too many.
+    pub(crate) fn pages(&self) -> Vec<PageNo> {
+        let pages = self.frames.iter().map(|frame| frame.page.load(Ordering::SeqCst));
+        pages.filter(|page| *page != NO_PAGE).map(PageNo).collect()
+    }
+
     /// All changed pages with the LSN since when. Pages changed while this runs may be missing: read the log's
     /// end first.
     pub(crate) fn dirty_pages(&self) -> Vec<(PageNo, Lsn)> {

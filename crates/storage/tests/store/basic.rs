@@ -1,8 +1,9 @@
 //! A store is made, changed, closed and opened again.
 
 use super::support::*;
-use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{PageClass, PageNo, StorageError};
+use leafline_storage::device::{DirectoryEnv, SimulatedEnv};
+use leafline_storage::{Env, NoReplay, PageClass, PageNo, StorageError, Store, StoreOptions};
+use std::sync::Arc;
 
 #[test]
 fn what_was_committed_is_there_after_close_and_open() {
@@ -54,9 +55,9 @@ fn opening_twice_is_refused_and_allowed_again_after_the_first_is_gone() {
 #[test]
 fn page_size_is_that_of_creation_and_odd_ones_are_refused() {
     let env = SimulatedEnv::new();
-    assert!(open_with(&env, leafline_storage::StoreOptions { page_size: 5000, ..options(100) }).is_err());
+    assert!(open_with(&env, StoreOptions { page_size: 5000, ..options(100) }).is_err());
     open(&env).unwrap().close().unwrap();
-    let store = open_with(&env, leafline_storage::StoreOptions { page_size: 16384, ..options(100) }).unwrap();
+    let store = open_with(&env, StoreOptions { page_size: 16384, ..options(100) }).unwrap();
     assert_eq!(store.page_size(), PAGE);
 }
 
@@ -89,4 +90,40 @@ fn mini_transaction_given_up_after_a_change_stops_the_store() {
     drop(store);
     let store = open(&env).unwrap();
     assert_eq!(cell(&store.shared(root).unwrap(), 1), 0);
+}
+
+#[test]
+fn store_in_a_directory_of_the_file_system_with_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || {
+        let env: Arc<dyn Env> = Arc::new(DirectoryEnv::open(directory.path()).unwrap());
+        let options = StoreOptions { background: true, io_threads: 2, ..options(128) };
+        Store::open(env, options, vec![(TEST, Arc::new(TestRedo))], &mut NoReplay)
+    };
+    let store = open().unwrap();
+    assert!(matches!(open(), Err(StorageError::AlreadyOpen)));
+    let (segment, root) = new_segment(&store).unwrap();
+    let mut pages = vec![root];
+    for value in 0..400u64 {
+        let mut reservation = store.reserve(1, 100).unwrap();
+        let mut change = store.begin(&mut reservation, 1).unwrap();
+        let slot = change.allocate(segment, PageClass::Leaf).unwrap();
+        change.apply(slot, TEST, FORMAT, &value.to_le_bytes()).unwrap();
+        pages.push(change.page_no(slot));
+        change.commit();
+    }
+    // Without closing it: what is durable is enough.
+    store.wait_durable(store.log_end()).unwrap();
+    store.poison("to be recovered".into());
+    drop(store);
+    let store = open().unwrap();
+    for chunk in pages.chunks(16) {
+        store.prefetch(chunk).unwrap();
+    }
+    for (value, page) in pages.iter().skip(1).enumerate() {
+        assert_eq!(cell(&store.shared(*page).unwrap(), 50), value as u64);
+    }
+    assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+    store.close().unwrap();
+    assert_eq!(open().unwrap().recovery_report().pages_changed, 0);
 }

@@ -62,7 +62,8 @@ fn check(store: &Store, model: &Model) {
 
 #[test]
 fn segments_grow_shrink_and_go_as_the_model_says() {
-    for seed in seeds(3) {
+    // Seed 9 once left pages in memory that redo had brought in and that were freed later in the log.
+    for seed in seeds(3).into_iter().chain([9]) {
         let env = SimulatedEnv::new();
         let mut rng = SmallRng::seed_from_u64(seed);
         let mut store = open_with(&env, options(80)).unwrap();
