@@ -1,7 +1,10 @@
 //! The life of a table: what a statement sees, what a commit leaves, what is there after opening again.
 
 use crate::testing::*;
-use crate::{Direction, EntryStep, Isolation, LocatorBatch, TableError, TxnMode};
+use crate::{
+    Direction, Engine, EngineOptions, EntryStep, FlushPolicy, Isolation, LocatorBatch, TableError, TxnMode,
+};
+use leafline_storage::StoreOptions;
 use leafline_storage::device::SimulatedEnv;
 use leafline_types::Value;
 
@@ -206,4 +209,41 @@ fn rolling_back_to_a_mark_undoes_what_came_after() {
     transaction.commit().unwrap();
     assert_eq!(ids(&rows(&view(&engine), &table)), [1, 2]);
     assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn commits_are_seen_at_once_under_every_flush_policy() {
+    for policy in [FlushPolicy::EverySecond, FlushPolicy::EachCommit, FlushPolicy::WriteEachCommit] {
+        let store = StoreOptions { flush_log_at_commit: policy, ..options().store };
+        let env = std::sync::Arc::new(SimulatedEnv::new());
+        let engine = Engine::open(env, EngineOptions { store, ..options() }).unwrap();
+        let table = create(&engine, &keyed_spec());
+        for id in 0..5 {
+            let values = row(&table, &[Some(id), None, None, Some(0)]);
+            transact(&engine, |transaction| transaction.insert(&table, &values).map(drop)).unwrap();
+            assert_eq!(rows(&view(&engine), &table).len() as i64, id + 1, "{policy:?}");
+        }
+    }
+}
+
+#[test]
+fn isolation_levels_differ_in_when_they_look() {
+    let engine = open(&SimulatedEnv::new());
+    let table = create(&engine, &keyed_spec());
+    let values = |id: i64| row(&table, &[Some(id), Some(id), None, Some(id)]);
+    let mut committed = engine.begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
+    let mut repeatable = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    for transaction in [&mut committed, &mut repeatable] {
+        transaction.begin_statement();
+        assert!(rows(&transaction.view(), &table).is_empty());
+    }
+    transact(&engine, |transaction| transaction.insert(&table, &values(1)).map(drop)).unwrap();
+    for (transaction, seen) in [(&mut committed, 1), (&mut repeatable, 0)] {
+        transaction.begin_statement();
+        assert_eq!(rows(&transaction.view(), &table).len(), seen);
+    }
+    // What was not seen is still in the way.
+    assert!(matches!(repeatable.insert(&table, &values(1)), Err(TableError::DuplicateEntry { .. })));
+    repeatable.refresh_snapshot().unwrap();
+    assert_eq!(rows(&repeatable.view(), &table).len(), 1);
 }

@@ -280,7 +280,7 @@ fn cut_at(seed: u64, n: u64, recovery_cuts: bool) -> bool {
 fn a_power_cut_at_any_write_loses_nothing_acknowledged() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
-    let most = 40 * scale();
+    let most = 30 * scale();
     // From cut to cut at random distances, so that repeated runs meet every write.
     let env = SimulatedEnv::new();
     Workload::open(&env, seed).unwrap().run(STEPS).unwrap();

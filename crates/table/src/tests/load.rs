@@ -16,9 +16,9 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
     let engine = open(&env);
     for (spec, sorted) in [(keyed_spec(), true), (other_spec(false), false), (other_spec(true), false)] {
         let table = create(&engine, &spec);
-        let mut ids: Vec<i64> = (0..3000).collect();
+        let mut ids: Vec<i64> = (0..1400).collect();
         let mut expected = Vec::new();
-        for part in [0..1500usize, 1500..1500, 1500..3000] {
+        for part in [0..700usize, 700..700, 700..1400] {
             let part = &mut ids[part];
             if !sorted {
                 part.shuffle(&mut random);
@@ -63,9 +63,9 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
     let engine = open(&env);
     for name in ["t", "p", "h"] {
         let table = table_now(&engine, name);
-        assert_eq!(engine.row_count(table.id), 3001);
+        assert_eq!(engine.row_count(table.id), 1401);
         assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
-        assert_eq!(scan(&view(&engine), &table, 1, &[], Direction::Reverse).unwrap().len(), 3001);
+        assert_eq!(scan(&view(&engine), &table, 1, &[], Direction::Reverse).unwrap().len(), 1401);
     }
 }
 

@@ -609,7 +609,7 @@ fn run(seed: u64, steps: u64) {
 #[test]
 fn transactions_and_snapshots_agree_with_the_model() {
     let first = seed();
-    for round in 0..4 * scale() {
-        run(first.wrapping_add(round), 400);
+    for round in 0..3 * scale() {
+        run(first.wrapping_add(round), 350);
     }
 }
