@@ -1,1 +1,41 @@
 //! From predicates to rows: ranges, the leap scan, index condition pushdown, statistics and costs.
+
+//!
+//! | module | is |
+//! |---|---|
+//! | [`constraint`] | what conditions say about an index: key ranges and tests on key parts |
+//! | [`path`] | the immutable description of how a table is read |
+//! | [`path_scan`] | a path at work |
+//! | `leap_scan`, `condition`, `row_fetch`, `read_ahead` | its steps |
+//! | `path_builder` | from a table, an index and conditions to a path |
+//! | [`choose`] | the candidates for a table, with what they examine, deliver and cost |
+//! | [`stats`] | sampled statistics; [`cost`]: prices |
+//! | [`Counters`] | what a session did |
+
+pub mod choose;
+mod condition;
+pub mod constraint;
+pub mod cost;
+mod counters;
+mod error;
+mod leap_scan;
+pub mod path;
+mod path_builder;
+pub mod path_scan;
+mod read_ahead;
+mod row_fetch;
+pub mod stats;
+
+pub use choose::{AllowsIndex, AnyIndex, Candidate, Planner, Price, Question};
+pub use cost::CostModel;
+pub use counters::Counters;
+pub use error::{AccessError, Result};
+pub use path::{AccessPath, Condition, JoinRows, ScanOrder};
+pub use path_builder::PathRequest;
+pub use path_scan::{PathScan, ScanBatch, ScanContext};
+pub use stats::Statistics;
+
+#[cfg(test)]
+mod path_scan_tests;
+#[cfg(test)]
+mod testing;

@@ -29,7 +29,7 @@ mod scope;
 mod select;
 mod table_spec;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ mod errors;
 mod grouping;
 mod metadata;
 mod queries;
-mod tpch;
+pub(crate) mod tpch;
 mod types;
 
 use std::collections::HashMap;

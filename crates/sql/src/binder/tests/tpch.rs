@@ -2,7 +2,7 @@
 
 use super::{Tables, bind_with};
 
-const TABLES: &[&str] = &[
+pub(crate) const TABLES: &[&str] = &[
     "CREATE TABLE region (r_regionkey INT NOT NULL PRIMARY KEY, r_name CHAR(25) NOT NULL, r_comment VARCHAR(152))",
     "CREATE TABLE nation (n_nationkey INT NOT NULL PRIMARY KEY, n_name CHAR(25) NOT NULL, n_regionkey INT NOT NULL, \
      n_comment VARCHAR(152))",
@@ -28,7 +28,7 @@ const TABLES: &[&str] = &[
 ];
 
 /// Number, text, and whether this version binds it.
-const QUERIES: &[(u8, &str, bool)] = &[
+pub(crate) const QUERIES: &[(u8, &str, bool)] = &[
     (
         1,
         "select l_returnflag, l_linestatus, sum(l_quantity) as sum_qty, sum(l_extendedprice) as sum_base_price, \

@@ -1,0 +1,409 @@
+//! Candidates: every way to read a table under some conditions, with what each examines, delivers and costs.
+//!
+//! The optimizer of joins asks for the candidates of a table alone and, with outer columns in the conditions, as the inner side
+//! of a lookup join, and compares prices. Rows come from dives into the ranges; what conditions on index columns let pass
+//! is found by evaluating them on sampled entries, so that of two indexes with the same leading column the one whose
+//! other columns filter more is seen to fetch less.
+
+use crate::constraint::Bounds;
+use crate::cost::{CostModel, batched_fetch_us, distinct_pages, scan_us};
+use crate::error::Result;
+use crate::path::{AccessPath, ScanOrder};
+use crate::path_builder::PathRequest;
+use crate::stats::{Sample, Statistics, guess_selectivity, sample_rows};
+use leafline_table::{Engine, IndexDef};
+use leafline_types::Value;
+use leafline_types::expr::{EvalContext, Expr, evaluate_scalar};
+use std::sync::Arc;
+
+/// Ranges that are dived into; of more, the others are taken to be like these.
+const DIVES: usize = 32;
+/// Ranges smaller than this are not worth a sample.
+const SAMPLED_ENTRIES: f64 = 64.0;
+
+/// What planning reads: the data, the prices, what was sampled before.
+#[derive(Clone, Copy)]
+pub struct Planner<'a> {
+    /// The database.
+    pub engine: &'a Engine,
+    /// Prices.
+    pub model: &'a CostModel,
+    /// Sampled statistics.
+    pub statistics: &'a Statistics,
+}
+
+/// A table under conditions.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// Table, conditions, columns.
+    pub request: PathRequest<'a>,
+    /// Conditions that follow from others together with the tables read before, such as what the branches of an OR have in
+    /// common for this table. They sharpen estimates and are not evaluated.
+    pub hints: &'a [Expr],
+    /// Which indexes may be used, by position in the table.
+    pub allowed: &'a dyn AllowsIndex,
+    /// Include indexes that would be read in full, for their order.
+    pub every_index: bool,
+}
+
+/// Which indexes may be used.
+pub trait AllowsIndex: std::fmt::Debug {
+    /// May the index at this position be used to find rows?
+    fn allows(&self, index: usize) -> bool;
+    /// Is a table scan the last resort (FORCE INDEX)?
+    fn avoids_scan(&self) -> bool;
+}
+
+/// Every index may be used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnyIndex;
+
+impl AllowsIndex for AnyIndex {
+    fn allows(&self, _index: usize) -> bool {
+        true
+    }
+
+    fn avoids_scan(&self) -> bool {
+        false
+    }
+}
+
+/// One way to read a table.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The way.
+    pub path: AccessPath,
+    /// Entries examined per loop.
+    pub examined: f64,
+    /// Rows fetched per loop.
+    pub fetched: f64,
+    /// Rows delivered per loop.
+    pub rows: f64,
+    /// The conditions contradict each other: there are no rows.
+    pub empty: bool,
+    /// Positions of the indexes whose parts the conditions bound: EXPLAIN's `possible_keys`.
+    pub possible: Arc<[usize]>,
+    sizes: Sizes,
+}
+
+/// What the price of a candidate is computed from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sizes {
+    /// Ranges per loop.
+    ranges: f64,
+    /// What lies in them, per loop.
+    entries: Extent,
+    /// The index.
+    index: Extent,
+    /// The table.
+    table: Extent,
+    /// Distinct leaves of the table per entry of the index.
+    row_leaves_per_entry: f64,
+}
+
+/// A price, microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// Until the last row.
+    pub total_us: f64,
+    /// Until the first row.
+    pub startup_us: f64,
+}
+
+/// Sizes of a tree or a part of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    entries: f64,
+    leaves: f64,
+    resident: f64,
+}
+
+impl Planner<'_> {
+    /// The candidates, at least one: the table scan, unless the index hints say otherwise and leave another.
+    pub fn candidates(&self, question: &Question<'_>, eval: &mut EvalContext<'_>) -> Result<Vec<Candidate>> {
+        let table = question.request.table;
+        let selectivity = self.table_selectivity(question, eval)?;
+        let mut found = Vec::new();
+        for (position, index) in table.indexes.iter().enumerate() {
+            let allowed = question.allowed.allows(position);
+            let path = match (index.is_clustered(), allowed) {
+                (true, false) => question.request.build_scan(),
+                (false, false) => continue,
+                (_, true) => question.request.build(index, ScanOrder::Any),
+            };
+            let useful = !path.constraint.is_unbounded() || path.covering || question.every_index;
+            if useful || path.is_table_scan() {
+                found.push(self.price(path, question, selectivity, eval)?);
+            }
+        }
+        let bounded =
+            |candidate: &Candidate| !candidate.path.constraint.is_unbounded() || candidate.path.covering;
+        if question.allowed.avoids_scan() && found.iter().any(bounded) {
+            found.retain(|candidate| !candidate.path.is_table_scan());
+        }
+        agree_on_rows(&mut found);
+        let possible: Arc<[usize]> = found
+            .iter()
+            .filter(|candidate| !candidate.path.constraint.is_unbounded())
+            .map(index_position)
+            .collect();
+        found.iter_mut().for_each(|candidate| candidate.possible = possible.clone());
+        Ok(found)
+    }
+
+    /// The share of the table's rows that pass the conditions known without outer rows.
+    fn table_selectivity(&self, question: &Question<'_>, eval: &EvalContext<'_>) -> Result<f64> {
+        let own = self.own_conditions(question);
+        if own.is_empty() {
+            return Ok(1.0);
+        }
+        let guess: f64 = own.iter().map(guess_selectivity).product();
+        let table = question.request.table;
+        let columns: Vec<usize> = (0..table.columns.len()).collect();
+        let sample = sample_rows(self.engine, table.clustered(), &Bounds::all(), &columns, &own, eval)?;
+        Ok(sample.selectivity(guess))
+    }
+
+    /// The conditions, hints included, that read no outer column.
+    fn own_conditions(&self, question: &Question<'_>) -> Vec<Expr> {
+        let width = question.request.table.columns.len();
+        let known = |condition: &&Expr| {
+            condition.columns().iter().all(|column| *column < width) && !condition.is_volatile()
+        };
+        question.request.conjuncts.iter().chain(question.hints).filter(known).cloned().collect()
+    }
+
+    fn price(
+        &self,
+        path: AccessPath,
+        question: &Question<'_>,
+        selectivity: f64,
+        eval: &mut EvalContext<'_>,
+    ) -> Result<Candidate> {
+        let table = &path.table;
+        let rows = (self.engine.row_count(table.id) as f64).max(1.0);
+        let whole = Extent { entries: rows, ..self.extent(&path.index, &Bounds::all())? };
+        let correlated = path.constraint.values().iter().any(|value| !value.columns().is_empty());
+        let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
+        let (entries, ranges) = match &bounds {
+            Some(bounds) if bounds.ranges.is_empty() => return Ok(Candidate::nothing(path)),
+            Some(_) if path.is_unique_lookup() => (Extent { entries: 1.0, leaves: 1.0, ..whole }, 1.0),
+            Some(_) if path.constraint.is_unbounded() => (whole, 1.0),
+            Some(bounds) => (self.extent(&path.index, bounds)?, bounds.ranges.len() as f64),
+            None => (self.per_key(&path, question, whole, rows)?, 1.0),
+        };
+        let passing = self.entry_selectivity(&path, question, bounds.as_ref(), entries.entries, eval)?;
+        let fetched = if path.fetches() { entries.entries * passing.selectivity } else { 0.0 };
+        let delivered = match bounds {
+            // All conditions were sampled on the table; the ranges and what was sampled behind them say more about
+            // the rows that they cover.
+            Some(_) => (rows * selectivity).min(entries.entries * passing.selectivity),
+            None => entries.entries * passing.selectivity * passing.remaining,
+        };
+        let mut sizes = Sizes { ranges, entries, index: whole, table: whole, row_leaves_per_entry: 1.0 };
+        if path.fetches() {
+            sizes.table = self.extent(table.clustered(), &Bounds::all())?;
+            sizes.row_leaves_per_entry =
+                self.statistics.index(self.engine, table, &path.index)?.row_leaves_per_entry;
+        }
+        Ok(Candidate {
+            examined: entries.entries,
+            fetched,
+            rows: delivered,
+            empty: false,
+            possible: Arc::default(),
+            path,
+            sizes,
+        })
+    }
+
+    fn bounds(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<Bounds> {
+        let mut values: Vec<Value> = Vec::new();
+        for value in path.constraint.values() {
+            match evaluate_scalar(value, eval) {
+                Ok(value) => values.push(value),
+                // It will fail again, in its place, when it is evaluated for the rows.
+                Err(_) => return Ok(Bounds::all()),
+            }
+        }
+        Ok(path.constraint.instantiate(&values))
+    }
+
+    /// What lies in the ranges.
+    fn extent(&self, index: &IndexDef, bounds: &Bounds) -> Result<Extent> {
+        let tree = self.engine.tree(index)?;
+        let mut sum = Extent { entries: 0.0, leaves: 0.0, resident: 0.0 };
+        let step = bounds.ranges.len().div_ceil(DIVES).max(1);
+        let mut dives = 0.0;
+        for range in bounds.ranges.iter().step_by(step) {
+            let found = tree.estimate(&range.lower, range.upper.as_deref())?;
+            sum.entries += found.entries;
+            sum.leaves += found.leaves.max(1.0);
+            sum.resident += found.resident_fraction;
+            dives += 1.0;
+        }
+        let scale = bounds.ranges.len() as f64 / f64::max(dives, 1.0);
+        Ok(Extent {
+            entries: sum.entries * scale,
+            leaves: sum.leaves * scale,
+            resident: sum.resident / f64::max(dives, 1.0),
+        })
+    }
+
+    /// What lies under one set of outer values: the average over the index.
+    fn per_key(
+        &self,
+        path: &AccessPath,
+        question: &Question<'_>,
+        whole: Extent,
+        rows: f64,
+    ) -> Result<Extent> {
+        let constraint = &path.constraint;
+        if path.is_unique_lookup() {
+            return Ok(Extent { entries: 1.0, leaves: 1.0, resident: whole.resident });
+        }
+        let statistics = self.statistics.index(self.engine, question.request.table, &path.index)?;
+        let mut entries = statistics.entries_per(constraint.equal_parts()).min(rows);
+        if constraint.used_parts() > constraint.equal_parts() {
+            entries *= 1.0 / 3.0;
+        }
+        let per_leaf = (whole.entries / whole.leaves.max(1.0)).max(1.0);
+        Ok(Extent { entries, leaves: 1.0 + entries / per_leaf, resident: whole.resident })
+    }
+
+    /// What the conditions on entries let pass, and what conditions are guessed to leave of that.
+    fn entry_selectivity(
+        &self,
+        path: &AccessPath,
+        question: &Question<'_>,
+        bounds: Option<&Bounds>,
+        entries: f64,
+        eval: &EvalContext<'_>,
+    ) -> Result<Passing> {
+        let own = self.own_conditions(question);
+        let on_entries: Vec<Expr> = own
+            .iter()
+            .filter(|condition| path.index.covers(question.request.own_columns(condition)))
+            .filter(|_| question.request.condition_pushdown || !path.fetches())
+            .cloned()
+            .collect();
+        let rest = own.iter().filter(|condition| !on_entries.contains(condition));
+        let correlated = question
+            .request
+            .conjuncts
+            .iter()
+            .filter(|conjunct| !own.contains(conjunct) && question.hints.is_empty());
+        let remaining = rest.map(guess_selectivity).product::<f64>()
+            * correlated.skip(path.constraint.equal_parts()).map(guess_selectivity).product::<f64>();
+        if on_entries.is_empty() {
+            return Ok(Passing { selectivity: 1.0, remaining });
+        }
+        let guess: f64 = on_entries.iter().map(guess_selectivity).product();
+        let everything = Bounds::all();
+        let bounds = bounds.unwrap_or(&everything);
+        let sample = if entries < SAMPLED_ENTRIES && bounds != &everything {
+            Sample::default()
+        } else {
+            let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
+            let (columns, conditions) = compact(&columns, &on_entries);
+            let within = Bounds { tests: Vec::new(), ..bounds.clone() };
+            sample_rows(self.engine, &path.index, &within, &columns, &conditions, eval)?
+        };
+        Ok(Passing { selectivity: sample.selectivity(guess), remaining })
+    }
+}
+
+struct Passing {
+    selectivity: f64,
+    remaining: f64,
+}
+
+/// The columns that conditions read, and the conditions with their positions among these.
+fn compact(columns: &[usize], conditions: &[Expr]) -> (Vec<usize>, Vec<Expr>) {
+    let used: Vec<usize> = columns
+        .iter()
+        .copied()
+        .filter(|column| conditions.iter().any(|c| c.columns().contains(column)))
+        .collect();
+    let renumber = |condition: &Expr| {
+        condition.map_columns(&mut |column| used.iter().position(|known| *known == column).unwrap_or(column))
+    };
+    let conditions = conditions.iter().map(renumber).collect();
+    (used, conditions)
+}
+
+/// However the rows are found, there are as many: what the path with the most to say about them expects.
+fn agree_on_rows(candidates: &mut [Candidate]) {
+    let known = candidates.iter().map(|candidate| candidate.rows).min_by(f64::total_cmp);
+    if let Some(rows) = known {
+        for candidate in candidates {
+            candidate.rows = rows;
+        }
+    }
+}
+
+impl Candidate {
+    fn nothing(path: AccessPath) -> Candidate {
+        Candidate {
+            path,
+            examined: 0.0,
+            fetched: 0.0,
+            rows: 0.0,
+            empty: true,
+            possible: Arc::default(),
+            sizes: Sizes::default(),
+        }
+    }
+
+    /// What it costs to read the table so, `loops` times: once, or for so many outer rows.
+    pub fn price(&self, loops: f64, model: &CostModel) -> Price {
+        if self.empty {
+            return Price::default();
+        }
+        let (cpu, sizes, path) = (&model.cpu, &self.sizes, &self.path);
+        let seeks = loops * sizes.ranges;
+        let examined = loops * self.examined;
+        // A long range is read in order, many short ones in sorted batches.
+        let within = (loops * sizes.entries.leaves).min(sizes.index.leaves);
+        let leaves = distinct_pages(seeks, sizes.index.leaves).max(within);
+        let io = if seeks > 1.0 {
+            batched_fetch_us(model, leaves, sizes.index.leaves, sizes.entries.resident)
+        } else {
+            scan_us(model, leaves, sizes.entries.resident)
+        };
+        let startup_us = cpu.seek + io / leaves.max(1.0);
+        let mut total_us = io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
+        let delivered = if path.fetches() {
+            let fetched = loops * self.fetched;
+            let table = &sizes.table;
+            let neighbours = (fetched * sizes.row_leaves_per_entry).max(seeks.min(fetched));
+            let pages = distinct_pages(fetched, table.leaves).min(neighbours);
+            if path.pushes_conditions() {
+                total_us += examined * cpu.condition;
+            }
+            total_us += batched_fetch_us(model, pages, table.leaves, table.resident);
+            total_us += fetched * cpu.fetch + pages * cpu.leaf;
+            fetched
+        } else {
+            examined
+        };
+        total_us += delivered * cpu.decode;
+        if !path.row_conditions.is_empty() {
+            total_us += delivered * cpu.filter;
+        }
+        Price { total_us, startup_us }
+    }
+
+    /// The same rows in the order of the index.
+    #[must_use]
+    pub fn ordered(mut self, order: ScanOrder) -> Candidate {
+        self.path.order = order;
+        self
+    }
+}
+
+/// The index that a candidate uses, by position in its table.
+pub fn index_position(candidate: &Candidate) -> usize {
+    let index: &Arc<IndexDef> = &candidate.path.index;
+    candidate.path.table.indexes.iter().position(|known| known.id == index.id).unwrap_or(0)
+}

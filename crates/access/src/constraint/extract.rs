@@ -1,0 +1,181 @@
+//! From a condition to the set of values of one column for which it can be true.
+//!
+//! Conditions are followed through AND, OR and NOT. NOT does not complement a set: it asks for the values for which the
+//! condition inside can be *false*, which for comparisons is the inverted comparison and never NULL. Whatever is
+//! not understood admits everything and makes the set a superset.
+
+use super::part_set::PartSet;
+use leafline_types::SqlType;
+use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
+use leafline_types::key::KeyPart;
+
+/// Longest `NOT IN` list that becomes ranges: each element adds one.
+const MAX_NEGATED_LIST: usize = 64;
+
+/// A set and whether it holds exactly the values for which the condition can be true, given that the
+/// condition depends on no other column of the scanned table.
+pub(super) struct Extracted {
+    pub set: PartSet,
+    pub exact: bool,
+}
+
+impl Extracted {
+    fn anything() -> Extracted {
+        Extracted { set: PartSet::All, exact: false }
+    }
+}
+
+/// Looks for conditions on one column.
+pub(super) struct Extractor<'a> {
+    column: usize,
+    part: &'a KeyPart,
+    table_column: &'a dyn Fn(usize) -> Option<usize>,
+    values: &'a mut Vec<Expr>,
+}
+
+impl<'a> Extractor<'a> {
+    pub fn new(
+        column: usize,
+        part: &'a KeyPart,
+        table_column: &'a dyn Fn(usize) -> Option<usize>,
+        values: &'a mut Vec<Expr>,
+    ) -> Extractor<'a> {
+        Extractor { column, part, table_column, values }
+    }
+
+    /// The values for which a conjunct can be true.
+    pub fn conjunct(&mut self, expr: &Expr) -> Extracted {
+        self.outcome(expr, true)
+    }
+
+    fn outcome(&mut self, expr: &Expr, truth: bool) -> Extracted {
+        if self.is_known(expr) {
+            return match &expr.kind {
+                // Descend, so that the parts of a guard that are shared between branches are shared as slots too.
+                ExprKind::And(args) | ExprKind::Or(args) if !args.is_empty() && !is_literal(expr) => {
+                    self.junction(expr, args, truth)
+                }
+                _ => Extracted { set: PartSet::Guard { slot: self.slot(expr), truth }, exact: true },
+            };
+        }
+        match &expr.kind {
+            ExprKind::And(args) | ExprKind::Or(args) => self.junction(expr, args, truth),
+            ExprKind::Not(inner) => self.outcome(inner, !truth),
+            ExprKind::Compare { op, left, right, domain } if self.can_convert(*domain) => {
+                self.comparison(*op, left, right, *domain, truth)
+            }
+            ExprKind::IsNull { operand, negated } if self.is_part(operand) => {
+                let set = if *negated == truth { PartSet::NotNull } else { PartSet::Null };
+                Extracted { set, exact: true }
+            }
+            ExprKind::InList { needle, list, negated, domain, .. }
+                if self.is_part(needle) && self.can_convert(*domain) =>
+            {
+                self.list(list, *domain, *negated != truth)
+            }
+            ExprKind::Like { value, pattern, escape, negated, collation, .. }
+                if self.is_part(value) && *negated != truth && *collation == self.part.collation =>
+            {
+                if self.is_known(pattern) && self.part.ty.is_string() {
+                    let slot = self.slot(pattern);
+                    Extracted { set: PartSet::Like { slot, escape: *escape }, exact: true }
+                } else {
+                    Extracted { set: PartSet::NotNull, exact: false }
+                }
+            }
+            _ => Extracted::anything(),
+        }
+    }
+
+    /// AND wanted true and OR wanted false need all of their arguments to come out so; the others need one.
+    fn junction(&mut self, expr: &Expr, args: &[Expr], truth: bool) -> Extracted {
+        let all = matches!(expr.kind, ExprKind::And(_)) == truth;
+        let mut sets = Vec::with_capacity(args.len());
+        let mut exact = true;
+        for arg in args {
+            let found = self.outcome(arg, truth);
+            exact &= found.exact;
+            sets.push(found.set);
+        }
+        let set = if all { PartSet::and(sets) } else { PartSet::or(sets) };
+        Extracted { exact: exact && set != PartSet::All, set }
+    }
+
+    fn comparison(
+        &mut self,
+        op: CompareOp,
+        left: &Expr,
+        right: &Expr,
+        domain: CompareDomain,
+        truth: bool,
+    ) -> Extracted {
+        let (op, bound) = if self.is_part(left) && self.is_known(right) {
+            (op, right)
+        } else if self.is_part(right) && self.is_known(left) {
+            (op.swapped(), left)
+        } else {
+            return Extracted::anything();
+        };
+        let op = match (truth, op.negated()) {
+            (true, _) => op,
+            (false, Some(op)) => op,
+            (false, None) => return Extracted::anything(),
+        };
+        Extracted { set: PartSet::Compare { op, slot: self.slot(bound), domain }, exact: true }
+    }
+
+    fn list(&mut self, list: &[Expr], domain: CompareDomain, wanted: bool) -> Extracted {
+        if !list.iter().all(|element| self.is_known(element)) {
+            return Extracted { set: PartSet::NotNull, exact: false };
+        }
+        if wanted {
+            // Not looked up among the bounds that are there: lists are long and their elements differ.
+            let first = self.values.len();
+            self.values.extend_from_slice(list);
+            let slots = (first..self.values.len()).collect();
+            return Extracted { set: PartSet::In { slots, domain }, exact: true };
+        }
+        if list.len() > MAX_NEGATED_LIST {
+            return Extracted { set: PartSet::NotNull, exact: false };
+        }
+        let sets = list
+            .iter()
+            .map(|element| PartSet::Compare { op: CompareOp::Ne, slot: self.slot(element), domain })
+            .collect();
+        Extracted { set: PartSet::and(sets), exact: true }
+    }
+
+    fn is_part(&self, expr: &Expr) -> bool {
+        matches!(expr.kind, ExprKind::Column(id) if (self.table_column)(id) == Some(self.column))
+    }
+
+    /// Can a comparison in `domain` be a condition on the bytes of the part? Whether a value then has a place among them is
+    /// decided when it is known.
+    fn can_convert(&self, domain: CompareDomain) -> bool {
+        match (&self.part.ty, domain) {
+            (_, CompareDomain::String(collation)) => {
+                self.part.ty.is_string() && collation == self.part.collation
+            }
+            (SqlType::Date | SqlType::DateTime { .. }, CompareDomain::Date | CompareDomain::DateTime) => true,
+            (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double) => ty.is_numeric(),
+            _ => false,
+        }
+    }
+
+    /// Does the value of `expr` not depend on the scanned row, nor on when it is computed?
+    fn is_known(&self, expr: &Expr) -> bool {
+        expr.columns().iter().all(|id| (self.table_column)(*id).is_none()) && !expr.is_volatile()
+    }
+
+    fn slot(&mut self, expr: &Expr) -> usize {
+        if let Some(slot) = self.values.iter().position(|known| known == expr) {
+            return slot;
+        }
+        self.values.push(expr.clone());
+        self.values.len() - 1
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Literal(_))
+}

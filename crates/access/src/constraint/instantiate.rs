@@ -1,0 +1,252 @@
+//! Putting values to the bounds of a constraint.
+
+use super::Constraint;
+use super::interval::IntervalSet;
+use super::part_set::PartSet;
+use super::ranges::{KeyRange, expand};
+use leafline_types::Value;
+use leafline_types::expr::domain::{
+    ByteRange, ColumnRange, column_range, like_range, non_null_range, null_range,
+};
+use leafline_types::expr::{CompareDomain, CompareOp, LikePattern};
+use leafline_types::key::{KeyPart, prefix_successor, skip_part};
+use std::ops::Bound;
+
+/// A constraint with values for its bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// Where matching entries lie: ascending, disjoint.
+    pub ranges: Vec<KeyRange>,
+    /// What matching entries pass.
+    pub tests: Vec<PartTest>,
+    /// No entry of the ranges that passes the tests is rejected by the conjuncts that the constraint
+    /// [implies](super::Built::implied).
+    pub exact: bool,
+}
+
+impl Bounds {
+    /// The whole index.
+    pub fn all() -> Bounds {
+        Bounds { ranges: vec![KeyRange::all()], tests: Vec::new(), exact: true }
+    }
+
+    /// Nothing: the conditions contradict each other.
+    pub fn none() -> Bounds {
+        Bounds { ranges: Vec::new(), tests: Vec::new(), exact: true }
+    }
+}
+
+/// A set of values of one part of the key, behind those that give the ranges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartTest {
+    /// Position of the part in the key.
+    pub part: usize,
+    /// The encodings that pass.
+    pub set: IntervalSet,
+}
+
+impl PartTest {
+    /// Does a key with these parts pass all `tests`? The tests are in the order of the parts. A key that cannot be taken apart
+    /// passes: whoever decodes it reports what is wrong.
+    pub fn all_pass(tests: &[PartTest], parts: &[KeyPart], key: &[u8]) -> bool {
+        let mut rest = key;
+        let mut tests = tests.iter().peekable();
+        for (position, part) in parts.iter().enumerate() {
+            let Some(test) = tests.peek() else { return true };
+            let Ok(length) = skip_part(part, rest) else { return true };
+            let Some((bytes, behind)) = rest.split_at_checked(length) else { return true };
+            if test.part == position {
+                if !test.set.contains(bytes) {
+                    return false;
+                }
+                tests.next();
+            }
+            rest = behind;
+        }
+        true
+    }
+}
+
+impl Constraint {
+    /// The key ranges and tests for these values of the bounds, in the order of [`values`](Self::values).
+    pub fn instantiate(&self, values: &[Value]) -> Bounds {
+        let mut bounds = Bounds::all();
+        let mut sets = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let found = set_values(&part.key, &part.set, values);
+            bounds.exact &= found.exact;
+            if found.set.is_empty() {
+                return Bounds::none();
+            }
+            sets.push(found.set);
+        }
+        let (ranges, uncut) = expand(&sets);
+        bounds.ranges = ranges;
+        bounds.exact &= uncut;
+        for (position, part) in &self.tests {
+            let found = set_values(&part.key, &part.set, values);
+            bounds.exact &= found.exact;
+            if found.set.is_empty() {
+                return Bounds::none();
+            }
+            if !found.set.is_all() {
+                bounds.tests.push(PartTest { part: *position, set: found.set });
+            }
+        }
+        bounds
+    }
+}
+
+/// A set with the knowledge whether it holds only what its conditions admit.
+struct Values {
+    set: IntervalSet,
+    exact: bool,
+}
+
+impl Values {
+    fn exact(set: IntervalSet) -> Values {
+        Values { set, exact: true }
+    }
+
+    fn superset(set: IntervalSet) -> Values {
+        Values { set, exact: false }
+    }
+}
+
+fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Values {
+    match set {
+        PartSet::All => Values::exact(IntervalSet::all()),
+        PartSet::NotNull => Values::exact(not_null(key)),
+        PartSet::Null if key.nullable => Values::exact(interval(&null_range(key))),
+        PartSet::Null => Values::exact(IntervalSet::empty()),
+        PartSet::Guard { slot, truth } => Values::exact(if admits(bound(values, *slot), *truth) {
+            IntervalSet::all()
+        } else {
+            IntervalSet::empty()
+        }),
+        PartSet::Compare { op, slot, domain } => compared(key, *op, bound(values, *slot), *domain),
+        PartSet::In { slots, domain } => listed(key, slots.iter().map(|slot| bound(values, *slot)), *domain),
+        PartSet::Like { slot, escape } => like(key, bound(values, *slot), *escape),
+        PartSet::And(sets) => {
+            let mut all = Values::exact(IntervalSet::all());
+            for set in sets {
+                let found = set_values(key, set, values);
+                all = Values { set: all.set.intersect(&found.set), exact: all.exact && found.exact };
+                if all.set.is_empty() {
+                    return Values::exact(all.set);
+                }
+            }
+            all
+        }
+        PartSet::Or(sets) => {
+            let mut any = Values::exact(IntervalSet::empty());
+            for set in sets {
+                let found = set_values(key, set, values);
+                any = Values { set: any.set.union(&found.set), exact: any.exact && found.exact };
+            }
+            any
+        }
+    }
+}
+
+fn bound(values: &[Value], slot: usize) -> &Value {
+    values.get(slot).unwrap_or(&Value::Null)
+}
+
+/// Is a condition's value the wanted one? NULL is neither.
+fn admits(value: &Value, truth: bool) -> bool {
+    match value {
+        Value::Int(value) => (*value != 0) == truth,
+        Value::UInt(value) => (*value != 0) == truth,
+        Value::Double(value) => (*value != 0.0) == truth,
+        Value::Decimal(value) => (value.to_f64() != 0.0) == truth,
+        // Conditions are integers; what is not is left to the evaluator, which sees the conjunct again.
+        Value::Null => false,
+        _ => true,
+    }
+}
+
+fn compared(key: &KeyPart, op: CompareOp, value: &Value, domain: CompareDomain) -> Values {
+    match column_range(key, op, value, domain) {
+        ColumnRange::Empty => Values::exact(IntervalSet::empty()),
+        ColumnRange::AllNonNull => Values::exact(not_null(key)),
+        ColumnRange::Ranges(ranges) => {
+            let mut set = IntervalSet::empty();
+            for range in &ranges {
+                set = set.union(&interval(range));
+            }
+            Values::exact(set)
+        }
+        ColumnRange::NotConvertible => Values::superset(IntervalSet::all()),
+    }
+}
+
+fn listed<'v>(key: &KeyPart, list: impl Iterator<Item = &'v Value>, domain: CompareDomain) -> Values {
+    let mut points = Vec::new();
+    let mut others = IntervalSet::empty();
+    for value in list {
+        match column_range(key, CompareOp::Eq, value, domain) {
+            ColumnRange::Empty => {}
+            ColumnRange::Ranges(ranges) => {
+                for range in &ranges {
+                    match point(range) {
+                        Some(encoded) => points.push(encoded.to_vec()),
+                        None => others = others.union(&interval(range)),
+                    }
+                }
+            }
+            ColumnRange::AllNonNull => return Values::exact(not_null(key)),
+            ColumnRange::NotConvertible => return Values::superset(IntervalSet::all()),
+        }
+    }
+    let points = IntervalSet::points(points);
+    Values::exact(if others.is_empty() { points } else { points.union(&others) })
+}
+
+/// The single encoding of a range that is one.
+fn point(range: &ByteRange) -> Option<&[u8]> {
+    match (&range.lower, &range.upper) {
+        (Bound::Included(lower), Bound::Included(upper)) if lower == upper => Some(lower),
+        _ => None,
+    }
+}
+
+/// A byte range as a half-open interval: what lies beyond an encoding begins at its successor.
+fn interval(range: &ByteRange) -> IntervalSet {
+    if let Some(encoded) = point(range) {
+        return IntervalSet::point(encoded.to_vec());
+    }
+    let lower = match &range.lower {
+        Bound::Unbounded => Vec::new(),
+        Bound::Included(lower) => lower.clone(),
+        Bound::Excluded(lower) => match prefix_successor(lower) {
+            Some(successor) => successor,
+            None => return IntervalSet::empty(),
+        },
+    };
+    let upper = match &range.upper {
+        Bound::Unbounded => None,
+        Bound::Excluded(upper) => Some(upper.clone()),
+        Bound::Included(upper) => prefix_successor(upper),
+    };
+    IntervalSet::range(lower, upper)
+}
+
+/// Every value of the part but NULL.
+fn not_null(key: &KeyPart) -> IntervalSet {
+    if key.nullable { interval(&non_null_range(key)) } else { IntervalSet::all() }
+}
+
+/// What can match a LIKE pattern.
+fn like(key: &KeyPart, pattern: &Value, escape: Option<char>) -> Values {
+    if pattern.is_null() {
+        return Values::exact(IntervalSet::empty());
+    }
+    let found = pattern
+        .as_bytes()
+        .and_then(|bytes| like_range(key, &LikePattern::new(bytes, escape, key.collation), key.collation));
+    match found {
+        Some((range, exact)) => Values { set: interval(&range), exact },
+        None => Values::superset(not_null(key)),
+    }
+}

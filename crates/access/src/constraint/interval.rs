@@ -1,0 +1,228 @@
+//! Sets of encoded values of one key part: sorted, disjoint, half-open intervals of bytes.
+//!
+//! The encodings of one part are prefix-free and ordered by `memcmp`, so an interval is
+//! `lower <= bytes < upper`, a missing upper bound is the end of the part's domain, and the single
+//! value `e` is `[e, successor(e))` where the successor is the smallest string above everything that
+//! starts with `e`. Bounds only ever fall between encodings, never inside one; a point therefore
+//! lies wholly inside or wholly outside any other interval. Points stay points when they touch a
+//! neighbour: only behind a point can the next key part narrow the scan.
+
+use leafline_types::key::prefix_successor;
+
+/// Encoded values of one key part from `lower` (inclusive) to `upper` (exclusive).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// First encoding inside; empty is the start of the domain.
+    pub lower: Vec<u8>,
+    /// First bytes beyond; `None` is the end of the domain.
+    pub upper: Option<Vec<u8>>,
+    /// Holds exactly one encoding, which is `lower`.
+    pub point: bool,
+}
+
+impl Interval {
+    fn is_empty(&self) -> bool {
+        self.upper.as_ref().is_some_and(|upper| *upper <= self.lower)
+    }
+
+    fn intersect(&self, other: &Interval) -> Interval {
+        let lower = self.lower.as_slice().max(&other.lower).to_vec();
+        let upper = match (&self.upper, &other.upper) {
+            (Some(a), Some(b)) => Some(a.min(b).clone()),
+            (Some(bound), None) | (None, Some(bound)) => Some(bound.clone()),
+            (None, None) => None,
+        };
+        Interval { lower, upper, point: self.point || other.point }
+    }
+
+    /// Does this interval end before `other` begins, leaving nothing in common?
+    fn ends_before(&self, other: &Interval) -> bool {
+        self.upper.as_ref().is_some_and(|upper| *upper <= other.lower)
+    }
+}
+
+/// A set of encoded values of one key part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IntervalSet {
+    intervals: Vec<Interval>,
+}
+
+impl IntervalSet {
+    /// No value.
+    pub fn empty() -> IntervalSet {
+        IntervalSet::default()
+    }
+
+    /// Every value, NULL included.
+    pub fn all() -> IntervalSet {
+        IntervalSet { intervals: vec![Interval { lower: Vec::new(), upper: None, point: false }] }
+    }
+
+    /// The one value with this encoding.
+    pub fn point(encoded: Vec<u8>) -> IntervalSet {
+        let upper = prefix_successor(&encoded);
+        IntervalSet { intervals: vec![Interval { lower: encoded, upper, point: true }] }
+    }
+
+    /// Encodings from `lower` (inclusive) to `upper` (exclusive, `None` = no bound).
+    pub fn range(lower: Vec<u8>, upper: Option<Vec<u8>>) -> IntervalSet {
+        let interval = Interval { lower, upper, point: false };
+        if interval.is_empty() { IntervalSet::empty() } else { IntervalSet { intervals: vec![interval] } }
+    }
+
+    /// The points of a list, in any order and with repetitions.
+    pub fn points(mut encoded: Vec<Vec<u8>>) -> IntervalSet {
+        encoded.sort_unstable();
+        encoded.dedup();
+        let intervals = encoded
+            .into_iter()
+            .map(|lower| Interval { upper: prefix_successor(&lower), lower, point: true })
+            .collect();
+        IntervalSet { intervals }
+    }
+
+    /// The intervals, ascending and disjoint.
+    pub fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// Holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.intervals.is_empty()
+    }
+
+    /// Holds every value.
+    pub fn is_all(&self) -> bool {
+        matches!(self.intervals.as_slice(), [only] if only.lower.is_empty() && only.upper.is_none())
+    }
+
+    /// Consists of single values only.
+    pub fn is_points(&self) -> bool {
+        self.intervals.iter().all(|interval| interval.point)
+    }
+
+    /// Is an encoding in the set?
+    pub fn contains(&self, encoded: &[u8]) -> bool {
+        let at = self.intervals.partition_point(|interval| interval.lower.as_slice() <= encoded);
+        at.checked_sub(1)
+            .and_then(|at| self.intervals.get(at))
+            .is_some_and(|interval| interval.upper.as_ref().is_none_or(|upper| encoded < upper.as_slice()))
+    }
+
+    /// Values in both sets.
+    pub fn intersect(&self, other: &IntervalSet) -> IntervalSet {
+        let mut intervals = Vec::new();
+        let mut left = self.intervals.iter().peekable();
+        let mut right = other.intervals.iter().peekable();
+        while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+            let both = a.intersect(b);
+            if !both.is_empty() {
+                intervals.push(both);
+            }
+            let left_ends_first = match (&a.upper, &b.upper) {
+                (Some(a), Some(b)) => a <= b,
+                (Some(_), None) => true,
+                (None, _) => false,
+            };
+            if left_ends_first {
+                left.next();
+            } else {
+                right.next();
+            }
+        }
+        IntervalSet { intervals }
+    }
+
+    /// Values in either set.
+    pub fn union(&self, other: &IntervalSet) -> IntervalSet {
+        let mut sorted: Vec<&Interval> = self.intervals.iter().chain(&other.intervals).collect();
+        sorted.sort_by(|a, b| a.lower.cmp(&b.lower));
+        let mut intervals: Vec<Interval> = Vec::with_capacity(sorted.len());
+        for next in sorted {
+            match intervals.last_mut() {
+                Some(last)
+                    if !last.ends_before(next)
+                        || (last.upper.as_ref() == Some(&next.lower) && !last.point && !next.point) =>
+                {
+                    let same = last.point && next.point;
+                    if last.upper.is_some() && (next.upper.is_none() || next.upper > last.upper) {
+                        last.upper.clone_from(&next.upper);
+                    }
+                    last.point = same;
+                }
+                _ => intervals.push(next.clone()),
+            }
+        }
+        IntervalSet { intervals }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+    /// One-byte encodings: the model of a set is 256 booleans.
+    fn model(set: &IntervalSet) -> Vec<bool> {
+        (0..=255u8).map(|byte| set.contains(&[byte])).collect()
+    }
+
+    fn random_set(rng: &mut SmallRng) -> IntervalSet {
+        let mut set = IntervalSet::empty();
+        for _ in 0..rng.random_range(0..5) {
+            let lower: u8 = rng.random();
+            let piece = match rng.random_range(0..4) {
+                0 => IntervalSet::point(vec![lower]),
+                1 => IntervalSet::range(vec![lower], None),
+                2 => IntervalSet::range(Vec::new(), Some(vec![lower])),
+                _ => IntervalSet::range(vec![lower], Some(vec![rng.random()])),
+            };
+            set = set.union(&piece);
+        }
+        set
+    }
+
+    fn check_shape(set: &IntervalSet) {
+        for pair in set.intervals().windows(2) {
+            assert!(pair[0].ends_before(&pair[1]), "{set:?}");
+        }
+        for interval in set.intervals() {
+            assert!(!interval.is_empty());
+            if interval.point {
+                assert_eq!(interval.upper, prefix_successor(&interval.lower));
+            }
+        }
+    }
+
+    #[test]
+    fn union_and_intersection_agree_with_a_set_of_bytes() {
+        let seed = crate::testing::seed();
+        let mut rng = SmallRng::seed_from_u64(seed);
+        for _ in 0..2000 {
+            let (a, b) = (random_set(&mut rng), random_set(&mut rng));
+            let (union, both) = (a.union(&b), a.intersect(&b));
+            check_shape(&union);
+            check_shape(&both);
+            let (a, b) = (model(&a), model(&b));
+            let or: Vec<bool> = a.iter().zip(&b).map(|(a, b)| *a || *b).collect();
+            let and: Vec<bool> = a.iter().zip(&b).map(|(a, b)| *a && *b).collect();
+            assert_eq!(model(&union), or, "seed {seed}");
+            assert_eq!(model(&both), and, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn union_of_touching_points_keeps_them_apart() {
+        let set = IntervalSet::point(vec![1]).union(&IntervalSet::point(vec![2]));
+        assert!(set.is_points());
+        assert_eq!(set.intervals().len(), 2);
+        assert_eq!(IntervalSet::points(vec![vec![2], vec![1], vec![2]]), set);
+    }
+
+    #[test]
+    fn last_encoding_of_the_domain_is_a_point_without_upper_bound() {
+        let set = IntervalSet::point(vec![0xff]);
+        assert!(set.contains(&[0xff]) && !set.contains(&[0xfe]));
+        assert!(set.intersect(&IntervalSet::all()).is_points());
+    }
+}

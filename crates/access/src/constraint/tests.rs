@@ -1,0 +1,178 @@
+//! Constraints against every row: the bounds pass all rows that satisfy the conditions, and no other where they say so.
+
+use super::*;
+use crate::testing::{self, column_expr, columns, condition, with_eval};
+use leafline_types::Value;
+use leafline_types::expr::{evaluate_condition, evaluate_scalar, push_down_not};
+use leafline_types::key::encode_part;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+/// Random parts over the columns of the test table.
+fn parts(rng: &mut SmallRng) -> Vec<IndexKeyPart> {
+    let all = columns();
+    let chosen: Vec<usize> = (1..all.len()).collect();
+    let count = rng.random_range(1..4);
+    chosen
+        .choose_multiple(rng, count)
+        .map(|column| IndexKeyPart {
+            column: *column,
+            key: KeyPart {
+                ty: all[*column].ty.clone(),
+                collation: all[*column].collation,
+                nullable: all[*column].nullable,
+                descending: rng.random_ratio(1, 3),
+            },
+        })
+        .collect()
+}
+
+fn key_of(parts: &[IndexKeyPart], row: &[Value]) -> Vec<u8> {
+    let mut key = Vec::new();
+    for part in parts {
+        encode_part(&part.key, &row[part.column], &mut key).expect("a value of the column's type");
+    }
+    key
+}
+
+fn passes(bounds: &Bounds, parts: &[IndexKeyPart], key: &[u8]) -> bool {
+    let keys: Vec<KeyPart> = parts.iter().map(|part| part.key.clone()).collect();
+    bounds.ranges.iter().any(|range| range.contains(key)) && PartTest::all_pass(&bounds.tests, &keys, key)
+}
+
+/// How the cases of a run came out, so that a run that exercises nothing fails.
+#[derive(Default)]
+struct Coverage {
+    exact: usize,
+    superset: usize,
+    tests: usize,
+    empty: usize,
+    ranges: usize,
+}
+
+#[test]
+fn bounds_pass_every_row_that_satisfies_the_conditions() {
+    let seed = testing::seed();
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let rows = testing::rows(&mut rng, 300);
+    let mut coverage = Coverage::default();
+    for case in 0..1500 * testing::scale() {
+        let parts = parts(&mut rng);
+        let mut among: Vec<usize> = parts.iter().map(|part| part.column).collect();
+        if rng.random_ratio(1, 4) {
+            among.push(rng.random_range(1..columns().len()));
+        }
+        let conjuncts: Vec<Expr> =
+            (0..rng.random_range(1..4)).map(|_| push_down_not(condition(&mut rng, &among, 3))).collect();
+        let context = format!("seed {seed}, case {case}, {conjuncts:?} on {parts:?}");
+        let built = Constraint::build(&parts, &conjuncts, &Some);
+        let bounds = with_eval(|eval| {
+            let values: Vec<Value> = built
+                .constraint
+                .values()
+                .iter()
+                .map(|value| evaluate_scalar(value, eval).expect("a constant"))
+                .collect();
+            built.constraint.instantiate(&values)
+        });
+        for pair in bounds.ranges.windows(2) {
+            assert!(pair[0].upper.as_ref().is_some_and(|upper| *upper <= pair[1].lower), "{context}");
+        }
+        coverage.exact += usize::from(bounds.exact);
+        coverage.superset += usize::from(!bounds.exact);
+        coverage.tests += usize::from(!bounds.tests.is_empty());
+        coverage.empty += usize::from(bounds.ranges.is_empty());
+        coverage.ranges += usize::from(bounds.ranges.len() > 1);
+        let implied: Vec<&Expr> = conjuncts
+            .iter()
+            .zip(&built.implied)
+            .filter(|(_, implied)| **implied != Implied::No)
+            .map(|(conjunct, _)| conjunct)
+            .collect();
+        for row in &rows {
+            let passed = passes(&bounds, &parts, &key_of(&parts, row));
+            with_eval(|eval| {
+                let satisfied =
+                    evaluate_condition(&conjuncts, row, eval).expect("a condition without errors");
+                assert!(passed || !satisfied, "lost {row:?}: {context} {bounds:?}");
+                if passed && bounds.exact {
+                    for conjunct in &implied {
+                        let holds = evaluate_condition(std::slice::from_ref(*conjunct), row, eval);
+                        assert!(
+                            holds.expect("a condition"),
+                            "{conjunct:?} fails for {row:?}: {context} {bounds:?}"
+                        );
+                    }
+                }
+            });
+        }
+    }
+    let Coverage { exact, superset, tests, empty, ranges } = coverage;
+    for count in [exact, superset, tests, empty, ranges] {
+        assert!(
+            count >= 20,
+            "{exact} exact, {superset} superset, {tests} tests, {empty} empty, {ranges} ranges"
+        );
+    }
+}
+
+#[test]
+fn outer_columns_and_guards_are_bounds() {
+    // a = outer AND ((outer2 = 1 AND b < 2) OR (outer2 = 2 AND b > 5)): known outer values leave one range of b.
+    use leafline_types::expr::CompareOp::{Eq, Gt, Lt};
+    use leafline_types::expr::build::{and, column, compare, literal, or};
+    use leafline_types::{Decimal, ExprType, SqlType};
+    let all = columns();
+    let outer = |number| column(number, ExprType::numeric(SqlType::BIGINT, true));
+    let int = |value| literal(Value::Int(value));
+    let branch = |guard, op, value| {
+        and(vec![
+            compare(Eq, outer(101), int(guard)).expect("a comparison"),
+            compare(op, column_expr(2), int(value)).expect("a comparison"),
+        ])
+    };
+    let conjuncts = [
+        compare(Eq, column_expr(1), outer(100)).expect("a comparison"),
+        or(vec![branch(1, Lt, 2), branch(2, Gt, 5)]),
+    ];
+    let part = |column: usize| IndexKeyPart {
+        column,
+        key: KeyPart {
+            ty: all[column].ty.clone(),
+            collation: all[column].collation,
+            nullable: true,
+            descending: false,
+        },
+    };
+    let parts = [part(1), part(2)];
+    let built = Constraint::build(&parts, &conjuncts, &|column| (column < 100).then_some(column));
+    assert_eq!(built.constraint.used_parts(), 2);
+    assert_eq!(built.constraint.equal_parts(), 1);
+    assert!(built.constraint.is_correlated());
+    let decimal = |units: i64| Value::Decimal(Decimal::from_i128(i128::from(units) * 100, 2));
+    let mut row = vec![Value::Null; all.len()];
+    row[1] = Value::Int(7);
+    for (guard, expected) in [(1, [true, false, false]), (2, [false, false, true]), (3, [false; 3])] {
+        let values: Vec<Value> = with_eval(|eval| {
+            let outer = |column: usize| [Value::Int(7), Value::Int(guard)][column - 100].clone();
+            built
+                .constraint
+                .values()
+                .iter()
+                .map(|value| {
+                    let bound = value.replace_columns(&mut |column| Some(literal(outer(column))));
+                    evaluate_scalar(&bound, eval).expect("a value")
+                })
+                .collect()
+        });
+        let bounds = built.constraint.instantiate(&values);
+        for (units, expected) in [0, 3, 9].into_iter().zip(expected) {
+            row[2] = decimal(units);
+            assert_eq!(
+                passes(&bounds, &parts, &key_of(&parts, &row)),
+                expected,
+                "guard {guard}, b = {units}"
+            );
+        }
+    }
+}

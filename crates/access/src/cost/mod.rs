@@ -1,0 +1,43 @@
+//! What an access path costs, in microseconds.
+//!
+//! Pages are counted by where they are: in memory they cost a latch and a search; on the device they
+//! cost what its class makes of the way they are asked for (one by one, in a sorted batch, one after
+//! the other). Rows cost CPU. [`params`] names every constant with its unit and source; [`pages`]
+//! turns "so many rows of such a tree, in such an order" into pages and time.
+
+pub mod pages;
+pub mod params;
+
+pub use pages::{batched_fetch_us, distinct_pages, point_read_us, scan_us};
+pub use params::{CpuCosts, DeviceClass, DeviceProfile};
+
+/// Everything a price depends on besides the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostModel {
+    /// The device that holds the pages that are not in memory.
+    pub device: DeviceProfile,
+    /// CPU time of the steps of execution.
+    pub cpu: CpuCosts,
+    /// Bytes in a page.
+    pub page_bytes: f64,
+    /// Believe what the dive saw of the buffer pool; off: price every page as if on the device, so that plans are the
+    /// same whatever was read before (`optimizer_use_residency=off`).
+    pub use_residency: bool,
+}
+
+impl CostModel {
+    /// The model for a class of device and a page size.
+    pub fn new(class: DeviceClass, page_bytes: usize) -> CostModel {
+        CostModel {
+            device: DeviceProfile::of_class(class),
+            cpu: CpuCosts::default(),
+            page_bytes: page_bytes as f64,
+            use_residency: true,
+        }
+    }
+
+    /// The share of a tree's pages to price as resident, given what was observed.
+    pub fn resident(&self, observed_fraction: f64) -> f64 {
+        if self.use_residency { observed_fraction.clamp(0.0, 1.0) } else { 0.0 }
+    }
+}

@@ -1,0 +1,103 @@
+//! Access paths: how one table is read. An immutable description, part of a plan.
+//!
+//! Every path walks one index. The clustered index without a constraint is the table scan. A secondary index gives
+//! *entries*; conditions on their columns are evaluated there (index condition pushdown), and only what passes is looked
+//! up in the clustered index, unless the entry holds all that is wanted (a covering path).
+//!
+//! Column numbering. Expressions of a path see a *working row* followed by the outer row, if the path is the inner side of
+//! a join: `Column(i)` is working column `i` for `i < working.len()`, and outer column `i - working.len()` beyond. For
+//! [`entry_conditions`](AccessPath::entry_conditions) the working row is
+//! [`entry_columns`](AccessPath::entry_columns), for [`row_conditions`](AccessPath::row_conditions) it is
+//! [`columns`](AccessPath::columns). Bounds of the constraint see the outer row alone.
+
+use crate::constraint::Constraint;
+use leafline_table::{IndexDef, TableDef};
+use leafline_types::expr::Expr;
+use std::sync::Arc;
+
+/// The direction in which an index is walked, and whether anybody relies on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanOrder {
+    /// The order of the rows does not matter: whatever is fastest.
+    Any,
+    /// Rows come in index order.
+    Forward,
+    /// Rows come in reverse index order.
+    Reverse,
+}
+
+/// What becomes of the rows of the left side of a join that find no partner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinRows {
+    /// They are dropped.
+    Matching,
+    /// They are kept, with NULLs for the other side.
+    AllOuter,
+}
+
+/// A condition of a path.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// To be true. Columns are numbered as the module says.
+    pub expr: Expr,
+    /// The key ranges imply it when they come out exact; then it is not evaluated.
+    pub implied: bool,
+}
+
+/// How a table is read.
+#[derive(Clone, Debug)]
+pub struct AccessPath {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// The index that is walked.
+    pub index: Arc<IndexDef>,
+    /// Which part of it.
+    pub constraint: Constraint,
+    /// In which order.
+    pub order: ScanOrder,
+    /// Every column that is wanted is in the entry: no row is fetched.
+    pub covering: bool,
+    /// Ordinals of the table columns that the conditions on entries need.
+    pub entry_columns: Vec<usize>,
+    /// Conditions evaluated on entries. On a path that fetches rows this is index condition pushdown.
+    pub entry_conditions: Vec<Condition>,
+    /// Ordinals of the table columns of the working row.
+    pub columns: Vec<usize>,
+    /// How many of them, from the first, are delivered; the others serve the conditions only.
+    pub delivered: usize,
+    /// Conditions evaluated on rows.
+    pub row_conditions: Vec<Condition>,
+    /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
+    pub deliver_locators: bool,
+}
+
+impl AccessPath {
+    /// Is the index the table itself?
+    pub fn is_clustered(&self) -> bool {
+        self.index.is_clustered()
+    }
+
+    /// Is it a scan of the whole table?
+    pub fn is_table_scan(&self) -> bool {
+        self.is_clustered() && self.constraint.is_unbounded()
+    }
+
+    /// Does it fetch rows by locator?
+    pub fn fetches(&self) -> bool {
+        !self.is_clustered() && !self.covering
+    }
+
+    /// Are conditions evaluated before rows are fetched?
+    pub fn pushes_conditions(&self) -> bool {
+        self.fetches()
+            && (self.constraint.has_tests()
+                || self.entry_conditions.iter().any(|condition| !condition.implied))
+    }
+
+    /// Does it find one row at most for each set of bounds: a unique key, all of whose parts are fixed and not NULL?
+    pub fn is_unique_lookup(&self) -> bool {
+        self.index.is_unique()
+            && self.constraint.equal_not_null_parts() >= self.index.parts.len()
+            && !self.index.parts.is_empty()
+    }
+}

@@ -1,0 +1,151 @@
+//! From a table, an index and conditions to an access path.
+//!
+//! Conditions come with the table's columns by ordinal and outer columns behind them: `Column(i)` is column `i` of the
+//! table for `i` below its number of columns, and outer column `i - columns` beyond. In the path they are
+//! renumbered as [`AccessPath`] says, outer columns keeping their number.
+
+use crate::constraint::{Built, Constraint, Implied, IndexKeyPart};
+use crate::path::{AccessPath, Condition, ScanOrder};
+use leafline_table::{IndexDef, TableDef};
+use leafline_types::expr::Expr;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a path has to do.
+#[derive(Clone, Debug)]
+pub struct PathRequest<'a> {
+    /// The table.
+    pub table: &'a Arc<TableDef>,
+    /// Conditions, all to be true.
+    pub conjuncts: &'a [Expr],
+    /// Ordinals of the columns to deliver, in order.
+    pub wanted: &'a [usize],
+    /// Whether conditions may be evaluated on index entries before rows are fetched.
+    pub condition_pushdown: bool,
+    /// Deliver the clustered keys too.
+    pub deliver_locators: bool,
+}
+
+impl PathRequest<'_> {
+    fn width(&self) -> usize {
+        self.table.columns.len()
+    }
+
+    /// The columns of the table that a condition reads.
+    pub(crate) fn own_columns(&self, conjunct: &Expr) -> BTreeSet<usize> {
+        conjunct.columns().into_iter().filter(|column| *column < self.width()).collect()
+    }
+
+    /// The scan of the whole table.
+    pub fn build_scan(&self) -> AccessPath {
+        let implied = vec![Implied::No; self.conjuncts.len()];
+        self.build_with(
+            self.table.clustered(),
+            ScanOrder::Any,
+            Built { constraint: Constraint::unbounded(), implied },
+        )
+    }
+
+    /// The path along an index.
+    pub fn build(&self, index: &Arc<IndexDef>, order: ScanOrder) -> AccessPath {
+        let width = self.width();
+        let parts: Vec<IndexKeyPart> = index
+            .key_columns
+            .iter()
+            .zip(&index.key_parts)
+            .map(|(column, key)| IndexKeyPart { column: *column, key: key.clone() })
+            .collect();
+        let built = Constraint::build(&parts, self.conjuncts, &|column| (column < width).then_some(column));
+        self.build_with(index, order, built)
+    }
+
+    fn build_with(&self, index: &Arc<IndexDef>, order: ScanOrder, built: Built) -> AccessPath {
+        let width = self.width();
+        let everything: BTreeSet<usize> = self
+            .conjuncts
+            .iter()
+            .flat_map(|conjunct| self.own_columns(conjunct))
+            .chain(self.wanted.iter().copied())
+            .collect();
+        let covering = !index.is_clustered() && index.covers(everything);
+        let fetches = !index.is_clustered() && !covering;
+        let tests = !fetches || self.condition_pushdown;
+        let constraint = if tests { built.constraint } else { built.constraint.without_tests() };
+        let mut on_entries = Vec::new();
+        let mut on_rows = Vec::new();
+        for (conjunct, implied) in self.conjuncts.iter().zip(&built.implied) {
+            let implied = match implied {
+                Implied::No => false,
+                Implied::ByRanges => true,
+                Implied::ByTests => tests,
+            };
+            let pushed = fetches
+                && self.condition_pushdown
+                && !conjunct.is_volatile()
+                && index.covers(self.own_columns(conjunct));
+            if pushed { &mut on_entries } else { &mut on_rows }.push((conjunct, implied));
+        }
+        let entry_columns: Vec<usize> = on_entries
+            .iter()
+            .flat_map(|(conjunct, _)| self.own_columns(conjunct))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let mut columns = self.wanted.to_vec();
+        for (conjunct, _) in &on_rows {
+            for column in self.own_columns(conjunct) {
+                if !columns.contains(&column) {
+                    columns.push(column);
+                }
+            }
+        }
+        AccessPath {
+            table: self.table.clone(),
+            index: index.clone(),
+            constraint: constraint
+                .map_values(&mut |value| value.map_columns(&mut |column| column.saturating_sub(width))),
+            order,
+            covering,
+            entry_conditions: self.renumbered(&on_entries, &entry_columns),
+            entry_columns,
+            row_conditions: self.renumbered(&on_rows, &columns),
+            delivered: self.wanted.len(),
+            columns,
+            deliver_locators: self.deliver_locators,
+        }
+    }
+
+    fn renumbered(&self, conditions: &[(&Expr, bool)], columns: &[usize]) -> Vec<Condition> {
+        let width = self.width();
+        conditions
+            .iter()
+            .map(|(conjunct, implied)| Condition {
+                expr: conjunct.map_columns(&mut |column| match column.checked_sub(width) {
+                    Some(outer) => columns.len() + outer,
+                    None => columns.iter().position(|own| *own == column).unwrap_or(column),
+                }),
+                implied: *implied,
+            })
+            .collect()
+    }
+}
+
+impl AccessPath {
+    /// The same path with its outer columns renumbered: from those of the conditions to positions in the outer batches.
+    #[must_use]
+    pub fn map_outer(mut self, map: &mut dyn FnMut(usize) -> usize) -> AccessPath {
+        self.constraint = self.constraint.map_values(&mut |value| value.map_columns(map));
+        for (conditions, width) in [
+            (&mut self.entry_conditions, self.entry_columns.len()),
+            (&mut self.row_conditions, self.columns.len()),
+        ] {
+            for condition in conditions {
+                condition.expr = condition.expr.map_columns(&mut |column| match column.checked_sub(width) {
+                    Some(outer) => width + map(outer),
+                    None => column,
+                });
+            }
+        }
+        self
+    }
+}

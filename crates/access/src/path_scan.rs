@@ -1,0 +1,269 @@
+//! An access path at work: bounds to ranges, ranges to entries, entries through the pushed conditions to rows.
+//!
+//! ```text
+//! bounds -> leap scan -> (conditions on entries) -> row fetch -> conditions on rows -> batches
+//!                  covering and clustered paths: ------------------^
+//! ```
+//! Every delivered row carries a tag, the number of the outer row it was found for; a scan without outer rows has tag 0
+//! throughout. A lookup of whole primary keys needs no scan: the keys go straight to the row fetch.
+
+use crate::condition::ConditionSet;
+use crate::constraint::Bounds;
+use crate::counters::Counters;
+use crate::error::Result;
+use crate::leap_scan::{FIRST_BATCH, LeapScan, Locators, Targets};
+use crate::path::{AccessPath, ScanOrder};
+use crate::row_fetch::{Fetched, RowFetch};
+use arrow_array::{ArrayRef, BinaryArray, UInt32Array};
+use arrow_select::take::take;
+use leafline_table::ReadView;
+use leafline_types::expr::{Datum, EvalContext, evaluate, evaluate_scalar};
+use leafline_types::{Batch, MysqlError, Value, value_at};
+use std::sync::Arc;
+
+/// Most rows in a delivered batch.
+pub const BATCH_ROWS: usize = 8192;
+/// Most entries whose rows are fetched in one sorted batch, if their order does not matter.
+const FETCH_ENTRIES: usize = 65_536;
+
+/// What a scan needs of the execution it is part of.
+pub struct ScanContext<'c, 'a> {
+    /// Parameters, time, warnings, cancellation.
+    pub eval: &'c mut EvalContext<'a>,
+    /// What is visible.
+    pub view: &'c ReadView,
+    /// Where the scan counts.
+    pub counters: &'c mut Counters,
+}
+
+/// Rows of a table, each with the outer row it was found for.
+#[derive(Clone, Debug)]
+pub struct ScanBatch {
+    /// The delivered columns, and the locators if the path delivers them.
+    pub batch: Batch,
+    /// Per row, the outer row.
+    pub tags: Vec<u32>,
+}
+
+/// Entries whose rows are still to be fetched.
+struct Pending {
+    locators: Locators,
+    tags: Vec<u32>,
+    /// Positions of the locators in the order of the clustered index.
+    order: Vec<u32>,
+    next: usize,
+}
+
+/// A running access path. It can be started again with other bounds.
+pub struct PathScan {
+    path: Arc<AccessPath>,
+    leap: Option<LeapScan>,
+    fetch: Option<RowFetch>,
+    entry_conditions: ConditionSet,
+    row_conditions: ConditionSet,
+    outer: Option<Batch>,
+    /// The bounds came out exact: implied conditions hold.
+    exact: bool,
+    pending: Option<Pending>,
+}
+
+impl PathScan {
+    /// A scan of a path, not started.
+    pub fn new(path: &Arc<AccessPath>) -> PathScan {
+        PathScan {
+            leap: None,
+            fetch: None,
+            entry_conditions: ConditionSet::new(&path.entry_conditions, path.entry_columns.len()),
+            row_conditions: ConditionSet::new(&path.row_conditions, path.columns.len()),
+            outer: None,
+            exact: false,
+            pending: None,
+            path: path.clone(),
+        }
+    }
+
+    /// Starts it with bounds that depend on no outer row. `rows`: how many rows will be enough, if that is known.
+    pub fn start(&mut self, rows: Option<usize>, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        let mut values = Vec::with_capacity(self.path.constraint.values().len());
+        for value in self.path.constraint.values() {
+            values.push(evaluate_scalar(value, cx.eval)?);
+        }
+        let bounds = self.path.constraint.instantiate(&values);
+        self.outer = None;
+        let rows = rows.filter(|_| self.path.row_conditions.is_empty());
+        self.begin(Targets::new([(0, bounds)]), rows, cx)
+    }
+
+    /// Starts it for the rows of `outer`.
+    pub fn start_for(&mut self, outer: Batch, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        let path = self.path.clone();
+        let constraint = &path.constraint;
+        let mut columns = Vec::with_capacity(constraint.values().len());
+        for value in constraint.values() {
+            columns.push((evaluate(value, &outer, cx.eval)?, &value.ty.sql));
+        }
+        let mut bounds = Vec::with_capacity(outer.rows);
+        let mut values: Vec<Value> = vec![Value::Null; columns.len()];
+        for row in 0..outer.rows {
+            for ((column, ty), value) in columns.iter().zip(&mut values) {
+                *value = match column {
+                    Datum::Scalar(value) => value.clone(),
+                    Datum::Array(array) => value_at(array, row, ty),
+                };
+            }
+            let found: Bounds = constraint.instantiate(&values);
+            if !found.ranges.is_empty() {
+                bounds.push((row as u32, found));
+            }
+        }
+        self.outer = Some(outer);
+        self.begin(Targets::new(bounds), None, cx)
+    }
+
+    fn begin(&mut self, targets: Targets, rows: Option<usize>, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        self.pending = None;
+        self.exact = targets.exact();
+        // Whole primary keys are looked up as rows, without a cursor.
+        let whole_keys = self.path.is_clustered()
+            && self.path.is_unique_lookup()
+            && targets.are_keys(self.path.index.key_parts.len());
+        if self.fetch.is_none() && (self.path.fetches() || whole_keys) {
+            self.fetch = Some(RowFetch::new(&self.path)?);
+        }
+        if whole_keys {
+            cx.counters.handler_read_key += targets.len() as u64;
+            let (locators, tags) = targets.into_points();
+            let order = RowFetch::order(&locators);
+            self.pending = Some(Pending { locators, tags, order, next: 0 });
+            self.leap = None;
+            return Ok(());
+        }
+        if self.leap.is_none() {
+            let any_order = self.path.order == ScanOrder::Any;
+            let most = if self.path.fetches() && any_order { FETCH_ENTRIES } else { BATCH_ROWS };
+            let columns = if self.path.fetches() { &self.path.entry_columns } else { &self.path.columns };
+            self.leap = Some(LeapScan::new(&self.path, columns, most, cx)?);
+        }
+        if let Some(leap) = &mut self.leap {
+            leap.start(targets, rows.map(|rows| rows.clamp(1, FIRST_BATCH)));
+        }
+        Ok(())
+    }
+
+    /// The next rows; `None` when there are no more. A batch is never empty.
+    pub fn next(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
+        loop {
+            if let Some(found) = self.fetch_pending(cx)? {
+                if !found.tags.is_empty() {
+                    return Ok(Some(found));
+                }
+                continue;
+            }
+            let Some(leap) = &mut self.leap else { return Ok(None) };
+            let Some(entries) = leap.next(cx)? else { return Ok(None) };
+            let exact = self.exact;
+            if !self.path.fetches() {
+                let locators = self.path.deliver_locators.then_some(&entries.locators);
+                let positions: Vec<u32> = (0..entries.tags.len() as u32).collect();
+                let fetched = Fetched { batch: entries.batch, positions };
+                let found = self.deliver(fetched, &entries.tags, locators, exact, cx)?;
+                if !found.tags.is_empty() {
+                    return Ok(Some(found));
+                }
+                continue;
+            }
+            let outer = self.outer.as_ref();
+            let passed =
+                self.entry_conditions.filter(&entries.batch, &entries.tags, outer, exact, cx.eval)?;
+            if self.path.pushes_conditions() {
+                let passed = passed.count() as u64;
+                cx.counters.handler_icp_match += passed;
+                if !self.path.is_unique_lookup() {
+                    match self.path.order {
+                        ScanOrder::Reverse => cx.counters.handler_read_prev += passed,
+                        _ => cx.counters.handler_read_next += passed,
+                    }
+                }
+            }
+            let mut locators = Locators::default();
+            let mut tags = Vec::with_capacity(passed.count());
+            for entry in passed.indices() {
+                locators.push(entries.locators.get(entry));
+                tags.push(entries.tags[entry]);
+            }
+            let order = RowFetch::order(&locators);
+            self.pending = Some(Pending { locators, tags, order, next: 0 });
+        }
+    }
+
+    /// Rows of the entries that wait for theirs, as many as a batch holds, less what the conditions reject.
+    fn fetch_pending(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
+        let (Some(pending), Some(fetch)) = (&mut self.pending, &self.fetch) else { return Ok(None) };
+        let end = pending.order.len().min(pending.next + BATCH_ROWS);
+        let positions = pending.order.get(pending.next..end).unwrap_or_default();
+        if positions.is_empty() {
+            self.pending = None;
+            return Ok(None);
+        }
+        cx.eval.cancel.check()?;
+        let from_index = self.path.fetches();
+        let mut fetched = fetch.fetch(&self.path, &pending.locators, positions, cx)?;
+        if from_index {
+            cx.counters.leafline_rows_fetched += fetched.batch.rows as u64;
+        }
+        pending.next = end;
+        if self.path.order != ScanOrder::Any {
+            restore_order(&mut fetched)?;
+        }
+        let (locators, tags) = (std::mem::take(&mut pending.locators), std::mem::take(&mut pending.tags));
+        let exact = self.exact;
+        let delivered = self.path.deliver_locators.then_some(&locators);
+        let found = self.deliver(fetched, &tags, delivered, exact, cx)?;
+        if let Some(pending) = &mut self.pending {
+            pending.locators = locators;
+            pending.tags = tags;
+        }
+        Ok(Some(found))
+    }
+
+    /// Applies the conditions on rows and cuts the columns that served them only.
+    fn deliver(
+        &self,
+        fetched: Fetched,
+        tags: &[u32],
+        locators: Option<&Locators>,
+        exact: bool,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<ScanBatch> {
+        let Fetched { mut batch, positions } = fetched;
+        let mut tags: Vec<u32> =
+            positions.iter().map(|position| tags.get(*position as usize).copied().unwrap_or(0)).collect();
+        let selection = self.row_conditions.filter(&batch, &tags, self.outer.as_ref(), exact, cx.eval)?;
+        batch.columns.truncate(self.path.delivered);
+        if let Some(locators) = locators {
+            let keys = positions.iter().map(|position| locators.get(*position as usize));
+            let column: ArrayRef = Arc::new(BinaryArray::from_iter_values(keys));
+            batch.columns.push(column);
+        }
+        if selection.count() < batch.rows {
+            tags = selection.indices().into_iter().filter_map(|row| tags.get(row).copied()).collect();
+            batch = selection.apply(&batch)?;
+        }
+        Ok(ScanBatch { batch, tags })
+    }
+}
+
+/// Puts fetched rows back into the order of their locators' positions.
+fn restore_order(fetched: &mut Fetched) -> Result<()> {
+    if fetched.positions.is_sorted() {
+        return Ok(());
+    }
+    let mut order: Vec<u32> = (0..fetched.positions.len() as u32).collect();
+    order.sort_unstable_by_key(|row| fetched.positions.get(*row as usize).copied());
+    let indices = UInt32Array::from(order);
+    for column in &mut fetched.batch.columns {
+        *column = take(column, &indices, None).map_err(MysqlError::internal)?;
+    }
+    fetched.positions.sort_unstable();
+    Ok(())
+}

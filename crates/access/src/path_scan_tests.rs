@@ -1,0 +1,352 @@
+//! Access paths against every row: whichever index, with and without pushed conditions, covering or not, in order or not, with own
+//! writes, for outer rows.
+
+use crate::constraint::Bounds;
+use crate::path_scan::{PathScan, ScanContext};
+use crate::testing::{self, column_expr, columns, condition, with_eval};
+use crate::{AccessPath, Counters, PathRequest, ScanOrder};
+use leafline_table::{Engine, Isolation, ReadView, TableDef, TxnMode};
+use leafline_types::expr::build::{and, column, compare};
+use leafline_types::expr::{CompareOp, Expr, evaluate_condition, push_down_not};
+use leafline_types::{Batch, ColumnBuilder, ExprType, SqlType, Value, encode_part, value_at};
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng, rngs::SmallRng};
+use std::sync::Arc;
+
+/// What a path delivers: outer row, then the wanted values.
+type Found = Vec<(u32, Vec<Value>)>;
+
+fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Counters) {
+    let path = Arc::new(path.clone());
+    let mut counters = Counters::default();
+    let mut found = Vec::new();
+    with_eval(|eval| {
+        let mut cx = ScanContext { eval, view, counters: &mut counters };
+        let mut scan = PathScan::new(&path);
+        match outer {
+            Some(outer) => scan.start_for(outer.clone(), &mut cx).expect("a started scan"),
+            None => scan.start(None, &mut cx).expect("a started scan"),
+        }
+        while let Some(batch) = scan.next(&mut cx).expect("rows") {
+            assert_eq!(batch.batch.rows, batch.tags.len());
+            assert!(batch.batch.rows > 0);
+            for (row, tag) in batch.tags.iter().enumerate() {
+                let values = path.columns.iter().take(path.delivered).zip(&batch.batch.columns);
+                let values = values
+                    .map(|(column, array)| value_at(array, row, &path.table.columns[*column].ty))
+                    .collect();
+                found.push((*tag, values));
+            }
+        }
+    });
+    (found, counters)
+}
+
+fn expected(rows: &[Vec<Value>], conjuncts: &[Expr], wanted: &[usize]) -> Vec<Vec<Value>> {
+    with_eval(|eval| {
+        let passing =
+            rows.iter().filter(|row| evaluate_condition(conjuncts, row, eval).expect("a condition"));
+        passing.map(|row| wanted.iter().map(|column| row[*column].clone()).collect()).collect()
+    })
+}
+
+fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<String> {
+    rows.iter_mut().flatten().for_each(|value| {
+        if let Value::Double(number) = value {
+            *number += 0.0;
+        }
+    });
+    let mut texts: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    texts.sort();
+    texts
+}
+
+fn random_wanted(rng: &mut SmallRng) -> Vec<usize> {
+    let all: Vec<usize> = (0..columns().len()).collect();
+    let count = rng.random_range(0..4);
+    let mut wanted: Vec<usize> = all.choose_multiple(rng, count).copied().collect();
+    wanted.sort_unstable();
+    wanted
+}
+
+fn view(engine: &Arc<Engine>) -> ReadView {
+    engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view()
+}
+
+/// Is every row's key in the index at least that of the row before?
+fn assert_ordered(path: &AccessPath, rows: &[Vec<Value>], context: &str) {
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    for row in rows {
+        let mut key = Vec::new();
+        for (column, part) in path.index.key_columns.iter().zip(&path.index.key_parts) {
+            let at = path.columns.iter().position(|known| known == column).expect("all columns are wanted");
+            encode_part(part, &row[at], &mut key).expect("a value of the column");
+        }
+        keys.push(key);
+    }
+    if path.order == ScanOrder::Reverse {
+        keys.reverse();
+    }
+    assert!(keys.is_sorted(), "{context}");
+}
+
+fn check_all_paths(
+    rng: &mut SmallRng,
+    table: &Arc<TableDef>,
+    rows: &[Vec<Value>],
+    view: &ReadView,
+    cases: usize,
+) {
+    let seed = testing::seed();
+    for case in 0..cases {
+        let index = table.indexes.choose(rng).expect("an index");
+        let mut among: Vec<usize> = index.key_columns.clone();
+        if among.is_empty() || rng.random_ratio(1, 3) {
+            among.push(rng.random_range(0..columns().len()));
+        }
+        let conjuncts: Vec<Expr> =
+            (0..rng.random_range(0..4)).map(|_| push_down_not(condition(rng, &among, 3))).collect();
+        let order = *[ScanOrder::Any, ScanOrder::Forward, ScanOrder::Reverse].choose(rng).expect("orders");
+        let wanted = if order == ScanOrder::Any {
+            random_wanted(rng)
+        } else {
+            (0..columns().len()).collect::<Vec<_>>()
+        };
+        let request = PathRequest {
+            table,
+            conjuncts: &conjuncts,
+            wanted: &wanted,
+            condition_pushdown: rng.random(),
+            deliver_locators: rng.random_ratio(1, 4),
+        };
+        let path = request.build(index, order);
+        let context =
+            format!("seed {seed}, case {case}, {} by {}: {conjuncts:?} {path:?}", table.name, index.name);
+        let (found, counters) = run(&path, view, None);
+        let found: Vec<Vec<Value>> = found.into_iter().map(|(_, row)| row).collect();
+        if order != ScanOrder::Any {
+            assert_ordered(&path, &found, &context);
+        }
+        assert!(path.fetches() || counters.leafline_rows_fetched == 0, "{context}");
+        assert_eq!(sorted(found), sorted(expected(rows, &conjuncts, &wanted)), "{context}");
+    }
+}
+
+#[test]
+fn every_path_delivers_the_rows_that_satisfy_the_conditions() {
+    let seed = testing::seed();
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let engine = testing::engine();
+    let rows = testing::rows(&mut rng, 700);
+    for (name, primary) in [("by_id", &["id"][..]), ("by_two", &["-f", "id"]), ("hidden", &[])] {
+        let table = testing::table(&engine, name, primary, &rows);
+        check_all_paths(&mut rng, &table, &rows, &view(&engine), 120 * testing::scale());
+    }
+}
+
+#[test]
+fn paths_see_the_writes_of_their_own_transaction() {
+    let seed = testing::seed();
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let engine = testing::engine();
+    let mut rows = testing::rows(&mut rng, 200);
+    let table = testing::table(&engine, "written", &["id"], &rows);
+    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    transaction.begin_statement();
+    for id in 200..260 {
+        let mut row = testing::rows(&mut rng, 1).swap_remove(0);
+        row[0] = Value::Int(id);
+        transaction.insert(&table, &row).expect("an insert");
+        rows.push(row);
+    }
+    let locator = |row: &[Value]| {
+        let mut key = Vec::new();
+        encode_part(&table.clustered().key_parts[0], &row[0], &mut key).expect("an id");
+        key
+    };
+    for _ in 0..40 {
+        let at = rng.random_range(0..rows.len());
+        let old = rows.swap_remove(at);
+        assert!(transaction.delete(&table, &locator(&old), &old).expect("a delete"));
+    }
+    for _ in 0..60 {
+        let at = rng.random_range(0..rows.len());
+        let mut new = testing::rows(&mut rng, 1).swap_remove(0);
+        new[0] = rows[at][0].clone();
+        transaction.update(&table, &locator(&rows[at]), &rows[at], &new).expect("an update");
+        rows[at] = new;
+    }
+    transaction.begin_statement();
+    let view = transaction.view();
+    check_all_paths(&mut rng, &table, &rows, &view, 150 * testing::scale());
+}
+
+fn outer_batch(rng: &mut SmallRng, rows: usize) -> (Batch, Vec<Vec<Value>>) {
+    let all = columns();
+    let values: Vec<Vec<Value>> =
+        (0..rows).map(|_| (0..all.len()).map(|column| testing::value(rng, column)).collect()).collect();
+    let columns = (0..all.len())
+        .map(|column| {
+            let mut builder = ColumnBuilder::for_type(&all[column].ty);
+            values.iter().for_each(|row| builder.push_value(&row[column]).expect("a value"));
+            builder.finish()
+        })
+        .collect();
+    (Batch { columns, rows }, values)
+}
+
+#[test]
+fn lookups_find_the_partners_of_each_outer_row() {
+    let seed = testing::seed();
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let engine = testing::engine();
+    let rows = testing::rows(&mut rng, 300);
+    let width = columns().len();
+    let outer_column = |number: usize| {
+        let def = &columns()[number];
+        column(width + number, ExprType::column(def.ty.clone(), def.nullable, def.collation))
+    };
+    for (name, primary) in [("inner_by_id", &["id"][..]), ("inner_hidden", &[])] {
+        let table = testing::table(&engine, name, primary, &rows);
+        let view = view(&engine);
+        let mut pairs = 0;
+        for case in 0..100 * testing::scale() {
+            let index = table.indexes.choose(&mut rng).expect("an index");
+            let first = index.key_columns.first().copied().unwrap_or(0);
+            let op = *[CompareOp::Eq, CompareOp::Eq, CompareOp::NullSafeEq, CompareOp::Lt]
+                .choose(&mut rng)
+                .expect("ops");
+            let mut conjuncts =
+                vec![compare(op, column_expr(first), outer_column(first)).expect("a comparison")];
+            if rng.random() {
+                let other = rng.random_range(0..width);
+                let op = *[CompareOp::Le, CompareOp::Ne, CompareOp::Eq].choose(&mut rng).expect("ops");
+                conjuncts.push(compare(op, outer_column(other), column_expr(other)).expect("a comparison"));
+            }
+            if rng.random() {
+                conjuncts.push(push_down_not(condition(&mut rng, &[first, 1, 3], 1)));
+            }
+            let outer_count = rng.random_range(1..12);
+            let (outer, outer_rows) = outer_batch(&mut rng, outer_count);
+            let wanted = random_wanted(&mut rng);
+            let request = PathRequest {
+                table: &table,
+                conjuncts: &conjuncts,
+                wanted: &wanted,
+                condition_pushdown: rng.random(),
+                deliver_locators: false,
+            };
+            let path = request.build(index, ScanOrder::Any);
+            let context =
+                format!("seed {seed}, case {case}, {} by {}: {conjuncts:?}", table.name, index.name);
+            let (found, _) = run(&path, &view, Some(&outer));
+            pairs += found.len();
+            for (tag, outer_row) in outer_rows.iter().enumerate() {
+                let joined: Vec<Vec<Value>> =
+                    rows.iter().map(|row| row.iter().chain(outer_row).cloned().collect()).collect();
+                let mine = found
+                    .iter()
+                    .filter(|(found, _)| *found as usize == tag)
+                    .map(|(_, row)| row.clone())
+                    .collect();
+                let wanted = expected(&joined, &conjuncts, &wanted);
+                assert_eq!(sorted(mine), sorted(wanted), "outer row {outer_row:?}, {context}");
+            }
+        }
+        assert!(pairs > 1000, "only {pairs} pairs were found");
+    }
+}
+
+#[test]
+fn pushed_conditions_save_row_fetches_and_are_counted() {
+    let engine = testing::engine();
+    let mut rng = SmallRng::seed_from_u64(7);
+    let rows = testing::rows(&mut rng, 1000);
+    let table = testing::table(&engine, "counted", &["id"], &rows);
+    let view = view(&engine);
+    // KEY (k, c, a): k = 'a' is the range; a = 3 is behind c and is tested on the entries.
+    let literal = |value: Value| leafline_types::expr::build::literal(value);
+    let conjuncts = [
+        compare(CompareOp::Eq, column_expr(9), literal(Value::string("a"))).expect("a comparison"),
+        compare(CompareOp::Eq, column_expr(1), literal(Value::Int(3))).expect("a comparison"),
+    ];
+    let index =
+        table.indexes.iter().find(|index| index.key_columns.starts_with(&[9, 3, 1])).expect("the index");
+    let count = |pushdown| {
+        let request = PathRequest {
+            table: &table,
+            conjuncts: &conjuncts,
+            wanted: &[5],
+            condition_pushdown: pushdown,
+            deliver_locators: false,
+        };
+        let path = request.build(index, ScanOrder::Any);
+        assert_eq!(path.pushes_conditions(), pushdown);
+        let (found, counters) = run(&path, &view, None);
+        (found.len() as u64, counters)
+    };
+    let in_range = rows.iter().filter(|row| row[9] == Value::string("a")).count() as u64;
+    let (matching, on) = count(true);
+    let (matching_off, off) = count(false);
+    assert_eq!(matching, matching_off);
+    assert!(matching > 0 && matching < in_range / 3);
+    assert_eq!((on.leafline_rows_fetched, off.leafline_rows_fetched), (matching, in_range));
+    assert_eq!((on.handler_icp_attempts, on.handler_icp_match), (in_range, matching));
+    assert_eq!((off.handler_icp_attempts, off.handler_icp_match), (0, 0));
+    assert_eq!((on.handler_read_key, on.handler_read_next), (1, matching));
+    assert_eq!((off.handler_read_key, off.handler_read_next), (1, in_range));
+}
+
+#[test]
+fn small_limits_examine_few_entries() {
+    let engine = testing::engine();
+    let mut rng = SmallRng::seed_from_u64(8);
+    let rows = testing::rows(&mut rng, 1000);
+    let table = testing::table(&engine, "limited", &["id"], &rows);
+    let view = view(&engine);
+    let request = PathRequest {
+        table: &table,
+        conjuncts: &[],
+        wanted: &[1, 2],
+        condition_pushdown: true,
+        deliver_locators: false,
+    };
+    let index = table.indexes.iter().find(|index| index.key_columns.first() == Some(&6)).expect("the index");
+    let path = Arc::new(request.build(index, ScanOrder::Forward));
+    let mut counters = Counters::default();
+    with_eval(|eval| {
+        let mut cx = ScanContext { eval, view: &view, counters: &mut counters };
+        let mut scan = PathScan::new(&path);
+        scan.start(Some(10), &mut cx).expect("a started scan");
+        let first = scan.next(&mut cx).expect("rows").expect("rows");
+        assert_eq!(first.batch.rows, 10);
+    });
+    assert_eq!(counters.leafline_entries_examined, 10);
+    assert_eq!(counters.leafline_rows_fetched, 10);
+}
+
+#[test]
+fn contradictory_conditions_read_nothing() {
+    let bounds = Bounds::none();
+    assert!(bounds.ranges.is_empty());
+    let engine = testing::engine();
+    let mut rng = SmallRng::seed_from_u64(9);
+    let table = testing::table(&engine, "empty", &["id"], &testing::rows(&mut rng, 50));
+    let literal = |value: i64| leafline_types::expr::build::literal(Value::Int(value));
+    let id = || column(0, ExprType::numeric(SqlType::BIGINT, false));
+    let conjuncts = [and(vec![
+        compare(CompareOp::Gt, id(), literal(20)).expect("a comparison"),
+        compare(CompareOp::Lt, id(), literal(10)).expect("a comparison"),
+    ])];
+    let request = PathRequest {
+        table: &table,
+        conjuncts: &conjuncts,
+        wanted: &[0],
+        condition_pushdown: true,
+        deliver_locators: false,
+    };
+    let path = request.build(table.clustered(), ScanOrder::Any);
+    let (found, counters) = run(&path, &view(&engine), None);
+    assert!(found.is_empty());
+    assert_eq!(counters, Counters::default());
+}

@@ -1,0 +1,80 @@
+//! Rows by locator: many at a time, in the order of the clustered index, whose missing leaves are read in one batch
+//! (multi-range read).
+
+use crate::error::{AccessError, Result};
+use crate::leap_scan::Locators;
+use crate::path::AccessPath;
+use crate::path_scan::ScanContext;
+use leafline_table::{LocatorBatch, RowDecoder, RowRef, row_decoder};
+use leafline_types::{Batch, ColumnBuilder};
+
+/// Fetches rows of one table.
+pub(crate) struct RowFetch {
+    decoder: RowDecoder,
+}
+
+/// Fetched rows.
+pub(crate) struct Fetched {
+    /// The columns, one row per locator that still has a row, in the order of the clustered index.
+    pub batch: Batch,
+    /// Per row of the batch, the position of its locator.
+    pub positions: Vec<u32>,
+}
+
+impl RowFetch {
+    /// Decodes the path's columns.
+    pub fn new(path: &AccessPath) -> Result<RowFetch> {
+        Ok(RowFetch { decoder: row_decoder(&path.table, &path.columns)? })
+    }
+
+    /// The order in which locators are looked up: positions sorted by locator.
+    pub fn order(locators: &Locators) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..locators.len() as u32).collect();
+        order
+            .sort_unstable_by(|a, b| locators.get(*a as usize).cmp(locators.get(*b as usize)).then(a.cmp(b)));
+        order
+    }
+
+    /// The rows of some locators, whose positions are given in sorted order.
+    pub fn fetch(
+        &self,
+        path: &AccessPath,
+        locators: &Locators,
+        positions: &[u32],
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Fetched> {
+        let mut wanted = LocatorBatch::default();
+        // Several entries may name one row: it is looked up once and delivered for each.
+        let mut shared: Vec<usize> = Vec::with_capacity(positions.len());
+        let mut last: Option<&[u8]> = None;
+        for (at, position) in positions.iter().enumerate() {
+            let locator = locators.get(*position as usize);
+            if last != Some(locator) {
+                wanted.push(locator);
+                shared.push(at);
+                last = Some(locator);
+            }
+        }
+        let mut builders = self.decoder.builders(positions.len());
+        let mut delivered = Vec::with_capacity(positions.len());
+        let mut error = None;
+        let mut row = |number: usize, row: Option<RowRef<'_>>| {
+            let (Some(row), None) = (row, &error) else { return };
+            let start = shared.get(number).copied().unwrap_or(positions.len());
+            let end = shared.get(number + 1).copied().unwrap_or(positions.len());
+            for position in positions.get(start..end).unwrap_or_default() {
+                if let Err(failed) = self.decoder.decode(row.key, row.payload, &mut builders) {
+                    error = Some(failed);
+                    return;
+                }
+                delivered.push(*position);
+            }
+        };
+        cx.view.fetch(&path.table, &wanted, &mut row)?;
+        if let Some(error) = error {
+            return Err(AccessError::Codec(error));
+        }
+        let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
+        Ok(Fetched { batch: Batch { columns, rows: delivered.len() }, positions: delivered })
+    }
+}

@@ -1,0 +1,160 @@
+//! Sampled statistics of an index, and where they are kept.
+
+use crate::error::{AccessError, Result};
+use leafline_storage::PageNo;
+use leafline_table::{Engine, IndexDef, TableDef, locator_of};
+use leafline_types::key::{KeyPart, skip_part};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Leaves a statistics sample looks at.
+const LEAVES: usize = 32;
+/// Consecutive entries of a leaf whose rows are located.
+const LOCATED: usize = 64;
+/// Leaves whose entries' rows are located.
+const LOCATED_LEAVES: usize = 8;
+
+/// What samples say about an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexStatistics {
+    /// Rows in the table when it was sampled.
+    pub rows: f64,
+    /// Average number of entries that share the first 1, 2, .. parts.
+    pub entries_per_prefix: Vec<f64>,
+    /// Distinct leaves of the clustered index per entry, for entries that are neighbours in this index: 1 where rows lie at
+    /// random, little where index order follows row order.
+    pub row_leaves_per_entry: f64,
+}
+
+impl IndexStatistics {
+    /// Average number of entries with the same first `parts` parts.
+    pub fn entries_per(&self, parts: usize) -> f64 {
+        match parts.checked_sub(1) {
+            None => self.rows,
+            Some(at) => {
+                self.entries_per_prefix.get(at).copied().unwrap_or(1.0).clamp(1.0, self.rows.max(1.0))
+            }
+        }
+    }
+}
+
+/// The statistics of all indexes, sampled when first asked for.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    indexes: RwLock<HashMap<u64, Arc<IndexStatistics>>>,
+}
+
+impl Statistics {
+    /// Nothing known yet.
+    pub fn new() -> Statistics {
+        Statistics::default()
+    }
+
+    /// The statistics of an index, sampled anew if its table has grown or shrunk by a tenth since.
+    pub fn index(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Arc<IndexStatistics>> {
+        let rows = engine.row_count(table.id) as f64;
+        let known = self.indexes.read().unwrap_or_else(PoisonError::into_inner).get(&index.id).cloned();
+        if let Some(known) = known
+            && (known.rows - rows).abs() <= known.rows * 0.1
+        {
+            return Ok(known);
+        }
+        let sampled = Arc::new(sample(engine, table, index, rows)?);
+        self.indexes.write().unwrap_or_else(PoisonError::into_inner).insert(index.id, sampled.clone());
+        Ok(sampled)
+    }
+
+    /// Forgets what is known of a table's indexes, so that they are sampled again: `ANALYZE TABLE`.
+    pub fn forget(&self, table: &TableDef) {
+        let mut indexes = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
+        for index in &table.indexes {
+            indexes.remove(&index.id);
+        }
+    }
+}
+
+fn sample(engine: &Engine, table: &TableDef, index: &IndexDef, rows: f64) -> Result<IndexStatistics> {
+    let tree = engine.tree(index)?;
+    let parts = &index.key_parts;
+    let mut sampled = Sampled { steps: 0, changes: vec![0; parts.len()], located: Vec::new(), error: None };
+    let wants_rows = !index.is_clustered();
+    tree.sample(&[], None, LEAVES, &mut |leaf, slots| {
+        let mut previous: Option<Vec<u8>> = None;
+        let mut neighbours = Vec::new();
+        for slot in slots {
+            let mut key = Vec::new();
+            leaf.key_into(slot, &mut key);
+            if wants_rows && sampled.located.len() < LOCATED_LEAVES && neighbours.len() < LOCATED {
+                neighbours.push(key.clone());
+            }
+            if let Some(previous) = &previous {
+                sampled.step(previous, &key, parts);
+            }
+            previous = Some(key);
+        }
+        if neighbours.len() > 1 {
+            sampled.located.push(neighbours);
+        }
+    })?;
+    if let Some(error) = sampled.error {
+        return Err(error);
+    }
+    let entries_per_prefix = sampled
+        .changes
+        .iter()
+        .map(|changes| {
+            (sampled.steps + 1) as f64 / (*changes as f64 + f64::from(sampled.steps == 0)).max(0.5)
+        })
+        .collect();
+    let row_leaves_per_entry = located(engine, table, index, &sampled.located)?;
+    Ok(IndexStatistics { rows, entries_per_prefix, row_leaves_per_entry })
+}
+
+/// Counts over pairs of neighbouring entries.
+struct Sampled {
+    steps: usize,
+    /// Per part, how often it or one before it changed.
+    changes: Vec<usize>,
+    located: Vec<Vec<Vec<u8>>>,
+    error: Option<AccessError>,
+}
+
+impl Sampled {
+    fn step(&mut self, previous: &[u8], key: &[u8], parts: &[KeyPart]) {
+        self.steps += 1;
+        let common = previous.iter().zip(key).take_while(|(a, b)| a == b).count();
+        let mut end = 0;
+        for (position, part) in parts.iter().enumerate() {
+            match skip_part(part, key.get(end..).unwrap_or_default()) {
+                Ok(length) => end += length,
+                Err(error) => {
+                    self.error.get_or_insert(error.into());
+                    return;
+                }
+            }
+            if common < end {
+                for changes in self.changes.iter_mut().skip(position) {
+                    *changes += 1;
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// Distinct clustered leaves per entry among neighbours.
+fn located(engine: &Engine, table: &TableDef, index: &IndexDef, runs: &[Vec<Vec<u8>>]) -> Result<f64> {
+    let clustered = engine.tree(table.clustered())?;
+    let (mut leaves, mut entries) = (0, 0);
+    let mut locator = Vec::new();
+    for run in runs {
+        let mut pages: BTreeSet<PageNo> = BTreeSet::new();
+        for key in run {
+            locator_of(index, key, &mut locator)?;
+            pages.insert(clustered.leaf_of(&locator)?);
+        }
+        leaves += pages.len();
+        entries += run.len();
+    }
+    Ok(if entries == 0 { 1.0 } else { leaves as f64 / entries as f64 })
+}

@@ -1,0 +1,123 @@
+//! Rows of an index looked at to learn what share of them a condition lets pass.
+//!
+//! Conditions are evaluated together, on entries that exist, so that what goes together in the data goes together in the
+//! estimate. Ghosts are left out; who may see an entry does not matter here.
+
+use crate::constraint::{Bounds, KeyRange, PartTest};
+use crate::error::{AccessError, Result};
+use leafline_btree::LeafView;
+use leafline_table::{Engine, IndexDef, entry_decoder};
+use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
+use leafline_types::{Batch, CodecError, ColumnBuilder, Warnings};
+
+/// Leaves a sample looks at.
+const LEAVES: usize = 16;
+/// Entries a sample looks at, at most.
+const ENTRIES: usize = 256;
+/// Ranges a sample looks into, at most.
+const RANGES: usize = 4;
+
+/// What a sample showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Entries looked at.
+    pub seen: usize,
+    /// Entries for which the conditions were true.
+    pub passed: usize,
+}
+
+impl Sample {
+    /// The share that passed. Where none did, half an entry is assumed; where nothing was seen, `otherwise`.
+    pub fn selectivity(&self, otherwise: f64) -> f64 {
+        match (self.seen, self.passed) {
+            (0, _) => otherwise,
+            (seen, 0) => otherwise.min(0.5 / seen as f64),
+            (seen, passed) => passed as f64 / seen as f64,
+        }
+    }
+}
+
+/// Looks at entries of an index, spread over the ranges of `bounds`, and counts those that pass its tests and `conditions`, whose
+/// columns are positions in `columns`, ordinals of the table. An error of a condition ends the sample: planning does
+/// not fail for what execution may never evaluate.
+pub fn sample_rows(
+    engine: &Engine,
+    index: &IndexDef,
+    bounds: &Bounds,
+    columns: &[usize],
+    conditions: &[Expr],
+    eval: &EvalContext<'_>,
+) -> Result<Sample> {
+    let ranges = spread(&bounds.ranges);
+    let decoder = entry_decoder(index, columns)?;
+    let mut builders = decoder.builders(ENTRIES);
+    let mut taken = Taken { seen: 0, kept: 0, error: None };
+    let tree = engine.tree(index)?;
+    for range in &ranges {
+        let leaves = (LEAVES / ranges.len()).max(1);
+        let per_leaf = (ENTRIES / LEAVES).max(1);
+        tree.sample(&range.lower, range.upper.as_deref(), leaves, &mut |leaf, slots| {
+            let step = (slots.len() / per_leaf).max(1);
+            for slot in slots.step_by(step).take(per_leaf) {
+                taken.entry(leaf, slot, index, &bounds.tests, &mut |key, payload| {
+                    decoder.decode(key, payload, &mut builders)
+                });
+            }
+        })?;
+    }
+    if let Some(error) = taken.error {
+        return Err(AccessError::Codec(error));
+    }
+    let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
+    let batch = Batch { columns, rows: taken.kept };
+    let mut warnings = Warnings::new();
+    let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
+    quiet.parameters = eval.parameters;
+    quiet.utc_offset_seconds = eval.utc_offset_seconds;
+    quiet.sql_mode = eval.sql_mode;
+    let passed = match evaluate_filter(conditions, &batch, &mut quiet) {
+        Ok(selection) => selection.count(),
+        Err(_) => return Ok(Sample::default()),
+    };
+    Ok(Sample { seen: taken.seen, passed })
+}
+
+/// A few of the ranges, spread evenly.
+fn spread(ranges: &[KeyRange]) -> Vec<KeyRange> {
+    let step = ranges.len().div_ceil(RANGES).max(1);
+    ranges.iter().step_by(step).cloned().collect()
+}
+
+/// Takes a key and a payload.
+type Decode<'d> = dyn FnMut(&[u8], &[u8]) -> Result<(), CodecError> + 'd;
+
+struct Taken {
+    seen: usize,
+    kept: usize,
+    error: Option<CodecError>,
+}
+
+impl Taken {
+    fn entry(
+        &mut self,
+        leaf: &LeafView<'_>,
+        slot: usize,
+        index: &IndexDef,
+        tests: &[PartTest],
+        decode: &mut Decode<'_>,
+    ) {
+        let entry = leaf.entry(slot);
+        if entry.is_ghost() || self.error.is_some() {
+            return;
+        }
+        let mut key = Vec::new();
+        leaf.key_into(slot, &mut key);
+        self.seen += 1;
+        if PartTest::all_pass(tests, &index.key_parts, &key) {
+            match decode(&key, entry.payload) {
+                Ok(()) => self.kept += 1,
+                Err(error) => self.error = Some(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A plan as a tree of text, with what was expected and, after an execution, what happened.
+
+use super::access_type;
+use super::names::{named, names, text};
+use crate::operator::{NodeProfile, Profile};
+use crate::plan::{LimitValue, Node, Operator, Plan, RowLimit, Scan, SortKey};
+use leafline_access::{Condition, JoinRows, ScanOrder};
+use leafline_types::expr::Expr;
+use std::fmt::Write;
+
+/// The tree of a plan; with a profile, as EXPLAIN ANALYZE shows it.
+pub fn explain_tree(plan: &Plan, profile: Option<&Profile>) -> String {
+    let mut tree = Tree { text: String::new(), profile };
+    tree.node(&plan.root, 0);
+    tree.text
+}
+
+struct Tree<'p> {
+    text: String,
+    profile: Option<&'p Profile>,
+}
+
+impl Tree<'_> {
+    fn node(&mut self, node: &Node, depth: usize) {
+        let label = match &node.operator {
+            Operator::Values(rows) => format!("Rows fetched before execution: {}", rows.len()),
+            Operator::Empty(reason) => format!("Zero rows ({reason:?})"),
+            Operator::Scan(scan) => access_label(scan, false),
+            Operator::Filter { input, conditions } => format!("Filter: {}", all(conditions, &names(input))),
+            Operator::Project { .. } => "Project".to_string(),
+            Operator::LookupJoin { rows, .. } => match rows {
+                JoinRows::Matching => "Index lookup inner join".to_string(),
+                JoinRows::AllOuter => "Index lookup left join".to_string(),
+            },
+            Operator::HashJoin(join) => hash_label(node, join),
+            Operator::Aggregate { input, keys, grouping, .. } => match keys.is_empty() {
+                true => "Aggregate".to_string(),
+                false => {
+                    let input = names(input);
+                    let keys: Vec<String> =
+                        keys.iter().take(*grouping).map(|key| text(key, &input)).collect();
+                    format!("Group by hash: {}", keys.join(", "))
+                }
+            },
+            Operator::Sort { input, keys } => format!("Sort: {}", order(keys, &names(input))),
+            Operator::TopN { input, keys, limit } => {
+                format!("Top {}: {}", limited(limit), order(keys, &names(input)))
+            }
+            Operator::Limit { limit, .. } => format!("Limit: {}", limited(limit)),
+            Operator::Distinct { .. } => "Distinct by hash".to_string(),
+            Operator::Derived { alias, .. } => format!("Derived table {alias}"),
+        };
+        let figures = self.figures(node.id);
+        let has_own = !matches!(node.operator, Operator::Derived { .. });
+        let access = matches!(node.operator, Operator::Scan(_));
+        self.line(
+            depth,
+            &label,
+            node.estimate.rows,
+            Some(node.estimate.cost_us),
+            figures.filter(|_| has_own),
+            access,
+        );
+        if let Operator::Scan(scan) = &node.operator {
+            self.conditions(scan, &[], depth + 1);
+        }
+        for input in node.inputs() {
+            self.node(input, depth + 1);
+        }
+        if let Operator::LookupJoin { outer, inner, .. } = &node.operator {
+            let figures = self.figures(inner.id);
+            let rows = inner.examined * inner.filtered / 100.0;
+            self.line(depth + 1, &access_label(inner, true), rows, None, figures, true);
+            self.conditions(inner, &names(outer), depth + 2);
+        }
+    }
+
+    fn figures(&self, id: usize) -> Option<NodeProfile> {
+        self.profile.map(|profile| profile.node(id))
+    }
+
+    fn line(
+        &mut self,
+        depth: usize,
+        label: &str,
+        rows: f64,
+        cost_us: Option<f64>,
+        figures: Option<NodeProfile>,
+        access: bool,
+    ) {
+        let _ = write!(self.text, "{:width$}-> {label}  (", "", width = depth * 4);
+        if let Some(cost) = cost_us {
+            let _ = write!(self.text, "cost={:.3} ms ", cost / 1000.0);
+        }
+        let _ = write!(self.text, "rows={})", short(rows));
+        if let Some(figures) = figures {
+            if figures.loops == 0 {
+                self.text.push_str(" (never executed)");
+            } else {
+                let ms = |time: std::time::Duration| time.as_secs_f64() * 1000.0;
+                let _ = write!(
+                    self.text,
+                    " (actual time={:.3}..{:.3} ms rows={} loops={})",
+                    ms(figures.first),
+                    ms(figures.time),
+                    figures.rows,
+                    figures.loops
+                );
+            }
+            if access {
+                let _ = write!(
+                    self.text,
+                    " (entries examined={} rows fetched={} pages requested={} pages read={})",
+                    figures.counters.leafline_entries_examined,
+                    figures.counters.leafline_rows_fetched,
+                    figures.page_requests,
+                    figures.pages_read
+                );
+            }
+        }
+        self.text.push('\n');
+    }
+
+    /// The conditions of an access path, each on the line of the step that evaluates it.
+    fn conditions(&mut self, scan: &Scan, outer: &[String], depth: usize) {
+        let path = &scan.path;
+        let on = [
+            ("index condition", &path.entry_conditions, &path.entry_columns),
+            ("condition", &path.row_conditions, &path.columns),
+        ];
+        for (what, conditions, columns) in on {
+            let mut columns = named(scan, columns);
+            columns.extend_from_slice(outer);
+            for implied in [true, false] {
+                let exprs: Vec<&Condition> =
+                    conditions.iter().filter(|condition| condition.implied == implied).collect();
+                if exprs.is_empty() {
+                    continue;
+                }
+                let exprs: Vec<String> =
+                    exprs.iter().map(|condition| text(&condition.expr, &columns)).collect();
+                let how = if implied { "by key bytes" } else { what };
+                let _ = writeln!(self.text, "{:width$}{how}: {}", "", exprs.join(" and "), width = depth * 4);
+            }
+        }
+    }
+}
+
+fn access_label(scan: &Scan, inner: bool) -> String {
+    let path = &scan.path;
+    let covering = if path.covering { "Covering index" } else { "Index" };
+    let alias = &scan.alias;
+    let index = &path.index.name;
+    let reverse = if path.order == ScanOrder::Reverse { " (reverse)" } else { "" };
+    match access_type(scan, inner) {
+        "ALL" => format!("Table scan on {alias}"),
+        "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
+        "const" | "eq_ref" => format!("Single-row index lookup on {alias} using {index}"),
+        "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),
+        _ => format!("{covering} range scan on {alias} using {index}{reverse}"),
+    }
+}
+
+fn hash_label(node: &Node, join: &crate::plan::HashJoin) -> String {
+    let kind = match join.rows {
+        JoinRows::Matching => "Inner hash join",
+        JoinRows::AllOuter => "Left hash join",
+    };
+    let (probe, build) = (names(&join.probe), names(&join.build));
+    let mut conditions: Vec<String> =
+        join.keys.iter().map(|(l, r)| format!("{} = {}", text(l, &probe), text(r, &build))).collect();
+    conditions.extend(join.conditions.iter().map(|condition| text(condition, &names(node))));
+    if conditions.is_empty() {
+        format!("{kind} (no condition)")
+    } else {
+        format!("{kind}: {}", conditions.join(" and "))
+    }
+}
+
+fn all(conditions: &[Expr], names: &[String]) -> String {
+    conditions.iter().map(|condition| text(condition, names)).collect::<Vec<_>>().join(" and ")
+}
+
+fn order(keys: &[SortKey], names: &[String]) -> String {
+    let key =
+        |key: &SortKey| format!("{}{}", text(&key.expr, names), if key.descending { " DESC" } else { "" });
+    keys.iter().map(key).collect::<Vec<_>>().join(", ")
+}
+
+fn limited(limit: &RowLimit) -> String {
+    let value = |value: LimitValue| match value {
+        LimitValue::Constant(rows) => rows.to_string(),
+        LimitValue::Parameter(_) => "?".to_string(),
+    };
+    let count = limit.count.map_or_else(|| "all".to_string(), value);
+    match limit.offset {
+        LimitValue::Constant(0) => format!("{count} row(s)"),
+        offset => format!("{}/{count} row(s)", value(offset)),
+    }
+}
+
+/// A number of rows with as many digits as it deserves.
+fn short(rows: f64) -> String {
+    if rows < 10.0 { format!("{rows:.2}") } else { format!("{rows:.0}") }
+}

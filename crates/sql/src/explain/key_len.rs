@@ -1,0 +1,60 @@
+//! EXPLAIN's `key_len`: the bytes that the used parts of a key take in MySQL's key format, which is not ours. Users read from it
+//! how many parts are used.
+
+use leafline_access::AccessPath;
+use leafline_types::{Collation, SqlType};
+
+/// Bytes of the longest character of utf8mb4.
+const CHARACTER_BYTES: u64 = 4;
+/// Bytes of a decimal's digits that do not fill a group of nine.
+const DECIMAL_REST: [u64; 10] = [0, 1, 1, 2, 2, 3, 3, 4, 4, 4];
+
+/// The length of the used parts; of the whole key if it is read without bounds.
+pub(super) fn key_len(path: &AccessPath) -> u64 {
+    let used = match path.constraint.used_parts() {
+        0 => path.index.parts.len(),
+        used => used,
+    };
+    path.index
+        .key_columns
+        .iter()
+        .take(used)
+        .filter_map(|column| path.table.columns.get(*column))
+        .map(|column| part_len(&column.ty, column.collation) + u64::from(column.nullable))
+        .sum()
+}
+
+fn part_len(ty: &SqlType, collation: Collation) -> u64 {
+    let character = if collation == Collation::Binary { 1 } else { CHARACTER_BYTES };
+    match ty {
+        SqlType::Decimal { precision, scale, .. } => {
+            let digits = |digits: u8| u64::from(digits / 9) * 4 + DECIMAL_REST[usize::from(digits % 9)];
+            digits(precision.saturating_sub(*scale)) + digits(*scale)
+        }
+        SqlType::Double => 8,
+        SqlType::Char { len } => u64::from(*len) * character,
+        SqlType::Varchar { len } => u64::from(*len) * character + 2,
+        SqlType::Varbinary { len } => u64::from(*len) + 2,
+        SqlType::Text { max_bytes } => u64::from(*max_bytes) + 2,
+        SqlType::Date => 3,
+        SqlType::DateTime { fsp } => 5 + u64::from(fsp.div_ceil(2)),
+        integer => integer.integer_width().unwrap_or(0) as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_manual() {
+        let len = |ty: SqlType| part_len(&ty, Collation::Utf8mb4Bin);
+        assert_eq!(len(SqlType::Int { unsigned: false }), 4);
+        assert_eq!(len(SqlType::Decimal { precision: 15, scale: 2, unsigned: false }), 7);
+        assert_eq!(len(SqlType::Decimal { precision: 10, scale: 0, unsigned: false }), 5);
+        assert_eq!(len(SqlType::Char { len: 10 }), 40);
+        assert_eq!(len(SqlType::Varchar { len: 20 }), 82);
+        assert_eq!(len(SqlType::DateTime { fsp: 6 }), 8);
+        assert_eq!(len(SqlType::Date), 3);
+    }
+}

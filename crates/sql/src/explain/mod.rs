@@ -1,0 +1,257 @@
+//! EXPLAIN: what a plan says of itself, in MySQL's tabular form and as a tree with figures.
+//!
+//! Both are read off the object that runs. The table lists base and derived tables in the order of the joins, as
+//! MySQL does; what happens above the joins (grouping, sorting) stands in the `Extra` of the first.
+
+mod analyze;
+mod key_len;
+mod names;
+
+pub use analyze::explain_tree;
+
+use crate::plan::{EmptyReason, Node, Operator, Plan, Scan};
+use leafline_access::ScanOrder;
+use leafline_types::{SqlType, Value};
+use std::sync::Arc;
+
+/// One row of EXPLAIN.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExplainRow {
+    /// Number of the query block.
+    pub id: u64,
+    /// `SIMPLE`, `PRIMARY` or `DERIVED`.
+    pub select_type: &'static str,
+    /// The table's alias, or `<derivedN>`.
+    pub table: Option<String>,
+    /// How the table is read: `const`, `eq_ref`, `ref`, `range`, `index` or `ALL`.
+    pub access: Option<&'static str>,
+    /// Indexes that could be used.
+    pub possible_keys: Option<String>,
+    /// The index that is used.
+    pub key: Option<String>,
+    /// Bytes of the used parts of the key.
+    pub key_len: Option<u64>,
+    /// What the parts are compared with.
+    pub reference: Option<String>,
+    /// Rows examined, as expected.
+    pub rows: Option<u64>,
+    /// Percentage of them left after the conditions.
+    pub filtered: Option<f64>,
+    /// Everything else, in MySQL's phrases.
+    pub extra: Vec<&'static str>,
+}
+
+/// Names and types of EXPLAIN's columns.
+pub fn explain_columns() -> Vec<(&'static str, SqlType)> {
+    let text = |len| SqlType::Varchar { len };
+    vec![
+        ("id", SqlType::BIGINT_UNSIGNED),
+        ("select_type", text(19)),
+        ("table", text(64)),
+        ("partitions", text(65_535)),
+        ("type", text(10)),
+        ("possible_keys", text(4096)),
+        ("key", text(64)),
+        ("key_len", text(4096)),
+        ("ref", text(2048)),
+        ("rows", SqlType::BIGINT_UNSIGNED),
+        ("filtered", SqlType::Double),
+        ("Extra", text(255)),
+    ]
+}
+
+impl ExplainRow {
+    /// The row's values, one per [column](explain_columns).
+    pub fn values(&self) -> Vec<Value> {
+        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        let extra = if self.extra.is_empty() { Value::Null } else { Value::string(self.extra.join("; ")) };
+        vec![
+            Value::UInt(self.id),
+            Value::from(self.select_type),
+            text(&self.table),
+            Value::Null,
+            self.access.map_or(Value::Null, Value::from),
+            text(&self.possible_keys),
+            text(&self.key),
+            self.key_len.map_or(Value::Null, |length| Value::string(length.to_string())),
+            text(&self.reference),
+            self.rows.map_or(Value::Null, Value::UInt),
+            self.filtered.map_or(Value::Null, |share| Value::Double((share * 100.0).round() / 100.0)),
+            extra,
+        ]
+    }
+}
+
+/// The rows of EXPLAIN for a plan.
+pub fn explain_rows(plan: &Plan) -> Vec<ExplainRow> {
+    let mut blocks = Blocks { rows: Vec::new(), next_id: 2, waiting: Vec::new() };
+    blocks.block(&plan.root, 1, "PRIMARY");
+    let has_derived = blocks.next_id > 2;
+    if !has_derived {
+        blocks.rows.iter_mut().for_each(|row| row.select_type = "SIMPLE");
+    }
+    blocks.rows
+}
+
+struct Blocks<'p> {
+    rows: Vec<ExplainRow>,
+    next_id: u64,
+    /// Derived tables whose rows follow those of the block they stand in.
+    waiting: Vec<(u64, &'p Node)>,
+}
+
+impl<'p> Blocks<'p> {
+    fn block(&mut self, root: &'p Node, id: u64, select_type: &'static str) {
+        let first = self.rows.len();
+        let mut extra = Vec::new();
+        self.node(root, id, select_type, &mut extra);
+        if self.rows.len() == first {
+            self.rows.push(ExplainRow { id, select_type, ..ExplainRow::default() });
+        }
+        if let Some(row) = self.rows.get_mut(first) {
+            for phrase in extra {
+                add(row, phrase);
+            }
+        }
+        for (id, node) in std::mem::take(&mut self.waiting) {
+            self.block(node, id, "DERIVED");
+        }
+    }
+
+    /// Adds the rows of a node's tables; phrases about the block as a whole go to `above`.
+    fn node(&mut self, node: &'p Node, id: u64, select_type: &'static str, above: &mut Vec<&'static str>) {
+        match &node.operator {
+            Operator::Values(_) => above.push("No tables used"),
+            Operator::Empty(reason) => above.push(match reason {
+                EmptyReason::ImpossibleWhere => "Impossible WHERE",
+                EmptyReason::ImpossibleHaving => "Impossible HAVING",
+                EmptyReason::ZeroLimit => "Zero limit",
+            }),
+            Operator::Scan(scan) => {
+                let row = table_row(scan, id, select_type, false);
+                self.rows.push(row);
+            }
+            Operator::Filter { input, .. } => {
+                let before = self.rows.len();
+                self.node(input, id, select_type, above);
+                let is_having = matches!(input.operator, Operator::Aggregate { .. });
+                if self.rows.len() > before && !is_having {
+                    self.rows.last_mut().into_iter().for_each(|row| add(row, "Using where"));
+                }
+            }
+            Operator::Project { input, .. } | Operator::Limit { input, .. } => {
+                self.node(input, id, select_type, above);
+            }
+            Operator::Aggregate { input, keys, .. } => {
+                self.node(input, id, select_type, above);
+                if !keys.is_empty() {
+                    above.push("Using temporary");
+                }
+            }
+            Operator::Distinct { input } => {
+                self.node(input, id, select_type, above);
+                above.push("Using temporary");
+            }
+            Operator::Sort { input, .. } | Operator::TopN { input, .. } => {
+                self.node(input, id, select_type, above);
+                above.push("Using filesort");
+            }
+            Operator::LookupJoin { outer, inner, .. } => {
+                self.node(outer, id, select_type, above);
+                self.rows.push(table_row(inner, id, select_type, true));
+            }
+            Operator::HashJoin(join) => {
+                let (first, second) =
+                    if join.build_is_first { (&join.build, &join.probe) } else { (&join.probe, &join.build) };
+                self.node(first, id, select_type, above);
+                let joined = self.rows.len();
+                self.node(second, id, select_type, above);
+                if let Some(row) = self.rows.get_mut(joined) {
+                    if !join.conditions.is_empty() || !join.keys.is_empty() {
+                        add(row, "Using where");
+                    }
+                    add(row, "Using join buffer (hash join)");
+                }
+            }
+            Operator::Derived { input, .. } => {
+                let derived = self.next_id;
+                self.next_id += 1;
+                self.rows.push(ExplainRow {
+                    id,
+                    select_type,
+                    table: Some(format!("<derived{derived}>")),
+                    access: Some("ALL"),
+                    rows: Some(whole(input.estimate.rows)),
+                    filtered: Some(100.0),
+                    ..ExplainRow::default()
+                });
+                self.waiting.push((derived, input));
+            }
+        }
+    }
+}
+
+/// Rows as EXPLAIN shows them: at least one.
+fn whole(rows: f64) -> u64 {
+    rows.round().max(1.0) as u64
+}
+
+fn add(row: &mut ExplainRow, phrase: &'static str) {
+    if !row.extra.contains(&phrase) {
+        row.extra.push(phrase);
+    }
+}
+
+fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> ExplainRow {
+    let path = &scan.path;
+    let access = access_type(scan, inner);
+    let joined = |names: &[Arc<str>]| (!names.is_empty()).then(|| names.join(","));
+    let uses_key = access != "ALL";
+    let mut row = ExplainRow {
+        id,
+        select_type,
+        table: Some(scan.alias.to_string()),
+        access: Some(access),
+        possible_keys: joined(&scan.possible_keys),
+        key: uses_key.then(|| path.index.name.clone()),
+        key_len: uses_key.then(|| key_len::key_len(path)),
+        reference: if matches!(access, "const" | "eq_ref" | "ref") { joined(&scan.references) } else { None },
+        rows: Some(whole(scan.examined)),
+        filtered: Some(scan.filtered),
+        extra: Vec::new(),
+    };
+    if path.pushes_conditions() {
+        add(&mut row, "Using index condition");
+    }
+    let evaluates = path.row_conditions.iter().any(|condition| !condition.implied);
+    if evaluates || (!path.fetches() && path.constraint.has_tests()) {
+        add(&mut row, "Using where");
+    }
+    if path.covering {
+        add(&mut row, "Using index");
+    }
+    if path.order == ScanOrder::Reverse {
+        add(&mut row, "Backward index scan");
+    }
+    if access == "range" && path.fetches() && path.order == ScanOrder::Any {
+        add(&mut row, "Using MRR");
+    }
+    row
+}
+
+/// MySQL's name for the way a table is read.
+fn access_type(scan: &Scan, inner: bool) -> &'static str {
+    let path = &scan.path;
+    let constraint = &path.constraint;
+    if path.is_table_scan() {
+        "ALL"
+    } else if constraint.is_unbounded() {
+        "index"
+    } else if path.is_unique_lookup() {
+        if inner { "eq_ref" } else { "const" }
+    } else if constraint.equal_parts() == constraint.used_parts() || (inner && constraint.equal_parts() > 0) {
+        "ref"
+    } else {
+        "range"
+    }
+}

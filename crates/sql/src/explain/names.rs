@@ -1,0 +1,61 @@
+//! Names for the columns of a node, so that conditions can be printed.
+
+use crate::plan::{Node, Operator, Scan};
+
+/// The names of the columns that a node delivers.
+pub(super) fn names(node: &Node) -> Vec<String> {
+    let mut found = match &node.operator {
+        Operator::Values(_) | Operator::Empty(_) => Vec::new(),
+        Operator::Scan(scan) => delivered(scan),
+        Operator::Filter { input, .. }
+        | Operator::Sort { input, .. }
+        | Operator::TopN { input, .. }
+        | Operator::Limit { input, .. }
+        | Operator::Distinct { input } => names(input),
+        Operator::Derived { input, alias } => {
+            let base = |name: String| name.rsplit('.').next().map(str::to_string).unwrap_or_default();
+            names(input).into_iter().map(|name| format!("{alias}.{}", base(name))).collect()
+        }
+        Operator::Project { input, expressions } => {
+            let input = names(input);
+            expressions.iter().map(|expr| text(expr, &input)).collect()
+        }
+        Operator::Aggregate { input, keys, .. } => {
+            let input = names(input);
+            keys.iter().map(|key| text(key, &input)).collect()
+        }
+        Operator::LookupJoin { outer, inner, .. } => {
+            let mut all = names(outer);
+            all.extend(delivered(inner));
+            all
+        }
+        Operator::HashJoin(join) => {
+            let mut all = names(&join.probe);
+            all.extend(names(&join.build));
+            all
+        }
+    };
+    for position in found.len()..node.types.len() {
+        found.push(format!("#{position}"));
+    }
+    found
+}
+
+fn delivered(scan: &Scan) -> Vec<String> {
+    named(scan, scan.path.columns.iter().take(scan.path.delivered))
+}
+
+/// The names of table columns under the scan's alias.
+pub(super) fn named<'c>(scan: &Scan, ordinals: impl IntoIterator<Item = &'c usize>) -> Vec<String> {
+    ordinals
+        .into_iter()
+        .filter_map(|ordinal| scan.path.table.columns.get(*ordinal))
+        .map(|column| format!("{}.{}", scan.alias, column.name))
+        .collect()
+}
+
+/// An expression with the names of its input's columns.
+pub(super) fn text(expr: &leafline_types::expr::Expr, names: &[String]) -> String {
+    let name = |column: usize| names.get(column).cloned().unwrap_or_else(|| format!("#{column}"));
+    expr.display_with(&name).to_string()
+}

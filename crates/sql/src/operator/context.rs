@@ -1,0 +1,65 @@
+//! What the operators of one execution share.
+
+use super::memory::MemoryBudget;
+use super::profile::Profile;
+use crate::plan;
+use leafline_access::{Counters, ScanContext};
+use leafline_table::ReadView;
+use leafline_types::MysqlError;
+use leafline_types::expr::EvalContext;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// The state of one execution that is not an operator's own. Made anew for each call; what it refers to lasts.
+pub struct ExecutionContext<'a> {
+    /// Parameters, time, session facts, warnings, cancellation.
+    pub eval: EvalContext<'a>,
+    /// The snapshot, and the transaction's writes from before the statement.
+    pub view: &'a ReadView,
+    /// The session's counters.
+    pub counters: &'a mut Counters,
+    /// What the operators may hold.
+    pub memory: &'a mut MemoryBudget,
+    /// Figures per plan node, for EXPLAIN ANALYZE.
+    pub profile: Option<&'a mut Profile>,
+}
+
+impl<'a> ExecutionContext<'a> {
+    /// The part of the context that access paths need.
+    pub fn scan(&mut self) -> ScanContext<'_, 'a> {
+        ScanContext { eval: &mut self.eval, view: self.view, counters: self.counters }
+    }
+
+    /// Pages read from the device and pages asked for until now, by everybody.
+    pub(super) fn pages(&self) -> (u64, u64) {
+        let stats = self.view.engine().store().stats();
+        (stats.page_reads.load(Ordering::Relaxed), stats.page_requests.get())
+    }
+
+    /// Runs a step of the access path on the inner side of a join, and keeps its figures if wanted.
+    pub(super) fn measured<T>(
+        &mut self,
+        scan: &plan::Scan,
+        rows: impl FnOnce(&T) -> usize,
+        step: impl FnOnce(&mut Self) -> Result<T, MysqlError>,
+    ) -> Result<T, MysqlError> {
+        if self.profile.is_none() {
+            return step(self);
+        }
+        let (started, counters, pages) = (Instant::now(), *self.counters, self.pages());
+        let result = step(self);
+        let (counted, after) = (self.counters.since(&counters), self.pages());
+        let rows = result.as_ref().map_or(0, rows);
+        if let Some(node) = self.profile.as_mut().and_then(|profile| profile.node_mut(scan.id)) {
+            node.add(started.elapsed(), counted, pages, after, rows);
+        }
+        result
+    }
+
+    /// The access path on the inner side of a join is entered so many times.
+    pub(super) fn count_loops(&mut self, scan: &plan::Scan, loops: usize) {
+        if let Some(node) = self.profile.as_mut().and_then(|profile| profile.node_mut(scan.id)) {
+            node.loops += loops as u64;
+        }
+    }
+}

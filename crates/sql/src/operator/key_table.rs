@@ -1,0 +1,107 @@
+//! A hash table from byte keys to dense numbers: groups, distinct rows, hash join keys.
+//!
+//! Keys lie one behind the other in one buffer, the table holds their numbers. A number is the count of
+//! different keys met before: the order of first appearance.
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+/// Byte strings one behind the other.
+#[derive(Clone, Debug, Default)]
+pub struct KeyBuffer {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl KeyBuffer {
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The key at a position.
+    pub fn get(&self, position: usize) -> &[u8] {
+        let start = if position == 0 { 0 } else { self.ends[position - 1] };
+        &self.bytes[start..self.ends[position]]
+    }
+
+    /// Appends a key.
+    pub fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+}
+
+/// Keys with their numbers.
+#[derive(Default)]
+pub struct KeyTable {
+    hasher: DefaultHashBuilder,
+    table: HashTable<u32>,
+    keys: KeyBuffer,
+}
+
+impl KeyTable {
+    /// How many different keys there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The number of a key, which is new if it equals the length before.
+    pub fn find_or_insert(&mut self, key: &[u8]) -> u32 {
+        let KeyTable { hasher, table, keys } = self;
+        let hash = hasher.hash_one(key);
+        let entry = table.entry(
+            hash,
+            |number| keys.get(*number as usize) == key,
+            |number| hasher.hash_one(keys.get(*number as usize)),
+        );
+        match entry {
+            hashbrown::hash_table::Entry::Occupied(found) => *found.get(),
+            hashbrown::hash_table::Entry::Vacant(vacant) => {
+                let number = keys.len() as u32;
+                vacant.insert(number);
+                keys.push(key);
+                number
+            }
+        }
+    }
+
+    /// The number of a key, if it is there.
+    pub fn find(&self, key: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(key);
+        self.table.find(hash, |number| self.keys.get(*number as usize) == key).copied()
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> usize {
+        self.keys.memory_bytes() + self.table.capacity() * (size_of::<u32>() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn numbers_follow_first_appearance() {
+        let mut table = KeyTable::default();
+        let mut model: HashMap<Vec<u8>, u32> = HashMap::new();
+        for i in 0..10_000u32 {
+            let key = (i.wrapping_mul(2_654_435_761) % 700).to_string().into_bytes();
+            let next = model.len() as u32;
+            let expected = *model.entry(key.clone()).or_insert(next);
+            assert_eq!(table.find_or_insert(&key), expected);
+        }
+        assert_eq!(table.len(), model.len());
+        assert_eq!(table.find(b"absent"), None);
+        assert_eq!(table.find(b""), None);
+        assert_eq!(table.find_or_insert(b"") as usize, model.len());
+        assert_eq!(table.find(b""), Some(model.len() as u32));
+    }
+}

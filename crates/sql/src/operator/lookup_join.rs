@@ -1,0 +1,232 @@
+//! For each outer row the matching rows of a table, found through an index.
+//!
+//! Outer rows are collected in batches that grow, so that a LIMIT looks little up and a long join sorts many keys at a
+//! time. The access path looks the keys of a batch up in index order, evaluates its conditions with the outer row at hand
+//! and gives back rows with the number of the outer row each belongs to.
+
+use super::gather::batch_bytes;
+use super::limit::slice;
+use super::memory::Held;
+use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use crate::plan;
+use arrow_array::{Array, UInt32Array, new_null_array};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use leafline_access::{JoinRows, PathScan, ScanBatch};
+use leafline_types::column::arrow_type;
+use leafline_types::{Batch, MysqlError};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Outer rows in the first lookups, and by how much their number grows.
+const FIRST_OUTER: usize = 1;
+const GROWTH: usize = 8;
+
+pub(super) struct LookupJoin {
+    outer: BoxedOperator,
+    inner: Arc<plan::Scan>,
+    scan: PathScan,
+    rows: JoinRows,
+    keep_order: bool,
+    goal: usize,
+    /// Outer rows that were read and not joined yet.
+    waiting: VecDeque<Batch>,
+    waiting_rows: usize,
+    outer_done: bool,
+    current: Option<Current>,
+    ready: VecDeque<Batch>,
+    held: Held,
+}
+
+/// Outer rows whose partners are being looked up.
+struct Current {
+    outer: Batch,
+    matched: Vec<bool>,
+}
+
+impl LookupJoin {
+    pub fn new(
+        outer: BoxedOperator,
+        inner: &Arc<plan::Scan>,
+        rows: JoinRows,
+        keep_order: bool,
+    ) -> LookupJoin {
+        LookupJoin {
+            outer,
+            inner: inner.clone(),
+            scan: PathScan::new(&inner.path),
+            rows,
+            keep_order,
+            goal: FIRST_OUTER,
+            waiting: VecDeque::new(),
+            waiting_rows: 0,
+            outer_done: false,
+            current: None,
+            ready: VecDeque::new(),
+            held: Held::default(),
+        }
+    }
+
+    /// Collects the next outer rows, as many as are to be looked up at a time.
+    fn next_outer(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        while !self.outer_done && self.waiting_rows < self.goal {
+            match self.outer.next(cx)? {
+                Some(batch) => {
+                    self.waiting_rows += batch.rows;
+                    self.waiting.push_back(batch);
+                }
+                None => self.outer_done = true,
+            }
+        }
+        if self.waiting_rows == 0 {
+            return Ok(None);
+        }
+        let mut pieces = Vec::new();
+        let mut rows = 0;
+        while rows < self.goal
+            && let Some(batch) = self.waiting.pop_front()
+        {
+            let taken = batch.rows.min(self.goal - rows);
+            if taken < batch.rows {
+                self.waiting.push_front(slice(&batch, taken, batch.rows - taken));
+            }
+            rows += taken;
+            pieces.push(slice(&batch, 0, taken));
+        }
+        self.waiting_rows -= rows;
+        self.goal = (self.goal * GROWTH).min(BATCH_ROWS);
+        joined_pieces(pieces).map(Some)
+    }
+
+    fn begin(&mut self, outer: Batch, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        self.held.set(batch_bytes(&outer), cx.memory)?;
+        cx.count_loops(&self.inner, outer.rows);
+        let inner = outer.clone();
+        cx.measured(&self.inner, |()| 0, |cx| Ok(self.scan.start_for(inner, &mut cx.scan())?))?;
+        self.current = Some(Current { matched: vec![false; outer.rows], outer });
+        Ok(())
+    }
+
+    /// The next rows of the present lookups.
+    fn found(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<ScanBatch>, MysqlError> {
+        let rows = |found: &Option<ScanBatch>| found.as_ref().map_or(0, |found| found.batch.rows);
+        let found = cx.measured(&self.inner, rows, |cx| Ok(self.scan.next(&mut cx.scan())?))?;
+        if let (Some(found), Some(current)) = (&found, &mut self.current) {
+            for tag in &found.tags {
+                if let Some(matched) = current.matched.get_mut(*tag as usize) {
+                    *matched = true;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Everything the present lookups find, in the order of the outer rows.
+    fn found_in_order(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        let mut pieces = Vec::new();
+        let mut tags = Vec::new();
+        while let Some(found) = self.found(cx)? {
+            tags.extend_from_slice(&found.tags);
+            pieces.push(found.batch);
+        }
+        let Some(current) = self.current.take() else { return Ok(()) };
+        if self.rows == JoinRows::AllOuter {
+            let alone = current.alone();
+            if !alone.is_empty() {
+                pieces.push(self.nulls(alone.len()));
+                tags.extend(alone);
+            }
+        }
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let inner = joined_pieces(pieces)?;
+        let mut order: Vec<u32> = (0..tags.len() as u32).collect();
+        order.sort_by_key(|row| tags.get(*row as usize).copied());
+        for rows in order.chunks(BATCH_ROWS) {
+            let rows_taken = UInt32Array::from_iter_values(rows.iter().copied());
+            let tags: Vec<u32> = rows.iter().filter_map(|row| tags.get(*row as usize).copied()).collect();
+            let columns = inner
+                .columns
+                .iter()
+                .map(|column| take(column, &rows_taken, None).map_err(MysqlError::internal))
+                .collect::<Result<_, _>>()?;
+            let inner = Batch { columns, rows: rows.len() };
+            self.ready.push_back(beside(&current.outer, &tags, inner)?);
+        }
+        Ok(())
+    }
+
+    fn nulls(&self, rows: usize) -> Batch {
+        let path = &self.inner.path;
+        let delivered = path.columns.iter().take(path.delivered);
+        let columns = delivered
+            .filter_map(|column| path.table.columns.get(*column))
+            .map(|column| new_null_array(&arrow_type(&column.ty), rows))
+            .collect();
+        Batch { columns, rows }
+    }
+}
+
+impl Current {
+    /// The outer rows without partner.
+    fn alone(&self) -> Vec<u32> {
+        (0..).zip(&self.matched).filter(|(_, matched)| !**matched).map(|(row, _)| row).collect()
+    }
+}
+
+impl Operator for LookupJoin {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            if self.current.is_none() {
+                let Some(outer) = self.next_outer(cx)? else { return Ok(None) };
+                self.begin(outer, cx)?;
+            }
+            if self.keep_order {
+                self.found_in_order(cx)?;
+                continue;
+            }
+            if let Some(found) = self.found(cx)? {
+                let Some(current) = &self.current else { continue };
+                return beside(&current.outer, &found.tags, found.batch).map(Some);
+            }
+            let Some(current) = self.current.take() else { continue };
+            if self.rows == JoinRows::AllOuter {
+                let alone = current.alone();
+                if !alone.is_empty() {
+                    return beside(&current.outer, &alone, self.nulls(alone.len())).map(Some);
+                }
+            }
+        }
+    }
+}
+
+/// Outer rows, by number, with inner rows to their right.
+fn beside(outer: &Batch, tags: &[u32], inner: Batch) -> Result<Batch, MysqlError> {
+    let rows = UInt32Array::from_iter_values(tags.iter().copied());
+    let mut columns = Vec::with_capacity(outer.columns.len() + inner.columns.len());
+    for column in &outer.columns {
+        columns.push(take(column, &rows, None).map_err(MysqlError::internal)?);
+    }
+    columns.extend(inner.columns);
+    Ok(Batch { columns, rows: inner.rows })
+}
+
+fn joined_pieces(mut pieces: Vec<Batch>) -> Result<Batch, MysqlError> {
+    if pieces.len() == 1 {
+        return Ok(pieces.swap_remove(0));
+    }
+    let rows = pieces.iter().map(|piece| piece.rows).sum();
+    let width = pieces.first().map_or(0, |piece| piece.columns.len());
+    let columns = (0..width)
+        .map(|column| {
+            let arrays: Vec<&dyn Array> =
+                pieces.iter().filter_map(|piece| piece.columns.get(column).map(AsRef::as_ref)).collect();
+            concat(&arrays).map_err(MysqlError::internal)
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Batch { columns, rows })
+}

@@ -1,0 +1,80 @@
+//! Operators: pull-based, a batch of columns at a time.
+//!
+//! An operator tree is built from a [`Plan`](crate::plan::Plan) for one execution and owns its state; everything it shares
+//! with the rest of the execution comes with each call in the [`ExecutionContext`]. The first batches are small and
+//! grow, so that a LIMIT reads little and a point query starts at once.
+
+mod aggregate;
+mod context;
+mod distinct;
+mod execution;
+mod filter;
+mod gather;
+mod hash_join;
+mod key_table;
+mod limit;
+mod lookup_join;
+mod memory;
+mod profile;
+mod project;
+mod scan;
+mod sort;
+mod top_n;
+mod values;
+
+pub use context::ExecutionContext;
+pub use execution::Execution;
+pub use memory::MemoryBudget;
+pub use profile::{NodeProfile, Profile};
+
+use crate::plan::{self, Node};
+use leafline_types::{Batch, MysqlError};
+
+/// Most rows in a batch that an operator makes.
+pub const BATCH_ROWS: usize = 8192;
+
+/// One running operator.
+pub trait Operator: Send {
+    /// The next rows; `None` when there are no more. A batch is never empty.
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError>;
+}
+
+/// An operator with its inputs, ready to run.
+pub type BoxedOperator = Box<dyn Operator>;
+
+/// Builds the operators of a plan. With `profiled`, each keeps figures in the context's profile.
+pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
+    let input = |input: &Node| build(input, profiled);
+    let operator: BoxedOperator = match &node.operator {
+        plan::Operator::Values(rows) => Box::new(values::Values::new(rows.clone(), node.types.clone())),
+        plan::Operator::Empty(_) => Box::new(values::Empty),
+        plan::Operator::Scan(scan) => Box::new(scan::Scan::new(scan)),
+        plan::Operator::Filter { input: from, conditions } => {
+            Box::new(filter::Filter::new(input(from), conditions.clone()))
+        }
+        plan::Operator::Project { input: from, expressions } => {
+            Box::new(project::Project::new(input(from), expressions.clone()))
+        }
+        plan::Operator::LookupJoin { outer, inner, rows, keep_order } => {
+            Box::new(lookup_join::LookupJoin::new(input(outer), inner, *rows, *keep_order))
+        }
+        plan::Operator::HashJoin(join) => {
+            Box::new(hash_join::HashJoin::new(input(&join.probe), input(&join.build), join))
+        }
+        plan::Operator::Aggregate { input: from, keys, grouping, aggregates } => {
+            Box::new(aggregate::Aggregate::new(input(from), keys.clone(), *grouping, aggregates.clone()))
+        }
+        plan::Operator::Sort { input: from, keys } => Box::new(sort::Sort::new(input(from), keys.clone())),
+        plan::Operator::TopN { input: from, keys, limit } => {
+            Box::new(top_n::TopN::new(input(from), keys.clone(), limit.clone()))
+        }
+        plan::Operator::Limit { input: from, limit } => {
+            Box::new(limit::Limit::new(input(from), limit.clone()))
+        }
+        plan::Operator::Distinct { input: from } => {
+            Box::new(distinct::Distinct::new(input(from), &from.types))
+        }
+        plan::Operator::Derived { input: from, .. } => return input(from),
+    };
+    if profiled { Box::new(profile::Profiled::new(node.id, operator)) } else { operator }
+}

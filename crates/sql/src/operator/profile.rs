@@ -1,0 +1,100 @@
+//! Figures per plan node: rows, calls, time, and what the access paths did.
+
+use super::{BoxedOperator, ExecutionContext, Operator};
+use leafline_access::Counters;
+use leafline_types::{Batch, MysqlError};
+use std::time::{Duration, Instant};
+
+/// What one node did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeProfile {
+    /// Rows delivered.
+    pub rows: u64,
+    /// How often the node was entered with new bounds: once, or for the inner side of a lookup join once per outer row.
+    pub loops: u64,
+    /// Time in the node and its inputs.
+    pub time: Duration,
+    /// Time until the first batch.
+    pub first: Duration,
+    /// Counters, inputs included.
+    pub counters: Counters,
+    /// Pages read from the device, inputs included.
+    pub pages_read: u64,
+    /// Pages asked for, inputs included.
+    pub page_requests: u64,
+}
+
+impl NodeProfile {
+    /// Adds what one call did. `before` and `after`: pages read and asked for.
+    pub(super) fn add(
+        &mut self,
+        time: Duration,
+        counters: Counters,
+        before: (u64, u64),
+        after: (u64, u64),
+        rows: usize,
+    ) {
+        self.time += time;
+        self.counters += counters;
+        self.pages_read += after.0.saturating_sub(before.0);
+        self.page_requests += after.1.saturating_sub(before.1);
+        if rows > 0 {
+            if self.rows == 0 {
+                self.first = self.time;
+            }
+            self.rows += rows as u64;
+        }
+    }
+}
+
+/// The figures of an execution, by node id.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    nodes: Vec<NodeProfile>,
+}
+
+impl Profile {
+    /// For a plan of so many nodes.
+    pub fn new(nodes: usize) -> Profile {
+        Profile { nodes: vec![NodeProfile::default(); nodes] }
+    }
+
+    /// The figures of a node.
+    pub fn node(&self, id: usize) -> NodeProfile {
+        self.nodes.get(id).copied().unwrap_or_default()
+    }
+
+    /// To change the figures of a node.
+    pub fn node_mut(&mut self, id: usize) -> Option<&mut NodeProfile> {
+        self.nodes.get_mut(id)
+    }
+}
+
+/// An operator whose figures are kept.
+pub(super) struct Profiled {
+    id: usize,
+    operator: BoxedOperator,
+}
+
+impl Profiled {
+    pub fn new(id: usize, operator: BoxedOperator) -> Profiled {
+        Profiled { id, operator }
+    }
+}
+
+impl Operator for Profiled {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        let started = Instant::now();
+        let counters = *cx.counters;
+        let pages = cx.pages();
+        let result = self.operator.next(cx);
+        let after = cx.pages();
+        let counted = cx.counters.since(&counters);
+        if let Some(node) = cx.profile.as_mut().and_then(|profile| profile.node_mut(self.id)) {
+            node.loops = node.loops.max(1);
+            let rows = result.as_ref().map_or(0, |batch| batch.as_ref().map_or(0, |batch| batch.rows));
+            node.add(started.elapsed(), counted, pages, after, rows);
+        }
+        result
+    }
+}

@@ -1,0 +1,28 @@
+//! Rows of one table along an access path.
+
+use super::{ExecutionContext, Operator};
+use crate::plan;
+use leafline_access::PathScan;
+use leafline_types::{Batch, MysqlError};
+
+pub(super) struct Scan {
+    scan: PathScan,
+    rows_enough: Option<usize>,
+    started: bool,
+}
+
+impl Scan {
+    pub fn new(scan: &plan::Scan) -> Scan {
+        Scan { scan: PathScan::new(&scan.path), rows_enough: scan.rows_enough, started: false }
+    }
+}
+
+impl Operator for Scan {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        let mut context = cx.scan();
+        if !std::mem::replace(&mut self.started, true) {
+            self.scan.start(self.rows_enough, &mut context)?;
+        }
+        Ok(self.scan.next(&mut context)?.map(|found| found.batch))
+    }
+}

@@ -1,0 +1,148 @@
+//! All rows in order: in memory, by encoded keys.
+
+use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
+use super::key_table::KeyBuffer;
+use super::memory::Held;
+use super::{BoxedOperator, ExecutionContext, Operator};
+use crate::plan::SortKey;
+use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
+use leafline_types::expr::evaluate;
+use leafline_types::{Batch, MysqlError};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+pub(super) struct Sort {
+    input: BoxedOperator,
+    keys: Arc<[SortKey]>,
+    result: Option<Delivery>,
+    held: Held,
+}
+
+impl Sort {
+    pub fn new(input: BoxedOperator, keys: Arc<[SortKey]>) -> Sort {
+        Sort { input, keys, result: None, held: Held::default() }
+    }
+
+    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Delivery, MysqlError> {
+        let mut encoder = RowKeys::new(&self.keys);
+        let mut store = RowStore::default();
+        let mut rows = SortedRows::default();
+        while let Some(batch) = self.input.next(cx)? {
+            let keys = encoder.encode(&batch, cx)?;
+            let before = rows.memory_bytes();
+            let number = store.rows();
+            debug_assert!(u32::try_from(number + batch.rows).is_ok());
+            let rows_in_batch = batch.rows;
+            let bytes = batch_bytes(&batch);
+            let batch = store.push(batch);
+            for row in 0..rows_in_batch {
+                rows.push(keys.get(row), RowRef { batch, row: row as u32 });
+            }
+            self.held.grow(bytes + rows.memory_bytes() - before, cx.memory)?;
+            cx.eval.cancel.check()?;
+        }
+        Ok(Delivery::new(store, rows.into_sorted()))
+    }
+}
+
+impl Operator for Sort {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        if self.result.is_none() {
+            self.result = Some(self.run(cx)?);
+        }
+        match &mut self.result {
+            Some(result) => result.next(),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Evaluates and encodes sort keys.
+pub(super) struct RowKeys {
+    keys: Arc<[SortKey]>,
+    encoder: KeyEncoder,
+    encoded: EncodedKeys,
+}
+
+impl RowKeys {
+    pub fn new(keys: &Arc<[SortKey]>) -> RowKeys {
+        let encoder = KeyEncoder::ordered(keys.iter().map(|key| (&key.expr.ty, key.descending)));
+        RowKeys { keys: keys.clone(), encoder, encoded: EncodedKeys::default() }
+    }
+
+    pub fn encode(
+        &mut self,
+        batch: &Batch,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<&EncodedKeys, MysqlError> {
+        let mut columns = Vec::with_capacity(self.keys.len());
+        for key in self.keys.iter() {
+            columns.push(evaluate(&key.expr, batch, &mut cx.eval)?);
+        }
+        self.encoder.encode(&columns, batch.rows, &mut self.encoded)?;
+        Ok(&self.encoded)
+    }
+}
+
+/// Rows with their keys, to be sorted. The first bytes of a key stand beside the row, so that most comparisons need not look
+/// the key up.
+#[derive(Default)]
+pub(super) struct SortedRows {
+    keys: KeyBuffer,
+    rows: Vec<(u64, u32, RowRef)>,
+}
+
+impl SortedRows {
+    pub fn push(&mut self, key: &[u8], row: RowRef) {
+        let position = self.keys.len() as u32;
+        self.keys.push(key);
+        self.rows.push((head(key), position, row));
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.keys.memory_bytes() + self.rows.capacity() * size_of::<(u64, u32, RowRef)>()
+    }
+
+    /// Keeps the `count` first in order and gives the last of these, if there are so many.
+    pub fn truncate(&mut self, count: usize) -> Option<&[u8]> {
+        if count == 0 || self.rows.len() < count {
+            return None;
+        }
+        let SortedRows { keys, rows } = self;
+        let (_, last, _) = rows.select_nth_unstable_by(count - 1, |a, b| compare(keys, a, b));
+        let last = last.1;
+        rows.truncate(count);
+        Some(self.keys.get(last as usize))
+    }
+
+    /// The rows and their keys, in the order in which they came.
+    pub fn take(&mut self) -> (KeyBuffer, Vec<(u32, RowRef)>) {
+        let mut rows: Vec<(u32, RowRef)> = self.rows.drain(..).map(|(_, key, row)| (key, row)).collect();
+        rows.sort_unstable_by_key(|(key, _)| *key);
+        (std::mem::take(&mut self.keys), rows)
+    }
+
+    /// The rows in order; equals in the order in which they came.
+    pub fn into_sorted(self) -> Vec<RowRef> {
+        let SortedRows { keys, mut rows } = self;
+        rows.sort_unstable_by(|a, b| compare(&keys, a, b));
+        rows.into_iter().map(|(_, _, row)| row).collect()
+    }
+}
+
+fn compare(keys: &KeyBuffer, a: &(u64, u32, RowRef), b: &(u64, u32, RowRef)) -> Ordering {
+    let by_key = || keys.get(a.1 as usize).cmp(keys.get(b.1 as usize));
+    a.0.cmp(&b.0).then_with(by_key).then(a.1.cmp(&b.1))
+}
+
+/// The first eight bytes of a key as a number of the same order.
+fn head(key: &[u8]) -> u64 {
+    let mut head = [0; 8];
+    let bytes = key.len().min(8);
+    head[..bytes].copy_from_slice(&key[..bytes]);
+    u64::from_be_bytes(head)
+}

@@ -1,0 +1,119 @@
+//! The first rows in order: keeps no more than a multiple of what is asked for.
+
+use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
+use super::limit::resolve;
+use super::memory::Held;
+use super::sort::{RowKeys, SortedRows};
+use super::{BoxedOperator, ExecutionContext, Operator};
+use crate::plan::{RowLimit, SortKey};
+use arrow_buffer::BooleanBuffer;
+use leafline_types::expr::Selection;
+use leafline_types::{Batch, MysqlError};
+use std::sync::Arc;
+
+/// Candidates kept beyond twice the rows wanted, so that they are not sorted out for every batch.
+const SLACK_ROWS: usize = 1024;
+
+pub(super) struct TopN {
+    input: BoxedOperator,
+    keys: Arc<[SortKey]>,
+    limit: RowLimit,
+    result: Option<Delivery>,
+    held: Held,
+}
+
+impl TopN {
+    pub fn new(input: BoxedOperator, keys: Arc<[SortKey]>, limit: RowLimit) -> TopN {
+        TopN { input, keys, limit, result: None, held: Held::default() }
+    }
+
+    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Delivery, MysqlError> {
+        let (skip, deliver) = resolve(&self.limit, cx.eval.parameters)?;
+        let wanted = usize::try_from(skip.saturating_add(deliver)).unwrap_or(usize::MAX);
+        let mut kept = Kept::default();
+        if deliver > 0 {
+            let mut encoder = RowKeys::new(&self.keys);
+            while let Some(batch) = self.input.next(cx)? {
+                kept.add(batch, &mut encoder, cx)?;
+                if kept.rows.len() >= wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
+                    kept.shrink(wanted)?;
+                }
+                self.held.set(kept.memory_bytes(), cx.memory)?;
+                cx.eval.cancel.check()?;
+            }
+        }
+        let mut rows = kept.rows.into_sorted();
+        rows.truncate(wanted);
+        rows.drain(..rows.len().min(usize::try_from(skip).unwrap_or(usize::MAX)));
+        Ok(Delivery::new(kept.store, rows))
+    }
+}
+
+impl Operator for TopN {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        if self.result.is_none() {
+            self.result = Some(self.run(cx)?);
+        }
+        match &mut self.result {
+            Some(result) => result.next(),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Candidates for the first rows.
+#[derive(Default)]
+struct Kept {
+    store: RowStore,
+    store_bytes: usize,
+    rows: SortedRows,
+    /// Key of the last row that was among the first when the candidates were last sorted out: what is not before it cannot
+    /// be delivered, since an equal row that came earlier goes first.
+    bound: Option<Vec<u8>>,
+}
+
+impl Kept {
+    fn add(
+        &mut self,
+        batch: Batch,
+        encoder: &mut RowKeys,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<(), MysqlError> {
+        let keys = encoder.encode(&batch, cx)?;
+        let selection = match &self.bound {
+            Some(bound) => Selection::from_bits(BooleanBuffer::collect_bool(batch.rows, |row| {
+                keys.get(row) < bound.as_slice()
+            })),
+            None => Selection::All(batch.rows),
+        };
+        if selection.count() == 0 {
+            return Ok(());
+        }
+        let passed = selection.apply(&batch)?;
+        self.store_bytes += batch_bytes(&passed);
+        let number = self.store.push(passed);
+        for (position, row) in selection.indices().into_iter().enumerate() {
+            self.rows.push(keys.get(row), RowRef { batch: number, row: position as u32 });
+        }
+        Ok(())
+    }
+
+    /// Drops all but the first `wanted`.
+    fn shrink(&mut self, wanted: usize) -> Result<(), MysqlError> {
+        self.bound = self.rows.truncate(wanted).map(<[u8]>::to_vec);
+        let (keys, rows) = self.rows.take();
+        let refs: Vec<RowRef> = rows.iter().map(|(_, row)| *row).collect();
+        let compact = Batch { columns: self.store.gather(&refs)?, rows: refs.len() };
+        self.store = RowStore::default();
+        self.store_bytes = batch_bytes(&compact);
+        let batch = self.store.push(compact);
+        for (row, (key, _)) in rows.iter().enumerate() {
+            self.rows.push(keys.get(*key as usize), RowRef { batch, row: row as u32 });
+        }
+        Ok(())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.store_bytes + self.rows.memory_bytes()
+    }
+}

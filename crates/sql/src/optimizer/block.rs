@@ -1,0 +1,375 @@
+//! A whole query block: the joins, and what comes above them.
+
+use super::emit::{Emitted, bind, empty, node, number};
+use super::equalities::{Class, classes};
+use super::graph::{ColumnMap, Graph, MemberSource, build};
+use super::members::JoinPlanner;
+use super::merge::merged;
+use super::order::partly;
+use super::partial::PartialRef;
+use super::settings::OptimizerContext;
+use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey};
+use crate::plan::{EmptyReason, LimitValue, Node, Operator, Plan, RowLimit, SortKey};
+use leafline_types::expr::{Expr, ExprKind, fold};
+use leafline_types::{ExprType, MysqlError, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Plans a query. The plan delivers the columns of its select list.
+pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> Result<Plan, MysqlError> {
+    plan(select, cx, false)
+}
+
+/// Plans the query that finds the rows to change or delete, over one table: behind the columns of its select list it delivers the
+/// clustered key of each row.
+pub fn plan_rows_to_change(
+    select: &BoundSelect,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<Plan, MysqlError> {
+    plan(select, cx, true)
+}
+
+fn plan(
+    select: &BoundSelect,
+    cx: &mut OptimizerContext<'_, '_>,
+    deliver_locators: bool,
+) -> Result<Plan, MysqlError> {
+    let mut root = plan_block(select, cx, deliver_locators)?;
+    let node_count = number(&mut root, 0);
+    Ok(Plan { root, node_count })
+}
+
+/// Plans a derived table.
+pub(super) fn plan_derived(
+    select: &BoundSelect,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<Node, MysqlError> {
+    plan_block(select, cx, false)
+}
+
+fn plan_block(
+    select: &BoundSelect,
+    cx: &mut OptimizerContext<'_, '_>,
+    deliver_locators: bool,
+) -> Result<Node, MysqlError> {
+    let merged = if cx.switches.derived_merge { merged(select.clone()) } else { select.clone() };
+    let mut types: Vec<ExprType> = merged.output.iter().map(|output| output.expr.ty.clone()).collect();
+    if let Some(BoundLimit { count, .. }) = &merged.limit
+        && let Some(Value::Int(0) | Value::UInt(0)) = count.as_literal()
+    {
+        return Ok(empty(EmptyReason::ZeroLimit, types));
+    }
+    let mut graph = build(&merged, cx.eval)?;
+    let mut planner = JoinPlanner {
+        select: &merged,
+        cx,
+        required: required(&merged),
+        conditions: Vec::new(),
+        classes: Vec::new(),
+        deliver_locators,
+        every_index: false,
+        distinct_values: HashMap::new(),
+        looked_up: HashMap::new(),
+    };
+    take_classes(&mut graph, &ColumnMap { select: &merged }, &mut planner.classes);
+    collect_conditions(&graph, &mut planner.conditions);
+    let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);
+    let joined = match (impossible, &merged.from) {
+        (true, _) => None,
+        (false, None) => Some(Joined::default()),
+        (false, Some(_)) => {
+            let (plan, ordered) = planner.cheapest(&graph)?;
+            let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
+            live.map(|emitted| Joined { emitted: Some(emitted), ordered })
+        }
+    };
+    // Without GROUP BY there is a row even of nothing.
+    let one_row = merged.aggregation.as_ref().is_some_and(|aggregation| aggregation.keys.is_empty());
+    if joined.is_none() && !one_row {
+        if deliver_locators {
+            types.push(locator_type());
+        }
+        return Ok(empty(EmptyReason::ImpossibleWhere, types));
+    }
+    let (emitted, ordered) = match joined {
+        Some(Joined { emitted: Some(emitted), ordered }) => (emitted, ordered),
+        Some(Joined { emitted: None, .. }) => {
+            let operator = Operator::Values(vec![Vec::new()].into());
+            let mut one = Emitted { node: node(operator, Vec::new(), 1.0, 0.0), layout: Vec::new() };
+            one = filter(one, &planner.constant_conditions(&graph))?;
+            (one, false)
+        }
+        None => {
+            let layout: Vec<usize> = planner.required.iter().copied().collect();
+            let types = layout.iter().filter_map(|column| merged.columns.get(*column));
+            let node = empty(EmptyReason::ImpossibleWhere, types.map(|column| column.ty.clone()).collect());
+            (Emitted { node, layout }, false)
+        }
+    };
+    above(&merged, emitted, ordered, planner.cx, deliver_locators)
+}
+
+/// The rows of FROM and WHERE: operators, or one row without columns; and whether ORDER BY is served.
+#[derive(Default)]
+struct Joined {
+    emitted: Option<Emitted>,
+    ordered: bool,
+}
+
+impl JoinPlanner<'_, '_, '_> {
+    /// The cheapest plan for the joins, with what sorting costs in mind; whether the rows come in order.
+    fn cheapest(&mut self, graph: &Graph) -> Result<(PartialRef, bool), MysqlError> {
+        let members = self.prepare(graph)?;
+        let joined = self.join(graph, &members, None)?;
+        let joined = self.filtered(joined, self.constant_conditions(graph));
+        let select = self.select;
+        if select.order_by.is_empty() || select.aggregation.is_some() || select.distinct || joined.empty {
+            return Ok((joined, false));
+        }
+        let rows = joined.rows.max(1.0);
+        let share = match &select.limit {
+            Some(limit) => rows_wanted(limit).map_or(1.0, |wanted| (wanted / rows).min(1.0)),
+            None => 1.0,
+        };
+        let sorted_rows = if share < 1.0 { (rows * share).max(2.0) } else { rows.max(2.0) };
+        let sorted = joined.cost_us + rows * sorted_rows.log2() * self.cx.planner.model.cpu.sort;
+        match self.plan_in_order(graph, &members, &select.order_by, share)? {
+            Some(plan) if partly(&plan, share) <= sorted => Ok((plan, true)),
+            _ => Ok((joined, false)),
+        }
+    }
+}
+
+/// Grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
+fn above(
+    select: &BoundSelect,
+    mut rows: Emitted,
+    ordered: bool,
+    cx: &mut OptimizerContext<'_, '_>,
+    deliver_locators: bool,
+) -> Result<Node, MysqlError> {
+    if let Some(aggregation) = &select.aggregation {
+        rows = aggregate(rows, aggregation, cx)?;
+    }
+    let mut having = Vec::new();
+    for condition in &select.having {
+        having.push(fold(condition.clone(), cx.eval)?);
+    }
+    if having.iter().any(is_never_true) {
+        let types = select.output.iter().map(|output| output.expr.ty.clone()).collect();
+        return Ok(empty(EmptyReason::ImpossibleHaving, types));
+    }
+    rows = filter(rows, &having)?;
+    let limit = select.limit.as_ref().map(row_limit).transpose()?;
+    let outputs: Vec<&Expr> = select.output.iter().map(|output| &output.expr).collect();
+    if select.distinct {
+        let mut projected = project(rows, &outputs, false)?;
+        let (types, estimate) = (projected.types.to_vec(), projected.estimate);
+        let operator = Operator::Distinct { input: Box::new(projected) };
+        projected = node(operator, types, estimate.rows, estimate.cost_us);
+        // Every ORDER BY expression is one of the select list.
+        let keys = select.order_by.iter().filter_map(|key| {
+            let position = outputs.iter().position(|output| **output == key.expr)?;
+            let expr = leafline_types::expr::build::column(position, key.expr.ty.clone());
+            Some(SortKey { expr, descending: key.descending })
+        });
+        return Ok(sort_and_limit(projected, keys.collect(), limit, cx));
+    }
+    let keys = if ordered { Vec::new() } else { sort_keys(&rows, &select.order_by)? };
+    if let (true, Some(limit)) = (keys.is_empty(), &limit) {
+        enough(&mut rows.node, limit);
+    }
+    let layout = std::mem::take(&mut rows.layout);
+    let sorted = sort_and_limit(rows.node, keys, limit, cx);
+    project(Emitted { node: sorted, layout }, &outputs, deliver_locators)
+}
+
+fn aggregate(
+    rows: Emitted,
+    aggregation: &Aggregation,
+    cx: &OptimizerContext<'_, '_>,
+) -> Result<Emitted, MysqlError> {
+    let mut sorted: Vec<_> = aggregation.keys.iter().collect();
+    sorted.sort_by_key(|key| key.dependent);
+    let grouping = sorted.iter().filter(|key| !key.dependent).count();
+    let keys = rows.bind_all(sorted.iter().map(|key| &key.expr))?;
+    let mut calls = Vec::new();
+    for aggregate in &aggregation.aggregates {
+        let mut call = aggregate.call.clone();
+        call.args = rows.bind_all(&aggregate.call.args)?;
+        calls.push(call);
+    }
+    let types =
+        keys.iter().map(|key| key.ty.clone()).chain(calls.iter().map(|call| call.ty.clone())).collect();
+    let layout =
+        sorted.iter().map(|key| key.out).chain(aggregation.aggregates.iter().map(|call| call.out)).collect();
+    let input = rows.node.estimate;
+    let groups = if keys.is_empty() { 1.0 } else { (input.rows * 0.1).max(1.0).min(input.rows.max(1.0)) };
+    let cost = input.cost_us + input.rows * cx.planner.model.cpu.hash_probe * (1 + calls.len()) as f64;
+    let operator = Operator::Aggregate {
+        input: Box::new(rows.node),
+        keys: keys.into(),
+        grouping,
+        aggregates: calls.into(),
+    };
+    Ok(Emitted { node: node(operator, types, groups, cost), layout })
+}
+
+fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {
+    if conditions.is_empty() {
+        return Ok(rows);
+    }
+    let bound = rows.bind_all(conditions)?;
+    let selectivity: f64 = conditions.iter().map(leafline_access::stats::guess_selectivity).product();
+    let estimate = rows.node.estimate;
+    let types = rows.node.types.to_vec();
+    let operator = Operator::Filter { input: Box::new(rows.node), conditions: bound.into() };
+    Ok(Emitted {
+        node: node(operator, types, estimate.rows * selectivity, estimate.cost_us),
+        layout: rows.layout,
+    })
+}
+
+/// The select list. Where the input delivers nothing but its columns in order, there is nothing to do.
+fn project(rows: Emitted, outputs: &[&Expr], deliver_locators: bool) -> Result<Node, MysqlError> {
+    let mut expressions = rows.bind_all(outputs.iter().copied())?;
+    if deliver_locators {
+        let position = rows.node.types.len().saturating_sub(1);
+        expressions.push(leafline_types::expr::build::column(position, locator_type()));
+    }
+    let is_identity = expressions.len() == rows.node.types.len()
+        && expressions.iter().enumerate().all(|(position, expr)| expr.as_column() == Some(position));
+    if is_identity {
+        return Ok(rows.node);
+    }
+    let estimate = rows.node.estimate;
+    let types = expressions.iter().map(|expr| expr.ty.clone()).collect();
+    let operator = Operator::Project { input: Box::new(rows.node), expressions: expressions.into() };
+    Ok(node(operator, types, estimate.rows, estimate.cost_us))
+}
+
+fn locator_type() -> ExprType {
+    ExprType::numeric(leafline_types::SqlType::Varbinary { len: u32::MAX }, false)
+}
+
+fn sort_keys(rows: &Emitted, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlError> {
+    order
+        .iter()
+        .map(|key| Ok(SortKey { expr: bind(&key.expr, &rows.layout)?, descending: key.descending }))
+        .collect()
+}
+
+fn sort_and_limit(
+    input: Node,
+    keys: Vec<SortKey>,
+    limit: Option<RowLimit>,
+    cx: &OptimizerContext<'_, '_>,
+) -> Node {
+    let (estimate, types) = (input.estimate, input.types.to_vec());
+    let wanted = limit.as_ref().and_then(|limit| match (limit.offset, limit.count) {
+        (LimitValue::Constant(offset), Some(LimitValue::Constant(count))) => {
+            Some(offset as f64 + count as f64)
+        }
+        _ => None,
+    });
+    let rows = wanted.map_or(estimate.rows, |wanted| wanted.min(estimate.rows));
+    let input = Box::new(input);
+    if keys.is_empty() {
+        return match limit {
+            Some(limit) => node(Operator::Limit { input, limit }, types, rows, estimate.cost_us),
+            None => *input,
+        };
+    }
+    let sorting = estimate.rows * rows.max(2.0).log2() * cx.planner.model.cpu.sort;
+    let keys: Arc<[SortKey]> = keys.into();
+    let operator = match limit {
+        Some(limit) if limit.count.is_some() => Operator::TopN { input, keys, limit },
+        Some(limit) => {
+            let sort = Operator::Sort { input, keys };
+            let sort = node(sort, types.clone(), estimate.rows, estimate.cost_us + sorting);
+            Operator::Limit { input: Box::new(sort), limit }
+        }
+        None => Operator::Sort { input, keys },
+    };
+    node(operator, types, rows, estimate.cost_us + sorting)
+}
+
+/// Tells a scan at the bottom of a row of projections how many rows will be enough.
+fn enough(rows: &mut Node, limit: &RowLimit) {
+    let (LimitValue::Constant(offset), Some(LimitValue::Constant(count))) = (limit.offset, limit.count)
+    else {
+        return;
+    };
+    match &mut rows.operator {
+        Operator::Scan(scan) => {
+            Arc::make_mut(scan).rows_enough = usize::try_from(offset.saturating_add(count)).ok();
+        }
+        Operator::Project { input, .. } | Operator::Derived { input, .. } => enough(input, limit),
+        _ => {}
+    }
+}
+
+fn row_limit(limit: &BoundLimit) -> Result<RowLimit, MysqlError> {
+    let offset = limit.offset.as_ref().map_or(Ok(LimitValue::Constant(0)), limit_value)?;
+    Ok(RowLimit { offset, count: Some(limit_value(&limit.count)?) })
+}
+
+fn limit_value(expr: &Expr) -> Result<LimitValue, MysqlError> {
+    match &expr.kind {
+        ExprKind::Literal(Value::Int(rows)) if *rows >= 0 => Ok(LimitValue::Constant(*rows as u64)),
+        ExprKind::Literal(Value::UInt(rows)) => Ok(LimitValue::Constant(*rows)),
+        ExprKind::Parameter(position) => Ok(LimitValue::Parameter(*position)),
+        _ => Err(MysqlError::wrong_arguments("LIMIT")),
+    }
+}
+
+fn rows_wanted(limit: &BoundLimit) -> Option<f64> {
+    let rows = |expr: &Expr| expr.as_literal()?.as_integer().map(|rows| rows as f64);
+    let offset = limit.offset.as_ref().map_or(Some(0.0), rows)?;
+    Some(offset + rows(&limit.count)?)
+}
+
+fn is_never_true(condition: &Expr) -> bool {
+    match condition.as_literal() {
+        Some(Value::Null) => true,
+        Some(value) => value.as_integer() == Some(0),
+        None => false,
+    }
+}
+
+/// The columns that are needed above the joins.
+fn required(select: &BoundSelect) -> BTreeSet<usize> {
+    let mut columns = BTreeSet::new();
+    let mut add = |expr: &Expr| columns.extend(expr.columns());
+    match &select.aggregation {
+        Some(aggregation) => {
+            aggregation.keys.iter().for_each(|key| add(&key.expr));
+            aggregation.aggregates.iter().flat_map(|aggregate| &aggregate.call.args).for_each(add);
+        }
+        None => {
+            select.output.iter().for_each(|output| add(&output.expr));
+            select.having.iter().for_each(&mut add);
+            select.order_by.iter().for_each(|key| add(&key.expr));
+        }
+    }
+    columns
+}
+
+fn take_classes(graph: &mut Graph, columns: &ColumnMap<'_>, found: &mut Vec<Class>) {
+    found.extend(classes(&mut graph.conjuncts, columns));
+    for member in &mut graph.members {
+        if let MemberSource::Nest(nest) = &mut member.source {
+            take_classes(nest, columns, found);
+        }
+    }
+}
+
+fn collect_conditions(graph: &Graph, found: &mut Vec<Expr>) {
+    found.extend(graph.conjuncts.iter().cloned());
+    for member in &graph.members {
+        found.extend(member.outer.iter().flat_map(|outer| outer.conditions.iter().cloned()));
+        if let MemberSource::Nest(nest) = &member.source {
+            collect_conditions(nest, found);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The chosen plan as operators, with columns as positions in their inputs' batches.
+
+use super::members::JoinPlanner;
+use super::partial::{HashKey, Partial, Step};
+use crate::bound::Relation;
+use crate::plan::{self, EmptyReason, Estimate, Node, Operator};
+use leafline_access::{Candidate, JoinRows};
+use leafline_types::expr::{Expr, ExprKind};
+use leafline_types::{ExprType, MysqlError};
+use std::sync::Arc;
+
+/// An operator, and which column of the block stands at each position of its batches.
+pub(super) struct Emitted {
+    pub node: Node,
+    pub layout: Vec<usize>,
+}
+
+impl Emitted {
+    /// An expression over columns of the block as one over positions.
+    pub fn bind(&self, expr: &Expr) -> Result<Expr, MysqlError> {
+        bind(expr, &self.layout)
+    }
+
+    /// Expressions over columns of the block as such over positions.
+    pub fn bind_all<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Expr>, MysqlError> {
+        exprs.into_iter().map(|expr| self.bind(expr)).collect()
+    }
+}
+
+/// Replaces column numbers of the block by their positions in a layout.
+pub(super) fn bind(expr: &Expr, layout: &[usize]) -> Result<Expr, MysqlError> {
+    let mut missing = None;
+    let bound = expr.map_columns(&mut |column| {
+        layout.iter().position(|known| *known == column).unwrap_or_else(|| {
+            missing = Some(column);
+            0
+        })
+    });
+    match missing {
+        Some(column) => {
+            Err(MysqlError::internal(format_args!("column {column} is not delivered to where it is used")))
+        }
+        None => Ok(bound),
+    }
+}
+
+/// A node without an id: [`number`] gives ids when the plan is complete.
+pub(super) fn node(operator: Operator, types: Vec<ExprType>, rows: f64, cost_us: f64) -> Node {
+    Node { id: 0, operator, types: types.into(), estimate: Estimate { rows, cost_us } }
+}
+
+/// A node that delivers no rows.
+pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
+    node(Operator::Empty(reason), types, 0.0, 0.0)
+}
+
+/// Numbers nodes, parents first; gives the next free number.
+pub(super) fn number(node: &mut Node, next: usize) -> usize {
+    node.id = next;
+    let mut next = next + 1;
+    match &mut node.operator {
+        Operator::Values(_) | Operator::Empty(_) => {}
+        Operator::Scan(scan) => Arc::make_mut(scan).id = node.id,
+        Operator::Filter { input, .. }
+        | Operator::Project { input, .. }
+        | Operator::Aggregate { input, .. }
+        | Operator::Sort { input, .. }
+        | Operator::TopN { input, .. }
+        | Operator::Limit { input, .. }
+        | Operator::Distinct { input }
+        | Operator::Derived { input, .. } => next = number(input, next),
+        Operator::LookupJoin { outer, inner, .. } => {
+            next = number(outer, next);
+            Arc::make_mut(inner).id = next;
+            next += 1;
+        }
+        Operator::HashJoin(join) => {
+            next = number(&mut join.probe, next);
+            next = number(&mut join.build, next);
+        }
+    }
+    next
+}
+
+impl JoinPlanner<'_, '_, '_> {
+    /// Makes the operators of a partial plan.
+    pub(super) fn emit(&self, partial: &Partial) -> Result<Emitted, MysqlError> {
+        match &partial.step {
+            Step::Access { relation, candidate } => self.emit_access(partial, *relation, candidate),
+            Step::Derived { relation, node: input } => {
+                let bound = self.relation(*relation)?;
+                let types = input.types.to_vec();
+                let operator =
+                    Operator::Derived { input: Box::new(input.clone()), alias: bound.alias.as_str().into() };
+                let node = node(operator, types, partial.rows, partial.cost_us);
+                Ok(Emitted { node, layout: bound.columns.clone().collect() })
+            }
+            Step::Filter { input, conditions } => {
+                let input = self.emit(input)?;
+                let conditions = input.bind_all(conditions)?.into();
+                let types = input.node.types.to_vec();
+                let operator = Operator::Filter { input: Box::new(input.node), conditions };
+                Ok(Emitted {
+                    node: node(operator, types, partial.rows, partial.cost_us),
+                    layout: input.layout,
+                })
+            }
+            Step::Lookup { left, relation, candidate, rows, keep_order } => {
+                let left = self.emit(left)?;
+                self.emit_lookup(partial, left, *relation, candidate, *rows, *keep_order)
+            }
+            Step::Hash { left, right, keys, conditions, rows, build_left } => {
+                let (left, right) = (self.emit(left)?, self.emit(right)?);
+                self.emit_hash(partial, left, right, keys, conditions, *rows, *build_left)
+            }
+        }
+    }
+
+    fn relation(&self, relation: usize) -> Result<&Relation, MysqlError> {
+        let found = self.select.relations.get(relation);
+        found.ok_or_else(|| MysqlError::internal("a relation that is not there"))
+    }
+
+    fn types(&self, layout: &[usize]) -> Vec<ExprType> {
+        layout
+            .iter()
+            .filter_map(|column| self.select.columns.get(*column))
+            .map(|column| column.ty.clone())
+            .collect()
+    }
+
+    fn delivered(&self, relation: usize, candidate: &Candidate) -> Result<Vec<usize>, MysqlError> {
+        let start = self.relation(relation)?.columns.start;
+        let path = &candidate.path;
+        Ok(path.columns.iter().take(path.delivered).map(|ordinal| start + ordinal).collect())
+    }
+
+    fn emit_access(
+        &self,
+        partial: &Partial,
+        relation: usize,
+        candidate: &Candidate,
+    ) -> Result<Emitted, MysqlError> {
+        let layout = self.delivered(relation, candidate)?;
+        let mut types = self.types(&layout);
+        if self.deliver_locators {
+            types.push(ExprType::numeric(leafline_types::SqlType::Varbinary { len: u32::MAX }, false));
+        }
+        let scan = self.scan(relation, candidate, &[])?;
+        let operator = Operator::Scan(Arc::new(scan));
+        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+    }
+
+    fn emit_lookup(
+        &self,
+        partial: &Partial,
+        left: Emitted,
+        relation: usize,
+        candidate: &Candidate,
+        rows: JoinRows,
+        keep_order: bool,
+    ) -> Result<Emitted, MysqlError> {
+        let inner = Arc::new(self.scan(relation, candidate, &left.layout)?);
+        let mut layout = left.layout;
+        layout.extend(self.delivered(relation, candidate)?);
+        let operator = Operator::LookupJoin { outer: Box::new(left.node), inner, rows, keep_order };
+        let types = self.types(&layout);
+        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the fields of the step")]
+    fn emit_hash(
+        &self,
+        partial: &Partial,
+        left: Emitted,
+        right: Emitted,
+        keys: &[HashKey],
+        conditions: &[Expr],
+        rows: JoinRows,
+        build_left: bool,
+    ) -> Result<Emitted, MysqlError> {
+        let (mut pairs, mut null_safe) = (Vec::new(), Vec::new());
+        for key in keys {
+            let (l, r) = (left.bind(&key.left)?, right.bind(&key.right)?);
+            pairs.push(if build_left { (r, l) } else { (l, r) });
+            null_safe.push(key.null_safe);
+        }
+        let (probe, build) = if build_left { (right, left) } else { (left, right) };
+        let mut layout = probe.layout;
+        layout.extend(build.layout);
+        let conditions: Result<Vec<Expr>, _> =
+            conditions.iter().map(|condition| bind(condition, &layout)).collect();
+        let join = plan::HashJoin {
+            probe: probe.node,
+            build: build.node,
+            keys: pairs.into(),
+            null_safe: null_safe.into(),
+            conditions: conditions?.into(),
+            rows,
+            build_is_first: build_left,
+        };
+        let types = self.types(&layout);
+        let operator = Operator::HashJoin(Box::new(join));
+        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+    }
+
+    /// What runs, and what EXPLAIN says of it. `outer`: which columns stand where in the outer rows.
+    fn scan(
+        &self,
+        relation: usize,
+        candidate: &Candidate,
+        outer: &[usize],
+    ) -> Result<plan::Scan, MysqlError> {
+        let bound = self.relation(relation)?;
+        let path = &candidate.path;
+        let references =
+            path.constraint.equal_values().into_iter().map(|value| self.reference(value)).collect();
+        let mut missing = None;
+        let mapped = path.clone().map_outer(&mut |column| {
+            outer.iter().position(|known| *known == column).unwrap_or_else(|| {
+                missing = Some(column);
+                0
+            })
+        });
+        if let Some(column) = missing {
+            return Err(MysqlError::internal(format_args!(
+                "outer column {column} is not delivered to a lookup"
+            )));
+        }
+        let indexes = &path.table.indexes;
+        let possible_keys = candidate
+            .possible
+            .iter()
+            .filter_map(|position| indexes.get(*position))
+            .map(|index| index.name.as_str().into())
+            .collect();
+        let filtered = if candidate.examined > 0.0 { candidate.rows / candidate.examined } else { 1.0 };
+        Ok(plan::Scan {
+            id: 0,
+            path: Arc::new(mapped),
+            alias: bound.alias.as_str().into(),
+            rows_enough: None,
+            possible_keys,
+            examined: candidate.examined,
+            filtered: (filtered * 100.0).clamp(0.0, 100.0),
+            references,
+        })
+    }
+
+    /// EXPLAIN's word for what a key part is compared with.
+    fn reference(&self, value: Option<&Expr>) -> Arc<str> {
+        let Some(value) = value else { return "const".into() };
+        match &value.kind {
+            ExprKind::Column(column) => {
+                let relation = self.columns().relation(*column).and_then(|at| self.select.relations.get(at));
+                let Some(relation) = relation else { return "func".into() };
+                let name = relation_column(relation, *column - relation.columns.start);
+                if relation.database.is_empty() {
+                    format!("{}.{name}", relation.alias).into()
+                } else {
+                    format!("{}.{}.{name}", relation.database, relation.alias).into()
+                }
+            }
+            _ if value.columns().is_empty() => "const".into(),
+            _ => "func".into(),
+        }
+    }
+}
+
+/// The name of a relation's column.
+fn relation_column(relation: &Relation, ordinal: usize) -> String {
+    use crate::bound::RelationSource;
+    match &relation.source {
+        RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
+        RelationSource::Derived(inner) => inner.output.get(ordinal).map(|output| output.meta.name.clone()),
+    }
+    .unwrap_or_default()
+}

@@ -1,0 +1,57 @@
+//! Conditions out of ORs.
+//!
+//! What all branches have in common is a conjunct of its own: `(a AND x) OR (a AND y)` is `a AND (x OR y)`, also with
+//! NULLs. And where every branch says something about one relation alone, so does the OR: for that relation the
+//! branches' own conditions, joined by OR, follow from it. They let it be filtered before it is joined (TPC-H Query 19:
+//! brand, container and size of `part`).
+
+use leafline_types::expr::{Expr, ExprKind, conjuncts};
+use std::collections::BTreeSet;
+
+/// The conjuncts of a condition, with what the branches of an OR share taken out of it.
+pub(super) fn factored(condition: Expr) -> Vec<Expr> {
+    let ExprKind::Or(branches) = condition.kind else { return conjuncts(condition) };
+    let mut branches: Vec<Vec<Expr>> = branches.into_iter().map(branch_conjuncts).collect();
+    let Some((first, others)) = branches.split_first() else { return Vec::new() };
+    let common: Vec<Expr> = first
+        .iter()
+        .filter(|conjunct| others.iter().all(|other| other.contains(conjunct)))
+        .cloned()
+        .collect();
+    for branch in &mut branches {
+        branch.retain(|conjunct| !common.contains(conjunct));
+    }
+    let mut result = common;
+    // A branch without anything of its own is true where the common part is.
+    if branches.iter().all(|branch| !branch.is_empty()) {
+        let branches = branches.into_iter().map(|branch| all_of(branch, &condition.ty)).collect();
+        result.push(Expr { kind: ExprKind::Or(branches), ty: condition.ty });
+    }
+    result
+}
+
+/// What an OR says about the columns that `own` accepts, if every branch says something about these alone.
+pub(super) fn implied_for(condition: &Expr, own: &dyn Fn(&BTreeSet<usize>) -> bool) -> Option<Expr> {
+    let ExprKind::Or(branches) = &condition.kind else { return None };
+    let mut kept = Vec::with_capacity(branches.len());
+    for branch in branches {
+        let mut about: Vec<Expr> = branch_conjuncts(branch.clone());
+        about.retain(|conjunct| own(&conjunct.columns()) && !conjunct.is_volatile());
+        if about.is_empty() {
+            return None;
+        }
+        kept.push(all_of(about, &condition.ty));
+    }
+    Some(Expr { kind: ExprKind::Or(kept), ty: condition.ty.clone() })
+}
+
+fn branch_conjuncts(branch: Expr) -> Vec<Expr> {
+    conjuncts(branch).into_iter().flat_map(factored).collect()
+}
+
+fn all_of(mut conjuncts: Vec<Expr>, ty: &leafline_types::ExprType) -> Expr {
+    if conjuncts.len() == 1 {
+        return conjuncts.swap_remove(0);
+    }
+    Expr { kind: ExprKind::And(conjuncts), ty: ty.clone() }
+}

@@ -1,0 +1,221 @@
+//! A query block's FROM and WHERE as a join graph: members to be joined in any order that respects the outer joins.
+//!
+//! Inner joins dissolve into members and conjuncts. A left join makes its right side a member that may only come
+//! after the relations its ON conditions mention; joined there it gives the same rows wherever else it stands, since it keeps each
+//! left row and looks at nothing but those relations. A left join whose right side is rejected by some conjunct
+//! when it is NULL is an inner join.
+
+use super::factor::factored;
+use super::null_rejection::rejects_null;
+use crate::bound::{BoundSelect, ColumnOrigin, JoinTree};
+use leafline_types::MysqlError;
+use leafline_types::expr::{EvalContext, Expr, fold, push_down_not};
+
+/// A set of relations of a query block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Relations(u64);
+
+impl Relations {
+    pub fn one(relation: usize) -> Relations {
+        Relations(1 << relation)
+    }
+
+    pub fn union(self, other: Relations) -> Relations {
+        Relations(self.0 | other.0)
+    }
+
+    pub fn contains(self, other: Relations) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub fn overlaps(self, other: Relations) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub fn without(self, other: Relations) -> Relations {
+        Relations(self.0 & !other.0)
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Most relations of a query block, MySQL's limit less the three bits it keeps for itself (error 1116).
+pub(super) const MAX_RELATIONS: usize = 61;
+
+/// What is joined.
+#[derive(Clone, Debug)]
+pub(super) struct Graph {
+    pub members: Vec<Member>,
+    /// Conditions on the joined rows.
+    pub conjuncts: Vec<Expr>,
+    /// Members are to be joined in the order in which they stand.
+    pub straight: bool,
+}
+
+/// A relation, or several joined on their own as the right side of a left join.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub relations: Relations,
+    pub source: MemberSource,
+    /// Set for the right side of a left join.
+    pub outer: Option<OuterJoin>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum MemberSource {
+    Relation(usize),
+    Nest(Graph),
+}
+
+/// How a member is attached by a left join.
+#[derive(Clone, Debug)]
+pub(super) struct OuterJoin {
+    pub conditions: Vec<Expr>,
+    /// What has to be joined before.
+    pub after: Relations,
+}
+
+/// The columns of a block by relation.
+pub(super) struct ColumnMap<'a> {
+    pub select: &'a BoundSelect,
+}
+
+impl ColumnMap<'_> {
+    /// The relation of a column.
+    pub fn relation(&self, column: usize) -> Option<usize> {
+        match self.select.columns.get(column)?.origin {
+            ColumnOrigin::Relation { relation, .. } => Some(relation),
+            ColumnOrigin::GroupKey(_) | ColumnOrigin::Aggregate(_) => None,
+        }
+    }
+
+    /// The relations that an expression reads.
+    pub fn relations(&self, expr: &Expr) -> Relations {
+        expr.columns()
+            .into_iter()
+            .filter_map(|column| self.relation(column))
+            .fold(Relations::default(), |all, relation| all.union(Relations::one(relation)))
+    }
+}
+
+/// Makes the graph of a block.
+pub(super) fn build(select: &BoundSelect, eval: &mut EvalContext<'_>) -> Result<Graph, MysqlError> {
+    if select.relations.len() > MAX_RELATIONS {
+        return Err(MysqlError::too_many_tables(MAX_RELATIONS));
+    }
+    let columns = ColumnMap { select };
+    let mut graph = Graph { members: Vec::new(), conjuncts: Vec::new(), straight: select.straight_join };
+    if let Some(from) = &select.from {
+        flatten(from, &columns, &mut graph, eval)?;
+    }
+    graph.conjuncts.extend(normalised(&select.filter, eval)?);
+    simplify(&mut graph, &columns);
+    Ok(graph)
+}
+
+/// Conjuncts with constants computed, NOT at the leaves and ORs factored.
+pub(super) fn normalised(conditions: &[Expr], eval: &mut EvalContext<'_>) -> Result<Vec<Expr>, MysqlError> {
+    let mut result = Vec::new();
+    for condition in conditions {
+        let condition = push_down_not(fold(condition.clone(), eval)?);
+        for conjunct in leafline_types::expr::conjuncts(condition) {
+            result.extend(factored(conjunct));
+        }
+    }
+    Ok(result)
+}
+
+fn flatten(
+    tree: &JoinTree,
+    columns: &ColumnMap<'_>,
+    graph: &mut Graph,
+    eval: &mut EvalContext<'_>,
+) -> Result<Relations, MysqlError> {
+    match tree {
+        JoinTree::Relation(relation) => {
+            let relations = Relations::one(*relation);
+            graph.members.push(Member { relations, source: MemberSource::Relation(*relation), outer: None });
+            Ok(relations)
+        }
+        JoinTree::Inner { children, conditions, straight } => {
+            let mut all = Relations::default();
+            for child in children {
+                all = all.union(flatten(child, columns, graph, eval)?);
+            }
+            graph.straight |= straight;
+            graph.conjuncts.extend(normalised(conditions, eval)?);
+            Ok(all)
+        }
+        JoinTree::Left { left, right, conditions } => {
+            let left = flatten(left, columns, graph, eval)?;
+            let mut nest = Graph { members: Vec::new(), conjuncts: Vec::new(), straight: false };
+            let right = flatten(right, columns, &mut nest, eval)?;
+            let mut conditions = normalised(conditions, eval)?;
+            let mentioned = conditions
+                .iter()
+                .fold(Relations::default(), |all, condition| all.union(columns.relations(condition)))
+                .without(right);
+            let after = if mentioned.is_empty() { left } else { mentioned };
+            simplify(&mut nest, columns);
+            let source = match nest.members.as_mut_slice() {
+                [only] if only.outer.is_none() => {
+                    // Rows that the right side's own conditions reject are no partners either.
+                    conditions.append(&mut nest.conjuncts);
+                    only.source.clone()
+                }
+                _ => MemberSource::Nest(nest),
+            };
+            graph.members.push(Member {
+                relations: right,
+                source,
+                outer: Some(OuterJoin { conditions, after }),
+            });
+            Ok(left.union(right))
+        }
+    }
+}
+
+/// Turns left joins into inner joins where no row with NULLs for the right side can be left.
+fn simplify(graph: &mut Graph, columns: &ColumnMap<'_>) {
+    loop {
+        let rejected = graph.members.iter().position(|member| {
+            let Some(_) = &member.outer else { return false };
+            let inside = |column: usize| {
+                columns
+                    .relation(column)
+                    .is_some_and(|relation| member.relations.contains(Relations::one(relation)))
+            };
+            let mut others = graph
+                .conjuncts
+                .iter()
+                .chain(graph.members.iter().filter(|other| other.outer.is_none()).flat_map(nested_conjuncts));
+            others.any(|conjunct| rejects_null(conjunct, &inside))
+        });
+        let Some(position) = rejected else { return };
+        let member = graph.members.remove(position);
+        if let Some(outer) = member.outer {
+            graph.conjuncts.extend(outer.conditions);
+        }
+        match member.source {
+            MemberSource::Nest(nest) => {
+                graph.conjuncts.extend(nest.conjuncts);
+                graph.straight |= nest.straight;
+                let rest = graph.members.split_off(position);
+                graph.members.extend(nest.members);
+                graph.members.extend(rest);
+            }
+            source => {
+                graph.members.insert(position, Member { relations: member.relations, source, outer: None })
+            }
+        }
+    }
+}
+
+fn nested_conjuncts(member: &Member) -> &[Expr] {
+    match &member.source {
+        MemberSource::Nest(nest) => &nest.conjuncts,
+        MemberSource::Relation(_) => &[],
+    }
+}

@@ -1,0 +1,162 @@
+//! The order of joins, and how each is done: dynamic programming over left-deep orders.
+//!
+//! For every set of members the cheapest way to join it is kept, made of the cheapest way for one member less and
+//! that member, read by itself and hashed, or looked up through an index by the columns of the others. Combinations without a condition
+//! between them are tried only where nothing else is left. Beyond [`MAX_EXHAUSTIVE`] members the order is
+//! found greedily.
+
+use super::graph::{Graph, MemberSource, Relations};
+use super::members::{JoinPlanner, PreparedMember};
+use super::partial::{Partial, PartialRef};
+use leafline_types::MysqlError;
+use leafline_types::expr::Expr;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Members up to which every order is tried.
+const MAX_EXHAUSTIVE: usize = 12;
+
+impl JoinPlanner<'_, '_, '_> {
+    /// The cheapest plan for a graph.
+    pub(super) fn plan_graph(&mut self, graph: &Graph) -> Result<PartialRef, MysqlError> {
+        let members = self.prepare(graph)?;
+        let joined = self.join(graph, &members, None)?;
+        Ok(self.filtered(joined, self.constant_conditions(graph)))
+    }
+
+    /// The conditions of a graph that are about none of its columns.
+    pub(super) fn constant_conditions(&self, graph: &Graph) -> Vec<Expr> {
+        let columns = self.columns();
+        graph.conjuncts.iter().filter(|conjunct| columns.relations(conjunct).is_empty()).cloned().collect()
+    }
+
+    /// The members of a graph, each with the cheapest way to read it alone.
+    pub(super) fn prepare(&mut self, graph: &Graph) -> Result<Vec<PreparedMember>, MysqlError> {
+        graph
+            .members
+            .iter()
+            .map(|member| {
+                let own = match &member.source {
+                    MemberSource::Relation(relation) => self.read_alone(*relation, member, graph)?,
+                    MemberSource::Nest(nest) => {
+                        let nest = self.plan_graph(nest)?;
+                        let on: Vec<_> =
+                            member.outer.iter().flat_map(|outer| outer.conditions.iter()).collect();
+                        self.filtered(nest, self.local_conditions(member.relations, on))
+                    }
+                };
+                let relation = match member.source {
+                    MemberSource::Relation(relation) => Some(relation),
+                    MemberSource::Nest(_) => None,
+                };
+                Ok(PreparedMember { relations: member.relations, relation, outer: member.outer.clone(), own })
+            })
+            .collect()
+    }
+
+    /// Joins the members. With `first`, a plan for one of the members by its position, the others are added to it and the
+    /// order of its rows is kept.
+    pub(super) fn join(
+        &mut self,
+        graph: &Graph,
+        members: &[PreparedMember],
+        first: Option<(usize, PartialRef)>,
+    ) -> Result<PartialRef, MysqlError> {
+        let keep_order = first.is_some();
+        if members.len() == 1 {
+            let only =
+                first.map(|(_, first)| first).or_else(|| members.first().map(|member| member.own.clone()));
+            return only.ok_or_else(|| MysqlError::internal("a join without members"));
+        }
+        if members.len() > MAX_EXHAUSTIVE {
+            return self.join_greedily(graph, members, first);
+        }
+        let mut best: HashMap<u64, PartialRef> = HashMap::new();
+        match first {
+            Some((position, first)) => {
+                best.insert(1 << position, first);
+            }
+            None => {
+                for (position, member) in members.iter().enumerate() {
+                    if member.outer.is_none() && (!graph.straight || position == 0) {
+                        best.insert(1 << position, member.own.clone());
+                    }
+                }
+            }
+        }
+        let everything = (1u64 << members.len()) - 1;
+        for set in 1..everything {
+            let Some(left) = best.get(&set).cloned() else { continue };
+            for position in self.next_members(graph, members, set, left.relations) {
+                let joined = self.extend(graph, &left, &members[position], keep_order)?;
+                let key = set | 1 << position;
+                if best.get(&key).is_none_or(|known| joined.cost_us < known.cost_us) {
+                    best.insert(key, Rc::new(joined));
+                }
+            }
+        }
+        best.remove(&everything).ok_or_else(|| MysqlError::internal("no order of the joins was found"))
+    }
+
+    /// The members that can be joined next: those with a condition that connects them, or all if there are none.
+    fn next_members(
+        &self,
+        graph: &Graph,
+        members: &[PreparedMember],
+        set: u64,
+        joined: Relations,
+    ) -> Vec<usize> {
+        let possible: Vec<usize> = (0..members.len())
+            .filter(|position| set & (1 << position) == 0)
+            .filter(|position| {
+                members[*position].outer.as_ref().is_none_or(|outer| joined.contains(outer.after))
+            })
+            .collect();
+        if graph.straight {
+            return possible.into_iter().take(1).collect();
+        }
+        let connected: Vec<usize> = possible
+            .iter()
+            .copied()
+            .filter(|position| self.are_connected(graph, joined, &members[*position]))
+            .collect();
+        if connected.is_empty() { possible } else { connected }
+    }
+
+    fn join_greedily(
+        &mut self,
+        graph: &Graph,
+        members: &[PreparedMember],
+        first: Option<(usize, PartialRef)>,
+    ) -> Result<PartialRef, MysqlError> {
+        let keep_order = first.is_some();
+        let cheapest = || {
+            let candidates = members
+                .iter()
+                .enumerate()
+                .filter(|(at, member)| member.outer.is_none() && (!graph.straight || *at == 0));
+            let start = candidates.min_by(|(_, a), (_, b)| a.own.rows.total_cmp(&b.own.rows));
+            start.map(|(at, member)| (at, member.own.clone()))
+        };
+        let (position, mut joined) =
+            first.or_else(cheapest).ok_or_else(|| MysqlError::internal("a join without members"))?;
+        let mut set = 1u64 << position;
+        while set != (1u64 << members.len()) - 1 {
+            let mut best: Option<(usize, Partial)> = None;
+            for position in self.next_members(graph, members, set, joined.relations) {
+                let extended = self.extend(graph, &joined, &members[position], keep_order)?;
+                let better = |known: &Partial| {
+                    (extended.cost_us + extended.rows).total_cmp(&(known.cost_us + known.rows)).is_lt()
+                };
+                if best.as_ref().is_none_or(|(_, known)| better(known)) {
+                    best = Some((position, extended));
+                }
+            }
+            let (position, extended) =
+                best.ok_or_else(|| MysqlError::internal("no order of the joins was found"))?;
+            set |= 1 << position;
+            joined = Rc::new(extended);
+        }
+        Ok(joined)
+    }
+}

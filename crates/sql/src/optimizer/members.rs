@@ -1,0 +1,431 @@
+//! Reading one member, and joining one more: the steps that the search for an order puts together.
+
+use super::equalities::Class;
+use super::graph::{ColumnMap, Graph, Member, OuterJoin, Relations};
+use super::partial::{HashKey, Partial, PartialRef, Step};
+use super::settings::{Hinted, OptimizerContext};
+use super::{factor, selectivity};
+use crate::bound::{BoundSelect, RelationSource};
+use leafline_access::{Candidate, JoinRows, PathRequest, Question, ScanOrder};
+use leafline_table::TableDef;
+use leafline_types::MysqlError;
+use leafline_types::expr::build::join_keys;
+use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a table scan that FORCE INDEX makes a last resort costs more than anything else, microseconds.
+const AVOIDED_US: f64 = 1e12;
+
+/// Plans the joins of one block.
+pub(super) struct JoinPlanner<'p, 'c, 'a> {
+    pub select: &'p BoundSelect,
+    pub cx: &'p mut OptimizerContext<'c, 'a>,
+    /// Columns that are needed above the joins.
+    pub required: BTreeSet<usize>,
+    /// All conditions of the block, on whatever level.
+    pub conditions: Vec<Expr>,
+    pub classes: Vec<Class>,
+    /// Deliver the clustered keys of the only relation.
+    pub deliver_locators: bool,
+    /// Consider reading indexes in full, for their order.
+    pub every_index: bool,
+    pub(super) distinct_values: HashMap<usize, f64>,
+    pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
+}
+
+/// A member of a graph with the cheapest way to read it alone.
+pub(super) struct PreparedMember {
+    pub relations: Relations,
+    pub relation: Option<usize>,
+    pub outer: Option<OuterJoin>,
+    pub own: PartialRef,
+}
+
+/// What decides whether a left and a right row belong together.
+struct Match {
+    /// Conditions on the right member alone.
+    local: Vec<Expr>,
+    /// What follows for it from the others: for estimates only.
+    hints: Vec<Expr>,
+    /// Conditions on both sides.
+    joining: Vec<Expr>,
+    /// Conditions on the joined rows, after NULLs were put in.
+    after: Vec<Expr>,
+    rows: JoinRows,
+}
+
+impl<'p> JoinPlanner<'p, '_, '_> {
+    pub fn columns(&self) -> ColumnMap<'p> {
+        ColumnMap { select: self.select }
+    }
+
+    /// Those of `conditions` that are about the given relations alone.
+    pub(super) fn local_conditions<'e>(
+        &self,
+        relations: Relations,
+        conditions: impl IntoIterator<Item = &'e Expr>,
+    ) -> Vec<Expr> {
+        let columns = self.columns();
+        conditions
+            .into_iter()
+            .filter(|condition| {
+                let mentioned = columns.relations(condition);
+                !mentioned.is_empty() && relations.contains(mentioned)
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// What ORs over several relations say about these alone.
+    fn implied_conditions<'e>(
+        &self,
+        relations: Relations,
+        conditions: impl IntoIterator<Item = &'e Expr>,
+    ) -> Vec<Expr> {
+        let columns = self.columns();
+        let inside = |used: &BTreeSet<usize>| {
+            !used.is_empty()
+                && used.iter().all(|column| {
+                    columns.relation(*column).is_some_and(|found| relations.contains(Relations::one(found)))
+                })
+        };
+        conditions
+            .into_iter()
+            .filter(|condition| !relations.contains(columns.relations(condition)))
+            .filter_map(|condition| factor::implied_for(condition, &inside))
+            .collect()
+    }
+
+    /// The cheapest way to read a relation by itself.
+    pub(super) fn read_alone(
+        &mut self,
+        relation: usize,
+        member: &Member,
+        graph: &Graph,
+    ) -> Result<PartialRef, MysqlError> {
+        let conditions = match &member.outer {
+            Some(outer) => outer.conditions.as_slice(),
+            None => graph.conjuncts.as_slice(),
+        };
+        let mut local = self.local_conditions(member.relations, conditions);
+        local.extend(self.implied_conditions(member.relations, conditions));
+        let bound = self.select.relations.get(relation);
+        match bound.map(|bound| &bound.source) {
+            Some(RelationSource::Base(table)) => {
+                let table = table.clone();
+                let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation))?;
+                let read = candidates
+                    .iter()
+                    .map(|candidate| self.access(relation, candidate.clone()))
+                    .min_by(|a, b| a.cost_us.total_cmp(&b.cost_us));
+                read.map(Rc::new).ok_or_else(|| MysqlError::internal("a table without access path"))
+            }
+            Some(RelationSource::Derived(inner)) => {
+                let node = super::block::plan_derived(inner, self.cx)?;
+                let read = Partial {
+                    rows: node.estimate.rows,
+                    cost_us: node.estimate.cost_us,
+                    startup_us: node.estimate.cost_us,
+                    relations: member.relations,
+                    empty: false,
+                    step: Step::Derived { relation, node },
+                };
+                Ok(self.filtered(Rc::new(read), local))
+            }
+            None => Err(MysqlError::internal("a relation that is not there")),
+        }
+    }
+
+    /// A table read along a candidate.
+    pub(super) fn access(&self, relation: usize, candidate: Candidate) -> Partial {
+        let price = candidate.price(1.0, self.cx.planner.model);
+        let forced = self.select.relations.get(relation).is_some_and(|bound| bound.hints.join.forced);
+        let last_resort = if forced && candidate.path.is_table_scan() { AVOIDED_US } else { 0.0 };
+        let literal = candidate.path.constraint.values().iter().all(|value| value.as_literal().is_some());
+        Partial {
+            relations: Relations::one(relation),
+            rows: candidate.rows,
+            cost_us: price.total_us + last_resort,
+            startup_us: price.startup_us,
+            empty: candidate.empty && literal,
+            step: Step::Access { relation, candidate },
+        }
+    }
+
+    /// Rows for which further conditions hold.
+    pub(super) fn filtered(&self, input: PartialRef, conditions: Vec<Expr>) -> PartialRef {
+        if conditions.is_empty() {
+            return input;
+        }
+        let selectivity: f64 = conditions.iter().map(leafline_access::stats::guess_selectivity).product();
+        Rc::new(Partial {
+            relations: input.relations,
+            rows: input.rows * selectivity,
+            cost_us: input.cost_us + input.rows * self.cx.planner.model.cpu.filter,
+            startup_us: input.startup_us,
+            empty: input.empty,
+            step: Step::Filter { input, conditions },
+        })
+    }
+
+    /// The candidates for a relation under conditions, with the columns delivered that are not used up in them.
+    pub(super) fn candidates(
+        &mut self,
+        relation: usize,
+        table: &Arc<TableDef>,
+        conditions: &[Expr],
+        hints: &[Expr],
+        joined: Relations,
+    ) -> Result<Rc<Vec<Candidate>>, MysqlError> {
+        let key = (relation, self.every_index, conditions.to_vec());
+        if let Some(known) = self.looked_up.get(&key) {
+            return Ok(known.clone());
+        }
+        let Some(bound) = self.select.relations.get(relation) else { return Ok(Rc::default()) };
+        let (start, width) = (bound.columns.start, table.columns.len());
+        let wanted = self.wanted(relation, conditions, joined);
+        let renumber = |condition: &Expr| {
+            condition.map_columns(&mut |column| {
+                if bound.columns.contains(&column) { column - start } else { width + column }
+            })
+        };
+        let conjuncts: Vec<Expr> = conditions.iter().map(renumber).collect();
+        let hints: Vec<Expr> = hints.iter().map(renumber).collect();
+        let question = Question {
+            request: PathRequest {
+                table,
+                conjuncts: &conjuncts,
+                wanted: &wanted,
+                condition_pushdown: self.cx.switches.index_condition_pushdown,
+                deliver_locators: self.deliver_locators,
+            },
+            hints: &hints,
+            allowed: &Hinted(&bound.hints.join),
+            every_index: self.every_index,
+        };
+        let found = Rc::new(self.cx.planner.candidates(&question, self.cx.eval)?);
+        self.looked_up.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// The columns of a relation that are needed beyond `evaluated`, once the relations of `joined` are: by ordinal.
+    fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
+        let Some(bound) = self.select.relations.get(relation) else { return Vec::new() };
+        let mut needed: BTreeSet<usize> = self.required.clone();
+        for condition in self.conditions.iter().filter(|condition| !evaluated.contains(condition)) {
+            needed.extend(condition.columns());
+        }
+        for class in &self.classes {
+            if class.members().iter().any(|member| !joined.contains(member.relations)) {
+                needed.extend(class.members().iter().map(|member| member.column));
+            }
+        }
+        needed
+            .into_iter()
+            .filter(|column| bound.columns.contains(column))
+            .map(|column| column - bound.columns.start)
+            .collect()
+    }
+
+    /// Is there a condition between the relations joined so far and a member?
+    pub(super) fn are_connected(&self, graph: &Graph, joined: Relations, member: &PreparedMember) -> bool {
+        let columns = self.columns();
+        let both = joined.union(member.relations);
+        let connects = |condition: &Expr| {
+            let mentioned = columns.relations(condition);
+            mentioned.overlaps(joined) && mentioned.overlaps(member.relations) && both.contains(mentioned)
+        };
+        match &member.outer {
+            Some(outer) => outer.conditions.iter().any(connects),
+            None => {
+                graph.conjuncts.iter().any(connects)
+                    || self.classes.iter().any(|class| class.connects(joined, member.relations))
+            }
+        }
+    }
+
+    fn matching(&self, graph: &Graph, left: Relations, member: &PreparedMember) -> Match {
+        let columns = self.columns();
+        let right = member.relations;
+        let both = left.union(right);
+        let newly_known = |condition: &&Expr| {
+            let mentioned = columns.relations(condition);
+            both.contains(mentioned) && mentioned.overlaps(right)
+        };
+        let on_both = |condition: &&Expr| columns.relations(condition).overlaps(left);
+        let known: Vec<Expr> = graph.conjuncts.iter().filter(newly_known).cloned().collect();
+        match &member.outer {
+            None => Match {
+                local: known.iter().filter(|condition| !on_both(condition)).cloned().collect(),
+                hints: self.implied_conditions(right, &graph.conjuncts),
+                joining: self
+                    .classes
+                    .iter()
+                    .filter_map(|class| class.between(left, right))
+                    .chain(known.iter().filter(on_both).cloned())
+                    .collect(),
+                after: Vec::new(),
+                rows: JoinRows::Matching,
+            },
+            Some(outer) => Match {
+                local: self.local_conditions(right, &outer.conditions),
+                hints: self.implied_conditions(right, &outer.conditions),
+                joining: outer
+                    .conditions
+                    .iter()
+                    .filter(|condition| {
+                        !right.contains(columns.relations(condition))
+                            || columns.relations(condition).is_empty()
+                    })
+                    .cloned()
+                    .collect(),
+                after: known,
+                rows: JoinRows::AllOuter,
+            },
+        }
+    }
+
+    /// Joins one more member in the cheapest way.
+    pub(super) fn extend(
+        &mut self,
+        graph: &Graph,
+        left: &PartialRef,
+        member: &PreparedMember,
+        keep_order: bool,
+    ) -> Result<Partial, MysqlError> {
+        let matching = self.matching(graph, left.relations, member);
+        let mut joining = 1.0;
+        for condition in &matching.joining {
+            joining *= selectivity::joining(self, condition)?;
+        }
+        let mut rows = left.rows * member.own.rows * joining;
+        if matching.rows == JoinRows::AllOuter {
+            rows = rows.max(left.rows);
+        }
+        let lookup = self.lookup(left, member, &matching, rows, keep_order)?;
+        let hashed = self.hash(left, member, &matching, rows, keep_order);
+        let best = match lookup {
+            Some(lookup) if !self.cx.switches.hash_join || lookup.cost_us <= hashed.cost_us => lookup,
+            _ => hashed,
+        };
+        if matching.after.is_empty() {
+            return Ok(best);
+        }
+        let filtered = self.filtered(Rc::new(best), matching.after);
+        Ok(Rc::unwrap_or_clone(filtered))
+    }
+
+    /// The member looked up for each left row, if it has an index for that.
+    fn lookup(
+        &mut self,
+        left: &PartialRef,
+        member: &PreparedMember,
+        matching: &Match,
+        rows: f64,
+        keep_order: bool,
+    ) -> Result<Option<Partial>, MysqlError> {
+        let Some(relation) = member.relation else { return Ok(None) };
+        let Some(RelationSource::Base(table)) =
+            self.select.relations.get(relation).map(|bound| &bound.source)
+        else {
+            return Ok(None);
+        };
+        let table = table.clone();
+        let conditions: Vec<Expr> = matching.joining.iter().chain(&matching.local).cloned().collect();
+        let joined = left.relations.union(member.relations);
+        let candidates = self.candidates(relation, &table, &conditions, &matching.hints, joined)?;
+        let model = self.cx.planner.model;
+        let best = candidates
+            .iter()
+            .filter(|candidate| candidate.path.constraint.is_correlated())
+            .map(|candidate| (candidate.price(left.rows.max(1.0), model), candidate))
+            .min_by(|a, b| a.0.total_us.total_cmp(&b.0.total_us));
+        Ok(best.map(|(price, candidate)| Partial {
+            relations: joined,
+            rows,
+            cost_us: left.cost_us + price.total_us + left.rows * model.cpu.hash_probe + rows * model.cpu.row,
+            startup_us: left.startup_us + price.startup_us,
+            empty: left.empty,
+            step: Step::Lookup {
+                left: left.clone(),
+                relation,
+                candidate: candidate.clone().ordered(ScanOrder::Any),
+                rows: matching.rows,
+                keep_order,
+            },
+        }))
+    }
+
+    /// The member joined by hash.
+    fn hash(
+        &self,
+        left: &PartialRef,
+        member: &PreparedMember,
+        matching: &Match,
+        rows: f64,
+        keep_order: bool,
+    ) -> Partial {
+        let cpu = &self.cx.planner.model.cpu;
+        let right = &member.own;
+        let mut keys = Vec::new();
+        let mut conditions = Vec::new();
+        for condition in &matching.joining {
+            match self.hash_key(condition, left.relations, member.relations) {
+                Some(key) => keys.push(key),
+                None => conditions.push(condition.clone()),
+            }
+        }
+        // Unmatched rows are kept of the side that streams.
+        let build_left = matching.rows == JoinRows::Matching && !keep_order && left.rows < right.rows;
+        let (build, probe) = if build_left { (left.rows, right.rows) } else { (right.rows, left.rows) };
+        let pairs = if keys.is_empty() { build * probe } else { rows };
+        // Rows that find no partner among the candidates are known only at the end of a batch.
+        let loses_order = keep_order && matching.rows == JoinRows::AllOuter && !conditions.is_empty();
+        let unordered = if loses_order { f64::INFINITY } else { 0.0 };
+        let cost =
+            unordered + build * cpu.hash_build + probe * cpu.hash_probe + pairs * (cpu.row + cpu.filter);
+        let startup =
+            if build_left { left.cost_us + right.startup_us } else { right.cost_us + left.startup_us };
+        Partial {
+            relations: left.relations.union(member.relations),
+            rows,
+            cost_us: left.cost_us + right.cost_us + cost,
+            startup_us: startup + build * cpu.hash_build,
+            empty: left.empty || (right.empty && matching.rows == JoinRows::Matching),
+            step: Step::Hash {
+                left: left.clone(),
+                right: right.clone(),
+                keys,
+                conditions,
+                rows: matching.rows,
+                build_left,
+            },
+        }
+    }
+
+    /// An equality of an expression over each side, as the key of a hash join.
+    fn hash_key(&self, condition: &Expr, left: Relations, right: Relations) -> Option<HashKey> {
+        let ExprKind::Compare { op, left: a, right: b, domain } = &condition.kind else { return None };
+        let null_safe = match op {
+            CompareOp::Eq => false,
+            CompareOp::NullSafeEq => true,
+            _ => return None,
+        };
+        let columns = self.columns();
+        let (of_a, of_b) = (columns.relations(a), columns.relations(b));
+        if of_a.is_empty() || of_b.is_empty() || condition.is_volatile() {
+            return None;
+        }
+        let (l, r) = if left.contains(of_a) && right.contains(of_b) {
+            (a, b)
+        } else if left.contains(of_b) && right.contains(of_a) {
+            (b, a)
+        } else {
+            return None;
+        };
+        let (left, right) = join_keys(l.as_ref().clone(), r.as_ref().clone(), *domain)?;
+        Some(HashKey { left, right, null_safe })
+    }
+}

@@ -1,0 +1,32 @@
+//! From bound queries to physical plans.
+//!
+//! | module | does |
+//! |---|---|
+//! | `merge` | makes simple derived tables part of the query around them |
+//! | `graph` | FROM and WHERE as a join graph; outer joins that are inner joins |
+//! | `factor`, `equalities`, `null_rejection` | what conditions imply |
+//! | `members`, `join_order`, `selectivity` | access paths and join order together, by price |
+//! | `order` | ORDER BY served by an index |
+//! | `emit` | the chosen plan with columns as positions in batches |
+//! | `block` | what comes above the joins: grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
+//!
+//! Prices and row estimates come from [`leafline_access::choose`].
+
+mod block;
+mod emit;
+mod equalities;
+mod factor;
+mod graph;
+mod join_order;
+mod members;
+mod merge;
+mod null_rejection;
+mod order;
+mod partial;
+mod selectivity;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use block::{plan_rows_to_change, plan_select};
+pub use settings::{OptimizerContext, OptimizerSwitches};

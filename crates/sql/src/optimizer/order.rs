@@ -1,0 +1,122 @@
+//! ORDER BY without sorting: a table read in the order of one of its indexes.
+
+use super::graph::{Graph, MemberSource, Relations};
+use super::members::{JoinPlanner, PreparedMember};
+use super::partial::PartialRef;
+use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
+use leafline_access::{Candidate, ScanOrder};
+use leafline_types::MysqlError;
+use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// A plan whose rows come in the order asked for.
+impl JoinPlanner<'_, '_, '_> {
+    /// The cheapest plan that needs no sort, if there is one. `share`: the part of the rows that will be read.
+    pub(super) fn plan_in_order(
+        &mut self,
+        graph: &Graph,
+        members: &[PreparedMember],
+        order: &[OrderKey],
+        share: f64,
+    ) -> Result<Option<PartialRef>, MysqlError> {
+        let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
+        let position = graph.members.iter().position(|member| {
+            member.outer.is_none()
+                && matches!(member.source, MemberSource::Relation(found) if found == relation)
+        });
+        let Some(position) = position.filter(|position| !graph.straight || *position == 0) else {
+            return Ok(None);
+        };
+        let Some(RelationSource::Base(table)) =
+            self.select.relations.get(relation).map(|bound| &bound.source)
+        else {
+            return Ok(None);
+        };
+        let table = table.clone();
+        let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
+        let fixed = self.fixed_columns(relation, &local);
+        self.every_index = true;
+        let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation));
+        self.every_index = false;
+        let mut best: Option<PartialRef> = None;
+        for candidate in candidates?.iter() {
+            let Some(direction) = index_order(candidate, &keys, &fixed) else { continue };
+            let first = Rc::new(self.access(relation, candidate.clone().ordered(direction)));
+            let joined = self.join(graph, members, Some((position, first)))?;
+            let joined = self.filtered(joined, self.constant_conditions(graph));
+            let cost = |plan: &PartialRef| partly(plan, share);
+            if best.as_ref().is_none_or(|known| cost(&joined) < cost(known)) {
+                best = Some(joined);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The keys as columns of one relation, if they are.
+    fn plain_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
+        let mut found: Option<usize> = None;
+        let mut keys = Vec::new();
+        for key in order {
+            let column = self.select.columns.get(key.expr.as_column()?)?;
+            let ColumnOrigin::Relation { relation, ordinal } = column.origin else { return None };
+            if *found.get_or_insert(relation) != relation {
+                return None;
+            }
+            keys.push((ordinal, key.descending));
+        }
+        found.map(|relation| (relation, keys))
+    }
+
+    /// The columns of a relation that have one value in all rows that pass the conditions.
+    fn fixed_columns(&self, relation: usize, conditions: &[Expr]) -> BTreeSet<usize> {
+        let Some(bound) = self.select.relations.get(relation) else { return BTreeSet::new() };
+        conditions
+            .iter()
+            .filter_map(|condition| match &condition.kind {
+                ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
+                    match (left.as_column(), right.as_column()) {
+                        (Some(column), None) if right.is_constant() => Some(column),
+                        (None, Some(column)) if left.is_constant() => Some(column),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            })
+            .filter(|column| bound.columns.contains(column))
+            .map(|column| column - bound.columns.start)
+            .collect()
+    }
+}
+
+/// The price of a plan of which only a share of the rows is read.
+pub(super) fn partly(plan: &PartialRef, share: f64) -> f64 {
+    let startup = plan.startup_us.min(plan.cost_us);
+    startup + (plan.cost_us - startup) * share
+}
+
+/// The direction in which the index of a candidate gives the order, if it does.
+fn index_order(candidate: &Candidate, keys: &[(usize, bool)], fixed: &BTreeSet<usize>) -> Option<ScanOrder> {
+    let index = &candidate.path.index;
+    let mut wanted = keys.iter().filter(|(column, _)| !fixed.contains(column)).peekable();
+    let mut reverse: Option<bool> = None;
+    for (column, part) in index.key_columns.iter().zip(&index.key_parts) {
+        let Some((next, descending)) = wanted.peek() else { break };
+        if next != column {
+            if fixed.contains(column) {
+                continue;
+            }
+            return None;
+        }
+        if *reverse.get_or_insert(*descending != part.descending) != (*descending != part.descending) {
+            return None;
+        }
+        wanted.next();
+    }
+    // Behind all parts of the key there is one row: what is left to order by does not matter. A hidden row id follows the
+    // parts of a table without primary key.
+    if wanted.peek().is_some() && index.hidden_row_id {
+        return None;
+    }
+    Some(if reverse.unwrap_or(false) { ScanOrder::Reverse } else { ScanOrder::Forward })
+}

@@ -1,0 +1,56 @@
+//! Plans under construction: cheap to make and to compare, still in the numbering of the query block.
+
+use super::graph::Relations;
+use crate::plan::Node;
+use leafline_access::{Candidate, JoinRows};
+use leafline_types::expr::Expr;
+use std::rc::Rc;
+
+/// A shared partial plan.
+pub(super) type PartialRef = Rc<Partial>;
+
+/// A way to get the joined rows of some relations.
+#[derive(Clone, Debug)]
+pub(super) struct Partial {
+    pub step: Step,
+    pub relations: Relations,
+    /// Rows delivered.
+    pub rows: f64,
+    /// Until the last row, microseconds.
+    pub cost_us: f64,
+    /// Until the first row.
+    pub startup_us: f64,
+    /// There are no rows, whatever the parameters.
+    pub empty: bool,
+}
+
+/// The last operator of a partial plan. Expressions are over column numbers of the block.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// A stored table.
+    Access { relation: usize, candidate: Candidate },
+    /// A derived table.
+    Derived { relation: usize, node: Node },
+    /// Rows for which the conditions are true.
+    Filter { input: PartialRef, conditions: Vec<Expr> },
+    /// A table looked up by the columns of the left rows; the outer columns of its path are column numbers.
+    Lookup { left: PartialRef, relation: usize, candidate: Candidate, rows: JoinRows, keep_order: bool },
+    /// Left and right rows by hash.
+    Hash {
+        left: PartialRef,
+        right: PartialRef,
+        keys: Vec<HashKey>,
+        conditions: Vec<Expr>,
+        rows: JoinRows,
+        /// The left rows are held in memory, the right ones stream.
+        build_left: bool,
+    },
+}
+
+/// Equal expressions over the left and over the right rows.
+#[derive(Clone, Debug)]
+pub(super) struct HashKey {
+    pub left: Expr,
+    pub right: Expr,
+    pub null_safe: bool,
+}

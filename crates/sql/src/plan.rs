@@ -1,0 +1,238 @@
+//! Physical plans: what runs, and what EXPLAIN prints.
+//!
+//! A plan is immutable and shared between executions; parameters, the snapshot and every other piece of run state
+//! live in the [`ExecutionContext`](crate::operator::ExecutionContext). Columns in the expressions of a node are positions
+//! in the batches of its input: for the conditions of an access path see [`AccessPath`], for joins the
+//! columns of the left input come first.
+
+use leafline_access::{AccessPath, JoinRows};
+use leafline_types::aggregate::AggregateCall;
+use leafline_types::expr::Expr;
+use leafline_types::{ExprType, Value};
+use std::sync::Arc;
+
+/// A query ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The operator that delivers the result.
+    pub root: Node,
+    /// Number of nodes: ids are below it.
+    pub node_count: usize,
+}
+
+/// What the optimizer expects of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Rows delivered per execution.
+    pub rows: f64,
+    /// Time until the last row, inputs included, microseconds.
+    pub cost_us: f64,
+}
+
+/// One operator of a plan with its inputs.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Position of its run-time figures in the execution context.
+    pub id: usize,
+    /// What it does.
+    pub operator: Operator,
+    /// Types of the columns it delivers.
+    pub types: Arc<[ExprType]>,
+    /// What was expected of it.
+    pub estimate: Estimate,
+}
+
+/// The operators.
+#[derive(Clone, Debug)]
+pub enum Operator {
+    /// Rows of constant expressions; `SELECT 1` is one row.
+    Values(Arc<[Vec<Expr>]>),
+    /// No row at all, and why: EXPLAIN's `Extra`.
+    Empty(EmptyReason),
+    /// Rows of one table.
+    Scan(Arc<Scan>),
+    /// Rows for which every condition is true.
+    Filter {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// Conditions, all to be true.
+        conditions: Arc<[Expr]>,
+    },
+    /// Expressions over each row.
+    Project {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// One expression per column delivered.
+        expressions: Arc<[Expr]>,
+    },
+    /// For each outer row the matching rows of a table, found through an index.
+    LookupJoin {
+        /// The rows to find partners for.
+        outer: Box<Node>,
+        /// How the table is entered; its bounds and conditions may use the outer columns.
+        inner: Arc<Scan>,
+        /// What becomes of outer rows without partner.
+        rows: JoinRows,
+        /// Deliver the rows in the order of the outer ones.
+        keep_order: bool,
+    },
+    /// Rows of two inputs with equal keys.
+    HashJoin(Box<HashJoin>),
+    /// One row per group, or one row in all if there are no keys.
+    Aggregate {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// The grouping expressions, delivered first.
+        keys: Arc<[Expr]>,
+        /// How many of them, from the first, make a group; the others are determined by these.
+        grouping: usize,
+        /// The aggregates, delivered after the keys.
+        aggregates: Arc<[AggregateCall]>,
+    },
+    /// All rows in order.
+    Sort {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// What to order by, most significant first.
+        keys: Arc<[SortKey]>,
+    },
+    /// The first rows in order.
+    TopN {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// What to order by, most significant first.
+        keys: Arc<[SortKey]>,
+        /// Which of the ordered rows.
+        limit: RowLimit,
+    },
+    /// The first rows as they come.
+    Limit {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// Which rows.
+        limit: RowLimit,
+    },
+    /// Each row once.
+    Distinct {
+        /// Where the rows come from.
+        input: Box<Node>,
+    },
+    /// A subquery in FROM, under its alias: rows pass through.
+    Derived {
+        /// The subquery.
+        input: Box<Node>,
+        /// Its alias.
+        alias: Arc<str>,
+    },
+}
+
+/// Why a query has no rows, in the words of EXPLAIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyReason {
+    /// The condition is never true.
+    ImpossibleWhere,
+    /// The condition on the groups is never true.
+    ImpossibleHaving,
+    /// `LIMIT 0`.
+    ZeroLimit,
+}
+
+/// How a table is read: the path, and what EXPLAIN says about the choice.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// Position of its run-time figures in the execution context: the node's, or its own on the inner side of a join.
+    pub id: usize,
+    /// The path that runs.
+    pub path: Arc<AccessPath>,
+    /// The table's alias.
+    pub alias: Arc<str>,
+    /// How many rows will be enough, if nothing above asks for more.
+    pub rows_enough: Option<usize>,
+    /// Indexes that could have been used.
+    pub possible_keys: Vec<Arc<str>>,
+    /// Rows examined, as expected, per execution or per outer row.
+    pub examined: f64,
+    /// Percentage of the examined rows expected to be left after the conditions.
+    pub filtered: f64,
+    /// EXPLAIN's `ref`: what the leading equal parts are compared with.
+    pub references: Vec<Arc<str>>,
+}
+
+/// A join by hashing.
+#[derive(Clone, Debug)]
+pub struct HashJoin {
+    /// The input that streams; its columns come first.
+    pub probe: Node,
+    /// The input that is held in memory.
+    pub build: Node,
+    /// Equal expressions: over the probe's columns, over the build's.
+    pub keys: Arc<[(Expr, Expr)]>,
+    /// `<=>` rather than `=`, per key.
+    pub null_safe: Arc<[bool]>,
+    /// Further conditions over the columns of both.
+    pub conditions: Arc<[Expr]>,
+    /// What becomes of probe rows without partner.
+    pub rows: JoinRows,
+    /// The build input comes first in the order of the joins: EXPLAIN lists it first.
+    pub build_is_first: bool,
+}
+
+/// One ORDER BY element.
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    /// Expression over the input's columns.
+    pub expr: Expr,
+    /// Largest first; NULL is the smallest value.
+    pub descending: bool,
+}
+
+/// LIMIT and OFFSET: constants or parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowLimit {
+    /// Rows to skip.
+    pub offset: LimitValue,
+    /// Rows to deliver; `None` = all.
+    pub count: Option<LimitValue>,
+}
+
+/// A number of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitValue {
+    /// Known when the statement was planned.
+    Constant(u64),
+    /// Position of the parameter that holds it.
+    Parameter(usize),
+}
+
+impl LimitValue {
+    /// The number, with the parameters of an execution; `None` if the parameter is no such number.
+    pub fn resolve(self, parameters: &[Value]) -> Option<u64> {
+        match self {
+            LimitValue::Constant(rows) => Some(rows),
+            LimitValue::Parameter(position) => match parameters.get(position)? {
+                Value::Int(rows) => u64::try_from(*rows).ok(),
+                Value::UInt(rows) => Some(*rows),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Node {
+    /// The inputs, in the order in which their columns are delivered.
+    pub fn inputs(&self) -> Vec<&Node> {
+        match &self.operator {
+            Operator::Values(_) | Operator::Empty(_) | Operator::Scan(_) => Vec::new(),
+            Operator::Filter { input, .. }
+            | Operator::Project { input, .. }
+            | Operator::Aggregate { input, .. }
+            | Operator::Sort { input, .. }
+            | Operator::TopN { input, .. }
+            | Operator::Limit { input, .. }
+            | Operator::Distinct { input }
+            | Operator::Derived { input, .. } => vec![input],
+            Operator::LookupJoin { outer, .. } => vec![outer],
+            Operator::HashJoin(join) => vec![&join.probe, &join.build],
+        }
+    }
+}
