@@ -5,7 +5,7 @@
 //! is found by evaluating them on sampled entries, so that of two indexes with the same leading column the one whose
 //! other columns filter more is seen to fetch less.
 
-use crate::constraint::Bounds;
+use crate::constraint::{Bounds, Implied};
 use crate::cost::{CostModel, batched_fetch_us, distinct_pages, scan_us};
 use crate::error::Result;
 use crate::path::{AccessPath, ScanOrder};
@@ -44,6 +44,8 @@ pub struct Question<'a> {
     pub allowed: &'a dyn AllowsIndex,
     /// Include indexes that would be read in full, for their order.
     pub every_index: bool,
+    /// Look at rows to learn how many the conditions leave: where more depends on that than what is shown.
+    pub sample_rows: bool,
 }
 
 /// Which indexes may be used.
@@ -119,22 +121,35 @@ struct Extent {
 }
 
 impl Planner<'_> {
-    /// The candidates, at least one: the table scan, unless the index hints say otherwise and leave another.
+    /// The candidates, at least one: the table scan, unless the index hints say otherwise and leave another. A unique key
+    /// that constants identify is the only candidate, and found without a look at the data.
     pub fn candidates(&self, question: &Question<'_>, eval: &mut EvalContext<'_>) -> Result<Vec<Candidate>> {
-        let table = question.request.table;
-        let selectivity = self.table_selectivity(question, eval)?;
-        let mut found = Vec::new();
+        let request = &question.request;
+        let table = request.table;
+        let mut paths = Vec::new();
         for (position, index) in table.indexes.iter().enumerate() {
             let allowed = question.allowed.allows(position);
-            let path = match (index.is_clustered(), allowed) {
-                (true, false) => question.request.build_scan(),
+            let (path, ranged) = match (index.is_clustered(), allowed) {
+                (true, false) => (request.build_scan(), vec![false; request.conjuncts.len()]),
                 (false, false) => continue,
-                (_, true) => question.request.build(index, ScanOrder::Any),
+                (_, true) => {
+                    let built = request.constrain(index);
+                    let ranged = built.implied.iter().map(|implied| *implied == Implied::ByRanges).collect();
+                    (request.build_with(index, ScanOrder::Any, built), ranged)
+                }
             };
+            if path.is_unique_lookup() && !path.constraint.is_correlated() {
+                return Ok(vec![Candidate::of_one_row(path, position)]);
+            }
             let useful = !path.constraint.is_unbounded() || path.covering || question.every_index;
             if useful || path.is_table_scan() {
-                found.push(self.price(path, question, selectivity, eval)?);
+                paths.push((path, ranged));
             }
+        }
+        let selectivity = self.table_selectivity(question, eval)?;
+        let mut found = Vec::with_capacity(paths.len());
+        for (path, ranged) in paths {
+            found.push(self.price(path, &ranged, question, selectivity, eval)?);
         }
         let bounded =
             |candidate: &Candidate| !candidate.path.constraint.is_unbounded() || candidate.path.covering;
@@ -158,6 +173,9 @@ impl Planner<'_> {
             return Ok(1.0);
         }
         let guess: f64 = own.iter().map(guess_selectivity).product();
+        if !question.sample_rows {
+            return Ok(guess);
+        }
         let table = question.request.table;
         let columns: Vec<usize> = (0..table.columns.len()).collect();
         let sample = sample_rows(self.engine, table.clustered(), &Bounds::all(), &columns, &own, eval)?;
@@ -176,6 +194,7 @@ impl Planner<'_> {
     fn price(
         &self,
         path: AccessPath,
+        ranged: &[bool],
         question: &Question<'_>,
         selectivity: f64,
         eval: &mut EvalContext<'_>,
@@ -187,12 +206,15 @@ impl Planner<'_> {
         let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
         let (entries, ranges) = match &bounds {
             Some(bounds) if bounds.ranges.is_empty() => return Ok(Candidate::nothing(path)),
-            Some(_) if path.is_unique_lookup() => (Extent { entries: 1.0, leaves: 1.0, ..whole }, 1.0),
             Some(_) if path.constraint.is_unbounded() => (whole, 1.0),
             Some(bounds) => (self.extent(&path.index, bounds)?, bounds.ranges.len() as f64),
             None => (self.per_key(&path, question, whole, rows)?, 1.0),
         };
-        let passing = self.entry_selectivity(&path, question, bounds.as_ref(), entries.entries, eval)?;
+        let passing = if path.is_table_scan() {
+            Passing { selectivity, remaining: 1.0 }
+        } else {
+            self.entry_selectivity(&path, ranged, question, bounds.as_ref(), entries.entries, eval)?
+        };
         let fetched = if path.fetches() { entries.entries * passing.selectivity } else { 0.0 };
         let delivered = match bounds {
             // All conditions were sampled on the table; the ranges and what was sampled behind them say more about
@@ -275,24 +297,28 @@ impl Planner<'_> {
     fn entry_selectivity(
         &self,
         path: &AccessPath,
+        ranged: &[bool],
         question: &Question<'_>,
         bounds: Option<&Bounds>,
         entries: f64,
         eval: &EvalContext<'_>,
     ) -> Result<Passing> {
         let own = self.own_conditions(question);
+        let conjuncts = question.request.conjuncts;
+        let by_ranges = |condition: &Expr| {
+            bounds.is_some_and(|bounds| bounds.exact)
+                && conjuncts.iter().zip(ranged).any(|(conjunct, ranged)| *ranged && conjunct == condition)
+        };
         let on_entries: Vec<Expr> = own
             .iter()
+            .filter(|condition| !by_ranges(condition))
             .filter(|condition| path.index.covers(question.request.own_columns(condition)))
             .filter(|_| question.request.condition_pushdown || !path.fetches())
             .cloned()
             .collect();
-        let rest = own.iter().filter(|condition| !on_entries.contains(condition));
-        let correlated = question
-            .request
-            .conjuncts
-            .iter()
-            .filter(|conjunct| !own.contains(conjunct) && question.hints.is_empty());
+        let rest = own.iter().filter(|condition| !on_entries.contains(condition) && !by_ranges(condition));
+        let correlated =
+            conjuncts.iter().filter(|conjunct| !own.contains(conjunct) && question.hints.is_empty());
         let remaining = rest.map(guess_selectivity).product::<f64>()
             * correlated.skip(path.constraint.equal_parts()).map(guess_selectivity).product::<f64>();
         if on_entries.is_empty() {
@@ -343,6 +369,14 @@ fn agree_on_rows(candidates: &mut [Candidate]) {
 }
 
 impl Candidate {
+    fn of_one_row(path: AccessPath, position: usize) -> Candidate {
+        let one = Extent { entries: 1.0, leaves: 1.0, resident: 0.0 };
+        let sizes = Sizes { ranges: 1.0, entries: one, index: one, table: one, row_leaves_per_entry: 1.0 };
+        let fetched = if path.fetches() { 1.0 } else { 0.0 };
+        let possible = [position].into();
+        Candidate { path, examined: 1.0, fetched, rows: 1.0, empty: false, possible, sizes }
+    }
+
     fn nothing(path: AccessPath) -> Candidate {
         Candidate {
             path,

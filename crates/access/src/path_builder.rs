@@ -48,6 +48,11 @@ impl PathRequest<'_> {
 
     /// The path along an index.
     pub fn build(&self, index: &Arc<IndexDef>, order: ScanOrder) -> AccessPath {
+        self.build_with(index, order, self.constrain(index))
+    }
+
+    /// What the conditions say about an index.
+    pub(crate) fn constrain(&self, index: &IndexDef) -> Built {
         let width = self.width();
         let parts: Vec<IndexKeyPart> = index
             .key_columns
@@ -55,11 +60,10 @@ impl PathRequest<'_> {
             .zip(&index.key_parts)
             .map(|(column, key)| IndexKeyPart { column: *column, key: key.clone() })
             .collect();
-        let built = Constraint::build(&parts, self.conjuncts, &|column| (column < width).then_some(column));
-        self.build_with(index, order, built)
+        Constraint::build(&parts, self.conjuncts, &|column| (column < width).then_some(column))
     }
 
-    fn build_with(&self, index: &Arc<IndexDef>, order: ScanOrder, built: Built) -> AccessPath {
+    pub(crate) fn build_with(&self, index: &Arc<IndexDef>, order: ScanOrder, built: Built) -> AccessPath {
         let width = self.width();
         let everything: BTreeSet<usize> = self
             .conjuncts

@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 /// Most rows in a delivered batch.
 pub const BATCH_ROWS: usize = 8192;
+/// Rows fetched between two looks at whether the statement was cancelled.
+const FETCH_ROWS: usize = 2048;
 /// Most entries whose rows are fetched in one sorted batch, if their order does not matter.
 const FETCH_ENTRIES: usize = 65_536;
 
@@ -199,7 +201,9 @@ impl PathScan {
     /// Rows of the entries that wait for theirs, as many as a batch holds, less what the conditions reject.
     fn fetch_pending(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
         let (Some(pending), Some(fetch)) = (&mut self.pending, &self.fetch) else { return Ok(None) };
-        let end = pending.order.len().min(pending.next + BATCH_ROWS);
+        // What has to be put back into index order is fetched as a whole.
+        let most = if self.path.order == ScanOrder::Any { FETCH_ROWS } else { BATCH_ROWS };
+        let end = pending.order.len().min(pending.next + most);
         let positions = pending.order.get(pending.next..end).unwrap_or_default();
         if positions.is_empty() {
             self.pending = None;
@@ -210,6 +214,9 @@ impl PathScan {
         let mut fetched = fetch.fetch(&self.path, &pending.locators, positions, cx)?;
         if from_index {
             cx.counters.leafline_rows_fetched += fetched.batch.rows as u64;
+            if positions.len() > 1 {
+                cx.counters.handler_read_rnd += fetched.batch.rows as u64;
+            }
         }
         pending.next = end;
         if self.path.order != ScanOrder::Any {

@@ -1,5 +1,6 @@
 //! Sampled statistics of an index, and where they are kept.
 
+use super::sample::leaves_to_sample;
 use crate::error::{AccessError, Result};
 use leafline_storage::PageNo;
 use leafline_table::{Engine, IndexDef, TableDef, locator_of};
@@ -7,12 +8,13 @@ use leafline_types::key::{KeyPart, skip_part};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Leaves a statistics sample looks at.
+/// Leaves a statistics sample looks at, where they are in memory, and where each may be a read from the device.
 const LEAVES: usize = 32;
+const COLD_LEAVES: usize = 8;
 /// Consecutive entries of a leaf whose rows are located.
-const LOCATED: usize = 64;
+const LOCATED: usize = 32;
 /// Leaves whose entries' rows are located.
-const LOCATED_LEAVES: usize = 8;
+const LOCATED_LEAVES: usize = 4;
 
 /// What samples say about an index.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +80,8 @@ fn sample(engine: &Engine, table: &TableDef, index: &IndexDef, rows: f64) -> Res
     let parts = &index.key_parts;
     let mut sampled = Sampled { steps: 0, changes: vec![0; parts.len()], located: Vec::new(), error: None };
     let wants_rows = !index.is_clustered();
-    tree.sample(&[], None, LEAVES, &mut |leaf, slots| {
+    let leaves = leaves_to_sample(&tree, LEAVES, COLD_LEAVES)?;
+    tree.sample(&[], None, leaves, &mut |leaf, slots| {
         let mut previous: Option<Vec<u8>> = None;
         let mut neighbours = Vec::new();
         for slot in slots {

@@ -6,12 +6,16 @@
 use crate::constraint::{Bounds, KeyRange, PartTest};
 use crate::error::{AccessError, Result};
 use leafline_btree::LeafView;
-use leafline_table::{Engine, IndexDef, entry_decoder};
+use leafline_table::{Engine, IndexDef, Tree, entry_decoder};
 use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
 use leafline_types::{Batch, CodecError, ColumnBuilder, Warnings};
 
-/// Leaves a sample looks at.
+/// Leaves a sample looks at, where they are in memory.
 const LEAVES: usize = 16;
+/// Leaves a sample looks at where each may be a read from the device.
+const COLD_LEAVES: usize = 4;
+/// Share of the leaves that have to be in memory for the larger sample.
+const WARM: f64 = 0.9;
 /// Entries a sample looks at, at most.
 const ENTRIES: usize = 256;
 /// Ranges a sample looks into, at most.
@@ -53,9 +57,10 @@ pub fn sample_rows(
     let mut builders = decoder.builders(ENTRIES);
     let mut taken = Taken { seen: 0, kept: 0, error: None };
     let tree = engine.tree(index)?;
+    let all_leaves = leaves_to_sample(&tree, LEAVES, COLD_LEAVES)?;
     for range in &ranges {
-        let leaves = (LEAVES / ranges.len()).max(1);
-        let per_leaf = (ENTRIES / LEAVES).max(1);
+        let leaves = (all_leaves / ranges.len()).max(1);
+        let per_leaf = (ENTRIES / all_leaves).max(1);
         tree.sample(&range.lower, range.upper.as_deref(), leaves, &mut |leaf, slots| {
             let step = (slots.len() / per_leaf).max(1);
             for slot in slots.step_by(step).take(per_leaf) {
@@ -80,6 +85,12 @@ pub fn sample_rows(
         Err(_) => return Ok(Sample::default()),
     };
     Ok(Sample { seen: taken.seen, passed })
+}
+
+/// How many leaves of a tree to look at: fewer where they would have to be read.
+pub(super) fn leaves_to_sample(tree: &Tree, warm: usize, cold: usize) -> Result<usize> {
+    let resident = tree.estimate(&[], None)?.resident_fraction;
+    Ok(if resident >= WARM { warm } else { cold })
 }
 
 /// A few of the ranges, spread evenly.

@@ -19,6 +19,8 @@ mod profile;
 mod project;
 mod scan;
 mod sort;
+#[cfg(test)]
+mod tests;
 mod top_n;
 mod values;
 

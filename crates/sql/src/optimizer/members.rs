@@ -204,6 +204,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             hints: &hints,
             allowed: &Hinted(&bound.hints.join),
             every_index: self.every_index,
+            // Alone and unordered, a table has nothing but its own paths to choose from.
+            sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
         };
         let found = Rc::new(self.cx.planner.candidates(&question, self.cx.eval)?);
         self.looked_up.insert(key, found.clone());

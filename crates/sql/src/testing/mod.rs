@@ -217,6 +217,28 @@ impl Database {
     }
 }
 
+/// Runs a plan that is to fail; `each` is called after every batch with what cancels the query.
+pub(crate) fn run_until(
+    database: &Database,
+    plan: &Arc<Plan>,
+    each: &mut dyn FnMut(&CancelToken),
+) -> MysqlError {
+    let view = database.engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
+    let (session, cancel) = (SessionFacts::default(), CancelToken::new());
+    let now = DateTime::from_micros(0).expect("a time");
+    let mut counters = Counters::default();
+    let mut execution = Execution::new(plan, database.memory_limit, false);
+    loop {
+        let mut warnings = Warnings::new();
+        let eval = EvalContext::new(now, &session, &mut warnings, &cancel);
+        match execution.next(eval, &view, &mut counters) {
+            Ok(Some(_)) => each(&cancel),
+            Ok(None) => panic!("the query came to its end"),
+            Err(error) => return error,
+        }
+    }
+}
+
 /// A row as text.
 pub(crate) fn show(row: &[Value]) -> String {
     let texts: Vec<String> = row
