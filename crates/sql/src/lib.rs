@@ -1,14 +1,35 @@
 //! SQL of Leafline: parser, binder, optimizer, operators, statements and sessions.
+//!
+//! | module | is |
+//! |---|---|
+//! | [`parser`] | from text to a syntax tree |
+//! | [`binder`], [`bound`] | from a syntax tree to a bound statement: names looked up, expressions typed |
+//! | [`optimizer`], [`plan`] | from a bound query to an immutable plan |
+//! | [`operator`] | a plan at work, batch by batch |
+//! | [`explain`] | a plan in words |
+//! | `statement` | statements at work: queries, changes, definitions, SET, maintenance |
+//! | `show` | SHOW and DESCRIBE |
+//! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
+//! | [`result`], [`text_format`] | what comes out |
 
+pub mod accounts;
 pub mod binder;
 pub mod bound;
 pub mod explain;
+pub mod instance;
 pub mod operator;
 pub mod optimizer;
 pub mod parser;
 pub mod plan;
 pub mod result;
+pub mod session;
+mod show;
+mod statement;
+pub mod status;
 #[cfg(test)]
 mod testing;
+pub mod text_format;
 
+pub use instance::{Instance, InstanceOptions};
 pub use result::{ColumnFlags, ColumnMeta, Done};
+pub use session::{Outcome, Prepared, RowStream, Session};

@@ -1,6 +1,7 @@
-//! What a statement gives back: the columns of its result, or what it did.
+//! What a statement gives back: rows that come from a plan or that a statement has made itself, or what it did.
 
-use leafline_types::{Collation, SqlType};
+use leafline_types::column::Batch;
+use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
 
 /// Flags of a result column, with the values of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,4 +71,92 @@ pub struct Done {
     pub last_insert_id: u64,
     /// MySQL's information string: `Rows matched: 1  Changed: 1  Warnings: 0`, `Records: 2  Duplicates: 0 ..`.
     pub info: String,
+}
+
+/// Rows that a statement has made itself: SHOW, EXPLAIN, CHECK TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowSet {
+    /// The columns.
+    pub columns: Vec<ColumnMeta>,
+    /// The rows, each as long as `columns`.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl RowSet {
+    /// No rows, of columns that are named and typed.
+    pub fn new(columns: impl IntoIterator<Item = (impl Into<String>, SqlType)>) -> RowSet {
+        RowSet { columns: columns.into_iter().map(|(name, ty)| column(name, ty)).collect(), rows: Vec::new() }
+    }
+
+    /// No rows, of nullable text columns.
+    pub fn text<const N: usize>(names: [&str; N]) -> RowSet {
+        RowSet::new(names.map(|name| (name, SqlType::Varchar { len: 1024 })))
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: Vec<Value>) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row);
+    }
+
+    /// The rows as a batch.
+    ///
+    /// # Errors
+    /// If a value is not of its column's type: a bug.
+    pub fn batch(&self) -> Result<Batch, MysqlError> {
+        let types: Vec<SqlType> = self.columns.iter().map(|column| column.ty.clone()).collect();
+        Batch::from_rows(&types, self.rows.iter().map(Vec::as_slice))
+            .map_err(|error| MysqlError::unknown_error(error))
+    }
+}
+
+/// A column that comes from no table.
+pub fn column(name: impl Into<String>, ty: SqlType) -> ColumnMeta {
+    ColumnMeta {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: name.into(),
+        org_name: String::new(),
+        collation: if ty.is_character() { Collation::Utf8mb4_0900Bin } else { Collation::Binary },
+        flags: if ty.is_unsigned() { ColumnFlags::UNSIGNED } else { ColumnFlags::default() },
+        ty,
+    }
+}
+
+impl ColumnMeta {
+    /// The column's type as expressions over it have it.
+    pub fn expr_type(&self) -> ExprType {
+        ExprType {
+            sql: self.ty.clone(),
+            nullable: !self.flags.has(ColumnFlags::NOT_NULL),
+            collation: self.collation,
+            coercibility: if self.ty.is_character() { Coercibility::Implicit } else { Coercibility::Numeric },
+        }
+    }
+
+    /// The longest value in its display form, in bytes of utf8mb4.
+    pub fn display_bytes(&self) -> u32 {
+        match &self.ty {
+            SqlType::Null => 0,
+            SqlType::TinyInt { .. } => 4,
+            SqlType::SmallInt { .. } => 6,
+            SqlType::MediumInt { .. } => 9,
+            SqlType::Int { .. } => 11,
+            SqlType::BigInt { .. } => 20,
+            SqlType::Decimal { precision, scale, .. } => u32::from(*precision) + 1 + u32::from(*scale > 0),
+            SqlType::Double => 22,
+            SqlType::Char { len } | SqlType::Varchar { len } => len.saturating_mul(4),
+            SqlType::Text { max_bytes } => *max_bytes,
+            SqlType::Varbinary { len } => *len,
+            SqlType::Date => 10,
+            SqlType::DateTime { fsp } => 19 + u32::from(*fsp) + u32::from(*fsp > 0),
+            _ => 1024,
+        }
+    }
+
+    /// Digits after the point; 31 where there is no fixed number.
+    pub fn decimals(&self) -> u8 {
+        if self.ty == SqlType::Double { 31 } else { self.ty.scale() }
+    }
 }

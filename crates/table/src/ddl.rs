@@ -183,6 +183,36 @@ impl Engine {
         Ok(missing)
     }
 
+    /// Puts an empty table of the same definition in the place of a table, whose AUTO_INCREMENT begins anew.
+    ///
+    /// # Errors
+    /// 1049, 1146, what the store returns.
+    pub fn truncate_table(&self, database: &str, name: &str) -> Result<()> {
+        let _ddl = self.ddl.lock();
+        let table = self.table(database, name)?;
+        let closed = self.gates.close(table.id);
+        let mut new = NewTrees::new(self);
+        let mut empty = (*table).clone();
+        empty.id = TableId(self.counters.new_object());
+        for index in &mut empty.indexes {
+            let tree = create_tree(&self.store)?;
+            new.note(tree.id());
+            let index = Arc::make_mut(index);
+            index.id = self.counters.new_object();
+            (index.tree, index.root) = (tree.id(), tree.root());
+        }
+        let counters = CounterChange { table: empty.id, next_auto_increment: 1, ..CounterChange::default() };
+        self.change_catalog(CatalogChange {
+            remove_tables: vec![table.clone()],
+            put_tables: vec![empty],
+            counters: vec![counters],
+            ..CatalogChange::default()
+        })?;
+        new.keep();
+        drop(closed);
+        self.after_drop()
+    }
+
     /// Builds indexes on a table from its rows. Commits to the table wait meanwhile.
     ///
     /// # Errors

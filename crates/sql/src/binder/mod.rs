@@ -36,7 +36,7 @@ use std::sync::Arc;
 use leafline_table::TableDef;
 use leafline_types::{Collation, ExprType, MysqlError, Value};
 
-use crate::bound::{BoundKind, BoundStatement};
+use crate::bound::{BlockColumn, BoundKind, BoundStatement, ColumnOrigin};
 use crate::parser::ast::{Query, Statement, StatementKind, TableName, VariableScope};
 
 pub use data_type::{ColumnType, column_type, table_collation};
@@ -129,6 +129,31 @@ pub fn bind_scalar(
     let mut binder = Binder { sql, context, warnings: Vec::new(), reads_variables: false };
     let mut block = scope::Block::default();
     binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)
+}
+
+/// Binds a condition over rows that a statement has made itself: WHERE of SHOW. Column `i` of the rows is named and typed by
+/// `columns[i]`.
+///
+/// # Errors
+/// 1054 for another column; else as [`bind`].
+pub fn bind_over_columns(
+    condition: &crate::parser::ast::Expr,
+    sql: &str,
+    context: &BindContext<'_>,
+    columns: &[(&str, ExprType)],
+) -> Result<leafline_types::expr::Expr, MysqlError> {
+    let mut binder = Binder { sql, context, warnings: Vec::new(), reads_variables: false };
+    let mut block = scope::Block::default();
+    let mut seen = scope::Scope::default();
+    for (id, (name, ty)) in columns.iter().enumerate() {
+        block.columns.push(BlockColumn {
+            origin: ColumnOrigin::Relation { relation: 0, ordinal: id },
+            ty: ty.clone(),
+        });
+        block.names.push((*name).to_owned());
+        seen.columns.push(scope::Visible { id, name: (*name).to_owned() });
+    }
+    binder.expression(&mut block, &seen, scope::Clause::Where, condition)
 }
 
 /// The state of binding one statement.

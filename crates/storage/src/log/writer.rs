@@ -458,6 +458,10 @@ impl Inner {
                 state.space.pending -= pending;
                 state.space.at = at;
                 state.take_over(done);
+                // What was written may take less than it was charged.
+                if state.space.waiting() > 0 {
+                    self.freed.notify_all();
+                }
             }
             Err(error) => {
                 self.stop(state, error.to_string());

@@ -193,6 +193,7 @@ catalogue! {
     1815 "HY000" ER_INTERNAL_ERROR internal(detail) "Internal error: {detail}";
     1819 "HY000" ER_NOT_VALID_PASSWORD not_valid_password() "Your password does not satisfy the current policy requirements";
     1820 "HY000" ER_MUST_CHANGE_PASSWORD must_change_password() "You must reset your password using ALTER USER statement before executing this statement.";
+    1835 "HY000" ER_MALFORMED_PACKET malformed_packet() "Malformed communication packet.";
     1836 "HY000" ER_READ_ONLY_MODE read_only_mode() "Running in read-only mode";
     1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";

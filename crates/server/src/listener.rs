@@ -1,0 +1,244 @@
+//! Listening on TCP and on a Unix socket, one thread per connection, and stopping.
+//!
+//! Stopping takes no new connections, tells every session to end, waits for the connections' threads and removes the
+//! socket. A client that is idle is cut off; a statement that runs ends with error 1317.
+
+use crate::connection::{Peer, Stream, serve};
+use leafline_sql::Instance;
+use leafline_types::statement::CancelReason;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Stack of a connection's thread.
+const STACK_BYTES: usize = 2 << 20;
+
+/// What keeps a server from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// An address or a socket cannot be listened on.
+    #[error("cannot listen on {place}: {source}")]
+    Listen {
+        /// Address or path.
+        place: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// Where to listen. Bound before the database is opened, so that an address in use costs nothing.
+#[derive(Default)]
+pub struct Listeners {
+    tcp: Option<TcpListener>,
+    unix: Option<(UnixListener, PathBuf)>,
+}
+
+impl Listeners {
+    /// Nothing yet.
+    pub fn new() -> Listeners {
+        Listeners::default()
+    }
+
+    /// Listens on a TCP address; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// `Listen`.
+    pub fn tcp(&mut self, host: &str, port: u16) -> Result<SocketAddr, ServerError> {
+        let failed = |source| ServerError::Listen { place: format!("{host}:{port}"), source };
+        let listener = TcpListener::bind((host, port)).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        self.tcp = Some(listener);
+        Ok(address)
+    }
+
+    /// Listens on a Unix socket, replacing one that nobody listens on any more.
+    ///
+    /// # Errors
+    /// `Listen`; also if another server listens there.
+    pub fn unix(&mut self, path: &Path) -> Result<(), ServerError> {
+        let failed = |source| ServerError::Listen { place: path.display().to_string(), source };
+        if path.exists() {
+            if UnixStream::connect(path).is_ok() {
+                return Err(failed(io::Error::from(io::ErrorKind::AddrInUse)));
+            }
+            std::fs::remove_file(path).map_err(failed)?;
+        }
+        let listener = UnixListener::bind(path).map_err(failed)?;
+        self.unix = Some((listener, path.to_owned()));
+        Ok(())
+    }
+}
+
+/// A running server.
+pub struct Server {
+    shared: Arc<Shared>,
+    acceptors: Vec<JoinHandle<()>>,
+    tcp: Option<SocketAddr>,
+    unix: Option<PathBuf>,
+}
+
+struct Shared {
+    instance: Arc<Instance>,
+    stopping: AtomicBool,
+    connections: Mutex<HashMap<u64, (Cutter, Option<JoinHandle<()>>)>>,
+}
+
+/// Cuts a connection off.
+enum Cutter {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Server {
+    /// Serves `instance` on what `listeners` listen on.
+    ///
+    /// # Errors
+    /// `Thread`.
+    pub fn start(instance: Arc<Instance>, listeners: Listeners) -> Result<Server, ServerError> {
+        let shared =
+            Arc::new(Shared { instance, stopping: AtomicBool::new(false), connections: Mutex::default() });
+        let mut server = Server { shared, acceptors: Vec::new(), tcp: None, unix: None };
+        if let Some(listener) = listeners.tcp {
+            server.tcp = Some(listener.local_addr()?);
+            let shared = server.shared.clone();
+            server.accept("accept tcp", move || {
+                shared.accept_all(|| {
+                    let (stream, address) = listener.accept()?;
+                    stream.set_nodelay(true)?;
+                    let local = address.ip().to_canonical().is_loopback();
+                    let host = if local { "localhost".into() } else { address.ip().to_string() };
+                    Ok((Cutter::Tcp(stream.try_clone()?), stream, Peer { host, local }))
+                });
+            })?;
+        }
+        if let Some((listener, path)) = listeners.unix {
+            server.unix = Some(path);
+            let shared = server.shared.clone();
+            server.accept("accept socket", move || {
+                shared.accept_all(|| {
+                    let (stream, _) = listener.accept()?;
+                    let peer = Peer { host: "localhost".into(), local: true };
+                    Ok((Cutter::Unix(stream.try_clone()?), stream, peer))
+                });
+            })?;
+        }
+        Ok(server)
+    }
+
+    fn accept(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), ServerError> {
+        self.acceptors.push(std::thread::Builder::new().name(name.into()).spawn(run)?);
+        Ok(())
+    }
+
+    /// The TCP address that is served.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.tcp
+    }
+
+    /// Stops: see the module. The instance stays open.
+    pub fn stop(mut self) {
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        // The acceptors wait for a connection: here is one.
+        if let Some(mut address) = self.tcp {
+            if address.ip().is_unspecified() {
+                address.set_ip(if address.is_ipv4() {
+                    std::net::Ipv4Addr::LOCALHOST.into()
+                } else {
+                    std::net::Ipv6Addr::LOCALHOST.into()
+                });
+            }
+            let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
+        }
+        if let Some(path) = &self.unix {
+            let _ = UnixStream::connect(path);
+        }
+        for acceptor in self.acceptors.drain(..) {
+            let _ = acceptor.join();
+        }
+        let mut threads = Vec::new();
+        for (cutter, thread) in self.shared.connections.lock().values_mut() {
+            cutter.cut();
+            threads.extend(thread.take());
+        }
+        self.shared.instance.kill_all(CancelReason::ConnectionKilled);
+        for thread in threads {
+            let _ = thread.join();
+        }
+        if let Some(path) = &self.unix {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Shared {
+    fn accept_all<S: Stream + Send + 'static>(
+        self: &Arc<Self>,
+        accept: impl Fn() -> io::Result<(Cutter, S, Peer)>,
+    ) {
+        while !self.stopping.load(Ordering::SeqCst) {
+            match accept() {
+                Ok(_) if self.stopping.load(Ordering::SeqCst) => return,
+                Ok((cutter, stream, peer)) => self.start_connection(cutter, stream, peer),
+                // Out of descriptors, or the client is gone already: others may still come.
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+    }
+
+    fn start_connection<S: Stream + Send + 'static>(self: &Arc<Self>, cutter: Cutter, stream: S, peer: Peer) {
+        let number = self.instance.new_connection_id();
+        let shared = self.clone();
+        // Held until the thread is noted, so that it cannot end before.
+        let mut connections = self.connections.lock();
+        connections.insert(number, (cutter, None));
+        let run = move || {
+            let _ = serve(stream, &shared.instance, number, &peer);
+            shared.connections.lock().remove(&number);
+        };
+        match std::thread::Builder::new()
+            .name(format!("connection {number}"))
+            .stack_size(STACK_BYTES)
+            .spawn(run)
+        {
+            Ok(thread) => {
+                if let Some((_, slot)) = connections.get_mut(&number) {
+                    *slot = Some(thread);
+                }
+            }
+            Err(_) => {
+                connections.remove(&number);
+            }
+        }
+    }
+}
+
+impl Cutter {
+    fn cut(&self) {
+        let _ = match self {
+            Cutter::Tcp(stream) => stream.shutdown(Shutdown::Read),
+            Cutter::Unix(stream) => stream.shutdown(Shutdown::Read),
+        };
+    }
+}
+
+impl Stream for TcpStream {
+    fn set_read_timeout(&self, seconds: Option<u64>) -> io::Result<()> {
+        TcpStream::set_read_timeout(self, seconds.map(Duration::from_secs))
+    }
+}
+
+impl Stream for UnixStream {
+    fn set_read_timeout(&self, seconds: Option<u64>) -> io::Result<()> {
+        UnixStream::set_read_timeout(self, seconds.map(Duration::from_secs))
+    }
+}

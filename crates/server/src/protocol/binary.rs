@@ -1,0 +1,190 @@
+//! The binary protocol of prepared statements: parameters in, rows out.
+//!
+//! A row is a zero byte, a bitmap of NULLs that begins at bit 2, and the values. Integers have their column's width,
+//! DECIMAL and strings a length, dates a length that says how many of their parts are there.
+
+use super::bytes::{Reader, put_string};
+use super::column::field_type as f;
+use leafline_types::column::{Batch, value_at};
+use leafline_types::convert::to_text;
+use leafline_types::temporal::CivilDateTime;
+use leafline_types::{Date, DateTime, MysqlError, SqlType, Value};
+
+/// Appends a row.
+pub fn put_row(out: &mut Vec<u8>, batch: &Batch, row: usize, types: &[SqlType]) {
+    out.push(0);
+    let bitmap = out.len();
+    out.resize(bitmap + (types.len() + 9) / 8, 0);
+    for (column, (array, ty)) in batch.columns.iter().zip(types).enumerate() {
+        let value = value_at(array, row, ty);
+        if value.is_null() {
+            let bit = column + 2;
+            if let Some(byte) = out.get_mut(bitmap + bit / 8) {
+                *byte |= 1 << (bit % 8);
+            }
+            continue;
+        }
+        put_value(out, &value, ty);
+    }
+}
+
+fn put_value(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
+    match value {
+        Value::Int(n) => put_integer(out, *n as u64, ty),
+        Value::UInt(n) => put_integer(out, *n, ty),
+        Value::Double(d) => out.extend_from_slice(&d.to_le_bytes()),
+        Value::String(text) => put_string(out, text.as_bytes()),
+        Value::Bytes(bytes) => put_string(out, bytes),
+        Value::Date(date) => put_date(out, *date),
+        Value::DateTime(datetime) => put_datetime(out, *datetime),
+        Value::Decimal(_) => put_string(out, to_text(value, ty).unwrap_or_default().as_bytes()),
+        Value::Null => {}
+    }
+}
+
+fn put_integer(out: &mut Vec<u8>, n: u64, ty: &SqlType) {
+    let bytes = n.to_le_bytes();
+    let width = match ty {
+        SqlType::TinyInt { .. } => 1,
+        SqlType::SmallInt { .. } => 2,
+        SqlType::MediumInt { .. } | SqlType::Int { .. } => 4,
+        _ => 8,
+    };
+    out.extend(bytes.iter().take(width));
+}
+
+fn put_date(out: &mut Vec<u8>, date: Date) {
+    let civil = date.civil();
+    out.push(4);
+    out.extend_from_slice(&civil.year.to_le_bytes());
+    out.extend_from_slice(&[civil.month, civil.day]);
+}
+
+fn put_datetime(out: &mut Vec<u8>, datetime: DateTime) {
+    let civil = datetime.civil();
+    out.push(if civil.microsecond > 0 { 11 } else { 7 });
+    out.extend_from_slice(&civil.date.year.to_le_bytes());
+    out.extend_from_slice(&[civil.date.month, civil.date.day, civil.hour, civil.minute, civil.second]);
+    if civil.microsecond > 0 {
+        out.extend_from_slice(&civil.microsecond.to_le_bytes());
+    }
+}
+
+/// The type of a parameter, as the client said with the statement or before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParameterType {
+    field: u8,
+    unsigned: bool,
+}
+
+/// Reads the parameters of COM_STMT_EXECUTE: what follows its iteration count. `types` are those of the last execution
+/// and are replaced if the client sends new ones; `long_data` are parameters sent before, in parts.
+///
+/// # Errors
+/// 1835 if the packet ends early, 1210 for a type that no parameter can have, 1366 for a string that is not UTF-8.
+pub fn read_parameters(
+    reader: &mut Reader<'_>,
+    count: usize,
+    types: &mut Vec<ParameterType>,
+    long_data: &[Option<Vec<u8>>],
+) -> Result<Vec<Value>, MysqlError> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let nulls = reader.take(count.div_ceil(8))?;
+    if reader.u8()? == 1 {
+        let mut sent = Vec::with_capacity(count);
+        for _ in 0..count {
+            let (field, flags) = (reader.u8()?, reader.u8()?);
+            sent.push(ParameterType { field, unsigned: flags & 0x80 != 0 });
+        }
+        *types = sent;
+    }
+    if types.len() != count {
+        return Err(MysqlError::malformed_packet());
+    }
+    let mut values = Vec::with_capacity(count);
+    for (at, ty) in types.iter().enumerate() {
+        let null = nulls.get(at / 8).is_some_and(|byte| byte & (1 << (at % 8)) != 0);
+        values.push(match long_data.get(at) {
+            Some(Some(bytes)) => string_value(bytes, ty.field)?,
+            _ if null => Value::Null,
+            _ => read_value(reader, *ty)?,
+        });
+    }
+    Ok(values)
+}
+
+fn read_value(reader: &mut Reader<'_>, ty: ParameterType) -> Result<Value, MysqlError> {
+    let integer =
+        |signed: i64, unsigned: u64| if ty.unsigned { Value::UInt(unsigned) } else { Value::Int(signed) };
+    Ok(match ty.field {
+        f::NULL => Value::Null,
+        f::TINY => {
+            let n = reader.u8()?;
+            integer((n as i8).into(), n.into())
+        }
+        f::SHORT | f::YEAR => {
+            let n = reader.u16()?;
+            integer((n as i16).into(), n.into())
+        }
+        f::LONG | f::INT24 => {
+            let n = reader.u32()?;
+            integer((n as i32).into(), n.into())
+        }
+        f::LONGLONG => {
+            let n = reader.u64()?;
+            integer(n as i64, n)
+        }
+        f::FLOAT => Value::Double(f32::from_bits(reader.u32()?).into()),
+        f::DOUBLE => Value::Double(f64::from_bits(reader.u64()?)),
+        f::DATE | f::NEWDATE | f::DATETIME | f::TIMESTAMP => read_temporal(reader, ty.field)?,
+        f::TIME => return Err(MysqlError::not_supported("a TIME parameter")),
+        f::NEWDECIMAL | 0 => string_value(reader.string()?, f::VAR_STRING)?,
+        f::VARCHAR | f::VAR_STRING | f::STRING | f::ENUM | f::SET | f::JSON => {
+            string_value(reader.string()?, ty.field)?
+        }
+        f::TINY_BLOB | f::MEDIUM_BLOB | f::LONG_BLOB | f::BLOB | f::BIT => {
+            string_value(reader.string()?, f::BLOB)?
+        }
+        _ => return Err(MysqlError::wrong_arguments("mysqld_stmt_execute")),
+    })
+}
+
+/// A string parameter is text if it is UTF-8; a blob that is not is binary.
+fn string_value(bytes: &[u8], field: u8) -> Result<Value, MysqlError> {
+    let blob = matches!(field, f::TINY_BLOB | f::MEDIUM_BLOB | f::LONG_BLOB | f::BLOB | f::BIT);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Value::string(text)),
+        Err(_) if blob => Ok(Value::bytes(bytes)),
+        Err(_) => Err(MysqlError::invalid_character_string("utf8mb4", "in a parameter")),
+    }
+}
+
+fn read_temporal(reader: &mut Reader<'_>, field: u8) -> Result<Value, MysqlError> {
+    let length = reader.u8()?;
+    let mut parts = Reader::new(reader.take(length.into())?);
+    if length == 0 {
+        return Err(MysqlError::incorrect_temporal("datetime", "0000-00-00 00:00:00"));
+    }
+    let date = (parts.u16()?, parts.u8()?, parts.u8()?);
+    let time = if length > 4 { (parts.u8()?, parts.u8()?, parts.u8()?) } else { (0, 0, 0) };
+    let micros = if length > 7 { parts.u32()? } else { 0 };
+    let wrong = || {
+        let text =
+            format!("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", date.0, date.1, date.2, time.0, time.1, time.2);
+        MysqlError::incorrect_temporal("datetime", &text)
+    };
+    let day = Date::from_civil(date.0, date.1, date.2).ok_or_else(wrong)?;
+    if matches!(field, f::DATE | f::NEWDATE) {
+        return Ok(Value::Date(day));
+    }
+    let civil = CivilDateTime {
+        date: day.civil(),
+        hour: time.0,
+        minute: time.1,
+        second: time.2,
+        microsecond: micros,
+    };
+    DateTime::from_civil(civil).map(Value::DateTime).ok_or_else(wrong)
+}

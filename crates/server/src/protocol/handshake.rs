@@ -1,0 +1,182 @@
+//! The handshake: the server's greeting and the client's answer.
+//!
+//! Greeting: protocol version 10 | server version, zero | connection id u32 | challenge, 8 bytes, zero | capabilities, low
+//! u16 | collation u8 | status u16 | capabilities, high u16 | length of the challenge + 1 | 10 zeros | challenge, 12 bytes,
+//! zero | plugin, zero.
+//!
+//! Answer: capabilities u32 | largest packet u32 | collation u8 | 23 zeros | user, zero | answer to the challenge |
+//! database, zero, if CONNECT_WITH_DB | plugin, zero, if PLUGIN_AUTH | attributes, if CONNECT_ATTRS.
+
+use super::bytes::{Reader, put_terminated};
+use super::capability as cap;
+use leafline_types::MysqlError;
+
+/// The collation that the greeting names: utf8mb4_bin, a number that every client knows.
+const GREETING_COLLATION: u8 = 46;
+
+/// What the greeting says.
+pub struct Greeting<'a> {
+    /// `version`.
+    pub version: &'a str,
+    /// Number of the connection.
+    pub connection_id: u64,
+    /// 20 bytes, none of them zero.
+    pub challenge: &'a [u8],
+    /// Server status.
+    pub status: u16,
+    /// The authentication plugin.
+    pub plugin: &'a str,
+}
+
+impl Greeting<'_> {
+    /// Appends the greeting.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        let (first, second) = self.challenge.split_at(self.challenge.len().min(8));
+        out.push(10);
+        put_terminated(out, self.version);
+        out.extend_from_slice(&(self.connection_id as u32).to_le_bytes());
+        out.extend_from_slice(first);
+        out.push(0);
+        out.extend_from_slice(&(cap::OFFERED as u16).to_le_bytes());
+        out.push(GREETING_COLLATION);
+        out.extend_from_slice(&self.status.to_le_bytes());
+        out.extend_from_slice(&((cap::OFFERED >> 16) as u16).to_le_bytes());
+        out.push(self.challenge.len() as u8 + 1);
+        out.extend_from_slice(&[0; 10]);
+        out.extend_from_slice(second);
+        out.push(0);
+        put_terminated(out, self.plugin);
+    }
+}
+
+/// What the client answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What both can do.
+    pub capabilities: u32,
+    /// The user's name.
+    pub user: String,
+    /// The answer to the challenge.
+    pub authentication: Vec<u8>,
+    /// The database to begin with.
+    pub database: Option<String>,
+    /// The plugin that the client used.
+    pub plugin: Option<String>,
+}
+
+impl Answer {
+    /// Reads the client's answer.
+    ///
+    /// # Errors
+    /// 1043 if it cannot be understood, or the client is older than the protocol of MySQL 4.1.
+    pub fn read(packet: &[u8]) -> Result<Answer, MysqlError> {
+        Self::parse(packet).map_err(|_| MysqlError::bad_handshake())
+    }
+
+    fn parse(packet: &[u8]) -> Result<Answer, MysqlError> {
+        let mut reader = Reader::new(packet);
+        let capabilities = reader.u32()? & cap::OFFERED;
+        if capabilities & cap::PROTOCOL_41 == 0 {
+            return Err(MysqlError::bad_handshake());
+        }
+        reader.take(4 + 1 + 23)?;
+        let user = text(reader.terminated()?)?;
+        let authentication = if capabilities & cap::PLUGIN_AUTH_LENENC != 0 {
+            reader.string()?
+        } else if capabilities & cap::SECURE_CONNECTION != 0 {
+            let length = reader.u8()?;
+            reader.take(length.into())?
+        } else {
+            reader.terminated()?
+        };
+        let authentication = authentication.to_vec();
+        let mut database = None;
+        if capabilities & cap::CONNECT_WITH_DB != 0 && !reader.is_empty() {
+            database = Some(text(reader.terminated()?)?).filter(|name| !name.is_empty());
+        }
+        let mut plugin = None;
+        if capabilities & cap::PLUGIN_AUTH != 0 && !reader.is_empty() {
+            // Some clients leave out the zero byte.
+            let name = reader.terminated().unwrap_or_else(|_| reader.rest());
+            plugin = Some(text(name)?);
+        }
+        Ok(Answer { capabilities, user, authentication, database, plugin })
+    }
+}
+
+/// What COM_CHANGE_USER says; its first byte, the command, is already read.
+///
+/// # Errors
+/// 1043 if it cannot be understood.
+pub fn read_change_user(packet: &[u8], capabilities: u32) -> Result<Answer, MysqlError> {
+    let parse = || -> Result<Answer, MysqlError> {
+        let mut reader = Reader::new(packet);
+        let user = text(reader.terminated()?)?;
+        let length = reader.u8()?;
+        let authentication = reader.take(length.into())?.to_vec();
+        let database = Some(text(reader.terminated()?)?).filter(|name| !name.is_empty());
+        let mut plugin = None;
+        if !reader.is_empty() {
+            reader.u16()?;
+            if capabilities & cap::PLUGIN_AUTH != 0 && !reader.is_empty() {
+                plugin = Some(text(reader.terminated()?)?);
+            }
+        }
+        Ok(Answer { capabilities, user, authentication, database, plugin })
+    };
+    parse().map_err(|_| MysqlError::bad_handshake())
+}
+
+/// Appends the request to authenticate by another plugin.
+pub fn put_switch(out: &mut Vec<u8>, plugin: &str, challenge: &[u8]) {
+    out.push(0xfe);
+    put_terminated(out, plugin);
+    out.extend_from_slice(challenge);
+    out.push(0);
+}
+
+fn text(bytes: &[u8]) -> Result<String, MysqlError> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| MysqlError::bad_handshake())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer_packet(database: Option<&str>) -> Vec<u8> {
+        let mut packet = Vec::new();
+        let with_database = if database.is_some() { cap::CONNECT_WITH_DB } else { 0 };
+        let capabilities =
+            cap::PROTOCOL_41 | cap::PLUGIN_AUTH | cap::SECURE_CONNECTION | cap::SSL | with_database;
+        packet.extend_from_slice(&capabilities.to_le_bytes());
+        packet.extend_from_slice(&[0; 28]);
+        put_terminated(&mut packet, "root");
+        packet.extend_from_slice(&[3, 7, 8, 9]);
+        if let Some(database) = database {
+            put_terminated(&mut packet, database);
+        }
+        put_terminated(&mut packet, "mysql_native_password");
+        packet
+    }
+
+    #[test]
+    fn an_answer_is_understood() {
+        let answer = Answer::read(&answer_packet(Some("test"))).expect("an answer");
+        assert_eq!((answer.user.as_str(), answer.database.as_deref()), ("root", Some("test")));
+        assert_eq!(answer.authentication, vec![7, 8, 9]);
+        assert_eq!(answer.plugin.as_deref(), Some("mysql_native_password"));
+        assert_eq!(answer.capabilities & cap::SSL, 0, "only what is offered");
+    }
+
+    #[test]
+    fn an_answer_cut_anywhere_does_not_panic() {
+        let packet = answer_packet(None);
+        for end in 0..packet.len() {
+            if let Err(error) = Answer::read(&packet[..end]) {
+                assert_eq!(error.code, 1043, "cut at {end}");
+            }
+        }
+        assert!(Answer::read(&[]).is_err());
+        assert!(Answer::read(&[0; 64]).is_err(), "before the protocol of 4.1");
+    }
+}

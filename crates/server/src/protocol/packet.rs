@@ -1,0 +1,209 @@
+//! Packets on a byte stream.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0..3 | length of the payload, little-endian |
+//! | 3 | sequence number, from 0 with each command |
+//! | 4.. | payload |
+//!
+//! A payload of 2^24 - 1 bytes or more goes in pieces; a piece shorter than that is the last.
+
+use leafline_types::MysqlError;
+use std::io::{self, Read, Write};
+
+/// Longest payload of one piece.
+const PIECE: usize = 0xff_ffff;
+/// What is buffered before it is written.
+const WRITE_BUFFER: usize = 64 << 10;
+
+/// A failure of the connection: nothing more can be said to the client, or one last error.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The connection broke.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The client broke the protocol: it is told so, then the connection ends.
+    #[error("{0}")]
+    Protocol(MysqlError),
+}
+
+/// Packets both ways over one stream.
+pub struct PacketStream<S> {
+    stream: S,
+    sequence: u8,
+    /// Packets to be written, framed.
+    out: Vec<u8>,
+    /// Where the packet that is being built begins in `out`.
+    open: usize,
+    max_packet: usize,
+}
+
+impl<S: Read + Write> PacketStream<S> {
+    /// Over `stream`; a larger packet than `max_packet` bytes is refused.
+    pub fn new(stream: S, max_packet: usize) -> PacketStream<S> {
+        PacketStream { stream, sequence: 0, out: Vec::with_capacity(4096), open: 0, max_packet }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &S {
+        &self.stream
+    }
+
+    /// Reads the next packet into `packet`, writing what is buffered first. False at the end of the stream.
+    ///
+    /// # Errors
+    /// `Io`; `Protocol` with 1153 if it is too large, 1156 if its number is not the next.
+    pub fn read(&mut self, packet: &mut Vec<u8>) -> Result<bool, WireError> {
+        self.flush()?;
+        packet.clear();
+        loop {
+            let mut header = [0; 4];
+            match self.stream.read(&mut header)? {
+                0 if packet.is_empty() => return Ok(false),
+                0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                n => self.stream.read_exact(header.get_mut(n..).unwrap_or_default())?,
+            }
+            let [a, b, c, sequence] = header;
+            let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+            if sequence != self.sequence {
+                return Err(WireError::Protocol(MysqlError::packets_out_of_order()));
+            }
+            self.sequence = self.sequence.wrapping_add(1);
+            if packet.len() + length > self.max_packet {
+                return Err(WireError::Protocol(MysqlError::packet_too_large()));
+            }
+            let start = packet.len();
+            packet.resize(start + length, 0);
+            self.stream.read_exact(packet.get_mut(start..).unwrap_or_default())?;
+            if length < PIECE {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The next packet read or written is the first of a command.
+    pub fn begin_command(&mut self) {
+        self.sequence = 0;
+    }
+
+    /// Writes one packet whose payload `build` appends.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn write(&mut self, build: impl FnOnce(&mut Vec<u8>)) -> Result<(), WireError> {
+        self.open = self.out.len();
+        self.out.extend_from_slice(&[0; 4]);
+        build(&mut self.out);
+        let length = self.out.len() - self.open - 4;
+        if length >= PIECE {
+            self.write_pieces()?;
+        } else {
+            self.frame(length);
+        }
+        if self.out.len() >= WRITE_BUFFER {
+            self.write_out()?;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, length: usize) {
+        let [a, b, c, _] = (length as u32).to_le_bytes();
+        let header = [a, b, c, self.sequence];
+        self.sequence = self.sequence.wrapping_add(1);
+        if let Some(place) = self.out.get_mut(self.open..self.open + 4) {
+            place.copy_from_slice(&header);
+        }
+    }
+
+    /// The packet at the end of the buffer is too long for one piece.
+    fn write_pieces(&mut self) -> Result<(), WireError> {
+        let payload = self.out.split_off(self.open + 4);
+        self.out.truncate(self.open);
+        let mut pieces: Vec<&[u8]> = payload.chunks(PIECE).collect();
+        if payload.len() % PIECE == 0 {
+            pieces.push(&[]);
+        }
+        for piece in pieces {
+            self.open = self.out.len();
+            self.out.extend_from_slice(&[0; 4]);
+            self.frame(piece.len());
+            self.out.extend_from_slice(piece);
+            self.write_out()?;
+        }
+        Ok(())
+    }
+
+    fn write_out(&mut self) -> Result<(), WireError> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Writes what is buffered.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn flush(&mut self) -> Result<(), WireError> {
+        self.write_out()?;
+        self.stream.flush()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    /// What is written can be read.
+    #[derive(Default)]
+    struct Loop(VecDeque<u8>);
+
+    impl Read for Loop {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl Write for Loop {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            self.0.write(buffer)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn packets_of_any_length_read_back_as_written() {
+        let mut stream = PacketStream::new(Loop::default(), 64 << 20);
+        for length in [0, 1, 70_000, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE] {
+            let payload: Vec<u8> = (0..length).map(|i| i as u8).collect();
+            stream.begin_command();
+            stream.write(|out| out.extend_from_slice(&payload)).expect("a loop");
+            stream.flush().expect("a loop");
+            stream.begin_command();
+            let mut read = Vec::new();
+            assert!(stream.read(&mut read).expect("a packet"));
+            assert!(read == payload, "length {length}");
+        }
+        assert!(!stream.read(&mut Vec::new()).expect("the end"));
+    }
+
+    #[test]
+    fn what_breaks_the_protocol_is_refused() {
+        let code = |bytes: &[u8]| {
+            let mut stream = PacketStream::new(Loop(bytes.iter().copied().collect()), 100);
+            match stream.read(&mut Vec::new()) {
+                Err(WireError::Protocol(error)) => error.code,
+                Err(WireError::Io(_)) => 1,
+                Ok(_) => 0,
+            }
+        };
+        assert_eq!(code(&[1, 0, 0, 0, 7]), 0);
+        assert_eq!(code(&[1, 0, 0, 5, 7]), 1156);
+        assert_eq!(code(&[0xff, 0xff, 0xff, 0]), 1153);
+        assert_eq!(code(&[2, 0, 0, 0, 7]), 1);
+        assert_eq!(code(&[2, 0]), 1);
+    }
+}

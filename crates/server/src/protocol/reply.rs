@@ -1,0 +1,67 @@
+//! OK, EOF and error packets.
+
+use super::bytes::{put_length, put_string};
+use super::capability as cap;
+use leafline_types::MysqlError;
+
+/// What an OK packet tells.
+#[derive(Clone, Debug, Default)]
+pub struct Ok<'a> {
+    /// Rows affected.
+    pub affected: u64,
+    /// The AUTO_INCREMENT value generated.
+    pub last_insert_id: u64,
+    /// Server status.
+    pub status: u16,
+    /// How many warnings.
+    pub warnings: u16,
+    /// The information string.
+    pub info: &'a str,
+}
+
+impl Ok<'_> {
+    /// Appends the packet that says a statement without rows is done.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        self.put_with_header(0x00, out);
+    }
+
+    fn put_with_header(&self, header: u8, out: &mut Vec<u8>) {
+        out.push(header);
+        put_length(out, self.affected);
+        put_length(out, self.last_insert_id);
+        out.extend_from_slice(&self.status.to_le_bytes());
+        out.extend_from_slice(&self.warnings.to_le_bytes());
+        if !self.info.is_empty() {
+            put_string(out, self.info.as_bytes());
+        }
+    }
+
+    /// Appends the packet that ends rows: an OK with another header, or an EOF for clients without DEPRECATE_EOF.
+    pub fn put_end_of_rows(&self, capabilities: u32, out: &mut Vec<u8>) {
+        if capabilities & cap::DEPRECATE_EOF != 0 {
+            self.put_with_header(0xfe, out);
+        } else {
+            self.put_eof(out);
+        }
+    }
+
+    /// Appends an EOF packet.
+    pub fn put_eof(&self, out: &mut Vec<u8>) {
+        out.push(0xfe);
+        out.extend_from_slice(&self.warnings.to_le_bytes());
+        out.extend_from_slice(&self.status.to_le_bytes());
+    }
+}
+
+/// Appends an error packet.
+pub fn put_error(out: &mut Vec<u8>, error: &MysqlError) {
+    out.push(0xff);
+    out.extend_from_slice(&error.code.to_le_bytes());
+    out.push(b'#');
+    out.extend_from_slice(&error.sqlstate);
+    let mut end = error.message.len().min(512);
+    while !error.message.is_char_boundary(end) {
+        end -= 1;
+    }
+    out.extend_from_slice(&error.message.as_bytes()[..end]);
+}

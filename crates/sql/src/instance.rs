@@ -1,0 +1,242 @@
+//! An open database with its sessions: what they share.
+
+use crate::accounts::{Accounts, ROOT};
+use crate::session::settings::Settings;
+use crate::session::variables::{self, Facts, VERSION};
+use crate::session::{Session, SessionEntry};
+use crate::status::{Gauges, SessionCounters, StorageCounters};
+use leafline_access::Statistics;
+use leafline_access::cost::{CostModel, DeviceClass};
+use leafline_storage::{Env, FlushPolicy};
+use leafline_table::{Engine, EngineOptions, TableError};
+use leafline_types::statement::CancelReason;
+use leafline_types::{MysqlError, Value};
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// How an instance is opened.
+#[derive(Clone, Debug)]
+pub struct InstanceOptions {
+    /// The engine underneath.
+    pub engine: EngineOptions,
+    /// System variables and their first global values, as `--set name=value` gives them.
+    pub variables: Vec<(String, String)>,
+    /// What is told of the directory, the port and the socket.
+    pub data_directory: String,
+    /// `port`; 0 when not served.
+    pub port: u16,
+    /// `socket`; empty when there is none.
+    pub socket: String,
+    /// Most sessions at one time.
+    pub max_connections: u64,
+    /// What kind of device holds the database: plans are priced for it.
+    pub device: DeviceClass,
+    /// What `VERSION()` says, if not our own version.
+    pub version: Option<String>,
+}
+
+impl Default for InstanceOptions {
+    fn default() -> InstanceOptions {
+        InstanceOptions {
+            engine: EngineOptions::default(),
+            variables: Vec::new(),
+            data_directory: String::new(),
+            port: 0,
+            socket: String::new(),
+            max_connections: 512,
+            device: DeviceClass::Nvme,
+            version: None,
+        }
+    }
+}
+
+/// An open database.
+pub struct Instance {
+    engine: Arc<Engine>,
+    facts: Facts,
+    globals: RwLock<Settings>,
+    finished: Mutex<SessionCounters>,
+    sessions: Mutex<BTreeMap<u64, Arc<SessionEntry>>>,
+    connections_made: AtomicU64,
+    accounts: Accounts,
+    cost_model: CostModel,
+    statistics: Statistics,
+    opened: Instant,
+}
+
+impl Instance {
+    /// Opens the database in `env`, creating it if there is none.
+    ///
+    /// # Errors
+    /// What the engine returns; 1193, 1231 or 1232 for a variable that does not exist or cannot have its value.
+    pub fn open(env: Arc<dyn Env>, options: InstanceOptions) -> Result<Arc<Instance>, MysqlError> {
+        let mut globals = Settings::default();
+        for (name, text) in &options.variables {
+            let value = match (text.parse::<i64>(), text.parse::<u64>()) {
+                (Ok(number), _) => Value::Int(number),
+                (_, Ok(number)) => Value::UInt(number),
+                _ => Value::string(text.as_str()),
+            };
+            variables::find(name)?.set(&mut globals, Some(value))?;
+        }
+        let engine = Engine::open(env, options.engine.clone()).map_err(MysqlError::from)?;
+        let facts = Facts {
+            version: options.version.unwrap_or_else(|| VERSION.into()),
+            data_directory: options.data_directory,
+            port: options.port,
+            socket: options.socket,
+            buffer_pool_bytes: options.engine.store.buffer_pool_bytes,
+            page_bytes: engine.store().page_size() as u64,
+            log_bytes: options.engine.store.log_capacity_bytes,
+            flush_log_at_commit: match options.engine.store.flush_log_at_commit {
+                FlushPolicy::EachCommit => 1,
+                FlushPolicy::WriteEachCommit => 2,
+                FlushPolicy::EverySecond => 0,
+            },
+            max_connections: options.max_connections,
+        };
+        let accounts = Accounts::open(&engine)?;
+        let cost_model = CostModel::new(options.device, engine.store().page_size());
+        Ok(Arc::new(Instance {
+            engine,
+            facts,
+            globals: RwLock::new(globals),
+            finished: Mutex::default(),
+            sessions: Mutex::default(),
+            connections_made: AtomicU64::new(0),
+            accounts,
+            cost_model,
+            statistics: Statistics::new(),
+            opened: Instant::now(),
+        }))
+    }
+
+    /// The number of a connection that has begun: what its session will have as `CONNECTION_ID()`.
+    pub fn new_connection_id(&self) -> u64 {
+        self.connections_made.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Begins the session of connection `id` for `user` at `host`, both already let in.
+    ///
+    /// # Errors
+    /// 1040 if there are too many.
+    pub fn new_session(self: &Arc<Self>, id: u64, user: &str, host: &str) -> Result<Session, MysqlError> {
+        let mut sessions = self.sessions.lock();
+        if sessions.len() as u64 >= self.facts.max_connections {
+            return Err(MysqlError::too_many_connections());
+        }
+        let entry = Arc::new(SessionEntry::new(id, user, host));
+        sessions.insert(id, entry.clone());
+        drop(sessions);
+        Ok(Session::new(self.clone(), entry, self.globals.read().clone()))
+    }
+
+    /// Begins a session for the embedding program, which may do everything.
+    ///
+    /// # Errors
+    /// 1040 if there are too many.
+    pub fn connect(self: &Arc<Self>) -> Result<Session, MysqlError> {
+        self.new_session(self.new_connection_id(), ROOT, "localhost")
+    }
+
+    pub(crate) fn end_session(&self, id: u64) {
+        self.sessions.lock().remove(&id);
+    }
+
+    /// Adds to the global counters: what a session has counted since it last did so.
+    pub(crate) fn add_counters(&self, counters: SessionCounters) {
+        *self.finished.lock() += counters;
+    }
+
+    /// The sessions that are open, by number.
+    pub(crate) fn sessions(&self) -> Vec<Arc<SessionEntry>> {
+        self.sessions.lock().values().cloned().collect()
+    }
+
+    /// Tells a session's statement, or the session itself, to stop.
+    ///
+    /// # Errors
+    /// 1094 if there is no such session.
+    pub fn kill(&self, id: u64, reason: CancelReason) -> Result<(), MysqlError> {
+        match self.sessions.lock().get(&id) {
+            Some(entry) => {
+                entry.cancel.cancel(reason);
+                Ok(())
+            }
+            None => Err(MysqlError::no_such_thread(id)),
+        }
+    }
+
+    /// Tells every session the same.
+    pub fn kill_all(&self, reason: CancelReason) {
+        for entry in self.sessions.lock().values() {
+            entry.cancel.cancel(reason);
+        }
+    }
+
+    /// Seconds since the instance was opened.
+    pub fn uptime_seconds(&self) -> u64 {
+        self.opened.elapsed().as_secs()
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Prices of the steps of a plan.
+    pub fn cost_model(&self) -> &CostModel {
+        &self.cost_model
+    }
+
+    /// Sampled statistics.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// The accounts that may connect.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// What does not change while the instance is open.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The global values of system variables.
+    pub(crate) fn globals(&self) -> &RwLock<Settings> {
+        &self.globals
+    }
+
+    pub(crate) fn storage_counters(&self) -> StorageCounters {
+        StorageCounters::read(self.engine.store().stats())
+    }
+
+    /// The counters of all sessions, those that have ended included.
+    pub(crate) fn global_counters(&self) -> SessionCounters {
+        *self.finished.lock()
+    }
+
+    pub(crate) fn gauges(&self) -> Gauges<'_> {
+        Gauges {
+            store: self.engine.store().stats(),
+            engine: self.engine.stats(),
+            page_bytes: self.facts.page_bytes,
+            connections: self.sessions.lock().len() as u64,
+            connections_made: self.connections_made.load(Ordering::Relaxed),
+            uptime_seconds: self.uptime_seconds(),
+        }
+    }
+
+    /// Writes everything and closes the database. Sessions that are still there fail from now on.
+    ///
+    /// # Errors
+    /// What the engine returns.
+    pub fn close(&self) -> Result<(), MysqlError> {
+        self.engine.close().map_err(|error: TableError| MysqlError::from(error))
+    }
+}

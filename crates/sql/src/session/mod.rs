@@ -1,0 +1,250 @@
+//! A session: one client's settings, transaction, prepared statements and diagnostics.
+//!
+//! A session is used by one thread at a time. Statements come as text or prepared; each gives an [`Outcome`]: rows, which are
+//! pulled batch by batch with the session in hand, or what was done. The rows of a statement that is given up are simply
+//! dropped.
+
+mod entry;
+mod outcome;
+mod prepared;
+pub mod settings;
+mod transaction;
+mod user_variables;
+pub mod variables;
+
+pub use entry::{Activity, SessionEntry};
+pub use outcome::{Outcome, RowStream};
+pub use prepared::Prepared;
+pub(crate) use transaction::ReadTransaction;
+pub(crate) use user_variables::UserVariables;
+
+use crate::instance::Instance;
+use crate::status::{SessionCounters, StorageCounters};
+use leafline_table::Isolation;
+use leafline_types::expr::SessionFacts;
+use leafline_types::{CancelToken, DateTime, MysqlError, Warnings};
+use prepared::PreparedStatements;
+use settings::Settings;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use transaction::TransactionState;
+
+/// A session.
+pub struct Session {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) entry: Arc<SessionEntry>,
+    pub(crate) settings: Settings,
+    pub(crate) facts: SessionFacts,
+    pub(crate) user_variables: UserVariables,
+    pub(crate) warnings: Warnings,
+    pub(crate) cancel: CancelToken,
+    pub(crate) counters: SessionCounters,
+    /// What of `counters` the instance has been told already.
+    reported: SessionCounters,
+    /// The storage counters at the last FLUSH STATUS.
+    pub(crate) storage_baseline: StorageCounters,
+    transaction: TransactionState,
+    prepared: PreparedStatements,
+}
+
+impl Session {
+    pub(crate) fn new(instance: Arc<Instance>, entry: Arc<SessionEntry>, settings: Settings) -> Session {
+        let facts = SessionFacts {
+            version: instance.facts().version.clone(),
+            database: None,
+            user: format!("{}@{}", entry.user, entry.host),
+            current_user: format!("{}@%", entry.user),
+            connection_id: entry.id,
+            last_insert_id: 0,
+            row_count: -1,
+            found_rows: 0,
+        };
+        let storage_baseline = instance.storage_counters();
+        Session {
+            cancel: entry.cancel.clone(),
+            instance,
+            entry,
+            settings,
+            facts,
+            user_variables: UserVariables::default(),
+            warnings: Warnings::new(),
+            counters: SessionCounters::default(),
+            reported: SessionCounters::default(),
+            storage_baseline,
+            transaction: TransactionState::default(),
+            prepared: PreparedStatements::default(),
+        }
+    }
+
+    /// Runs one statement; a semicolon after it is allowed.
+    ///
+    /// # Errors
+    /// MySQL's. The statement has then left nothing behind.
+    pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
+        self.entry.begin(sql);
+        let outcome = self.parse(sql).and_then(|statement| self.run_statement(&statement, sql, &[]));
+        self.finish(outcome)
+    }
+
+    /// Prepares one statement; its parameters are `?`.
+    ///
+    /// # Errors
+    /// MySQL's, as far as they can be known without the parameters.
+    pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
+        self.warnings.clear();
+        let statement = self.parse(sql)?;
+        self.prepare_statement(statement, sql)
+    }
+
+    pub(crate) fn parse(&self, sql: &str) -> Result<crate::parser::ast::Statement, MysqlError> {
+        crate::parser::parse(sql, self.settings.lex_mode())
+    }
+
+    /// What every statement ends with, once its outcome is known.
+    fn finish(&mut self, outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
+        match &outcome {
+            Ok(Outcome::Rows(_)) => self.facts.row_count = -1,
+            Ok(Outcome::Done(done)) => {
+                self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
+                if done.last_insert_id != 0 {
+                    self.facts.last_insert_id = done.last_insert_id;
+                }
+            }
+            Err(error) => self.note_error(error),
+        }
+        if !matches!(outcome, Ok(Outcome::Rows(_))) {
+            self.statement_ended();
+        }
+        outcome
+    }
+
+    /// The statement is over: its rows were read, or dropped, or it had none.
+    pub(crate) fn statement_ended(&mut self) {
+        self.entry.end();
+        self.report_counters();
+        self.cancel.rearm();
+    }
+
+    /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.
+    pub(crate) fn note_error(&mut self, error: &MysqlError) {
+        self.facts.row_count = -1;
+        self.warnings.push(leafline_types::WarningLevel::Error, error.clone());
+    }
+
+    fn report_counters(&mut self) {
+        let mut news = self.counters;
+        news.subtract(&self.reported);
+        self.instance.add_counters(news);
+        self.reported = self.counters;
+    }
+
+    /// FLUSH STATUS: the session's counters start from zero.
+    pub(crate) fn flush_status(&mut self) {
+        self.report_counters();
+        self.counters = SessionCounters::default();
+        self.reported = SessionCounters::default();
+        self.storage_baseline = self.instance.storage_counters();
+    }
+
+    /// The time of a statement, in the session's time zone.
+    pub(crate) fn now(&self) -> DateTime {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let local = i64::from(self.settings.time_zone.utc_offset_seconds()) * 1_000_000;
+        let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX).saturating_add(local);
+        DateTime::from_micros(micros).unwrap_or(DateTime::MAX)
+    }
+
+    /// Stops the session's statement from another thread.
+    pub fn cancel_token(&self) -> CancelToken {
+        self.cancel.clone()
+    }
+
+    /// The instance it belongs to.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// `CONNECTION_ID()`.
+    pub fn connection_id(&self) -> u64 {
+        self.entry.id
+    }
+
+    /// The current database.
+    pub fn database(&self) -> Option<&str> {
+        self.facts.database.as_deref()
+    }
+
+    /// USE.
+    ///
+    /// # Errors
+    /// 1049 if there is no such database.
+    pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
+        if self.instance.engine().catalog().database(name).is_none() {
+            return Err(MysqlError::unknown_database(name));
+        }
+        self.facts.database = Some(name.into());
+        self.entry.set_database(Some(name));
+        Ok(())
+    }
+
+    pub(crate) fn forget_database(&mut self) {
+        self.facts.database = None;
+        self.entry.set_database(None);
+    }
+
+    /// The diagnostics of the last statement.
+    pub fn warnings(&self) -> &Warnings {
+        &self.warnings
+    }
+
+    /// `LAST_INSERT_ID()`.
+    pub fn last_insert_id(&self) -> u64 {
+        self.facts.last_insert_id
+    }
+
+    /// The session's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The session's counters.
+    pub fn counters(&self) -> &SessionCounters {
+        &self.counters
+    }
+
+    /// Back to how it began: rolls back, forgets variables and prepared statements. The database stays.
+    pub fn reset(&mut self) {
+        self.rollback();
+        self.settings = self.instance.globals().read().clone();
+        self.user_variables = UserVariables::default();
+        self.prepared = PreparedStatements::default();
+        self.warnings.clear();
+        self.facts.last_insert_id = 0;
+        self.facts.row_count = -1;
+        self.facts.found_rows = 0;
+        self.transaction.next_isolation = None;
+        self.transaction.next_read_only = None;
+    }
+
+    /// SET TRANSACTION without a scope.
+    pub(crate) fn set_next_transaction(
+        &mut self,
+        isolation: Option<Isolation>,
+        read_only: Option<bool>,
+    ) -> Result<(), MysqlError> {
+        if self.in_transaction() {
+            return Err(MysqlError::cannot_change_transaction());
+        }
+        self.transaction.next_isolation = isolation.or(self.transaction.next_isolation);
+        self.transaction.next_read_only = read_only.or(self.transaction.next_read_only);
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.rollback();
+        self.report_counters();
+        self.instance.end_session(self.entry.id);
+    }
+}

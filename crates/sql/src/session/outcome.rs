@@ -1,0 +1,95 @@
+//! What a statement gives: rows to be pulled, or what it did.
+
+use super::Session;
+use crate::operator::BoxedOperator;
+use crate::result::{ColumnMeta, Done, RowSet};
+use crate::statement::execution::Execution;
+use leafline_types::column::Batch;
+use leafline_types::{MysqlError, SqlType};
+
+/// The outcome of a statement.
+pub enum Outcome {
+    /// Rows, to be pulled from the session.
+    Rows(RowStream),
+    /// No rows: what was done.
+    Done(Done),
+}
+
+/// The rows of a statement. Dropping them ends the statement.
+pub struct RowStream {
+    columns: Vec<ColumnMeta>,
+    source: Source,
+}
+
+enum Source {
+    /// A plan at work.
+    Running(Box<Running>),
+    /// Rows that are there already.
+    Ready(Batch),
+    /// All were pulled, or the statement failed.
+    Ended,
+}
+
+struct Running {
+    root: BoxedOperator,
+    execution: Execution,
+    rows: u64,
+}
+
+impl RowStream {
+    pub(crate) fn running(columns: Vec<ColumnMeta>, root: BoxedOperator, execution: Execution) -> RowStream {
+        RowStream { columns, source: Source::Running(Box::new(Running { root, execution, rows: 0 })) }
+    }
+
+    pub(crate) fn ready(rows: RowSet) -> Result<RowStream, MysqlError> {
+        let batch = rows.batch()?;
+        Ok(RowStream { columns: rows.columns, source: Source::Ready(batch) })
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[ColumnMeta] {
+        &self.columns
+    }
+
+    /// The columns' types, as the batches have them.
+    pub fn types(&self) -> Vec<SqlType> {
+        self.columns.iter().map(|column| column.ty.clone()).collect()
+    }
+
+    /// The next rows; `None` when there are no more. A batch has at least one row.
+    ///
+    /// # Errors
+    /// MySQL's; the rows end with it.
+    pub fn next_batch(&mut self, session: &mut Session) -> Result<Option<Batch>, MysqlError> {
+        match std::mem::replace(&mut self.source, Source::Ended) {
+            Source::Running(mut running) => {
+                let next = running.execution.with(session, |cx| running.root.next(cx));
+                match next {
+                    Ok(Some(batch)) => {
+                        running.rows += batch.rows as u64;
+                        session.counters.rows_sent += batch.rows as u64;
+                        self.source = Source::Running(running);
+                        Ok(Some(batch))
+                    }
+                    Ok(None) => {
+                        session.facts.found_rows = running.rows;
+                        session.statement_ended();
+                        Ok(None)
+                    }
+                    Err(error) => {
+                        session.note_error(&error);
+                        session.statement_ended();
+                        Err(error)
+                    }
+                }
+            }
+            Source::Ready(batch) => {
+                session.facts.found_rows = batch.rows as u64;
+                session.counters.rows_sent += batch.rows as u64;
+                session.statement_ended();
+                Ok((batch.rows > 0).then_some(batch))
+            }
+            Source::Ended => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Prepared statements: of the protocol, by number, and of PREPARE, by name.
+
+use super::{Outcome, Session};
+use crate::parser::ast::Statement;
+use crate::result::ColumnMeta;
+use crate::statement::planned::Planned;
+use leafline_types::{MysqlError, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Most prepared statements of one session, as `max_prepared_stmt_count` bounds them in MySQL.
+const MAX_PREPARED: usize = 16_382;
+
+/// What a client is told of a statement that it has prepared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// Its number.
+    pub id: u32,
+    /// How many parameters it has.
+    pub parameters: usize,
+    /// The columns of its rows; none if it gives no rows, or if they are known at execution only.
+    pub columns: Vec<ColumnMeta>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    sql: Arc<str>,
+    statement: Arc<Statement>,
+    planned: Option<Arc<Planned>>,
+}
+
+#[derive(Default)]
+pub(super) struct PreparedStatements {
+    entries: HashMap<u32, Entry>,
+    names: HashMap<String, u32>,
+    last: u32,
+}
+
+impl Session {
+    pub(super) fn prepare_statement(
+        &mut self,
+        statement: Statement,
+        sql: &str,
+    ) -> Result<Prepared, MysqlError> {
+        if self.prepared.entries.len() >= MAX_PREPARED {
+            return Err(MysqlError::too_many_prepared_statements(MAX_PREPARED));
+        }
+        let planned = self.plan_statement(&statement, sql, None)?.map(Arc::new);
+        let columns = planned.as_ref().map_or_else(Vec::new, |planned| planned.columns().to_vec());
+        let id = self.next_id();
+        let parameters = statement.parameters;
+        self.prepared.entries.insert(id, Entry { sql: sql.into(), statement: Arc::new(statement), planned });
+        Ok(Prepared { id, parameters, columns })
+    }
+
+    fn next_id(&mut self) -> u32 {
+        loop {
+            self.prepared.last = self.prepared.last.wrapping_add(1);
+            if self.prepared.last != 0 && !self.prepared.entries.contains_key(&self.prepared.last) {
+                return self.prepared.last;
+            }
+        }
+    }
+
+    /// Runs a prepared statement.
+    ///
+    /// # Errors
+    /// 1243 if there is no such statement, 1210 if the number of parameters is wrong; MySQL's.
+    pub fn execute_prepared(&mut self, id: u32, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+        let Some(entry) = self.prepared.entries.get(&id).cloned() else {
+            return Err(MysqlError::unknown_statement_handler(id, "EXECUTE"));
+        };
+        self.entry.begin(&entry.sql);
+        let outcome = self.run_prepared(id, &entry, parameters);
+        self.finish(outcome)
+    }
+
+    fn run_prepared(&mut self, id: u32, entry: &Entry, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+        if parameters.len() != entry.statement.parameters {
+            return Err(MysqlError::wrong_arguments("EXECUTE"));
+        }
+        let current = entry.planned.as_ref().filter(|planned| planned.is_current(self, parameters)).cloned();
+        let planned = match current {
+            Some(planned) => Some(planned),
+            None => {
+                let planned =
+                    self.plan_statement(&entry.statement, &entry.sql, Some(parameters))?.map(Arc::new);
+                if let Some(stored) = self.prepared.entries.get_mut(&id) {
+                    stored.planned.clone_from(&planned);
+                }
+                planned
+            }
+        };
+        match planned {
+            Some(planned) => self.run_planned(&planned, parameters),
+            None => self.run_statement(&entry.statement, &entry.sql, parameters),
+        }
+    }
+
+    /// Forgets a prepared statement, if it is there.
+    pub fn close_prepared(&mut self, id: u32) {
+        self.prepared.entries.remove(&id);
+        self.prepared.names.retain(|_, named| *named != id);
+    }
+
+    /// PREPARE: replaces one of the same name.
+    pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), MysqlError> {
+        let key = name.to_lowercase();
+        if let Some(old) = self.prepared.names.remove(&key) {
+            self.close_prepared(old);
+        }
+        let statement = self.parse(sql)?;
+        let prepared = self.prepare_statement(statement, sql)?;
+        self.prepared.names.insert(key, prepared.id);
+        Ok(())
+    }
+
+    /// EXECUTE of a statement of PREPARE.
+    pub(crate) fn execute_named(&mut self, name: &str, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+        let found = self.prepared.names.get(&name.to_lowercase()).copied();
+        let entry = found.and_then(|id| Some((id, self.prepared.entries.get(&id)?.clone())));
+        let Some((id, entry)) = entry else {
+            return Err(MysqlError::unknown_statement_handler(name, "EXECUTE"));
+        };
+        self.run_prepared(id, &entry, parameters)
+    }
+
+    /// DEALLOCATE PREPARE.
+    pub(crate) fn deallocate_named(&mut self, name: &str) -> Result<(), MysqlError> {
+        match self.prepared.names.get(&name.to_lowercase()).copied() {
+            Some(id) => {
+                self.close_prepared(id);
+                Ok(())
+            }
+            None => Err(MysqlError::unknown_statement_handler(name, "DEALLOCATE PREPARE")),
+        }
+    }
+}

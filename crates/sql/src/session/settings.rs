@@ -1,0 +1,336 @@
+//! The values of system variables: one typed set per session, copied from the global one when it begins.
+
+use crate::parser::LexMode;
+use leafline_table::Isolation;
+use leafline_types::{Collation, MysqlError};
+
+/// The settings of a session, or the global ones that new sessions start from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// `autocommit`.
+    pub autocommit: bool,
+    /// `sql_mode`.
+    pub sql_mode: Modes,
+    /// `optimizer_switch`.
+    pub optimizer_switch: Switches,
+    /// `transaction_isolation`.
+    pub isolation: Isolation,
+    /// `transaction_read_only`.
+    pub read_only: bool,
+    /// `collation_connection`: what literals and parameters have.
+    pub collation: Collation,
+    /// `time_zone`.
+    pub time_zone: TimeZone,
+    /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
+    pub query_memory: u64,
+    /// `wait_timeout`: seconds that a connection may be idle.
+    pub wait_timeout: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            autocommit: true,
+            sql_mode: Modes::DEFAULT,
+            optimizer_switch: Switches::default(),
+            isolation: Isolation::RepeatableRead,
+            read_only: false,
+            collation: Collation::Utf8mb4_0900Bin,
+            time_zone: TimeZone::System,
+            query_memory: 1 << 30,
+            wait_timeout: 28_800,
+        }
+    }
+}
+
+impl Settings {
+    /// How the lexer reads, as `sql_mode` says.
+    pub fn lex_mode(&self) -> LexMode {
+        LexMode {
+            ansi_quotes: self.sql_mode.has(Modes::ANSI_QUOTES),
+            no_backslash_escapes: self.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+        }
+    }
+
+    /// The modes that evaluation depends on.
+    pub fn evaluation_mode(&self) -> leafline_types::expr::SqlMode {
+        leafline_types::expr::SqlMode {
+            strict: self.sql_mode.has(Modes::STRICT_TRANS_TABLES)
+                || self.sql_mode.has(Modes::STRICT_ALL_TABLES),
+            error_for_division_by_zero: self.sql_mode.has(Modes::ERROR_FOR_DIVISION_BY_ZERO),
+        }
+    }
+}
+
+/// The flags of `sql_mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes(u32);
+
+const MODE_NAMES: &[(&str, Modes)] = &[
+    ("ANSI_QUOTES", Modes::ANSI_QUOTES),
+    ("ONLY_FULL_GROUP_BY", Modes::ONLY_FULL_GROUP_BY),
+    ("NO_BACKSLASH_ESCAPES", Modes::NO_BACKSLASH_ESCAPES),
+    ("STRICT_TRANS_TABLES", Modes::STRICT_TRANS_TABLES),
+    ("STRICT_ALL_TABLES", Modes::STRICT_ALL_TABLES),
+    ("NO_ZERO_IN_DATE", Modes::NO_ZERO_IN_DATE),
+    ("NO_ZERO_DATE", Modes::NO_ZERO_DATE),
+    ("ERROR_FOR_DIVISION_BY_ZERO", Modes::ERROR_FOR_DIVISION_BY_ZERO),
+    ("NO_AUTO_CREATE_USER", Modes(0)),
+    ("NO_ENGINE_SUBSTITUTION", Modes::NO_ENGINE_SUBSTITUTION),
+];
+
+impl Modes {
+    /// Double quotes hold identifiers.
+    pub const ANSI_QUOTES: Modes = Modes(1);
+    /// Columns that are neither grouped nor determined by the groups are refused.
+    pub const ONLY_FULL_GROUP_BY: Modes = Modes(1 << 1);
+    /// A backslash in a string is itself.
+    pub const NO_BACKSLASH_ESCAPES: Modes = Modes(1 << 3);
+    /// A value that does not fit its column is an error.
+    pub const STRICT_TRANS_TABLES: Modes = Modes(1 << 4);
+    /// As `STRICT_TRANS_TABLES`: every table has transactions.
+    pub const STRICT_ALL_TABLES: Modes = Modes(1 << 5);
+    /// Dates with a month or day of zero are refused; they always are.
+    pub const NO_ZERO_IN_DATE: Modes = Modes(1 << 6);
+    /// The date of zeros is refused; it always is.
+    pub const NO_ZERO_DATE: Modes = Modes(1 << 7);
+    /// Division by zero is an error when the result is stored, a warning otherwise.
+    pub const ERROR_FOR_DIVISION_BY_ZERO: Modes = Modes(1 << 8);
+    /// A storage engine that does not exist is an error.
+    pub const NO_ENGINE_SUBSTITUTION: Modes = Modes(1 << 9);
+
+    /// MySQL 8.0's default.
+    pub const DEFAULT: Modes = Modes(
+        Modes::ONLY_FULL_GROUP_BY.0
+            | Modes::STRICT_TRANS_TABLES.0
+            | Modes::NO_ZERO_IN_DATE.0
+            | Modes::NO_ZERO_DATE.0
+            | Modes::ERROR_FOR_DIVISION_BY_ZERO.0
+            | Modes::NO_ENGINE_SUBSTITUTION.0,
+    );
+
+    /// Whether all of `other` are set.
+    pub fn has(self, other: Modes) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// From a comma-separated list.
+    ///
+    /// # Errors
+    /// 1231 for a word that MySQL does not know, 1235 for a mode that is not supported.
+    pub fn parse(text: &str) -> Result<Modes, MysqlError> {
+        let mut modes = 0;
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match MODE_NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)) {
+                Some((_, mode)) => modes |= mode.0,
+                None if word.eq_ignore_ascii_case("TRADITIONAL") => {
+                    modes |= Modes::DEFAULT.0 | Modes::STRICT_ALL_TABLES.0
+                }
+                None if is_other_mode(word) => {
+                    return Err(MysqlError::not_supported(format_args!("sql_mode {word}")));
+                }
+                None => return Err(MysqlError::wrong_value_for_variable("sql_mode", word)),
+            }
+        }
+        Ok(Modes(modes))
+    }
+}
+
+/// Modes of MySQL or MariaDB that change meanings and are not supported.
+fn is_other_mode(word: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "NO_UNSIGNED_SUBTRACTION",
+        "REAL_AS_FLOAT",
+        "PIPES_AS_CONCAT",
+        "IGNORE_SPACE",
+        "NO_DIR_IN_CREATE",
+        "NO_AUTO_VALUE_ON_ZERO",
+        "ANSI",
+        "ALLOW_INVALID_DATES",
+        "HIGH_NOT_PRECEDENCE",
+        "PAD_CHAR_TO_FULL_LENGTH",
+        "TIME_TRUNCATE_FRACTIONAL",
+    ];
+    OTHERS.iter().any(|other| other.eq_ignore_ascii_case(word))
+}
+
+impl std::fmt::Display for Modes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = MODE_NAMES
+            .iter()
+            .filter(|(_, mode)| mode.0 != 0 && self.has(*mode))
+            .map(|(name, _)| *name)
+            .collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+/// The flags of `optimizer_switch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switches {
+    /// Conditions on an index's columns are tested before the row is fetched.
+    pub index_condition_pushdown: bool,
+    /// Joins may hash where an index could be used.
+    pub hash_join: bool,
+    /// Simple derived tables become part of the query around them.
+    pub derived_merge: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Switches {
+        Switches { index_condition_pushdown: true, hash_join: true, derived_merge: true }
+    }
+}
+
+impl Switches {
+    fn flag(&mut self, name: &str) -> Option<&mut bool> {
+        match name {
+            "index_condition_pushdown" => Some(&mut self.index_condition_pushdown),
+            "hash_join" => Some(&mut self.hash_join),
+            "derived_merge" => Some(&mut self.derived_merge),
+            _ => None,
+        }
+    }
+
+    /// Applies `flag=on|off|default,..` or `default`.
+    ///
+    /// # Errors
+    /// 1231 for a flag or a value that does not exist.
+    pub fn apply(mut self, text: &str) -> Result<Switches, MysqlError> {
+        let wrong = |part: &str| MysqlError::wrong_value_for_variable("optimizer_switch", part);
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            if part.eq_ignore_ascii_case("default") {
+                self = Switches::default();
+                continue;
+            }
+            let (name, value) = part.split_once('=').ok_or_else(|| wrong(part))?;
+            let name = name.trim().to_ascii_lowercase();
+            let on = match value.trim().to_ascii_lowercase().as_str() {
+                "on" => true,
+                "off" => false,
+                "default" => *Switches::default().flag(&name).ok_or_else(|| wrong(part))?,
+                _ => return Err(wrong(part)),
+            };
+            *self.flag(&name).ok_or_else(|| wrong(part))? = on;
+        }
+        Ok(self)
+    }
+}
+
+impl std::fmt::Display for Switches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = |on: bool| if on { "on" } else { "off" };
+        write!(
+            f,
+            "index_condition_pushdown={},hash_join={},derived_merge={}",
+            word(self.index_condition_pushdown),
+            word(self.hash_join),
+            word(self.derived_merge)
+        )
+    }
+}
+
+/// `time_zone`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeZone {
+    /// The server's, which is UTC.
+    System,
+    /// A fixed distance from UTC, in minutes.
+    Offset(i32),
+}
+
+impl TimeZone {
+    /// From `SYSTEM`, `UTC` or `[+|-]hh:mm`, between -13:59 and +14:00.
+    ///
+    /// # Errors
+    /// 1298 for anything else: names of zones need tables that are not there.
+    pub fn parse(text: &str) -> Result<TimeZone, MysqlError> {
+        if text.eq_ignore_ascii_case("SYSTEM") {
+            return Ok(TimeZone::System);
+        }
+        if text.eq_ignore_ascii_case("UTC") {
+            return Ok(TimeZone::Offset(0));
+        }
+        let unknown = || MysqlError::unknown_time_zone(text);
+        let (negative, rest) = match text.as_bytes().first() {
+            Some(b'+') => (false, &text[1..]),
+            Some(b'-') => (true, &text[1..]),
+            _ => return Err(unknown()),
+        };
+        let (hours, minutes) = rest.split_once(':').ok_or_else(unknown)?;
+        let digits =
+            |s: &str, most: usize| (1..=most).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit());
+        if !digits(hours, 2) || !digits(minutes, 2) {
+            return Err(unknown());
+        }
+        let hours: i32 = hours.parse().map_err(|_| unknown())?;
+        let minutes: i32 = minutes.parse().map_err(|_| unknown())?;
+        let total = if negative { -(hours * 60 + minutes) } else { hours * 60 + minutes };
+        if minutes > 59 || !(-839..=840).contains(&total) {
+            return Err(unknown());
+        }
+        Ok(TimeZone::Offset(total))
+    }
+
+    /// Seconds ahead of UTC.
+    pub fn utc_offset_seconds(self) -> i32 {
+        match self {
+            TimeZone::System => 0,
+            TimeZone::Offset(minutes) => minutes * 60,
+        }
+    }
+}
+
+impl std::fmt::Display for TimeZone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TimeZone::System => f.write_str("SYSTEM"),
+            TimeZone::Offset(minutes) => {
+                let sign = if *minutes < 0 { '-' } else { '+' };
+                write!(f, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_read_back_as_written() {
+        let text = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
+                    ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+        assert_eq!(Modes::DEFAULT.to_string(), text);
+        assert_eq!(Modes::parse(text), Ok(Modes::DEFAULT));
+        assert_eq!(
+            Modes::parse(" ansi_quotes, ,STRICT_ALL_TABLES").map(|m| m.to_string()),
+            Ok("ANSI_QUOTES,STRICT_ALL_TABLES".into())
+        );
+        assert_eq!(Modes::parse("NO_SUCH").map_err(|e| e.code), Err(1231));
+        assert_eq!(Modes::parse("PIPES_AS_CONCAT").map_err(|e| e.code), Err(1235));
+    }
+
+    #[test]
+    fn switches_change_one_flag_at_a_time() {
+        let off = Switches::default().apply("index_condition_pushdown=off").expect("a flag");
+        assert!(!off.index_condition_pushdown && off.hash_join);
+        assert_eq!(off.apply("default"), Ok(Switches::default()));
+        assert_eq!(off.apply("index_condition_pushdown=default"), Ok(Switches::default()));
+        assert_eq!(off.apply("no_such=on").map_err(|e| e.code), Err(1231));
+        assert_eq!(off.apply("hash_join=maybe").map_err(|e| e.code), Err(1231));
+    }
+
+    #[test]
+    fn time_zones_are_offsets() {
+        for (text, minutes) in
+            [("+00:00", 0), ("-05:30", -330), ("+14:00", 840), ("-13:59", -839), ("+1:05", 65)]
+        {
+            assert_eq!(TimeZone::parse(text), Ok(TimeZone::Offset(minutes)), "{text}");
+        }
+        for text in ["", "+14:01", "-14:00", "05:00", "+5", "Europe/Berlin", "+1:60", "+é:00"] {
+            assert_eq!(TimeZone::parse(text).map_err(|e| e.code), Err(1298), "{text}");
+        }
+        assert_eq!(TimeZone::Offset(-330).to_string(), "-05:30");
+    }
+}

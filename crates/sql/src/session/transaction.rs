@@ -1,0 +1,197 @@
+//! A session's transaction: explicit, implicit under `autocommit=0`, or one per statement.
+//!
+//! Conflicts are found at commit: another transaction has changed the same rows first. A statement that is a transaction
+//! of its own is then simply run again; a longer transaction ends with error 1213, for its client to run again.
+
+use super::Session;
+use leafline_table::{Isolation, Mark, Transaction, TxnMode};
+use leafline_types::MysqlError;
+
+/// How often a statement that is a transaction of its own is run again after a conflict.
+const RETRIES: usize = 64;
+
+/// The transaction part of a session.
+#[derive(Debug, Default)]
+pub(super) struct TransactionState {
+    /// The transaction that outlives statements.
+    pub(super) open: Option<Transaction>,
+    /// It was begun by BEGIN or START TRANSACTION, or by a statement under `autocommit=0`.
+    savepoints: Vec<(String, Mark)>,
+    /// SET TRANSACTION without a scope: for the next transaction only.
+    pub(super) next_isolation: Option<Isolation>,
+    pub(super) next_read_only: Option<bool>,
+}
+
+impl Session {
+    /// Whether a transaction is open that outlives the statement.
+    pub fn in_transaction(&self) -> bool {
+        self.transaction.open.is_some()
+    }
+
+    /// `autocommit`.
+    pub fn autocommit(&self) -> bool {
+        self.settings.autocommit
+    }
+
+    fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
+        let isolation = self.transaction.next_isolation.take().unwrap_or(self.settings.isolation);
+        let read_only =
+            read_only.or(self.transaction.next_read_only.take()).unwrap_or(self.settings.read_only);
+        let mode = if read_only { TxnMode::ReadOnly } else { TxnMode::ReadWrite };
+        self.instance.engine().begin(isolation, mode)
+    }
+
+    /// BEGIN, START TRANSACTION: commits what is open.
+    pub(crate) fn begin(
+        &mut self,
+        read_only: Option<bool>,
+        consistent_snapshot: bool,
+    ) -> Result<(), MysqlError> {
+        self.commit()?;
+        let mut transaction = self.new_transaction(read_only);
+        if consistent_snapshot && transaction.isolation() == Isolation::RepeatableRead {
+            transaction.snapshot();
+        }
+        self.transaction.open = Some(transaction);
+        Ok(())
+    }
+
+    /// COMMIT. Without a transaction it does nothing.
+    pub(crate) fn commit(&mut self) -> Result<(), MysqlError> {
+        self.transaction.savepoints.clear();
+        let Some(transaction) = self.transaction.open.take() else { return Ok(()) };
+        self.counters.access.handler_commit += 1;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// ROLLBACK. Without a transaction it does nothing.
+    pub(crate) fn rollback(&mut self) {
+        self.transaction.savepoints.clear();
+        if let Some(transaction) = self.transaction.open.take() {
+            self.counters.access.handler_rollback += 1;
+            transaction.rollback();
+        }
+    }
+
+    /// SAVEPOINT: replaces one of the same name. Outside a transaction it does nothing, as in MySQL.
+    pub(crate) fn savepoint(&mut self, name: &str) {
+        if !self.settings.autocommit && self.transaction.open.is_none() {
+            self.transaction.open = Some(self.new_transaction(None));
+        }
+        if let Some(transaction) = &self.transaction.open {
+            let mark = transaction.savepoint();
+            self.transaction.savepoints.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+            self.transaction.savepoints.push((name.into(), mark));
+        }
+    }
+
+    /// ROLLBACK TO SAVEPOINT: later savepoints are forgotten.
+    ///
+    /// # Errors
+    /// 1305 if there is no such savepoint.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<(), MysqlError> {
+        let at = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(at + 1);
+        if let (Some(transaction), Some((_, mark))) =
+            (&mut self.transaction.open, self.transaction.savepoints.last())
+        {
+            transaction.rollback_to(*mark);
+        }
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT: it and later ones are forgotten.
+    ///
+    /// # Errors
+    /// 1305 if there is no such savepoint.
+    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<(), MysqlError> {
+        let at = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(at);
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize, MysqlError> {
+        let found =
+            self.transaction.savepoints.iter().position(|(other, _)| other.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| MysqlError::does_not_exist("SAVEPOINT", name))
+    }
+
+    /// The transaction for a statement that reads: the open one, or one of its own, which needs no commit.
+    pub(crate) fn read_transaction(&mut self) -> ReadTransaction<'_> {
+        if self.transaction.open.is_none() && !self.settings.autocommit {
+            self.transaction.open = Some(self.new_transaction(None));
+        }
+        match self.transaction.open {
+            Some(ref mut transaction) => {
+                transaction.begin_statement();
+                ReadTransaction::Open(transaction)
+            }
+            None => ReadTransaction::Own(self.new_transaction(Some(true))),
+        }
+    }
+
+    /// Runs a statement that writes, atomically: if it fails, nothing of it stays. Under autocommit it is committed,
+    /// and run again where another transaction was first.
+    pub(crate) fn write<R>(
+        &mut self,
+        mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
+    ) -> Result<R, MysqlError> {
+        let own = self.transaction.open.is_none() && self.settings.autocommit;
+        let mut attempt = 0;
+        loop {
+            let mut transaction = match self.transaction.open.take() {
+                Some(transaction) => transaction,
+                None => self.new_transaction(None),
+            };
+            let mark = transaction.begin_statement();
+            let mut result = statement(self, &mut transaction);
+            if !own {
+                if result.is_err() {
+                    transaction.rollback_statement(mark);
+                    self.counters.access.handler_rollback += 1;
+                }
+                self.transaction.open = Some(transaction);
+                return result;
+            }
+            if result.is_ok() {
+                self.counters.access.handler_commit += 1;
+                if let Err(error) = transaction.commit() {
+                    result = Err(error.into());
+                }
+            } else {
+                self.counters.access.handler_rollback += 1;
+            }
+            match result {
+                Err(error) if is_conflict(&error) && attempt < RETRIES => {
+                    attempt += 1;
+                    self.cancel.check()?;
+                    self.warnings.clear();
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+/// The transaction in which a statement reads.
+pub(crate) enum ReadTransaction<'a> {
+    /// The session's.
+    Open(&'a mut Transaction),
+    /// The statement's own.
+    Own(Transaction),
+}
+
+impl ReadTransaction<'_> {
+    /// What the statement sees.
+    pub(crate) fn view(&mut self) -> leafline_table::ReadView {
+        match self {
+            ReadTransaction::Open(transaction) => transaction.view(),
+            ReadTransaction::Own(transaction) => transaction.view(),
+        }
+    }
+}
+
+fn is_conflict(error: &MysqlError) -> bool {
+    error.code == leafline_types::error::errno::ER_LOCK_DEADLOCK
+}

@@ -1,0 +1,20 @@
+//! User variables: `@name`, with the type of what was last assigned.
+
+use leafline_types::{SqlType, Value};
+use std::collections::HashMap;
+
+/// The user variables of a session. Names are compared without case.
+#[derive(Clone, Debug, Default)]
+pub struct UserVariables(HashMap<String, (Value, SqlType)>);
+
+impl UserVariables {
+    /// The value and type of a variable: NULL if it was never set.
+    pub fn get(&self, name: &str) -> (Value, SqlType) {
+        self.0.get(&name.to_lowercase()).cloned().unwrap_or((Value::Null, SqlType::Null))
+    }
+
+    /// Sets a variable.
+    pub fn set(&mut self, name: &str, value: Value, ty: SqlType) {
+        self.0.insert(name.to_lowercase(), (value, ty));
+    }
+}

@@ -1,0 +1,312 @@
+//! The table of system variables: names, scopes, how each is read and set.
+//!
+//! A variable is here because it does something or tells something that is true. One that MySQL has and that is not
+//! in the table is error 1193, so that nothing is accepted and ignored.
+
+use super::settings::{Modes, Settings, Switches, TimeZone};
+use leafline_table::Isolation;
+use leafline_types::{Collation, MysqlError, Value};
+
+/// The oldest version of the protocol's peers that we stand for, and our name.
+pub const VERSION: &str = concat!("8.0.36-leafline-", env!("CARGO_PKG_VERSION"));
+
+/// What is fixed while the instance is open.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// `version`.
+    pub version: String,
+    /// `datadir`.
+    pub data_directory: String,
+    /// `port`; 0 when not served.
+    pub port: u16,
+    /// `socket`; empty when there is none.
+    pub socket: String,
+    /// `innodb_buffer_pool_size`, bytes.
+    pub buffer_pool_bytes: u64,
+    /// `innodb_page_size`, bytes.
+    pub page_bytes: u64,
+    /// `innodb_log_file_size`: bytes of the whole redo log.
+    pub log_bytes: u64,
+    /// `innodb_flush_log_at_trx_commit`.
+    pub flush_log_at_commit: u8,
+    /// `max_connections`.
+    pub max_connections: u64,
+}
+
+/// Where a variable can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// For a session, and globally for later ones.
+    Both,
+    /// Only shown.
+    ReadOnly,
+}
+
+/// One system variable.
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it can be set.
+    pub scope: Scope,
+    get: fn(&Settings, &Facts) -> Value,
+    set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
+}
+
+impl Variable {
+    /// Its value.
+    pub fn get(&self, settings: &Settings, facts: &Facts) -> Value {
+        (self.get)(settings, facts)
+    }
+
+    /// Sets it; `None` is DEFAULT.
+    ///
+    /// # Errors
+    /// 1238 if it is only shown, 1231 or 1232 if the value is not one it can have.
+    pub fn set(&self, settings: &mut Settings, value: Option<Value>) -> Result<(), MysqlError> {
+        if self.scope == Scope::ReadOnly {
+            return Err(MysqlError::incorrect_variable_scope(self.name, "read only"));
+        }
+        let value = value.unwrap_or_else(|| self.get(&Settings::default(), &Facts::default()));
+        (self.set)(settings, value)
+    }
+}
+
+/// The variable of that name, in any case.
+///
+/// # Errors
+/// 1193 if there is none.
+pub fn find(name: &str) -> Result<&'static Variable, MysqlError> {
+    let lower = name.to_ascii_lowercase();
+    let lower = match lower.as_str() {
+        "tx_isolation" => "transaction_isolation",
+        "tx_read_only" => "transaction_read_only",
+        other => other,
+    };
+    VARIABLES.iter().find(|v| v.name == lower).ok_or_else(|| MysqlError::unknown_system_variable(name))
+}
+
+fn text(value: impl ToString) -> Value {
+    Value::string(value.to_string())
+}
+
+fn on_off(on: bool) -> Value {
+    text(if on { "ON" } else { "OFF" })
+}
+
+/// ON, OFF, TRUE, FALSE, 1 or 0.
+fn flag(name: &str, value: &Value) -> Result<bool, MysqlError> {
+    let word = word(value);
+    match word.to_ascii_uppercase().as_str() {
+        "ON" | "TRUE" | "1" => Ok(true),
+        "OFF" | "FALSE" | "0" => Ok(false),
+        _ => Err(MysqlError::wrong_value_for_variable(name, word)),
+    }
+}
+
+fn number(name: &str, value: &Value, least: u64, most: u64) -> Result<u64, MysqlError> {
+    let number = match value {
+        Value::Int(n) => u64::try_from(*n).unwrap_or(0),
+        Value::UInt(n) => *n,
+        _ => return Err(MysqlError::wrong_type_for_variable(name)),
+    };
+    if (least..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(MysqlError::wrong_value_for_variable(name, word(value)))
+    }
+}
+
+fn word(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Int(n) => n.to_string(),
+        Value::UInt(n) => n.to_string(),
+        Value::String(s) => s.to_string(),
+        other => other.kind().into(),
+    }
+}
+
+fn charset(value: &Value) -> Result<(), MysqlError> {
+    match word(value).to_ascii_lowercase().as_str() {
+        "utf8mb4" => Ok(()),
+        name => Err(unsupported_charset(name)),
+    }
+}
+
+/// 1115 for a character set that nobody has, 1235 for one that MySQL has and that is not supported.
+pub(crate) fn unsupported_charset(name: &str) -> MysqlError {
+    const KNOWN: &[&str] = &[
+        "utf8", "utf8mb3", "latin1", "ascii", "binary", "ucs2", "utf16", "utf16le", "utf32", "latin2",
+        "latin5", "latin7", "cp1250", "cp1251", "cp1252", "cp1256", "cp1257", "cp850", "cp852", "cp866",
+        "cp932", "big5", "gb18030", "gb2312", "gbk", "sjis", "ujis", "euckr", "eucjpms", "koi8r", "koi8u",
+        "greek", "hebrew", "hp8", "macce", "macroman", "swe7", "tis620", "armscii8", "dec8", "geostd8",
+        "keybcs2",
+    ];
+    if KNOWN.contains(&name) {
+        MysqlError::not_supported(format_args!("CHARACTER SET {name}"))
+    } else {
+        MysqlError::unknown_character_set(name)
+    }
+}
+
+fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+    }
+}
+
+fn set_isolation(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    settings.isolation = match name.to_ascii_uppercase().as_str() {
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "REPEATABLE-READ" => Isolation::RepeatableRead,
+        "READ-UNCOMMITTED" | "SERIALIZABLE" => {
+            return Err(MysqlError::not_supported(format_args!("transaction_isolation={name}")));
+        }
+        _ => return Err(MysqlError::wrong_value_for_variable("transaction_isolation", name)),
+    };
+    Ok(())
+}
+
+fn set_collation(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    settings.collation = Collation::from_name(&word(&value))?;
+    Ok(())
+}
+
+const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
+    Variable { name, scope: Scope::ReadOnly, get, set: |_, _| Ok(()) }
+}
+
+const fn settable(
+    name: &'static str,
+    get: fn(&Settings, &Facts) -> Value,
+    set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
+) -> Variable {
+    Variable { name, scope: Scope::Both, get, set }
+}
+
+/// Every system variable, ordered by name.
+pub const VARIABLES: &[Variable] = &[
+    shown("auto_increment_increment", |_, _| Value::Int(1)),
+    shown("auto_increment_offset", |_, _| Value::Int(1)),
+    settable(
+        "autocommit",
+        |s, _| on_off(s.autocommit),
+        |s, v| flag("autocommit", &v).map(|on| s.autocommit = on),
+    ),
+    settable("character_set_client", |_, _| text("utf8mb4"), |_, v| charset(&v)),
+    settable("character_set_connection", |_, _| text("utf8mb4"), |_, v| charset(&v)),
+    shown("character_set_database", |_, _| text("utf8mb4")),
+    settable(
+        "character_set_results",
+        |_, _| text("utf8mb4"),
+        |_, v| if v.is_null() { Ok(()) } else { charset(&v) },
+    ),
+    shown("character_set_server", |_, _| text("utf8mb4")),
+    shown("character_set_system", |_, _| text("utf8mb4")),
+    settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
+    shown("collation_database", |_, _| text(Collation::Utf8mb4_0900Bin.name())),
+    shown("collation_server", |_, _| text(Collation::Utf8mb4_0900Bin.name())),
+    shown("datadir", |_, f| text(&f.data_directory)),
+    shown("default_storage_engine", |_, _| text("Leafline")),
+    shown("div_precision_increment", |_, _| Value::Int(4)),
+    shown("have_ssl", |_, _| text("NO")),
+    shown("init_connect", |_, _| text("")),
+    shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
+    shown("innodb_flush_log_at_trx_commit", |_, f| Value::UInt(f.flush_log_at_commit.into())),
+    shown("innodb_log_file_size", |_, f| Value::UInt(f.log_bytes)),
+    shown("innodb_page_size", |_, f| Value::UInt(f.page_bytes)),
+    settable(
+        "leafline_query_memory",
+        |s, _| Value::UInt(s.query_memory),
+        |s, v| number("leafline_query_memory", &v, 1 << 16, 1 << 40).map(|bytes| s.query_memory = bytes),
+    ),
+    shown("license", |_, _| text("Apache-2.0")),
+    shown("lower_case_table_names", |_, _| Value::Int(0)),
+    shown("max_allowed_packet", |_, _| Value::UInt(MAX_ALLOWED_PACKET)),
+    shown("max_connections", |_, f| Value::UInt(f.max_connections)),
+    settable(
+        "optimizer_switch",
+        |s, _| text(s.optimizer_switch),
+        |s, v| {
+            let default = Switches::default().to_string();
+            let given = word(&v);
+            s.optimizer_switch =
+                if given == default { Switches::default() } else { s.optimizer_switch.apply(&given)? };
+            Ok(())
+        },
+    ),
+    shown("port", |_, f| Value::UInt(f.port.into())),
+    shown("protocol_version", |_, _| Value::Int(10)),
+    shown("query_cache_size", |_, _| Value::Int(0)),
+    shown("query_cache_type", |_, _| text("OFF")),
+    shown("socket", |_, f| text(&f.socket)),
+    settable(
+        "sql_mode",
+        |s, _| text(s.sql_mode),
+        |s, v| {
+            s.sql_mode = Modes::parse(&word(&v))?;
+            Ok(())
+        },
+    ),
+    shown("system_time_zone", |_, _| text("UTC")),
+    settable(
+        "time_zone",
+        |s, _| text(s.time_zone),
+        |s, v| {
+            s.time_zone = TimeZone::parse(&word(&v))?;
+            Ok(())
+        },
+    ),
+    settable("transaction_isolation", |s, _| text(isolation_name(s.isolation)), set_isolation),
+    settable(
+        "transaction_read_only",
+        |s, _| on_off(s.read_only),
+        |s, v| flag("transaction_read_only", &v).map(|on| s.read_only = on),
+    ),
+    shown("version", |_, f| text(&f.version)),
+    shown("version_comment", |_, _| text("Leafline")),
+    shown("version_compile_machine", |_, _| text(std::env::consts::ARCH)),
+    shown("version_compile_os", |_, _| text(std::env::consts::OS)),
+    settable(
+        "wait_timeout",
+        |s, _| Value::UInt(s.wait_timeout),
+        |s, v| number("wait_timeout", &v, 1, 31_536_000).map(|seconds| s.wait_timeout = seconds),
+    ),
+];
+
+/// `max_allowed_packet`: the largest statement, bytes.
+pub const MAX_ALLOWED_PACKET: u64 = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_every_default_can_be_set() {
+        for pair in VARIABLES.windows(2) {
+            assert!(pair[0].name < pair[1].name, "{} before {}", pair[0].name, pair[1].name);
+        }
+        for variable in VARIABLES.iter().filter(|v| v.scope == Scope::Both) {
+            let mut settings = Settings { query_memory: 1 << 20, wait_timeout: 5, ..Settings::default() };
+            assert_eq!(variable.set(&mut settings, None), Ok(()), "{}", variable.name);
+            let value = variable.get(&settings, &Facts::default());
+            assert_eq!(value, variable.get(&Settings::default(), &Facts::default()), "{}", variable.name);
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_their_number() {
+        let mut settings = Settings::default();
+        let mut set = |name: &str, value: Value| find(name).and_then(|v| v.set(&mut settings, Some(value)));
+        assert_eq!(set("no_such", Value::Int(1)).map_err(|e| e.code), Err(1193));
+        assert_eq!(set("version", Value::Int(1)).map_err(|e| e.code), Err(1238));
+        assert_eq!(set("autocommit", Value::Int(2)).map_err(|e| e.code), Err(1231));
+        assert_eq!(set("wait_timeout", text("x")).map_err(|e| e.code), Err(1232));
+        assert_eq!(set("wait_timeout", Value::Int(0)).map_err(|e| e.code), Err(1231));
+        assert_eq!(set("collation_connection", text("utf8mb4_general_ci")).map_err(|e| e.code), Err(1235));
+        assert_eq!(set("tx_isolation", text("read-committed")), Ok(()));
+        assert_eq!(settings.isolation, Isolation::ReadCommitted);
+    }
+}

@@ -1,0 +1,165 @@
+//! SHOW and DESCRIBE: the catalog, the variables and the counters as rows, under MySQL's headings.
+
+mod databases;
+mod indexes;
+mod server;
+pub(crate) mod statement_text;
+mod tables;
+
+use crate::parser::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
+use crate::result::RowSet;
+use crate::session::Session;
+use crate::statement::evaluate;
+use leafline_table::TableDef;
+use leafline_types::{MysqlError, Value};
+use std::sync::Arc;
+
+/// Runs a SHOW statement; `sql` is its text.
+pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowSet, MysqlError> {
+    let rows = match &show.kind {
+        ShowKind::Databases => databases::databases(session),
+        ShowKind::Tables { full, database } => {
+            tables::tables(session, *full, &database_name(session, database.as_ref())?, show.filter.as_ref())?
+        }
+        ShowKind::TableStatus { database } => {
+            tables::table_status(session, &database_name(session, database.as_ref())?)?
+        }
+        ShowKind::Columns { full, table } => tables::columns(&*resolve(session, table)?, *full),
+        ShowKind::Index { table } => indexes::indexes(session, &resolve(session, table)?)?,
+        ShowKind::CreateTable(table) => tables::create_table(session, &resolve(session, table)?),
+        ShowKind::CreateDatabase { name, if_not_exists } => {
+            databases::create_database(session, &name.value, *if_not_exists)?
+        }
+        ShowKind::Status { global } => server::status(session, *global),
+        ShowKind::Variables { global } => server::variables(session, *global),
+        ShowKind::Warnings { limit } => server::diagnostics(session, false, *limit),
+        ShowKind::Errors { limit } => server::diagnostics(session, true, *limit),
+        ShowKind::WarningCount => server::diagnostics_count(session, false),
+        ShowKind::ErrorCount => server::diagnostics_count(session, true),
+        ShowKind::Engines => server::engines(),
+        ShowKind::ProcessList { full } => server::process_list(session, *full),
+        ShowKind::Collation => server::collations(),
+        ShowKind::CharacterSet => server::character_sets(),
+    };
+    match &show.filter {
+        None => Ok(rows),
+        Some(filter) => filtered(session, rows, filter, sql),
+    }
+}
+
+/// DESCRIBE: SHOW COLUMNS, of one column or those like a pattern.
+pub(crate) fn describe(
+    session: &Session,
+    table: &TableName,
+    column: Option<&str>,
+) -> Result<RowSet, MysqlError> {
+    let mut rows = tables::columns(&*resolve(session, table)?, false);
+    if let Some(pattern) = column {
+        rows.rows.retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
+    }
+    Ok(rows)
+}
+
+fn database_name(session: &Session, database: Option<&Ident>) -> Result<String, MysqlError> {
+    let name = match database {
+        Some(name) => name.value.clone(),
+        None => session.database().ok_or_else(MysqlError::no_database_selected)?.to_owned(),
+    };
+    match session.instance.engine().catalog().database(&name) {
+        Some(_) => Ok(name),
+        None => Err(MysqlError::unknown_database(name)),
+    }
+}
+
+/// The table of that name, in its own database or the current one.
+pub(crate) fn resolve(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlError> {
+    let database = match &table.database {
+        Some(name) => &name.value,
+        None => session.database().ok_or_else(MysqlError::no_database_selected)?,
+    };
+    Ok(session.instance.engine().table(database, &table.name.value)?)
+}
+
+fn filtered(
+    session: &mut Session,
+    mut rows: RowSet,
+    filter: &ShowFilter,
+    sql: &str,
+) -> Result<RowSet, MysqlError> {
+    match filter {
+        ShowFilter::Like(pattern) => {
+            rows.rows
+                .retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
+        }
+        ShowFilter::Where(condition) => {
+            let keep = evaluate::over_rows(session, condition, sql, &rows)?;
+            let mut keep = keep.into_iter();
+            rows.rows.retain(|_| keep.next().unwrap_or(false));
+        }
+    }
+    Ok(rows)
+}
+
+/// LIKE as SHOW has it: without case, `\` escapes.
+pub(crate) fn like(text: &str, pattern: &str) -> bool {
+    let text: Vec<char> = text.to_lowercase().chars().collect();
+    let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
+    // Where to go on after a mismatch: behind the last `%`, with one more character swallowed by it.
+    let (mut t, mut p, mut resume) = (0, 0, None);
+    while t < text.len() {
+        let step = match pattern.get(p) {
+            Some('%') => {
+                resume = Some((t, p + 1));
+                p += 1;
+                continue;
+            }
+            Some('_') => 1,
+            Some('\\') if p + 1 < pattern.len() => 2 * usize::from(pattern.get(p + 1) == text.get(t)),
+            literal => usize::from(literal == text.get(t)),
+        };
+        match (step, resume) {
+            (0, None) => return false,
+            (0, Some((from, after))) => {
+                resume = Some((from + 1, after));
+                (t, p) = (from + 1, after);
+            }
+            (step, _) => (t, p) = (t + 1, p + step),
+        }
+    }
+    pattern.get(p..).unwrap_or_default().iter().all(|&c| c == '%')
+}
+
+/// A text or NULL.
+fn text(value: impl Into<Arc<str>>) -> Value {
+    Value::string(value)
+}
+
+fn yes_no(yes: bool) -> Value {
+    text(if yes { "YES" } else { "NO" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::like;
+
+    #[test]
+    fn patterns_match_as_in_mysql() {
+        for (value, pattern) in [
+            ("Handler_read_key", "handler%"),
+            ("abc", "abc"),
+            ("abc", "a_c"),
+            ("", "%"),
+            ("aXbXc", "%x%c"),
+            ("a_b", r"a\_b"),
+            ("aab", "%ab"),
+            (r"a\", r"a\"),
+        ] {
+            assert!(like(value, pattern), "{value} LIKE {pattern}");
+        }
+        for (value, pattern) in
+            [("abc", "ab"), ("abc", "a_"), ("", "_"), ("axb", r"a\_b"), ("abc", ""), ("aXb", "%x")]
+        {
+            assert!(!like(value, pattern), "{value} NOT LIKE {pattern}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! SHOW STATUS, VARIABLES, WARNINGS, ERRORS, PROCESSLIST, ENGINES, COLLATION, CHARACTER SET.
+
+use super::text;
+use crate::result::RowSet;
+use crate::session::Session;
+use crate::session::variables::VARIABLES;
+use crate::status::{StorageCounters, listing};
+use leafline_types::convert::to_text;
+use leafline_types::{Collation, SqlType, Value, WarningLevel};
+
+pub(super) fn status(session: &Session, global: bool) -> RowSet {
+    let instance = &session.instance;
+    let counters = if global { instance.global_counters() } else { session.counters };
+    let baseline = if global { StorageCounters::default() } else { session.storage_baseline.clone() };
+    let storage = instance.storage_counters().since(&baseline);
+    let mut rows = RowSet::text(["Variable_name", "Value"]);
+    for (name, value) in listing(&counters, &storage, &instance.gauges()) {
+        rows.push(vec![text(name), text(value.to_string())]);
+    }
+    rows
+}
+
+pub(super) fn variables(session: &Session, global: bool) -> RowSet {
+    let globals = session.instance.globals().read();
+    let settings = if global { &*globals } else { &session.settings };
+    let mut rows = RowSet::text(["Variable_name", "Value"]);
+    for variable in VARIABLES {
+        let value = variable.get(settings, session.instance.facts());
+        let shown = to_text(&value, &SqlType::Null).map_or(Value::Null, Value::String);
+        rows.push(vec![text(variable.name), shown]);
+    }
+    rows
+}
+
+pub(super) fn diagnostics(session: &Session, errors_only: bool, limit: Option<(u64, u64)>) -> RowSet {
+    let mut rows = RowSet::new([
+        ("Level", SqlType::Varchar { len: 7 }),
+        ("Code", SqlType::Int { unsigned: true }),
+        ("Message", SqlType::Varchar { len: 512 }),
+    ]);
+    let (skip, take) = limit.unwrap_or((0, u64::MAX));
+    let shown = session.warnings.iter().filter(|w| !errors_only || w.level == WarningLevel::Error);
+    for warning in shown.skip(skip as usize).take(usize::try_from(take).unwrap_or(usize::MAX)) {
+        rows.push(vec![
+            text(warning.level.name()),
+            Value::UInt(warning.code.into()),
+            text(warning.message.as_str()),
+        ]);
+    }
+    rows
+}
+
+pub(super) fn diagnostics_count(session: &Session, errors_only: bool) -> RowSet {
+    let count = match errors_only {
+        true => session.warnings.iter().filter(|w| w.level == WarningLevel::Error).count() as u64,
+        false => session.warnings.count(),
+    };
+    let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };
+    let mut rows = RowSet::new([(name, SqlType::BIGINT_UNSIGNED)]);
+    rows.push(vec![Value::UInt(count)]);
+    rows
+}
+
+pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
+    let mut rows = RowSet::new([
+        ("Id", SqlType::BIGINT_UNSIGNED),
+        ("User", SqlType::Varchar { len: 32 }),
+        ("Host", SqlType::Varchar { len: 261 }),
+        ("db", SqlType::Varchar { len: 64 }),
+        ("Command", SqlType::Varchar { len: 16 }),
+        ("Time", SqlType::BIGINT),
+        ("State", SqlType::Varchar { len: 64 }),
+        ("Info", SqlType::Varchar { len: 1024 }),
+    ]);
+    for entry in session.instance.sessions() {
+        let activity = entry.activity();
+        let statement = activity.statement.map(|sql| match full {
+            true => sql,
+            false => sql.chars().take(100).collect(),
+        });
+        let (command, state) = if statement.is_some() { ("Query", "executing") } else { ("Sleep", "") };
+        rows.push(vec![
+            Value::UInt(entry.id),
+            text(entry.user.as_str()),
+            text(entry.host.as_str()),
+            activity.database.map_or(Value::Null, text),
+            text(command),
+            Value::Int(activity.since.elapsed().as_secs() as i64),
+            text(state),
+            statement.map_or(Value::Null, text),
+        ]);
+    }
+    rows
+}
+
+pub(super) fn engines() -> RowSet {
+    let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
+    let comment = "Clustered B+trees, transactions, recovery";
+    rows.push(["Leafline", "DEFAULT", comment, "YES", "NO", "YES"].map(text).to_vec());
+    rows
+}
+
+pub(super) fn collations() -> RowSet {
+    let mut rows = RowSet::new([
+        ("Collation", SqlType::Varchar { len: 64 }),
+        ("Charset", SqlType::Varchar { len: 64 }),
+        ("Id", SqlType::BIGINT_UNSIGNED),
+        ("Default", SqlType::Varchar { len: 3 }),
+        ("Compiled", SqlType::Varchar { len: 3 }),
+        ("Sortlen", SqlType::Int { unsigned: true }),
+        ("Pad_attribute", SqlType::Varchar { len: 9 }),
+    ]);
+    for collation in Collation::ALL {
+        let default = matches!(collation, Collation::Binary | Collation::Utf8mb4_0900Bin);
+        rows.push(vec![
+            text(collation.name()),
+            text(collation.charset()),
+            Value::UInt(collation.id().into()),
+            text(if default { "Yes" } else { "" }),
+            text("Yes"),
+            Value::UInt(1),
+            text(if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }),
+        ]);
+    }
+    rows
+}
+
+pub(super) fn character_sets() -> RowSet {
+    let mut rows = RowSet::new([
+        ("Charset", SqlType::Varchar { len: 64 }),
+        ("Description", SqlType::Varchar { len: 2048 }),
+        ("Default collation", SqlType::Varchar { len: 64 }),
+        ("Maxlen", SqlType::Int { unsigned: true }),
+    ]);
+    rows.push(vec![text("binary"), text("Binary pseudo charset"), text("binary"), Value::UInt(1)]);
+    rows.push(vec![text("utf8mb4"), text("UTF-8 Unicode"), text("utf8mb4_0900_bin"), Value::UInt(4)]);
+    rows
+}

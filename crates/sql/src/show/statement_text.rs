@@ -1,0 +1,103 @@
+//! Definitions as the statements that would make them: SHOW CREATE TABLE.
+
+use leafline_table::{ColumnDef, DefaultValue, IndexDef, IndexKind, TableDef};
+use leafline_types::convert::to_text;
+use leafline_types::{SqlType, Value};
+use std::fmt::Write as _;
+
+/// A name in backquotes.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal.
+pub(crate) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\0', "\\0"))
+}
+
+/// The CREATE TABLE statement of a table, with the AUTO_INCREMENT value that is due next.
+pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64) -> String {
+    let mut lines: Vec<String> = table.columns.iter().map(column).collect();
+    lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
+    let mut text =
+        format!("CREATE TABLE {} (\n  {}\n) ENGINE=Leafline", quoted(&table.name), lines.join(",\n  "));
+    if table.auto_increment_column().is_some() && next_auto_increment > 1 {
+        write!(text, " AUTO_INCREMENT={next_auto_increment}").ok();
+    }
+    let collation = table.options.collation.unwrap_or(crate::statement::definitions::DEFAULT_COLLATION);
+    write!(text, " DEFAULT CHARSET={} COLLATE={}", collation.charset(), collation.name()).ok();
+    if !table.options.comment.is_empty() {
+        write!(text, " COMMENT={}", literal(&table.options.comment)).ok();
+    }
+    text
+}
+
+fn column(column: &ColumnDef) -> String {
+    let mut text = format!("{} {}", quoted(&column.name), column.ty);
+    if column.ty.is_character() {
+        write!(text, " CHARACTER SET {} COLLATE {}", column.collation.charset(), column.collation.name())
+            .ok();
+    }
+    if !column.nullable {
+        text.push_str(" NOT NULL");
+    }
+    if column.auto_increment {
+        text.push_str(" AUTO_INCREMENT");
+    } else {
+        match &column.default {
+            Some(default) => write!(text, " DEFAULT {}", default_text(default, &column.ty, true)).ok(),
+            None if column.nullable && !matches!(column.ty, SqlType::Text { .. }) => {
+                write!(text, " DEFAULT NULL").ok()
+            }
+            None => None,
+        };
+    }
+    if column.on_update_now {
+        write!(text, " ON UPDATE {}", current_timestamp(&column.ty)).ok();
+    }
+    if !column.comment.is_empty() {
+        write!(text, " COMMENT {}", literal(&column.comment)).ok();
+    }
+    text
+}
+
+/// A default: as a literal for a statement, or bare as SHOW COLUMNS has it.
+pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: bool) -> String {
+    match default {
+        DefaultValue::Constant(Value::Null) => "NULL".into(),
+        DefaultValue::Constant(value) => {
+            let text = to_text(value, ty).map_or_else(String::new, |text| text.to_string());
+            if as_literal { literal(&text) } else { text }
+        }
+        DefaultValue::CurrentTimestamp => current_timestamp(ty),
+    }
+}
+
+/// `CURRENT_TIMESTAMP` with a column's fractional digits.
+pub(crate) fn current_timestamp(ty: &SqlType) -> String {
+    match ty.scale() {
+        0 => "CURRENT_TIMESTAMP".into(),
+        fsp => format!("CURRENT_TIMESTAMP({fsp})"),
+    }
+}
+
+fn key(table: &TableDef, index: &IndexDef) -> String {
+    let parts: Vec<String> = index
+        .parts
+        .iter()
+        .filter_map(|part| {
+            let name = quoted(&table.columns.get(part.column)?.name);
+            Some(if part.descending { format!("{name} DESC") } else { name })
+        })
+        .collect();
+    let parts = parts.join(",");
+    let mut text = match index.kind {
+        IndexKind::Clustered => format!("PRIMARY KEY ({parts})"),
+        IndexKind::Unique => format!("UNIQUE KEY {} ({parts})", quoted(&index.name)),
+        IndexKind::Secondary => format!("KEY {} ({parts})", quoted(&index.name)),
+    };
+    if !index.comment.is_empty() {
+        write!(text, " COMMENT {}", literal(&index.comment)).ok();
+    }
+    text
+}

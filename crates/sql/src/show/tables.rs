@@ -1,0 +1,156 @@
+//! SHOW TABLES, TABLE STATUS, COLUMNS, CREATE TABLE.
+
+use super::statement_text::{self, current_timestamp, default_text};
+use super::{text, yes_no};
+use crate::parser::ast::ShowFilter;
+use crate::result::{RowSet, column};
+use crate::session::Session;
+use leafline_table::{IndexKind, TableDef};
+use leafline_types::{MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+pub(super) fn tables(
+    session: &Session,
+    full: bool,
+    database: &str,
+    filter: Option<&ShowFilter>,
+) -> Result<RowSet, MysqlError> {
+    let name = SqlType::Varchar { len: 64 };
+    let heading = match filter {
+        Some(ShowFilter::Like(pattern)) => format!("Tables_in_{database} ({pattern})"),
+        _ => format!("Tables_in_{database}"),
+    };
+    let mut rows = RowSet { columns: vec![column(heading, name.clone())], rows: Vec::new() };
+    if full {
+        rows.columns.push(column("Table_type", name));
+    }
+    for table in session.instance.engine().catalog().tables(database) {
+        let mut row = vec![text(table.name.as_str())];
+        if full {
+            row.push(text("BASE TABLE"));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, MysqlError> {
+    let name = || SqlType::Varchar { len: 64 };
+    let number = SqlType::BIGINT_UNSIGNED;
+    let mut rows = RowSet::new([
+        ("Name", name()),
+        ("Engine", name()),
+        ("Version", number.clone()),
+        ("Row_format", name()),
+        ("Rows", number.clone()),
+        ("Avg_row_length", number.clone()),
+        ("Data_length", number.clone()),
+        ("Max_data_length", number.clone()),
+        ("Index_length", number.clone()),
+        ("Data_free", number.clone()),
+        ("Auto_increment", number),
+        ("Create_time", SqlType::DateTime { fsp: 0 }),
+        ("Update_time", SqlType::DateTime { fsp: 0 }),
+        ("Check_time", SqlType::DateTime { fsp: 0 }),
+        ("Collation", name()),
+        ("Checksum", SqlType::BIGINT_UNSIGNED),
+        ("Create_options", name()),
+        ("Comment", SqlType::Varchar { len: 2048 }),
+    ]);
+    let engine = session.instance.engine();
+    let page = session.instance.facts().page_bytes;
+    let sizes = engine.store().segments();
+    let bytes_of =
+        |tree| sizes.iter().find(|segment| segment.id == tree).map_or(0, |segment| segment.pages * page);
+    for table in engine.catalog().tables(database) {
+        let count = engine.row_count(table.id);
+        let data = bytes_of(table.clustered().tree);
+        let index: u64 = table.secondary().iter().map(|index| bytes_of(index.tree)).sum();
+        let next = table.auto_increment_column().map(|_| engine.next_auto_increment(table.id));
+        let collation = table.options.collation.unwrap_or(crate::statement::definitions::DEFAULT_COLLATION);
+        rows.push(vec![
+            text(table.name.as_str()),
+            text("Leafline"),
+            Value::UInt(10),
+            text("Dynamic"),
+            Value::UInt(count),
+            Value::UInt(data.checked_div(count).unwrap_or(0)),
+            Value::UInt(data),
+            Value::UInt(0),
+            Value::UInt(index),
+            Value::UInt(0),
+            next.map_or(Value::Null, Value::UInt),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            text(collation.name()),
+            Value::Null,
+            text(""),
+            text(table.options.comment.as_str()),
+        ]);
+    }
+    Ok(rows)
+}
+
+pub(super) fn columns(table: &TableDef, full: bool) -> RowSet {
+    let names: &[&str] = match full {
+        true => &["Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment"],
+        false => &["Field", "Type", "Null", "Key", "Default", "Extra"],
+    };
+    let mut rows = RowSet::new(names.iter().map(|name| (*name, SqlType::Varchar { len: 1024 })));
+    for (ordinal, column) in table.columns.iter().enumerate() {
+        let default = match &column.default {
+            None => Value::Null,
+            Some(leafline_table::DefaultValue::Constant(Value::Null)) => Value::Null,
+            Some(default) => text(default_text(default, &column.ty, false)),
+        };
+        let generated = matches!(column.default, Some(leafline_table::DefaultValue::CurrentTimestamp));
+        let on_update = format!("on update {}", current_timestamp(&column.ty));
+        let mut extra = Vec::new();
+        if column.auto_increment {
+            extra.push("auto_increment");
+        }
+        if generated {
+            extra.push("DEFAULT_GENERATED");
+        }
+        if column.on_update_now {
+            extra.push(on_update.as_str());
+        }
+        let mut row = vec![text(column.name.as_str()), text(column.ty.to_string())];
+        if full {
+            row.push(if column.ty.is_character() { text(column.collation.name()) } else { Value::Null });
+        }
+        row.extend([yes_no(column.nullable), text(key_of(table, ordinal)), default, text(extra.join(" "))]);
+        if full {
+            row.extend([text("select,insert,update,references"), text(column.comment.as_str())]);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// PRI, UNI or MUL, as MySQL shows it: the strongest that applies.
+fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
+    if table.primary_key().is_some_and(|parts| parts.iter().any(|part| part.column == ordinal)) {
+        return "PRI";
+    }
+    let leading =
+        || table.secondary().iter().filter(|index| index.parts.first().is_some_and(|p| p.column == ordinal));
+    if leading().any(|index| index.kind == IndexKind::Unique && index.parts.len() == 1) {
+        "UNI"
+    } else if leading().next().is_some() {
+        "MUL"
+    } else {
+        ""
+    }
+}
+
+pub(super) fn create_table(session: &Session, table: &Arc<TableDef>) -> RowSet {
+    let mut rows = RowSet::new([
+        ("Table", SqlType::Varchar { len: 64 }),
+        ("Create Table", SqlType::Varchar { len: 16_383 }),
+    ]);
+    let next = session.instance.engine().next_auto_increment(table.id);
+    rows.push(vec![text(table.name.as_str()), text(statement_text::create_table(table, next))]);
+    rows
+}

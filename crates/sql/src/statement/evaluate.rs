@@ -1,0 +1,106 @@
+//! What statements need of the binder: its view of the session, and expressions that stand alone.
+
+use super::execution::Execution;
+use super::set::system_variable;
+use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind_scalar};
+use crate::parser::ast::{Expr, VariableScope};
+use crate::result::RowSet;
+use crate::session::Session;
+use crate::session::settings::Modes;
+use leafline_table::TableDef;
+use leafline_types::convert::to_text;
+use leafline_types::expr::evaluate_scalar;
+use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+impl CatalogLookup for Session {
+    fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
+        Ok(self.instance.engine().table(database, name)?)
+    }
+}
+
+impl VariableLookup for Session {
+    fn user(&self, name: &str) -> Value {
+        self.user_variables.get(name).0
+    }
+
+    fn system(&self, scope: Option<VariableScope>, name: &str) -> Result<Value, MysqlError> {
+        Ok(system_variable(self, scope, name)?.0)
+    }
+}
+
+impl Session {
+    /// What binding depends on; `parameter_types` are those of an execution, none while preparing.
+    pub(crate) fn bind_context<'a>(&'a self, parameter_types: &'a [ExprType]) -> BindContext<'a> {
+        BindContext {
+            catalog: self,
+            variables: self,
+            database: self.database(),
+            collation: self.settings.collation,
+            only_full_group_by: self.settings.sql_mode.has(Modes::ONLY_FULL_GROUP_BY),
+            no_backslash_escapes: self.settings.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+            parameter_types,
+        }
+    }
+}
+
+/// The value and type of an expression without columns.
+pub(crate) fn constant(
+    session: &mut Session,
+    expr: &Expr,
+    sql: &str,
+) -> Result<(Value, SqlType), MysqlError> {
+    let bound = bind_scalar(expr, sql, &session.bind_context(&[]))?;
+    let view = session.read_transaction().view();
+    let mut execution = Execution::new(session, view, &[], false);
+    let value = execution.with(session, |cx| evaluate_scalar(&bound, &mut cx.eval))?;
+    Ok((value, bound.ty.sql))
+}
+
+/// For each of `rows` whether `condition` is true of it: WHERE of SHOW.
+pub(crate) fn over_rows(
+    session: &mut Session,
+    condition: &Expr,
+    sql: &str,
+    rows: &RowSet,
+) -> Result<Vec<bool>, MysqlError> {
+    let batch = rows.batch()?;
+    let columns: Vec<(&str, ExprType)> =
+        rows.columns.iter().map(|c| (c.name.as_str(), c.expr_type())).collect();
+    let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&[]), &columns)?;
+    let view = session.read_transaction().view();
+    let mut execution = Execution::new(session, view, &[], false);
+    let selected = execution
+        .with(session, |cx| leafline_types::expr::evaluate_filter(&[bound], &batch, &mut cx.eval))?;
+    Ok((0..batch.rows).map(|row| selected.contains(row)).collect())
+}
+
+/// The type that the value of a parameter or of a user variable is taken to have.
+pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
+    match value {
+        Value::Null => ExprType::NULL,
+        Value::Int(_) => ExprType::numeric(SqlType::BIGINT, false),
+        Value::UInt(_) => ExprType::numeric(SqlType::BIGINT_UNSIGNED, false),
+        Value::Decimal(decimal) => {
+            let precision = decimal.digits().max(decimal.scale()).max(1);
+            let ty = SqlType::Decimal { precision, scale: decimal.scale(), unsigned: false };
+            ExprType::numeric(ty, false)
+        }
+        Value::Double(_) => ExprType::numeric(SqlType::Double, false),
+        Value::String(text) => {
+            let ty = SqlType::Varchar { len: u32::try_from(text.chars().count()).unwrap_or(u32::MAX) };
+            ExprType::string(ty, false, collation, Coercibility::Coercible)
+        }
+        Value::Bytes(bytes) => {
+            let ty = SqlType::Varbinary { len: u32::try_from(bytes.len()).unwrap_or(u32::MAX) };
+            ExprType::string(ty, false, Collation::Binary, Coercibility::Coercible)
+        }
+        Value::Date(_) => ExprType::numeric(SqlType::Date, false),
+        Value::DateTime(_) => ExprType::numeric(SqlType::DateTime { fsp: 6 }, false),
+    }
+}
+
+/// A value as text; `NULL` for NULL.
+pub(crate) fn text(value: &Value, ty: &SqlType) -> String {
+    to_text(value, ty).map_or_else(|| "NULL".into(), |text| text.to_string())
+}

@@ -1,0 +1,100 @@
+//! The state of one execution of a plan: what stays the same from its first batch to its last.
+
+use crate::operator::{ExecutionContext, MemoryBudget, Profile};
+use crate::session::Session;
+use leafline_table::{ColumnDef, ReadView};
+use leafline_types::convert::{StoreContext, store_cast};
+use leafline_types::expr::{EvalContext, RandomState};
+use leafline_types::{DateTime, MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// One execution. The session lends its diagnostics and counters call by call, so that it is free between batches.
+pub(crate) struct Execution {
+    view: ReadView,
+    parameters: Arc<[Value]>,
+    now: DateTime,
+    stores: bool,
+    random: RandomState,
+    memory: MemoryBudget,
+    profile: Option<Profile>,
+}
+
+impl Execution {
+    /// An execution that reads what `view` shows. `stores` says whether its values are stored.
+    pub(crate) fn new(session: &Session, view: ReadView, parameters: &[Value], stores: bool) -> Execution {
+        Execution {
+            view,
+            parameters: parameters.into(),
+            now: session.now(),
+            stores,
+            random: RandomState::default(),
+            memory: MemoryBudget::new(usize::try_from(session.settings.query_memory).unwrap_or(usize::MAX)),
+            profile: None,
+        }
+    }
+
+    /// Keeps figures per node of a plan with `nodes` nodes.
+    pub(crate) fn profiled(mut self, nodes: usize) -> Execution {
+        self.profile = Some(Profile::new(nodes));
+        self
+    }
+
+    /// The figures, if they were kept.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    /// `NOW()`, with microseconds.
+    pub(crate) fn now(&self) -> DateTime {
+        self.now
+    }
+
+    /// What the execution reads.
+    pub(crate) fn view(&self) -> &ReadView {
+        &self.view
+    }
+
+    /// Runs one step.
+    pub(crate) fn with<R>(
+        &mut self,
+        session: &mut Session,
+        step: impl FnOnce(&mut ExecutionContext<'_>) -> R,
+    ) -> R {
+        let mut cx = ExecutionContext {
+            eval: EvalContext {
+                parameters: &self.parameters,
+                now: self.now,
+                utc_offset_seconds: session.settings.time_zone.utc_offset_seconds(),
+                sql_mode: session.settings.evaluation_mode(),
+                stores: self.stores,
+                session: &session.facts,
+                warnings: &mut session.warnings,
+                cancel: &session.cancel,
+                random: std::mem::take(&mut self.random),
+            },
+            view: &self.view,
+            counters: &mut session.counters.access,
+            memory: &mut self.memory,
+            profile: self.profile.as_mut(),
+        };
+        let result = step(&mut cx);
+        self.random = std::mem::take(&mut cx.eval.random);
+        result
+    }
+
+    /// A value as a column stores it; `row` counts from 1, for messages.
+    pub(crate) fn store(
+        &self,
+        session: &mut Session,
+        value: &Value,
+        from: &SqlType,
+        column: &ColumnDef,
+        row: u64,
+    ) -> Result<Value, MysqlError> {
+        // NULL asks an AUTO_INCREMENT column for its next value.
+        let nullable = column.nullable || column.auto_increment;
+        let strict = session.settings.evaluation_mode().strict;
+        let mut cx = StoreContext { column: &column.name, row, strict, warnings: &mut session.warnings };
+        store_cast(value, from, &column.ty, nullable, &mut cx)
+    }
+}

@@ -1,0 +1,99 @@
+//! ANALYZE TABLE, CHECK TABLE, FLUSH, KILL.
+
+use super::evaluate;
+use crate::parser::ast::{Expr, FlushItem, TableName};
+use crate::result::RowSet;
+use crate::session::Session;
+use crate::show;
+use leafline_types::statement::CancelReason;
+use leafline_types::{MysqlError, SqlType, Value};
+
+/// The table of messages that maintenance statements give: table, operation, type, text.
+fn messages() -> RowSet {
+    RowSet::new([
+        ("Table", SqlType::Varchar { len: 128 }),
+        ("Op", SqlType::Varchar { len: 10 }),
+        ("Msg_type", SqlType::Varchar { len: 10 }),
+        ("Msg_text", SqlType::Varchar { len: 1024 }),
+    ])
+}
+
+fn full_name(session: &Session, table: &TableName) -> String {
+    let database = table.database.as_ref().map(|name| name.value.as_str()).or(session.database());
+    format!("{}.{}", database.unwrap_or_default(), table.name.value)
+}
+
+fn message(rows: &mut RowSet, table: &str, operation: &str, kind: &str, text: &str) {
+    rows.push([table, operation, kind, text].map(Value::string).to_vec());
+}
+
+/// ANALYZE TABLE: the indexes are sampled anew. Estimates of ranges need no ANALYZE: they are read off the trees whenever a
+/// statement is planned.
+pub(super) fn analyze(session: &mut Session, tables: &[TableName]) -> RowSet {
+    let mut rows = messages();
+    for table in tables {
+        let name = full_name(session, table);
+        match show::resolve(session, table) {
+            Ok(table) => {
+                session.instance.statistics().forget(&table);
+                message(&mut rows, &name, "analyze", "status", "OK");
+            }
+            Err(error) => failed(&mut rows, &name, "analyze", &error),
+        }
+    }
+    rows
+}
+
+/// CHECK TABLE: the structure of every tree, every row against its entries, every entry against its row.
+pub(super) fn check(session: &mut Session, tables: &[TableName]) -> RowSet {
+    let mut rows = messages();
+    for table in tables {
+        let name = full_name(session, table);
+        let faults = show::resolve(session, table)
+            .and_then(|table| Ok(session.instance.engine().check_table(&table)?));
+        match faults {
+            Ok(faults) if faults.is_empty() => message(&mut rows, &name, "check", "status", "OK"),
+            Ok(faults) => {
+                for fault in faults {
+                    message(&mut rows, &name, "check", "error", &fault);
+                }
+                message(&mut rows, &name, "check", "error", "Corrupt");
+            }
+            Err(error) => failed(&mut rows, &name, "check", &error),
+        }
+    }
+    rows
+}
+
+fn failed(rows: &mut RowSet, table: &str, operation: &str, error: &MysqlError) {
+    message(rows, table, operation, "Error", &error.message);
+    message(rows, table, operation, "status", "Operation failed");
+}
+
+/// FLUSH. Tables and privileges are never cached apart from what is on disk; logs are flushed by a checkpoint.
+pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), MysqlError> {
+    for item in items {
+        match item {
+            FlushItem::Status => session.flush_status(),
+            FlushItem::Tables(_) | FlushItem::Logs => {
+                session.instance.engine().store().checkpoint().map_err(leafline_table::TableError::from)?;
+            }
+            FlushItem::Privileges => {}
+        }
+    }
+    Ok(())
+}
+
+/// KILL [QUERY | CONNECTION] number.
+pub(super) fn kill(
+    session: &mut Session,
+    query_only: bool,
+    target: &Expr,
+    sql: &str,
+) -> Result<(), MysqlError> {
+    let (value, ty) = evaluate::constant(session, target, sql)?;
+    let id = value.as_integer().and_then(|id| u64::try_from(id).ok());
+    let id = id.ok_or_else(|| MysqlError::no_such_thread(evaluate::text(&value, &ty)))?;
+    let reason = if query_only { CancelReason::QueryKilled } else { CancelReason::ConnectionKilled };
+    session.instance.kill(id, reason)
+}

@@ -1,0 +1,209 @@
+//! Statements at work: from a parsed statement to its outcome.
+//!
+//! | module | runs |
+//! |---|---|
+//! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
+//! | `change` | the rows of INSERT, UPDATE and DELETE |
+//! | `definitions` | CREATE, DROP, ALTER, TRUNCATE |
+//! | `set` | SET |
+//! | `maintenance` | ANALYZE TABLE, CHECK TABLE, FLUSH, KILL |
+//! | [`evaluate`] | expressions without a table |
+
+mod change;
+pub(crate) mod definitions;
+pub(crate) mod evaluate;
+pub(crate) mod execution;
+mod maintenance;
+pub(crate) mod planned;
+pub(crate) mod set;
+
+use crate::parser::ast::{PrepareSource, Statement, StatementKind, UserSpec};
+use crate::result::{Done, RowSet};
+use crate::session::{Outcome, RowStream, Session};
+use crate::show;
+use crate::status::Command;
+use leafline_types::{MysqlError, SqlType, Value};
+
+impl Session {
+    /// Runs a statement. `sql` is the text it was parsed from.
+    pub(crate) fn run_statement(
+        &mut self,
+        statement: &Statement,
+        sql: &str,
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
+        let kind = &statement.kind;
+        self.counters.count(command(kind));
+        if !keeps_diagnostics(kind) {
+            self.warnings.clear();
+        }
+        if commits_first(kind) {
+            self.commit()?;
+        }
+        if let Some(planned) = self.plan_statement(statement, sql, Some(parameters))? {
+            return self.run_planned(&planned, parameters);
+        }
+        if let Some(rows) = self.run_listing(kind, sql)? {
+            return Ok(Outcome::Rows(RowStream::ready(rows)?));
+        }
+        if let StatementKind::Execute { name, using } = kind {
+            let values: Vec<Value> = using.iter().map(|name| self.user_variables.get(name).0).collect();
+            return self.execute_named(&name.value, &values);
+        }
+        self.run_action(kind, sql).map(Outcome::Done)
+    }
+
+    /// Statements that make their rows themselves.
+    fn run_listing(&mut self, kind: &StatementKind, sql: &str) -> Result<Option<RowSet>, MysqlError> {
+        Ok(Some(match kind {
+            StatementKind::Show(what) => show::show(self, what, sql)?,
+            StatementKind::Describe { table, column } => show::describe(self, table, column.as_deref())?,
+            StatementKind::AnalyzeTable(tables) => maintenance::analyze(self, tables),
+            StatementKind::CheckTable(tables) => maintenance::check(self, tables),
+            _ => return Ok(None),
+        }))
+    }
+
+    fn run_action(&mut self, kind: &StatementKind, sql: &str) -> Result<Done, MysqlError> {
+        match kind {
+            StatementKind::CreateDatabase(create) => return definitions::create_database(self, create),
+            StatementKind::DropDatabase(drop) => return definitions::drop_database(self, drop),
+            StatementKind::CreateTable(create) => return definitions::create_table(self, create),
+            StatementKind::DropTable(drop) => return definitions::drop_table(self, drop),
+            StatementKind::CreateIndex(create) => return definitions::create_index(self, create),
+            StatementKind::DropIndex(drop) => return definitions::drop_index(self, drop),
+            StatementKind::AlterTable(alter) => return definitions::alter_table(self, alter),
+            StatementKind::Truncate(table) => return definitions::truncate(self, table),
+            StatementKind::Use(name) => self.set_database(&name.value)?,
+            StatementKind::Set(items) => set::set(self, items, sql)?,
+            StatementKind::Begin { read_only, consistent_snapshot } => {
+                self.begin(*read_only, *consistent_snapshot)?;
+            }
+            StatementKind::Commit => self.commit()?,
+            StatementKind::Rollback => self.rollback(),
+            StatementKind::RollbackTo(name) => self.rollback_to(&name.value)?,
+            StatementKind::Savepoint(name) => self.savepoint(&name.value),
+            StatementKind::ReleaseSavepoint(name) => self.release_savepoint(&name.value)?,
+            StatementKind::Flush(items) => maintenance::flush(self, items)?,
+            StatementKind::Kill { query_only, connection } => {
+                maintenance::kill(self, *query_only, connection, sql)?
+            }
+            StatementKind::Prepare { name, source } => {
+                let text = match source {
+                    PrepareSource::Text(text) => text.clone(),
+                    PrepareSource::Variable(variable) => match self.user_variables.get(variable) {
+                        (Value::String(text), _) => text.to_string(),
+                        (_, SqlType::Null) => "NULL".into(),
+                        (value, ty) => evaluate::text(&value, &ty),
+                    },
+                };
+                self.prepare_named(&name.value, &text)?;
+            }
+            StatementKind::Deallocate(name) => self.deallocate_named(&name.value)?,
+            StatementKind::Do(expressions) => {
+                for expression in expressions {
+                    evaluate::constant(self, expression, sql)?;
+                }
+            }
+            StatementKind::AlterUser { if_exists, users } => alter_users(self, *if_exists, users)?,
+            StatementKind::CreateUser { .. } => return Err(MysqlError::not_supported("CREATE USER")),
+            StatementKind::DropUser { .. } => return Err(MysqlError::not_supported("DROP USER")),
+            StatementKind::LockTables(_) => return Err(MysqlError::not_supported("LOCK TABLES")),
+            // Without LOCK TABLES there is nothing to unlock.
+            StatementKind::UnlockTables => {}
+            StatementKind::Query(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Explain(_)
+            | StatementKind::Show(_)
+            | StatementKind::Describe { .. }
+            | StatementKind::AnalyzeTable(_)
+            | StatementKind::CheckTable(_)
+            | StatementKind::Execute { .. } => {
+                return Err(MysqlError::unknown_error(
+                    "a statement that gives rows was run as one that does not",
+                ));
+            }
+        }
+        Ok(Done::default())
+    }
+}
+
+fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Result<(), MysqlError> {
+    for user in users {
+        if user
+            .plugin
+            .as_ref()
+            .is_some_and(|plugin| !plugin.value.eq_ignore_ascii_case("mysql_native_password"))
+        {
+            return Err(MysqlError::not_supported(
+                "IDENTIFIED WITH another plugin than mysql_native_password",
+            ));
+        }
+        let name = if user.account.current { session.entry.user.clone() } else { user.account.user.clone() };
+        let accounts = session.instance.accounts();
+        if if_exists && accounts.password(&name).is_none() {
+            let missing = format!("'{name}'@'{}'", user.account.host);
+            session.warnings.note(MysqlError::cannot_user("ALTER USER", missing));
+            continue;
+        }
+        match &user.password {
+            Some(password) => accounts.set_password(&name, password)?,
+            None => return Err(MysqlError::not_supported("ALTER USER without IDENTIFIED BY")),
+        }
+    }
+    Ok(())
+}
+
+/// How the statement is counted.
+fn command(kind: &StatementKind) -> Command {
+    match kind {
+        StatementKind::Query(_) => Command::Select,
+        StatementKind::Insert(_) => Command::Insert,
+        StatementKind::Update(_) => Command::Update,
+        StatementKind::Delete(_) => Command::Delete,
+        StatementKind::Begin { .. } => Command::Begin,
+        StatementKind::Commit => Command::Commit,
+        StatementKind::Rollback => Command::Rollback,
+        StatementKind::CreateTable(_) => Command::CreateTable,
+        StatementKind::DropTable(_) => Command::DropTable,
+        StatementKind::CreateIndex(_) => Command::CreateIndex,
+        StatementKind::DropIndex(_) => Command::DropIndex,
+        _ => Command::Other,
+    }
+}
+
+/// Whether the diagnostics of the statement before stay, because this one shows them.
+fn keeps_diagnostics(kind: &StatementKind) -> bool {
+    use crate::parser::ast::ShowKind;
+    matches!(
+        kind,
+        StatementKind::Show(show)
+            if matches!(
+                show.kind,
+                ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::WarningCount | ShowKind::ErrorCount
+            )
+    )
+}
+
+/// Whether the statement ends the open transaction (manual: "Statements That Cause an Implicit Commit").
+fn commits_first(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::CreateDatabase(_)
+            | StatementKind::DropDatabase(_)
+            | StatementKind::CreateTable(_)
+            | StatementKind::DropTable(_)
+            | StatementKind::CreateIndex(_)
+            | StatementKind::DropIndex(_)
+            | StatementKind::AlterTable(_)
+            | StatementKind::Truncate(_)
+            | StatementKind::AnalyzeTable(_)
+            | StatementKind::CheckTable(_)
+            | StatementKind::AlterUser { .. }
+            | StatementKind::CreateUser { .. }
+            | StatementKind::DropUser { .. }
+            | StatementKind::Flush(_)
+    )
+}

@@ -1,0 +1,277 @@
+//! SELECT, INSERT, UPDATE, DELETE and EXPLAIN: bound and planned once, executed any number of times.
+
+use super::change;
+use super::evaluate;
+use super::execution::Execution;
+use crate::binder;
+use crate::bound::{
+    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundUpdate, InsertRows, RelationSource,
+};
+use crate::explain;
+use crate::operator;
+use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_rows_to_change, plan_select};
+use crate::parser::ast::{Explain, Statement, StatementKind};
+use crate::plan::Plan;
+use crate::result::{ColumnMeta, RowSet};
+use crate::session::settings::Settings;
+use crate::session::{Outcome, RowStream, Session};
+use leafline_access::Planner;
+use leafline_table::{Catalog, TableId};
+use leafline_types::{ExprType, MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// A statement that is ready to run, and what must not have changed meanwhile.
+pub(crate) struct Planned {
+    work: Work,
+    /// Warnings that binding gave, raised again at each execution.
+    warnings: Vec<MysqlError>,
+    /// The types that the parameters were taken to have.
+    parameter_types: Vec<ExprType>,
+    /// The values of variables are in the plan.
+    reads_variables: bool,
+    catalog: Arc<Catalog>,
+    settings: Settings,
+    database: Option<String>,
+    /// The tables read, with their row counts when the plan was made.
+    sizes: Vec<(TableId, u64)>,
+}
+
+enum Work {
+    Select { plan: Arc<Plan>, columns: Arc<[ColumnMeta]> },
+    Insert { insert: Box<BoundInsert>, plan: Option<Arc<Plan>> },
+    Update { update: Box<BoundUpdate>, plan: Arc<Plan> },
+    Delete { delete: Box<BoundDelete>, plan: Arc<Plan> },
+    Explain { work: Box<Work>, analyze: bool },
+}
+
+/// A table whose rows have become this many times more or fewer deserves a new plan.
+const GROWTH: u64 = 2;
+
+impl Planned {
+    /// The columns of the rows that it gives.
+    pub(crate) fn columns(&self) -> &[ColumnMeta] {
+        match &self.work {
+            Work::Select { columns, .. } => columns,
+            _ => &[],
+        }
+    }
+
+    /// Whether it still stands: same definitions, same settings, tables of about the same size.
+    pub(crate) fn is_current(&self, session: &Session, parameters: &[Value]) -> bool {
+        let engine = session.instance.engine();
+        let about = |then: u64, now: u64| now <= then.max(16) * GROWTH && then <= now.max(16) * GROWTH;
+        !self.reads_variables
+            && parameters
+                .iter()
+                .map(|value| evaluate::parameter_type(value, session.settings.collation))
+                .eq(self.parameter_types.iter().cloned())
+            && Arc::ptr_eq(&self.catalog, &engine.catalog())
+            && self.database.as_deref() == session.database()
+            && self.settings == session.settings
+            && self.sizes.iter().all(|&(table, rows)| about(rows, engine.row_count(table)))
+    }
+}
+
+impl Session {
+    /// Binds and plans a statement; `None` for one that is not planned. Without `parameters` it is only prepared: then
+    /// their types are not known.
+    pub(crate) fn plan_statement(
+        &mut self,
+        statement: &Statement,
+        sql: &str,
+        parameters: Option<&[Value]>,
+    ) -> Result<Option<Planned>, MysqlError> {
+        let (kind, analyze) = match &statement.kind {
+            StatementKind::Explain(Explain { analyze, statement }) => (&**statement, Some(*analyze)),
+            kind => (kind, None),
+        };
+        if !matches!(
+            kind,
+            StatementKind::Query(_)
+                | StatementKind::Insert(_)
+                | StatementKind::Update(_)
+                | StatementKind::Delete(_)
+        ) {
+            return match analyze {
+                Some(_) => Err(MysqlError::not_supported("EXPLAIN of this statement")),
+                None => Ok(None),
+            };
+        }
+        let collation = self.settings.collation;
+        let types: Vec<ExprType> = parameters
+            .unwrap_or_default()
+            .iter()
+            .map(|value| evaluate::parameter_type(value, collation))
+            .collect();
+        let catalog = self.instance.engine().catalog();
+        let bound = binder::bind_kind(kind, statement.parameters, sql, &self.bind_context(&types))?;
+        let BoundStatement { kind: bound, warnings, reads_variables, .. } = bound;
+        let mut sizes = Vec::new();
+        tables_of(&bound, &mut |table| sizes.push((table, self.instance.engine().row_count(table))));
+        let mut work = self.plan_bound(bound, parameters.unwrap_or_default())?;
+        if let Some(analyze) = analyze {
+            if analyze && !matches!(work, Work::Select { .. }) {
+                return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"));
+            }
+            work = Work::Explain { work: Box::new(work), analyze };
+        }
+        Ok(Some(Planned {
+            work,
+            warnings,
+            parameter_types: types,
+            reads_variables,
+            catalog,
+            settings: self.settings.clone(),
+            database: self.database().map(Into::into),
+            sizes,
+        }))
+    }
+
+    fn plan_bound(&mut self, bound: BoundKind, parameters: &[Value]) -> Result<Work, MysqlError> {
+        let instance = self.instance.clone();
+        let switches = OptimizerSwitches {
+            index_condition_pushdown: self.settings.optimizer_switch.index_condition_pushdown,
+            hash_join: self.settings.optimizer_switch.hash_join,
+            derived_merge: self.settings.optimizer_switch.derived_merge,
+        };
+        let planner = Planner {
+            engine: instance.engine(),
+            model: instance.cost_model(),
+            statistics: instance.statistics(),
+        };
+        let view = self.read_transaction().view();
+        let mut execution = Execution::new(self, view, parameters, false);
+        execution.with(self, |cx| {
+            let mut cx = OptimizerContext { planner, eval: &mut cx.eval, switches };
+            Ok(match bound {
+                BoundKind::Select(select) => {
+                    let columns = select.output.iter().map(|output| output.meta.clone()).collect();
+                    Work::Select { plan: Arc::new(plan_select(&select, &mut cx)?), columns }
+                }
+                BoundKind::Insert(insert) => {
+                    let plan = match &insert.rows {
+                        InsertRows::Select(select) => Some(Arc::new(plan_select(select, &mut cx)?)),
+                        InsertRows::Values(_) => None,
+                    };
+                    Work::Insert { insert, plan }
+                }
+                BoundKind::Update(update) => {
+                    let plan = Arc::new(plan_rows_to_change(&update.rows, &mut cx)?);
+                    Work::Update { update, plan }
+                }
+                BoundKind::Delete(delete) => {
+                    let plan = Arc::new(plan_rows_to_change(&delete.rows, &mut cx)?);
+                    Work::Delete { delete, plan }
+                }
+            })
+        })
+    }
+
+    /// Runs a planned statement.
+    pub(crate) fn run_planned(
+        &mut self,
+        planned: &Planned,
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
+        for warning in &planned.warnings {
+            self.warnings.warn(warning.clone());
+        }
+        match &planned.work {
+            Work::Select { plan, columns } => {
+                let view = self.read_transaction().view();
+                let execution = Execution::new(self, view, parameters, false);
+                let root = operator::build(&plan.root, false);
+                Ok(Outcome::Rows(RowStream::running(columns.to_vec(), root, execution)))
+            }
+            Work::Explain { work, analyze } => self.explain(work, *analyze, parameters),
+            Work::Insert { insert, plan } => {
+                let run = |session: &mut Session, transaction: &mut _| {
+                    change::insert(session, transaction, insert, plan.as_ref(), parameters)
+                };
+                self.write(run).map(Outcome::Done)
+            }
+            Work::Update { update, plan } => {
+                let run = |session: &mut Session, transaction: &mut _| {
+                    change::update(session, transaction, update, plan, parameters)
+                };
+                self.write(run).map(Outcome::Done)
+            }
+            Work::Delete { delete, plan } => {
+                let run = |session: &mut Session, transaction: &mut _| {
+                    change::delete(session, transaction, delete, plan, parameters)
+                };
+                self.write(run).map(Outcome::Done)
+            }
+        }
+    }
+
+    fn explain(&mut self, work: &Work, analyze: bool, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+        let rows = match work {
+            Work::Select { plan, .. } if analyze => {
+                let view = self.read_transaction().view();
+                let mut execution = Execution::new(self, view, parameters, false).profiled(plan.node_count);
+                let mut root = operator::build(&plan.root, true);
+                while execution.with(self, |cx| root.next(cx))?.is_some() {}
+                tree(plan, execution.profile())
+            }
+            Work::Select { plan, .. } => tabular(explain::explain_rows(plan)),
+            Work::Insert { insert, plan } => {
+                let target = explain::ExplainRow {
+                    id: 1,
+                    select_type: "INSERT",
+                    table: Some(insert.table.name.clone()),
+                    access: Some("ALL"),
+                    ..explain::ExplainRow::default()
+                };
+                let mut rows = vec![target];
+                rows.extend(plan.iter().flat_map(|plan| explain::explain_rows(plan)));
+                tabular(rows)
+            }
+            Work::Update { plan, .. } => tabular(changing(plan, "UPDATE")),
+            Work::Delete { plan, .. } => tabular(changing(plan, "DELETE")),
+            Work::Explain { .. } => return Err(MysqlError::not_supported("EXPLAIN of EXPLAIN")),
+        };
+        Ok(Outcome::Rows(RowStream::ready(rows)?))
+    }
+}
+
+/// EXPLAIN's rows for a statement that changes the rows its plan finds.
+fn changing(plan: &Plan, select_type: &'static str) -> Vec<explain::ExplainRow> {
+    let mut rows = explain::explain_rows(plan);
+    rows.iter_mut().filter(|row| row.id == 1).for_each(|row| row.select_type = select_type);
+    rows
+}
+
+fn tabular(rows: Vec<explain::ExplainRow>) -> RowSet {
+    let mut set = RowSet::new(explain::explain_columns());
+    rows.iter().for_each(|row| set.push(row.values()));
+    set
+}
+
+fn tree(plan: &Plan, profile: Option<&operator::Profile>) -> RowSet {
+    let mut set = RowSet::new([("EXPLAIN", SqlType::Text { max_bytes: u32::MAX })]);
+    set.push(vec![Value::string(explain::explain_tree(plan, profile))]);
+    set
+}
+
+/// Calls `found` with every stored table that a statement reads.
+fn tables_of(bound: &BoundKind, found: &mut dyn FnMut(TableId)) {
+    fn select(block: &BoundSelect, found: &mut dyn FnMut(TableId)) {
+        for relation in &block.relations {
+            match &relation.source {
+                RelationSource::Base(table) => found(table.id),
+                RelationSource::Derived(inner) => select(inner, found),
+            }
+        }
+    }
+    match bound {
+        BoundKind::Select(block) => select(block, found),
+        BoundKind::Insert(insert) => {
+            if let InsertRows::Select(block) = &insert.rows {
+                select(block, found);
+            }
+        }
+        BoundKind::Update(update) => select(&update.rows, found),
+        BoundKind::Delete(delete) => select(&delete.rows, found),
+    }
+}

@@ -1,0 +1,147 @@
+//! SET: system variables, user variables, the character set, transaction characteristics, passwords.
+
+use super::evaluate;
+use crate::parser::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
+use crate::session::Session;
+use crate::session::variables::{Scope, Variable, find, unsupported_charset};
+use leafline_table::Isolation;
+use leafline_types::{Collation, MysqlError, SqlType, Value};
+
+/// Runs SET; `sql` is its text. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
+pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result<(), MysqlError> {
+    for item in items {
+        match item {
+            SetItem::System { scope, name, value } => {
+                let variable = find(&name.value)?;
+                let value = value.as_ref().map(|value| setting_value(session, value, sql)).transpose()?;
+                set_system(session, variable, *scope, value)?;
+            }
+            SetItem::User { name, value } => {
+                let (value, ty) = evaluate::constant(session, value, sql)?;
+                session.user_variables.set(name, value, ty);
+            }
+            SetItem::Names { charset, collation } => {
+                if let Some(charset) = charset
+                    && !charset.value.eq_ignore_ascii_case("utf8mb4")
+                {
+                    return Err(unsupported_charset(&charset.value.to_ascii_lowercase()));
+                }
+                session.settings.collation = match collation {
+                    Some(name) => Collation::from_name(&name.value)?,
+                    None => Collation::Utf8mb4_0900Bin,
+                };
+            }
+            SetItem::CharacterSet(charset) => {
+                if let Some(charset) = charset
+                    && !charset.value.eq_ignore_ascii_case("utf8mb4")
+                {
+                    return Err(unsupported_charset(&charset.value.to_ascii_lowercase()));
+                }
+                session.settings.collation = Collation::Utf8mb4_0900Bin;
+            }
+            SetItem::Transaction { scope, isolation, read_only } => {
+                let isolation = isolation.map(supported_isolation).transpose()?;
+                set_transaction(session, *scope, isolation, *read_only)?;
+            }
+            SetItem::Password { account, password } => {
+                let user = match account {
+                    Some(account) if !account.current => account.user.clone(),
+                    _ => session.entry.user.clone(),
+                };
+                session.instance.accounts().set_password(&user, password)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The value of an assignment to a system variable, where a bare word stands for itself.
+fn setting_value(session: &mut Session, value: &Expr, sql: &str) -> Result<Value, MysqlError> {
+    match &value.kind {
+        ExprKind::Column(name) if name.table.is_none() => Ok(Value::string(name.column.value.as_str())),
+        _ => Ok(evaluate::constant(session, value, sql)?.0),
+    }
+}
+
+fn set_system(
+    session: &mut Session,
+    variable: &Variable,
+    scope: Option<VariableScope>,
+    value: Option<Value>,
+) -> Result<(), MysqlError> {
+    if matches!(scope, Some(VariableScope::Persist | VariableScope::PersistOnly)) {
+        return Err(MysqlError::not_supported("SET PERSIST"));
+    }
+    if scope == Some(VariableScope::Global) {
+        return variable.set(&mut session.instance.globals().write(), value);
+    }
+    if variable.name == "autocommit" && variable.scope == Scope::Both {
+        let before = session.settings.autocommit;
+        variable.set(&mut session.settings, value)?;
+        if !before && session.settings.autocommit {
+            session.commit()?;
+        }
+        return Ok(());
+    }
+    if value.is_none() && variable.scope == Scope::Both {
+        // DEFAULT for a session is the global value.
+        let global = variable.get(&session.instance.globals().read(), session.instance.facts());
+        return variable.set(&mut session.settings, Some(global));
+    }
+    variable.set(&mut session.settings, value)
+}
+
+fn supported_isolation(level: IsolationLevel) -> Result<Isolation, MysqlError> {
+    match level {
+        IsolationLevel::ReadCommitted => Ok(Isolation::ReadCommitted),
+        IsolationLevel::RepeatableRead => Ok(Isolation::RepeatableRead),
+        IsolationLevel::ReadUncommitted => Err(MysqlError::not_supported("ISOLATION LEVEL READ UNCOMMITTED")),
+        IsolationLevel::Serializable => Err(MysqlError::not_supported("ISOLATION LEVEL SERIALIZABLE")),
+    }
+}
+
+fn set_transaction(
+    session: &mut Session,
+    scope: Option<VariableScope>,
+    isolation: Option<Isolation>,
+    read_only: Option<bool>,
+) -> Result<(), MysqlError> {
+    let change = |settings: &mut crate::session::settings::Settings| {
+        settings.isolation = isolation.unwrap_or(settings.isolation);
+        settings.read_only = read_only.unwrap_or(settings.read_only);
+    };
+    match scope {
+        None => return session.set_next_transaction(isolation, read_only),
+        Some(VariableScope::Global) => change(&mut session.instance.globals().write()),
+        Some(_) => change(&mut session.settings),
+    }
+    Ok(())
+}
+
+/// The value of `@@name`, with its type.
+///
+/// # Errors
+/// 1193 if there is no such variable.
+pub(crate) fn system_variable(
+    session: &Session,
+    scope: Option<VariableScope>,
+    name: &str,
+) -> Result<(Value, SqlType), MysqlError> {
+    let variable = find(name)?;
+    let instance = &session.instance;
+    let value = match scope {
+        Some(VariableScope::Global) => variable.get(&instance.globals().read(), instance.facts()),
+        _ => variable.get(&session.settings, instance.facts()),
+    };
+    // As an expression a switch is a number.
+    let value = match (variable.name, value.as_str()) {
+        ("autocommit" | "transaction_read_only", Some(word)) => Value::Int(i64::from(word == "ON")),
+        _ => value,
+    };
+    let ty = match &value {
+        Value::Int(_) => SqlType::BIGINT,
+        Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
+        _ => SqlType::Varchar { len: 1024 },
+    };
+    Ok((value, ty))
+}

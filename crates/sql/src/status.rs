@@ -1,0 +1,209 @@
+//! `SHOW STATUS`: what the server and its sessions have done.
+//!
+//! Three sources. A session's own counters (`Handler_*`, `Leafline_*`, `Com_*`) are exact. The storage counters
+//! (`Innodb_*`, MySQL's names for the same things) are the whole server's; for a session they count since it began or
+//! since its last FLUSH STATUS, whoever caused them. Gauges are what is the case now.
+
+use leafline_access::Counters;
+use leafline_storage::StoreStats;
+use leafline_table::EngineStats;
+use std::ops::AddAssign;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Kinds of statements that are counted as `Com_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Command {
+    Select,
+    Insert,
+    Update,
+    Delete,
+    Begin,
+    Commit,
+    Rollback,
+    CreateTable,
+    DropTable,
+    CreateIndex,
+    DropIndex,
+    Other,
+}
+
+const COMMANDS: [&str; 11] = [
+    "Com_select",
+    "Com_insert",
+    "Com_update",
+    "Com_delete",
+    "Com_begin",
+    "Com_commit",
+    "Com_rollback",
+    "Com_create_table",
+    "Com_drop_table",
+    "Com_create_index",
+    "Com_drop_index",
+];
+
+/// The counters of a session, or the sum of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionCounters {
+    /// Access paths and changes of rows.
+    pub access: Counters,
+    commands: [u64; COMMANDS.len()],
+    /// Statements received.
+    pub questions: u64,
+    /// Rows sent to the client.
+    pub rows_sent: u64,
+}
+
+impl SessionCounters {
+    /// Counts a statement.
+    pub fn count(&mut self, command: Command) {
+        self.questions += 1;
+        if let Some(count) = self.commands.get_mut(command as usize) {
+            *count += 1;
+        }
+    }
+
+    /// Takes away what `earlier`, an older copy of the same counters, had.
+    pub fn subtract(&mut self, earlier: &SessionCounters) {
+        self.access = self.access.since(&earlier.access);
+        self.commands.iter_mut().zip(earlier.commands).for_each(|(now, then)| *now -= then);
+        self.questions -= earlier.questions;
+        self.rows_sent -= earlier.rows_sent;
+    }
+
+    fn named(&self) -> Vec<(&'static str, u64)> {
+        let mut all = self.access.named();
+        all.extend(COMMANDS.into_iter().zip(self.commands));
+        all.push(("Questions", self.questions));
+        all.push(("Leafline_rows_sent", self.rows_sent));
+        all
+    }
+}
+
+impl AddAssign for SessionCounters {
+    fn add_assign(&mut self, other: SessionCounters) {
+        self.access += other.access;
+        self.commands.iter_mut().zip(other.commands).for_each(|(sum, n)| *sum += n);
+        self.questions += other.questions;
+        self.rows_sent += other.rows_sent;
+    }
+}
+
+/// The storage counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageCounters(Vec<(&'static str, u64)>);
+
+impl StorageCounters {
+    /// As they are now.
+    pub fn read(stats: &StoreStats) -> StorageCounters {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        StorageCounters(vec![
+            ("Innodb_buffer_pool_read_requests", stats.page_requests.get()),
+            ("Innodb_buffer_pool_reads", load(&stats.page_reads)),
+            ("Innodb_data_read", load(&stats.bytes_read)),
+            ("Innodb_data_written", load(&stats.bytes_written)),
+            ("Innodb_dblwr_writes", load(&stats.doublewrite_batches)),
+            ("Innodb_log_writes", load(&stats.log_writes)),
+            ("Innodb_os_log_fsyncs", load(&stats.log_syncs)),
+            ("Innodb_os_log_written", load(&stats.log_bytes)),
+            ("Innodb_pages_read", load(&stats.page_reads)),
+            ("Innodb_pages_written", load(&stats.pages_written)),
+            ("Leafline_checkpoints", load(&stats.checkpoints)),
+            ("Leafline_latch_waits", load(&stats.latch_waits)),
+            ("Leafline_pages_evicted", load(&stats.evictions)),
+        ])
+    }
+
+    /// What happened since `earlier`.
+    pub fn since(&self, earlier: &StorageCounters) -> StorageCounters {
+        let before = earlier.0.iter().map(|(_, value)| *value).chain(std::iter::repeat(0));
+        StorageCounters(
+            self.0.iter().zip(before).map(|((name, now), then)| (*name, now.saturating_sub(then))).collect(),
+        )
+    }
+}
+
+/// What is the case now.
+pub struct Gauges<'a> {
+    /// The store.
+    pub store: &'a StoreStats,
+    /// The engine.
+    pub engine: EngineStats,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Open connections.
+    pub connections: u64,
+    /// Connections made so far.
+    pub connections_made: u64,
+    /// Seconds since the instance was opened.
+    pub uptime_seconds: u64,
+}
+
+impl Gauges<'_> {
+    fn named(&self) -> Vec<(&'static str, u64)> {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        vec![
+            ("Connections", self.connections_made),
+            ("Innodb_buffer_pool_bytes_data", load(&self.store.pool_data) * self.page_bytes),
+            ("Innodb_buffer_pool_bytes_dirty", load(&self.store.pool_dirty) * self.page_bytes),
+            ("Innodb_buffer_pool_pages_data", load(&self.store.pool_data)),
+            ("Innodb_buffer_pool_pages_dirty", load(&self.store.pool_dirty)),
+            ("Innodb_buffer_pool_pages_free", load(&self.store.pool_free)),
+            ("Innodb_buffer_pool_pages_total", load(&self.store.pool_frames)),
+            ("Innodb_page_size", self.page_bytes),
+            ("Leafline_old_versions", self.engine.versions),
+            ("Leafline_old_versions_bytes", self.engine.version_bytes),
+            ("Leafline_purge_queue", self.engine.purge_queue),
+            ("Leafline_purged", self.engine.purged),
+            ("Leafline_snapshots", self.engine.snapshots),
+            ("Leafline_write_conflicts", self.engine.conflicts),
+            ("Threads_connected", self.connections),
+            ("Uptime", self.uptime_seconds),
+        ]
+    }
+}
+
+/// All status variables, ordered by name.
+pub fn listing(
+    session: &SessionCounters,
+    storage: &StorageCounters,
+    gauges: &Gauges<'_>,
+) -> Vec<(&'static str, u64)> {
+    let mut all = session.named();
+    all.extend(storage.0.iter().copied());
+    all.extend(gauges.named());
+    all.sort_unstable_by_key(|(name, _)| *name);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_variable_is_listed_once_and_in_order() {
+        let stats = StoreStats::default();
+        stats.page_reads.store(7, Ordering::Relaxed);
+        let gauges = Gauges {
+            store: &stats,
+            engine: EngineStats::default(),
+            page_bytes: 16384,
+            connections: 1,
+            connections_made: 2,
+            uptime_seconds: 3,
+        };
+        let mut counters = SessionCounters::default();
+        counters.count(Command::Select);
+        counters.count(Command::Other);
+        let earlier = StorageCounters::read(&StoreStats::default());
+        let all = listing(&counters, &StorageCounters::read(&stats).since(&earlier), &gauges);
+        for pair in all.windows(2) {
+            assert!(pair[0].0 < pair[1].0, "{} before {}", pair[0].0, pair[1].0);
+        }
+        let value = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+        assert_eq!(value("Com_select"), Some(1));
+        assert_eq!(value("Questions"), Some(2));
+        assert_eq!(value("Innodb_buffer_pool_reads"), Some(7));
+        assert_eq!(value("Handler_read_key"), Some(0));
+    }
+}

@@ -1,0 +1,80 @@
+//! Values of a batch as text: what the text protocol, the shell and CSV show.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, UInt64Array};
+use leafline_types::SqlType;
+use leafline_types::column::{Batch, value_at};
+use leafline_types::convert::to_text;
+use std::io::Write as _;
+
+/// The columns of one batch, ready to be written value by value.
+pub struct TextColumns<'a>(Vec<TextColumn<'a>>);
+
+enum TextColumn<'a> {
+    Int(&'a Int64Array),
+    UInt(&'a UInt64Array),
+    String(&'a StringArray),
+    Bytes(&'a BinaryArray),
+    Other(&'a ArrayRef, &'a SqlType),
+}
+
+impl<'a> TextColumns<'a> {
+    /// The columns of `batch`, whose types are `types`.
+    pub fn new(batch: &'a Batch, types: &'a [SqlType]) -> TextColumns<'a> {
+        TextColumns(batch.columns.iter().zip(types).map(|(array, ty)| TextColumn::new(array, ty)).collect())
+    }
+
+    /// Appends the value as bytes; false, and nothing appended, for NULL.
+    pub fn append(&self, row: usize, column: usize, out: &mut Vec<u8>) -> bool {
+        self.0.get(column).is_some_and(|column| column.append(row, out))
+    }
+}
+
+impl<'a> TextColumn<'a> {
+    fn new(array: &'a ArrayRef, ty: &'a SqlType) -> TextColumn<'a> {
+        if let Some(ints) = array.as_primitive_opt::<Int64Type>() {
+            TextColumn::Int(ints)
+        } else if let Some(ints) = array.as_primitive_opt::<UInt64Type>() {
+            TextColumn::UInt(ints)
+        } else if let Some(strings) = array.as_string_opt::<i32>() {
+            TextColumn::String(strings)
+        } else if let Some(bytes) = array.as_binary_opt::<i32>() {
+            TextColumn::Bytes(bytes)
+        } else {
+            TextColumn::Other(array, ty)
+        }
+    }
+
+    fn append(&self, row: usize, out: &mut Vec<u8>) -> bool {
+        let null = match self {
+            TextColumn::Int(array) => array.is_null(row),
+            TextColumn::UInt(array) => array.is_null(row),
+            TextColumn::String(array) => array.is_null(row),
+            TextColumn::Bytes(array) => array.is_null(row),
+            TextColumn::Other(array, _) => array.is_null(row),
+        };
+        if null {
+            return false;
+        }
+        match self {
+            TextColumn::Int(array) => write!(out, "{}", array.value(row)).is_ok(),
+            TextColumn::UInt(array) => write!(out, "{}", array.value(row)).is_ok(),
+            TextColumn::String(array) => {
+                out.extend_from_slice(array.value(row).as_bytes());
+                true
+            }
+            TextColumn::Bytes(array) => {
+                out.extend_from_slice(array.value(row));
+                true
+            }
+            TextColumn::Other(array, ty) => match to_text(&value_at(array, row, ty), ty) {
+                Some(text) => {
+                    out.extend_from_slice(text.as_bytes());
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The server is killed while clients commit: what was acknowledged is there, no transaction is there by half.
+//!
+//! Each client inserts rows with numbers that go up, one row or several in one transaction, and remembers what was
+//! acknowledged. After each kill the database is opened again and asked.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use support::Served;
+use support::client::{Answer, Client};
+
+const CLIENTS: u64 = 4;
+/// Rows of every second transaction.
+const GROUP: u64 = 5;
+
+/// Inserts until the server is gone. Returns the last transaction that was acknowledged.
+fn insert_until_killed(mut client: Client, writer: u64, from: u64, acknowledged: &AtomicU64) {
+    for transaction in from.. {
+        let rows = if transaction % 2 == 0 { GROUP } else { 1 };
+        let statements: Vec<String> = match transaction % 4 {
+            // Several rows in one statement, or several statements in one transaction.
+            0 => {
+                let values: Vec<String> =
+                    (0..rows).map(|part| format!("({writer}, {transaction}, {part}, {rows})")).collect();
+                vec![format!("INSERT INTO crash.t VALUES {}", values.join(", "))]
+            }
+            2 => {
+                let insert =
+                    |part| format!("INSERT INTO crash.t VALUES ({writer}, {transaction}, {part}, {rows})");
+                let mut all = vec!["BEGIN".to_owned()];
+                all.extend((0..rows).map(insert));
+                all.push("COMMIT".to_owned());
+                all
+            }
+            _ => vec![format!("INSERT INTO crash.t VALUES ({writer}, {transaction}, 0, 1)")],
+        };
+        for sql in statements {
+            match client.query(&sql) {
+                Ok(Answer::Error(code, message)) => panic!("{sql}: ERROR {code}: {message}"),
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+        acknowledged.store(transaction, Ordering::SeqCst);
+    }
+}
+
+fn number(value: &Option<String>) -> u64 {
+    value.as_deref().and_then(|text| text.parse().ok()).expect("a number")
+}
+
+#[test]
+fn kill_during_commits_loses_no_acknowledged_row() {
+    let scale: u64 = std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE crash");
+    client.run("CREATE TABLE crash.t (w INT, n BIGINT, part INT, parts INT, PRIMARY KEY (w, n, part), KEY (n), KEY (parts, part))");
+    drop(client);
+    assert!(server.terminate(), "the server ends well when it is asked to");
+
+    let acknowledged: Vec<Arc<AtomicU64>> = (0..CLIENTS).map(|_| Arc::new(AtomicU64::new(0))).collect();
+    let mut next = vec![1; CLIENTS as usize];
+    for round in 0..5 * scale {
+        let server = Served::start(directory.path(), &[]);
+        let threads: Vec<_> = (0..CLIENTS)
+            .map(|writer| {
+                let (client, from) = (server.connect(), next[writer as usize]);
+                let acknowledged = acknowledged[writer as usize].clone();
+                std::thread::spawn(move || insert_until_killed(client, writer, from, &acknowledged))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(100 + 37 * (round % 7)));
+        server.kill();
+        for thread in threads {
+            thread.join().expect("a client");
+        }
+        let server = Served::start(directory.path(), &[]);
+        let mut client = server.connect();
+        for writer in 0..CLIENTS {
+            let rows = client
+                .rows(&format!("SELECT n, COUNT(*), MAX(parts) FROM crash.t WHERE w = {writer} GROUP BY n"));
+            let found: BTreeMap<u64, (u64, u64)> =
+                rows.iter().map(|row| (number(&row[0]), (number(&row[1]), number(&row[2])))).collect();
+            let last = acknowledged[writer as usize].load(Ordering::SeqCst);
+            for transaction in 1..=last {
+                assert!(
+                    found.contains_key(&transaction),
+                    "round {round}: {writer}/{transaction} was acknowledged"
+                );
+            }
+            for (transaction, (count, parts)) in &found {
+                assert_eq!(count, parts, "round {round}: {writer}/{transaction} is there by half");
+            }
+            // A transaction may have been committed without being acknowledged.
+            next[writer as usize] = found.keys().last().copied().unwrap_or(0) + 1;
+        }
+        assert_eq!(client.rows("CHECK TABLE crash.t")[0][3].as_deref(), Some("OK"), "round {round}");
+        drop(client);
+        assert!(server.terminate());
+    }
+    let total: u64 = acknowledged.iter().map(|last| last.load(Ordering::SeqCst)).sum();
+    assert!(total > 0, "some transactions were committed");
+}

@@ -1,0 +1,131 @@
+//! The server over the wire: answers, several statements, passwords, KILL, packets that break the protocol.
+
+mod support;
+
+use leafline_server::protocol::command;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+use support::Served;
+use support::client::{Answer, Client};
+
+fn text(value: &str) -> Option<String> {
+    Some(value.into())
+}
+
+#[test]
+fn statements_give_rows_counts_and_errors() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("USE d");
+    client.run("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10), c DATETIME(2))");
+    let insert = "INSERT INTO t VALUES (1, 'x', '2024-02-29 12:34:56.7'), (2, NULL, NULL)";
+    assert_eq!(client.run(insert), Answer::Done(2));
+    let expected =
+        vec![vec![text("1"), text("x"), text("2024-02-29 12:34:56.70")], vec![text("2"), None, None]];
+    assert_eq!(client.rows("SELECT * FROM t ORDER BY a"), expected);
+    assert!(matches!(client.query("SELECT"), Ok(Answer::Error(1064, _))));
+    assert!(matches!(client.query("SELECT nope FROM t"), Ok(Answer::Error(1054, _))));
+    assert!(matches!(client.query(""), Ok(Answer::Error(1065, _))));
+    assert_eq!(client.rows("SELECT CONNECTION_ID() > 0"), vec![vec![text("1")]], "the connection goes on");
+    assert!(server.terminate());
+}
+
+#[test]
+fn several_statements_give_several_results() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.send(command::QUERY, b"SELECT 1; SELECT 'a;b'; SELECT nope; SELECT 3").expect("sent");
+    assert_eq!(client.answer().expect("an answer"), Answer::Rows(vec![vec![text("1")]]));
+    assert_eq!(client.answer().expect("an answer"), Answer::Rows(vec![vec![text("a;b")]]));
+    assert!(matches!(client.answer(), Ok(Answer::Error(1054, _))), "the statements end with the first error");
+    assert_eq!(client.rows("SELECT 4"), vec![vec![text("4")]]);
+}
+
+#[test]
+fn a_password_is_asked_for_once_it_is_set() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    assert!(Client::connect(server.address, "nobody", "").is_err());
+    assert!(Client::connect(server.address, "root", "wrong").is_err());
+    server.connect().run("ALTER USER root IDENTIFIED BY 'secret'");
+    assert!(Client::connect(server.address, "root", "").is_err());
+    let mut client = Client::connect(server.address, "root", "secret").expect("let in");
+    client.run("SELECT 1");
+    server.kill();
+    let server = Served::start(directory.path(), &[]);
+    assert!(Client::connect(server.address, "root", "").is_err(), "after a crash too");
+    let mut client = Client::connect(server.address, "root", "secret").expect("let in");
+    client.run("SET PASSWORD = ''");
+    server.connect().run("SELECT 1");
+}
+
+#[test]
+fn kill_ends_a_statement_and_not_its_session() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut sleeper = server.connect();
+    let id = sleeper.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
+    sleeper.send(command::QUERY, b"SELECT SLEEP(60)").expect("sent");
+    let mut killer = server.connect();
+    let begun = Instant::now();
+    loop {
+        let list = killer.rows("SHOW PROCESSLIST");
+        if list.iter().any(|row| row[0].as_deref() == Some(&id) && row[7].is_some()) {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "the statement never ran: {list:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    killer.run(&format!("KILL QUERY {id}"));
+    // MySQL's SLEEP gives 1 when it is interrupted; a statement that notices gives 1317.
+    let answer = sleeper.answer().expect("an answer");
+    let interrupted =
+        matches!(answer, Answer::Error(1317, _)) || answer == Answer::Rows(vec![vec![text("1")]]);
+    assert!(interrupted, "{answer:?}");
+    assert_eq!(sleeper.rows("SELECT 2"), vec![vec![text("2")]]);
+    killer.run(&format!("KILL {id}"));
+    assert!(sleeper.query("SELECT 3").is_err() || sleeper.query("SELECT 3").is_err());
+}
+
+#[test]
+fn packets_that_break_the_protocol_end_their_connection_only() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut seed: u64 = 1;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as u8
+    };
+    for round in 0..50 {
+        let mut stream = TcpStream::connect(server.address).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
+        let mut greeting = [0; 4];
+        stream.read_exact(&mut greeting).expect("a greeting");
+        let length = usize::from(random()) % 80;
+        let mut packet = vec![length as u8, 0, 0, 1];
+        packet.extend((0..length).map(|_| if round % 2 == 0 { random() } else { 0xff }));
+        if round % 3 == 0 {
+            packet.truncate(packet.len() / 2);
+        }
+        let _ = stream.write_all(&packet);
+    }
+    let mut client = server.connect();
+    for code in 0..=255u8 {
+        if [command::QUIT, command::STMT_SEND_LONG_DATA, command::STMT_CLOSE, command::CHANGE_USER]
+            .contains(&code)
+        {
+            continue;
+        }
+        for body in [&b""[..], &[0xff; 3], &[0xfe; 40]] {
+            if client.send(code, body).is_err() || client.answer().is_err() {
+                client = server.connect();
+            }
+        }
+    }
+    assert_eq!(server.connect().rows("SELECT 1"), vec![vec![text("1")]]);
+    assert!(server.terminate());
+}

@@ -1,0 +1,183 @@
+//! A small client of the protocol: text statements, rows as text, errors by number.
+
+use leafline_server::protocol::bytes::{NULL, Reader};
+use leafline_server::protocol::capability as cap;
+use leafline_server::protocol::command;
+use leafline_server::protocol::packet::PacketStream;
+use sha1::{Digest, Sha1};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// What the server answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Done: rows affected.
+    Done(u64),
+    /// Rows, values as text.
+    Rows(Vec<Vec<Option<String>>>),
+    /// An error: number and message.
+    Error(u16, String),
+}
+
+/// A connection.
+pub struct Client {
+    packets: PacketStream<TcpStream>,
+}
+
+const CAPABILITIES: u32 = cap::PROTOCOL_41
+    | cap::SECURE_CONNECTION
+    | cap::PLUGIN_AUTH
+    | cap::DEPRECATE_EOF
+    | cap::TRANSACTIONS
+    | cap::MULTI_STATEMENTS
+    | cap::MULTI_RESULTS;
+
+fn broken(what: impl std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.to_string())
+}
+
+impl Client {
+    /// Connects and logs in.
+    pub fn connect(address: SocketAddr, user: &str, password: &str) -> io::Result<Client> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
+        let mut client = Client { packets: PacketStream::new(stream, 64 << 20) };
+        let greeting = client.read()?;
+        let mut reader = Reader::new(&greeting);
+        let mut challenge = Vec::new();
+        let mut read = || -> Result<(), leafline_types::MysqlError> {
+            reader.u8()?;
+            reader.terminated()?;
+            reader.u32()?;
+            challenge.extend_from_slice(reader.take(8)?);
+            reader.take(1 + 2 + 1 + 2 + 2 + 1 + 10)?;
+            challenge.extend_from_slice(reader.take(12)?);
+            Ok(())
+        };
+        read().map_err(broken)?;
+        let answer = if password.is_empty() { Vec::new() } else { scramble(password, &challenge) };
+        client
+            .packets
+            .write(|out| {
+                out.extend_from_slice(&CAPABILITIES.to_le_bytes());
+                out.extend_from_slice(&[0; 28]);
+                out.extend_from_slice(user.as_bytes());
+                out.extend_from_slice(&[0, answer.len() as u8]);
+                out.extend_from_slice(&answer);
+                out.extend_from_slice(b"mysql_native_password\0");
+            })
+            .map_err(broken)?;
+        match client.answer()? {
+            Answer::Done(_) => Ok(client),
+            other => Err(broken(format!("{other:?}"))),
+        }
+    }
+
+    /// Runs one statement.
+    pub fn query(&mut self, sql: &str) -> io::Result<Answer> {
+        self.send(command::QUERY, sql.as_bytes())?;
+        self.answer()
+    }
+
+    /// Runs one statement that must succeed.
+    pub fn run(&mut self, sql: &str) -> Answer {
+        match self.query(sql) {
+            Ok(Answer::Error(code, message)) => panic!("{sql}: ERROR {code}: {message}"),
+            Ok(answer) => answer,
+            Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+
+    /// The rows of a query that must succeed.
+    pub fn rows(&mut self, sql: &str) -> Vec<Vec<Option<String>>> {
+        match self.run(sql) {
+            Answer::Rows(rows) => rows,
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+
+    /// Sends a command without waiting for its answer.
+    pub fn send(&mut self, code: u8, body: &[u8]) -> io::Result<()> {
+        self.packets.begin_command();
+        self.packets
+            .write(|out| {
+                out.push(code);
+                out.extend_from_slice(body);
+            })
+            .map_err(broken)?;
+        self.packets.flush().map_err(broken)
+    }
+
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut packet = Vec::new();
+        match self.packets.read(&mut packet) {
+            Ok(true) => Ok(packet),
+            Ok(false) => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+            Err(error) => Err(broken(error)),
+        }
+    }
+
+    /// Reads the answer to a command.
+    pub fn answer(&mut self) -> io::Result<Answer> {
+        let packet = self.read()?;
+        let mut reader = Reader::new(&packet);
+        match packet.first() {
+            Some(0x00) => {
+                reader.u8().map_err(broken)?;
+                Ok(Answer::Done(reader.length().map_err(broken)?))
+            }
+            Some(0xff) => error(&packet),
+            Some(_) => {
+                let columns = reader.length().map_err(broken)?;
+                for _ in 0..columns {
+                    self.read()?;
+                }
+                self.read_rows(columns)
+            }
+            None => Err(broken("an empty packet")),
+        }
+    }
+
+    fn read_rows(&mut self, columns: u64) -> io::Result<Answer> {
+        let mut rows = Vec::new();
+        loop {
+            let packet = self.read()?;
+            match packet.first() {
+                Some(0xfe) if packet.len() < 0xff_ffff => return Ok(Answer::Rows(rows)),
+                Some(0xff) => return error(&packet),
+                _ => {}
+            }
+            let mut rest = &packet[..];
+            let mut row = Vec::new();
+            for _ in 0..columns {
+                if let Some((&NULL, after)) = rest.split_first() {
+                    rest = after;
+                    row.push(None);
+                    continue;
+                }
+                let mut reader = Reader::new(rest);
+                let value = reader.string().map_err(broken)?;
+                row.push(Some(String::from_utf8_lossy(value).into_owned()));
+                rest = reader.rest();
+            }
+            rows.push(row);
+        }
+    }
+}
+
+fn error(packet: &[u8]) -> io::Result<Answer> {
+    let mut reader = Reader::new(packet);
+    reader.u8().map_err(broken)?;
+    let code = reader.u16().map_err(broken)?;
+    reader.take(6).map_err(broken)?;
+    Ok(Answer::Error(code, String::from_utf8_lossy(reader.rest()).into_owned()))
+}
+
+fn scramble(password: &str, challenge: &[u8]) -> Vec<u8> {
+    let once = Sha1::digest(password);
+    let twice = Sha1::digest(once);
+    let mask = Sha1::new().chain_update(challenge).chain_update(twice).finalize();
+    once.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
+}

@@ -1,0 +1,68 @@
+//! What the tests of the binary share: a served database in a process of its own, and a small client of the protocol.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+pub mod client;
+
+use client::Client;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// `leafline serve` in a process of its own, killed when dropped.
+pub struct Served {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Served {
+    /// Serves `directory` on a free port, and returns once it listens.
+    pub fn start(directory: &Path, options: &[&str]) -> Served {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_leafline"))
+            .args(["serve", &directory.display().to_string(), "--port", "0", "--buffer-pool-size", "16M"])
+            .args(options)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("the binary runs");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let address = loop {
+            let line = lines.next().expect("the server says where it listens").expect("text");
+            if let Some((_, rest)) = line.split_once("127.0.0.1:") {
+                let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                break SocketAddr::from(([127, 0, 0, 1], port.parse().expect("a port")));
+            }
+        };
+        // What it says later must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Served { child, address }
+    }
+
+    /// A connection as root without a password.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address, "root", "").expect("a connection")
+    }
+
+    /// Ends the process as a power failure of its machine's software would: at once.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a process");
+        self.child.wait().expect("a process");
+    }
+
+    /// Asks the process to end, and returns whether it ended well.
+    pub fn terminate(mut self) -> bool {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-TERM", &pid]).status().expect("kill runs");
+        self.child.wait().expect("a process").success()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
