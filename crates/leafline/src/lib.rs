@@ -1,1 +1,50 @@
 //! Leafline: an embedded relational database with MySQL's meaning and protocol.
+//!
+//! A [`Database`] is a directory. [`Connection`]s run SQL on it, each from one thread at a time and any number of them
+//! at once; [`Rows`] stream.
+//!
+//! ```
+//! # fn main() -> leafline::Result<()> {
+//! # let directory = tempfile::tempdir().unwrap();
+//! # let path = directory.path().join("db");
+//! let database = leafline::Database::open(path)?;
+//! let mut connection = database.connect()?;
+//! connection.execute("CREATE DATABASE shop", ())?;
+//! connection.execute("USE shop", ())?;
+//! connection.execute("CREATE TABLE item (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(40), price DECIMAL(8,2))", ())?;
+//! let done = connection.execute("INSERT INTO item (name, price) VALUES (?, ?), (?, ?)", ("pen", "1.20", "ink", 4))?;
+//! assert_eq!((done.rows_affected, done.last_insert_id), (2, 1));
+//!
+//! for row in connection.query("SELECT name, price FROM item WHERE price > ?", (2,))? {
+//!     let row = row?;
+//!     let name: String = row.get("name")?;
+//!     let price: leafline::Decimal = row.get(1)?;
+//!     assert_eq!((name.as_str(), price.to_string().as_str()), ("ink", "4.00"));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | is |
+//! |---|---|
+//! | `database` | [`Database`], [`OpenOptions`]: opening, creating, closing |
+//! | `connection` | [`Connection`], [`Transaction`], [`InterruptHandle`] |
+//! | `statement` | [`Statement`]: prepared once, run often |
+//! | `rows` | [`Rows`], [`Row`] |
+//! | `arrow` | [`ArrowBatches`]: the same rows as Arrow record batches |
+//! | `value` | [`ToValue`], [`FromValue`], [`Params`]: Rust's types and SQL's |
+//! | `error` | [`Error`] |
+
+mod api;
+
+pub use api::arrow::ArrowBatches;
+pub use api::connection::{Connection, ExecuteResult, InterruptHandle, Transaction};
+pub use api::database::{Database, OpenOptions};
+pub use api::error::{Error, Result};
+pub use api::rows::{ColumnIndex, Row, Rows};
+pub use api::statement::Statement;
+pub use api::value::{FromValue, Params, ToValue};
+pub use leafline_sql::{ColumnFlags, ColumnMeta};
+pub use leafline_storage::FlushPolicy;
+pub use leafline_storage::device::DiskModel;
+pub use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Value};

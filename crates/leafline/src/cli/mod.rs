@@ -1,15 +1,28 @@
-//! The verbs of the `leafline` binary, one file each.
+//! The verbs of the `leafline` binary, one file or folder each.
 //!
 //! | module | is |
 //! |---|---|
 //! | `args` | the command line |
-//! | `size` | sizes such as `64M`, and how much memory there is |
+//! | `shell` | SQL typed or from a script |
+//! | `serve` | the MySQL protocol |
+//! | `tpch` | the tables of TPC-H |
+//! | `demo` | index condition pushdown, shown |
+//! | `open` | opening a database for a verb |
+//! | `failure` | what ends a verb early |
 //! | `script` | lines in, statements and commands out |
 //! | `output` | rows as tables, CSV, JSON |
+//! | `progress` | bars for what takes long |
+//! | `size` | sizes such as `64M`, and how much memory there is |
 
 mod args;
+mod demo;
+mod failure;
+mod open;
 mod output;
+mod progress;
 mod script;
+mod serve;
+mod shell;
 mod size;
 mod tpch;
 
@@ -27,10 +40,20 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
             return if error.print().is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE };
         }
     };
-    match arguments.verb {
-        Verb::Shell(_) | Verb::Serve(_) | Verb::Tpch(_) | Verb::Demo(_) => {
-            eprintln!("leafline: sessions are not connected to the command line yet");
-            ExitCode::FAILURE
+    let result = match &arguments.verb {
+        Verb::Shell(options) => shell::run(options),
+        Verb::Serve(options) => serve::run(options),
+        Verb::Tpch(options) => tpch::run(options),
+        Verb::Demo(options) => demo::run(options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let text = failure.to_string();
+            if !text.is_empty() {
+                eprintln!("leafline: {text}");
+            }
+            ExitCode::from(failure.exit_code())
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Values separated by tabs, one row a line, as the mysql client writes when nobody looks.
 //!
-//! Tab, end of line, NUL and backslash are escaped; NULL is `NULL`; binary values are their bytes.
+//! Tab, end of line, NUL and backslash are escaped; NULL is `NULL`; binary values are their bytes. Names of columns come
+//! with the first row: an empty result is no line at all.
 
 use super::{Cells, Column, RowWriter};
 use std::io::{self, Write};
@@ -8,25 +9,31 @@ use std::io::{self, Write};
 /// Writes tab-separated lines.
 pub struct TabWriter {
     headings: bool,
+    /// Names of the columns, until they are written.
+    names: Vec<String>,
 }
 
 impl TabWriter {
     /// `headings`: whether the names of columns are written.
     pub fn new(headings: bool) -> TabWriter {
-        TabWriter { headings }
+        TabWriter { headings, names: Vec::new() }
     }
 }
 
 impl RowWriter for TabWriter {
-    fn begin(&mut self, columns: &[Column], out: &mut dyn Write) -> io::Result<()> {
+    fn begin(&mut self, columns: &[Column], _out: &mut dyn Write) -> io::Result<()> {
+        self.names.clear();
         if self.headings {
-            line(columns.iter().map(|column| Some(column.name.as_bytes())), out)
-        } else {
-            Ok(())
+            self.names.extend(columns.iter().map(|column| column.name.clone()));
         }
+        Ok(())
     }
 
     fn row(&mut self, cells: &Cells<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if !self.names.is_empty() {
+            line(self.names.iter().map(|name| Some(name.as_bytes())), out)?;
+            self.names.clear();
+        }
         line(cells.iter().copied(), out)
     }
 
@@ -75,5 +82,6 @@ mod tests {
         let line = "1\tNULL\ta\\tb\\nc\\\\d\\0\tb\n";
         assert_eq!(written(&mut TabWriter::new(true), &rows), format!("id\tprice\tname, \"x\"\traw\n{line}"));
         assert_eq!(written(&mut TabWriter::new(false), &rows), line);
+        assert_eq!(written(&mut TabWriter::new(true), &[]), "");
     }
 }

@@ -1,0 +1,74 @@
+//! Rows of a statement as Arrow record batches.
+
+use super::connection::Connection;
+use super::error::Result;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema, SchemaRef};
+use leafline_sql::{ColumnFlags, ColumnMeta, Outcome, RowStream};
+use leafline_types::MysqlError;
+use leafline_types::column::{Batch, arrow_type};
+use std::fmt;
+use std::sync::Arc;
+
+/// The rows of a statement as record batches, computed as they are read. After an error there are no more.
+///
+/// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
+/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone.
+pub struct ArrowBatches<'c> {
+    connection: &'c mut Connection,
+    schema: SchemaRef,
+    stream: Option<RowStream>,
+}
+
+impl<'c> ArrowBatches<'c> {
+    pub(crate) fn new(connection: &'c mut Connection, outcome: Outcome) -> ArrowBatches<'c> {
+        let stream = match outcome {
+            Outcome::Rows(stream) => Some(stream),
+            Outcome::Done(_) => None,
+        };
+        let columns = stream.as_ref().map_or(&[][..], RowStream::columns);
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        ArrowBatches { connection, schema, stream }
+    }
+
+    /// Names and types of the columns.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(stream) = &mut self.stream else { return Ok(None) };
+        match stream.next_batch(&mut self.connection.session)? {
+            Some(batch) => Ok(Some(self.record_batch(batch)?)),
+            None => Ok(None),
+        }
+    }
+
+    fn record_batch(&self, batch: Batch) -> Result<RecordBatch, MysqlError> {
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.rows));
+        RecordBatch::try_new_with_options(self.schema.clone(), batch.columns, &options)
+            .map_err(MysqlError::unknown_error)
+    }
+}
+
+fn field(column: &ColumnMeta) -> Field {
+    Field::new(&column.name, arrow_type(&column.ty), !column.flags.has(ColumnFlags::NOT_NULL))
+}
+
+impl Iterator for ArrowBatches<'_> {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        let next = self.next_batch().transpose();
+        if !matches!(next, Some(Ok(_))) {
+            self.stream = None;
+        }
+        next
+    }
+}
+
+impl fmt::Debug for ArrowBatches<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArrowBatches").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,235 @@
+//! Connections: running SQL, transactions, stopping a statement.
+
+use super::arrow::ArrowBatches;
+use super::database::Shared;
+use super::error::Result;
+use super::rows::Rows;
+use super::statement::{Discarded, Statement};
+use super::value::{Params, parameters};
+use leafline_sql::{Outcome, Session};
+use leafline_types::statement::{CancelReason, CancelToken};
+use leafline_types::{MysqlError, Value};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// What a statement without rows did.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ExecuteResult {
+    /// Rows inserted, deleted, or changed by an UPDATE; those that it left as they were are not counted.
+    pub rows_affected: u64,
+    /// The first AUTO_INCREMENT value generated, or 0.
+    pub last_insert_id: u64,
+}
+
+/// A connection: a session of one client, used by one thread at a time.
+pub struct Connection {
+    // Before `shared`: a session ends before its database closes.
+    pub(crate) session: Session,
+    cancel: CancelToken,
+    pub(crate) discarded: Discarded,
+    _shared: Arc<Shared>,
+}
+
+impl Connection {
+    pub(crate) fn new(session: Session, shared: Arc<Shared>) -> Connection {
+        let cancel = session.cancel_token();
+        Connection { session, cancel, discarded: Discarded::default(), _shared: shared }
+    }
+
+    /// Runs one statement and returns what it did. Rows, if it gives any, are read and dropped.
+    ///
+    /// # Errors
+    /// MySQL's. The statement has then left nothing behind.
+    pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<ExecuteResult> {
+        let outcome = self.start(sql, &parameters(params)?)?;
+        self.finish(outcome)
+    }
+
+    /// Runs one statement and returns its rows, which are computed as they are read: none for a statement that gives
+    /// none. Dropping them ends the statement.
+    ///
+    /// # Errors
+    /// MySQL's.
+    pub fn query(&mut self, sql: &str, params: impl Params) -> Result<Rows<'_>> {
+        let outcome = self.start(sql, &parameters(params)?)?;
+        Ok(Rows::new(self, outcome))
+    }
+
+    /// Runs one statement and returns its rows as Arrow record batches.
+    ///
+    /// # Errors
+    /// MySQL's.
+    ///
+    /// ```
+    /// # fn main() -> leafline::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let database = leafline::Database::open(directory.path().join("db"))?;
+    /// # let mut connection = database.connect()?;
+    /// let mut batches = connection.query_arrow("SELECT 1 AS one, 'x' AS name", ())?;
+    /// assert_eq!(batches.schema().field(1).name(), "name");
+    /// assert_eq!(batches.next().unwrap()?.num_rows(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn query_arrow(&mut self, sql: &str, params: impl Params) -> Result<ArrowBatches<'_>> {
+        let outcome = self.start(sql, &parameters(params)?)?;
+        Ok(ArrowBatches::new(self, outcome))
+    }
+
+    /// Prepares one statement, to be run often. Its parameters are `?`.
+    ///
+    /// # Errors
+    /// MySQL's, as far as they can be known without the parameters.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
+        self.close_discarded();
+        let prepared = self.session.prepare(sql)?;
+        Ok(Statement::new(self, prepared))
+    }
+
+    /// Begins a transaction, which is rolled back unless it is committed.
+    ///
+    /// # Errors
+    /// 1568 if one is open.
+    ///
+    /// ```
+    /// # fn main() -> leafline::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let database = leafline::Database::open(directory.path().join("db"))?;
+    /// # let mut connection = database.connect()?;
+    /// # connection.execute("CREATE DATABASE d", ())?;
+    /// # connection.execute("CREATE TABLE d.t (a INT PRIMARY KEY)", ())?;
+    /// let mut transaction = connection.transaction()?;
+    /// transaction.execute("INSERT INTO d.t VALUES (?)", (1,))?;
+    /// transaction.commit()?;
+    ///
+    /// let mut transaction = connection.transaction()?;
+    /// transaction.execute("DELETE FROM d.t", ())?;
+    /// drop(transaction);
+    ///
+    /// assert_eq!(connection.query("SELECT a FROM d.t", ())?.count(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn transaction(&mut self) -> Result<Transaction<'_>> {
+        if self.session.in_transaction() {
+            return Err(MysqlError::cannot_change_transaction().into());
+        }
+        self.execute("START TRANSACTION", ())?;
+        Ok(Transaction { connection: self, open: true })
+    }
+
+    /// Stops what this connection runs, from another thread.
+    pub fn interrupt_handle(&self) -> InterruptHandle {
+        InterruptHandle(self.cancel.clone())
+    }
+
+    /// What underlies the connection.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Begins a statement given as text.
+    fn start(&mut self, sql: &str, values: &[Value]) -> Result<Outcome> {
+        self.begin();
+        if values.is_empty() {
+            return Ok(self.session.execute(sql)?);
+        }
+        let prepared = self.session.prepare(sql)?;
+        let outcome = self.session.execute_prepared(prepared.id, values);
+        self.session.close_prepared(prepared.id);
+        Ok(outcome?)
+    }
+
+    /// What comes before every statement: an interrupt that came between statements is forgotten.
+    pub(crate) fn begin(&mut self) {
+        self.close_discarded();
+        self.cancel.rearm();
+    }
+
+    /// Runs a statement to its end.
+    pub(crate) fn finish(&mut self, outcome: Outcome) -> Result<ExecuteResult> {
+        match outcome {
+            Outcome::Done(done) => {
+                Ok(ExecuteResult { rows_affected: done.affected, last_insert_id: done.last_insert_id })
+            }
+            Outcome::Rows(mut rows) => {
+                while rows.next_batch(&mut self.session)?.is_some() {}
+                Ok(ExecuteResult::default())
+            }
+        }
+    }
+
+    fn close_discarded(&mut self) {
+        for id in self.discarded.take() {
+            self.session.close_prepared(id);
+        }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("id", &self.session.connection_id()).finish_non_exhaustive()
+    }
+}
+
+/// A transaction of a connection, which it stands for. Dropping it rolls back.
+#[derive(Debug)]
+pub struct Transaction<'c> {
+    connection: &'c mut Connection,
+    open: bool,
+}
+
+impl Transaction<'_> {
+    /// Commits: when it returns, all of the transaction is durable.
+    ///
+    /// # Errors
+    /// 1213 if another transaction committed a change to the same rows first; everything is rolled back then.
+    pub fn commit(mut self) -> Result<()> {
+        self.open = false;
+        self.connection.execute("COMMIT", ()).map(|_| ())
+    }
+
+    /// Rolls back.
+    ///
+    /// # Errors
+    /// None that leaves a trace of the transaction.
+    pub fn rollback(mut self) -> Result<()> {
+        self.open = false;
+        self.connection.execute("ROLLBACK", ()).map(|_| ())
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.connection
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // A rollback only forgets what was never written.
+            let _ = self.connection.execute("ROLLBACK", ());
+        }
+    }
+}
+
+/// Stops the statement that a connection runs.
+#[derive(Clone, Debug)]
+pub struct InterruptHandle(CancelToken);
+
+impl InterruptHandle {
+    /// Ends the running statement with error 1317. Does nothing if none runs.
+    pub fn interrupt(&self) {
+        self.0.cancel(CancelReason::QueryKilled);
+    }
+}

@@ -1,0 +1,9 @@
+//! The embedded API. `lib.rs` lists what is public.
+
+pub mod arrow;
+pub mod connection;
+pub mod database;
+pub mod error;
+pub mod rows;
+pub mod statement;
+pub mod value;

@@ -1,0 +1,98 @@
+//! Prepared statements.
+
+use super::connection::{Connection, ExecuteResult};
+use super::error::{Error, Result};
+use super::rows::Rows;
+use super::value::{Params, parameters};
+use leafline_sql::{ColumnMeta, Outcome, Prepared};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Statements that were dropped and are still to be closed by their connection.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Discarded(Arc<Mutex<Vec<u32>>>);
+
+impl Discarded {
+    pub(crate) fn take(&self) -> Vec<u32> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, id: u32) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+    }
+}
+
+/// A statement that was prepared: parsed, bound and planned once. It is run with the connection that prepared it, also
+/// inside a transaction of it.
+///
+/// ```
+/// # fn main() -> leafline::Result<()> {
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let database = leafline::Database::open(directory.path().join("db"))?;
+/// # let mut connection = database.connect()?;
+/// # connection.execute("CREATE DATABASE d", ())?;
+/// # connection.execute("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(10))", ())?;
+/// let insert = connection.prepare("INSERT INTO d.t VALUES (?, ?)")?;
+/// let find = connection.prepare("SELECT b FROM d.t WHERE a = ?")?;
+/// let mut transaction = connection.transaction()?;
+/// for (number, name) in [(1, "one"), (2, "two")] {
+///     insert.execute(&mut transaction, (number, name))?;
+/// }
+/// transaction.commit()?;
+/// let row = find.query(&mut connection, (2,))?.next().unwrap()?;
+/// assert_eq!(row.get::<String>("b")?, "two");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Statement {
+    prepared: Prepared,
+    home: Discarded,
+}
+
+impl Statement {
+    pub(crate) fn new(connection: &Connection, prepared: Prepared) -> Statement {
+        Statement { prepared, home: connection.discarded.clone() }
+    }
+
+    /// How many parameters it has.
+    pub fn parameter_count(&self) -> usize {
+        self.prepared.parameters
+    }
+
+    /// The columns of its rows; none if it gives no rows, or if they are known only when it runs.
+    pub fn columns(&self) -> &[ColumnMeta] {
+        &self.prepared.columns
+    }
+
+    /// Runs it and returns what it did, as [`Connection::execute`].
+    ///
+    /// # Errors
+    /// 1210 if the number of parameters is wrong; [`Error::ForeignStatement`]; MySQL's.
+    pub fn execute(&self, connection: &mut Connection, params: impl Params) -> Result<ExecuteResult> {
+        let outcome = self.start(connection, params)?;
+        connection.finish(outcome)
+    }
+
+    /// Runs it and returns its rows, as [`Connection::query`].
+    ///
+    /// # Errors
+    /// 1210 if the number of parameters is wrong; [`Error::ForeignStatement`]; MySQL's.
+    pub fn query<'c>(&self, connection: &'c mut Connection, params: impl Params) -> Result<Rows<'c>> {
+        let outcome = self.start(connection, params)?;
+        Ok(Rows::new(connection, outcome))
+    }
+
+    fn start(&self, connection: &mut Connection, params: impl Params) -> Result<Outcome> {
+        if !Arc::ptr_eq(&self.home.0, &connection.discarded.0) {
+            return Err(Error::ForeignStatement);
+        }
+        connection.begin();
+        Ok(connection.session.execute_prepared(self.prepared.id, &parameters(params)?)?)
+    }
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        self.home.add(self.prepared.id);
+    }
+}

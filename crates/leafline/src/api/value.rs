@@ -1,0 +1,374 @@
+//! Rust's types and SQL's: parameters in, columns out.
+//!
+//! | Rust | as a parameter | from a column |
+//! |---|---|---|
+//! | `i8` .. `i64`, `u8` .. `u64` | BIGINT, signed or unsigned | any whole number that fits |
+//! | `bool` | 0 or 1 | a whole number, true unless 0 |
+//! | `f64`, `f32` | DOUBLE | any number, rounded |
+//! | `&str`, `String` | string | a string; `String` takes the text of every other value too |
+//! | `&[u8]`, `Vec<u8>` | binary string | a string's or binary string's bytes |
+//! | [`Decimal`], [`Date`], [`DateTime`] | the same | the same; a whole number is a `Decimal`, a DATE is a `DateTime` |
+//! | `Option<T>` | NULL for `None` | `None` for NULL, which is an error for all others |
+//! | [`Value`] | itself | any |
+
+use super::error::{Error, Result};
+use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Value, convert};
+
+/// Can be a parameter.
+pub trait ToValue {
+    /// The SQL value.
+    fn to_value(&self) -> Value;
+}
+
+/// Can be had from a column.
+pub trait FromValue: Sized {
+    /// What is asked for, in messages.
+    const WANTED: &'static str;
+
+    /// The value, of SQL type `ty`; `None` if it does not fit.
+    fn from_value(value: Value, ty: &SqlType) -> Option<Self>;
+}
+
+macro_rules! integers {
+    ($($signed:ty, $unsigned:ty;)*) => {$(
+        impl ToValue for $signed {
+            fn to_value(&self) -> Value {
+                Value::Int((*self).into())
+            }
+        }
+
+        impl ToValue for $unsigned {
+            fn to_value(&self) -> Value {
+                Value::UInt((*self).into())
+            }
+        }
+
+        impl FromValue for $signed {
+            const WANTED: &'static str = stringify!($signed);
+
+            fn from_value(value: Value, _: &SqlType) -> Option<$signed> {
+                match value {
+                    Value::Int(number) => number.try_into().ok(),
+                    Value::UInt(number) => number.try_into().ok(),
+                    _ => None,
+                }
+            }
+        }
+
+        impl FromValue for $unsigned {
+            const WANTED: &'static str = stringify!($unsigned);
+
+            fn from_value(value: Value, _: &SqlType) -> Option<$unsigned> {
+                match value {
+                    Value::Int(number) => number.try_into().ok(),
+                    Value::UInt(number) => number.try_into().ok(),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+integers! { i8, u8; i16, u16; i32, u32; i64, u64; }
+
+impl ToValue for bool {
+    fn to_value(&self) -> Value {
+        Value::Int((*self).into())
+    }
+}
+
+impl ToValue for f64 {
+    fn to_value(&self) -> Value {
+        Value::Double(*self)
+    }
+}
+
+impl ToValue for f32 {
+    fn to_value(&self) -> Value {
+        Value::Double((*self).into())
+    }
+}
+
+impl ToValue for str {
+    fn to_value(&self) -> Value {
+        Value::string(self)
+    }
+}
+
+impl ToValue for String {
+    fn to_value(&self) -> Value {
+        Value::string(self.as_str())
+    }
+}
+
+impl ToValue for [u8] {
+    fn to_value(&self) -> Value {
+        Value::bytes(self)
+    }
+}
+
+impl ToValue for Vec<u8> {
+    fn to_value(&self) -> Value {
+        Value::bytes(self.as_slice())
+    }
+}
+
+impl ToValue for Decimal {
+    fn to_value(&self) -> Value {
+        Value::Decimal(self.clone())
+    }
+}
+
+impl ToValue for Date {
+    fn to_value(&self) -> Value {
+        Value::Date(*self)
+    }
+}
+
+impl ToValue for DateTime {
+    fn to_value(&self) -> Value {
+        Value::DateTime(*self)
+    }
+}
+
+impl ToValue for Value {
+    fn to_value(&self) -> Value {
+        self.clone()
+    }
+}
+
+impl<T: ToValue> ToValue for Option<T> {
+    fn to_value(&self) -> Value {
+        self.as_ref().map_or(Value::Null, T::to_value)
+    }
+}
+
+impl<T: ToValue + ?Sized> ToValue for &T {
+    fn to_value(&self) -> Value {
+        T::to_value(self)
+    }
+}
+
+impl FromValue for bool {
+    const WANTED: &'static str = "bool";
+
+    fn from_value(value: Value, _: &SqlType) -> Option<bool> {
+        match value {
+            Value::Int(number) => Some(number != 0),
+            Value::UInt(number) => Some(number != 0),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for f64 {
+    const WANTED: &'static str = "f64";
+
+    fn from_value(value: Value, ty: &SqlType) -> Option<f64> {
+        match value {
+            Value::Int(number) => Some(number as f64),
+            Value::UInt(number) => Some(number as f64),
+            Value::Double(number) => Some(number),
+            Value::Decimal(_) => convert::to_text(&value, ty)?.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for f32 {
+    const WANTED: &'static str = "f32";
+
+    fn from_value(value: Value, ty: &SqlType) -> Option<f32> {
+        f64::from_value(value, ty).map(|number| number as f32)
+    }
+}
+
+impl FromValue for String {
+    const WANTED: &'static str = "String";
+
+    fn from_value(value: Value, ty: &SqlType) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text.as_ref().to_owned()),
+            Value::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+            other => convert::to_text(&other, ty).map(|text| text.as_ref().to_owned()),
+        }
+    }
+}
+
+impl FromValue for Vec<u8> {
+    const WANTED: &'static str = "Vec<u8>";
+
+    fn from_value(value: Value, _: &SqlType) -> Option<Vec<u8>> {
+        match value {
+            Value::Bytes(bytes) => Some(bytes.to_vec()),
+            Value::String(text) => Some(text.as_bytes().to_vec()),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for Decimal {
+    const WANTED: &'static str = "Decimal";
+
+    fn from_value(value: Value, _: &SqlType) -> Option<Decimal> {
+        match value {
+            Value::Decimal(decimal) => Some(decimal),
+            Value::Int(number) => Some(Decimal::from_i128(number.into(), 0)),
+            Value::UInt(number) => Some(Decimal::from_i128(number.into(), 0)),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for Date {
+    const WANTED: &'static str = "Date";
+
+    fn from_value(value: Value, _: &SqlType) -> Option<Date> {
+        match value {
+            Value::Date(date) => Some(date),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for DateTime {
+    const WANTED: &'static str = "DateTime";
+
+    fn from_value(value: Value, _: &SqlType) -> Option<DateTime> {
+        match value {
+            Value::DateTime(time) => Some(time),
+            Value::Date(date) => Some(date.to_datetime()),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for Value {
+    const WANTED: &'static str = "Value";
+
+    fn from_value(value: Value, _: &SqlType) -> Option<Value> {
+        Some(value)
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    const WANTED: &'static str = T::WANTED;
+
+    fn from_value(value: Value, ty: &SqlType) -> Option<Option<T>> {
+        if value.is_null() { Some(None) } else { T::from_value(value, ty).map(Some) }
+    }
+}
+
+/// The parameters of a statement, for its `?`s in order: `()` for none, a tuple, an array, a slice or a vector.
+pub trait Params {
+    /// The values.
+    fn values(&self) -> Vec<Value>;
+}
+
+impl Params for () {
+    fn values(&self) -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+impl<T: ToValue> Params for [T] {
+    fn values(&self) -> Vec<Value> {
+        self.iter().map(T::to_value).collect()
+    }
+}
+
+impl<T: ToValue, const N: usize> Params for [T; N] {
+    fn values(&self) -> Vec<Value> {
+        self.as_slice().values()
+    }
+}
+
+impl<T: ToValue> Params for Vec<T> {
+    fn values(&self) -> Vec<Value> {
+        self.as_slice().values()
+    }
+}
+
+impl<P: Params + ?Sized> Params for &P {
+    fn values(&self) -> Vec<Value> {
+        P::values(self)
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        impl<$($name: ToValue),*> Params for ($($name,)*) {
+            #[expect(non_snake_case, reason = "values are named as their types")]
+            fn values(&self) -> Vec<Value> {
+                let ($($name,)*) = self;
+                vec![$($name.to_value()),*]
+            }
+        }
+    };
+}
+
+tuples! { A }
+tuples! { A B }
+tuples! { A B C }
+tuples! { A B C D }
+tuples! { A B C D E }
+tuples! { A B C D E F }
+tuples! { A B C D E F G }
+tuples! { A B C D E F G H }
+tuples! { A B C D E F G H I }
+tuples! { A B C D E F G H I J }
+tuples! { A B C D E F G H I J K }
+tuples! { A B C D E F G H I J K L }
+
+/// The values of `params`, which SQL must be able to say: it has neither infinities nor NaN.
+pub(crate) fn parameters(params: impl Params) -> Result<Vec<Value>> {
+    let values = params.values();
+    for value in &values {
+        if let Value::Double(number) = value
+            && !number.is_finite()
+        {
+            return Err(Error::Sql(MysqlError::illegal_value_for_type("double", number)));
+        }
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BIGINT: SqlType = SqlType::BigInt { unsigned: false };
+
+    #[test]
+    fn numbers_fit_or_are_refused() {
+        assert_eq!(u8::from_value(Value::Int(255), &BIGINT), Some(255));
+        assert_eq!(u8::from_value(Value::Int(256), &BIGINT), None);
+        assert_eq!(u64::from_value(Value::Int(-1), &BIGINT), None);
+        assert_eq!(i64::from_value(Value::UInt(u64::MAX), &BIGINT), None);
+        assert_eq!(i64::from_value(Value::Null, &BIGINT), None);
+        assert_eq!(Option::<i64>::from_value(Value::Null, &BIGINT), Some(None));
+        assert_eq!(Option::<i8>::from_value(Value::Int(300), &BIGINT), None);
+        let decimal = Value::Decimal(Decimal::from_i128(-125, 2));
+        assert_eq!(
+            f64::from_value(decimal, &SqlType::Decimal { precision: 5, scale: 2, unsigned: false }),
+            Some(-1.25)
+        );
+    }
+
+    #[test]
+    fn parameters_keep_their_order_and_types() {
+        let values = parameters((1, "a", None::<i64>, 2.5, u64::MAX, b"x".as_slice())).unwrap();
+        let expected = [
+            Value::Int(1),
+            Value::string("a"),
+            Value::Null,
+            Value::Double(2.5),
+            Value::UInt(u64::MAX),
+            Value::bytes(*b"x"),
+        ];
+        assert_eq!(values, expected);
+        let mixed: [&dyn ToValue; 2] = [&1, &"x"];
+        assert_eq!(parameters(mixed).unwrap(), [Value::Int(1), Value::string("x")]);
+        assert_eq!(parameters([f64::NAN]).unwrap_err().code(), 1367);
+    }
+}

@@ -1,0 +1,127 @@
+//! One cold run of the query, with what the counters say of it.
+
+use super::super::failure::Failure;
+use super::super::output::{Column, Kind, format_table};
+use super::super::progress::grouped;
+use super::query::Way;
+use leafline::{Connection, Database, OpenOptions};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What a run took.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Name of the way.
+    pub name: &'static str,
+    /// The query's answer.
+    pub answer: String,
+    /// From the statement to its last row.
+    pub time: Duration,
+    /// Entries looked at, of whichever index.
+    pub entries: u64,
+    /// Rows read from the table because an index pointed at them.
+    pub fetched: u64,
+    /// Pages read from the disk.
+    pub pages: u64,
+    /// Bytes read from the disk.
+    pub bytes: u64,
+}
+
+/// Opens the database anew, so that nothing is in memory, and runs the query once.
+pub fn run(options: &OpenOptions, dir: &Path, way: &Way) -> Result<Run, Failure> {
+    let database = options.open(dir)?;
+    let mut connection = begin(&database, way)?;
+    connection.execute("FLUSH STATUS", ())?;
+    let query = way.query();
+    let begun = Instant::now();
+    let answer = match connection.query(&query, ())?.next() {
+        Some(row) => row?.get::<Option<String>>(0)?.unwrap_or_else(|| "NULL".into()),
+        None => String::new(),
+    };
+    let time = begun.elapsed();
+    let counters = status(&mut connection)?;
+    let count = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let run = Run {
+        name: way.name,
+        answer,
+        time,
+        entries: count("Leafline_entries_examined"),
+        fetched: count("Leafline_rows_fetched"),
+        pages: count("Innodb_buffer_pool_reads"),
+        bytes: count("Innodb_data_read"),
+    };
+    drop(connection);
+    database.close()?;
+    Ok(run)
+}
+
+/// What EXPLAIN says, in a database opened anew, so that it has read nothing yet either.
+pub fn explain(options: &OpenOptions, dir: &Path, way: &Way) -> Result<String, Failure> {
+    let database = options.open(dir)?;
+    let mut connection = begin(&database, way)?;
+    let mut columns = Vec::new();
+    let mut lines = Vec::new();
+    let shown = ["table", "type", "possible_keys", "key", "key_len", "ref", "rows", "Extra"];
+    let rows = connection.query(&format!("EXPLAIN {}", way.query()), ())?;
+    let names: Vec<String> = rows.columns().iter().map(|column| column.name.clone()).collect();
+    for name in names.iter().filter(|name| shown.contains(&name.as_str())) {
+        let kind = if name == "rows" { Kind::Number } else { Kind::Text };
+        columns.push(Column { name: name.clone(), kind });
+    }
+    for row in rows {
+        let row = row?;
+        let value = |column: &Column| {
+            Ok::<_, Failure>(
+                row.get::<Option<String>>(column.name.as_str())?.unwrap_or_else(|| "NULL".into()),
+            )
+        };
+        lines.push(columns.iter().map(value).collect::<Result<Vec<_>, _>>()?);
+    }
+    drop(connection);
+    database.close()?;
+    format_table(&columns, &lines).map_err(Failure::output)
+}
+
+fn begin(database: &Database, way: &Way) -> Result<Connection, Failure> {
+    let mut connection = database.connect()?;
+    connection.execute("USE tpch", ())?;
+    connection.execute(&way.switch(), ())?;
+    Ok(connection)
+}
+
+fn status(connection: &mut Connection) -> Result<HashMap<String, u64>, Failure> {
+    let mut counters = HashMap::new();
+    for row in connection.query("SHOW STATUS", ())? {
+        let row = row?;
+        // Gauges that are no numbers are of no interest here.
+        if let Ok(value) = row.get::<String>(1)?.parse() {
+            counters.insert(row.get(0)?, value);
+        }
+    }
+    Ok(counters)
+}
+
+/// The runs as a table.
+pub fn table(runs: &[Run]) -> Result<String, Failure> {
+    let column = |name: &str, kind| Column { name: name.into(), kind };
+    let columns = [
+        column("way", Kind::Text),
+        column("time", Kind::Number),
+        column("entries examined", Kind::Number),
+        column("rows fetched", Kind::Number),
+        column("pages read", Kind::Number),
+        column("MB read", Kind::Number),
+    ];
+    let line = |run: &Run| {
+        vec![
+            run.name.to_owned(),
+            format!("{:.3} s", run.time.as_secs_f64()),
+            grouped(run.entries),
+            grouped(run.fetched),
+            grouped(run.pages),
+            format!("{:.1}", run.bytes as f64 / 1e6),
+        ]
+    };
+    format_table(&columns, &runs.iter().map(line).collect::<Vec<_>>()).map_err(Failure::output)
+}

@@ -1,0 +1,72 @@
+//! Where the demo's database is, and how it is removed.
+
+use super::super::failure::Failure;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const NAME: &str = "leafline-demo";
+/// Attempts to remove a directory that another thread still writes to.
+const ATTEMPTS: u32 = 10;
+
+/// A directory of the demo's own, removed when dropped, or when the process is told to stop, unless it is kept.
+pub struct Place {
+    path: PathBuf,
+    keep: Arc<AtomicBool>,
+}
+
+impl Place {
+    /// Makes the directory: `wanted`, or one in `target` if there is that, or in the current directory.
+    pub fn new(wanted: Option<&Path>, keep: bool) -> Result<Place, Failure> {
+        let path = match wanted {
+            Some(path) => path.to_owned(),
+            None if Path::new("target").is_dir() => Path::new("target").join(NAME),
+            None => Path::new(".").join(NAME),
+        };
+        fs::create_dir(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::Message(format!(
+                "{0} is there already, perhaps from an earlier run with --keep; remove it (rm -r {0}) or name another \
+                 directory with --dir",
+                path.display()
+            )),
+            _ => Failure::io(format!("cannot make the directory {}", path.display()), error),
+        })?;
+        let place = Place { path, keep: Arc::new(AtomicBool::new(keep)) };
+        let (path, keep) = (place.path.clone(), place.keep.clone());
+        ctrlc::set_handler(move || {
+            if !keep.load(Ordering::Relaxed) {
+                remove(&path);
+            }
+            std::process::exit(130);
+        })
+        .map_err(|error| Failure::Message(format!("cannot handle signals: {error}")))?;
+        Ok(place)
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.keep.load(Ordering::Relaxed) {
+            remove(&self.path);
+        }
+    }
+}
+
+fn remove(path: &Path) {
+    for _ in 0..ATTEMPTS {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            _ => return,
+        }
+    }
+    eprintln!("leafline: {} could not be removed", path.display());
+}

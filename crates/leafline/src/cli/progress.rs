@@ -1,0 +1,101 @@
+//! Bars for what takes long: on a terminal they move, elsewhere only their last line is written.
+
+use super::size::human_bytes;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+/// Rows between updates of a bar.
+const STEP: u64 = 1000;
+
+/// The progress of one thing that is done row by row, or in one piece.
+pub struct Progress {
+    bar: ProgressBar,
+    label: String,
+    begun: Instant,
+    rows: u64,
+    bytes: u64,
+}
+
+impl Progress {
+    /// Of about `expected` rows.
+    pub fn rows(label: &str, expected: u64) -> Progress {
+        let style =
+            ProgressStyle::with_template("{prefix:<24} [{bar:30}] {human_pos} of {human_len} rows  {msg}");
+        Progress::new(label, ProgressBar::new(expected), style)
+    }
+
+    /// Of something that tells nothing before it is done.
+    pub fn spinner(label: &str) -> Progress {
+        let style = ProgressStyle::with_template("{prefix:<24} {spinner} {elapsed}");
+        let progress = Progress::new(label, ProgressBar::new_spinner(), style);
+        progress.bar.enable_steady_tick(Duration::from_millis(100));
+        progress
+    }
+
+    fn new(
+        label: &str,
+        bar: ProgressBar,
+        style: Result<ProgressStyle, indicatif::style::TemplateError>,
+    ) -> Progress {
+        if !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        // The templates are ours; a wrong one would only look different.
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_prefix(label.to_owned());
+        Progress { bar, label: label.to_owned(), begun: Instant::now(), rows: 0, bytes: 0 }
+    }
+
+    /// One more row.
+    pub fn row(&mut self, bytes: u64) {
+        self.rows += 1;
+        self.bytes += bytes;
+        if self.rows.is_multiple_of(STEP) {
+            self.bar.set_position(self.rows);
+            self.bar.set_message(self.rate());
+        }
+    }
+
+    fn rate(&self) -> String {
+        let seconds = self.begun.elapsed().as_secs_f64().max(0.001);
+        format!("{:.1} MB/s", self.bytes as f64 / 1e6 / seconds)
+    }
+
+    /// Done: writes the line that stays.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+        let seconds = self.begun.elapsed().as_secs_f64();
+        if self.rows == 0 {
+            eprintln!("{:<24} {seconds:.1} s", self.label);
+        } else {
+            let (rows, bytes) = (grouped(self.rows), human_bytes(self.bytes));
+            eprintln!("{:<24} {rows} rows, {bytes} in {seconds:.1} s ({})", self.label, self.rate());
+        }
+    }
+}
+
+/// A number with commas between thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Scripts: statements from `-e`, from standard input, from a file that `source` names.
+//!
+//! The first error ends a script, unless it is forced. Ctrl-C ends it in any case.
+
+use super::super::failure::Failure;
+use super::super::script::{Command, Item, Reader};
+use super::runner::{RunError, Runner};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+
+/// How deep `source` can nest.
+const MAX_DEPTH: usize = 16;
+
+/// Runs scripts.
+pub struct Batch<'r, W: Write> {
+    runner: &'r mut Runner,
+    force: bool,
+    depth: usize,
+    /// Where results go.
+    pub out: std::io::BufWriter<W>,
+}
+
+/// Whether to go on.
+enum Next {
+    GoOn,
+    Quit,
+}
+
+impl<'r, W: Write> Batch<'r, W> {
+    /// Results go to `out`; `force` goes on after errors.
+    pub fn new(runner: &'r mut Runner, force: bool, out: W) -> Batch<'r, W> {
+        Batch { runner, force, depth: 0, out: std::io::BufWriter::with_capacity(1 << 16, out) }
+    }
+
+    /// Runs a script. `name` is told in messages.
+    pub fn run(&mut self, script: impl BufRead, name: &str) -> Result<(), Failure> {
+        self.lines(script, name).map(|_| ())
+    }
+
+    fn lines(&mut self, mut script: impl BufRead, name: &str) -> Result<Next, Failure> {
+        let mut reader = Reader::default();
+        let mut bytes = Vec::new();
+        let mut number = 0;
+        loop {
+            bytes.clear();
+            let read = script.read_until(b'\n', &mut bytes);
+            if read.map_err(|error| Failure::io(format!("cannot read {name}"), error))? == 0 {
+                break;
+            }
+            number += 1;
+            let line = std::str::from_utf8(&bytes)
+                .map_err(|_| Failure::Message(format!("{name}: line {number} is not UTF-8")))?;
+            let line = line.strip_suffix('\n').unwrap_or(line);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            for item in reader.feed(line, self.runner.session.settings().lex_mode()) {
+                if let Next::Quit = self.item(item)? {
+                    return Ok(Next::Quit);
+                }
+            }
+        }
+        match reader.finish() {
+            Some(statement) => self.item(Item::Statement(statement)),
+            None => Ok(Next::GoOn),
+        }
+    }
+
+    fn item(&mut self, item: Item) -> Result<Next, Failure> {
+        match item {
+            Item::Statement(statement) => match self.runner.run(&statement, &mut self.out) {
+                Ok(()) => {}
+                Err(RunError::Sql(error)) => {
+                    self.flush()?;
+                    let place = format!("({}) at line {}", error.state(), statement.line);
+                    eprintln!("ERROR {} {place}: {}", error.code, error.message);
+                    if !self.force {
+                        return Err(Failure::Silent);
+                    }
+                }
+                Err(error) => return Err(error.into_failure()),
+            },
+            Item::Command(Command::Help) => {
+                let help = super::prompt::HELP;
+                self.out.write_all(help.as_bytes()).map_err(Failure::output)?;
+            }
+            Item::Command(Command::Quit) => return Ok(Next::Quit),
+            Item::Command(Command::Timing(on)) => self.runner.timing = on,
+            Item::Command(Command::Source(file)) => return self.source(&file),
+            Item::Command(Command::Unknown(letter)) => {
+                return self.complain(&format!("unknown command '\\{letter}'"));
+            }
+            Item::Command(Command::Usage(usage)) => return self.complain(&format!("usage: {usage}")),
+        }
+        Ok(Next::GoOn)
+    }
+
+    /// Runs the script in a file.
+    pub fn source_file(&mut self, path: &str) -> Result<(), Failure> {
+        self.source(path).and_then(|_| self.flush())
+    }
+
+    fn source(&mut self, path: &str) -> Result<Next, Failure> {
+        if self.depth == MAX_DEPTH {
+            return self.complain(&format!("source: files name each other {MAX_DEPTH} deep"));
+        }
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) => return self.complain(&format!("source: cannot open {path}: {error}")),
+        };
+        self.depth += 1;
+        let result = self.lines(BufReader::new(file), path);
+        self.depth -= 1;
+        result.map(|_| Next::GoOn)
+    }
+
+    fn complain(&mut self, message: &str) -> Result<Next, Failure> {
+        self.flush()?;
+        eprintln!("ERROR: {message}");
+        if self.force { Ok(Next::GoOn) } else { Err(Failure::Silent) }
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(Failure::output)
+    }
+}

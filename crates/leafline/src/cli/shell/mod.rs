@@ -1,0 +1,55 @@
+//! `leafline shell`: SQL typed at a prompt, given with `-e`, or from standard input.
+//!
+//! | module | is |
+//! |---|---|
+//! | `runner` | runs one statement and writes what it gives |
+//! | `batch` | scripts: `-e`, standard input, `source` |
+//! | `prompt` | typing: history, several lines a statement |
+//! | `completion` | Tab |
+//! | `interrupt` | Ctrl-C |
+
+mod batch;
+mod completion;
+mod interrupt;
+mod prompt;
+mod runner;
+
+use super::args::{Format, ShellOptions};
+use super::failure::Failure;
+use super::open;
+use batch::Batch;
+use interrupt::Interrupts;
+use runner::Runner;
+use std::io::{BufReader, IsTerminal as _, Write as _};
+
+/// Runs the verb.
+pub fn run(options: &ShellOptions) -> Result<(), Failure> {
+    let database = open::database(
+        &open::options(&options.open, options.buffer_pool_size, options.disk),
+        &options.open.dir,
+    )?;
+    let mut session = database.instance().connect()?;
+    if let Some(name) = &options.database {
+        session.set_database(name)?;
+    }
+    let interrupts = Interrupts::install()?;
+    let typed = options.execute.is_empty() && std::io::stdin().is_terminal();
+    let for_people = std::io::stdout().is_terminal();
+    let format = options.format.unwrap_or(if for_people { Format::Table } else { Format::Tab });
+    let mut runner = Runner::new(session, interrupts, format, !options.skip_column_names);
+    let result = if typed {
+        runner.summaries = true;
+        prompt::run(&mut runner, options.force)
+    } else {
+        let mut batch = Batch::new(&mut runner, options.force, std::io::stdout().lock());
+        let result = if options.execute.is_empty() {
+            batch.run(BufReader::new(std::io::stdin().lock()), "standard input")
+        } else {
+            options.execute.iter().try_for_each(|sql| batch.run(sql.as_bytes(), "-e"))
+        };
+        result.and(batch.out.flush().map_err(Failure::output))
+    };
+    drop(runner);
+    let closed = database.close();
+    result.and(closed.map_err(Failure::from))
+}

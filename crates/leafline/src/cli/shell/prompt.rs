@@ -1,0 +1,187 @@
+//! Typing: a prompt, history, statements of several lines.
+
+use super::super::failure::Failure;
+use super::super::script::{Command, Item, Reader, Statement};
+use super::batch::Batch;
+use super::completion::Completion;
+use super::runner::{RunError, Runner};
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Config, Editor};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// Entries that the history file keeps.
+const HISTORY_ENTRIES: usize = 10_000;
+const HISTORY_FILE: &str = ".leafline_history";
+
+/// What `help` says.
+pub const HELP: &str = "\
+A statement ends with ; (or \\g); with \\G its rows are shown one column a line.
+  help, \\h        this text
+  quit, exit, \\q  ends the shell (Ctrl-D too)
+  \\c              forgets what was typed of a statement (Ctrl-C too)
+  use NAME        makes a database the current one
+  source FILE     runs the statements in a file (\\. FILE)
+  timing on|off   whether results tell how long they took
+Ctrl-C stops a running statement. Tab completes keywords and the names of databases, tables and columns.
+SHOW DATABASES; SHOW TABLES; SHOW COLUMNS FROM t; SHOW STATUS; EXPLAIN SELECT ..; EXPLAIN ANALYZE SELECT ..;
+";
+
+/// Reads and runs until the end is typed.
+pub fn run(runner: &mut Runner, force: bool) -> Result<(), Failure> {
+    let broken = |error: ReadlineError| Failure::Message(format!("the terminal does not work: {error}"));
+    let config = Config::builder()
+        .max_history_size(HISTORY_ENTRIES)
+        .and_then(|config| config.history_ignore_dups(true))
+        .map_err(broken)?
+        .completion_type(CompletionType::List)
+        .auto_add_history(false)
+        .build();
+    let mut editor: Editor<Completion, FileHistory> = Editor::with_config(config).map_err(broken)?;
+    editor.set_helper(Some(Completion::new(runner.session.instance().clone())));
+    let history = history_file();
+    if let Some(path) = &history {
+        // There is none at first; one that cannot be read is no reason not to start.
+        let _ = editor.load_history(path);
+    }
+    println!("{}. Type 'help;' for help, Ctrl-D to leave.\n", greeting());
+    let mut prompt = Prompt { runner, force, reader: Reader::default(), typed: Vec::new() };
+    loop {
+        let text = prompt.text();
+        if let Some(helper) = editor.helper_mut() {
+            helper.set_database(prompt.runner.session.database());
+        }
+        match editor.readline(&text) {
+            Ok(line) => {
+                let (go_on, entry) = prompt.line(&line)?;
+                if let Some(entry) = entry.filter(|entry| may_be_kept(entry)) {
+                    editor.add_history_entry(entry).map_err(broken)?;
+                    if let Some(path) = &history {
+                        // A home that cannot be written to costs the history, nothing else.
+                        let _ = editor.append_history(path);
+                    }
+                }
+                if !go_on {
+                    return Ok(());
+                }
+            }
+            Err(ReadlineError::Interrupted) => prompt.forget(),
+            Err(ReadlineError::Signal(_)) => {}
+            Err(ReadlineError::Eof) => {
+                println!("Bye");
+                return Ok(());
+            }
+            Err(error) => return Err(broken(error)),
+        }
+    }
+}
+
+fn greeting() -> String {
+    format!("Leafline {}", env!("CARGO_PKG_VERSION"))
+}
+
+fn history_file() -> Option<PathBuf> {
+    std::env::var_os("HOME")
+        .filter(|home| !home.is_empty())
+        .map(|home| PathBuf::from(home).join(HISTORY_FILE))
+}
+
+/// Statements with a password are not kept.
+fn may_be_kept(entry: &str) -> bool {
+    let upper = entry.to_ascii_uppercase();
+    !["IDENTIFIED", "PASSWORD"].iter().any(|word| upper.contains(word))
+}
+
+struct Prompt<'r> {
+    runner: &'r mut Runner,
+    force: bool,
+    reader: Reader,
+    /// Lines of the statement that is being typed.
+    typed: Vec<String>,
+}
+
+impl Prompt<'_> {
+    fn text(&self) -> String {
+        let first = match self.runner.session.database() {
+            Some(database) => format!("leafline {database}> "),
+            None => "leafline> ".to_owned(),
+        };
+        if self.reader.is_empty() {
+            return first;
+        }
+        let width = first.chars().count() - 1;
+        format!("{:>width$} ", self.reader.continuation())
+    }
+
+    fn forget(&mut self) {
+        self.reader.clear();
+        self.typed.clear();
+    }
+
+    /// Takes a line. Whether to go on, and what to put into the history, once whole.
+    fn line(&mut self, line: &str) -> Result<(bool, Option<String>), Failure> {
+        if !line.trim().is_empty() || !self.typed.is_empty() {
+            self.typed.push(line.to_owned());
+        }
+        let items = self.reader.feed(line, self.runner.session.settings().lex_mode());
+        let mut go_on = true;
+        for item in items {
+            go_on = self.item(item)?;
+            if !go_on {
+                break;
+            }
+        }
+        let whole = self.reader.is_empty() && !self.typed.is_empty();
+        let entry = whole.then(|| std::mem::take(&mut self.typed).join("\n"));
+        Ok((go_on, entry))
+    }
+
+    fn item(&mut self, item: Item) -> Result<bool, Failure> {
+        match item {
+            Item::Statement(statement) => self.statement(&statement)?,
+            Item::Command(Command::Quit) => {
+                println!("Bye");
+                return Ok(false);
+            }
+            Item::Command(Command::Help) => println!("{HELP}"),
+            Item::Command(Command::Timing(on)) => {
+                self.runner.timing = on;
+                println!("Timing is {}.\n", if on { "on" } else { "off" });
+            }
+            Item::Command(Command::Source(path)) => {
+                let mut batch = Batch::new(self.runner, self.force, std::io::stdout());
+                match batch.source_file(&path) {
+                    Ok(()) | Err(Failure::Silent | Failure::Interrupted) => {}
+                    Err(failure) => println!("ERROR: {failure}\n"),
+                }
+            }
+            Item::Command(Command::Unknown(letter)) => println!("ERROR: unknown command '\\{letter}'\n"),
+            Item::Command(Command::Usage(usage)) => println!("Usage: {usage}\n"),
+        }
+        Ok(true)
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<(), Failure> {
+        let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        match self.runner.run(statement, &mut out) {
+            Ok(()) => Ok(()),
+            Err(RunError::Sql(error) | RunError::Interrupted(error)) => {
+                writeln!(out, "{error}\n").and_then(|()| out.flush()).map_err(Failure::output)
+            }
+            Err(error) => Err(error.into_failure()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_do_not_go_to_the_history() {
+        assert!(may_be_kept("SELECT 1"));
+        assert!(!may_be_kept("alter user root identified by 'x'"));
+        assert!(!may_be_kept("SET PASSWORD = 'x'"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Making a TPC-H table and loading its rows in bulk.
+
+use super::super::failure::Failure;
+use super::super::progress::Progress;
+use super::rows::{generate, row_bytes};
+use super::schema::Table;
+use leafline::{Connection, Database};
+use leafline_storage::SegmentId;
+use leafline_table::{TableDef, TableError};
+use leafline_types::{MysqlError, Value};
+
+/// The database of the tables.
+pub const DATABASE: &str = "tpch";
+
+/// Makes the database, if it is not there, and makes it the current one. None of `tables` may exist.
+pub fn prepare(database: &Database, connection: &mut Connection, tables: &[Table]) -> Result<(), Failure> {
+    connection.execute("CREATE DATABASE IF NOT EXISTS tpch", ())?;
+    connection.execute("USE tpch", ())?;
+    let catalog = database.instance().engine().catalog();
+    let there: Vec<&str> = tables
+        .iter()
+        .map(|table| table.name())
+        .filter(|name| catalog.table(DATABASE, name).is_some())
+        .collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Message(format!(
+        "the database {DATABASE} has tables of these names already: {}; to load it again, drop it first:\n    \
+         leafline shell {} -e 'DROP DATABASE {DATABASE}'",
+        there.join(", "),
+        database.path().display()
+    )))
+}
+
+/// Makes a table of the current database and loads its rows, with a progress bar.
+pub fn load(
+    database: &Database,
+    connection: &mut Connection,
+    table: Table,
+    scale: f64,
+) -> Result<(), Failure> {
+    connection.execute(table.definition(), ())?;
+    let engine = database.instance().engine();
+    let definition = engine.table(DATABASE, table.name()).map_err(failed)?;
+    let mut loader = engine.bulk_load(&definition).map_err(failed)?;
+    let mut progress = Progress::rows(table.name(), table.rows(scale));
+    generate(table, scale, &mut |row: &[Value]| {
+        progress.row(row_bytes(row));
+        loader.push(row)
+    })
+    .map_err(failed)?;
+    loader.finish().map_err(failed)?;
+    progress.finish();
+    Ok(())
+}
+
+/// Pages that a table takes, all its indexes included.
+pub fn pages(database: &Database, table: &TableDef) -> u64 {
+    let trees: Vec<SegmentId> = table.indexes.iter().map(|index| index.tree).collect();
+    let segments = database.instance().engine().store().segments();
+    segments.iter().filter(|segment| trees.contains(&segment.id)).map(|segment| segment.pages).sum()
+}
+
+fn failed(error: TableError) -> Failure {
+    Failure::Sql(MysqlError::from(error))
+}

@@ -1,0 +1,160 @@
+//! The embedded API from outside: rows, parameters, transactions, Arrow, errors, several connections, reopening.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use leafline::{Connection, Database, Error, OpenOptions, Value};
+use std::time::Duration;
+
+fn database() -> (tempfile::TempDir, Database) {
+    let holder = tempfile::tempdir().expect("a directory");
+    let database = Database::open(holder.path().join("db")).expect("a database");
+    (holder, database)
+}
+
+fn with_table(database: &Database) -> Connection {
+    let mut connection = database.connect().expect("a connection");
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE t (id BIGINT PRIMARY KEY, name VARCHAR(50))"] {
+        connection.execute(sql, ()).expect(sql);
+    }
+    connection
+}
+
+fn count(connection: &mut Connection) -> i64 {
+    let row = connection.query("SELECT COUNT(*) FROM d.t", ()).expect("rows").next().expect("a row");
+    row.and_then(|row| row.get(0)).expect("a number")
+}
+
+#[test]
+fn rows_stream_over_many_batches() {
+    let (_holder, database) = database();
+    let mut connection = with_table(&database);
+    let insert = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
+    assert_eq!(insert.parameter_count(), 2);
+    let mut transaction = connection.transaction().unwrap();
+    for id in 0..20_000_i64 {
+        let name = (id % 3 != 0).then(|| format!("name {id}"));
+        assert_eq!(insert.execute(&mut transaction, (id, name)).unwrap().rows_affected, 1);
+    }
+    transaction.commit().unwrap();
+    let mut expected = 0;
+    for row in connection.query("SELECT id, name FROM t ORDER BY id", ()).unwrap() {
+        let row = row.unwrap();
+        assert_eq!(row.get::<i64>("ID").unwrap(), expected);
+        let name: Option<String> = row.get(1).unwrap();
+        assert_eq!(name, (expected % 3 != 0).then(|| format!("name {expected}")));
+        expected += 1;
+    }
+    assert_eq!(expected, 20_000);
+    // Given up half way, the connection goes on.
+    assert!(connection.query("SELECT id FROM t", ()).unwrap().next().is_some());
+    assert_eq!(count(&mut connection), 20_000);
+}
+
+#[test]
+fn arrow_batches_have_the_rows_of_the_query() {
+    let (_holder, database) = database();
+    let mut connection = with_table(&database);
+    connection.execute("INSERT INTO t VALUES (1, 'a'), (2, NULL), (3, 'c')", ()).unwrap();
+    let batches =
+        connection.query_arrow("SELECT id * 2 AS twice, name FROM t WHERE id > ? ORDER BY id", (1,)).unwrap();
+    let schema = batches.schema();
+    assert_eq!(schema.fields().iter().map(|f| f.name().as_str()).collect::<Vec<_>>(), ["twice", "name"]);
+    let mut twice = Vec::new();
+    let mut names = Vec::new();
+    for batch in batches {
+        let batch = batch.unwrap();
+        twice.extend(batch.column(0).as_primitive::<Int64Type>().values().iter().copied());
+        names.extend(batch.column(1).as_string::<i32>().iter().map(|name| name.map(str::to_owned)));
+    }
+    assert_eq!((twice, names), (vec![4, 6], vec![None, Some("c".to_owned())]));
+    assert_eq!(connection.query_arrow("INSERT INTO t VALUES (4, 'd')", ()).unwrap().count(), 0);
+    assert_eq!(count(&mut connection), 4);
+}
+
+#[test]
+fn errors_have_mysqls_number_state_and_text() {
+    let (_holder, database) = database();
+    let mut connection = with_table(&database);
+    connection.execute("INSERT INTO t VALUES (?, ?)", (1, "a")).unwrap();
+    let error = connection.execute("INSERT INTO t VALUES (?, ?)", (1, "b")).unwrap_err();
+    assert_eq!((error.code(), error.sqlstate()), (1062, "23000"));
+    assert_eq!(error.message(), "Duplicate entry '1' for key 't.PRIMARY'");
+    let row = connection.query("SELECT name, NULL AS nothing FROM t", ()).unwrap().next().unwrap().unwrap();
+    assert_eq!(row.get::<String>("other").unwrap_err().code(), 1054);
+    assert!(matches!(row.get::<i64>(0), Err(Error::WrongType { .. })));
+    assert!(matches!(row.get::<String>(1), Err(Error::WrongType { .. })));
+    assert_eq!(row.get::<Option<String>>("nothing").unwrap(), None);
+    assert_eq!(row.values(), [Value::string("a"), Value::Null]);
+    let one = connection.prepare("SELECT ?").unwrap();
+    assert_eq!(one.query(&mut connection, ()).unwrap_err().code(), 1210);
+    let mut other = database.connect().unwrap();
+    assert!(matches!(one.query(&mut other, (1,)), Err(Error::ForeignStatement)));
+}
+
+#[test]
+fn a_transaction_that_is_dropped_never_was() {
+    let (_holder, database) = database();
+    let mut connection = with_table(&database);
+    let mut other = database.connect().unwrap();
+    let mut transaction = connection.transaction().unwrap();
+    transaction.execute("INSERT INTO t VALUES (1, 'a')", ()).unwrap();
+    assert_eq!(count(&mut transaction), 1);
+    assert_eq!(count(&mut other), 0, "not committed");
+    assert_eq!(transaction.transaction().unwrap_err().code(), 1568);
+    drop(transaction);
+    assert_eq!(count(&mut connection), 0);
+    let mut transaction = connection.transaction().unwrap();
+    transaction.execute("INSERT INTO t VALUES (2, 'b')", ()).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(count(&mut other), 1);
+}
+
+#[test]
+fn an_interrupt_ends_the_running_statement_only() {
+    let (_holder, database) = database();
+    let mut connection = with_table(&database);
+    let insert = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
+    let mut transaction = connection.transaction().unwrap();
+    for id in 0..2000 {
+        insert.execute(&mut transaction, (id, "x")).unwrap();
+    }
+    transaction.commit().unwrap();
+    let handle = connection.interrupt_handle();
+    handle.interrupt();
+    assert_eq!(count(&mut connection), 2000, "an interrupt between statements does nothing");
+    // Eight thousand million pairs: it runs until it is stopped.
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        handle.interrupt();
+    });
+    let cross = "SELECT COUNT(*) FROM t a, t b, t c WHERE a.id + b.id + c.id = -1";
+    let error = connection.query(cross, ()).and_then(|mut rows| rows.next().unwrap()).unwrap_err();
+    assert_eq!((error.code(), error.sqlstate()), (1317, "70100"));
+    stopper.join().unwrap();
+    assert_eq!(count(&mut connection), 2000);
+}
+
+#[test]
+fn what_was_committed_is_there_when_opened_again() {
+    let (holder, database) = database();
+    let path = holder.path().join("db");
+    with_table(&database).execute("INSERT INTO t VALUES (7, 'g')", ()).unwrap();
+    assert!(matches!(Database::open(&path), Err(Error::AlreadyOpen { .. })));
+    drop(database);
+    let again = OpenOptions::new().create(false).buffer_pool_size(8 << 20).open(&path).unwrap();
+    assert_eq!(count(&mut again.connect().unwrap()), 1);
+    assert!(matches!(
+        OpenOptions::new().create(false).open(holder.path().join("no")),
+        Err(Error::NotFound { .. })
+    ));
+}
+
+#[test]
+fn connections_outlive_the_handle_they_came_from() {
+    let (holder, database) = database();
+    let mut connection = with_table(&database);
+    drop(database);
+    connection.execute("INSERT INTO t VALUES (1, 'a')", ()).unwrap();
+    drop(connection);
+    assert_eq!(count(&mut Database::open(holder.path().join("db")).unwrap().connect().unwrap()), 1);
+}

@@ -1,0 +1,207 @@
+//! The `leafline` binary from outside: what it prints, what it exits with, what is there afterwards.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Exit code, standard output, standard error.
+type Ran = (i32, String, String);
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_leafline"));
+    // History and other traces stay out of the home of whoever runs the tests.
+    command.env("HOME", "/nonexistent").stdin(Stdio::null());
+    command
+}
+
+fn outcome(output: Output) -> Ran {
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+fn run(words: &[&str]) -> Ran {
+    outcome(command().args(words).output().expect("the binary runs"))
+}
+
+/// Runs the shell on `dir` with `script` as its standard input.
+fn script(dir: &Path, words: &[&str], script: &str) -> Ran {
+    let mut child = command()
+        .arg("shell")
+        .arg(dir)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    child.stdin.take().expect("a pipe").write_all(script.as_bytes()).expect("the shell reads");
+    outcome(child.wait_with_output().expect("the shell ends"))
+}
+
+fn directory() -> (tempfile::TempDir, std::path::PathBuf) {
+    let holder = tempfile::tempdir().expect("a directory");
+    let dir = holder.path().join("db");
+    (holder, dir)
+}
+
+const TABLE: &str = "CREATE DATABASE d; USE d;
+    CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(6,2), raw VARBINARY(4), x DOUBLE, day DATE);
+    INSERT INTO t VALUES (1, 'a\\tb', 1.5, 'AB', 0.5, '2024-02-29'), (2, NULL, NULL, NULL, NULL, NULL),
+                         (3, 'say \"hi\", you', -3, '', 1e100, '1999-12-31');\n";
+
+#[test]
+fn a_script_is_written_as_tab_separated_lines() {
+    let (_holder, dir) = directory();
+    let (code, out, err) =
+        script(&dir, &[], &format!("{TABLE}SELECT * FROM t ORDER BY id; SELECT id FROM t WHERE id = 9"));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let expected = "id\tname\tprice\traw\tx\tday\n1\ta\\tb\t1.50\tAB\t0.5\t2024-02-29\n2\tNULL\tNULL\tNULL\tNULL\tNULL\n\
+                    3\tsay \"hi\", you\t-3.00\t\t1e100\t1999-12-31\n";
+    assert_eq!(out, expected);
+    // What was committed is there in the next process; -N leaves out the names.
+    let (code, out, _) =
+        run(&["shell", dir.to_str().unwrap(), "-D", "d", "-N", "-e", "SELECT COUNT(*) FROM t"]);
+    assert_eq!((code, out.as_str()), (0, "3\n"));
+}
+
+#[test]
+fn formats() {
+    let (_holder, dir) = directory();
+    let query = "SELECT id, name, price, raw, x FROM d.t ORDER BY id";
+    assert_eq!(script(&dir, &[], TABLE).0, 0);
+    let shown =
+        |format: &str, sql: &str| run(&["shell", dir.to_str().unwrap(), "--format", format, "-e", sql]).1;
+    assert_eq!(
+        shown("csv", query),
+        "id,name,price,raw,x\r\n1,a\tb,1.50,0x4142,0.5\r\n2,,,,\r\n3,\"say \"\"hi\"\", you\",-3.00,0x,1e100\r\n"
+    );
+    assert_eq!(
+        shown("json", query),
+        "[\n{\"id\": 1, \"name\": \"a\\tb\", \"price\": \"1.50\", \"raw\": \"0x4142\", \"x\": 0.5},\n\
+         {\"id\": 2, \"name\": null, \"price\": null, \"raw\": null, \"x\": null},\n\
+         {\"id\": 3, \"name\": \"say \\\"hi\\\", you\", \"price\": \"-3.00\", \"raw\": \"0x\", \"x\": 1e100}\n]\n"
+    );
+    assert_eq!(
+        shown("table", "SELECT id, price FROM d.t ORDER BY id"),
+        "+----+-------+\n| id | price |\n+----+-------+\n|  1 |  1.50 |\n|  2 |  NULL |\n|  3 | -3.00 |\n+----+-------+\n"
+    );
+    let rows = "*************************** 1. row ***************************\n   id: 1\nprice: 1.50\n";
+    assert_eq!(shown("vertical", "SELECT id, price FROM d.t WHERE id = 1"), rows);
+    assert_eq!(shown("table", "SELECT id, price FROM d.t WHERE id = 1\\G"), rows);
+}
+
+#[test]
+fn an_error_ends_a_script_unless_it_is_forced() {
+    let (_holder, dir) = directory();
+    let text = "CREATE DATABASE d;\nSELEC 1;\nCREATE TABLE d.t (a INT);\nSELECT * FROM d.u;\nSELECT 7;";
+    let (code, out, err) = script(&dir, &[], text);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.starts_with("ERROR 1064 (42000) at line 2: ") && err.contains("near 'SELEC 1'"), "{err}");
+    let (code, out, err) = script(&dir, &["--force"], text);
+    assert_eq!((code, out.as_str()), (0, "7\n7\n"));
+    let numbers: Vec<&str> = err.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(numbers, ["1007", "1064", "1146"], "{err}");
+}
+
+#[test]
+fn values_that_do_not_fit_are_errors_with_mysqls_numbers() {
+    let (_holder, dir) = directory();
+    assert_eq!(script(&dir, &[], TABLE).0, 0);
+    for (sql, error) in [
+        ("INSERT INTO d.t (id) VALUES (1)", "ERROR 1062 (23000)"),
+        ("INSERT INTO d.t (id) VALUES (99999999999)", "ERROR 1264 (22003)"),
+        ("INSERT INTO d.t (id) VALUES (NULL)", "ERROR 1048 (23000)"),
+        ("INSERT INTO d.t (id, name) VALUES (5, 'a name that is far too long')", "ERROR 1406 (22001)"),
+        ("SELECT nothing FROM d.t", "ERROR 1054 (42S22)"),
+        ("SELECT 1 FROM nowhere.t", "ERROR 1049 (42000)"),
+        ("SELECT 1 FROM t", "ERROR 3D000"),
+    ] {
+        let (code, _, err) = run(&["shell", dir.to_str().unwrap(), "-e", sql]);
+        assert_eq!(code, 1, "{sql}");
+        let expected = if error == "ERROR 3D000" { "ERROR 1046 (3D000)" } else { error };
+        assert!(err.starts_with(expected), "{sql}: {err}");
+    }
+}
+
+#[test]
+fn a_file_is_run_by_source() {
+    let (holder, dir) = directory();
+    let inner = holder.path().join("inner.sql");
+    std::fs::write(&inner, "SELECT 1 AS one;\n-- the last needs no semicolon\nSELECT 2 AS two").unwrap();
+    let (code, out, err) = script(&dir, &[], &format!("source {}\nSELECT 3 AS three;", inner.display()));
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "one\n1\ntwo\n2\nthree\n3\n", ""));
+    let (code, _, err) = script(&dir, &[], "source /nowhere.sql\nSELECT 1;");
+    assert_eq!(code, 1);
+    assert!(err.contains("/nowhere.sql"), "{err}");
+    std::fs::write(&inner, format!("source {}", inner.display())).unwrap();
+    let (code, _, err) = script(&dir, &[], &format!("source {}", inner.display()));
+    assert_eq!(code, 1);
+    assert!(err.contains("16 deep"), "{err}");
+}
+
+#[test]
+fn a_database_that_is_open_says_so() {
+    let (_holder, dir) = directory();
+    let held = leafline::Database::open(&dir).unwrap();
+    let (code, _, err) = run(&["shell", dir.to_str().unwrap(), "-e", "SELECT 1"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("is open in another process") && err.contains("mariadb"), "{err}");
+    drop(held);
+    assert_eq!(run(&["shell", dir.to_str().unwrap(), "-e", "SELECT 1"]).0, 0);
+}
+
+#[test]
+fn other_peoples_files_are_left_alone() {
+    let holder = tempfile::tempdir().unwrap();
+    std::fs::write(holder.path().join("letter.txt"), "dear").unwrap();
+    let (code, _, err) = run(&[holder.path().to_str().unwrap(), "-e", "SELECT 1"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("is not empty and holds no Leafline database"), "{err}");
+    assert_eq!(std::fs::read_dir(holder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn variables_and_options_that_are_wrong_are_refused() {
+    let (_holder, dir) = directory();
+    let dir = dir.to_str().unwrap();
+    let (code, _, err) = run(&["shell", dir, "--set", "no_such=1", "-e", "SELECT 1"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("no_such"), "{err}");
+    let (code, out, _) =
+        run(&["shell", dir, "--set", "sql_mode=ANSI_QUOTES", "-N", "-e", "SELECT @@sql_mode"]);
+    assert_eq!((code, out.as_str()), (0, "ANSI_QUOTES\n"));
+    assert_eq!(run(&["shell", dir, "--buffer-pool-size", "lots"]).0, 2);
+    assert_eq!(run(&["no-such-verb"]).0, 2);
+}
+
+#[test]
+fn tpch_tables_are_loaded_and_answer_query_six() {
+    let (_holder, dir) = directory();
+    let dir = dir.to_str().unwrap();
+    let (code, out, err) = run(&["tpch", dir, "--scale", "0.01"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("| lineitem | 60,175 |"), "{out}");
+    let counts = "SELECT (SELECT COUNT(*) FROM region)";
+    assert_eq!(counts.len(), 36);
+    let six = "SELECT SUM(l_extendedprice * l_discount) FROM lineitem WHERE l_shipdate >= DATE '1994-01-01' AND \
+               l_shipdate < DATE '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24; \
+               SELECT COUNT(*) FROM orders; CHECK TABLE lineitem";
+    let (code, out, err) = run(&["shell", dir, "-D", "tpch", "-N", "-e", six]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(out, "1193053.2253\n15000\ntpch.lineitem\tcheck\tstatus\tOK\n");
+    let (code, _, err) = run(&["tpch", dir, "--scale", "0.01"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("DROP DATABASE tpch"), "{err}");
+}
+
+#[test]
+fn the_demo_runs_small_and_leaves_nothing_behind() {
+    let holder = tempfile::tempdir().unwrap();
+    let dir = holder.path().join("demo");
+    let (code, out, err) = run(&["demo", "--scale", "0.01", "--dir", dir.to_str().unwrap()]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("All 8 runs gave the same answer"), "{out}");
+    assert!(out.contains("Using index condition"), "{out}");
+    assert!(out.contains("On an emulated disk: 5 ms seek, 100 MiB/s; reads only"), "{out}");
+    assert!(!dir.exists());
+}
