@@ -12,7 +12,7 @@ use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{
     CHILD, FORMAT_VERSION, NodeBuilder, NodeFault, NodeResult, SLOT, branch_cell_len, common_prefix,
-    leaf_cell_len, prefix_len,
+    leaf_cell_len,
 };
 use crate::policy;
 use crate::tree::Tree;
@@ -102,11 +102,6 @@ impl BulkBuilder {
     pub fn finish(mut self) -> Result<Tree> {
         let mut level = 0;
         loop {
-            while let Some((held, upper)) = self.levels[level].fit_without_upper_fence(self.shape) {
-                if let Some(held) = held {
-                    self.emit(level, held, &upper)?;
-                }
-            }
             let last = &mut self.levels[level];
             if !last.written && last.held.is_none() {
                 let (lower, items) = (std::mem::take(&mut last.lower), std::mem::take(&mut last.items));
@@ -197,22 +192,6 @@ impl Level {
         Some(self.close(at, separator))
     }
 
-    /// As [`make_room`](Self::make_room), if the page would not fit as the last one of its level: that one has no upper
-    /// fence, so no common prefix is cut off.
-    fn fit_without_upper_fence(&mut self, shape: Shape) -> Option<(Option<Closed>, Vec<u8>)> {
-        let sums = self.items.sums(self.level);
-        let total = self.bytes;
-        let fits = |at: usize, lower: &[u8]| {
-            size(lower, None, self.items.len() - at, total - sums[at]) <= policy::capacity(shape.page_size)
-        };
-        if fits(0, &self.lower) {
-            return None;
-        }
-        let at = (1..self.items.len()).find(|at| fits(*at, self.separator(*at, &[])))?;
-        let separator = self.separator(at, &[]).to_vec();
-        Some(self.close(at, separator))
-    }
-
     /// Closes the page with its first `at` items; returns the page held back before and its upper fence.
     fn close(&mut self, at: usize, separator: Vec<u8>) -> (Option<Closed>, Vec<u8>) {
         let rest = self.items.split_off(at);
@@ -231,7 +210,7 @@ impl Level {
         let mut best: Option<(usize, usize)> = None;
         for at in (1..=count).rev() {
             let separator = self.separator(at, next);
-            let fits = size(&self.lower, Some(separator), at, sums[at]) <= shape.target;
+            let fits = size(&self.lower, separator, at, sums[at]) <= shape.target;
             if fits && best.is_none_or(|(len, _)| separator.len() < len) {
                 best = Some((separator.len(), at));
             }
@@ -266,9 +245,9 @@ impl Level {
         for (at, bytes) in sums.iter().copied().enumerate().take(at_now + 1).skip(1) {
             let separator =
                 if self.level == 0 { policy::separator(all.key(at - 1), all.key(at)) } else { all.key(at) };
-            // The last page has no upper fence, so no prefix: it may not fit although there are fewer bytes.
-            let fits = size(&held.lower, Some(separator), at, bytes) <= capacity
-                && size(separator, None, all.len() - at, total - bytes) <= capacity;
+            // With fewer items a page may need more room: their common prefix may be shorter.
+            let fits = size(&held.lower, separator, at, bytes) <= capacity
+                && size(separator, all.key(all.len() - 1), all.len() - at, total - bytes) <= capacity;
             let distance = bytes.abs_diff(total / 2);
             if fits && best.is_none_or(|(least, _)| distance < least) {
                 best = Some((distance, at));
@@ -288,7 +267,9 @@ impl Level {
 
 impl Closed {
     fn build(&self, page_size: usize, level: u8, upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
-        let mut builder = NodeBuilder::new(page_size, level, &self.lower, upper)?;
+        let last = self.items.len().checked_sub(1).map(|last| self.items.key(last));
+        let prefix = upper.or(last).map_or(0, |end| common_prefix(&self.lower, end));
+        let mut builder = NodeBuilder::with_prefix(page_size, level, &self.lower, upper, prefix)?;
         for item in 0..self.items.len() {
             let (key, payload) = (self.items.key(item), self.items.payload(item));
             if level == 0 {
@@ -306,10 +287,10 @@ impl Closed {
     }
 }
 
-/// Bytes that a page takes with `count` items of `bytes` bytes with whole keys. Of a branch's first item the key is
-/// not stored, so its prefix is not saved either: a little less than this.
-fn size(lower: &[u8], upper: Option<&[u8]>, count: usize, bytes: usize) -> usize {
-    bytes - count * prefix_len(lower, upper) + lower.len() + upper.map_or(0, <[u8]>::len)
+/// Bytes that a page takes with `count` items of `bytes` bytes with whole keys; `end` is its upper fence, or its last
+/// key if it has none. An upper bound: of a branch's first item the key is not stored.
+fn size(lower: &[u8], end: &[u8], count: usize, bytes: usize) -> usize {
+    bytes - count * common_prefix(lower, end) + lower.len() + end.len()
 }
 
 /// Bytes of slot and cell of an item with its whole key.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use leafline_storage::{PageNo, Reservation};
+use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
 
 use crate::descend::{Faults, Latched};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
@@ -91,24 +91,23 @@ impl Tree {
             }
         };
         let entry = EntryView { flags, commit_ts, payload: &payload };
-        if let Some(record) = change_record(&leaf, key, entry).on(page)? {
-            apply(&mut mini, latched, &record)?;
+        if let Some(records) = change_records(&leaf, key, entry).on(page)? {
+            apply_all(&mut mini, latched, &records)?;
             mini.commit();
             return Ok(Attempt::Done(false));
         }
         if settle_gain(&leaf, purge_before).on(page)? > 0 {
             apply(&mut mini, latched, &Record::leaf_settle(purge_before))?;
             let leaf = Node::open(mini.page(latched)).on(page)?;
-            let record = change_record(&leaf, key, entry).on(page)?;
-            if let Some(record) = &record {
-                apply(&mut mini, latched, record)?;
+            let records = change_records(&leaf, key, entry).on(page)?;
+            if let Some(records) = &records {
+                apply_all(&mut mini, latched, records)?;
             }
+            let room = room_needed(&Node::open(mini.page(latched)).on(page)?, key, entry);
             mini.commit();
-            if record.is_some() {
-                return Ok(Attempt::Done(false));
-            }
+            return Ok(if records.is_some() { Attempt::Done(false) } else { Attempt::NoRoom(room) });
         }
-        Ok(Attempt::NoRoom(leaf_cell_len(commit_ts.is_some(), key.len(), payload.len())))
+        Ok(Attempt::NoRoom(room_needed(&leaf, key, entry)))
     }
 
     fn check_entry(&self, key: &[u8], payload: &[u8]) -> Result<()> {
@@ -117,15 +116,30 @@ impl Tree {
     }
 }
 
-/// The record that puts `entry` under `key`, if there is room for it.
-fn change_record(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeResult<Option<Record>> {
+fn apply_all(mini: &mut MiniTransaction<'_>, latched: PageSlot, records: &[Record]) -> Result<()> {
+    records.iter().try_for_each(|record| apply(mini, latched, record))
+}
+
+/// Bytes of heap that an insert may need, with what a shorter prefix would cost.
+fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> usize {
+    let shorter = leaf.prefix_for(key).map_or(0, |prefix| leaf.free() - leaf.free_with_prefix(prefix));
+    leaf_cell_len(entry.commit_ts.is_some(), key.len(), entry.payload.len()) + shorter
+}
+
+/// The records that put `entry` under `key`, if there is room for it: perhaps a change of the prefix, then an insert
+/// or a replacement.
+fn change_records(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeResult<Option<Vec<Record>>> {
     let (slot, found) = leaf.lower_bound(key)?;
-    let suffix = key.get(leaf.prefix().len()..).unwrap_or_default();
+    let prefix = leaf.prefix_for(key);
+    let prefix_len = prefix.unwrap_or(leaf.prefix().len());
+    let suffix = key.get(prefix_len..).unwrap_or_default();
     let len = leaf_cell_len(entry.commit_ts.is_some(), suffix.len(), entry.payload.len());
     if found {
         let room = leaf.free() + leaf.cell_len(slot)?;
         let old = leaf.leaf_cell(slot)?.entry.payload;
-        return Ok((len <= room).then(|| Record::leaf_replace(slot, old, entry)));
+        return Ok((len <= room).then(|| vec![Record::leaf_replace(slot, old, entry)]));
     }
-    Ok((len + SLOT <= leaf.free()).then(|| Record::leaf_insert(slot, suffix, entry)))
+    let insert = || Record::leaf_insert(slot, suffix, entry);
+    let fits = len + SLOT <= leaf.free_with_prefix(prefix_len);
+    Ok(fits.then(|| prefix.map(Record::set_prefix).into_iter().chain([insert()]).collect()))
 }

@@ -7,7 +7,9 @@
 //! back, and the split then leaves as many slots to the new page as jumps reached back (`spread`): stragglers still
 //! find room. Otherwise the split is near the middle, at the boundary with the shortest separator.
 
-use crate::node::{InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, Side, common_prefix, prefix_len};
+use crate::node::{
+    InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, Side, common_prefix, merged_prefix,
+};
 
 /// Longest key any page size allows, in bytes.
 pub const MAX_KEY_LEN: usize = 3072;
@@ -89,7 +91,7 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     if count <= usize::from(found) {
         return Err(NodeFault("no room on a leaf without other entries"));
     }
-    let bytes = LeafBytes::of(node)?;
+    let bytes = NodeBytes::of(node)?;
     let trend = node.history().trend;
     let spread = usize::from(node.history().spread);
     let quarter = bytes.total() / 4;
@@ -114,9 +116,9 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     }
     let (at, separator) = match choice {
         Some((at, separator)) if bytes.fit(node, at, &separator) => (at, separator),
-        // A separator longer than the fence it replaces, and no room for it: one entry less makes some.
-        Some((at, _)) if count > 1 && at == count => boundary(node, count - 1, slot, key)?,
-        Some((0, _)) if count > 1 => boundary(node, 1, slot, key)?,
+        // No room for the separator: one entry less makes some.
+        Some((at, _)) if count > 1 && at == count => near_end(node, &bytes, count - 1)?,
+        Some((0, _)) if count > 1 => near_end(node, &bytes, 1)?,
         _ => middle(node, &bytes, slot, key, cell_len)?,
     };
     Ok(finish(node, &bytes, at, separator, slot, key))
@@ -136,10 +138,15 @@ fn boundary(node: &Node<'_>, at: usize, slot: usize, key: &[u8]) -> NodeResult<(
     Ok((at, checked_separator(&node.key(at - 1)?, &node.key(at)?)?))
 }
 
+/// The boundary nearest to `wanted` where both parts fit.
+fn near_end(node: &Node<'_>, bytes: &NodeBytes, wanted: usize) -> NodeResult<(usize, Vec<u8>)> {
+    bytes.best(node, |at| Ok(at.abs_diff(wanted)), |at| checked_separator(&node.key(at - 1)?, &node.key(at)?))
+}
+
 /// The boundary near the middle of the bytes, the new cell included, that has the shortest separator.
 fn middle(
     node: &Node<'_>,
-    bytes: &LeafBytes,
+    bytes: &NodeBytes,
     slot: usize,
     key: &[u8],
     cell_len: usize,
@@ -149,19 +156,13 @@ fn middle(
         return boundary(node, slot, slot, key);
     }
     let total = bytes.total() + cell_len + SLOT;
-    let left_of = |at: usize| bytes.before(at) + if slot < at { cell_len + SLOT } else { 0 };
-    let mut best: Option<(bool, usize, usize, usize)> = None;
-    for at in 1..count {
-        let distance = left_of(at).abs_diff(total / 2);
+    let rank = |at: usize| {
+        let left = bytes.before(at) + if slot < at { cell_len + SLOT } else { 0 };
+        let distance = left.abs_diff(total / 2);
         let far = distance > total / 16;
-        let len = if far { 0 } else { boundary_len(node, at)? };
-        let candidate = (far, len, distance, at);
-        if best.is_none_or(|best| candidate < best) {
-            best = Some(candidate);
-        }
-    }
-    let at = best.map_or(1, |(.., at)| at);
-    Ok((at, checked_separator(&node.key(at - 1)?, &node.key(at)?)?))
+        Ok((far, if far { 0 } else { boundary_len(node, at)? }, distance))
+    };
+    bytes.best(node, rank, |at| checked_separator(&node.key(at - 1)?, &node.key(at)?))
 }
 
 /// Length of the separator at `at`, without building keys.
@@ -176,31 +177,28 @@ pub fn split_branch(node: &Node<'_>, key: &[u8]) -> NodeResult<Split> {
         return Err(NodeFault("no room on a branch with one child"));
     }
     let slot = node.child_for(key)? + 1;
-    let bytes = LeafBytes::of(node)?;
+    let bytes = NodeBytes::of(node)?;
     let trend = node.history().trend;
-    let at = if trend >= ORDERED && slot + 1 >= count {
-        count - 1
+    let preferred = if trend >= ORDERED && slot + 1 >= count {
+        Some(count - 1)
     } else if trend <= -ORDERED && slot <= 2 {
-        1
+        Some(1)
     } else {
-        let total = bytes.total();
-        let mut best: Option<(bool, usize, usize, usize)> = None;
-        for at in 1..count {
-            let distance = bytes.before(at).abs_diff(total / 2);
-            let far = distance > total / 16;
-            let candidate = (far, if far { 0 } else { node.key_len(at)? }, distance, at);
-            if best.is_none_or(|best| candidate < best) {
-                best = Some(candidate);
-            }
-        }
-        best.map_or(1, |(.., at)| at)
+        None
     };
-    Ok(finish(node, &bytes, at, node.key(at)?, slot, key))
+    let total = bytes.total();
+    let rank = |at: usize| {
+        let distance = bytes.before(at).abs_diff(total / 2);
+        let far = distance > total / 16;
+        Ok((preferred != Some(at), far, if far { 0 } else { node.key_len(at)? }, distance))
+    };
+    let (at, separator) = bytes.best(node, rank, |at| node.key(at))?;
+    Ok(finish(node, &bytes, at, separator, slot, key))
 }
 
 fn finish(
     node: &Node<'_>,
-    bytes: &LeafBytes,
+    bytes: &NodeBytes,
     at: usize,
     separator: Vec<u8>,
     slot: usize,
@@ -223,12 +221,12 @@ fn finish(
 }
 
 /// Bytes of slots and cells before each slot.
-struct LeafBytes {
+struct NodeBytes {
     before: Vec<usize>,
 }
 
-impl LeafBytes {
-    fn of(node: &Node<'_>) -> NodeResult<LeafBytes> {
+impl NodeBytes {
+    fn of(node: &Node<'_>) -> NodeResult<NodeBytes> {
         let mut before = Vec::with_capacity(node.count() + 1);
         let mut sum = 0;
         before.push(0);
@@ -236,7 +234,7 @@ impl LeafBytes {
             sum += node.cell_len(slot)? + SLOT;
             before.push(sum);
         }
-        Ok(LeafBytes { before })
+        Ok(NodeBytes { before })
     }
 
     fn total(&self) -> usize {
@@ -251,17 +249,44 @@ impl LeafBytes {
         self.total() - self.before(slot)
     }
 
-    /// Whether both parts of a leaf fit with the separator as a fence. Between two entries they always do: the separator
-    /// is not longer than the fence it replaces plus the keys that move away.
+    /// Whether both parts fit when the node is split at `at`. A separator can be longer than what moves away with it, and
+    /// its common prefix with the fences shorter than the present one.
     fn fit(&self, node: &Node<'_>, at: usize, separator: &[u8]) -> bool {
         let (lower, upper) = (node.lower_fence(), node.upper_fence());
         let capacity = capacity(node.bytes().len());
-        let size = |slots: usize, bytes: usize, lower: &[u8], upper: Option<&[u8]>| {
-            let cut_off = prefix_len(lower, upper).saturating_sub(node.prefix().len());
-            bytes.saturating_sub(slots * cut_off) + lower.len() + upper.map_or(0, <[u8]>::len)
+        let old = node.prefix().len();
+        let size = |slots: usize, bytes: usize, prefix: usize, fences: usize| {
+            (bytes + slots * old.saturating_sub(prefix)).saturating_sub(slots * prefix.saturating_sub(old))
+                + fences
         };
-        size(at, self.before(at), lower, Some(separator)) <= capacity
-            && size(node.count() - at, self.from(at), separator, upper) <= capacity
+        let left = size(at, self.before(at), common_prefix(lower, separator), lower.len() + separator.len());
+        // Without an upper fence the prefix does not get shorter.
+        let prefix = upper.map_or(old, |upper| common_prefix(separator, upper));
+        let fences = separator.len() + upper.map_or(0, <[u8]>::len);
+        let right = size(node.count() - at, self.from(at), prefix, fences);
+        left <= capacity && right <= capacity
+    }
+
+    /// The candidate boundary that is best by `rank` (less is better) among those where both parts fit.
+    fn best<R: Ord>(
+        &self,
+        node: &Node<'_>,
+        rank: impl Fn(usize) -> NodeResult<R>,
+        separator: impl Fn(usize) -> NodeResult<Vec<u8>>,
+    ) -> NodeResult<(usize, Vec<u8>)> {
+        let mut ranked = Vec::with_capacity(node.count());
+        for at in 1..node.count() {
+            ranked.push((rank(at)?, at));
+        }
+        // The first nearly always fits: no need to sort.
+        while let Some(best) = (0..ranked.len()).min_by(|a, b| ranked[*a].cmp(&ranked[*b])) {
+            let (_, at) = ranked.swap_remove(best);
+            let separator = separator(at)?;
+            if self.fit(node, at, &separator) {
+                return Ok((at, separator));
+            }
+        }
+        Err(NodeFault("no split makes both parts fit"))
     }
 }
 
@@ -286,11 +311,11 @@ pub fn should_merge(page_size: usize, merged: usize, one_is_empty: bool) -> bool
 /// Bytes that two neighbours take as one node. The common prefix may shrink, which makes every key longer.
 pub fn merged_size(left: &Node<'_>, right: &Node<'_>) -> NodeResult<usize> {
     let (lower, upper) = (left.lower_fence(), right.upper_fence());
-    let prefix = prefix_len(lower, upper);
+    let prefix = merged_prefix(left, right)?;
     let mut size = lower.len() + upper.map_or(0, <[u8]>::len);
     for node in [left, right] {
         let longer = node.prefix().len().saturating_sub(prefix);
-        size += LeafBytes::of(node)?.total() + node.count() * longer;
+        size += NodeBytes::of(node)?.total() + node.count() * longer;
     }
     if !right.is_leaf() {
         // The first child of the right branch gets its key back.

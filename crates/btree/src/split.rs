@@ -76,12 +76,15 @@ impl Tree {
             policy::split_branch(&node, key).on(page)?
         };
         let above = Node::open(mini.page(parent)).on(parent_page)?;
+        let prefix = above.prefix_for(&split.separator);
+        let prefix_len = prefix.unwrap_or(above.prefix().len());
         let suffix = split
             .separator
-            .strip_prefix(above.prefix())
+            .get(prefix_len..)
             .ok_or(NodeFault("separator outside the parent's fences"))
             .on(parent_page)?;
-        let needed = branch_cell_len(suffix.len());
+        // What a shorter prefix costs counts as needed.
+        let needed = branch_cell_len(suffix.len()) + above.free() - above.free_with_prefix(prefix_len);
         if above.free() < needed + SLOT {
             return Ok(Attempt::ParentFull(needed));
         }
@@ -95,6 +98,9 @@ impl Tree {
         let new_page = mini.page_no(new);
         apply(&mut mini, new, &Record::format(moved))?;
         apply(&mut mini, latched, &Record::truncate(stays, split.at, &split.separator, kept_history))?;
+        if let Some(prefix_len) = prefix {
+            apply(&mut mini, parent, &Record::set_prefix(prefix_len))?;
+        }
         let upper = match split.new_page {
             Side::Right => new_page,
             Side::Left => {

@@ -29,12 +29,23 @@ const FULL: NodeFault = NodeFault("entries do not fit on the page");
 impl NodeBuilder {
     /// Begins a node with the given fences; `upper` `None` is +infinity.
     pub fn new(page_size: usize, level: u8, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
+        NodeBuilder::with_prefix(page_size, level, lower, upper, prefix_len(lower, upper))
+    }
+
+    /// As [`new`](Self::new), with the first `prefix_len` bytes of the lower fence as the prefix of the keys.
+    pub fn with_prefix(
+        page_size: usize,
+        level: u8,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        prefix_len: usize,
+    ) -> NodeResult<NodeBuilder> {
         if !PAGE_SIZES.contains(&page_size) {
             return Err(NodeFault("not a page size of a tree"));
         }
         let mut builder = NodeBuilder {
             page: vec![0; page_size],
-            prefix_len: prefix_len(lower, upper),
+            prefix_len,
             count: 0,
             heap: page_size,
             ghosts: 0,
@@ -50,9 +61,25 @@ impl NodeBuilder {
         Ok(builder)
     }
 
-    /// Begins a node that takes over the properties of `node`, with new fences.
+    /// Begins a node that takes over the properties of `node` and its keys above `lower`, with new fences.
     pub fn like(node: &Node<'_>, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
-        let mut builder = NodeBuilder::new(node.bytes().len(), node.level(), lower, upper)?;
+        let prefix = match upper {
+            Some(upper) => common_prefix(lower, upper),
+            None if lower == node.lower_fence() => node.prefix().len(),
+            None => prefix_without_upper_fence(lower, node)?,
+        };
+        NodeBuilder::like_with_prefix(node, lower, upper, prefix)
+    }
+
+    /// As [`like`](Self::like), with a prefix of `prefix_len` bytes.
+    pub fn like_with_prefix(
+        node: &Node<'_>,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        prefix_len: usize,
+    ) -> NodeResult<NodeBuilder> {
+        let mut builder =
+            NodeBuilder::with_prefix(node.bytes().len(), node.level(), lower, upper, prefix_len)?;
         builder.set_max_commit_ts(node.max_commit_ts());
         builder.set_merged_through(node.merged_through());
         builder.set_history(node.history());
@@ -184,6 +211,11 @@ pub(super) fn put_history(page: &mut [u8], history: InsertHistory) {
     put_u16(page, field::LAST_INSERT, usize::from(history.last));
     page[field::TREND] = history.trend as u8;
     page[field::SPREAD] = history.spread;
+}
+
+/// The longest prefix of a node with no upper fence that begins at `lower` and ends with the keys of `last`.
+pub fn prefix_without_upper_fence(lower: &[u8], last: &Node<'_>) -> NodeResult<usize> {
+    if last.has_keys() { Ok(common_prefix(lower, &last.key(last.count() - 1)?)) } else { Ok(0) }
 }
 
 /// Length of the prefix that all keys between the fences share.

@@ -3,11 +3,11 @@
 
 use leafline_storage::PageNo;
 
-use super::build::{NodeBuilder, put_history};
+use super::build::{NodeBuilder, prefix_without_upper_fence, put_history};
 use super::cell::{branch_cell_len, leaf_cell_len};
 use super::layout::{
     CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAYLOAD_LEN, SLOT, SLOTS, Slot,
-    TIMESTAMP, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
+    TIMESTAMP, common_prefix, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
 };
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::policy;
@@ -192,6 +192,18 @@ pub fn part(
     Ok(builder)
 }
 
+/// Length of the prefix of two neighbours that become one node.
+pub fn merged_prefix(left: &Node<'_>, right: &Node<'_>) -> NodeResult<usize> {
+    let lower = left.lower_fence();
+    match right.upper_fence() {
+        Some(upper) => Ok(common_prefix(lower, upper)),
+        None if right.has_keys() => prefix_without_upper_fence(lower, right),
+        None if right.is_leaf() => prefix_without_upper_fence(lower, left),
+        // Its only child begins at the right lower fence.
+        None => Ok(common_prefix(lower, right.lower_fence())),
+    }
+}
+
 /// Adds the entries of the neighbour `other` to the node, which takes over the neighbour's outer fence.
 pub fn absorb(page: &mut [u8], side: Side, other: &Node<'_>) -> NodeResult<()> {
     let node = Node::open(page)?;
@@ -205,11 +217,24 @@ pub fn absorb(page: &mut [u8], side: Side, other: &Node<'_>) -> NodeResult<()> {
     if left.upper_fence() != Some(right.lower_fence()) {
         return Err(NodeFault("merge of nodes that are not neighbours"));
     }
-    let mut builder = NodeBuilder::like(&node, left.lower_fence(), right.upper_fence())?;
+    let (lower, upper) = (left.lower_fence(), right.upper_fence());
+    let mut builder = NodeBuilder::like_with_prefix(&node, lower, upper, merged_prefix(left, right)?)?;
     builder.set_max_commit_ts(left.max_commit_ts().max(right.max_commit_ts()));
     builder.set_history(InsertHistory::default());
     builder.push_all(left, 0..left.count())?;
     builder.push_all(right, 0..right.count())?;
+    builder.finish_into(page)
+}
+
+/// Changes the length of the prefix of a node without an upper fence; it gets longer only where there are no keys.
+pub fn set_prefix(page: &mut [u8], prefix_len: usize) -> NodeResult<()> {
+    let node = Node::open(page)?;
+    let longest = if node.has_keys() { node.prefix().len() } else { node.lower_fence().len() };
+    if node.upper_fence().is_some() || prefix_len > longest {
+        return Err(NodeFault("prefix that keys need not share"));
+    }
+    let mut builder = NodeBuilder::like_with_prefix(&node, node.lower_fence(), None, prefix_len)?;
+    builder.push_all(&node, 0..node.count())?;
     builder.finish_into(page)
 }
 

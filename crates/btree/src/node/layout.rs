@@ -13,7 +13,7 @@
 //!     36    2  heap start: lowest byte used by cells and fences, which grow downwards from the page end
 //!              (0 = the end of a 64 KiB page)
 //!     38    2  garbage: bytes of the heap that no slot refers to
-//!     40    2  prefix length: common prefix of both fences, cut off every key of the node
+//!     40    2  prefix length: bytes of the lower fence that begin every key of the node and are cut off
 //!     42    2  lower fence offset      44    2  lower fence length      (inclusive)
 //!     46    2  upper fence offset      48    2  upper fence length      (exclusive)
 //!     50    2  ghosts: entries with the GHOST flag                      (leaf)
@@ -35,6 +35,10 @@
 //! leaf cell:   [6 commit timestamp if HAS_TS] [2 payload length if HAS_PAYLOAD] key suffix, payload
 //! branch cell: 6 child page number, key suffix
 //! ```
+//!
+//! The prefix is the common prefix of both fences. Without an upper fence it is one that the keys present share with
+//! the lower fence: the last node of a level is where ascending inserts go, and must not be the one with the longest
+//! keys. A greater key that does not share it is preceded by a change of the prefix.
 //!
 //! Invariants: keys ascend strictly and lie in `[lower fence, upper fence)`. Slot 0 of a branch has no key: its
 //! child begins at the lower fence of the branch; the key of another slot is the lower fence of its child.
@@ -265,6 +269,26 @@ impl<'a> Node<'a> {
     #[inline]
     pub fn count(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Whether there is a key: the first child of a branch has none.
+    pub fn has_keys(&self) -> bool {
+        self.count() > usize::from(!self.is_leaf())
+    }
+
+    /// The prefix that the node needs before `key` can be inserted, if it is not the one it has.
+    pub fn prefix_for(&self, key: &[u8]) -> Option<usize> {
+        if self.upper_fence().is_some() || (self.has_keys() && key.starts_with(self.prefix)) {
+            return None;
+        }
+        let prefix = common_prefix(self.lower_fence(), key);
+        (prefix != self.prefix.len()).then_some(prefix)
+    }
+
+    /// Bytes free after a compaction and a change to a prefix of `prefix_len` bytes.
+    pub fn free_with_prefix(&self, prefix_len: usize) -> usize {
+        let longer = self.prefix.len().saturating_sub(prefix_len);
+        self.free().saturating_sub(self.count() * longer)
     }
 
     /// Bytes cut off every key.

@@ -22,7 +22,7 @@ mod record;
 pub use build::{NodeBuilder, prefix_len};
 pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
 pub use check::check;
-pub use edit::{Side, part, settle_gain};
+pub use edit::{Side, merged_prefix, part, settle_gain};
 pub use layout::{
     CHILD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix, head_of,
 };

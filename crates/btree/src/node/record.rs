@@ -12,6 +12,7 @@
 //!   8   branch insert     slot u16, child u48, suffix
 //!   9   branch remove     slot u16
 //!  10   branch set child  slot u16, child u48
+//!  11   set prefix        length u16
 //!
 //! side: 0 left, 1 right.    [ts] only if flags has HAS_TS.
 //! image: node header (48 bytes), slots, heap from its start to the end of the page
@@ -42,6 +43,7 @@ const ABSORB: u8 = 7;
 const BRANCH_INSERT: u8 = 8;
 const BRANCH_REMOVE: u8 = 9;
 const BRANCH_SET_CHILD: u8 = 10;
+const SET_PREFIX: u8 = 11;
 
 /// Upper bound of what a record adds to the key, payload or image in it.
 pub const RECORD_OVERHEAD: usize = 24;
@@ -128,6 +130,11 @@ impl Record {
     /// Removes a child.
     pub fn branch_remove(slot: usize) -> Record {
         Record::new(BRANCH_REMOVE, &[&slot_bytes(slot)])
+    }
+
+    /// Changes the length of the prefix of a node without an upper fence.
+    pub fn set_prefix(prefix_len: usize) -> Record {
+        Record::new(SET_PREFIX, &[&(prefix_len as u16).to_le_bytes()])
     }
 
     /// Changes a child reference.
@@ -235,6 +242,7 @@ fn redo(kind: u8, page: &mut [u8], payload: &[u8]) -> Option<NodeResult<()>> {
             let slot = slot(r)?;
             edit::branch_set_child(page, slot, PageNo(u48(r.take(6)?)))
         }
+        SET_PREFIX => edit::set_prefix(page, usize::from(r.u16()?)),
         _ => return None,
     })
 }

@@ -347,3 +347,34 @@ fn garbage_is_a_fault_and_never_a_panic() {
     }
     assert!(faults > 10_000, "{faults}");
 }
+
+/// The last node of a level keeps a prefix although it has no upper fence.
+#[test]
+fn prefix_without_upper_fence_follows_the_keys() {
+    let mut page = formatted(4096, 0, &[0, 0, 1, 4], None);
+    let mut model = Model::new();
+    for n in (0x104..0x140u32).chain([0x200, 0x201, 0x1_0000, 0x100_0000]) {
+        let key = n.to_be_bytes().to_vec();
+        let node = Node::open(&page).unwrap();
+        let free = node.free();
+        let wanted = node.prefix_for(&key);
+        if let Some(len) = wanted {
+            let expected = node.free_with_prefix(len);
+            redo(&mut page, &Record::set_prefix(len)).unwrap();
+            assert!(model.is_empty() || Node::open(&page).unwrap().free() == expected && expected < free);
+        }
+        let node = Node::open(&page).unwrap();
+        assert_eq!(node.prefix_for(&key), None);
+        let entry = Entry { flags: EntryFlags(0), ts: CommitTs(0), payload: vec![1] };
+        let slot = node.lower_bound(&key).unwrap().0;
+        let record = Record::leaf_insert(slot, &key[node.prefix().len()..], entry.view());
+        redo(&mut page, &record).unwrap();
+        model.insert(key, entry);
+        compare(&page, &model);
+    }
+    assert_eq!(Node::open(&page).unwrap().prefix(), &[0u8; 0]);
+    // Longer is not for keys to follow, and with an upper fence there is no choice.
+    assert!(redo(&mut page, &Record::set_prefix(1)).is_err());
+    let mut bounded = formatted(4096, 0, &[1, 2], Some(&[1, 3]));
+    assert!(redo(&mut bounded, &Record::set_prefix(0)).is_err());
+}

@@ -21,7 +21,7 @@ fn key(n: u32, writer: u64) -> Vec<u8> {
 }
 
 fn is_fixed(n: u32) -> bool {
-    n % 50 == 0
+    n.is_multiple_of(50)
 }
 
 fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeMap<Vec<u8>, Entry> {
@@ -29,7 +29,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeM
     let mut model = BTreeMap::new();
     for step in 0..3000 * scale() {
         // Phases of growing and of shrinking, at different times per writer, to have splits beside merges.
-        let growing = (step / 750 + writer) % 2 == 0;
+        let growing = (step / 750 + writer).is_multiple_of(2);
         let n = rng.random_range(0..KEYS);
         let key = key(n, writer);
         let ts = clock.fetch_add(1, Ordering::SeqCst);

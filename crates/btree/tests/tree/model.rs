@@ -189,13 +189,13 @@ impl Run {
                 })
                 .expect("a visit");
         }
-        let expected: Vec<(&Vec<u8>, &Entry)> = match (&start, forward) {
-            (Some(start), true) => self.model.range(start.clone()..).collect(),
-            (None, true) => self.model.iter().collect(),
-            (Some(start), false) => self.model.range(..start.clone()).rev().collect(),
-            (None, false) => self.model.iter().rev().collect(),
+        let expected: Box<dyn Iterator<Item = (&Vec<u8>, &Entry)>> = match (&start, forward) {
+            (Some(start), true) => Box::new(self.model.range(start.clone()..)),
+            (None, true) => Box::new(self.model.iter()),
+            (Some(start), false) => Box::new(self.model.range(..start.clone()).rev()),
+            (None, false) => Box::new(self.model.iter().rev()),
         };
-        self.compare(&found, expected.into_iter(), more);
+        self.compare(&found, expected, more);
     }
 
     /// Both sequences agree; `open_end`: the model may go on where the tree's does not.
@@ -253,7 +253,7 @@ fn run(name: &str, keys: Keys, payloads: Payloads, page_size: usize, operations:
     };
     for operation in 0..operations {
         // Growing and shrinking in turn.
-        let deletes = if operation * 6 / operations % 2 == 0 { 8 } else { 75 };
+        let deletes = if (operation * 6 / operations).is_multiple_of(2) { 8 } else { 75 };
         run.step(deletes);
         if operation % (operations / 12).max(1) == 0 {
             run.check();

@@ -16,8 +16,7 @@
 use arrow_buffer::i256;
 
 use super::CodecError;
-use crate::column::ColumnBuilder;
-use crate::decimal::{Decimal, MAX_PRECISION, pow10_i256};
+use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, fraction_unit};
 use crate::value::{SqlType, Value};
 
@@ -141,39 +140,24 @@ impl Fixed {
         Ok(())
     }
 
-    /// The integer of a row's bytes, `self.width()` of them at `offset`; for at most 8 bytes, the others being 0.
-    #[inline]
+    /// The integer of a row's bytes at `offset`, at most 8 of them.
     fn narrow_from_row(self, row: &[u8], offset: usize) -> Option<u64> {
-        let unused = 64 - 8 * self.width() as u32;
-        // Eight bytes at once where the row has them: the columns behind are masked away.
-        if let Some(Ok(eight)) = row.get(offset..offset + 8).map(<[u8; 8]>::try_from) {
-            return Some(u64::from_le_bytes(eight) << unused >> unused);
-        }
         let mut eight = [0; 8];
         eight[..self.width()].copy_from_slice(row.get(offset..offset + self.width())?);
         Some(u64::from_le_bytes(eight))
     }
 
-    /// The same of a key's bytes, each `^ mask`.
-    #[inline]
+    /// The integer of the bytes at the front of a key, each `^ mask`, at most 8 of them.
     fn narrow_from_key(self, key: &[u8], mask: u8) -> Option<u64> {
-        let unused = 64 - 8 * self.width() as u32;
         let mut eight = [0; 8];
-        match key.get(..8) {
-            Some(first) => eight.copy_from_slice(first),
-            None => eight[..self.width()].copy_from_slice(key.get(..self.width())?),
+        for (to, from) in eight.iter_mut().zip(key.get(..self.width())?) {
+            *to = from ^ mask;
         }
         let mut bits = u64::from_be_bytes(eight);
-        if mask != 0 {
-            bits = !bits;
-        }
         if self.is_signed() {
             bits ^= SIGN;
         }
-        if self == Fixed::Double {
-            bits = unordered_bits(bits);
-        }
-        Some(bits >> unused)
+        Some(bits >> (64 - 8 * self.width()))
     }
 
     /// The integer of more than 8 bytes, little-endian.
@@ -184,23 +168,6 @@ impl Fixed {
         i256::from_le_bytes(whole)
     }
 
-    /// Appends the value that a row has at `offset`.
-    #[inline]
-    pub(crate) fn decode_row(
-        self,
-        row: &[u8],
-        offset: usize,
-        out: &mut ColumnBuilder,
-    ) -> Result<(), CodecError> {
-        if self.width() <= 8 {
-            let bits = self.narrow_from_row(row, offset).ok_or_else(|| self.truncated(row.len(), offset))?;
-            return self.push_narrow(bits, out);
-        }
-        let bytes =
-            row.get(offset..offset + self.width()).ok_or_else(|| self.truncated(row.len(), offset))?;
-        self.push_wide(Self::wide_from_row(bytes), out)
-    }
-
     /// The value that a row has at `offset`.
     pub(crate) fn row_value(self, row: &[u8], offset: usize) -> Result<Value, CodecError> {
         if self.width() <= 8 {
@@ -209,17 +176,7 @@ impl Fixed {
         }
         let bytes =
             row.get(offset..offset + self.width()).ok_or_else(|| self.truncated(row.len(), offset))?;
-        self.wide_value(Self::wide_from_row(bytes))
-    }
-
-    /// Appends the value at the front of `key`, each byte `^ mask`.
-    #[inline]
-    pub(crate) fn decode_key(self, key: &[u8], mask: u8, out: &mut ColumnBuilder) -> Result<(), CodecError> {
-        if self.width() <= 8 {
-            let bits = self.narrow_from_key(key, mask).ok_or_else(|| self.truncated(key.len(), 0))?;
-            return self.push_narrow(bits, out);
-        }
-        self.push_wide(self.wide_from_key(key, mask)?, out)
+        self.decimal_value(Self::wide_from_row(bytes))
     }
 
     /// The value at the front of `key`, each byte `^ mask`.
@@ -228,7 +185,7 @@ impl Fixed {
             let bits = self.narrow_from_key(key, mask).ok_or_else(|| self.truncated(key.len(), 0))?;
             return self.narrow_value(bits);
         }
-        self.wide_value(self.wide_from_key(key, mask)?)
+        self.decimal_value(self.wide_from_key(key, mask)?)
     }
 
     fn wide_from_key(self, key: &[u8], mask: u8) -> Result<i256, CodecError> {
@@ -242,65 +199,28 @@ impl Fixed {
     }
 
     /// Sign-extends an integer of this width.
-    #[inline]
     fn extend(self, bits: u64) -> i64 {
         let unused = 64 - 8 * self.width() as u32;
         ((bits << unused) as i64) >> unused
-    }
-
-    #[inline]
-    fn push_narrow(self, bits: u64, out: &mut ColumnBuilder) -> Result<(), CodecError> {
-        match (self, &mut *out) {
-            (Fixed::Signed { .. }, ColumnBuilder::Int64(b)) => b.append_value(self.extend(bits)),
-            (Fixed::Unsigned { .. }, ColumnBuilder::UInt64(b)) => b.append_value(bits),
-            (Fixed::Decimal { .. }, ColumnBuilder::Decimal128(b, _)) => {
-                b.append_value(self.extend(bits).into())
-            }
-            (Fixed::Double, ColumnBuilder::Float64(b)) => b.append_value(f64::from_bits(bits)),
-            (Fixed::Date, ColumnBuilder::Date32(b)) => b.append_value(date_of(bits)?.days()),
-            (Fixed::DateTime { fsp }, ColumnBuilder::Timestamp(b)) => {
-                b.append_value(datetime_of(bits, fsp)?.micros())
-            }
-            // A builder of another type, such as a decimal of another scale: by way of a value.
-            _ => return out.push_value(&self.narrow_value(bits)?),
-        }
-        Ok(())
     }
 
     fn narrow_value(self, bits: u64) -> Result<Value, CodecError> {
         Ok(match self {
             Fixed::Signed { .. } => Value::Int(self.extend(bits)),
             Fixed::Unsigned { .. } => Value::UInt(bits),
-            Fixed::Decimal { scale, .. } => {
-                Value::Decimal(Decimal::from_i128(self.extend(bits).into(), scale))
-            }
+            Fixed::Decimal { .. } => return self.decimal_value(i256::from_i128(self.extend(bits).into())),
             Fixed::Double => Value::Double(f64::from_bits(bits)),
             Fixed::Date => Value::Date(date_of(bits)?),
             Fixed::DateTime { fsp } => Value::DateTime(datetime_of(bits, fsp)?),
         })
     }
 
-    fn push_wide(self, v: i256, out: &mut ColumnBuilder) -> Result<(), CodecError> {
-        let Fixed::Decimal { scale, .. } = self else {
+    fn decimal_value(self, v: i256) -> Result<Value, CodecError> {
+        let Fixed::Decimal { scale, precision, .. } = self else {
             return Err(CodecError::Malformed { what: "decimal" });
         };
-        match (v.to_i128(), &mut *out) {
-            (Some(small), ColumnBuilder::Decimal128(b, (_, to))) if scale == *to => b.append_value(small),
-            (_, ColumnBuilder::Decimal256(b, (_, to)))
-                if scale == *to && v.wrapping_abs() < pow10_i256(MAX_PRECISION) && v != i256::MIN =>
-            {
-                b.append_value(v)
-            }
-            _ => return out.push_value(&self.wide_value(v)?),
-        }
-        Ok(())
-    }
-
-    fn wide_value(self, v: i256) -> Result<Value, CodecError> {
-        let Fixed::Decimal { scale, .. } = self else {
-            return Err(CodecError::Malformed { what: "decimal" });
-        };
-        Decimal::from_i256(v, scale).map(Value::Decimal).ok_or(CodecError::Malformed { what: "decimal" })
+        let found = Decimal::from_i256(v, scale).filter(|d| d.digits() <= precision);
+        found.map(Value::Decimal).ok_or(CodecError::Malformed { what: "decimal" })
     }
 
     fn truncated(self, len: usize, offset: usize) -> CodecError {
@@ -328,13 +248,10 @@ fn ordered_bits(d: f64) -> u64 {
     if bits & SIGN != 0 { !bits } else { bits | SIGN }
 }
 
-fn unordered_bits(bits: u64) -> u64 {
-    if bits & SIGN != 0 { bits & !SIGN } else { !bits }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decimal::pow10_i256;
 
     #[test]
     fn widths_are_the_fewest_bytes() {

@@ -29,7 +29,7 @@ pub(crate) struct Narrow {
 enum Kind {
     Signed,
     Unsigned,
-    Decimal { scale: u8 },
+    Decimal { scale: u8, beyond: u64 },
     Double,
     Date,
     DateTime { unit: i64, last: u64 },
@@ -64,7 +64,10 @@ impl Narrow {
         let kind = match fixed {
             Fixed::Signed { .. } => Kind::Signed,
             Fixed::Unsigned { .. } => Kind::Unsigned,
-            Fixed::Decimal { scale, .. } => Kind::Decimal { scale },
+            Fixed::Decimal { scale, precision, .. } => {
+                // Eight bytes are at most 18 digits.
+                Kind::Decimal { scale, beyond: 10u64.pow(precision.into()) }
+            }
             Fixed::Double => Kind::Double,
             Fixed::Date => Kind::Date,
             Fixed::DateTime { fsp } => {
@@ -91,7 +94,9 @@ impl Narrow {
         match (self.kind, out) {
             (Kind::Signed, ColumnBuilder::Int64(b)) => b.append_value(signed),
             (Kind::Unsigned, ColumnBuilder::UInt64(b)) => b.append_value(unsigned),
-            (Kind::Decimal { scale }, ColumnBuilder::Decimal128(b, (_, to))) if scale == *to => {
+            (Kind::Decimal { scale, beyond }, ColumnBuilder::Decimal128(b, (_, to)))
+                if scale == *to && signed.unsigned_abs() < beyond =>
+            {
                 b.append_value(signed.into());
             }
             (Kind::Double, ColumnBuilder::Float64(b)) => b.append_value(f64::from_bits(unsigned)),

@@ -26,7 +26,7 @@ pub enum Collation {
     Utf8mb4_0900Bin,
 }
 
-/// Collations that MySQL 8.0 has for utf8mb4 and we do not: their names are known, but refused.
+/// The character sets of collations that MySQL has and we do not, as their names begin.
 const KNOWN_PREFIXES: &[&str] = &[
     "utf8mb4_", "utf8mb3_", "utf8_", "latin1_", "ascii_", "ucs2_", "utf16_", "utf16le_", "utf32_", "gb18030_",
 ];
@@ -74,7 +74,8 @@ impl Collation {
         if let Some(found) = Self::ALL.into_iter().find(|c| c.name() == lower) {
             return Ok(found);
         }
-        if KNOWN_PREFIXES.iter().any(|p| lower.starts_with(p)) {
+        let known = KNOWN_PREFIXES.iter().any(|p| lower.starts_with(p));
+        if known && ["_ci", "_cs", "_bin"].iter().any(|s| lower.ends_with(s)) {
             return Err(MysqlError::not_supported(format_args!("COLLATE {lower}")));
         }
         Err(MysqlError::unknown_collation(name))
@@ -163,6 +164,7 @@ mod tests {
             assert_eq!(Collation::from_id(c.id()), Some(c));
         }
         assert_eq!(Collation::from_name("utf8mb4_general_ci").unwrap_err().code, 1235);
+        assert_eq!(Collation::from_name("utf8mb4_klingon").unwrap_err().code, 1273);
         let e = Collation::from_name("Klingon").unwrap_err();
         assert_eq!((e.code, e.message.as_str()), (1273, "Unknown collation: 'Klingon'"));
     }

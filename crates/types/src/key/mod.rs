@@ -19,6 +19,7 @@ mod strings;
 
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
+use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
 use crate::value::{SqlType, Value};
@@ -183,7 +184,10 @@ pub fn decode_part(part: &KeyPart, key: &[u8], out: &mut ColumnBuilder) -> Resul
     }
     let body = key.get(marker..).unwrap_or_default();
     if let (Some(fixed), true) = (Fixed::of(&part.ty), is_restorable(part)) {
-        fixed.decode_key(body, part.mask(), out)?;
+        let narrow = Narrow::in_key(fixed, marker, part.mask());
+        if !narrow.is_some_and(|narrow| narrow.append(key, out)) {
+            out.push_value(&fixed.key_value(body, part.mask())?)?;
+        }
         return Ok(marker + fixed.width());
     }
     let (string, len) = restore_string(part, body)?;

@@ -252,7 +252,12 @@ fn random_bytes_never_panic() {
         if let Ok(len) = decoded {
             assert_eq!(skip_part(part, &bytes), Ok(len));
         }
-        assert_eq!(decode_value(part, &bytes).map(|(_, len)| len).ok(), decoded.ok());
+        let value = decode_value(part, &bytes);
+        assert_eq!(
+            value.clone().map(|(_, len)| len).ok(),
+            decoded.clone().ok(),
+            "{part:?}: {bytes:x?}: {value:?}, {decoded:?}"
+        );
     }
 }
 

@@ -275,7 +275,7 @@ impl Slot {
             return Ok(());
         }
         match self.place {
-            Place::Fixed(fixed, at) => fixed.decode_row(row, at, out),
+            Place::Fixed(fixed, at) => out.push_value(&fixed.row_value(row, at)?),
             Place::String { end_at, start_at, strings_at } => {
                 out.push_bytes(string(row, end_at, start_at, strings_at)?)
             }
