@@ -98,6 +98,9 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     let mut choice = None;
     if found {
         // The entry there grows: that says nothing about where inserts go.
+    } else if count > 0 && node.prefix_for(key).is_some() {
+        // Beyond all others, and they would all get longer with it on their node.
+        choice = Some(boundary(node, count, slot, key)?);
     } else if trend >= ORDERED {
         if bytes.from(slot) >= quarter && slot > 0 {
             // The run is in front of many greater keys: it goes on filling the left page.
@@ -115,7 +118,7 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
         }
     }
     let (at, separator) = match choice {
-        Some((at, separator)) if bytes.fit(node, at, &separator) => (at, separator),
+        Some((at, separator)) if bytes.fit(node, at, &separator, Some((key, cell_len))) => (at, separator),
         // No room for the separator: one entry less makes some.
         Some((at, _)) if count > 1 && at == count => near_end(node, &bytes, count - 1)?,
         Some((0, _)) if count > 1 => near_end(node, &bytes, 1)?,
@@ -170,7 +173,7 @@ fn boundary_len(node: &Node<'_>, at: usize) -> NodeResult<usize> {
     Ok(common_prefix(node.suffix(at - 1)?, node.suffix(at)?) + 1)
 }
 
-/// Decides how to split a branch that has no room for another child around `key`.
+/// Decides how to split a branch that has no room for another child that begins at `key`.
 pub fn split_branch(node: &Node<'_>, key: &[u8]) -> NodeResult<Split> {
     let count = node.count();
     if count < 2 {
@@ -179,7 +182,10 @@ pub fn split_branch(node: &Node<'_>, key: &[u8]) -> NodeResult<Split> {
     let slot = node.child_for(key)? + 1;
     let bytes = NodeBytes::of(node)?;
     let trend = node.history().trend;
-    let preferred = if trend >= ORDERED && slot + 1 >= count {
+    let preferred = if node.prefix_for(key).is_some() {
+        // All keys would get longer with this one on their node: let it begin another.
+        Some(count - 1)
+    } else if trend >= ORDERED && slot + 1 >= count {
         Some(count - 1)
     } else if trend <= -ORDERED && slot <= 2 {
         Some(1)
@@ -250,8 +256,9 @@ impl NodeBytes {
     }
 
     /// Whether both parts fit when the node is split at `at`. A separator can be longer than what moves away with it, and
-    /// its common prefix with the fences shorter than the present one.
-    fn fit(&self, node: &Node<'_>, at: usize, separator: &[u8]) -> bool {
+    /// its common prefix with the fences shorter than the present one. `new` is a key with the length of its cell that
+    /// is to fit, too.
+    fn fit(&self, node: &Node<'_>, at: usize, separator: &[u8], new: Option<(&[u8], usize)>) -> bool {
         let (lower, upper) = (node.lower_fence(), node.upper_fence());
         let capacity = capacity(node.bytes().len());
         let old = node.prefix().len();
@@ -264,7 +271,12 @@ impl NodeBytes {
         let prefix = upper.map_or(old, |upper| common_prefix(separator, upper));
         let fences = separator.len() + upper.map_or(0, <[u8]>::len);
         let right = size(node.count() - at, self.from(at), prefix, fences);
-        left <= capacity && right <= capacity
+        let (left_new, right_new) = match new {
+            Some((key, cell_len)) if key < separator => (cell_len + SLOT, 0),
+            Some((_, cell_len)) => (0, cell_len + SLOT),
+            None => (0, 0),
+        };
+        left + left_new <= capacity && right + right_new <= capacity
     }
 
     /// The candidate boundary that is best by `rank` (less is better) among those where both parts fit.
@@ -282,7 +294,7 @@ impl NodeBytes {
         while let Some(best) = (0..ranked.len()).min_by(|a, b| ranked[*a].cmp(&ranked[*b])) {
             let (_, at) = ranked.swap_remove(best);
             let separator = separator(at)?;
-            if self.fit(node, at, &separator) {
+            if self.fit(node, at, &separator, None) {
                 return Ok((at, separator));
             }
         }

@@ -21,8 +21,8 @@ enum Attempt {
     Missing(PageNo),
     /// The node is the root.
     IsRoot,
-    /// The parent has no room for a cell of this size.
-    ParentFull(usize),
+    /// The parent has no room for the separator, which needs a cell of this size.
+    ParentFull { separator: Vec<u8>, cell_len: usize },
 }
 
 impl Tree {
@@ -40,7 +40,9 @@ impl Tree {
                 Attempt::Done => return Ok(()),
                 Attempt::Missing(page) => faults.fault_in(self, page)?,
                 Attempt::IsRoot => self.grow(reservation, level)?,
-                Attempt::ParentFull(needed) => self.split(reservation, key, level + 1, needed)?,
+                Attempt::ParentFull { separator, cell_len } => {
+                    self.split(reservation, &separator, level + 1, cell_len)?;
+                }
             }
         }
     }
@@ -86,7 +88,7 @@ impl Tree {
         // What a shorter prefix costs counts as needed.
         let needed = branch_cell_len(suffix.len()) + above.free() - above.free_with_prefix(prefix_len);
         if above.free() < needed + SLOT {
-            return Ok(Attempt::ParentFull(needed));
+            return Ok(Attempt::ParentFull { separator: split.separator, cell_len: needed });
         }
         let (stays, moved_history, kept_history) = match split.new_page {
             Side::Left => (Side::Right, split.left, split.right),

@@ -107,30 +107,8 @@ impl Tree {
 
     /// Pages to reserve for `changes` calls of [`modify`](Self::modify) with entries of up to `entry_len` bytes of
     /// key and payload.
-    ///
-    /// An entry of up to an eighth of a page causes at most one split of a leaf, a larger one at most three. A split
-    /// leaves room in the branches above for more, so each level splits along only now and then.
     pub fn worst_case_pages_for(&self, changes: usize, entry_len: usize) -> usize {
-        let leaf_splits = self.leaf_splits(changes, entry_len);
-        leaf_splits + self.branch_splits(leaf_splits)
-    }
-
-    fn leaf_splits(&self, changes: usize, entry_len: usize) -> usize {
-        changes * if entry_len <= self.store.page_size() / 8 { 1 } else { 3 }
-    }
-
-    /// After a split both branches have room for another separator of any length, so a level splits at most at every
-    /// second split below it; besides, each level may be about to split, and the root to grow.
-    fn branch_splits(&self, leaf_splits: usize) -> usize {
-        leaf_splits + self.levels_bound() + 1
-    }
-
-    /// The number of levels, or more than any tree has if the root is not in memory.
-    fn levels_bound(&self) -> usize {
-        match self.store.try_shared(self.root) {
-            Ok(Some(guard)) => Node::open(&guard).map_or(MAX_LEVELS, |node| usize::from(node.level()) + 1),
-            _ => MAX_LEVELS,
-        }
+        self.pages_of_splits(self.leaf_splits(changes, entry_len))
     }
 
     /// Log bytes to reserve for one [`modify`](Self::modify) or [`purge`](Self::purge) of an entry with a key and a
@@ -142,13 +120,40 @@ impl Tree {
     /// Log bytes to reserve for `changes` calls of [`modify`](Self::modify) or [`purge`](Self::purge), each of an
     /// entry with a key and a payload of up to these lengths.
     pub fn worst_case_log_for(&self, changes: usize, key_len: usize, payload_len: usize) -> usize {
+        let entry = key_len + payload_len + 4 * (RECORD_OVERHEAD + GROUP_OVERHEAD);
+        changes * entry + self.log_of_splits(self.leaf_splits(changes, key_len + payload_len))
+    }
+
+    /// An entry of up to an eighth of a page causes at most one split of a leaf, a larger one at most three.
+    fn leaf_splits(&self, changes: usize, entry_len: usize) -> usize {
+        changes * if entry_len <= self.store.page_size() / 8 { 1 } else { 3 }
+    }
+
+    /// Pages that `leaf_splits` splits of leaves take, those of the branches above included: for who knows better than
+    /// [`worst_case_pages_for`](Self::worst_case_pages_for) how many splits there can be.
+    ///
+    /// After a split both branches have room for another separator of any length, so a level splits at most at every
+    /// second split below it, all levels together at most as often as the leaves. Besides, each level may be about to
+    /// split, and the root to grow.
+    pub fn pages_of_splits(&self, leaf_splits: usize) -> usize {
+        2 * leaf_splits + self.levels_bound() + 1
+    }
+
+    /// Log bytes of `leaf_splits` splits of leaves with all they may cause, one chain of merges included.
+    pub fn log_of_splits(&self, leaf_splits: usize) -> usize {
         let page = self.store.page_size();
-        let entry = changes * (key_len + payload_len + 4 * (RECORD_OVERHEAD + GROUP_OVERHEAD));
-        // A split logs the smaller part, the separator twice and the allocation; growing or merging a whole page.
-        let leaf_splits = self.leaf_splits(changes, key_len + payload_len);
-        let splits = leaf_splits + self.branch_splits(leaf_splits);
-        let split = page / 2 + 2 * self.max_key_len() + 6 * (RECORD_OVERHEAD + GROUP_OVERHEAD);
-        entry + splits * split + (self.levels_bound() + 1) * page
+        // A split logs the smaller part, which has both its fences, the separator twice more, and the allocation.
+        let split = page / 2 + self.max_key_len() * 7 / 2 + 6 * (RECORD_OVERHEAD + GROUP_OVERHEAD);
+        // Growing, and a merge on each level, log up to a whole page.
+        self.pages_of_splits(leaf_splits) * split + (self.levels_bound() + 1) * (page + 6 * GROUP_OVERHEAD)
+    }
+
+    /// The number of levels, or more than any tree has if the root is not in memory.
+    fn levels_bound(&self) -> usize {
+        match self.store.try_shared(self.root) {
+            Ok(Some(guard)) => Node::open(&guard).map_or(MAX_LEVELS, |node| usize::from(node.level()) + 1),
+            _ => MAX_LEVELS,
+        }
     }
 }
 

@@ -47,7 +47,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeM
                 let key = self::key(n, writer);
                 let change = Change::Ghost { ts: CommitTs(ts), has_previous: false, keep_payload: false };
                 fixture.change(&key, 0, change);
-                fixture.tree.purge(&mut fixture.reserve(), &key, CommitTs(ts + 1)).expect("a purge");
+                fixture.purge(&key, ts + 1);
                 model.remove(&key);
             }
         }

@@ -56,9 +56,16 @@ impl Fixture {
         Fixture { env, store, tree }
     }
 
-    pub fn reserve(&self) -> Reservation {
-        let log = self.tree.worst_case_log(self.tree.max_key_len(), self.tree.max_entry_len());
-        self.store.reserve(self.tree.worst_case_pages(), log).expect("a reservation")
+    /// Just what a change of an entry of this size may need.
+    pub fn reserve(&self, key_len: usize, payload_len: usize) -> Reservation {
+        let pages = self.tree.worst_case_pages_for(1, key_len + payload_len);
+        self.store.reserve(pages, self.tree.worst_case_log(key_len, payload_len)).expect("a reservation")
+    }
+
+    pub fn purge(&self, key: &[u8], purge_before: u64) -> bool {
+        let mut reservation =
+            self.store.reserve(0, self.tree.worst_case_log(key.len(), 0)).expect("a reservation");
+        self.tree.purge(&mut reservation, key, CommitTs(purge_before)).expect("a purge")
     }
 
     pub fn put(&self, key: &[u8], payload: &[u8], ts: u64) {
@@ -66,8 +73,15 @@ impl Fixture {
     }
 
     pub fn change(&self, key: &[u8], purge_before: u64, change: Change<'_>) {
+        let payload_len = match &change {
+            Change::Put { payload, .. } => payload.len(),
+            Change::Ghost { keep_payload: true, .. } => self.tree.max_entry_len(),
+            _ => 0,
+        };
         self.tree
-            .modify(&mut self.reserve(), key, CommitTs(purge_before), &mut |_| change.clone())
+            .modify(&mut self.reserve(key.len(), payload_len), key, CommitTs(purge_before), &mut |_| {
+                change.clone()
+            })
             .expect("a change");
     }
 }

@@ -3,7 +3,9 @@
 mod bulk;
 mod concurrency;
 mod crash;
+mod damage;
 mod estimates;
 mod fixture;
 mod model;
 mod shape;
+mod splits;

@@ -97,16 +97,26 @@ impl Run {
             }
         };
         let mut seen = None;
+        let payload_len = match &change {
+            Change::Put { payload, .. } => payload.len(),
+            Change::Ghost { keep_payload: true, .. } => expected.as_ref().map_or(0, |old| old.payload.len()),
+            _ => 0,
+        };
         self.fixture
             .tree
-            .modify(&mut self.fixture.reserve(), &key, CommitTs(self.horizon), &mut |old| {
-                seen = Some(old.map(|e| Entry {
-                    flags: e.flags.0,
-                    ts: e.commit_ts.0,
-                    payload: e.payload.to_vec(),
-                }));
-                change.clone()
-            })
+            .modify(
+                &mut self.fixture.reserve(key.len(), payload_len),
+                &key,
+                CommitTs(self.horizon),
+                &mut |old| {
+                    seen = Some(old.map(|e| Entry {
+                        flags: e.flags.0,
+                        ts: e.commit_ts.0,
+                        payload: e.payload.to_vec(),
+                    }));
+                    change.clone()
+                },
+            )
             .expect("a change");
         let seen = seen.expect("asked for a decision");
         assert!(
@@ -135,12 +145,11 @@ impl Run {
         let start = self.key();
         let Some((key, entry)) = self.model.range(start..).take(50).find(ghosts) else { return };
         let (key, ts) = (key.clone(), entry.ts);
-        let tree = &self.fixture.tree;
-        let removed = tree.purge(&mut self.fixture.reserve(), &key, CommitTs(self.horizon)).expect("a purge");
+        let removed = self.fixture.purge(&key, self.horizon);
         assert!(!removed || ts < self.horizon, "purge removed a ghost that is needed");
         if ts < self.horizon {
             self.model.remove(&key);
-            assert_eq!(get(tree, &key), None);
+            assert_eq!(get(&self.fixture.tree, &key), None);
         }
     }
 
@@ -269,7 +278,7 @@ fn run(name: &str, keys: Keys, payloads: Payloads, page_size: usize, operations:
         } else {
             let ts = CommitTs(run.now);
             run.fixture.change(key, 0, Change::Ghost { ts, has_previous: false, keep_payload: false });
-            run.fixture.tree.purge(&mut run.fixture.reserve(), key, CommitTs(run.horizon)).expect("a purge");
+            run.fixture.purge(key, run.horizon);
         }
     }
     let report = run.fixture.tree.verify().expect("a sound tree");

@@ -1,0 +1,72 @@
+//! How full pages are after inserts in an order, and what a single insert may cost.
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::fixture::Fixture;
+use crate::shape::Keys;
+
+/// Inserts `number` keys and returns how full the leaves are.
+fn fill(keys: Keys, number: u64, payload_len: usize, ts: u64) -> f64 {
+    let fixture = Fixture::new(4096, 4096);
+    let mut rng = SmallRng::seed_from_u64(1);
+    for n in 0..number {
+        let key = keys.make(&mut rng, n, 500);
+        fixture.put(&key, &vec![7; payload_len], ts);
+    }
+    fixture.tree.verify().expect("a sound tree").fill
+}
+
+#[test]
+fn ordered_inserts_leave_full_pages_behind() {
+    for (keys, least) in [
+        (Keys::Ascending4, 0.96),
+        (Keys::Ascending8, 0.96),
+        // The first leaf has no prefix to cut off, so what it leaves behind shrinks.
+        (Keys::Descending8, 0.7),
+        // Jumps back of up to ten slots.
+        (Keys::NearSorted8, 0.85),
+    ] {
+        for payload_len in [0, 20, 150] {
+            if keys == Keys::NearSorted8 && payload_len == 150 {
+                // On a page of 24 entries that is not nearly sorted any more.
+                continue;
+            }
+            let fill = fill(keys, 8000, payload_len, 5);
+            assert!(fill > least, "{keys:?} with {payload_len} bytes: filled {fill:.3}");
+        }
+    }
+    let random = fill(Keys::Random8, 8000, 20, 5);
+    assert!((0.6..0.8).contains(&random), "random: filled {random:.3}");
+}
+
+#[test]
+fn rows_of_half_a_page_in_order_waste_no_more_than_they_must() {
+    // Two fit on a page, but for the header.
+    let fixture = Fixture::new(4096, 1024);
+    for n in 0..200u32 {
+        fixture.put(&n.to_be_bytes(), &[1; 1900], 0);
+    }
+    let report = fixture.tree.verify().expect("a sound tree");
+    assert!(report.leaves <= 104, "{} leaves", report.leaves);
+}
+
+#[test]
+fn a_key_that_ends_the_common_prefix_of_the_last_leaf_costs_one_split() {
+    for (number, ascending) in [(150u32, true), (150, false)] {
+        let fixture = Fixture::new(4096, 1024);
+        let prefix = vec![b'p'; 300];
+        // A first entry without the prefix, then leaves of entries with it.
+        fixture.put(b"a", b"", 0);
+        for n in 0..number {
+            let n = if ascending { n } else { n * 77 % number };
+            fixture.put(&[&prefix[..], &n.to_be_bytes()].concat(), b"1", 0);
+        }
+        // Without an upper fence, and full of entries that share 300 bytes: each would be 300 bytes longer.
+        let before = fixture.tree.verify().expect("a sound tree");
+        fixture.put(b"q", b"", 0);
+        let after = fixture.tree.verify().expect("a sound tree");
+        assert!(after.leaves <= before.leaves + 1, "{} leaves, then {}", before.leaves, after.leaves);
+        assert!(before.leaves < 20, "{} leaves", before.leaves);
+    }
+}
