@@ -4,10 +4,12 @@
 //! microseconds, so that columns of different widths have comparable keys.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, BinaryArray, StringArray};
+use arrow_array::types::{Decimal128Type, Int64Type};
+use arrow_array::{Array, BinaryArray, Decimal128Array, Int64Array, StringArray};
 use arrow_schema::DataType;
 
 use crate::column::value_at;
+use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::Datum;
 use crate::key::{KeyPart, encode_part, encode_string_part};
@@ -37,6 +39,8 @@ enum Source<'a> {
     Constant(Vec<u8>, bool),
     Text(&'a StringArray),
     Bytes(&'a BinaryArray),
+    Integers(&'a Int64Array),
+    Decimals(&'a Decimal128Array, u8),
     Values(&'a dyn Array),
 }
 
@@ -106,6 +110,10 @@ fn source<'a>(part: &KeyPart, column: &'a Datum) -> Result<Source<'a>, MysqlErro
         Datum::Array(array) => match array.data_type() {
             DataType::Utf8 => Source::Text(array.as_string::<i32>()),
             DataType::Binary => Source::Bytes(array.as_binary::<i32>()),
+            DataType::Int64 => Source::Integers(array.as_primitive::<Int64Type>()),
+            DataType::Decimal128(_, scale) => {
+                Source::Decimals(array.as_primitive::<Decimal128Type>(), *scale as u8)
+            }
             _ => Source::Values(array.as_ref()),
         },
     })
@@ -133,7 +141,18 @@ fn encode_one(
             encode_string_part(part, array.value(row), out)?;
             return Ok(false);
         }
-        Source::Text(_) | Source::Bytes(_) => encode_part(part, &Value::Null, out)?,
+        Source::Integers(array) if array.is_valid(row) => {
+            encode_part(part, &Value::Int(array.value(row)), out)?;
+            return Ok(false);
+        }
+        Source::Decimals(array, scale) if array.is_valid(row) => {
+            let d = Decimal::from_i128(array.value(row), *scale);
+            encode_part(part, &Value::Decimal(d), out)?;
+            return Ok(false);
+        }
+        Source::Text(_) | Source::Bytes(_) | Source::Integers(_) | Source::Decimals(..) => {
+            encode_part(part, &Value::Null, out)?;
+        }
         Source::Values(array) => {
             let v = value_at(*array, row, ty);
             encode_part(part, &v, out)?;

@@ -33,8 +33,9 @@ use crate::value::{SqlType, Value};
 pub use operand::truth;
 pub use selection::Selection;
 
-/// Below this share of the rows, what passed a conjunct is copied together before the next is evaluated.
-const SPARSE: usize = 4;
+/// If less than one row in so many is left, the rows left are copied together before the next conjunct is evaluated;
+/// otherwise comparing them all is cheaper than copying some.
+const SPARSE: usize = 16;
 
 /// The value of an expression for the rows of a batch.
 #[derive(Debug, Clone)]
