@@ -332,7 +332,7 @@ impl Planner<'_> {
         } else {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
             let (columns, conditions) = compact(&columns, &on_entries);
-            let within = Bounds { tests: Vec::new(), ..bounds.clone() };
+            let within = Bounds { tests: Arc::default(), ..bounds.clone() };
             sample_rows(self.engine, &path.index, &within, &columns, &conditions, eval)?
         };
         Ok(Passing { selectivity: sample.selectivity(guess), remaining })

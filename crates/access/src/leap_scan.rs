@@ -45,7 +45,7 @@ impl Targets {
         let mut single: Vec<(KeyRange, Arc<[PartTest]>, u32)> = Vec::new();
         for (tag, bounds) in bounds {
             exact &= bounds.exact;
-            let tests: Arc<[PartTest]> = bounds.tests.into();
+            let tests = bounds.tests;
             single.extend(bounds.ranges.into_iter().map(|range| (range, tests.clone(), tag)));
         }
         single.sort_by(|a, b| {
@@ -56,7 +56,7 @@ impl Targets {
         for (range, tests, tag) in single {
             tags.push(tag);
             match targets.last_mut() {
-                Some(last) if last.range == range && last.tests == tests => last.tags.1 = tags.len(),
+                Some(last) if last.range == range && same(&last.tests, &tests) => last.tags.1 = tags.len(),
                 _ => targets.push(Target { range, tests, tags: (tags.len() - 1, tags.len()) }),
             }
         }
@@ -97,6 +97,10 @@ impl Targets {
     fn tags_of(&self, target: &Target) -> &[u32] {
         self.tags.get(target.tags.0..target.tags.1).unwrap_or_default()
     }
+}
+
+fn same(a: &Arc<[PartTest]>, b: &Arc<[PartTest]>) -> bool {
+    Arc::ptr_eq(a, b) || a == b
 }
 
 /// Byte strings one behind the other: the clustered keys of entries.
@@ -168,7 +172,7 @@ impl LeapScan {
             done: true,
             goal: FIRST_BATCH,
             most,
-            read_ahead: ReadAhead::new(path, cx.view.engine())?,
+            read_ahead: ReadAhead::new(path, cx.view.engine()),
             path: path.clone(),
         })
     }

@@ -8,7 +8,6 @@
 //! throughout. A lookup of whole primary keys needs no scan: the keys go straight to the row fetch.
 
 use crate::condition::ConditionSet;
-use crate::constraint::Bounds;
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::leap_scan::{FIRST_BATCH, LeapScan, Locators, Targets};
@@ -104,16 +103,23 @@ impl PathScan {
         for value in constraint.values() {
             columns.push((evaluate(value, &outer, cx.eval)?, &value.ty.sql));
         }
+        let mut values: Vec<Value> = columns
+            .iter()
+            .map(|(column, _)| match column {
+                Datum::Scalar(value) => value.clone(),
+                Datum::Array(_) => Value::Null,
+            })
+            .collect();
+        let is_fixed = |slot: usize| matches!(columns.get(slot), Some((Datum::Scalar(_), _)));
+        let fixed = constraint.fix(&values, &is_fixed);
         let mut bounds = Vec::with_capacity(outer.rows);
-        let mut values: Vec<Value> = vec![Value::Null; columns.len()];
         for row in 0..outer.rows {
             for ((column, ty), value) in columns.iter().zip(&mut values) {
-                *value = match column {
-                    Datum::Scalar(value) => value.clone(),
-                    Datum::Array(array) => value_at(array, row, ty),
-                };
+                if let Datum::Array(array) = column {
+                    *value = value_at(array, row, ty);
+                }
             }
-            let found: Bounds = constraint.instantiate(&values);
+            let found = constraint.instantiate_with(&fixed, &values);
             if !found.ranges.is_empty() {
                 bounds.push((row as u32, found));
             }

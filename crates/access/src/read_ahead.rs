@@ -21,7 +21,8 @@ const TARGETS_AT_A_TIME: usize = 256;
 
 /// The read-ahead of one scan.
 pub(crate) struct ReadAhead {
-    tree: Tree,
+    /// The index's tree. An index that was dropped has none any more, though older snapshots still read it: without read-ahead.
+    tree: Option<Tree>,
     forward: bool,
     /// Targets whose first leaf has been asked for.
     targets_asked: usize,
@@ -38,9 +39,9 @@ pub(crate) struct ReadAhead {
 
 impl ReadAhead {
     /// For scans of a path.
-    pub fn new(path: &AccessPath, engine: &Engine) -> Result<ReadAhead> {
-        Ok(ReadAhead {
-            tree: engine.tree(&path.index)?,
+    pub fn new(path: &AccessPath, engine: &Engine) -> ReadAhead {
+        ReadAhead {
+            tree: engine.tree(&path.index).ok(),
             forward: true,
             targets_asked: 0,
             range: usize::MAX,
@@ -49,7 +50,7 @@ impl ReadAhead {
             window: FIRST_WINDOW,
             ahead: 0,
             visited: 0,
-        })
+        }
     }
 
     /// A new walk begins.
@@ -62,11 +63,9 @@ impl ReadAhead {
 
     /// A leaf is about to be visited for target number `current`.
     pub fn leaf(&mut self, targets: &Targets, current: usize, cx: &mut ScanContext<'_, '_>) -> Result<()> {
-        if !self.forward {
-            return Ok(());
-        }
+        let (true, Some(tree)) = (self.forward, self.tree.clone()) else { return Ok(()) };
         if targets.len() > 1 && current + TARGETS_AT_A_TIME / 2 >= self.targets_asked {
-            self.ask_for_targets(targets, cx)?;
+            self.ask_for_targets(&tree, targets, cx)?;
         }
         let Some(range) = targets.range(current) else { return Ok(()) };
         if self.range != current {
@@ -83,37 +82,42 @@ impl ReadAhead {
         if self.ahead <= self.window / 2
             && let Some(resume) = self.resume.take()
         {
-            let list = self.tree.leaves(&resume, self.upper.as_deref(), self.window)?;
+            let list = tree.leaves(&resume, self.upper.as_deref(), self.window)?;
             self.ahead += list.pages.len();
             self.resume = list.resume;
             self.window = (self.window * 2).min(LARGEST_WINDOW);
-            self.ask(list.pages, cx)?;
+            ask(&tree, list.pages, cx)?;
         }
         Ok(())
     }
 
-    fn ask_for_targets(&mut self, targets: &Targets, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    fn ask_for_targets(
+        &mut self,
+        tree: &Tree,
+        targets: &Targets,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<()> {
         let end = targets.len().min(self.targets_asked + TARGETS_AT_A_TIME);
         let mut pages = Vec::new();
         for target in self.targets_asked..end {
             if let Some(range) = targets.range(target) {
-                let page = self.tree.leaf_of(&range.lower)?;
+                let page = tree.leaf_of(&range.lower)?;
                 if pages.last() != Some(&page) {
                     pages.push(page);
                 }
             }
         }
         self.targets_asked = end.max(self.targets_asked + 1);
-        self.ask(pages, cx)
+        ask(tree, pages, cx)
     }
+}
 
-    fn ask(&self, mut pages: Vec<PageNo>, cx: &mut ScanContext<'_, '_>) -> Result<()> {
-        let store = self.tree.store();
-        pages.retain(|page| !store.is_resident(*page));
-        if pages.len() > 1 {
-            cx.counters.leafline_read_ahead_pages += pages.len() as u64;
-            store.prefetch(&pages)?;
-        }
-        Ok(())
+fn ask(tree: &Tree, mut pages: Vec<PageNo>, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    let store = tree.store();
+    pages.retain(|page| !store.is_resident(*page));
+    if pages.len() > 1 {
+        cx.counters.leafline_read_ahead_pages += pages.len() as u64;
+        store.prefetch(&pages)?;
     }
+    Ok(())
 }

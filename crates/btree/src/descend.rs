@@ -97,26 +97,25 @@ impl Tree {
         let Some(mut guard) = self.store().try_shared(self.root())? else {
             return Ok(Descent::Missing(self.root()));
         };
-        let mut node_level = self.node(&guard, self.root(), None)?.level();
-        if node_level < level {
-            return Ok(Descent::NoSuchLevel);
-        }
-        while node_level > level {
+        let mut expected = None;
+        loop {
             let page = guard.page_no();
-            let node = Node::open(&guard).on(page)?;
+            let node = self.node(&guard, page, expected)?;
+            if node.level() <= level {
+                let found = node.level() == level;
+                return Ok(if found { Descent::Page(guard) } else { Descent::NoSuchLevel });
+            }
             let slot = target.child(&node).on(page)?;
             let child = node.child(slot).on(page)?;
             let Some(next) = self.store().try_shared(child)? else {
                 return Ok(Descent::Missing(child));
             };
-            node_level -= 1;
-            let child_node = self.node(&next, child, Some(node_level))?;
             if check {
-                check_fences(&node, slot, &child_node).on(child)?;
+                check_fences(&node, slot, &Node::open(&next).on(child)?).on(child)?;
             }
+            expected = Some(node.level() - 1);
             guard = next;
         }
-        Ok(Descent::Page(guard))
     }
 
     /// Latches the node at `level` that holds `key` exclusively. The mini-transaction holds no latch yet.
@@ -126,11 +125,11 @@ impl Tree {
             let Some(mut guard) = self.store().try_shared(root)? else {
                 return Ok(Latched::Missing(root));
             };
-            let mut node_level = self.node(&guard, root, None)?.level();
-            if node_level < level {
+            let root_level = self.node(&guard, root, None)?.level();
+            if root_level < level {
                 return Ok(Latched::NoSuchLevel);
             }
-            if node_level == level {
+            if root_level == level {
                 drop(guard);
                 let Some(slot) = mini.latch(root)? else { return Ok(Latched::Missing(root)) };
                 if self.node(mini.page(slot), root, None)?.level() == level {
@@ -140,12 +139,13 @@ impl Tree {
                 mini.release(slot);
                 continue;
             }
+            let mut expected = root_level;
             loop {
                 let page = guard.page_no();
-                let node = Node::open(&guard).on(page)?;
-                let child = node.child(node.child_for(key).on(page)?).on(page)?;
-                node_level -= 1;
-                if node_level == level {
+                let node = self.node(&guard, page, Some(expected))?;
+                let child = node.child_for(key).and_then(|slot| node.child(slot)).on(page)?;
+                expected -= 1;
+                if expected == level {
                     let Some(slot) = mini.latch(child)? else { return Ok(Latched::Missing(child)) };
                     drop(guard);
                     self.node(mini.page(slot), child, Some(level))?;
@@ -154,7 +154,6 @@ impl Tree {
                 let Some(next) = self.store().try_shared(child)? else {
                     return Ok(Latched::Missing(child));
                 };
-                self.node(&next, child, Some(node_level))?;
                 guard = next;
             }
         }

@@ -1,16 +1,18 @@
 //! Putting values to the bounds of a constraint.
 
-use super::Constraint;
 use super::interval::IntervalSet;
 use super::part_set::PartSet;
 use super::ranges::{KeyRange, expand};
+use super::{ConstrainedPart, Constraint};
 use leafline_types::Value;
 use leafline_types::expr::domain::{
     ByteRange, ColumnRange, column_range, like_range, non_null_range, null_range,
 };
 use leafline_types::expr::{CompareDomain, CompareOp, LikePattern};
 use leafline_types::key::{KeyPart, prefix_successor, skip_part};
+use std::borrow::Cow;
 use std::ops::Bound;
+use std::sync::Arc;
 
 /// A constraint with values for its bounds.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +20,7 @@ pub struct Bounds {
     /// Where matching entries lie: ascending, disjoint.
     pub ranges: Vec<KeyRange>,
     /// What matching entries pass.
-    pub tests: Vec<PartTest>,
+    pub tests: Arc<[PartTest]>,
     /// No entry of the ranges that passes the tests is rejected by the conjuncts that the constraint
     /// [implies](super::Built::implied).
     pub exact: bool,
@@ -27,12 +29,12 @@ pub struct Bounds {
 impl Bounds {
     /// The whole index.
     pub fn all() -> Bounds {
-        Bounds { ranges: vec![KeyRange::all()], tests: Vec::new(), exact: true }
+        Bounds { ranges: vec![KeyRange::all()], tests: Arc::default(), exact: true }
     }
 
     /// Nothing: the conditions contradict each other.
     pub fn none() -> Bounds {
-        Bounds { ranges: Vec::new(), tests: Vec::new(), exact: true }
+        Bounds { ranges: Vec::new(), tests: Arc::default(), exact: true }
     }
 }
 
@@ -67,37 +69,75 @@ impl PartTest {
     }
 }
 
+/// The sets of those parts of a constraint whose bounds are the same for all outer rows.
+#[derive(Clone, Debug, Default)]
+pub struct FixedSets {
+    parts: Vec<Option<Values>>,
+    /// All tests, if none of them varies: with whether they are exact; `None` within if they let nothing pass.
+    tests: Option<Option<(Arc<[PartTest]>, bool)>>,
+}
+
 impl Constraint {
     /// The key ranges and tests for these values of the bounds, in the order of [`values`](Self::values).
     pub fn instantiate(&self, values: &[Value]) -> Bounds {
-        let mut bounds = Bounds::all();
+        self.instantiate_with(&FixedSets::default(), values)
+    }
+
+    /// What does not change while only the bounds for which `is_fixed` is false do.
+    pub fn fix(&self, values: &[Value], is_fixed: &dyn Fn(usize) -> bool) -> FixedSets {
+        let part = |part: &ConstrainedPart| {
+            part.set.all_slots(is_fixed).then(|| set_values(&part.key, &part.set, values))
+        };
+        let parts = self.parts.iter().map(part).collect();
+        let fixed_tests = self.tests.iter().all(|(_, part)| part.set.all_slots(is_fixed));
+        FixedSets { parts, tests: fixed_tests.then(|| self.part_tests(values)) }
+    }
+
+    /// As [`instantiate`](Self::instantiate), with what was [fixed](Self::fix) before.
+    pub fn instantiate_with(&self, fixed: &FixedSets, values: &[Value]) -> Bounds {
+        let mut exact = true;
         let mut sets = Vec::with_capacity(self.parts.len());
-        for part in &self.parts {
-            let found = set_values(&part.key, &part.set, values);
-            bounds.exact &= found.exact;
+        for (position, part) in self.parts.iter().enumerate() {
+            let found = match fixed.parts.get(position) {
+                Some(Some(known)) => Cow::Borrowed(known),
+                _ => Cow::Owned(set_values(&part.key, &part.set, values)),
+            };
             if found.set.is_empty() {
                 return Bounds::none();
             }
-            sets.push(found.set);
+            exact &= found.exact;
+            sets.push(found);
         }
+        let tests = match &fixed.tests {
+            Some(known) => known.clone(),
+            None => self.part_tests(values),
+        };
+        let Some((tests, tests_exact)) = tests else { return Bounds::none() };
+        let sets: Vec<&IntervalSet> = sets.iter().map(|found| &found.set).collect();
         let (ranges, uncut) = expand(&sets);
-        bounds.ranges = ranges;
-        bounds.exact &= uncut;
+        Bounds { ranges, tests, exact: exact && tests_exact && uncut }
+    }
+
+    /// The tests, and whether they are exact; `None` if they let nothing pass.
+    fn part_tests(&self, values: &[Value]) -> Option<(Arc<[PartTest]>, bool)> {
+        let mut exact = true;
+        let mut tests = Vec::with_capacity(self.tests.len());
         for (position, part) in &self.tests {
             let found = set_values(&part.key, &part.set, values);
-            bounds.exact &= found.exact;
+            exact &= found.exact;
             if found.set.is_empty() {
-                return Bounds::none();
+                return None;
             }
             if !found.set.is_all() {
-                bounds.tests.push(PartTest { part: *position, set: found.set });
+                tests.push(PartTest { part: *position, set: found.set });
             }
         }
-        bounds
+        Some((tests.into(), exact))
     }
 }
 
 /// A set with the knowledge whether it holds only what its conditions admit.
+#[derive(Clone, Debug)]
 struct Values {
     set: IntervalSet,
     exact: bool,

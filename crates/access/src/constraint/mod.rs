@@ -20,7 +20,7 @@ mod ranges;
 #[cfg(test)]
 mod tests;
 
-pub use instantiate::{Bounds, PartTest};
+pub use instantiate::{Bounds, FixedSets, PartTest};
 pub use interval::{Interval, IntervalSet};
 pub use part_set::PartSet;
 pub use ranges::{KeyRange, MAX_KEY_RANGES};

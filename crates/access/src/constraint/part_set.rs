@@ -122,6 +122,18 @@ impl PartSet {
         }
     }
 
+    /// Do all of its bounds satisfy `test`?
+    pub fn all_slots(&self, test: &dyn Fn(usize) -> bool) -> bool {
+        match self {
+            PartSet::All | PartSet::Null | PartSet::NotNull => true,
+            PartSet::Guard { slot, .. } | PartSet::Compare { slot, .. } | PartSet::Like { slot, .. } => {
+                test(*slot)
+            }
+            PartSet::In { slots, .. } => slots.iter().all(|slot| test(*slot)),
+            PartSet::And(sets) | PartSet::Or(sets) => sets.iter().all(|set| set.all_slots(test)),
+        }
+    }
+
     /// Can NULL be in it?
     pub fn admits_null(&self) -> bool {
         match self {

@@ -31,7 +31,7 @@ impl KeyRange {
 
 /// Multiplies the sets of the leading parts, none of them empty, out: ranges ascending and disjoint, and whether every set
 /// had its full effect.
-pub(super) fn expand(sets: &[IntervalSet]) -> (Vec<KeyRange>, bool) {
+pub(super) fn expand(sets: &[&IntervalSet]) -> (Vec<KeyRange>, bool) {
     let mut depth = 0;
     let mut product = 1usize;
     for set in sets {
@@ -48,7 +48,7 @@ pub(super) fn expand(sets: &[IntervalSet]) -> (Vec<KeyRange>, bool) {
 }
 
 struct Expansion<'a> {
-    sets: &'a [IntervalSet],
+    sets: &'a [&'a IntervalSet],
     ranges: Vec<KeyRange>,
     cut: bool,
 }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn points_multiply_with_the_range_behind_them() {
         let sets = [points(&[1, 3]), IntervalSet::range(vec![5], Some(vec![9]))];
-        let (ranges, uncut) = expand(&sets);
+        let (ranges, uncut) = expand(&sets.each_ref());
         assert!(uncut);
         let bounds: Vec<_> = ranges.iter().map(|r| (r.lower.clone(), r.upper.clone())).collect();
         assert_eq!(bounds, [(vec![1, 5], Some(vec![1, 9])), (vec![3, 5], Some(vec![3, 9]))]);
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn range_before_a_condition_is_a_superset() {
         let sets = [IntervalSet::range(vec![5], None), points(&[1])];
-        let (ranges, uncut) = expand(&sets);
+        let (ranges, uncut) = expand(&sets.each_ref());
         assert!(!uncut);
         assert_eq!(ranges, [KeyRange { lower: vec![5], upper: None, equal_parts: 0 }]);
     }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn mixed_points_and_ranges_stay_sorted() {
         let first = points(&[1]).union(&IntervalSet::range(vec![4], Some(vec![6]))).union(&points(&[9]));
-        let (ranges, _) = expand(&[first, points(&[2, 7])]);
+        let (ranges, _) = expand(&[&first, &points(&[2, 7])]);
         assert_eq!(ranges.len(), 5);
         for pair in ranges.windows(2) {
             assert!(pair[0].upper.as_ref().is_some_and(|upper| *upper <= pair[1].lower));
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn expansion_beyond_the_cap_widens_to_fewer_parts() {
         let many = points(&(0..=255).collect::<Vec<u8>>());
-        let (ranges, uncut) = expand(&[many.clone(), many.clone(), many]);
+        let (ranges, uncut) = expand(&[&many, &many, &many]);
         assert!(!uncut);
         assert_eq!(ranges.len(), 256);
     }

@@ -21,6 +21,8 @@ use std::sync::Arc;
 /// Outer rows in the first lookups, and by how much their number grows.
 const FIRST_OUTER: usize = 1;
 const GROWTH: usize = 8;
+/// Most outer rows whose partners are collected to be put in order.
+const ORDERED_OUTER: usize = 1024;
 
 pub(super) struct LookupJoin {
     outer: BoxedOperator,
@@ -94,7 +96,8 @@ impl LookupJoin {
             pieces.push(slice(&batch, 0, taken));
         }
         self.waiting_rows -= rows;
-        self.goal = (self.goal * GROWTH).min(BATCH_ROWS);
+        let most = if self.keep_order { ORDERED_OUTER } else { BATCH_ROWS };
+        self.goal = (self.goal * GROWTH).min(most);
         joined_pieces(pieces).map(Some)
     }
 
@@ -127,6 +130,7 @@ impl LookupJoin {
         let mut tags = Vec::new();
         while let Some(found) = self.found(cx)? {
             tags.extend_from_slice(&found.tags);
+            self.held.grow(batch_bytes(&found.batch), cx.memory)?;
             pieces.push(found.batch);
         }
         let Some(current) = self.current.take() else { return Ok(()) };

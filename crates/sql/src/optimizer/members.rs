@@ -202,7 +202,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 deliver_locators: self.deliver_locators,
             },
             hints: &hints,
-            allowed: &Hinted(&bound.hints.join),
+            allowed: &Hinted(if self.every_index { &bound.hints.order_by } else { &bound.hints.join }),
             every_index: self.every_index,
             // Alone and unordered, a table has nothing but its own paths to choose from.
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),

@@ -129,7 +129,8 @@ fn from(rng: &mut SmallRng, aliases: &mut Vec<String>, tables: usize) -> String 
             0 => format!("{clause} JOIN {item} ON {}", join_condition(rng, aliases)),
             1 | 2 => format!("{clause} LEFT JOIN {item} ON {}", join_condition(rng, aliases)),
             3 => format!("{clause} STRAIGHT_JOIN {item} ON {}", join_condition(rng, aliases)),
-            _ => format!("{clause} CROSS JOIN {item}"),
+            _ if tables == 2 => format!("{clause} CROSS JOIN {item}"),
+            _ => format!("{clause} INNER JOIN {item} ON {}", join_condition(rng, aliases)),
         };
     }
     clause
