@@ -115,9 +115,15 @@ fn packets_that_break_the_protocol_end_their_connection_only() {
     }
     let mut client = server.connect();
     for code in 0..=255u8 {
-        if [command::QUIT, command::STMT_SEND_LONG_DATA, command::STMT_CLOSE, command::CHANGE_USER]
-            .contains(&code)
-        {
+        // These have no answer, or one that this client does not read.
+        let unread = [
+            command::QUIT,
+            command::STATISTICS,
+            command::STMT_SEND_LONG_DATA,
+            command::STMT_CLOSE,
+            command::CHANGE_USER,
+        ];
+        if unread.contains(&code) {
             continue;
         }
         for body in [&b""[..], &[0xff; 3], &[0xfe; 40]] {

@@ -1,41 +1,59 @@
 //! Runs the files of `tests/sqllogictest` against an embedded database, each in a new directory.
 //!
-//! The format is sqllogictest's. NULL is written `NULL`, an empty string `(empty)`. An expected error is a regular
-//! expression over `ERROR <number> (<SQLSTATE>): <message>`. Connections are sessions of one instance.
+//! NULL is written `NULL`, an empty string `(empty)`. An expected error is compared with
+//! `ERROR <number> (<SQLSTATE>): <message>`. Connections are sessions of one instance.
+
+#[path = "support/sqllogictest.rs"]
+mod sqllogictest;
 
 use leafline_sql::session::{Outcome, Session};
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::DirectoryEnv;
 use leafline_types::MysqlError;
-use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
+use sqllogictest::{Expected, Record, error_matches, parse};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
-struct SessionDb(Session);
+/// What a statement did: rows changed, or the rows it returned, a line each.
+enum Answer {
+    Changed(u64),
+    Rows(Vec<String>),
+}
 
-impl DB for SessionDb {
-    type Error = MysqlError;
-    type ColumnType = DefaultColumnType;
-
-    fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, MysqlError> {
-        let mut stream = match self.0.execute(sql)? {
-            Outcome::Done(done) => return Ok(DBOutput::StatementComplete(done.affected)),
-            Outcome::Rows(stream) => stream,
-        };
-        let types = stream.types();
-        let mut rows = Vec::new();
-        while let Some(batch) = stream.next_batch(&mut self.0)? {
-            let columns = TextColumns::new(&batch, &types);
-            for row in 0..batch.rows {
-                rows.push((0..types.len()).map(|column| value(&columns, row, column)).collect());
-            }
+fn run(session: &mut Session, sql: &str) -> Result<Answer, MysqlError> {
+    let mut stream = match session.execute(sql)? {
+        Outcome::Done(done) => return Ok(Answer::Changed(done.affected)),
+        Outcome::Rows(stream) => stream,
+    };
+    let types = stream.types();
+    let mut rows = Vec::new();
+    while let Some(batch) = stream.next_batch(session)? {
+        let columns = TextColumns::new(&batch, &types);
+        for row in 0..batch.rows {
+            let values: Vec<String> = (0..types.len()).map(|column| value(&columns, row, column)).collect();
+            rows.push(values.join(" ").split_whitespace().collect::<Vec<_>>().join(" "));
         }
-        Ok(DBOutput::Rows { types: vec![DefaultColumnType::Any; types.len()], rows })
     }
+    Ok(Answer::Rows(rows))
+}
 
-    fn engine_name(&self) -> &str {
-        "leafline"
+/// What differs from what `record` expects.
+fn check(session: &mut Session, record: &Record) -> Result<(), String> {
+    let answer = run(session, &record.sql).map_err(|error| error.to_string());
+    match (&record.expected, answer) {
+        (Expected::Success, Ok(_)) => Ok(()),
+        (Expected::Changed(expected), Ok(Answer::Changed(found))) if *expected == found => Ok(()),
+        (Expected::Changed(_), Ok(Answer::Changed(found))) => Err(format!("{found} rows changed")),
+        (Expected::Error(pattern), Err(message)) if error_matches(pattern, &message) => Ok(()),
+        (Expected::Rows { order, rows }, Ok(Answer::Rows(found))) => {
+            let found = order.apply(found);
+            if found == *rows { Ok(()) } else { Err(format!("rows are\n{}", found.join("\n"))) }
+        }
+        (_, Err(message)) => Err(message),
+        (_, Ok(_)) => Err("an error, rows or a count was expected".into()),
     }
 }
 
@@ -73,32 +91,27 @@ fn sqllogictest_files_pass() {
     assert!(!files.is_empty(), "no files in {}", folder.display());
     let mut failures = Vec::new();
     for file in &files {
+        let records = parse(&std::fs::read_to_string(file).expect("a file")).expect("a file of records");
+        assert!(!records.is_empty(), "{} has no records", file.display());
         let directory = tempfile::tempdir().expect("a temporary directory");
         let instance = open(directory.path());
-        let mut first = instance.connect().expect("a session");
-        for sql in ["CREATE DATABASE test", "USE test"] {
-            first.execute(sql).expect("a database");
+        instance.connect().and_then(|mut first| run(&mut first, "CREATE DATABASE test")).expect("a database");
+        let mut sessions: HashMap<String, Session> = HashMap::new();
+        for record in &records {
+            let session = match sessions.entry(record.connection.clone()) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    let mut session = instance.connect().expect("a session");
+                    session.set_database("test").expect("a database");
+                    entry.insert(session)
+                }
+            };
+            if let Err(difference) = check(session, record) {
+                failures.push(format!("{}:{}\n{}\n{difference}", file.display(), record.line, record.sql));
+            }
         }
-        drop(first);
-        let for_sessions = instance.clone();
-        let mut runner = Runner::new(move || {
-            let session = for_sessions.connect().and_then(|mut session| {
-                session.set_database("test")?;
-                Ok(SessionDb(session))
-            });
-            async move { session }
-        });
-        if let Err(error) = runner.run_file(file) {
-            failures.push(format!("{}: {}", file.display(), error.display(false)));
-        }
-        drop(runner);
+        drop(sessions);
         instance.close().expect("a clean end");
     }
-    assert!(
-        failures.is_empty(),
-        "{} of {} files fail:\n{}",
-        failures.len(),
-        files.len(),
-        failures.join("\n\n")
-    );
+    assert!(failures.is_empty(), "{} records fail:\n\n{}", failures.len(), failures.join("\n\n"));
 }

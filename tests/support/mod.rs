@@ -24,20 +24,20 @@ impl Served {
             .args(["serve", &directory.display().to_string(), "--port", "0", "--buffer-pool-size", "16M"])
             .args(options)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("the binary runs");
-        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let address = loop {
             let line = lines.next().expect("the server says where it listens").expect("text");
-            if let Some((_, rest)) = line.split_once("127.0.0.1:") {
+            eprintln!("{line}");
+            if let Some((_, rest)) = line.split_once("--host=127.0.0.1 --port=") {
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 break SocketAddr::from(([127, 0, 0, 1], port.parse().expect("a port")));
             }
         };
         // What it says later must not block it.
-        std::thread::spawn(move || lines.for_each(drop));
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
         Served { child, address }
     }
 

@@ -120,10 +120,10 @@ impl<'a> Redo<'a> {
     pub(crate) fn run(&mut self, env: &Arc<dyn Env>, control: &ControlFile) -> Result<()> {
         let data = control.data();
         let mut reader = LogReader::open(env, data.database_id, data.redo)?;
-        while let Some(group) = reader.next_group()? {
-            if group.range.start >= self.end {
-                break;
-            }
+        // Not beyond: that the log ends there has been checked, and the check reads much.
+        while reader.group_lsn() < self.end
+            && let Some(group) = reader.next_group()?
+        {
             if group.kind != PAGE_GROUP {
                 continue;
             }

@@ -102,43 +102,32 @@ fn report(what: &str, mut run: impl FnMut() -> Result<usize, MysqlError>) -> Res
     Ok(())
 }
 
-fn main() -> Result<(), MysqlError> {
-    let sqls: Vec<SqlType> = types().into_iter().map(|t| t.sql).collect();
-    let mut state = 42;
-    let mut batches = Vec::new();
-    let mut first = Vec::new();
-    for _ in 0..ROWS / BATCH {
-        let rows: Vec<Vec<Value>> = (0..BATCH).map(|_| row(&mut state)).collect();
-        batches.push(Batch::from_rows(&sqls, rows.iter().map(Vec::as_slice))?);
-        first = rows;
-    }
-    let (facts, cancel) = (SessionFacts::default(), CancelToken::new());
-    let mut warnings = Warnings::new();
-    let now = DateTime::from_micros(0).unwrap_or(DateTime::MIN);
-    let mut cx = EvalContext::new(now, &facts, &mut warnings, &cancel);
-
+/// The filter and the sum of Query 6.
+fn query_6(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
     let filter = query_6_filter()?;
-    report("Query 6: filter", || {
-        batches.iter().map(|b| Ok(evaluate_filter(&filter, b, &mut cx)?.count())).sum()
-    })?;
+    report("Query 6: filter", || batches.iter().map(|b| Ok(evaluate_filter(&filter, b, cx)?.count())).sum())?;
     report("Query 6: first conjunct alone", || {
-        batches.iter().map(|b| Ok(evaluate_filter(&filter[..1], b, &mut cx)?.count())).sum()
+        batches.iter().map(|b| Ok(evaluate_filter(&filter[..1], b, cx)?.count())).sum()
     })?;
     let revenue = build::arithmetic(ArithmeticOp::Multiply, column(PRICE), column(DISCOUNT))?;
     let sum = AggregateCall::new(AggregateFunction::Sum, false, vec![revenue.clone()])?;
     report("Query 6: filter, copy, multiply, sum", || {
         let mut total = GroupedAccumulator::new(&sum);
         let mut count = 0;
-        for b in &batches {
-            let passed = evaluate_filter(&filter, b, &mut cx)?.apply(b)?;
-            let arg = evaluate(&revenue, &passed, &mut cx)?;
-            total.update(Groups::One, 1, passed.rows, &[arg], &mut cx)?;
+        for b in batches {
+            let passed = evaluate_filter(&filter, b, cx)?.apply(b)?;
+            let arg = evaluate(&revenue, &passed, cx)?;
+            total.update(Groups::One, 1, passed.rows, &[arg], cx)?;
             count += passed.rows;
         }
-        total.finish(1, &mut cx)?;
+        total.finish(1, cx)?;
         Ok(count)
     })?;
+    Ok(())
+}
 
+/// The sums of Query 1.
+fn query_1(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
     let one = || build::literal(Value::Int(1));
     let discounted = build::arithmetic(
         ArithmeticOp::Multiply,
@@ -163,14 +152,18 @@ fn main() -> Result<(), MysqlError> {
         let ids: Vec<u32> = (0..BATCH as u32).map(|n| n % 4).collect();
         report(&format!("Query 1: {} by 4 groups", call.args[0]), || {
             let mut state = GroupedAccumulator::new(&call);
-            for b in &batches {
-                let arg: Datum = evaluate(&call.args[0], b, &mut cx)?;
-                state.update(Groups::Ids(&ids), 4, b.rows, &[arg], &mut cx)?;
+            for b in batches {
+                let arg: Datum = evaluate(&call.args[0], b, cx)?;
+                state.update(Groups::Ids(&ids), 4, b.rows, &[arg], cx)?;
             }
-            Ok(state.finish(4, &mut cx)?.len())
+            Ok(state.finish(4, cx)?.len())
         })?;
     }
+    Ok(())
+}
 
+/// Conditions of other forms.
+fn lists_and_patterns(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
     let members = (0..100).map(|n| build::literal(Value::Int(n * 1999))).collect();
     let others = [
         ("IN of 100 integers", build::in_list(column(PARTKEY), members, false)?),
@@ -179,9 +172,31 @@ fn main() -> Result<(), MysqlError> {
     ];
     for (what, condition) in others {
         let list = [condition];
-        report(what, || batches.iter().map(|b| Ok(evaluate_filter(&list, b, &mut cx)?.count())).sum())?;
+        report(what, || batches.iter().map(|b| Ok(evaluate_filter(&list, b, cx)?.count())).sum())?;
     }
+    Ok(())
+}
 
+fn main() -> Result<(), MysqlError> {
+    let sqls: Vec<SqlType> = types().into_iter().map(|t| t.sql).collect();
+    let mut state = 42;
+    let mut batches = Vec::new();
+    let mut first = Vec::new();
+    for _ in 0..ROWS / BATCH {
+        let rows: Vec<Vec<Value>> = (0..BATCH).map(|_| row(&mut state)).collect();
+        batches.push(Batch::from_rows(&sqls, rows.iter().map(Vec::as_slice))?);
+        first = rows;
+    }
+    let (facts, cancel) = (SessionFacts::default(), CancelToken::new());
+    let mut warnings = Warnings::new();
+    let now = DateTime::from_micros(0).unwrap_or(DateTime::MIN);
+    let mut cx = EvalContext::new(now, &facts, &mut warnings, &cancel);
+
+    query_6(&batches, &mut cx)?;
+    query_1(&batches, &mut cx)?;
+    lists_and_patterns(&batches, &mut cx)?;
+
+    let filter = query_6_filter()?;
     let part = KeyPart::new(sqls[QUANTITY].clone());
     let mut keys = Vec::new();
     for r in &first {

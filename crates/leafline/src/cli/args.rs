@@ -111,9 +111,12 @@ pub struct ServeOptions {
     /// Address to listen on; the loopback address lets nobody in from other machines
     #[arg(long, default_value = "127.0.0.1")]
     pub host: String,
-    /// TCP port; 0 listens on the socket only
+    /// TCP port; 0 takes one that is free
     #[arg(long, default_value_t = 3306)]
     pub port: u16,
+    /// Listen on the socket only
+    #[arg(long, conflicts_with_all = ["host", "port"])]
+    pub skip_networking: bool,
     /// Unix socket [default: leafline.sock in the database's directory]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,

@@ -4,8 +4,8 @@ use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
 use super::open::{self, SOCKET_NAME};
 use super::size::default_server_pool;
-use leafline_sql::accounts::ROOT;
 use leafline_server::{Listeners, Server, ServerError};
+use leafline_sql::accounts::ROOT;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
@@ -21,20 +21,19 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
 
     let directory = options.open.dir.clone();
     let database_options = open::options(&options.open, pool, Disk::None);
-    // Opened first: the socket of a database that is served must not be taken over.
+    // The socket comes last: that of a database that is served must not be taken over.
     let socket = options.socket.clone();
     let socket_of =
         |directory: &std::path::Path| socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME));
     let expected = absolute(socket_of(&directory));
-    let database = open::database(
-        &database_options.served_at(options.port, expected.display().to_string()),
-        &directory,
-    )?;
-
     let mut listeners = Listeners::new();
-    if options.port != 0 {
-        listeners.tcp(&options.host, options.port).map_err(|error| listen_failure(&error))?;
-    }
+    let port = if options.skip_networking {
+        0
+    } else {
+        listeners.tcp(&options.host, options.port).map_err(|error| listen_failure(&error))?.port()
+    };
+    let database =
+        open::database(&database_options.served_at(port, expected.display().to_string()), &directory)?;
     listeners.unix(&expected).map_err(|error| listen_failure(&error))?;
     let server =
         Server::start(database.instance().clone(), listeners).map_err(|error| listen_failure(&error))?;

@@ -15,7 +15,6 @@ pub mod variables;
 pub use entry::{Activity, SessionEntry};
 pub use outcome::{Outcome, RowStream};
 pub use prepared::Prepared;
-pub(crate) use transaction::ReadTransaction;
 pub(crate) use user_variables::UserVariables;
 
 use crate::instance::Instance;

@@ -49,11 +49,6 @@ impl Execution {
         self.now
     }
 
-    /// What the execution reads.
-    pub(crate) fn view(&self) -> &ReadView {
-        &self.view
-    }
-
     /// Runs one step.
     pub(crate) fn with<R>(
         &mut self,

@@ -154,8 +154,8 @@ impl LogReader {
         })
     }
 
-    /// LSN of the first byte that has not been given out as part of a group.
-    fn group_lsn(&self) -> Lsn {
+    /// LSN of the first byte that has not been given out as part of a group: where the next group starts.
+    pub(crate) fn group_lsn(&self) -> Lsn {
         let left = (self.stream.len() - self.consumed) as u64;
         Lsn(self.stream_end.map_or(0, |end| end.0 - left))
     }
@@ -287,10 +287,12 @@ impl LogReader {
     fn holds_batch(&mut self, sequence: u64) -> Result<bool> {
         let file = files::open(&*self.env, sequence)?;
         let size = files::size(&*file, sequence)?;
-        let Some(first) = self.window.any_batch(&*file, size, sequence, BLOCK as u64)? else {
+        let first = BLOCK as u64;
+        // Most have never held anything: one block says so.
+        if !self.window.begins_batch(&*file, size, sequence, first)? {
             return Ok(false);
-        };
-        Ok(first.sequence == sequence)
+        }
+        Ok(self.window.any_batch(&*file, size, sequence, first)?.is_some())
     }
 
     fn mark(&mut self, start: Lsn) {
@@ -339,6 +341,16 @@ impl Window {
     fn batch(&mut self, file: &OpenFile, offset: u64) -> Result<Option<BatchHeader>> {
         let found = self.any_batch(&*file.file, file.size, file.header.sequence, offset)?;
         Ok(found.filter(|batch| batch.salt == file.header.salt && batch.sequence == file.header.sequence))
+    }
+
+    /// Whether the block at `offset` has the form of the first of a batch written to the file under its present name.
+    fn begins_batch(&mut self, file: &dyn File, size: u64, sequence: u64, offset: u64) -> Result<bool> {
+        if size < offset + BLOCK as u64 {
+            return Ok(false);
+        }
+        let mut block = AlignedBuf::zeroed(BLOCK);
+        file.read_at(&mut block, offset).map_err(|error| StorageError::io("read", name(sequence), error))?;
+        Ok(BatchHeader::decode(&block).is_some_and(|batch| batch.sequence == sequence))
     }
 
     /// The batch at `offset` if it is intact, of whatever file it once was.

@@ -18,21 +18,21 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes the directory: `wanted`, or one in `target` if there is that, or in the current directory.
+    /// Makes the directory: `wanted`; or `leafline-demo`, with more to its name if it is not kept, in `target` if there is
+    /// that, or in the current directory.
     pub fn new(wanted: Option<&Path>, keep: bool) -> Result<Place, Failure> {
+        let parent = Path::new(if Path::new("target").is_dir() { "target" } else { "." });
         let path = match wanted {
-            Some(path) => path.to_owned(),
-            None if Path::new("target").is_dir() => Path::new("target").join(NAME),
-            None => Path::new(".").join(NAME),
+            Some(path) => made(path)?,
+            None if keep => made(&parent.join(NAME))?,
+            None => tempfile::Builder::new()
+                .prefix(&format!("{NAME}-"))
+                .tempdir_in(parent)
+                .map_err(|error| {
+                    Failure::io(format!("cannot make a directory in {}", parent.display()), error)
+                })?
+                .keep(),
         };
-        fs::create_dir(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Failure::Message(format!(
-                "{0} is there already, perhaps from an earlier run with --keep; remove it (rm -r {0}) or name another \
-                 directory with --dir",
-                path.display()
-            )),
-            _ => Failure::io(format!("cannot make the directory {}", path.display()), error),
-        })?;
         let place = Place { path, keep: Arc::new(AtomicBool::new(keep)) };
         let (path, keep) = (place.path.clone(), place.keep.clone());
         ctrlc::set_handler(move || {
@@ -49,6 +49,18 @@ impl Place {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+fn made(path: &Path) -> Result<PathBuf, Failure> {
+    fs::create_dir(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::Message(format!(
+            "{0} is there already, perhaps from an earlier run with --keep; remove it (rm -r {0}) or name another \
+             directory with --dir",
+            path.display()
+        )),
+        _ => Failure::io(format!("cannot make the directory {}", path.display()), error),
+    })?;
+    Ok(path.to_owned())
 }
 
 impl Drop for Place {

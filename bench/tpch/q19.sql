@@ -1,5 +1,5 @@
 SELECT SUM(l_extendedprice * (1 - l_discount)) AS revenue
-FROM lineitem FORCE INDEX (i_l_partkey), part
+FROM lineitem, part
 WHERE (p_partkey = l_partkey AND p_brand = 'Brand#12'
        AND p_container IN ('SM CASE', 'SM BOX', 'SM PACK', 'SM PKG')
        AND l_quantity >= 1 AND l_quantity <= 1 + 10 AND p_size BETWEEN 1 AND 5

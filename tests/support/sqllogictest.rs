@@ -1,0 +1,126 @@
+//! Reads files in the format of sqllogictest, as SQLite and MySQL projects write them.
+//!
+//! | record | is |
+//! |---|---|
+//! | `statement ok` | must succeed |
+//! | `statement count N` | must succeed and change N rows |
+//! | `statement error TEXT` | must fail with an error that begins with TEXT, in which `...` stands for anything |
+//! | `query TYPES [nosort\|rowsort\|valuesort]` | must return the lines after `----`: a row each, values between blanks |
+//!
+//! A line `connection NAME` before a record says who runs it. `#` begins a comment; `halt` ends the file. There is a reader
+//! of this format on crates.io; its dependencies would have everything built twice, for the tests and for the program.
+
+/// One record.
+#[derive(Debug)]
+pub struct Record {
+    /// Line of its first word, from 1.
+    pub line: usize,
+    /// Who runs it: `default` unless the file says.
+    pub connection: String,
+    pub sql: String,
+    pub expected: Expected,
+}
+
+/// What must come of a record.
+#[derive(Debug)]
+pub enum Expected {
+    Success,
+    Changed(u64),
+    Error(String),
+    Rows { order: Order, rows: Vec<String> },
+}
+
+/// How rows are put in order before they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    None,
+    Rows,
+    Values,
+}
+
+impl Order {
+    /// The lines to compare.
+    pub fn apply(self, mut rows: Vec<String>) -> Vec<String> {
+        match self {
+            Order::None => {}
+            Order::Rows => rows.sort(),
+            Order::Values => {
+                rows = rows.iter().flat_map(|row| row.split_whitespace().map(str::to_owned)).collect();
+                rows.sort();
+            }
+        }
+        rows
+    }
+}
+
+/// The records of a file. An error names the line.
+pub fn parse(text: &str) -> Result<Vec<Record>, String> {
+    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim_end())).peekable();
+    let mut records = Vec::new();
+    let mut connection = "default".to_owned();
+    while let Some((at, head)) = lines.next() {
+        let words: Vec<&str> = head.split_whitespace().collect();
+        let mut body = |stop: &dyn Fn(&str) -> bool| {
+            let mut taken = Vec::new();
+            while let Some((_, line)) = lines.next_if(|(_, line)| !stop(line)) {
+                taken.push(line.to_owned());
+            }
+            taken
+        };
+        let (sql, expected) = match words[..] {
+            [] => continue,
+            [first, ..] if first.starts_with('#') => continue,
+            ["halt"] => break,
+            ["connection", name] => {
+                connection = name.to_owned();
+                continue;
+            }
+            ["statement", kind, ..] => {
+                let sql = body(&str::is_empty).join("\n");
+                let expected = match (kind, &words[2..]) {
+                    ("ok", []) => Expected::Success,
+                    ("count", [count]) => {
+                        Expected::Changed(count.parse().map_err(|_| format!("line {at}: not a count"))?)
+                    }
+                    ("error", [_, ..]) => {
+                        let from = head.find("error").map_or(0, |found| found + "error".len());
+                        Expected::Error(head[from..].trim().to_owned())
+                    }
+                    _ => return Err(format!("line {at}: {head}")),
+                };
+                (sql, expected)
+            }
+            ["query", _, ref sort @ ..] => {
+                let order = match sort {
+                    [] | ["nosort"] => Order::None,
+                    ["rowsort"] => Order::Rows,
+                    ["valuesort"] => Order::Values,
+                    _ => return Err(format!("line {at}: {head}")),
+                };
+                let sql = body(&|line| line == "----").join("\n");
+                lines.next();
+                let mut rows = Vec::new();
+                while let Some((_, line)) = lines.next_if(|(_, line)| !line.is_empty()) {
+                    rows.push(line.split_whitespace().collect::<Vec<_>>().join(" "));
+                }
+                (sql, Expected::Rows { order, rows: order.apply(rows) })
+            }
+            _ => return Err(format!("line {at}: {head}")),
+        };
+        let connection = std::mem::replace(&mut connection, "default".to_owned());
+        records.push(Record { line: at, connection, sql, expected });
+    }
+    Ok(records)
+}
+
+/// Does `message` begin as `pattern` says, in which `...` stands for anything?
+pub fn error_matches(pattern: &str, message: &str) -> bool {
+    let mut rest = message;
+    for (at, piece) in pattern.split("...").enumerate() {
+        match rest.find(piece) {
+            Some(found) if at > 0 || found == 0 => rest = &rest[found + piece.len()..],
+            _ => return false,
+        }
+    }
+    true
+}
