@@ -105,9 +105,8 @@ fn log_in<S: Stream>(
     let answer = Answer::read(&packet).map_err(WireError::Protocol)?;
     let admitted = match authenticate(packets, instance, &answer, &challenge, peer)? {
         Ok(()) => instance.new_session(number, &answer.user, &peer.host).and_then(|mut session| {
-            match &answer.database {
-                Some(database) => session.set_database(database)?,
-                None => {}
+            if let Some(database) = &answer.database {
+                session.set_database(database)?;
             }
             Ok(session)
         }),

@@ -87,10 +87,13 @@ pub struct Server {
     unix: Option<PathBuf>,
 }
 
+/// How to end a connection, and its thread once that has been started.
+type OpenConnection = (Cutter, Option<JoinHandle<()>>);
+
 struct Shared {
     instance: Arc<Instance>,
     stopping: AtomicBool,
-    connections: Mutex<HashMap<u64, (Cutter, Option<JoinHandle<()>>)>>,
+    connections: Mutex<HashMap<u64, OpenConnection>>,
 }
 
 /// Cuts a connection off.

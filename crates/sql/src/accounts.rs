@@ -146,11 +146,11 @@ fn user_table() -> TableSpec {
     }
 }
 
+/// A row and the clustered key it is found by.
+type LocatedRow = (Vec<u8>, Vec<Value>);
+
 /// The row of root with its locator.
-fn read_password(
-    engine: &Arc<Engine>,
-    table: &Arc<TableDef>,
-) -> Result<Option<(Vec<u8>, Vec<Value>)>, MysqlError> {
+fn read_password(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<Option<LocatedRow>, MysqlError> {
     let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     let view = transaction.view();
     let columns: Vec<usize> = (0..table.columns.len()).collect();

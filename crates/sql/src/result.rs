@@ -105,8 +105,7 @@ impl RowSet {
     /// If a value is not of its column's type: a bug.
     pub fn batch(&self) -> Result<Batch, MysqlError> {
         let types: Vec<SqlType> = self.columns.iter().map(|column| column.ty.clone()).collect();
-        Batch::from_rows(&types, self.rows.iter().map(Vec::as_slice))
-            .map_err(|error| MysqlError::unknown_error(error))
+        Batch::from_rows(&types, self.rows.iter().map(Vec::as_slice)).map_err(MysqlError::unknown_error)
     }
 }
 

@@ -136,7 +136,7 @@ pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     builder.finish_into(page)
 }
 
-/// Bytes that [`leaf_settle`] would free.
+/// Bytes that settling the leaf would free.
 pub fn settle_gain(node: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
     if node.unsettled() == 0 && node.ghosts() == 0 {
         return Ok(0);

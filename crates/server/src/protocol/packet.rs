@@ -120,7 +120,7 @@ impl<S: Read + Write> PacketStream<S> {
         let payload = self.out.split_off(self.open + 4);
         self.out.truncate(self.open);
         let mut pieces: Vec<&[u8]> = payload.chunks(PIECE).collect();
-        if payload.len() % PIECE == 0 {
+        if payload.len().is_multiple_of(PIECE) {
             pieces.push(&[]);
         }
         for piece in pieces {

@@ -44,9 +44,9 @@ pub struct CreateTable {
 pub struct TableOptions {
     /// ENGINE.
     pub engine: Option<Ident>,
-    /// [DEFAULT] CHARACTER SET.
+    /// `[DEFAULT] CHARACTER SET`.
     pub charset: Option<Ident>,
-    /// [DEFAULT] COLLATE.
+    /// `[DEFAULT] COLLATE`.
     pub collation: Option<Ident>,
     /// COMMENT.
     pub comment: Option<String>,
@@ -133,7 +133,7 @@ pub enum TypeName {
     BigInt,
     /// DECIMAL, DEC, NUMERIC, FIXED.
     Decimal,
-    /// DOUBLE [PRECISION], REAL, FLOAT8.
+    /// `DOUBLE [PRECISION], REAL, FLOAT8`.
     Double,
     /// CHAR, CHARACTER.
     Char,

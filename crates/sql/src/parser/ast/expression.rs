@@ -459,9 +459,9 @@ pub struct CastTarget {
 /// The types that CAST knows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CastKind {
-    /// SIGNED [INTEGER].
+    /// `SIGNED [INTEGER]`.
     Signed,
-    /// UNSIGNED [INTEGER].
+    /// `UNSIGNED [INTEGER]`.
     Unsigned,
     /// DECIMAL[(precision[, scale])].
     Decimal {

@@ -209,9 +209,9 @@ pub enum JoinKind {
     Inner,
     /// STRAIGHT_JOIN: left is read before right.
     Straight,
-    /// LEFT [OUTER] JOIN.
+    /// `LEFT [OUTER] JOIN`.
     Left,
-    /// RIGHT [OUTER] JOIN.
+    /// `RIGHT [OUTER] JOIN`.
     Right,
 }
 

@@ -39,7 +39,7 @@ pub enum StatementKind {
     DropIndex(DropIndex),
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
-    /// TRUNCATE [TABLE].
+    /// `TRUNCATE [TABLE]`.
     Truncate(TableName),
     /// ANALYZE TABLE.
     AnalyzeTable(Vec<TableName>),
@@ -71,7 +71,7 @@ pub enum StatementKind {
     Commit,
     /// ROLLBACK.
     Rollback,
-    /// ROLLBACK TO [SAVEPOINT] name.
+    /// `ROLLBACK TO [SAVEPOINT] name`.
     RollbackTo(Ident),
     /// SAVEPOINT name.
     Savepoint(Ident),
@@ -93,7 +93,7 @@ pub enum StatementKind {
         /// Where the text is.
         source: PrepareSource,
     },
-    /// EXECUTE name [USING @a, @b].
+    /// `EXECUTE name [USING @a, @b]`.
     Execute {
         /// The name.
         name: Ident,
@@ -163,7 +163,7 @@ pub enum ShowFilter {
 pub enum ShowKind {
     /// DATABASES, SCHEMAS.
     Databases,
-    /// [FULL] TABLES [FROM database].
+    /// `[FULL] TABLES [FROM database]`.
     Tables {
         /// With FULL.
         full: bool,
@@ -175,7 +175,7 @@ pub enum ShowKind {
         /// The database.
         database: Option<Ident>,
     },
-    /// [FULL] COLUMNS FROM table [FROM database].
+    /// `[FULL] COLUMNS FROM table [FROM database]`.
     Columns {
         /// With FULL.
         full: bool,
@@ -206,12 +206,12 @@ pub enum ShowKind {
         /// With GLOBAL.
         global: bool,
     },
-    /// WARNINGS [LIMIT [offset,] count].
+    /// `WARNINGS [LIMIT [offset,] count]`.
     Warnings {
         /// LIMIT: (offset, count).
         limit: Option<(u64, u64)>,
     },
-    /// ERRORS [LIMIT [offset,] count].
+    /// `ERRORS [LIMIT [offset,] count]`.
     Errors {
         /// LIMIT: (offset, count).
         limit: Option<(u64, u64)>,
@@ -220,9 +220,9 @@ pub enum ShowKind {
     WarningCount,
     /// COUNT(*) ERRORS.
     ErrorCount,
-    /// [STORAGE] ENGINES.
+    /// `[STORAGE] ENGINES`.
     Engines,
-    /// [FULL] PROCESSLIST.
+    /// `[FULL] PROCESSLIST`.
     ProcessList {
         /// With FULL.
         full: bool,
@@ -301,7 +301,7 @@ pub enum FlushItem {
     Tables(Vec<TableName>),
     /// PRIVILEGES.
     Privileges,
-    /// [kind] LOGS.
+    /// `[kind] LOGS`.
     Logs,
 }
 
