@@ -24,6 +24,7 @@ use crate::space::{ExtentNo, ExtentUse, SpaceRecord, Taken};
 use crate::store::Inner;
 use crate::{HandlerId, Lsn, PageKind, PageNo, Reservation, Result, SegmentId, StorageError, page};
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Which kind of tree page an allocation is for: the two classes live in extents of their own, so that branch
@@ -183,6 +184,7 @@ impl<'a> MiniTransaction<'a> {
     ) -> Result<PageSlot> {
         let slot = self.hold(guard);
         self.changed = true;
+        self.inner.stats.pages_allocated.fetch_add(1, Ordering::Relaxed);
         let bit = 1 << (taken.page.0 - taken.extent.first_page().0);
         let (map, descriptor) = self.inner.space.geometry.descriptor(taken.extent);
         self.change_space(map, SpaceRecord::SetPages { descriptor, usage: taken.usage, pages: bit });

@@ -51,6 +51,8 @@ pub struct StoreStats {
     pub log_bytes: AtomicU64,
     /// Syncs of the log.
     pub log_syncs: AtomicU64,
+    /// Pages handed out, ever.
+    pub pages_allocated: AtomicU64,
     /// Pages dropped from memory to make room.
     pub evictions: AtomicU64,
     /// Times a thread had to wait for a latch or a page in flight.

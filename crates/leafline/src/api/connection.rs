@@ -26,15 +26,13 @@ pub struct ExecuteResult {
 pub struct Connection {
     // Before `shared`: a session ends before its database closes.
     pub(crate) session: Session,
-    cancel: CancelToken,
     pub(crate) discarded: Discarded,
     _shared: Arc<Shared>,
 }
 
 impl Connection {
     pub(crate) fn new(session: Session, shared: Arc<Shared>) -> Connection {
-        let cancel = session.cancel_token();
-        Connection { session, cancel, discarded: Discarded::default(), _shared: shared }
+        Connection { session, discarded: Discarded::default(), _shared: shared }
     }
 
     /// Runs one statement and returns what it did. Rows, if it gives any, are read and dropped.
@@ -121,7 +119,7 @@ impl Connection {
 
     /// Stops what this connection runs, from another thread.
     pub fn interrupt_handle(&self) -> InterruptHandle {
-        InterruptHandle(self.cancel.clone())
+        InterruptHandle(self.session.cancel_token())
     }
 
     /// What underlies the connection.
@@ -131,7 +129,7 @@ impl Connection {
 
     /// Begins a statement given as text.
     fn start(&mut self, sql: &str, values: &[Value]) -> Result<Outcome> {
-        self.begin();
+        self.close_discarded();
         if values.is_empty() {
             return Ok(self.session.execute(sql)?);
         }
@@ -139,12 +137,6 @@ impl Connection {
         let outcome = self.session.execute_prepared(prepared.id, values);
         self.session.close_prepared(prepared.id);
         Ok(outcome?)
-    }
-
-    /// What comes before every statement: an interrupt that came between statements is forgotten.
-    pub(crate) fn begin(&mut self) {
-        self.close_discarded();
-        self.cancel.rearm();
     }
 
     /// Runs a statement to its end.
@@ -160,7 +152,7 @@ impl Connection {
         }
     }
 
-    fn close_discarded(&mut self) {
+    pub(crate) fn close_discarded(&mut self) {
         for id in self.discarded.take() {
             self.session.close_prepared(id);
         }

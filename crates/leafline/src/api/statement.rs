@@ -86,7 +86,7 @@ impl Statement {
         if !Arc::ptr_eq(&self.home.0, &connection.discarded.0) {
             return Err(Error::ForeignStatement);
         }
-        connection.begin();
+        connection.close_discarded();
         Ok(connection.session.execute_prepared(self.prepared.id, &parameters(params)?)?)
     }
 }

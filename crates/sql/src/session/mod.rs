@@ -80,7 +80,7 @@ impl Session {
     /// # Errors
     /// MySQL's. The statement has then left nothing behind.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
-        self.entry.begin(sql);
+        self.begin_statement(sql);
         let outcome = self.parse(sql).and_then(|statement| self.run_statement(&statement, sql, &[]));
         self.finish(outcome)
     }
@@ -90,6 +90,7 @@ impl Session {
     /// # Errors
     /// MySQL's, as far as they can be known without the parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
+        self.cancel.rearm();
         self.warnings.clear();
         let statement = self.parse(sql)?;
         self.prepare_statement(statement, sql)
@@ -99,10 +100,17 @@ impl Session {
         crate::parser::parse(sql, self.settings.lex_mode())
     }
 
+    /// What every statement begins with. A KILL QUERY that came before it was meant for another one.
+    fn begin_statement(&mut self, sql: &str) {
+        self.cancel.rearm();
+        self.entry.begin(sql);
+    }
+
     /// What every statement ends with, once its outcome is known.
     fn finish(&mut self, outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
         match &outcome {
-            Ok(Outcome::Rows(_)) => self.facts.row_count = -1,
+            // Its rows are still to be computed, and may ask for the count of the statement before.
+            Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
                 self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
                 if done.last_insert_id != 0 {
@@ -121,7 +129,6 @@ impl Session {
     pub(crate) fn statement_ended(&mut self) {
         self.entry.end();
         self.report_counters();
-        self.cancel.rearm();
     }
 
     /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.

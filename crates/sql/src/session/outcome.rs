@@ -73,6 +73,7 @@ impl RowStream {
                     }
                     Ok(None) => {
                         session.facts.found_rows = running.rows;
+                        session.facts.row_count = -1;
                         session.statement_ended();
                         Ok(None)
                     }
@@ -85,6 +86,7 @@ impl RowStream {
             }
             Source::Ready(batch) => {
                 session.facts.found_rows = batch.rows as u64;
+                session.facts.row_count = -1;
                 session.counters.rows_sent += batch.rows as u64;
                 session.statement_ended();
                 Ok((batch.rows > 0).then_some(batch))

@@ -70,7 +70,7 @@ impl Session {
         let Some(entry) = self.prepared.entries.get(&id).cloned() else {
             return Err(MysqlError::unknown_statement_handler(id, "EXECUTE"));
         };
-        self.entry.begin(&entry.sql);
+        self.begin_statement(&entry.sql);
         let outcome = self.run_prepared(id, &entry, parameters);
         self.finish(outcome)
     }

@@ -4,7 +4,7 @@
 //! of its own is then simply run again; a longer transaction ends with error 1213, for its client to run again.
 
 use super::Session;
-use leafline_table::{Isolation, Mark, Transaction, TxnMode};
+use leafline_table::{Isolation, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::MysqlError;
 
 /// How often a statement that is a transaction of its own is run again after a conflict.
@@ -33,11 +33,16 @@ impl Session {
         self.settings.autocommit
     }
 
-    fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
+    /// Isolation and mode of the next transaction. What SET TRANSACTION said of it is used up.
+    fn next_characteristics(&mut self, read_only: Option<bool>) -> (Isolation, TxnMode) {
         let isolation = self.transaction.next_isolation.take().unwrap_or(self.settings.isolation);
-        let read_only =
-            read_only.or(self.transaction.next_read_only.take()).unwrap_or(self.settings.read_only);
-        let mode = if read_only { TxnMode::ReadOnly } else { TxnMode::ReadWrite };
+        let next_read_only = self.transaction.next_read_only.take();
+        let read_only = read_only.or(next_read_only).unwrap_or(self.settings.read_only);
+        (isolation, if read_only { TxnMode::ReadOnly } else { TxnMode::ReadWrite })
+    }
+
+    fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
+        let (isolation, mode) = self.next_characteristics(read_only);
         self.instance.engine().begin(isolation, mode)
     }
 
@@ -117,18 +122,30 @@ impl Session {
         found.ok_or_else(|| MysqlError::does_not_exist("SAVEPOINT", name))
     }
 
-    /// The transaction for a statement that reads: the open one, or one of its own, which needs no commit.
-    pub(crate) fn read_transaction(&mut self) -> ReadTransaction<'_> {
-        if self.transaction.open.is_none() && !self.settings.autocommit {
-            self.transaction.open = Some(self.new_transaction(None));
+    /// What a statement that reads sees: in the open transaction, or in one of its own, which needs no commit.
+    pub(crate) fn read_view(&mut self) -> ReadView {
+        let own = self.transaction.open.is_none() && self.settings.autocommit;
+        if own { self.new_transaction(Some(true)).view() } else { self.open_view() }
+    }
+
+    /// What a statement sees while it is planned, and what SET and SHOW see: no transaction of their own, so that SET
+    /// TRANSACTION still applies to the next one.
+    pub(crate) fn passing_view(&mut self) -> ReadView {
+        if self.transaction.open.is_none() && self.settings.autocommit {
+            let isolation = self.transaction.next_isolation.unwrap_or(self.settings.isolation);
+            return self.instance.engine().begin(isolation, TxnMode::ReadOnly).view();
         }
-        match self.transaction.open {
-            Some(ref mut transaction) => {
-                transaction.begin_statement();
-                ReadTransaction::Open(transaction)
-            }
-            None => ReadTransaction::Own(self.new_transaction(Some(true))),
-        }
+        self.open_view()
+    }
+
+    /// What the open transaction sees; it is opened if need be.
+    fn open_view(&mut self) -> ReadView {
+        let mut transaction = match self.transaction.open.take() {
+            Some(transaction) => transaction,
+            None => self.new_transaction(None),
+        };
+        transaction.begin_statement();
+        self.transaction.open.insert(transaction).view()
     }
 
     /// Runs a statement that writes, atomically: if it fails, nothing of it stays. Under autocommit it is committed,
@@ -137,23 +154,15 @@ impl Session {
         &mut self,
         mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
     ) -> Result<R, MysqlError> {
-        let own = self.transaction.open.is_none() && self.settings.autocommit;
+        if self.transaction.open.is_some() || !self.settings.autocommit {
+            return self.write_in_transaction(statement);
+        }
+        let (isolation, mode) = self.next_characteristics(None);
         let mut attempt = 0;
         loop {
-            let mut transaction = match self.transaction.open.take() {
-                Some(transaction) => transaction,
-                None => self.new_transaction(None),
-            };
-            let mark = transaction.begin_statement();
+            let mut transaction = self.instance.engine().begin(isolation, mode);
+            transaction.begin_statement();
             let mut result = statement(self, &mut transaction);
-            if !own {
-                if result.is_err() {
-                    transaction.rollback_statement(mark);
-                    self.counters.access.handler_rollback += 1;
-                }
-                self.transaction.open = Some(transaction);
-                return result;
-            }
             if result.is_ok() {
                 self.counters.access.handler_commit += 1;
                 if let Err(error) = transaction.commit() {
@@ -172,23 +181,30 @@ impl Session {
             }
         }
     }
-}
 
-/// The transaction in which a statement reads.
-pub(crate) enum ReadTransaction<'a> {
-    /// The session's.
-    Open(&'a mut Transaction),
-    /// The statement's own.
-    Own(Transaction),
-}
-
-impl ReadTransaction<'_> {
-    /// What the statement sees.
-    pub(crate) fn view(&mut self) -> leafline_table::ReadView {
-        match self {
-            ReadTransaction::Open(transaction) => transaction.view(),
-            ReadTransaction::Own(transaction) => transaction.view(),
+    /// Runs a statement that writes in the transaction that is open, or opens one. A conflict ends the transaction, as a
+    /// deadlock does in MySQL: the client has to begin it again.
+    fn write_in_transaction<R>(
+        &mut self,
+        mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
+    ) -> Result<R, MysqlError> {
+        let mut transaction = match self.transaction.open.take() {
+            Some(transaction) => transaction,
+            None => self.new_transaction(None),
+        };
+        let mark = transaction.begin_statement();
+        let result = statement(self, &mut transaction);
+        if let Err(error) = &result {
+            self.counters.access.handler_rollback += 1;
+            if is_conflict(error) {
+                self.transaction.savepoints.clear();
+                transaction.rollback();
+                return result;
+            }
+            transaction.rollback_statement(mark);
         }
+        self.transaction.open = Some(transaction);
+        result
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn constant(
     sql: &str,
 ) -> Result<(Value, SqlType), MysqlError> {
     let bound = bind_scalar(expr, sql, &session.bind_context(&[]))?;
-    let view = session.read_transaction().view();
+    let view = session.passing_view();
     let mut execution = Execution::new(session, view, &[], false);
     let value = execution.with(session, |cx| evaluate_scalar(&bound, &mut cx.eval))?;
     Ok((value, bound.ty.sql))
@@ -68,7 +68,7 @@ pub(crate) fn over_rows(
     let columns: Vec<(&str, ExprType)> =
         rows.columns.iter().map(|c| (c.name.as_str(), c.expr_type())).collect();
     let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&[]), &columns)?;
-    let view = session.read_transaction().view();
+    let view = session.passing_view();
     let mut execution = Execution::new(session, view, &[], false);
     let selected = execution
         .with(session, |cx| leafline_types::expr::evaluate_filter(&[bound], &batch, &mut cx.eval))?;

@@ -95,5 +95,7 @@ pub(super) fn kill(
     let id = value.as_integer().and_then(|id| u64::try_from(id).ok());
     let id = id.ok_or_else(|| MysqlError::no_such_thread(evaluate::text(&value, &ty)))?;
     let reason = if query_only { CancelReason::QueryKilled } else { CancelReason::ConnectionKilled };
-    session.instance.kill(id, reason)
+    session.instance.kill(id, reason)?;
+    // Whoever kills itself is told by the error.
+    session.cancel.check()
 }

@@ -3,6 +3,7 @@
 use super::change;
 use super::evaluate;
 use super::execution::Execution;
+use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundUpdate, InsertRows, RelationSource,
@@ -106,6 +107,7 @@ impl Session {
         let catalog = self.instance.engine().catalog();
         let bound = binder::bind_kind(kind, statement.parameters, sql, &self.bind_context(&types))?;
         let BoundStatement { kind: bound, warnings, reads_variables, .. } = bound;
+        self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();
         tables_of(&bound, &mut |table| sizes.push((table, self.instance.engine().row_count(table))));
         let mut work = self.plan_bound(bound, parameters.unwrap_or_default())?;
@@ -127,6 +129,21 @@ impl Session {
         }))
     }
 
+    /// The server's own tables are not changed by statements that could leave in them what it cannot read.
+    fn refuse_system_table(&self, bound: &BoundKind) -> Result<(), MysqlError> {
+        let (command, table) = match bound {
+            BoundKind::Select(_) => return Ok(()),
+            BoundKind::Insert(insert) => ("INSERT", &insert.table),
+            BoundKind::Update(update) => ("UPDATE", &update.table),
+            BoundKind::Delete(delete) => ("DELETE", &delete.table),
+        };
+        if table.database == SYSTEM_DATABASE {
+            let (user, host) = (&self.entry.user, &self.entry.host);
+            return Err(MysqlError::table_access_denied(command, user, host, &table.name));
+        }
+        Ok(())
+    }
+
     fn plan_bound(&mut self, bound: BoundKind, parameters: &[Value]) -> Result<Work, MysqlError> {
         let instance = self.instance.clone();
         let switches = OptimizerSwitches {
@@ -139,7 +156,7 @@ impl Session {
             model: instance.cost_model(),
             statistics: instance.statistics(),
         };
-        let view = self.read_transaction().view();
+        let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {
             let mut cx = OptimizerContext { planner, eval: &mut cx.eval, switches };
@@ -178,7 +195,7 @@ impl Session {
         }
         match &planned.work {
             Work::Select { plan, columns } => {
-                let view = self.read_transaction().view();
+                let view = self.read_view();
                 let execution = Execution::new(self, view, parameters, false);
                 let root = operator::build(&plan.root, false);
                 Ok(Outcome::Rows(RowStream::running(columns.to_vec(), root, execution)))
@@ -208,7 +225,7 @@ impl Session {
     fn explain(&mut self, work: &Work, analyze: bool, parameters: &[Value]) -> Result<Outcome, MysqlError> {
         let rows = match work {
             Work::Select { plan, .. } if analyze => {
-                let view = self.read_transaction().view();
+                let view = self.read_view();
                 let mut execution = Execution::new(self, view, parameters, false).profiled(plan.node_count);
                 let mut root = operator::build(&plan.root, true);
                 while execution.with(self, |cx| root.next(cx))?.is_some() {}

@@ -15,6 +15,8 @@ pub struct Reservation {
     pages: usize,
     log: LogReservation,
     log_bytes: usize,
+    /// See [`Reservation::allow_more_log`].
+    more_log: bool,
 }
 
 impl Reservation {
@@ -25,7 +27,7 @@ impl Reservation {
         let log_bytes = log_bytes.saturating_add(pages.saturating_mul(ALLOCATE_LOG_BYTES) + GROUP_OVERHEAD);
         inner.reserve_pages(pages as u64)?;
         match inner.reserve_log(log_bytes as u64) {
-            Ok(log) => Ok(Reservation { inner: Arc::clone(inner), pages, log, log_bytes }),
+            Ok(log) => Ok(Reservation { inner: Arc::clone(inner), pages, log, log_bytes, more_log: false }),
             Err(error) => {
                 inner.space.state().take_back(pages as u64);
                 Err(error)
@@ -41,6 +43,12 @@ impl Reservation {
     /// Log bytes that can still be appended, overheads included.
     pub fn log_bytes(&self) -> usize {
         self.log_bytes
+    }
+
+    /// From here on what is appended may take more than was reserved, at the cost of the log's margin and at last of another
+    /// log file. For whoever cannot go back any more, reserved an estimate, and is alone in doing so.
+    pub fn allow_more_log(&mut self) {
+        self.more_log = true;
     }
 
     /// One of the pages was taken; the space manager has counted it.
@@ -65,13 +73,13 @@ impl Reservation {
     /// Appends a group to the log at the reservation's cost.
     pub(crate) fn append(&mut self, log: &Log, kind: u8, payload: &[u8]) -> Result<LsnRange> {
         let size = payload.len() + GROUP_OVERHEAD;
-        let Some(left) = self.log_bytes.checked_sub(size) else {
+        if size > self.log_bytes && !self.more_log {
             return Err(StorageError::Misuse {
                 what: format!("{size} log bytes needed, {} reserved", self.log_bytes),
             });
-        };
+        }
         let range = log.append(&mut self.log, kind, &[payload])?;
-        self.log_bytes = left;
+        self.log_bytes = self.log_bytes.saturating_sub(size);
         Ok(range)
     }
 }

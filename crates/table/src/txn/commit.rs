@@ -25,6 +25,7 @@ use crate::index::entry::{entry_of_row, unique_prefix};
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError};
+use parking_lot::MutexGuard;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -107,10 +108,9 @@ pub(crate) fn commit_plan(
         return Err(TableError::TransactionTooLarge { size: size as u64, limit: limit as u64 });
     }
     read_in(engine, &plan, &record.ops)?;
-    let mut reservation = reserve(engine, &plan, &record.ops, size)?;
     let purge_before = engine.bound();
     let result = {
-        let _applying = engine.apply.lock();
+        let (mut reservation, _applying) = reserve_and_lock(engine, &plan, &record.ops, size)?;
         validate(engine, &plan, &mut record.ops).and_then(|valid| match valid {
             true => {
                 let applied =
@@ -120,7 +120,6 @@ pub(crate) fn commit_plan(
             false => Ok(None),
         })
     };
-    drop(reservation);
     let Some(committed) = result? else { return Err(conflict(engine)) };
     engine.counts.commits.fetch_add(1, Ordering::Relaxed);
     engine.reclaim_versions(2 * record.ops.len() + 8);
@@ -145,6 +144,8 @@ fn append_and_apply(
         engine.store.append_logical(reservation, COMMIT_RECORD, &payload).map(|range| range.end)
     })?;
     engine.clock.appended(ts, end);
+    // Only one commit at a time is beyond this point.
+    reservation.allow_more_log();
     engine.observe();
     let needed = || engine.clock.needed(engine.shown_lsn());
     let applier = Applier { versions: &engine.versions, needed: &needed, purge_before };
@@ -329,11 +330,40 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<()> {
 
 /// Operations on a tree up to which each one's worst case is reserved.
 const SMALL_COMMIT: usize = 16;
+/// Page allocations by others, between the look at the leaves and the apply mutex, that a large commit is prepared for.
+const OTHERS_SPLITS: u64 = 16;
 
-/// Step 3: reserves pages and log space for the worst case.
+/// Steps 3 and 4: reserves, and takes the apply mutex. While this waits, others may split the leaves that the reservation
+/// was computed for, and fill both halves; if many did, it is computed again.
+fn reserve_and_lock<'e>(
+    engine: &'e Engine,
+    plan: &CommitPlan,
+    ops: &[Op],
+    record: usize,
+) -> Result<(Reservation, MutexGuard<'e, ()>)> {
+    let allocated = || engine.store.stats().pages_allocated.load(Ordering::Relaxed);
+    let mut others = OTHERS_SPLITS;
+    loop {
+        let before = allocated();
+        let reservation = reserve(engine, plan, ops, record, others as usize)?;
+        let applying = engine.apply.lock();
+        if allocated() - before <= others {
+            return Ok((reservation, applying));
+        }
+        others *= 2;
+    }
+}
+
+/// Step 3: reserves pages for the worst case, and log space for nearly the worst case.
 ///
 /// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`].
-fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Result<Reservation> {
+fn reserve(
+    engine: &Engine,
+    plan: &CommitPlan,
+    ops: &[Op],
+    record: usize,
+    others: usize,
+) -> Result<Reservation> {
     let page_size = engine.store.page_size();
     let mut pages = 0;
     let mut log = record + END_RECORD_BYTES + LOG_OVERHEAD;
@@ -347,7 +377,8 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
             log += tree.worst_case_log_for(group.len(), key, payload);
             continue;
         }
-        let mut splits = 0;
+        // Each split that others make meanwhile can make one leaf with room into two without.
+        let mut splits = 2 * others;
         let mut on_leaf = LeafGroup::default();
         let mut leaf = None;
         for op in group {
@@ -360,10 +391,11 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
             log += op.key().len() + op.payload_len() + LOG_OVERHEAD;
         }
         splits += on_leaf.splits(page_size);
-        // A branch splits at every second split below it at most. A split logs the smaller half and two separators.
+        // A branch splits at every second split below it at most, and mostly at one of many.
         pages += splits + splits / 2 + tree.worst_case_pages_for(1, key + payload);
-        let split = page_size / 2 + 2 * engine.limits.max_key + 2 * LOG_OVERHEAD;
-        log += (splits + splits / 2) * split + tree.worst_case_log_for(1, key, payload);
+        // A split logs the smaller half and two separators.
+        let split = page_size / 2 + 2 * key + 2 * LOG_OVERHEAD;
+        log += (splits + splits / 8) * split + tree.worst_case_log_for(1, key, payload);
     }
     match engine.store.reserve(pages, log) {
         Ok(reservation) => Ok(reservation),
@@ -374,33 +406,28 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
     }
 }
 
-/// Log bytes of a change beyond key and payload, at most: frames of records and groups.
-const LOG_OVERHEAD: usize = 256;
+/// Log bytes of a change beyond key and payload: frames of records and groups.
+const LOG_OVERHEAD: usize = 128;
 
 /// Operations that go to one leaf, or to what it is split into.
 ///
-/// Entries of up to an eighth of a page cause one split each at most, and after a split each half has at least three
-/// eighths of a page free, which have to be filled before the next one. Larger entries can cause three.
+/// An entry of up to an eighth of a page causes one split at most, a larger one three. After a split two neighbours hold more
+/// than a page together, so that the pages there are in the end, and with them the splits, are bounded by the bytes.
 #[derive(Default)]
 struct LeafGroup {
-    small: usize,
-    small_bytes: usize,
-    large: usize,
+    most: usize,
+    bytes: usize,
 }
 
 impl LeafGroup {
     fn add(&mut self, op: &Op, page_size: usize) {
         let bytes = op.key().len() + op.payload_len();
-        if bytes <= page_size / 8 {
-            self.small += 1;
-            self.small_bytes += bytes + ENTRY_OVERHEAD;
-        } else {
-            self.large += 1;
-        }
+        self.most += if bytes <= page_size / 8 { 1 } else { 3 };
+        self.bytes += bytes + ENTRY_OVERHEAD;
     }
 
     fn splits(self, page_size: usize) -> usize {
-        self.small.min(2 + 3 * self.small_bytes / page_size) + 3 * self.large
+        self.most.min(3 + 3 * self.bytes / page_size)
     }
 }
 
