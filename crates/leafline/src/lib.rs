@@ -37,6 +37,11 @@
 
 mod api;
 
+/// The program in the README is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 pub use api::arrow::ArrowBatches;
 pub use api::connection::{Connection, ExecuteResult, InterruptHandle, Transaction};
 pub use api::database::{Database, OpenOptions};
