@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use arrow_arith::boolean;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
@@ -424,9 +423,10 @@ fn combined(a: Truths, b: Truths, decided: bool, rows: usize) -> Result<Truths, 
         }
         (Truths::Scalar(None), Truths::Scalar(None)) => Ok(Truths::Scalar(None)),
         (a, b) => {
-            let (a, b) = (a.into_array(rows), b.into_array(rows));
-            let kleene = if decided { boolean::or_kleene(&a, &b) } else { boolean::and_kleene(&a, &b) };
-            kleene.map(Truths::Rows).map_err(MysqlError::internal)
+            let any = &a.bits_where(decided, rows) | &b.bits_where(decided, rows);
+            let both = &a.bits_where(!decided, rows) & &b.bits_where(!decided, rows);
+            let known = NullBuffer::new(&any | &both);
+            Ok(Truths::Rows(BooleanArray::new(if decided { any } else { both }, Some(known))))
         }
     }
 }
