@@ -49,8 +49,10 @@ if [ ! -e "$theirs/loaded" ]; then
   loading_pool=$pool pool=1024
   mariadb_start --innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite
   mariadb_run -e 'CREATE DATABASE tpch CHARACTER SET utf8mb4 COLLATE utf8mb4_bin'
-  mariadb_run tpch <bench/tpch_part_lineitem.sql
   for table in part lineitem; do
+    "$leafline" shell "$ours" -N --format tab -e "SHOW CREATE TABLE tpch.$table" | cut -f2 |
+      sed -z 's/\\n/\n/g; s/utf8mb4_0900_bin/utf8mb4_bin/g; s/Leafline/InnoDB/; s/,\n  KEY [^\n]*//g' |
+      mariadb_run tpch
     rm -f "$work/rows" && mkfifo "$work/rows"
     "$leafline" shell "$ours" --format tab -e "SELECT * FROM tpch.$table" >"$work/rows" &
     mariadb_run tpch -e "LOAD DATA LOCAL INFILE '$work/rows' INTO TABLE $table"
