@@ -1,0 +1,66 @@
+# What the scripts of this folder share: Leafline and MariaDB with the same rows, started and stopped. To be sourced, after
+# `work`, `scale`, `tables`, `indexes` and `pool` (buffer pool of both, in MB; empty: a tenth of Leafline's data) are set.
+
+PATH=$PATH:/usr/sbin
+mkdir -p "$work"
+cargo build --release --quiet
+leafline=$PWD/target/release/leafline
+ours=$work/leafline-$scale theirs=$work/mariadb-$scale socket=$work/bench.sock
+trap 'kill ${mariadb_pid:-} ${leafline_pid:-} 2>/dev/null || true' EXIT
+
+client() { mariadb --no-defaults --local-infile=1 -uroot -S "$socket" -N -B "$@"; }
+
+wait_for() { # process, its log
+  until client -e 'SELECT 1' >/dev/null 2>&1; do
+    kill -0 "$1" || { cat "$2"; exit 1; }
+    sleep 0.1
+  done
+}
+
+mariadb_start() { # more options
+  mariadbd --no-defaults --user="$(id -un)" --datadir="$theirs" --socket="$socket" --skip-networking --pid-file="$work/pid" \
+    --innodb-buffer-pool-size="${pool}M" --innodb-flush-method=O_DIRECT --innodb-buffer-pool-load-at-startup=0 \
+    --innodb-buffer-pool-dump-at-shutdown=0 --local-infile=1 --innodb-log-file-size=512M "$@" >"$work/mariadb.log" 2>&1 &
+  mariadb_pid=$!
+  wait_for $mariadb_pid "$work/mariadb.log"
+}
+mariadb_stop() { kill "$mariadb_pid"; wait "$mariadb_pid" || true; }
+
+leafline_start() {
+  "$leafline" serve "$ours" --skip-networking --socket "$socket" --buffer-pool-size "${pool}M" >"$work/leafline.log" 2>&1 &
+  leafline_pid=$!
+  wait_for $leafline_pid "$work/leafline.log"
+}
+leafline_stop() { kill "$leafline_pid"; wait "$leafline_pid" || true; }
+
+# Leafline makes the rows; MariaDB gets its definitions and its rows, and then both have the indexes. Kept for the next run.
+load_both() {
+  if [ ! -e "$ours/loaded" ]; then
+    rm -rf "$ours"
+    "$leafline" tpch "$ours" --scale "$scale"
+    [ -z "$indexes" ] || "$leafline" shell "$ours" -D tpch -e "$indexes"
+    touch "$ours/loaded"
+  fi
+  pool=${pool:-$(($(du -sm "$ours/data" | cut -f1) / 10))}
+  [ ! -e "$theirs/loaded" ] || return 0
+  rm -rf "$theirs"
+  mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
+  local measured_pool=$pool table
+  pool=1024
+  mariadb_start --innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite
+  client -e 'CREATE DATABASE tpch CHARACTER SET utf8mb4 COLLATE utf8mb4_bin'
+  for table in $tables; do
+    "$leafline" shell "$ours" -N --format tab -e "SHOW CREATE TABLE tpch.$table" | cut -f2 |
+      sed -z 's/\\n/\n/g; s/utf8mb4_0900_bin/utf8mb4_bin/g; s/Leafline/InnoDB/; s/,\n  KEY [^(]*([^)]*)//g' | client tpch
+    rm -f "$work/rows" && mkfifo "$work/rows"
+    "$leafline" shell "$ours" -N --format tab -e "SELECT * FROM tpch.$table" >"$work/rows" &
+    client tpch -e "LOAD DATA LOCAL INFILE '$work/rows' INTO TABLE $table"
+    wait $!
+  done
+  client tpch -e "$indexes ANALYZE TABLE ${tables// /, };"
+  mariadb_stop
+  pool=$measured_pool
+  touch "$theirs/loaded"
+}
+
+median() { sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
