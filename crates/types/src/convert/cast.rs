@@ -84,6 +84,7 @@ fn cast_integer(v: &Value, to: &SqlType, warnings: &mut Warnings) -> Value {
         Value::String(_) | Value::Bytes(_) => {
             text_to_integer(v.as_bytes().unwrap_or_default(), unsigned, warnings)
         }
+        Value::DateTime(t) => datetime_to_integer(*t),
         other => {
             decimal_to_integer(&to_decimal(other, warnings).unwrap_or(Decimal::ZERO), unsigned, warnings)
         }
@@ -119,6 +120,11 @@ fn text_to_integer(text: &[u8], unsigned: bool, warnings: &mut Warnings) -> i128
         return i128::from(clamped as u64 as i64);
     }
     clamped
+}
+
+/// YYYYMMDDhhmmss of the nearest second: a fraction carries as a clock does.
+pub(super) fn datetime_to_integer(t: DateTime) -> i128 {
+    t.round(0).unwrap_or_else(|| t.truncate(0)).to_number().into()
 }
 
 fn decimal_to_integer(d: &Decimal, unsigned: bool, warnings: &mut Warnings) -> i128 {

@@ -1,6 +1,6 @@
 //! Assignment of a value to a column.
 
-use super::cast::{to_datetime, to_decimal};
+use super::cast::{datetime_to_integer, to_datetime, to_decimal};
 use super::number::{decimal_prefix, f64_prefix};
 use super::text::{fitting, to_text};
 use crate::collation::trim_spaces;
@@ -103,9 +103,12 @@ fn store_integer(v: &Value, to: &SqlType, cx: &mut StoreContext<'_>) -> Result<V
             }
             whole
         }
+        Value::DateTime(t) => datetime_to_integer(*t),
         other => {
             let d = to_decimal(other, cx.warnings).unwrap_or(Decimal::ZERO);
-            rounded(&d).unwrap_or(beyond(d.is_negative()))
+            // -0.4 is out of range too, although it rounds to 0.
+            let refused = to.is_unsigned() && d.is_negative();
+            rounded(&d).filter(|_| !refused).unwrap_or(beyond(d.is_negative()))
         }
     };
     let clamped = whole.clamp(least, most);

@@ -89,6 +89,8 @@ fn integers_are_stored() {
     stores(s("12.5"), &INT, Value::Int(13), &[]);
     stores(s("-12.5"), &INT, Value::Int(-13), &[]);
     stores(s("18446744073709551615"), &SqlType::BIGINT_UNSIGNED, Value::UInt(u64::MAX), &[]);
+    stores(time("1999-12-31 23:59:59.5"), &SqlType::BIGINT, Value::Int(20_000_101_000_000), &[]);
+    refuses(dec("-0.4"), &UINT, RANGE, 1264, Value::UInt(0));
     stores(dec("-2.5"), &INT, Value::Int(-3), &[]);
     stores(Value::Double(2.5), &INT, Value::Int(2), &[]);
     stores(Value::Double(3.5), &INT, Value::Int(4), &[]);

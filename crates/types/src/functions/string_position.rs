@@ -73,16 +73,14 @@ fn locate(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
         None => 0,
         Some(from) => match integer(from, cx)? {
             None => return Ok(Value::Null),
-            Some(from) => match usize::try_from(from.saturating_sub(1)) {
-                Ok(skip) => skip,
-                Err(_) => return Ok(Value::Int(0)),
-            },
+            // Nothing is found from a place before the first character.
+            Some(from) => usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX),
         },
     };
     position(call, call.text(values, 1), call.text(values, 0), skip)
 }
 
-/// Where `part` first is in `s` after `skip` characters; 0 if nowhere.
+/// Where `part` first is in `s` after `skip` characters; 0 if nowhere, or if there are not so many.
 fn position(
     call: Call<'_>,
     s: Option<std::borrow::Cow<'_, [u8]>>,
