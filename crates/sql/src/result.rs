@@ -146,7 +146,7 @@ impl ColumnMeta {
             SqlType::Decimal { precision, scale, .. } => u32::from(*precision) + 1 + u32::from(*scale > 0),
             SqlType::Double => 22,
             SqlType::Char { len } | SqlType::Varchar { len } => len.saturating_mul(4),
-            SqlType::Text { max_bytes } => *max_bytes,
+            SqlType::Text { max_bytes } => max_bytes.saturating_mul(4),
             SqlType::Varbinary { len } => *len,
             SqlType::Date => 10,
             SqlType::DateTime { fsp } => 19 + u32::from(*fsp) + u32::from(*fsp > 0),

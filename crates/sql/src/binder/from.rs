@@ -190,8 +190,8 @@ fn common_names(left: &Scope, right: &Scope) -> Vec<String> {
     left.columns.iter().filter(|c| right.named(&c.name).next().is_some()).map(|c| c.name.clone()).collect()
 }
 
-/// The conditions of USING and what is seen behind it: the shared columns once, from the side whose rows are all
-/// kept, then the others of the left, then the others of the right.
+/// The conditions of USING and what is seen behind it: the shared columns once, then the others of the left, then the
+/// others of the right. A right join shows what the left join with its sides exchanged would.
 fn merged(
     block: &Block,
     names: Vec<String>,
@@ -199,23 +199,24 @@ fn merged(
     right: &Scope,
     kind: JoinKind,
 ) -> Result<(Vec<Expr>, Scope), MysqlError> {
+    let (first, second) = if kind == JoinKind::Right { (right, left) } else { (left, right) };
     let mut conditions = Vec::new();
     let mut shared = Vec::new();
-    let (mut seen_left, mut seen_right) = (left.columns.clone(), right.columns.clone());
+    let (mut seen_first, mut seen_second) = (first.columns.clone(), second.columns.clone());
     for name in &names {
-        let (of_left, of_right) = (only(left, name)?, only(right, name)?);
+        let (of_first, of_second) = (only(first, name)?, only(second, name)?);
         conditions.push(build::compare(
             CompareOp::Eq,
-            block.reference(of_left.id),
-            block.reference(of_right.id),
+            block.reference(of_first.id),
+            block.reference(of_second.id),
         )?);
-        shared.push(if kind == JoinKind::Right { of_right.clone() } else { of_left.clone() });
-        seen_left.retain(|c| c.id != of_left.id);
-        seen_right.retain(|c| c.id != of_right.id);
+        shared.push(of_first.clone());
+        seen_first.retain(|c| c.id != of_first.id);
+        seen_second.retain(|c| c.id != of_second.id);
     }
-    shared.sort_by_key(|c| left.columns.iter().position(|l| l.name.eq_ignore_ascii_case(&c.name)));
-    shared.append(&mut seen_left);
-    shared.append(&mut seen_right);
+    shared.sort_by_key(|c| first.columns.iter().position(|f| f.id == c.id));
+    shared.append(&mut seen_first);
+    shared.append(&mut seen_second);
     let mut relations = left.relations.clone();
     relations.extend_from_slice(&right.relations);
     Ok((conditions, Scope { columns: shared, relations }))

@@ -2,7 +2,7 @@
 
 use leafline_types::expr::{Expr, build};
 use leafline_types::temporal::{Date, DateTime};
-use leafline_types::{Collation, Decimal, MysqlError, Value};
+use leafline_types::{Collation, Decimal, MysqlError, SqlType, Value};
 
 use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
 
@@ -37,6 +37,12 @@ pub(super) fn bind(literal: &Literal, negative: bool, connection: Collation) -> 
         Literal::String { value, charset, .. } => {
             let collation = literal_collation(charset.as_deref(), value, connection)?;
             Ok(build::string(value, collation))
+        }
+        Literal::Temporal { kind: TemporalKind::Timestamp, text } => {
+            let (value, fsp) = timestamp(text)?;
+            let mut e = build::literal(Value::DateTime(value));
+            e.ty.sql = SqlType::DateTime { fsp };
+            Ok(e)
         }
         _ => Ok(build::literal(value(literal, negative)?)),
     }
@@ -108,11 +114,16 @@ fn temporal(kind: TemporalKind, text: &str) -> Result<Value, MysqlError> {
             Ok(parsed) => Ok(Value::Date(parsed.value)),
             Err(_) => Err(MysqlError::wrong_value("DATE", text)),
         },
-        TemporalKind::Timestamp => match DateTime::parse(text) {
-            Ok(parsed) => Ok(Value::DateTime(parsed.value)),
-            Err(_) => Err(MysqlError::wrong_value("DATETIME", text)),
-        },
+        TemporalKind::Timestamp => timestamp(text).map(|(value, _)| Value::DateTime(value)),
         TemporalKind::Time => Err(MysqlError::not_supported("TIME values")),
+    }
+}
+
+/// A datetime, and how many digits of the second's fraction were written. A time of day must have been.
+fn timestamp(text: &str) -> Result<(DateTime, u8), MysqlError> {
+    match DateTime::parse(text) {
+        Ok(parsed) if parsed.has_time => Ok((parsed.value, parsed.fsp)),
+        _ => Err(MysqlError::wrong_value("DATETIME", text)),
     }
 }
 

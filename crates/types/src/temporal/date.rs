@@ -54,7 +54,8 @@ impl Date {
     /// Reads a date in any of MySQL's spellings; a time of day is read and dropped.
     pub fn parse(text: &str) -> Result<TemporalParse<Date>, BadTemporal> {
         let found = parse_datetime(text)?;
-        Ok(TemporalParse { value: found.value.date(), truncated: found.truncated })
+        let TemporalParse { value, truncated, has_time, fsp } = found;
+        Ok(TemporalParse { value: value.date(), truncated, has_time, fsp })
     }
 
     /// Reads a number such as 20240102 or 240102; a time of day (20240102030405) is read and dropped.

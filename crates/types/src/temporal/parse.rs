@@ -17,6 +17,10 @@ pub struct TemporalParse<T> {
     pub value: T,
     /// Something other than spaces followed it and was ignored.
     pub truncated: bool,
+    /// Whether there was a time of day.
+    pub has_time: bool,
+    /// Digits of the fraction of a second, 6 at most.
+    pub fsp: u8,
 }
 
 /// The text is no date, or one that does not exist, or a zero date.
@@ -26,6 +30,7 @@ pub struct BadTemporal;
 
 /// Fields, by their place in the text.
 const DAY: usize = 2;
+const HOUR: usize = 3;
 const SECOND: usize = 5;
 const FRACTION: usize = 6;
 const FIELDS: usize = 7;
@@ -78,7 +83,12 @@ pub(super) fn parse_datetime(text: &str) -> Result<TemporalParse<DateTime>, BadT
         let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
         rest = &rest[len..];
     }
-    Ok(TemporalParse { value, truncated: !rest.trim_ascii_start().is_empty() })
+    Ok(TemporalParse {
+        value,
+        truncated: !rest.trim_ascii_start().is_empty(),
+        has_time: fields.count > HOUR,
+        fsp: fields.digits[FRACTION] as u8,
+    })
 }
 
 /// How many digits the year has if the text has no delimiters; None if it has.

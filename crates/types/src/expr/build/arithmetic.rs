@@ -99,7 +99,9 @@ pub(crate) fn all_digits(mut operand: Expr) -> Expr {
 pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {
     let nullable = operand.ty.nullable;
     let negated = match operand.as_literal() {
-        Some(Value::Int(v)) => v.checked_neg().map(Value::Int),
+        Some(Value::Int(v)) => {
+            Some(v.checked_neg().map_or_else(|| Value::Decimal(Decimal::from_i64(*v).negate()), Value::Int))
+        }
         Some(Value::UInt(v)) => Some(match 0i64.checked_sub_unsigned(*v) {
             Some(negative) => Value::Int(negative),
             None => Value::Decimal(Decimal::from_u64(*v).negate()),

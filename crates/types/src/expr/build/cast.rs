@@ -6,7 +6,7 @@ use crate::collation::Collation;
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
 use crate::expr::ir::{Expr, ExprKind};
-use crate::value::{Coercibility, ExprType, SqlType};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// What CAST converts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum CastTarget {
     Unsigned,
     /// `CHAR[(characters)]`.
     Char(Option<u32>),
-    /// `BINARY[(bytes)]`.
+    /// `BINARY[(bytes)]`; with a number of bytes, shorter values are padded with zeros.
     Binary(Option<u32>),
     /// `DECIMAL(precision, scale)`; `DECIMAL` alone is (10, 0).
     Decimal(u8, u8),
@@ -75,7 +75,20 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
     };
     // Text shows what would be shown; all else is computed with.
     let operand = if ty.sql.is_string() { operand } else { all_digits(operand) };
-    Ok(Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty })
+    let e = Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty };
+    match to {
+        CastTarget::Binary(Some(len)) => padded(e, len),
+        _ => Ok(e),
+    }
+}
+
+/// A string of bytes, made `len` long by zeros after it.
+fn padded(bytes: Expr, len: u32) -> Result<Expr, MysqlError> {
+    let ty = bytes.ty.clone();
+    let zero = super::literal(Value::bytes([0u8].as_slice()));
+    let mut e = super::call("RPAD", vec![bytes, super::literal(Value::Int(len.into())), zero])?;
+    e.ty = ty;
+    Ok(e)
 }
 
 /// `operand COLLATE collation`. What is no string becomes text.

@@ -157,11 +157,19 @@ pub(in crate::expr) fn retype(e: Expr) -> Result<Expr, MysqlError> {
     }
 }
 
-/// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both.
+/// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both. MySQL chooses one
+/// domain for all three: text between a number and a text is compared as DOUBLE with both.
 pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
     if operand.is_volatile() {
         return Err(MysqlError::not_supported("BETWEEN of a value that changes with every evaluation"));
     }
+    let (number, text) = (|e: &Expr| e.ty.sql.is_numeric(), |e: &Expr| e.ty.sql.is_string());
+    let mixed = number(&low) && text(&high) || text(&low) && number(&high);
+    let operand = if mixed && text(&operand) {
+        super::cast(operand, super::CastTarget::Double, Collation::Binary)?
+    } else {
+        operand
+    };
     if negated {
         let below = compare(CompareOp::Lt, operand.clone(), low)?;
         let above = compare(CompareOp::Gt, operand, high)?;
