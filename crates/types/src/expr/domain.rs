@@ -14,13 +14,14 @@
 //! | temporal | DATE, DATETIME  | temporal    | exact                                                          |
 //! | other    |                 |             | none: the comparison must be evaluated                         |
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use super::ir::{CompareDomain, CompareOp};
 use super::like::LikePattern;
 use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
 use crate::collation::Collation;
-use crate::decimal::Decimal;
+use crate::decimal::{Decimal, MAX_SCALE};
 use crate::key::{KeyPart, encode_part, encode_prefix, prefix_successor};
 use crate::temporal::DateTime;
 use crate::value::{SqlType, Value};
@@ -75,7 +76,7 @@ fn narrowed(
             let c = match (domain, constant) {
                 (CompareDomain::Double, Value::Double(d)) => {
                     let exact = d.abs() < (1i64 << 53) as f64 || ty.integer_width()? < 8;
-                    match Decimal::from_f64(*d).filter(|_| exact) {
+                    match on_its_side(*d).filter(|_| exact) {
                         Some(c) => c,
                         None if exact => return Some(beyond(op, *d > 0.0)),
                         None => return None,
@@ -91,7 +92,7 @@ fn narrowed(
             decimal_column(&part.ty, op, exact_number(constant)?)
         }
         (SqlType::Decimal { precision: 0..=15, .. }, CompareDomain::Double) => match constant {
-            Value::Double(d) => match Decimal::from_f64(*d) {
+            Value::Double(d) => match on_its_side(*d) {
                 Some(c) => decimal_column(&part.ty, op, c),
                 None => Some(beyond(op, *d > 0.0)),
             },
@@ -127,6 +128,18 @@ fn narrowed(
             Some(to_grid(op, Value::DateTime(cut), cut == c))
         }
         _ => None,
+    }
+}
+
+/// A decimal that lies to each number of a column's grid as the double does. What a decimal's 30 places cut off would put
+/// a double on a number that it only is near to: 1e-31 on 0.
+fn on_its_side(d: f64) -> Option<Decimal> {
+    let cut = Decimal::from_f64(d)?;
+    let least = Decimal::from_i128(1, MAX_SCALE);
+    match cut.to_f64().partial_cmp(&d)? {
+        Ordering::Less => cut.checked_add(&least),
+        Ordering::Equal => Some(cut),
+        Ordering::Greater => cut.checked_sub(&least),
     }
 }
 
