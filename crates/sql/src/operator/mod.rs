@@ -7,7 +7,6 @@
 mod aggregate;
 mod context;
 mod distinct;
-mod execution;
 mod filter;
 mod gather;
 mod hash_join;
@@ -25,7 +24,6 @@ mod top_n;
 mod values;
 
 pub use context::ExecutionContext;
-pub use execution::Execution;
 pub use memory::MemoryBudget;
 pub use profile::{NodeProfile, Profile};
 

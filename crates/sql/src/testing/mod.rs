@@ -1,12 +1,12 @@
 //! What tests of plans share: a database in memory that runs queries from their text to their rows, and an interpreter that answers
 //! bound queries row by row, to compare with.
 
+mod plan_run;
 mod reference;
 
 use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind, table_spec};
 use crate::bound::{BoundKind, BoundSelect};
 use crate::explain::{explain_rows, explain_tree};
-use crate::operator::Execution;
 use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_rows_to_change, plan_select};
 use crate::parser::ast::{StatementKind, VariableScope};
 use crate::parser::{LexMode, parse};
@@ -20,6 +20,8 @@ use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Value, Warnin
 use std::sync::Arc;
 
 pub(crate) use reference::answer;
+
+use plan_run::PlanRun;
 
 /// The seed of a random test: `LEAFLINE_SEED`, or a fixed one. Tests print it when they fail.
 pub(crate) fn seed() -> u64 {
@@ -157,11 +159,11 @@ impl Database {
         self.run_profiled(plan, false).map(|(answer, _)| answer)
     }
 
-    fn run_profiled(&self, plan: &Arc<Plan>, profiled: bool) -> Result<(Answer, Execution), MysqlError> {
+    fn run_profiled(&self, plan: &Arc<Plan>, profiled: bool) -> Result<(Answer, PlanRun), MysqlError> {
         let view = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
         let mut counters = Counters::default();
         let mut rows = Vec::new();
-        let mut execution = Execution::new(plan, self.memory_limit, profiled);
+        let mut execution = PlanRun::new(plan, self.memory_limit, profiled);
         while let Some(batch) = with_eval(&[], |eval| {
             let (session, cancel) = (eval.session, eval.cancel);
             let mut warnings = Warnings::new();
@@ -227,7 +229,7 @@ pub(crate) fn run_until(
     let (session, cancel) = (SessionFacts::default(), CancelToken::new());
     let now = DateTime::from_micros(0).expect("a time");
     let mut counters = Counters::default();
-    let mut execution = Execution::new(plan, database.memory_limit, false);
+    let mut execution = PlanRun::new(plan, database.memory_limit, false);
     loop {
         let mut warnings = Warnings::new();
         let eval = EvalContext::new(now, &session, &mut warnings, &cancel);
