@@ -6,12 +6,13 @@
 //! other columns filter more is seen to fetch less.
 
 use crate::constraint::{Bounds, Implied};
-use crate::cost::{CostModel, batched_fetch_us, distinct_pages, scan_us};
+use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, scan_us};
 use crate::error::Result;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_builder::PathRequest;
-use crate::stats::{Sample, Statistics, guess_selectivity, sample_rows};
-use leafline_table::{Engine, IndexDef};
+use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
+use crate::stats::{Known, Sample, Statistics, guess_selectivity, joint_selectivity, sample_rows};
+use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::Value;
 use leafline_types::expr::{EvalContext, Expr, evaluate_scalar};
 use std::sync::Arc;
@@ -146,17 +147,20 @@ impl Planner<'_> {
                 paths.push((path, ranged));
             }
         }
-        let selectivity = self.table_selectivity(question, eval)?;
+        let conditions = self.own_conditions(question);
         let mut found = Vec::with_capacity(paths.len());
+        let mut known = Vec::new();
         for (path, ranged) in paths {
-            found.push(self.price(path, &ranged, question, selectivity, eval)?);
+            let (candidate, knows) = self.price(path, &ranged, question, &conditions, eval)?;
+            found.push(candidate);
+            known.extend(knows);
         }
+        self.agree_on_rows(&mut found, &known, question, &conditions, eval)?;
         let bounded =
             |candidate: &Candidate| !candidate.path.constraint.is_unbounded() || candidate.path.covering;
         if question.allowed.avoids_scan() && found.iter().any(bounded) {
             found.retain(|candidate| !candidate.path.is_table_scan());
         }
-        agree_on_rows(&mut found);
         let possible: Arc<[usize]> = found
             .iter()
             .filter(|candidate| !candidate.path.constraint.is_unbounded())
@@ -166,20 +170,35 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    /// The share of the table's rows that pass the conditions known without outer rows.
-    fn table_selectivity(&self, question: &Question<'_>, eval: &EvalContext<'_>) -> Result<f64> {
-        let own = self.own_conditions(question);
-        if own.is_empty() {
-            return Ok(1.0);
-        }
-        let guess: f64 = own.iter().map(guess_selectivity).product();
-        if !question.sample_rows {
-            return Ok(guess);
-        }
+    /// However the rows are found, there are as many: what all paths together know of them. A path that depends on outer rows
+    /// keeps what it expects for one of them.
+    fn agree_on_rows(
+        &self,
+        candidates: &mut [Candidate],
+        known: &[Known],
+        question: &Question<'_>,
+        conditions: &[Expr],
+        eval: &EvalContext<'_>,
+    ) -> Result<()> {
         let table = question.request.table;
-        let columns: Vec<usize> = (0..table.columns.len()).collect();
-        let sample = sample_rows(self.engine, table.clustered(), &Bounds::all(), &columns, &own, eval)?;
-        Ok(sample.selectivity(guess))
+        let sample = if question.sample_rows && !conditions.is_empty() {
+            let columns: Vec<usize> = (0..table.columns.len()).collect();
+            sample_rows(self.engine, table.clustered(), &Bounds::all(), &columns, conditions, eval)?
+        } else {
+            Sample::default()
+        };
+        let nothing = candidates.iter().any(|candidate| candidate.empty);
+        let share = if nothing { 0.0 } else { joint_selectivity(conditions, known, sample) };
+        let rows = self.table_rows(table) * share;
+        for candidate in candidates.iter_mut().filter(|candidate| !candidate.path.constraint.is_correlated())
+        {
+            candidate.rows = rows.min(candidate.examined);
+        }
+        Ok(())
+    }
+
+    fn table_rows(&self, table: &TableDef) -> f64 {
+        (self.engine.row_count(table.id) as f64).max(1.0)
     }
 
     /// The conditions, hints included, that read no outer column.
@@ -191,52 +210,55 @@ impl Planner<'_> {
         question.request.conjuncts.iter().chain(question.hints).filter(known).cloned().collect()
     }
 
+    /// What a path costs, and what it knows of the conditions if it depends on no outer row.
     fn price(
         &self,
-        path: AccessPath,
+        mut path: AccessPath,
         ranged: &[bool],
         question: &Question<'_>,
-        selectivity: f64,
+        conditions: &[Expr],
         eval: &mut EvalContext<'_>,
-    ) -> Result<Candidate> {
-        let table = &path.table;
-        let rows = (self.engine.row_count(table.id) as f64).max(1.0);
+    ) -> Result<(Candidate, Option<Known>)> {
+        let table = path.table.clone();
+        let rows = self.table_rows(&table);
         let whole = Extent { entries: rows, ..self.extent(&path.index, &Bounds::all())? };
         let correlated = path.constraint.values().iter().any(|value| !value.columns().is_empty());
         let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
+        if bounds.as_ref().is_some_and(|bounds| !bounds.exact) {
+            path.evaluate_all();
+        }
         let (entries, ranges) = match &bounds {
-            Some(bounds) if bounds.ranges.is_empty() => return Ok(Candidate::nothing(path)),
+            Some(bounds) if bounds.ranges.is_empty() => return Ok((Candidate::nothing(path), None)),
             Some(_) if path.constraint.is_unbounded() => (whole, 1.0),
             Some(bounds) => (self.extent(&path.index, bounds)?, bounds.ranges.len() as f64),
             None => (self.per_key(&path, question, whole, rows)?, 1.0),
         };
         let passing = if path.is_table_scan() {
-            Passing { selectivity, remaining: 1.0 }
+            Passing { selectivity: 1.0, sampled: 1.0, remaining: 1.0, covers: Vec::new() }
         } else {
-            self.entry_selectivity(&path, ranged, question, bounds.as_ref(), entries.entries, eval)?
+            let (bounds, entries) = (bounds.as_ref(), entries.entries);
+            self.entry_selectivity(&path, ranged, question, conditions, bounds, entries, eval)?
         };
-        let fetched = if path.fetches() { entries.entries * passing.selectivity } else { 0.0 };
-        let delivered = match bounds {
-            // All conditions were sampled on the table; the ranges and what was sampled behind them say more about
-            // the rows that they cover.
-            Some(_) => (rows * selectivity).min(entries.entries * passing.selectivity),
-            None => entries.entries * passing.selectivity * passing.remaining,
-        };
+        let passed = entries.entries * passing.selectivity;
+        let fetched = if path.fetches() { passed } else { 0.0 };
+        let covered = (entries.entries * passing.sampled / rows).min(1.0);
+        let known = bounds.is_some().then(|| Known { covers: passing.covers, share: covered });
         let mut sizes = Sizes { ranges, entries, index: whole, table: whole, row_leaves_per_entry: 1.0 };
         if path.fetches() {
             sizes.table = self.extent(table.clustered(), &Bounds::all())?;
             sizes.row_leaves_per_entry =
-                self.statistics.index(self.engine, table, &path.index)?.row_leaves_per_entry;
+                self.statistics.index(self.engine, &table, &path.index)?.row_leaves_per_entry;
         }
-        Ok(Candidate {
+        let candidate = Candidate {
             examined: entries.entries,
             fetched,
-            rows: delivered,
+            rows: passed * passing.remaining,
             empty: false,
             possible: Arc::default(),
             path,
             sizes,
-        })
+        };
+        Ok((candidate, known))
     }
 
     fn bounds(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<Bounds> {
@@ -245,7 +267,7 @@ impl Planner<'_> {
             match evaluate_scalar(value, eval) {
                 Ok(value) => values.push(value),
                 // It will fail again, in its place, when it is evaluated for the rows.
-                Err(_) => return Ok(Bounds::all()),
+                Err(_) => return Ok(Bounds { exact: false, ..Bounds::all() }),
             }
         }
         Ok(path.constraint.instantiate(&values))
@@ -294,16 +316,17 @@ impl Planner<'_> {
     }
 
     /// What the conditions on entries let pass, and what conditions are guessed to leave of that.
+    #[expect(clippy::too_many_arguments, reason = "what pricing has found out so far")]
     fn entry_selectivity(
         &self,
         path: &AccessPath,
         ranged: &[bool],
         question: &Question<'_>,
+        own: &[Expr],
         bounds: Option<&Bounds>,
         entries: f64,
         eval: &EvalContext<'_>,
     ) -> Result<Passing> {
-        let own = self.own_conditions(question);
         let conjuncts = question.request.conjuncts;
         let by_ranges = |condition: &Expr| {
             bounds.is_some_and(|bounds| bounds.exact)
@@ -321,8 +344,9 @@ impl Planner<'_> {
             conjuncts.iter().filter(|conjunct| !own.contains(conjunct) && question.hints.is_empty());
         let remaining = rest.map(guess_selectivity).product::<f64>()
             * correlated.skip(path.constraint.equal_parts()).map(guess_selectivity).product::<f64>();
+        let mut covers: Vec<bool> = own.iter().map(by_ranges).collect();
         if on_entries.is_empty() {
-            return Ok(Passing { selectivity: 1.0, remaining });
+            return Ok(Passing { selectivity: 1.0, sampled: 1.0, remaining, covers });
         }
         let guess: f64 = on_entries.iter().map(guess_selectivity).product();
         let everything = Bounds::all();
@@ -335,13 +359,27 @@ impl Planner<'_> {
             let within = Bounds { tests: Arc::default(), ..bounds.clone() };
             sample_rows(self.engine, &path.index, &within, &columns, &conditions, eval)?
         };
-        Ok(Passing { selectivity: sample.selectivity(guess), remaining })
+        let selectivity = sample.selectivity(guess);
+        let sampled = if sample.seen > 0 { selectivity } else { 1.0 };
+        if sample.seen > 0 {
+            for (covered, condition) in covers.iter_mut().zip(own) {
+                *covered |= on_entries.contains(condition);
+            }
+        }
+        Ok(Passing { selectivity, sampled, remaining, covers })
     }
 }
 
+/// What becomes of the entries in the ranges.
 struct Passing {
+    /// The share that passes the conditions on entries.
     selectivity: f64,
+    /// The same, as far as it is not guessed.
+    sampled: f64,
+    /// The share of those that is guessed to pass the others.
     remaining: f64,
+    /// Per condition, whether ranges and sample say what it lets pass.
+    covers: Vec<bool>,
 }
 
 /// The columns that conditions read, and the conditions with their positions among these.
@@ -356,16 +394,6 @@ fn compact(columns: &[usize], conditions: &[Expr]) -> (Vec<usize>, Vec<Expr>) {
     };
     let conditions = conditions.iter().map(renumber).collect();
     (used, conditions)
-}
-
-/// However the rows are found, there are as many: what the path with the most to say about them expects.
-fn agree_on_rows(candidates: &mut [Candidate]) {
-    let known = candidates.iter().map(|candidate| candidate.rows).min_by(f64::total_cmp);
-    if let Some(rows) = known {
-        for candidate in candidates {
-            candidate.rows = rows;
-        }
-    }
 }
 
 impl Candidate {
@@ -409,14 +437,22 @@ impl Candidate {
         let mut total_us = io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
         let delivered = if path.fetches() {
             let fetched = loops * self.fetched;
-            let table = &sizes.table;
-            let neighbours = (fetched * sizes.row_leaves_per_entry).max(seeks.min(fetched));
-            let pages = distinct_pages(fetched, table.leaves).min(neighbours);
+            let most = if path.order == ScanOrder::Any { FETCH_ENTRIES } else { BATCH_ROWS } as f64;
+            // A join looks up a batch of outer rows at a time.
+            let batch = if loops > 1.0 { most.min(BATCH_ROWS as f64 * self.fetched) } else { most };
+            let per_seek = if fetched > 0.0 { seeks.min(fetched) / fetched } else { 0.0 };
+            let sweeps = Sweeps {
+                rows: fetched,
+                batch,
+                pages: sizes.table.leaves,
+                resident: sizes.table.resident,
+                pages_per_row: sizes.row_leaves_per_entry.max(per_seek),
+            };
+            let (pages, io) = sweeps.cost(model);
             if path.pushes_conditions() {
                 total_us += examined * cpu.condition;
             }
-            total_us += batched_fetch_us(model, pages, table.leaves, table.resident);
-            total_us += fetched * cpu.fetch + pages * cpu.leaf;
+            total_us += io + fetched * cpu.fetch + pages * cpu.leaf;
             fetched
         } else {
             examined

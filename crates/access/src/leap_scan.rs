@@ -20,6 +20,8 @@ use std::sync::Arc;
 pub(crate) const FIRST_BATCH: usize = 16;
 /// By how much batches grow.
 const GROWTH: usize = 4;
+/// Entries of a batch for which there is room from the start.
+const EXPECTED: usize = 256;
 
 /// A range to be walked, for some outer rows.
 #[derive(Clone, Debug)]
@@ -177,13 +179,13 @@ impl LeapScan {
         })
     }
 
-    /// Begins a walk of `targets`. `rows` is how many rows will be enough, if that is known.
-    pub fn start(&mut self, targets: Targets, rows: Option<usize>) {
+    /// Begins a walk of `targets`. The first batch has up to `first` entries, if that is said.
+    pub fn start(&mut self, targets: Targets, first: Option<usize>) {
         self.done = targets.len() == 0;
         self.current = 0;
         self.inside = false;
-        if let Some(rows) = rows {
-            self.goal = rows.clamp(1, self.most);
+        if let Some(first) = first {
+            self.goal = first.clamp(1, self.most);
         }
         self.read_ahead.start(self.direction());
         self.targets = targets;
@@ -272,7 +274,7 @@ impl LeapScan {
         cx.counters.leafline_entries_examined += examined;
         if self.path.is_table_scan() {
             cx.counters.handler_read_rnd_next += examined + u64::from(self.done);
-        } else if self.path.pushes_conditions() {
+        } else if self.path.evaluates_on_entries(self.targets.exact()) {
             cx.counters.handler_icp_attempts += examined;
         } else if !self.path.is_unique_lookup() {
             match direction {
@@ -304,7 +306,7 @@ struct Output {
 impl Output {
     fn new(scan: &LeapScan) -> Output {
         Output {
-            builders: scan.decoder.builders(scan.goal),
+            builders: scan.decoder.builders(scan.goal.min(EXPECTED)),
             rows: 0,
             tags: Vec::new(),
             locators: Locators::default(),

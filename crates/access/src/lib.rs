@@ -32,7 +32,7 @@ pub use counters::Counters;
 pub use error::{AccessError, Result};
 pub use path::{AccessPath, Condition, JoinRows, ScanOrder};
 pub use path_builder::PathRequest;
-pub use path_scan::{PathScan, ScanBatch, ScanContext};
+pub use path_scan::{Demand, PathScan, ScanBatch, ScanContext};
 pub use stats::Statistics;
 
 #[cfg(test)]

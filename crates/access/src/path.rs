@@ -87,11 +87,28 @@ impl AccessPath {
         !self.is_clustered() && !self.covering
     }
 
-    /// Are conditions evaluated before rows are fetched?
+    /// Are conditions evaluated before rows are fetched, where the key ranges come out exact?
     pub fn pushes_conditions(&self) -> bool {
-        self.fetches()
-            && (self.constraint.has_tests()
-                || self.entry_conditions.iter().any(|condition| !condition.implied))
+        self.evaluates_on_entries(true)
+    }
+
+    /// Are conditions evaluated before rows are fetched, with key ranges that are exact or not?
+    pub(crate) fn evaluates_on_entries(&self, exact: bool) -> bool {
+        let evaluated = |condition: &Condition| !(exact && condition.implied);
+        self.fetches() && (self.constraint.has_tests() || self.entry_conditions.iter().any(evaluated))
+    }
+
+    /// Is every entry of the key ranges, where these come out exact, a row that is delivered?
+    pub fn delivers_all(&self) -> bool {
+        !self.constraint.has_tests()
+            && self.entry_conditions.iter().chain(&self.row_conditions).all(|condition| condition.implied)
+    }
+
+    /// The path for key ranges that are known not to be exact: every condition is evaluated, and is seen to be.
+    pub(crate) fn evaluate_all(&mut self) {
+        for condition in self.entry_conditions.iter_mut().chain(&mut self.row_conditions) {
+            condition.implied = false;
+        }
     }
 
     /// Does it find one row at most for each set of bounds: a unique key, all of whose parts are fixed and not NULL?

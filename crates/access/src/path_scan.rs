@@ -25,7 +25,19 @@ pub const BATCH_ROWS: usize = 8192;
 /// Rows fetched between two looks at whether the statement was cancelled.
 const FETCH_ROWS: usize = 2048;
 /// Most entries whose rows are fetched in one sorted batch, if their order does not matter.
-const FETCH_ENTRIES: usize = 65_536;
+pub(crate) const FETCH_ENTRIES: usize = 65_536;
+
+/// How many of a scan's rows will be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Perhaps not all: batches begin small and grow.
+    Unknown,
+    /// So many are enough.
+    Rows(usize),
+    /// All: batches of entries are as large as may be, so that the rows they name are fetched in as few sweeps over the table as
+    /// possible.
+    All,
+}
 
 /// What a scan needs of the execution it is part of.
 pub struct ScanContext<'c, 'a> {
@@ -83,20 +95,19 @@ impl PathScan {
         }
     }
 
-    /// Starts it with bounds that depend on no outer row. `rows`: how many rows will be enough, if that is known.
-    pub fn start(&mut self, rows: Option<usize>, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    /// Starts it with bounds that depend on no outer row.
+    pub fn start(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         let mut values = Vec::with_capacity(self.path.constraint.values().len());
         for value in self.path.constraint.values() {
             values.push(evaluate_scalar(value, cx.eval)?);
         }
         let bounds = self.path.constraint.instantiate(&values);
         self.outer = None;
-        let rows = rows.filter(|_| self.path.row_conditions.is_empty());
-        self.begin(Targets::new([(0, bounds)]), rows, cx)
+        self.begin(Targets::new([(0, bounds)]), demand, cx)
     }
 
     /// Starts it for the rows of `outer`.
-    pub fn start_for(&mut self, outer: Batch, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    pub fn start_for(&mut self, outer: Batch, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         let path = self.path.clone();
         let constraint = &path.constraint;
         let mut columns = Vec::with_capacity(constraint.values().len());
@@ -125,10 +136,10 @@ impl PathScan {
             }
         }
         self.outer = Some(outer);
-        self.begin(Targets::new(bounds), None, cx)
+        self.begin(Targets::new(bounds), demand, cx)
     }
 
-    fn begin(&mut self, targets: Targets, rows: Option<usize>, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    fn begin(&mut self, targets: Targets, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         self.pending = None;
         self.exact = targets.exact();
         // Whole primary keys are looked up as rows, without a cursor.
@@ -153,7 +164,12 @@ impl PathScan {
             self.leap = Some(LeapScan::new(&self.path, columns, most, cx)?);
         }
         if let Some(leap) = &mut self.leap {
-            leap.start(targets, rows.map(|rows| rows.clamp(1, FIRST_BATCH)));
+            let first = match demand {
+                Demand::All if self.path.fetches() => Some(usize::MAX),
+                Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows.min(FIRST_BATCH)),
+                Demand::All | Demand::Rows(_) | Demand::Unknown => None,
+            };
+            leap.start(targets, first);
         }
         Ok(())
     }
@@ -183,7 +199,7 @@ impl PathScan {
             let outer = self.outer.as_ref();
             let passed =
                 self.entry_conditions.filter(&entries.batch, &entries.tags, outer, exact, cx.eval)?;
-            if self.path.pushes_conditions() {
+            if self.path.evaluates_on_entries(exact) {
                 let passed = passed.count() as u64;
                 cx.counters.handler_icp_match += passed;
                 if !self.path.is_unique_lookup() {

@@ -2,7 +2,7 @@
 //! writes, for outer rows.
 
 use crate::constraint::Bounds;
-use crate::path_scan::{PathScan, ScanContext};
+use crate::path_scan::{Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use crate::{AccessPath, Counters, PathRequest, ScanOrder};
 use leafline_table::{Engine, Isolation, ReadView, TableDef, TxnMode};
@@ -24,8 +24,8 @@ fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Cou
         let mut cx = ScanContext { eval, view, counters: &mut counters };
         let mut scan = PathScan::new(&path);
         match outer {
-            Some(outer) => scan.start_for(outer.clone(), &mut cx).expect("a started scan"),
-            None => scan.start(None, &mut cx).expect("a started scan"),
+            Some(outer) => scan.start_for(outer.clone(), Demand::Unknown, &mut cx).expect("a started scan"),
+            None => scan.start(Demand::Unknown, &mut cx).expect("a started scan"),
         }
         while let Some(batch) = scan.next(&mut cx).expect("rows") {
             assert_eq!(batch.batch.rows, batch.tags.len());
@@ -317,7 +317,7 @@ fn small_limits_examine_few_entries() {
     with_eval(|eval| {
         let mut cx = ScanContext { eval, view: &view, counters: &mut counters };
         let mut scan = PathScan::new(&path);
-        scan.start(Some(10), &mut cx).expect("a started scan");
+        scan.start(Demand::Rows(10), &mut cx).expect("a started scan");
         let first = scan.next(&mut cx).expect("rows").expect("rows");
         assert_eq!(first.batch.rows, 10);
     });

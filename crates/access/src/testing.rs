@@ -5,7 +5,7 @@ use leafline_table::{
     ColumnDef, Engine, EngineOptions, IndexSpec, IndexSpecKind, IndexSpecPart, StoreOptions, TableDef,
     TableSpec,
 };
-use leafline_types::expr::build::{and, column, compare, in_list, is_null, like, literal, not, or};
+use leafline_types::expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
 use leafline_types::expr::{CompareOp, EvalContext, Expr, SessionFacts};
 use leafline_types::{
     CancelToken, Collation, Date, DateTime, Decimal, ExprType, MysqlError, SqlType, Value, Warnings,
@@ -228,6 +228,8 @@ fn try_condition(rng: &mut SmallRng, among: &[usize], depth: usize) -> Result<Ex
         2 if matches!(column, 3 | 8 | 9) => {
             let pattern = ["a%", "a_", "%", "a", "a %", "é%", "\\%%", "", "\u{10ffff}%", "%b"].choose(rng);
             let pattern = literal(Value::string(*pattern.expect("patterns")));
+            // A pattern that is known only when the scan starts.
+            let pattern = if rng.random_ratio(1, 2) { call("CONCAT", vec![pattern])? } else { pattern };
             like(operand, pattern, Some('\\'), rng.random_ratio(1, 4))
         }
         3 => {

@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use leafline::{Connection, Database, Error, OpenOptions, Value};
+use leafline::{Connection, Database, DeviceClass, DiskModel, Error, OpenOptions, Value};
 use std::time::Duration;
 
 fn database() -> (tempfile::TempDir, Database) {
@@ -157,4 +157,24 @@ fn connections_outlive_the_handle_they_came_from() {
     connection.execute("INSERT INTO t VALUES (1, 'a')", ()).unwrap();
     drop(connection);
     assert_eq!(count(&mut Database::open(holder.path().join("db")).unwrap().connect().unwrap()), 1);
+}
+
+#[test]
+fn plans_are_priced_for_the_device_that_is_emulated() {
+    let holder = tempfile::tempdir().expect("a directory");
+    let path = holder.path().join("db");
+    let device = |options: OpenOptions| {
+        let database = options.open(&path).expect("a database");
+        let mut connection = database.connect().expect("a connection");
+        let row = connection.query("SELECT @@leafline_device", ()).expect("rows").next().expect("a row");
+        row.and_then(|row| row.get::<String>(0)).expect("a name")
+    };
+    assert_eq!(device(OpenOptions::new()), "nvme");
+    assert_eq!(device(OpenOptions::new().emulated_disk(DiskModel::HDD)), "hdd");
+    assert_eq!(device(OpenOptions::new().emulated_disk(DiskModel::SSD)), "ssd");
+    assert_eq!(device(OpenOptions::new().device(DeviceClass::Rotating)), "hdd");
+    assert_eq!(
+        device(OpenOptions::new().emulated_disk(DiskModel::SSD).set("leafline_device", "nvme")),
+        "nvme"
+    );
 }

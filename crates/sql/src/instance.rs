@@ -32,7 +32,7 @@ pub struct InstanceOptions {
     pub socket: String,
     /// Most sessions at one time.
     pub max_connections: u64,
-    /// What kind of device holds the database: plans are priced for it.
+    /// What kind of device holds the database: the first value of `leafline_device`, for which plans are priced.
     pub device: DeviceClass,
     /// What `VERSION()` says, if not our own version.
     pub version: Option<String>,
@@ -62,7 +62,6 @@ pub struct Instance {
     sessions: Mutex<BTreeMap<u64, Arc<SessionEntry>>>,
     connections_made: AtomicU64,
     accounts: Accounts,
-    cost_model: CostModel,
     statistics: Statistics,
     opened: Instant,
 }
@@ -73,7 +72,7 @@ impl Instance {
     /// # Errors
     /// What the engine returns; 1193, 1231 or 1232 for a variable that does not exist or cannot have its value.
     pub fn open(env: Arc<dyn Env>, options: InstanceOptions) -> Result<Arc<Instance>, MysqlError> {
-        let mut globals = Settings::default();
+        let mut globals = Settings { device: options.device, ..Settings::default() };
         for (name, text) in &options.variables {
             let value = match (text.parse::<i64>(), text.parse::<u64>()) {
                 (Ok(number), _) => Value::Int(number),
@@ -99,7 +98,6 @@ impl Instance {
             max_connections: options.max_connections,
         };
         let accounts = Accounts::open(&engine)?;
-        let cost_model = CostModel::new(options.device, engine.store().page_size());
         Ok(Arc::new(Instance {
             engine,
             facts,
@@ -108,7 +106,6 @@ impl Instance {
             sessions: Mutex::default(),
             connections_made: AtomicU64::new(0),
             accounts,
-            cost_model,
             statistics: Statistics::new(),
             opened: Instant::now(),
         }))
@@ -187,9 +184,9 @@ impl Instance {
         &self.engine
     }
 
-    /// Prices of the steps of a plan.
-    pub fn cost_model(&self) -> &CostModel {
-        &self.cost_model
+    /// Prices of the steps of a plan on a class of device.
+    pub fn cost_model(&self, device: DeviceClass) -> CostModel {
+        CostModel::new(device, self.engine.store().page_size()).with_pool(self.facts.buffer_pool_bytes)
     }
 
     /// Sampled statistics.

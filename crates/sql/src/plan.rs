@@ -5,7 +5,7 @@
 //! in the batches of its input: for the conditions of an access path see [`AccessPath`], for joins the
 //! columns of the left input come first.
 
-use leafline_access::{AccessPath, JoinRows};
+use leafline_access::{AccessPath, Demand, JoinRows};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::Expr;
 use leafline_types::{ExprType, Value};
@@ -146,8 +146,8 @@ pub struct Scan {
     pub path: Arc<AccessPath>,
     /// The table's alias.
     pub alias: Arc<str>,
-    /// How many rows will be enough, if nothing above asks for more.
-    pub rows_enough: Option<usize>,
+    /// How many rows will be asked for.
+    pub demand: Demand,
     /// Indexes that could have been used.
     pub possible_keys: Vec<Arc<str>>,
     /// Rows examined, as expected, per execution or per outer row.

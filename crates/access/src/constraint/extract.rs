@@ -5,9 +5,10 @@
 //! not understood admits everything and makes the set a superset.
 
 use super::part_set::PartSet;
-use leafline_types::SqlType;
-use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
+use leafline_types::expr::domain::like_range;
+use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind, LikePattern};
 use leafline_types::key::KeyPart;
+use leafline_types::{SqlType, Value};
 
 /// Longest `NOT IN` list that becomes ranges: each element adds one.
 const MAX_NEGATED_LIST: usize = 64;
@@ -76,12 +77,7 @@ impl<'a> Extractor<'a> {
             ExprKind::Like { value, pattern, escape, negated, collation, .. }
                 if self.is_part(value) && *negated != truth && *collation == self.part.collation =>
             {
-                if self.is_known(pattern) && self.part.ty.is_string() {
-                    let slot = self.slot(pattern);
-                    Extracted { set: PartSet::Like { slot, escape: *escape }, exact: true }
-                } else {
-                    Extracted { set: PartSet::NotNull, exact: false }
-                }
+                self.like(pattern, *escape)
             }
             _ => Extracted::anything(),
         }
@@ -122,6 +118,22 @@ impl<'a> Extractor<'a> {
             (false, None) => return Extracted::anything(),
         };
         Extracted { set: PartSet::Compare { op, slot: self.slot(bound), domain }, exact: true }
+    }
+
+    fn like(&mut self, pattern: &Expr, escape: Option<char>) -> Extracted {
+        if !self.is_known(pattern) || !self.part.ty.is_string() {
+            return Extracted { set: PartSet::NotNull, exact: false };
+        }
+        // What a range leaves open of a pattern that is known is evaluated; of another it is seen when it has its value.
+        let mut decides = true;
+        if let Some(known) = pattern.as_literal().and_then(Value::as_bytes) {
+            let known = LikePattern::new(known, escape, self.part.collation);
+            match like_range(self.part, &known, self.part.collation) {
+                None => return Extracted::anything(),
+                Some((_, exact)) => decides = exact,
+            }
+        }
+        Extracted { set: PartSet::Like { slot: self.slot(pattern), escape, decides }, exact: decides }
     }
 
     fn list(&mut self, list: &[Expr], domain: CompareDomain, wanted: bool) -> Extracted {

@@ -22,7 +22,7 @@ pub struct Bounds {
     /// What matching entries pass.
     pub tests: Arc<[PartTest]>,
     /// No entry of the ranges that passes the tests is rejected by the conjuncts that the constraint
-    /// [implies](super::Built::implied).
+    /// [implies](super::Built::implied). Of others nothing is said.
     pub exact: bool,
 }
 
@@ -166,7 +166,10 @@ fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Values {
         }),
         PartSet::Compare { op, slot, domain } => compared(key, *op, bound(values, *slot), *domain),
         PartSet::In { slots, domain } => listed(key, slots.iter().map(|slot| bound(values, *slot)), *domain),
-        PartSet::Like { slot, escape } => like(key, bound(values, *slot), *escape),
+        PartSet::Like { slot, escape, decides } => {
+            let found = like(key, bound(values, *slot), *escape);
+            Values { exact: found.exact || !decides, ..found }
+        }
         PartSet::And(sets) => {
             let mut all = Values::exact(IntervalSet::all());
             for set in sets {

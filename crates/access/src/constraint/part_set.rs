@@ -40,6 +40,8 @@ pub enum PartSet {
         slot: usize,
         /// The escape character, if there is one.
         escape: Option<char>,
+        /// Nothing else looks at the pattern, if the range says all of it.
+        decides: bool,
     },
     /// Values in every one of the sets.
     And(Vec<PartSet>),

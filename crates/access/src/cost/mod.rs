@@ -8,7 +8,7 @@
 pub mod pages;
 pub mod params;
 
-pub use pages::{batched_fetch_us, distinct_pages, point_read_us, scan_us};
+pub use pages::{Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
 pub use params::{CpuCosts, DeviceClass, DeviceProfile};
 
 /// Everything a price depends on besides the data.
@@ -20,8 +20,10 @@ pub struct CostModel {
     pub cpu: CpuCosts,
     /// Bytes in a page.
     pub page_bytes: f64,
+    /// Pages that the buffer pool holds: a tree of more is read again by each sweep over it.
+    pub pool_pages: f64,
     /// Believe what the dive saw of the buffer pool; off: price every page as if on the device, so that plans are the
-    /// same whatever was read before (`optimizer_use_residency=off`).
+    /// same whatever was read before, as tests of plans want them.
     pub use_residency: bool,
 }
 
@@ -32,8 +34,15 @@ impl CostModel {
             device: DeviceProfile::of_class(class),
             cpu: CpuCosts::default(),
             page_bytes: page_bytes as f64,
+            pool_pages: f64::INFINITY,
             use_residency: true,
         }
+    }
+
+    /// The same with a buffer pool of so many bytes.
+    #[must_use]
+    pub fn with_pool(self, bytes: u64) -> CostModel {
+        CostModel { pool_pages: bytes as f64 / self.page_bytes, ..self }
     }
 
     /// The share of a tree's pages to price as resident, given what was observed.

@@ -44,6 +44,38 @@ pub fn batched_fetch_us(model: &CostModel, pages: f64, span: f64, resident: f64)
     missing * (seek.min(gap) + transfer)
 }
 
+/// Rows of a tree fetched in sorted batches: each is a sweep over the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweeps {
+    /// Rows in all.
+    pub rows: f64,
+    /// Rows of one batch.
+    pub batch: f64,
+    /// Pages of the tree.
+    pub pages: f64,
+    /// Share of them in memory.
+    pub resident: f64,
+    /// Distinct pages per row among rows that follow each other.
+    pub pages_per_row: f64,
+}
+
+impl Sweeps {
+    /// How many pages are latched, and the time to read those that are not in memory. A tree that the buffer pool holds
+    /// is read once, however many sweeps there are.
+    pub fn cost(&self, model: &CostModel) -> (f64, f64) {
+        let touched = |rows: f64| distinct_pages(rows, self.pages).min((rows * self.pages_per_row).max(1.0));
+        let time = |pages: f64| batched_fetch_us(model, pages, self.pages, self.resident);
+        let full = (self.rows / self.batch.max(1.0)).floor();
+        let rest = self.rows - full * self.batch;
+        let rest = if rest > 0.0 { touched(rest) } else { 0.0 };
+        let latched = full * touched(self.batch) + rest;
+        if self.pages <= model.pool_pages {
+            return (latched, time(touched(self.rows)));
+        }
+        (latched, full * time(touched(self.batch)) + time(rest))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +104,20 @@ mod tests {
             let scan = scan_us(&model, 12_000.0, 0.0);
             assert!((all - scan).abs() / scan < 0.01, "{class:?}: {all} {scan}");
         }
+    }
+
+    #[test]
+    fn each_sweep_reads_a_table_again_that_does_not_stay_in_memory() {
+        let model = CostModel::new(DeviceClass::Rotating, 16384);
+        let sweeps = |rows, batch| Sweeps { rows, batch, pages: 1_000.0, resident: 0.0, pages_per_row: 1.0 };
+        let (_, once) = sweeps(10_000.0, 10_000.0).cost(&model);
+        let (latched, kept) = sweeps(40_000.0, 10_000.0).cost(&model);
+        assert!((kept / once - 1.0).abs() < 0.01, "{kept} {once}");
+        assert!((latched - 4_000.0).abs() < 1.0, "{latched}");
+        let small = model.with_pool(100 * 16384);
+        let (_, again) = sweeps(40_000.0, 10_000.0).cost(&small);
+        assert!((again / once - 4.0).abs() < 0.01, "{again} {once}");
+        assert_eq!(sweeps(0.0, 10_000.0).cost(&small), (0.0, 0.0));
     }
 
     #[test]

@@ -85,6 +85,9 @@ fn sample(engine: &Engine, table: &TableDef, index: &IndexDef, rows: f64) -> Res
         let mut previous: Option<Vec<u8>> = None;
         let mut neighbours = Vec::new();
         for slot in slots {
+            if leaf.entry(slot).is_ghost() {
+                continue;
+            }
             let mut key = Vec::new();
             leaf.key_into(slot, &mut key);
             if wants_rows && sampled.located.len() < LOCATED_LEAVES && neighbours.len() < LOCATED {
@@ -102,15 +105,21 @@ fn sample(engine: &Engine, table: &TableDef, index: &IndexDef, rows: f64) -> Res
     if let Some(error) = sampled.error {
         return Err(error);
     }
-    let entries_per_prefix = sampled
-        .changes
-        .iter()
-        .map(|changes| {
-            (sampled.steps + 1) as f64 / (*changes as f64 + f64::from(sampled.steps == 0)).max(0.5)
-        })
-        .collect();
+    let entries_per_prefix =
+        sampled.changes.iter().map(|changes| entries_per_value(rows, sampled.steps, *changes)).collect();
     let row_leaves_per_entry = located(engine, table, index, &sampled.located)?;
     Ok(IndexStatistics { rows, entries_per_prefix, row_leaves_per_entry })
+}
+
+/// Average number of entries with the same value where `changes` of the `steps` from an entry to the next that were looked at
+/// lead to another value. It begins with one value, and as many come as the index has such steps.
+fn entries_per_value(rows: f64, steps: usize, changes: usize) -> f64 {
+    let all = (rows - 1.0).max(0.0);
+    let steps = steps as f64;
+    // Seen as a whole, an index has the values that were seen; of a part without change it is only known that there are few.
+    let changes = if steps < all { (changes as f64).max(0.5) } else { changes as f64 };
+    let distinct = 1.0 + if steps > 0.0 { (all * changes / steps).min(all) } else { all };
+    rows.max(1.0) / distinct
 }
 
 /// Counts over pairs of neighbouring entries.
@@ -160,4 +169,25 @@ fn located(engine: &Engine, table: &TableDef, index: &IndexDef, runs: &[Vec<Vec<
         entries += run.len();
     }
     Ok(if entries == 0 { 1.0 } else { leaves as f64 / entries as f64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_a_small_index_are_counted() {
+        let distinct = |rows: f64, steps, changes| (rows / entries_per_value(rows, steps, changes)).round();
+        // Unique, whatever was looked at.
+        assert_eq!(distinct(4.0, 3, 3), 4.0);
+        assert_eq!(distinct(100_000.0, 500, 500), 100_000.0);
+        assert_eq!(distinct(1.0, 0, 0), 1.0);
+        assert_eq!(distinct(0.0, 0, 0), 0.0);
+        // Seen as a whole.
+        assert_eq!(distinct(6.0, 5, 0), 1.0);
+        assert_eq!(distinct(6.0, 5, 2), 3.0);
+        // Seen in part.
+        assert_eq!(distinct(1_001.0, 100, 10), 101.0);
+        assert!(distinct(1_001.0, 100, 0) < 10.0);
+    }
 }

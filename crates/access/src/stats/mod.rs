@@ -6,8 +6,10 @@
 
 mod guess;
 mod index;
+mod joint;
 mod sample;
 
 pub use guess::guess_selectivity;
 pub use index::{IndexStatistics, Statistics};
+pub(crate) use joint::{Known, joint_selectivity};
 pub use sample::{Sample, sample_rows};

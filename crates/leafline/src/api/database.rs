@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::error::{Error, Result};
+use leafline_access::cost::DeviceClass;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::{DirectoryEnv, DiskModel, ModelledEnv};
 use leafline_storage::{Env, FlushPolicy};
@@ -165,9 +166,17 @@ impl OpenOptions {
         self
     }
 
-    /// Times reads as a disk does that the machine does not have: for experiments. Writes cost what they cost.
+    /// Times reads as a disk does that the machine does not have: for experiments. Writes cost what they cost. Plans are
+    /// priced for a [device](Self::device) of that kind.
     pub fn emulated_disk(mut self, model: DiskModel) -> OpenOptions {
         self.disk = Some(model);
+        self.device(DeviceClass::of_seek(model.seek))
+    }
+
+    /// The kind of device that holds the database (NVMe, unless told otherwise): the value of `leafline_device`, for
+    /// which plans are priced.
+    pub fn device(mut self, class: DeviceClass) -> OpenOptions {
+        self.instance.device = class;
         self
     }
 

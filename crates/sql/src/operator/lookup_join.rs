@@ -12,7 +12,7 @@ use crate::plan;
 use arrow_array::{Array, UInt32Array, new_null_array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use leafline_access::{JoinRows, PathScan, ScanBatch};
+use leafline_access::{Demand, JoinRows, PathScan, ScanBatch};
 use leafline_types::column::arrow_type;
 use leafline_types::{Batch, MysqlError};
 use std::collections::VecDeque;
@@ -23,6 +23,11 @@ const FIRST_OUTER: usize = 1;
 const GROWTH: usize = 8;
 /// Most outer rows whose partners are collected to be put in order.
 const ORDERED_OUTER: usize = 1024;
+
+/// Most outer rows that are looked up at a time.
+fn most(keep_order: bool) -> usize {
+    if keep_order { ORDERED_OUTER } else { BATCH_ROWS }
+}
 
 pub(super) struct LookupJoin {
     outer: BoxedOperator,
@@ -59,7 +64,10 @@ impl LookupJoin {
             scan: PathScan::new(&inner.path),
             rows,
             keep_order,
-            goal: FIRST_OUTER,
+            goal: match inner.demand {
+                Demand::All => most(keep_order),
+                Demand::Unknown | Demand::Rows(_) => FIRST_OUTER,
+            },
             waiting: VecDeque::new(),
             waiting_rows: 0,
             outer_done: false,
@@ -96,8 +104,7 @@ impl LookupJoin {
             pieces.push(slice(&batch, 0, taken));
         }
         self.waiting_rows -= rows;
-        let most = if self.keep_order { ORDERED_OUTER } else { BATCH_ROWS };
-        self.goal = (self.goal * GROWTH).min(most);
+        self.goal = (self.goal * GROWTH).min(most(self.keep_order));
         joined_pieces(pieces).map(Some)
     }
 
@@ -105,7 +112,8 @@ impl LookupJoin {
         self.held.set(batch_bytes(&outer), cx.memory)?;
         cx.count_loops(&self.inner, outer.rows);
         let inner = outer.clone();
-        cx.measured(&self.inner, |()| 0, |cx| Ok(self.scan.start_for(inner, &mut cx.scan())?))?;
+        let demand = self.inner.demand;
+        cx.measured(&self.inner, |()| 0, |cx| Ok(self.scan.start_for(inner, demand, &mut cx.scan())?))?;
         self.current = Some(Current { matched: vec![false; outer.rows], outer });
         Ok(())
     }

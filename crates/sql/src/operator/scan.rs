@@ -2,18 +2,18 @@
 
 use super::{ExecutionContext, Operator};
 use crate::plan;
-use leafline_access::PathScan;
+use leafline_access::{Demand, PathScan};
 use leafline_types::{Batch, MysqlError};
 
 pub(super) struct Scan {
     scan: PathScan,
-    rows_enough: Option<usize>,
+    demand: Demand,
     started: bool,
 }
 
 impl Scan {
     pub fn new(scan: &plan::Scan) -> Scan {
-        Scan { scan: PathScan::new(&scan.path), rows_enough: scan.rows_enough, started: false }
+        Scan { scan: PathScan::new(&scan.path), demand: scan.demand, started: false }
     }
 }
 
@@ -21,7 +21,7 @@ impl Operator for Scan {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let mut context = cx.scan();
         if !std::mem::replace(&mut self.started, true) {
-            self.scan.start(self.rows_enough, &mut context)?;
+            self.scan.start(self.demand, &mut context)?;
         }
         Ok(self.scan.next(&mut context)?.map(|found| found.batch))
     }

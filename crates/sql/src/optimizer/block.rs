@@ -1,15 +1,18 @@
 //! A whole query block: the joins, and what comes above them.
 
-use super::emit::{Emitted, bind, empty, node, number};
+use super::emit::{Emitted, bind, demand_all, empty, node, number};
 use super::equalities::{Class, classes};
 use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::partly;
-use super::partial::PartialRef;
+use super::partial::{PartialRef, Step};
+use super::selectivity::groups;
 use super::settings::OptimizerContext;
 use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey};
 use crate::plan::{EmptyReason, LimitValue, Node, Operator, Plan, RowLimit, SortKey};
+use leafline_access::Demand;
+use leafline_types::aggregate::AggregateFunction;
 use leafline_types::expr::{Expr, ExprKind, fold};
 use leafline_types::{ExprType, MysqlError, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -35,6 +38,7 @@ fn plan(
     deliver_locators: bool,
 ) -> Result<Plan, MysqlError> {
     let mut root = plan_block(select, cx, deliver_locators)?;
+    demand_all(&mut root, true);
     let node_count = number(&mut root, 0);
     Ok(Plan { root, node_count })
 }
@@ -78,9 +82,12 @@ fn plan_block(
         (true, _) => None,
         (false, None) => Some(Joined::default()),
         (false, Some(_)) => {
-            let (plan, ordered) = planner.cheapest(&graph)?;
+            let Chosen { plan, ordered, first_row } = planner.cheapest(&graph)?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
-            live.map(|emitted| Joined { emitted: Some(emitted), ordered })
+            live.map(|emitted| {
+                let emitted = if first_row { only_first_row(emitted) } else { emitted };
+                Joined { emitted: Some(emitted), ordered }
+            })
         }
     };
     // Without GROUP BY there is a row even of nothing.
@@ -106,7 +113,17 @@ fn plan_block(
             (Emitted { node, layout }, false)
         }
     };
-    above(&merged, emitted, ordered, planner.cx, deliver_locators)
+    let groups = planner.groups(emitted.node.estimate.rows)?;
+    above(&merged, emitted, ordered, groups, planner.cx, deliver_locators)
+}
+
+/// A plan for the joins.
+struct Chosen {
+    plan: PartialRef,
+    /// Its rows come in the order of ORDER BY.
+    ordered: bool,
+    /// Its first row is all that is needed.
+    first_row: bool,
 }
 
 /// The rows of FROM and WHERE: operators, or one row without columns; and whether ORDER BY is served.
@@ -117,16 +134,25 @@ struct Joined {
 }
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest plan for the joins, with what sorting costs in mind; whether the rows come in order.
-    fn cheapest(&mut self, graph: &Graph) -> Result<(PartialRef, bool), MysqlError> {
+    /// The cheapest plan for the joins, with what sorting costs in mind.
+    fn cheapest(&mut self, graph: &Graph) -> Result<Chosen, MysqlError> {
         let members = self.prepare(graph)?;
         let joined = self.join(graph, &members, None)?;
         let joined = self.filtered(joined, self.constant_conditions(graph));
         let select = self.select;
-        if select.order_by.is_empty() || select.aggregation.is_some() || select.distinct || joined.empty {
-            return Ok((joined, false));
-        }
+        let unordered = |plan| Chosen { plan, ordered: false, first_row: false };
         let rows = joined.rows.max(1.0);
+        if let Some(key) = extreme(select).filter(|_| !joined.empty) {
+            let found = self.plan_extreme(graph, &key, 1.0 / rows)?;
+            let found = found.filter(|plan| partly(plan, 1.0 / rows) < joined.cost_us);
+            return Ok(match found {
+                Some(plan) => Chosen { plan, ordered: false, first_row: true },
+                None => unordered(joined),
+            });
+        }
+        if select.order_by.is_empty() || select.aggregation.is_some() || select.distinct || joined.empty {
+            return Ok(unordered(joined));
+        }
         let share = match &select.limit {
             Some(limit) => rows_wanted(limit).map_or(1.0, |wanted| (wanted / rows).min(1.0)),
             None => 1.0,
@@ -134,10 +160,68 @@ impl JoinPlanner<'_, '_, '_> {
         let sorted_rows = if share < 1.0 { (rows * share).max(2.0) } else { rows.max(2.0) };
         let sorted = joined.cost_us + rows * sorted_rows.log2() * self.cx.planner.model.cpu.sort;
         match self.plan_in_order(graph, &members, &select.order_by, share)? {
-            Some(plan) if partly(&plan, share) <= sorted => Ok((plan, true)),
-            _ => Ok((joined, false)),
+            Some((plan, forced)) if forced || partly(&plan, share) <= sorted => {
+                Ok(Chosen { plan, ordered: true, first_row: false })
+            }
+            _ => Ok(unordered(joined)),
         }
     }
+
+    /// The rows with the least or the greatest value first, those without one left out: MIN and MAX are in the first row. A path
+    /// that rejects rows is not worth the risk: all rows with a value near that end may be rejected.
+    fn plan_extreme(
+        &mut self,
+        graph: &Graph,
+        key: &OrderKey,
+        share: f64,
+    ) -> Result<Option<PartialRef>, MysqlError> {
+        let mut graph = graph.clone();
+        if key.expr.ty.nullable {
+            graph.conjuncts.push(leafline_types::expr::build::is_null(key.expr.clone(), true));
+        }
+        let members = self.prepare(&graph)?;
+        let found = self.plan_in_order(&graph, &members, std::slice::from_ref(key), share)?;
+        Ok(found.map(|(plan, _)| plan).filter(|plan| match &plan.step {
+            Step::Access { candidate, .. } => candidate.path.delivers_all(),
+            _ => false,
+        }))
+    }
+
+    /// How many groups, or distinct rows, `rows` rows make.
+    fn groups(&mut self, rows: f64) -> Result<f64, MysqlError> {
+        let select = self.select;
+        match &select.aggregation {
+            Some(aggregation) => {
+                let keys = aggregation.keys.iter().filter(|key| !key.dependent).map(|key| &key.expr);
+                groups(self, keys, rows)
+            }
+            None if select.distinct => groups(self, select.output.iter().map(|output| &output.expr), rows),
+            None => Ok(rows),
+        }
+    }
+}
+
+/// The order whose first row has the only aggregate of a query without GROUP BY, if that is MIN or MAX of a table's column.
+fn extreme(select: &BoundSelect) -> Option<OrderKey> {
+    let aggregation = select.aggregation.as_ref().filter(|aggregation| aggregation.keys.is_empty())?;
+    let ([only], [_]) = (aggregation.aggregates.as_slice(), select.relations.as_slice()) else { return None };
+    let descending = match only.call.function {
+        AggregateFunction::Min => false,
+        AggregateFunction::Max => true,
+        _ => return None,
+    };
+    let [column] = only.call.args.as_slice() else { return None };
+    column.as_column()?;
+    Some(OrderKey { expr: column.clone(), descending })
+}
+
+/// The first row of a scan.
+fn only_first_row(mut rows: Emitted) -> Emitted {
+    let limit = RowLimit { offset: LimitValue::Constant(0), count: Some(LimitValue::Constant(1)) };
+    enough(&mut rows.node, &limit);
+    let (types, cost_us) = (rows.node.types.to_vec(), rows.node.estimate.cost_us);
+    let operator = Operator::Limit { input: Box::new(rows.node), limit };
+    Emitted { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
 }
 
 /// Grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
@@ -145,11 +229,12 @@ fn above(
     select: &BoundSelect,
     mut rows: Emitted,
     ordered: bool,
+    groups: f64,
     cx: &mut OptimizerContext<'_, '_>,
     deliver_locators: bool,
 ) -> Result<Node, MysqlError> {
     if let Some(aggregation) = &select.aggregation {
-        rows = aggregate(rows, aggregation, cx)?;
+        rows = aggregate(rows, aggregation, groups, cx)?;
     }
     let mut having = Vec::new();
     for condition in &select.having {
@@ -166,7 +251,8 @@ fn above(
         let mut projected = project(rows, &outputs, false)?;
         let (types, estimate) = (projected.types.to_vec(), projected.estimate);
         let operator = Operator::Distinct { input: Box::new(projected) };
-        projected = node(operator, types, estimate.rows, estimate.cost_us);
+        let distinct = groups.min(estimate.rows);
+        projected = node(operator, types, distinct, estimate.cost_us);
         // Every ORDER BY expression is one of the select list.
         let keys = select.order_by.iter().filter_map(|key| {
             let position = outputs.iter().position(|output| **output == key.expr)?;
@@ -187,6 +273,7 @@ fn above(
 fn aggregate(
     rows: Emitted,
     aggregation: &Aggregation,
+    groups: f64,
     cx: &OptimizerContext<'_, '_>,
 ) -> Result<Emitted, MysqlError> {
     let mut sorted: Vec<_> = aggregation.keys.iter().collect();
@@ -204,7 +291,6 @@ fn aggregate(
     let layout =
         sorted.iter().map(|key| key.out).chain(aggregation.aggregates.iter().map(|call| call.out)).collect();
     let input = rows.node.estimate;
-    let groups = if keys.is_empty() { 1.0 } else { (input.rows * 0.1).max(1.0).min(input.rows.max(1.0)) };
     let cost = input.cost_us + input.rows * cx.planner.model.cpu.hash_probe * (1 + calls.len()) as f64;
     let operator = Operator::Aggregate {
         input: Box::new(rows.node),
@@ -302,7 +388,8 @@ fn enough(rows: &mut Node, limit: &RowLimit) {
     };
     match &mut rows.operator {
         Operator::Scan(scan) => {
-            Arc::make_mut(scan).rows_enough = usize::try_from(offset.saturating_add(count)).ok();
+            let rows = usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX);
+            Arc::make_mut(scan).demand = Demand::Rows(rows);
         }
         Operator::Project { input, .. } | Operator::Derived { input, .. } => enough(input, limit),
         _ => {}

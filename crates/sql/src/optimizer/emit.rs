@@ -4,7 +4,7 @@ use super::members::JoinPlanner;
 use super::partial::{HashKey, Partial, Step};
 use crate::bound::Relation;
 use crate::plan::{self, EmptyReason, Estimate, Node, Operator};
-use leafline_access::{Candidate, JoinRows};
+use leafline_access::{Candidate, Demand, JoinRows};
 use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{ExprType, MysqlError};
 use std::sync::Arc;
@@ -52,6 +52,34 @@ pub(super) fn node(operator: Operator, types: Vec<ExprType>, rows: f64, cost_us:
 /// A node that delivers no rows.
 pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
     node(Operator::Empty(reason), types, 0.0, 0.0)
+}
+
+/// Tells scans below which nothing can end the statement early that all of their rows will be asked for. `all`: so are those of
+/// the node.
+pub(super) fn demand_all(node: &mut Node, all: bool) {
+    match &mut node.operator {
+        Operator::Values(_) | Operator::Empty(_) => {}
+        Operator::Scan(scan) if all => Arc::make_mut(scan).demand = Demand::All,
+        Operator::Scan(_) => {}
+        Operator::Limit { input, .. } => demand_all(input, false),
+        Operator::Aggregate { input, .. } | Operator::Sort { input, .. } | Operator::TopN { input, .. } => {
+            demand_all(input, true);
+        }
+        Operator::Filter { input, .. }
+        | Operator::Project { input, .. }
+        | Operator::Distinct { input }
+        | Operator::Derived { input, .. } => demand_all(input, all),
+        Operator::LookupJoin { outer, inner, .. } => {
+            demand_all(outer, all);
+            if all {
+                Arc::make_mut(inner).demand = Demand::All;
+            }
+        }
+        Operator::HashJoin(join) => {
+            demand_all(&mut join.build, true);
+            demand_all(&mut join.probe, all);
+        }
+    }
 }
 
 /// Numbers nodes, parents first; gives the next free number.
@@ -239,7 +267,7 @@ impl JoinPlanner<'_, '_, '_> {
             id: 0,
             path: Arc::new(mapped),
             alias: bound.alias.as_str().into(),
-            rows_enough: None,
+            demand: Demand::Unknown,
             possible_keys,
             examined: candidate.examined,
             filtered: (filtered * 100.0).clamp(0.0, 100.0),

@@ -31,7 +31,7 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     pub deliver_locators: bool,
     /// Consider reading indexes in full, for their order.
     pub every_index: bool,
-    pub(super) distinct_values: HashMap<usize, f64>,
+    pub(super) distinct_values: HashMap<usize, selectivity::Distinct>,
     pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
 }
 
@@ -216,8 +216,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
         let Some(bound) = self.select.relations.get(relation) else { return Vec::new() };
         let mut needed: BTreeSet<usize> = self.required.clone();
-        for condition in self.conditions.iter().filter(|condition| !evaluated.contains(condition)) {
-            needed.extend(condition.columns());
+        // WHERE and an ON can say the same: each condition that is evaluated settles one of them.
+        let mut evaluated: Vec<&Expr> = evaluated.iter().collect();
+        for condition in &self.conditions {
+            match evaluated.iter().position(|known| *known == condition) {
+                Some(position) => drop(evaluated.swap_remove(position)),
+                None => needed.extend(condition.columns()),
+            }
         }
         for class in &self.classes {
             if class.members().iter().any(|member| !joined.contains(member.relations)) {
@@ -298,10 +303,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         keep_order: bool,
     ) -> Result<Partial, MysqlError> {
         let matching = self.matching(graph, left.relations, member);
-        let mut joining = 1.0;
-        for condition in &matching.joining {
-            joining *= selectivity::joining(self, condition)?;
-        }
+        let joining = selectivity::joining_all(self, &matching.joining)?;
         let mut rows = left.rows * member.own.rows * joining;
         if matching.rows == JoinRows::AllOuter {
             rows = rows.max(left.rows);

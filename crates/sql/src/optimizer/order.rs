@@ -12,14 +12,15 @@ use std::rc::Rc;
 
 /// A plan whose rows come in the order asked for.
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest plan that needs no sort, if there is one. `share`: the part of the rows that will be read.
+    /// The cheapest plan that needs no sort, if there is one, and whether it uses an index that is forced for ORDER BY, and
+    /// then is not to be compared with sorting. `share`: the part of the rows that will be read.
     pub(super) fn plan_in_order(
         &mut self,
         graph: &Graph,
         members: &[PreparedMember],
         order: &[OrderKey],
         share: f64,
-    ) -> Result<Option<PartialRef>, MysqlError> {
+    ) -> Result<Option<(PartialRef, bool)>, MysqlError> {
         let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
         let position = graph.members.iter().position(|member| {
             member.outer.is_none()
@@ -28,26 +29,25 @@ impl JoinPlanner<'_, '_, '_> {
         let Some(position) = position.filter(|position| !graph.straight || *position == 0) else {
             return Ok(None);
         };
-        let Some(RelationSource::Base(table)) =
-            self.select.relations.get(relation).map(|bound| &bound.source)
-        else {
-            return Ok(None);
-        };
-        let table = table.clone();
+        let Some(bound) = self.select.relations.get(relation) else { return Ok(None) };
+        let RelationSource::Base(table) = &bound.source else { return Ok(None) };
+        let (table, forced) = (table.clone(), bound.hints.order_by.forced);
         let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
         let fixed = self.fixed_columns(relation, &local);
         self.every_index = true;
         let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation));
         self.every_index = false;
-        let mut best: Option<PartialRef> = None;
+        let mut best: Option<(PartialRef, bool)> = None;
         for candidate in candidates?.iter() {
             let Some(direction) = index_order(candidate, &keys, &fixed) else { continue };
+            let forced = forced && !candidate.path.is_table_scan();
             let first = Rc::new(self.access(relation, candidate.clone().ordered(direction)));
             let joined = self.join(graph, members, Some((position, first)))?;
             let joined = self.filtered(joined, self.constant_conditions(graph));
-            let cost = |plan: &PartialRef| partly(plan, share);
-            if best.as_ref().is_none_or(|known| cost(&joined) < cost(known)) {
-                best = Some(joined);
+            let rank = |(plan, forced): &(PartialRef, bool)| (!*forced, partly(plan, share));
+            let found = (joined, forced);
+            if best.as_ref().is_none_or(|known| rank(&found) < rank(known)) {
+                best = Some(found);
             }
         }
         Ok(best)

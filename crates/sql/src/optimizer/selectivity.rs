@@ -1,4 +1,4 @@
-//! What share of the pairs of two inputs a condition lets pass.
+//! What share of the pairs of two inputs the conditions between them let pass, and how many groups rows make.
 
 use super::members::JoinPlanner;
 use crate::bound::{ColumnOrigin, RelationSource};
@@ -9,17 +9,66 @@ use leafline_types::expr::{CompareOp, Expr, ExprKind};
 /// Of a column without index, this share of its rows is taken to be distinct.
 const DISTINCT_SHARE: f64 = 0.1;
 
+/// A number of distinct values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Distinct {
+    values: f64,
+    /// An index was looked at; else it is a rule of thumb.
+    known: bool,
+}
+
+/// The selectivity of all conditions between two inputs. Equalities of columns that an index leads with are taken together: one of
+/// as many pairs is kept as the index has distinct values of them.
+pub(super) fn joining_all(
+    planner: &mut JoinPlanner<'_, '_, '_>,
+    conditions: &[Expr],
+) -> Result<f64, MysqlError> {
+    let equalities: Vec<(&Expr, usize, usize)> = conditions
+        .iter()
+        .filter_map(|condition| match &condition.kind {
+            ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
+                Some((condition, left.as_column()?, right.as_column()?))
+            }
+            _ => None,
+        })
+        .collect();
+    let mut together: Vec<&Expr> = Vec::new();
+    let mut distinct: f64 = 1.0;
+    if equalities.len() > 1 {
+        let columns = equalities.iter().flat_map(|(_, left, right)| [*left, *right]);
+        let columns: Vec<usize> = columns.collect();
+        for column in &columns {
+            let Some((led, values)) = leading(planner, *column, &columns)? else { continue };
+            let covered: Vec<&Expr> = equalities
+                .iter()
+                .filter(|(_, left, right)| led.contains(left) || led.contains(right))
+                .map(|(condition, ..)| *condition)
+                .collect();
+            if covered.len() > together.len() || (covered.len() == together.len() && values > distinct) {
+                (together, distinct) = (covered, values);
+            }
+        }
+    }
+    let mut selectivity = 1.0 / distinct.max(1.0);
+    for condition in conditions.iter().filter(|condition| !together.contains(condition)) {
+        selectivity *= joining(planner, condition)?;
+    }
+    Ok(selectivity)
+}
+
 /// The selectivity of a condition between two inputs. An equality keeps one of as many pairs as the side with more distinct
 /// values has of them.
-pub(super) fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f64, MysqlError> {
+fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f64, MysqlError> {
     match &condition.kind {
         ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
-            let mut distinct: f64 = 1.0;
-            for side in [left, right] {
-                if let Some(column) = side.as_column() {
-                    distinct = distinct.max(distinct_values(planner, column)?);
-                }
+            let mut sides = Vec::new();
+            for column in [left, right].into_iter().filter_map(|side| side.as_column()) {
+                sides.push(distinct_values(planner, column)?);
             }
+            // What is known of one side says more than a rule of thumb about the other.
+            let any_known = sides.iter().any(|side| side.known && side.values > 1.0);
+            let counted = sides.iter().filter(|side| side.known || !any_known).map(|side| side.values);
+            let distinct = counted.fold(1.0, f64::max);
             Ok(if distinct > 1.0 { 1.0 / distinct } else { guess_selectivity(condition) })
         }
         // The branches exclude each other more often than not, and each relation was filtered by its part of them.
@@ -28,15 +77,33 @@ pub(super) fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -
     }
 }
 
-/// Distinct values of a column of the block.
-fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Result<f64, MysqlError> {
-    if let Some(known) = planner.distinct_values.get(&column) {
-        return Ok(*known);
+/// How many groups `rows` rows make by the values of expressions.
+pub(super) fn groups<'e>(
+    planner: &mut JoinPlanner<'_, '_, '_>,
+    keys: impl IntoIterator<Item = &'e Expr>,
+    rows: f64,
+) -> Result<f64, MysqlError> {
+    let mut groups = 1.0;
+    for key in keys {
+        let distinct = key.as_column().map(|column| distinct_values(planner, column)).transpose()?;
+        match distinct {
+            Some(distinct) if distinct.known => groups *= distinct.values,
+            _ => return Ok((rows * DISTINCT_SHARE).max(1.0)),
+        }
     }
+    Ok(groups.min(rows).max(1.0))
+}
+
+/// Distinct values of a column of the block.
+fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Result<Distinct, MysqlError> {
+    if let Some(found) = planner.distinct_values.get(&column) {
+        return Ok(*found);
+    }
+    let none = Distinct { values: 1.0, known: false };
     let Some(ColumnOrigin::Relation { relation, ordinal }) =
         planner.select.columns.get(column).map(|column| column.origin)
     else {
-        return Ok(1.0);
+        return Ok(none);
     };
     let found = match planner.select.relations.get(relation).map(|relation| &relation.source) {
         Some(RelationSource::Base(table)) => {
@@ -46,19 +113,51 @@ fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Resu
                 .indexes
                 .iter()
                 .filter(|index| index.key_columns.first() == Some(&ordinal) && !index.parts.is_empty());
-            let mut found = (rows * DISTINCT_SHARE).max(1.0);
+            let mut found = Distinct { values: (rows * DISTINCT_SHARE).max(1.0), known: false };
             for index in leading {
                 let statistics = sources.statistics.index(sources.engine, table, index)?;
-                found = if index.is_unique() && index.parts.len() == 1 {
-                    rows.max(1.0)
-                } else {
-                    (rows / statistics.entries_per(1)).max(1.0)
-                };
+                let unique = index.is_unique() && index.parts.len() == 1;
+                let values = if unique { rows } else { rows / statistics.entries_per(1) };
+                found = Distinct { values: values.max(1.0), known: true };
             }
             found
         }
-        _ => 1.0,
+        _ => none,
     };
     planner.distinct_values.insert(column, found);
     Ok(found)
+}
+
+/// Of an index that leads with `first`, the leading columns that are all among `columns`, two or more, and how many distinct values
+/// they have together.
+fn leading(
+    planner: &JoinPlanner<'_, '_, '_>,
+    first: usize,
+    columns: &[usize],
+) -> Result<Option<(Vec<usize>, f64)>, MysqlError> {
+    let Some(ColumnOrigin::Relation { relation, ordinal }) =
+        planner.select.columns.get(first).map(|column| column.origin)
+    else {
+        return Ok(None);
+    };
+    let Some(bound) = planner.select.relations.get(relation) else { return Ok(None) };
+    let RelationSource::Base(table) = &bound.source else { return Ok(None) };
+    let sources = &planner.cx.planner;
+    let rows = sources.engine.row_count(table.id) as f64;
+    let mut best: Option<(Vec<usize>, f64)> = None;
+    for index in table.indexes.iter().filter(|index| index.key_columns.first() == Some(&ordinal)) {
+        let led: Vec<usize> = index
+            .key_columns
+            .iter()
+            .take(index.parts.len())
+            .map(|ordinal| bound.columns.start + ordinal)
+            .take_while(|column| columns.contains(column))
+            .collect();
+        if led.len() > 1 && best.as_ref().is_none_or(|(known, _)| known.len() < led.len()) {
+            let statistics = sources.statistics.index(sources.engine, table, index)?;
+            let values = (rows / statistics.entries_per(led.len())).max(1.0);
+            best = Some((led, values));
+        }
+    }
+    Ok(best)
 }

@@ -1,6 +1,7 @@
 //! The values of system variables: one typed set per session, copied from the global one when it begins.
 
 use crate::parser::LexMode;
+use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
 use leafline_types::{Collation, MysqlError};
 
@@ -23,6 +24,8 @@ pub struct Settings {
     pub time_zone: TimeZone,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
     pub query_memory: u64,
+    /// `leafline_device`: the kind of device that plans are priced for.
+    pub device: DeviceClass,
     /// `wait_timeout`: seconds that a connection may be idle.
     pub wait_timeout: u64,
 }
@@ -38,6 +41,7 @@ impl Default for Settings {
             collation: Collation::Utf8mb4_0900Bin,
             time_zone: TimeZone::System,
             query_memory: 1 << 30,
+            device: DeviceClass::Nvme,
             wait_timeout: 28_800,
         }
     }

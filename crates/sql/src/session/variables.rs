@@ -4,6 +4,7 @@
 //! in the table is error 1193, so that nothing is accepted and ignored.
 
 use super::settings::{Modes, Settings, Switches, TimeZone};
+use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
 use leafline_types::{Collation, MysqlError, Value};
 
@@ -174,6 +175,13 @@ fn set_collation(settings: &mut Settings, value: Value) -> Result<(), MysqlError
     Ok(())
 }
 
+fn set_device(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    settings.device = DeviceClass::from_name(&name)
+        .ok_or_else(|| MysqlError::wrong_value_for_variable("leafline_device", name))?;
+    Ok(())
+}
+
 const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
     Variable { name, scope: Scope::ReadOnly, get, set: |_, _| Ok(()) }
 }
@@ -217,6 +225,7 @@ pub const VARIABLES: &[Variable] = &[
     shown("innodb_flush_log_at_trx_commit", |_, f| Value::UInt(f.flush_log_at_commit.into())),
     shown("innodb_log_file_size", |_, f| Value::UInt(f.log_bytes)),
     shown("innodb_page_size", |_, f| Value::UInt(f.page_bytes)),
+    settable("leafline_device", |s, _| text(s.device.name()), set_device),
     settable(
         "leafline_query_memory",
         |s, _| Value::UInt(s.query_memory),

@@ -151,11 +151,8 @@ impl Session {
             hash_join: self.settings.optimizer_switch.hash_join,
             derived_merge: self.settings.optimizer_switch.derived_merge,
         };
-        let planner = Planner {
-            engine: instance.engine(),
-            model: instance.cost_model(),
-            statistics: instance.statistics(),
-        };
+        let model = instance.cost_model(self.settings.device);
+        let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {

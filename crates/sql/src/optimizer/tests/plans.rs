@@ -1,6 +1,8 @@
 //! What plans look like: access paths, join orders, what EXPLAIN says. Prices are those of a reference device with nothing in memory.
 
 use crate::testing::Database;
+use leafline_access::CostModel;
+use leafline_access::cost::DeviceClass;
 use leafline_types::{Date, Decimal, Value};
 
 fn text(text: &str) -> Value {
@@ -196,4 +198,69 @@ fn rows_to_change_come_with_their_clustered_keys() {
             assert_eq!(row.last(), Some(&Value::bytes(key)), "{sql}");
         }
     }
+}
+
+/// The same range is read by an index where random reads are cheap, and by a scan where they cost seeks.
+#[test]
+fn the_device_decides_between_index_and_scan() {
+    let mut database = database();
+    let mut explain = |class: DeviceClass, pool: u64, sql: &str| {
+        database.model = CostModel::new(class, 4096).with_pool(pool);
+        database.model.use_residency = false;
+        database.explain(sql).swap_remove(0)
+    };
+    let large = 64 << 20;
+    let range = |below: usize| format!("SELECT filler FROM big WHERE u < {below}");
+    for class in [DeviceClass::Nvme, DeviceClass::SolidState, DeviceClass::Rotating] {
+        assert!(explain(class, large, &range(20)).starts_with("SIMPLE big range u"), "{class:?}");
+        assert!(explain(class, large, &range(15_000)).starts_with("SIMPLE big ALL"), "{class:?}");
+    }
+    let mut scanned_from = |class: DeviceClass| {
+        let scanned = |below: &usize| explain(class, large, &range(*below)).contains(" ALL ");
+        (1..20_000).step_by(50).find(scanned).expect("a scan for nearly all rows")
+    };
+    let (nvme, hdd) = (scanned_from(DeviceClass::Nvme), scanned_from(DeviceClass::Rotating));
+    assert!(hdd < nvme, "hdd scans from {hdd} rows, nvme from {nvme}");
+    let between = range((hdd + nvme) / 2);
+    assert!(explain(DeviceClass::Nvme, large, &between).starts_with("SIMPLE big range u 4"));
+    assert!(explain(DeviceClass::Rotating, large, &between).starts_with("SIMPLE big ALL"));
+    // In the order of the index a table that does not stay in memory is swept several times: on a disk with a head
+    // it is better to sweep once and sort.
+    let ordered = "SELECT filler FROM big FORCE INDEX FOR JOIN (u) WHERE u < 19000 ORDER BY u";
+    let small = 1 << 20;
+    assert!(!explain(DeviceClass::Rotating, large, ordered).contains("filesort"));
+    assert!(explain(DeviceClass::Rotating, small, ordered).contains("Using MRR; Using filesort"));
+}
+
+#[test]
+fn extremes_are_read_off_the_end_of_an_index() {
+    let database = database();
+    for (sql, rows) in [
+        ("SELECT MAX(u) FROM big", "19999"),
+        ("SELECT MAX(day) FROM big", "1995-03-10"),
+        ("SELECT MIN(g) FROM big WHERE g > 50", "51"),
+    ] {
+        assert_eq!(database.query(sql), [rows], "{sql}");
+        let examined = database.counters(sql).leafline_entries_examined;
+        assert!(examined < 100, "{sql}: {examined}");
+    }
+    // Nothing gives that order; and rows that a filter rejects may be all those at the end.
+    let by_name = database.explain("SELECT MAX(h) FROM big");
+    assert!(by_name[0].contains("Using index") && !by_name[0].contains("Backward"), "{by_name:?}");
+    let rejected = database.explain("SELECT MAX(u) FROM big WHERE h = 3");
+    assert!(!rejected[0].contains("Backward"), "{rejected:?}");
+    let few = database.explain("SELECT MAX(u) FROM big WHERE day = DATE '1994-08-25' AND h = 1");
+    assert!(few[0].contains(" ref day "), "{few:?}");
+}
+
+#[test]
+fn equal_columns_of_one_index_are_not_independent() {
+    let database = database();
+    // Each pair (g, h) of big joins itself: 20,000 rows of 200 pairs or fewer, not 20,000 * 20,000 / 100 / 2000.
+    let plan = database.plan("SELECT a.id FROM big a JOIN big b ON a.g = b.g AND a.h = b.h WHERE a.id < 100");
+    let actual = database.run(&plan).expect("rows").rows.len() as f64;
+    let expected = plan.root.estimate.rows;
+    assert!(expected < actual * 3.0 && expected > actual / 3.0, "{expected} for {actual}");
+    let groups = database.plan("SELECT DISTINCT g FROM big").root.estimate.rows;
+    assert!((50.0..200.0).contains(&groups), "{groups}");
 }

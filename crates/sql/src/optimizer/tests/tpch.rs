@@ -213,7 +213,7 @@ fn queries_give_the_rows_of_the_reference() {
 
 #[test]
 fn query_19_filters_part_first_and_pushes_the_rest_to_the_better_index() {
-    let mut database = database(2000, 1500);
+    let mut database = database(2000, 6000);
     let sql = query(19);
     let explained = database.explain(sql);
     assert_eq!(explained.len(), 2, "{explained:#?}");
