@@ -242,7 +242,7 @@ impl Planner<'_> {
         let passed = entries.entries * passing.selectivity;
         let fetched = if path.fetches() { passed } else { 0.0 };
         let covered = (entries.entries * passing.sampled / rows).min(1.0);
-        let known = bounds.is_some().then(|| Known { covers: passing.covers, share: covered });
+        let known = bounds.is_some().then_some(Known { covers: passing.covers, share: covered });
         let mut sizes = Sizes { ranges, entries, index: whole, table: whole, row_leaves_per_entry: 1.0 };
         if path.fetches() {
             sizes.table = self.extent(table.clustered(), &Bounds::all())?;

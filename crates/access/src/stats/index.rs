@@ -1,9 +1,9 @@
 //! Sampled statistics of an index, and where they are kept.
 
-use super::sample::leaves_to_sample;
+use super::sample::{leaves_to_sample, sample_distinct};
 use crate::error::{AccessError, Result};
 use leafline_storage::PageNo;
-use leafline_table::{Engine, IndexDef, TableDef, locator_of};
+use leafline_table::{Engine, IndexDef, TableDef, TableId, locator_of};
 use leafline_types::key::{KeyPart, skip_part};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -40,10 +40,12 @@ impl IndexStatistics {
     }
 }
 
-/// The statistics of all indexes, sampled when first asked for.
+/// The statistics of all indexes, and of columns without one, sampled when first asked for.
 #[derive(Debug, Default)]
 pub struct Statistics {
     indexes: RwLock<HashMap<u64, Arc<IndexStatistics>>>,
+    /// Distinct values of columns, by table and ordinal, with the rows there were then.
+    columns: RwLock<HashMap<(TableId, usize), (f64, f64)>>,
 }
 
 impl Statistics {
@@ -66,12 +68,29 @@ impl Statistics {
         Ok(sampled)
     }
 
-    /// Forgets what is known of a table's indexes, so that they are sampled again: `ANALYZE TABLE`.
+    /// Distinct values of a column, sampled anew if its table has grown or shrunk by a tenth since.
+    pub fn distinct_values(&self, engine: &Engine, table: &TableDef, column: usize) -> Result<f64> {
+        let rows = engine.row_count(table.id) as f64;
+        let key = (table.id, column);
+        let known = self.columns.read().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        if let Some((then, distinct)) = known
+            && (then - rows).abs() <= then * 0.1
+        {
+            return Ok(distinct);
+        }
+        let distinct = sample_distinct(engine, table, column, rows)?.unwrap_or(1.0);
+        self.columns.write().unwrap_or_else(PoisonError::into_inner).insert(key, (rows, distinct));
+        Ok(distinct)
+    }
+
+    /// Forgets what is known of a table's indexes and columns, so that they are sampled again: `ANALYZE TABLE`.
     pub fn forget(&self, table: &TableDef) {
         let mut indexes = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
         for index in &table.indexes {
             indexes.remove(&index.id);
         }
+        let mut columns = self.columns.write().unwrap_or_else(PoisonError::into_inner);
+        columns.retain(|(known, _), _| *known != table.id);
     }
 }
 

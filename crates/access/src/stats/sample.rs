@@ -6,9 +6,11 @@
 use crate::constraint::{Bounds, KeyRange, PartTest};
 use crate::error::{AccessError, Result};
 use leafline_btree::LeafView;
-use leafline_table::{Engine, IndexDef, Tree, entry_decoder};
+use leafline_table::{Engine, IndexDef, TableDef, Tree, entry_decoder};
 use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
-use leafline_types::{Batch, CodecError, ColumnBuilder, Warnings};
+use leafline_types::key::{KeyPart, encode_part};
+use leafline_types::{Batch, CodecError, ColumnBuilder, Warnings, value_at};
+use std::collections::HashMap;
 
 /// Leaves a sample looks at, where they are in memory.
 const LEAVES: usize = 16;
@@ -52,6 +54,54 @@ pub fn sample_rows(
     conditions: &[Expr],
     eval: &EvalContext<'_>,
 ) -> Result<Sample> {
+    let (seen, batch) = look(engine, index, bounds, columns)?;
+    let mut warnings = Warnings::new();
+    let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
+    quiet.parameters = eval.parameters;
+    quiet.utc_offset_seconds = eval.utc_offset_seconds;
+    quiet.sql_mode = eval.sql_mode;
+    let passed = match evaluate_filter(conditions, &batch, &mut quiet) {
+        Ok(selection) => selection.count(),
+        Err(_) => return Ok(Sample::default()),
+    };
+    Ok(Sample { seen, passed })
+}
+
+/// How many distinct values a column has, NULL among them, judged by a sample of rows: the estimator Duj1 of Haas and Stokes (JASA
+/// 1998). `None` where no row was seen.
+pub(super) fn sample_distinct(
+    engine: &Engine,
+    table: &TableDef,
+    column: usize,
+    rows: f64,
+) -> Result<Option<f64>> {
+    let Some(definition) = table.columns.get(column) else { return Ok(None) };
+    let (_, batch) = look(engine, table.clustered(), &Bounds::all(), &[column])?;
+    let (Some(values), true) = (batch.columns.first(), batch.rows > 0) else { return Ok(None) };
+    let part = KeyPart {
+        ty: definition.ty.clone(),
+        collation: definition.collation,
+        nullable: true,
+        descending: false,
+    };
+    let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+    for row in 0..batch.rows {
+        let mut bytes = Vec::new();
+        encode_part(&part, &value_at(values, row, &definition.ty), &mut bytes)?;
+        *counts.entry(bytes).or_default() += 1;
+    }
+    let once = counts.values().filter(|count| **count == 1).count();
+    Ok(Some(distinct(counts.len() as f64, once as f64, batch.rows as f64, rows)))
+}
+
+/// Distinct values of `rows` rows of which `seen` had `found` values, `once` of them once.
+fn distinct(found: f64, once: f64, seen: f64, rows: f64) -> f64 {
+    let rows = rows.max(seen);
+    (seen * found / (seen - once + once * seen / rows)).clamp(found, rows)
+}
+
+/// Entries of an index, spread over the ranges: how many were looked at, and `columns` of those that pass the tests.
+fn look(engine: &Engine, index: &IndexDef, bounds: &Bounds, columns: &[usize]) -> Result<(usize, Batch)> {
     let ranges = spread(&bounds.ranges);
     let decoder = entry_decoder(index, columns)?;
     let mut builders = decoder.builders(ENTRIES);
@@ -74,17 +124,7 @@ pub fn sample_rows(
         return Err(AccessError::Codec(error));
     }
     let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
-    let batch = Batch { columns, rows: taken.kept };
-    let mut warnings = Warnings::new();
-    let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
-    quiet.parameters = eval.parameters;
-    quiet.utc_offset_seconds = eval.utc_offset_seconds;
-    quiet.sql_mode = eval.sql_mode;
-    let passed = match evaluate_filter(conditions, &batch, &mut quiet) {
-        Ok(selection) => selection.count(),
-        Err(_) => return Ok(Sample::default()),
-    };
-    Ok(Sample { seen: taken.seen, passed })
+    Ok((taken.seen, Batch { columns, rows: taken.kept }))
 }
 
 /// How many leaves of a tree to look at: fewer where they would have to be read.
@@ -130,5 +170,21 @@ impl Taken {
                 Err(error) => self.error = Some(error),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distinct_values_are_judged_by_how_many_come_once() {
+        // Few values, all seen often; all different; half and half.
+        assert_eq!(distinct(4.0, 0.0, 256.0, 600_000.0), 4.0);
+        assert!((distinct(256.0, 256.0, 256.0, 600_000.0) - 600_000.0).abs() < 1.0);
+        let some = distinct(200.0, 150.0, 256.0, 600_000.0);
+        assert!(some > 300.0 && some < 1_000.0, "{some}");
+        // The whole table was seen.
+        assert_eq!(distinct(7.0, 3.0, 10.0, 10.0), 7.0);
     }
 }

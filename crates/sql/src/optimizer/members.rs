@@ -31,7 +31,7 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     pub deliver_locators: bool,
     /// Consider reading indexes in full, for their order.
     pub every_index: bool,
-    pub(super) distinct_values: HashMap<usize, selectivity::Distinct>,
+    pub(super) distinct_values: HashMap<usize, f64>,
     pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
 }
 

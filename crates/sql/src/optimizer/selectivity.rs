@@ -6,16 +6,8 @@ use leafline_access::stats::guess_selectivity;
 use leafline_types::MysqlError;
 use leafline_types::expr::{CompareOp, Expr, ExprKind};
 
-/// Of a column without index, this share of its rows is taken to be distinct.
+/// Of expressions that are no columns of tables, this share of the rows is taken to be distinct.
 const DISTINCT_SHARE: f64 = 0.1;
-
-/// A number of distinct values.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Distinct {
-    values: f64,
-    /// An index was looked at; else it is a rule of thumb.
-    known: bool,
-}
 
 /// The selectivity of all conditions between two inputs. Equalities of columns that an index leads with are taken together: one of
 /// as many pairs is kept as the index has distinct values of them.
@@ -61,14 +53,10 @@ pub(super) fn joining_all(
 fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f64, MysqlError> {
     match &condition.kind {
         ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
-            let mut sides = Vec::new();
+            let mut distinct: f64 = 1.0;
             for column in [left, right].into_iter().filter_map(|side| side.as_column()) {
-                sides.push(distinct_values(planner, column)?);
+                distinct = distinct.max(distinct_values(planner, column)?.unwrap_or(1.0));
             }
-            // What is known of one side says more than a rule of thumb about the other.
-            let any_known = sides.iter().any(|side| side.known && side.values > 1.0);
-            let counted = sides.iter().filter(|side| side.known || !any_known).map(|side| side.values);
-            let distinct = counted.fold(1.0, f64::max);
             Ok(if distinct > 1.0 { 1.0 / distinct } else { guess_selectivity(condition) })
         }
         // The branches exclude each other more often than not, and each relation was filtered by its part of them.
@@ -85,47 +73,47 @@ pub(super) fn groups<'e>(
 ) -> Result<f64, MysqlError> {
     let mut groups = 1.0;
     for key in keys {
-        let distinct = key.as_column().map(|column| distinct_values(planner, column)).transpose()?;
-        match distinct {
-            Some(distinct) if distinct.known => groups *= distinct.values,
-            _ => return Ok((rows * DISTINCT_SHARE).max(1.0)),
+        match key.as_column().map(|column| distinct_values(planner, column)).transpose()?.flatten() {
+            Some(distinct) => groups *= distinct,
+            None => return Ok((rows * DISTINCT_SHARE).max(1.0)),
         }
     }
     Ok(groups.min(rows).max(1.0))
 }
 
-/// Distinct values of a column of the block.
-fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Result<Distinct, MysqlError> {
+/// Distinct values of a column of the block, if it is one of a table.
+fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Result<Option<f64>, MysqlError> {
     if let Some(found) = planner.distinct_values.get(&column) {
-        return Ok(*found);
+        return Ok(Some(*found));
     }
-    let none = Distinct { values: 1.0, known: false };
     let Some(ColumnOrigin::Relation { relation, ordinal }) =
         planner.select.columns.get(column).map(|column| column.origin)
     else {
-        return Ok(none);
+        return Ok(None);
     };
-    let found = match planner.select.relations.get(relation).map(|relation| &relation.source) {
-        Some(RelationSource::Base(table)) => {
-            let sources = &planner.cx.planner;
-            let rows = sources.engine.row_count(table.id) as f64;
-            let leading = table
-                .indexes
-                .iter()
-                .filter(|index| index.key_columns.first() == Some(&ordinal) && !index.parts.is_empty());
-            let mut found = Distinct { values: (rows * DISTINCT_SHARE).max(1.0), known: false };
-            for index in leading {
-                let statistics = sources.statistics.index(sources.engine, table, index)?;
-                let unique = index.is_unique() && index.parts.len() == 1;
-                let values = if unique { rows } else { rows / statistics.entries_per(1) };
-                found = Distinct { values: values.max(1.0), known: true };
-            }
-            found
-        }
-        _ => none,
+    let Some(RelationSource::Base(table)) =
+        planner.select.relations.get(relation).map(|relation| &relation.source)
+    else {
+        return Ok(None);
     };
+    let sources = &planner.cx.planner;
+    let rows = sources.engine.row_count(table.id) as f64;
+    let mut leading = table
+        .indexes
+        .iter()
+        .filter(|index| index.key_columns.first() == Some(&ordinal) && !index.parts.is_empty())
+        .peekable();
+    let mut found = match leading.peek() {
+        Some(_) => 1.0,
+        None => sources.statistics.distinct_values(sources.engine, table, ordinal)?,
+    };
+    for index in leading {
+        let statistics = sources.statistics.index(sources.engine, table, index)?;
+        let unique = index.is_unique() && index.parts.len() == 1;
+        found = if unique { rows.max(1.0) } else { (rows / statistics.entries_per(1)).max(1.0) };
+    }
     planner.distinct_values.insert(column, found);
-    Ok(found)
+    Ok(Some(found))
 }
 
 /// Of an index that leads with `first`, the leading columns that are all among `columns`, two or more, and how many distinct values
