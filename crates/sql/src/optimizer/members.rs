@@ -10,7 +10,7 @@ use leafline_access::{Candidate, JoinRows, PathRequest, Question, ScanOrder};
 use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use leafline_types::expr::build::join_keys;
-use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -429,6 +429,12 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         } else {
             return None;
         };
+        // Text that is no date is not NULL, but as a key it would be.
+        let text_as_date =
+            matches!(domain, CompareDomain::DateTime) && (l.ty.sql.is_string() || r.ty.sql.is_string());
+        if null_safe && text_as_date {
+            return None;
+        }
         let (left, right) = join_keys(l.as_ref().clone(), r.as_ref().clone(), *domain)?;
         Some(HashKey { left, right, null_safe })
     }

@@ -11,7 +11,7 @@
 //! | DATE, DATE                                 | DATE                                                             |
 //! | DATE or DATETIME, DATETIME                 | DATETIME                                                         |
 //! | temporal, string literal                   | the literal is read as DATE or DATETIME: error 1525 if it is none |
-//! | temporal, other string                     | DATETIME                                                         |
+//! | temporal, other string                     | DATETIME; text that is none is before all                        |
 //! | temporal, integer literal that is a date   | the literal is read so                                           |
 //! | temporal, other number                     | the number YYYYMMDD or YYYYMMDDhhmmss                            |
 
@@ -32,14 +32,8 @@ use crate::value::{ExprType, SqlType, Value};
 /// `left op right`.
 pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
     let (left, right, domain) = domain_of(op, left, right, true)?;
-    let nullable = op != CompareOp::NullSafeEq && (may_be_null(&left, domain) || may_be_null(&right, domain));
+    let nullable = op != CompareOp::NullSafeEq && (left.ty.nullable || right.ty.nullable);
     Ok(condition(ExprKind::Compare { op, left: Box::new(left), right: Box::new(right), domain }, nullable))
-}
-
-/// Text that is no date compares as NULL.
-fn may_be_null(operand: &Expr, domain: CompareDomain) -> bool {
-    let temporal = matches!(domain, CompareDomain::Date | CompareDomain::DateTime);
-    operand.ty.nullable || temporal && !operand.ty.sql.is_temporal()
 }
 
 /// The operands, literals among them converted where the other operand's type says how, and the domain in which they
@@ -194,7 +188,7 @@ pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, Mys
         return Err(MysqlError::not_supported("IN of a value that changes with every evaluation"));
     }
     let conditions = lists.into_iter().map(|(needle, domain, list)| {
-        let nullable = may_be_null(&needle, domain) || list.iter().any(|e| may_be_null(e, domain));
+        let nullable = needle.ty.nullable || list.iter().any(|e| e.ty.nullable);
         let values: Option<Vec<&Value>> = list.iter().map(Expr::as_literal).collect();
         let set = values.and_then(|values| InSet::new(&values, domain)).map(Arc::new);
         condition(ExprKind::InList { needle: Box::new(needle), list, negated, domain, set }, nullable)

@@ -158,7 +158,8 @@ pub(crate) fn compare(
             text(a, a_type).zip(text(b, b_type)).map(|(a, b)| collation.compare(&a, &b))
         }
         CompareDomain::Date => date(a, cx)?.zip(date(b, cx)?).map(|(a, b)| a.cmp(&b)),
-        CompareDomain::DateTime => datetime(a, cx)?.zip(datetime(b, cx)?).map(|(a, b)| a.cmp(&b)),
+        // Text that is no date is before all dates: MySQL compares it as 0000-00-00.
+        CompareDomain::DateTime => Some(datetime(a, cx)?.cmp(&datetime(b, cx)?)),
     })
 }
 
