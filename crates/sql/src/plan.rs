@@ -7,8 +7,9 @@
 
 use leafline_access::{AccessPath, Demand, JoinRows};
 use leafline_types::aggregate::AggregateCall;
+use leafline_types::convert::cast;
 use leafline_types::expr::Expr;
-use leafline_types::{ExprType, Value};
+use leafline_types::{ExprType, SqlType, Value, Warnings};
 use std::sync::Arc;
 
 /// A query ready to run.
@@ -205,14 +206,19 @@ pub enum LimitValue {
 }
 
 impl LimitValue {
-    /// The number, with the parameters of an execution; `None` if the parameter is no such number.
+    /// The number, with the parameters of an execution; `None` if the parameter is negative. As in MySQL, a parameter
+    /// of another type is made an integer (many drivers bind every value as text), and NULL is 0.
     pub fn resolve(self, parameters: &[Value]) -> Option<u64> {
         match self {
             LimitValue::Constant(rows) => Some(rows),
             LimitValue::Parameter(position) => match parameters.get(position)? {
                 Value::Int(rows) => u64::try_from(*rows).ok(),
                 Value::UInt(rows) => Some(*rows),
-                _ => None,
+                Value::Null => Some(0),
+                other => match cast(other, &SqlType::Null, &SqlType::BIGINT, &mut Warnings::new()) {
+                    Ok(Value::Int(rows)) => u64::try_from(rows).ok(),
+                    _ => None,
+                },
             },
         }
     }

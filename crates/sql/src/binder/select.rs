@@ -165,16 +165,12 @@ impl Binder<'_> {
         Ok(BoundLimit { offset, count: self.limit_value(&limit.count)? })
     }
 
-    /// An integer, or a parameter that will be one.
+    /// An integer, or a parameter, which is made one when it has a value.
     pub(super) fn limit_value(&mut self, value: &ast::Expr) -> Result<Expr, MysqlError> {
         match &value.kind {
             ExprKind::Parameter(number) => {
-                let given = self.context.parameter_types.get(*number);
-                if given.is_some_and(|ty| !ty.sql.is_integer()) {
-                    return Err(MysqlError::wrong_arguments("LIMIT"));
-                }
                 let ty = leafline_types::ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
-                Ok(build::parameter(*number, given.cloned().unwrap_or(ty)))
+                Ok(build::parameter(*number, ty))
             }
             ExprKind::Literal(Literal::Integer(digits)) => match digits.parse::<u64>() {
                 Ok(count) => Ok(build::literal(leafline_types::Value::UInt(count))),

@@ -1,5 +1,6 @@
 //! User variables: `@name`, with the type of what was last assigned.
 
+use leafline_types::convert::to_text;
 use leafline_types::{SqlType, Value};
 use std::collections::HashMap;
 
@@ -13,8 +14,16 @@ impl UserVariables {
         self.0.get(&name.to_lowercase()).cloned().unwrap_or((Value::Null, SqlType::Null))
     }
 
-    /// Sets a variable.
+    /// Sets a variable. There are no variables of temporal types: dates become text.
     pub fn set(&mut self, name: &str, value: Value, ty: SqlType) {
-        self.0.insert(name.to_lowercase(), (value, ty));
+        let text = if ty.is_temporal() { to_text(&value, &ty) } else { None };
+        let assigned = match text {
+            Some(text) => {
+                let len = text.len() as u32;
+                (Value::String(text), SqlType::Varchar { len })
+            }
+            None => (value, ty),
+        };
+        self.0.insert(name.to_lowercase(), assigned);
     }
 }
