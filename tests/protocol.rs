@@ -135,3 +135,44 @@ fn packets_that_break_the_protocol_end_their_connection_only() {
     assert_eq!(server.connect().rows("SELECT 1"), vec![vec![text("1")]]);
     assert!(server.terminate());
 }
+
+#[test]
+fn a_length_is_not_believed_before_the_login() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut stream = TcpStream::connect(server.address).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    stream.write_all(&[0xff, 0xff, 0xff, 1]).expect("sent");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("the server ends the connection");
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains("08S01") && text.contains("max_allowed_packet"), "{text:?}");
+}
+
+/// Reads nothing of a result that is larger than what sockets buffer.
+fn stall(server: &Served) -> (Client, String) {
+    let mut client = server.connect();
+    let id = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
+    client.send(command::QUERY, b"SELECT a.x, b.x FROM d.t a, d.t b").expect("sent");
+    (client, id)
+}
+
+#[test]
+fn a_client_that_reads_nothing_can_be_killed_and_does_not_keep_the_server_up() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("CREATE TABLE d.t (x VARCHAR(200))");
+    let rows = vec!["(REPEAT('x', 200))"; 1000].join(", ");
+    client.run(&format!("INSERT INTO d.t VALUES {rows}"));
+    let (_stalled, id) = stall(&server);
+    client.run(&format!("KILL {id}"));
+    let begun = Instant::now();
+    while client.rows("SHOW PROCESSLIST").iter().any(|row| row[0].as_deref() == Some(&id)) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the connection is still there");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _also_stalled = stall(&server);
+    assert!(server.terminate());
+}

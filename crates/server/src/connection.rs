@@ -45,10 +45,16 @@ pub(crate) struct Peer {
 pub(crate) trait Stream: Read + Write {
     /// Reads fail after `seconds` without a byte; `None` waits for ever.
     fn set_read_timeout(&self, seconds: Option<u64>) -> std::io::Result<()>;
+    /// Writes fail after `seconds` in which the client took nothing.
+    fn set_write_timeout(&self, seconds: u64) -> std::io::Result<()>;
 }
 
 /// How long a client may take for its part of the handshake, in seconds.
 const HANDSHAKE_SECONDS: u64 = 10;
+/// Longest packet of the handshake, in bytes: nobody has been let in yet.
+const HANDSHAKE_PACKET: usize = 64 << 10;
+/// How often a wait for a client that reads nothing looks whether it is to end, in seconds.
+const WRITE_SECONDS: u64 = 1;
 
 /// Serves one client until it leaves. Errors of the connection end it and are not reported anywhere: the client is gone.
 pub(crate) fn serve<S: Stream>(
@@ -58,9 +64,11 @@ pub(crate) fn serve<S: Stream>(
     peer: &Peer,
 ) -> Result<(), WireError> {
     stream.set_read_timeout(Some(HANDSHAKE_SECONDS))?;
-    let mut packets = PacketStream::new(stream, MAX_ALLOWED_PACKET as usize);
+    stream.set_write_timeout(WRITE_SECONDS)?;
+    let mut packets = PacketStream::new(stream, HANDSHAKE_PACKET);
     let result = match log_in(&mut packets, instance, number, peer) {
         Ok(Some((session, capabilities))) => {
+            packets.let_in(MAX_ALLOWED_PACKET as usize, session.cancel_token());
             let mut connection = Connection {
                 packets,
                 session,

@@ -238,10 +238,16 @@ impl Stream for TcpStream {
     fn set_read_timeout(&self, seconds: Option<u64>) -> io::Result<()> {
         TcpStream::set_read_timeout(self, seconds.map(Duration::from_secs))
     }
+    fn set_write_timeout(&self, seconds: u64) -> io::Result<()> {
+        TcpStream::set_write_timeout(self, Some(Duration::from_secs(seconds)))
+    }
 }
 
 impl Stream for UnixStream {
     fn set_read_timeout(&self, seconds: Option<u64>) -> io::Result<()> {
         UnixStream::set_read_timeout(self, seconds.map(Duration::from_secs))
+    }
+    fn set_write_timeout(&self, seconds: u64) -> io::Result<()> {
+        UnixStream::set_write_timeout(self, Some(Duration::from_secs(seconds)))
     }
 }

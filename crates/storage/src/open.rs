@@ -173,7 +173,7 @@ fn create(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Lo
     let data = env.open(DATA, OpenMode::Create).map_err(io("create"))?;
     data.truncate(0).map_err(io("truncate"))?;
     data.allocate(EXTENT_PAGES * options.page_size as u64).map_err(io("allocate"))?;
-    let mut pages = AlignedBuf::zeroed(3 * options.page_size);
+    let mut pages = AlignedBuf::zeroed(FIRST_PAGES as usize * options.page_size);
     for (index, image) in first_pages(options.page_size, database_id)?.into_iter().enumerate() {
         let page = &mut pages[index * options.page_size..(index + 1) * options.page_size];
         page.copy_from_slice(&image);
@@ -192,8 +192,11 @@ fn create(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Lo
     Ok((control, log))
 }
 
+/// Pages that a new store has.
+const FIRST_PAGES: u64 = 3;
+
 /// The first pages of a new store: superblock, space map, segment directory.
-fn first_pages(page_size: usize, database_id: u64) -> Result<[Vec<u8>; 3]> {
+fn first_pages(page_size: usize, database_id: u64) -> Result<[Vec<u8>; FIRST_PAGES as usize]> {
     let mut map = vec![0; page_size];
     page::initialise(&mut map, PageNo(1), PageKind::SPACE_MAP, SegmentId::NONE);
     let record = SpaceRecord::SetPages { descriptor: 0, usage: ExtentUse::Shared, pages: FIRST_USED };
@@ -219,12 +222,15 @@ fn refuse_to_overwrite(env: &dyn Env, page_size: usize) -> Result<()> {
     let mut image = AlignedBuf::zeroed(page_size);
     for page in (0..(size / page_size as u64).min(EXTENT_PAGES)).map(PageNo) {
         data.read_at(&mut image, page.0 * page_size as u64).map_err(io("read"))?;
-        changed |= page::verify(&image, page).is_ok() && page::lsn(&image) > Lsn::ZERO;
+        let written = page::verify(&image, page).is_ok() && page::lsn(&image) > Lsn::ZERO;
+        // Making a store writes no other pages: these are of a store that lost its pages' checksums, or of something else.
+        let foreign = page.0 >= FIRST_PAGES && image.iter().any(|byte| *byte != 0);
+        changed |= written || foreign;
     }
     match changed {
         true => Err(StorageError::Format {
             file: "control".into(),
-            reason: "missing, although there is data: it is not made again over it".into(),
+            reason: "missing, although the file data holds something: a database is not made over it".into(),
         }),
         false => Ok(()),
     }

@@ -107,7 +107,7 @@ pub fn read_parameters(
     for (at, ty) in types.iter().enumerate() {
         let null = nulls.get(at / 8).is_some_and(|byte| byte & (1 << (at % 8)) != 0);
         values.push(match long_data.get(at) {
-            Some(Some(bytes)) => string_value(bytes, ty.field)?,
+            Some(Some(bytes)) => string_value(bytes),
             _ if null => Value::Null,
             _ => read_value(reader, *ty)?,
         });
@@ -140,24 +140,28 @@ fn read_value(reader: &mut Reader<'_>, ty: ParameterType) -> Result<Value, Mysql
         f::DOUBLE => Value::Double(f64::from_bits(reader.u64()?)),
         f::DATE | f::NEWDATE | f::DATETIME | f::TIMESTAMP => read_temporal(reader, ty.field)?,
         f::TIME => return Err(MysqlError::not_supported("a TIME parameter")),
-        f::NEWDECIMAL | 0 => string_value(reader.string()?, f::VAR_STRING)?,
-        f::VARCHAR | f::VAR_STRING | f::STRING | f::ENUM | f::SET | f::JSON => {
-            string_value(reader.string()?, ty.field)?
-        }
-        f::TINY_BLOB | f::MEDIUM_BLOB | f::LONG_BLOB | f::BLOB | f::BIT => {
-            string_value(reader.string()?, f::BLOB)?
-        }
+        f::NEWDECIMAL
+        | 0
+        | f::VARCHAR
+        | f::VAR_STRING
+        | f::STRING
+        | f::ENUM
+        | f::SET
+        | f::JSON
+        | f::TINY_BLOB
+        | f::MEDIUM_BLOB
+        | f::LONG_BLOB
+        | f::BLOB
+        | f::BIT => string_value(reader.string()?),
         _ => return Err(MysqlError::wrong_arguments("mysqld_stmt_execute")),
     })
 }
 
-/// A string parameter is text if it is UTF-8; a blob that is not is binary.
-fn string_value(bytes: &[u8], field: u8) -> Result<Value, MysqlError> {
-    let blob = matches!(field, f::TINY_BLOB | f::MEDIUM_BLOB | f::LONG_BLOB | f::BLOB | f::BIT);
+/// A string parameter is text if it is UTF-8, and binary if it is not: drivers send both under any string type.
+fn string_value(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Value::string(text)),
-        Err(_) if blob => Ok(Value::bytes(bytes)),
-        Err(_) => Err(MysqlError::invalid_character_string("utf8mb4", "in a parameter")),
+        Ok(text) => Value::string(text),
+        Err(_) => Value::bytes(bytes),
     }
 }
 

@@ -9,6 +9,7 @@
 //! A payload of 2^24 - 1 bytes or more goes in pieces; a piece shorter than that is the last.
 
 use leafline_types::MysqlError;
+use leafline_types::statement::CancelToken;
 use std::io::{self, Read, Write};
 
 /// Longest payload of one piece.
@@ -36,12 +37,21 @@ pub struct PacketStream<S> {
     /// Where the packet that is being built begins in `out`.
     open: usize,
     max_packet: usize,
+    /// Who says that a client that reads nothing has been waited for long enough.
+    cancel: CancelToken,
 }
 
 impl<S: Read + Write> PacketStream<S> {
     /// Over `stream`; a larger packet than `max_packet` bytes is refused.
     pub fn new(stream: S, max_packet: usize) -> PacketStream<S> {
-        PacketStream { stream, sequence: 0, out: Vec::with_capacity(4096), open: 0, max_packet }
+        let cancel = CancelToken::new();
+        PacketStream { stream, sequence: 0, out: Vec::with_capacity(4096), open: 0, max_packet, cancel }
+    }
+
+    /// Of the client that was let in: how large its packets may be, and what ends a wait for it.
+    pub fn let_in(&mut self, max_packet: usize, cancel: CancelToken) {
+        self.max_packet = max_packet;
+        self.cancel = cancel;
     }
 
     /// The stream.
@@ -72,9 +82,10 @@ impl<S: Read + Write> PacketStream<S> {
             if packet.len() + length > self.max_packet {
                 return Err(WireError::Protocol(MysqlError::packet_too_large()));
             }
-            let start = packet.len();
-            packet.resize(start + length, 0);
-            self.stream.read_exact(packet.get_mut(start..).unwrap_or_default())?;
+            // Memory is taken as bytes arrive: a length is but a claim.
+            if Read::take(&mut self.stream, length as u64).read_to_end(packet)? < length {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
             if length < PIECE {
                 return Ok(true);
             }
@@ -134,7 +145,17 @@ impl<S: Read + Write> PacketStream<S> {
     }
 
     fn write_out(&mut self) -> Result<(), WireError> {
-        self.stream.write_all(&self.out)?;
+        let mut rest = self.out.as_slice();
+        while !rest.is_empty() {
+            match self.stream.write(rest) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The client reads nothing: unless the statement is to end, it is waited for.
+                Err(error) if is_timeout(&error) && self.cancel.reason().is_none() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         self.out.clear();
         Ok(())
     }
@@ -148,6 +169,10 @@ impl<S: Read + Write> PacketStream<S> {
         self.stream.flush()?;
         Ok(())
     }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 #[cfg(test)]

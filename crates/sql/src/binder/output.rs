@@ -71,8 +71,9 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
     if ty.sql.is_unsigned() {
         flags = flags.with(ColumnFlags::UNSIGNED);
     }
-    // Every collation so far compares bytes or code points.
-    if ty.sql.is_string() || ty.sql.is_temporal() {
+    // MySQL flags text of a _bin collation too, which is not its default. It is ours, and drivers that see the flag and nothing
+    // else give bytes where their users expect text.
+    if (ty.sql.is_string() && !ty.sql.is_character()) || ty.sql.is_temporal() {
         flags = flags.with(ColumnFlags::BINARY);
     }
     if matches!(ty.sql, SqlType::Text { .. }) {

@@ -5,6 +5,7 @@ use crate::parser::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope}
 use crate::session::Session;
 use crate::session::variables::{Scope, Variable, find, unsupported_charset};
 use leafline_table::Isolation;
+use leafline_types::error::errno;
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 
 /// Runs SET; `sql` is its text. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
@@ -27,7 +28,7 @@ pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result
                     return Err(unsupported_charset(&charset.value.to_ascii_lowercase()));
                 }
                 session.settings.collation = match collation {
-                    Some(name) => Collation::from_name(&name.value)?,
+                    Some(name) => connection_collation(session, &name.value)?,
                     None => Collation::Utf8mb4_0900Bin,
                 };
             }
@@ -53,6 +54,21 @@ pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result
         }
     }
     Ok(())
+}
+
+/// The collation that SET NAMES asks for. Drivers send one without being asked and mean little by it: one of utf8mb4 that is
+/// not supported is replaced, with a warning.
+fn connection_collation(session: &mut Session, name: &str) -> Result<Collation, MysqlError> {
+    match Collation::from_name(name) {
+        Err(error)
+            if error.code == errno::ER_NOT_SUPPORTED_YET
+                && name.to_ascii_lowercase().starts_with("utf8mb4_") =>
+        {
+            session.warnings.warn(error);
+            Ok(Collation::Utf8mb4_0900Bin)
+        }
+        found => found,
+    }
 }
 
 /// The value of an assignment to a system variable, where a bare word stands for itself.

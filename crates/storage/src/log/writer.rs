@@ -193,6 +193,11 @@ impl Log {
         Ok(Log { inner: Arc::new(inner) })
     }
 
+    /// [`StorageError::TooLarge`] if the log can never hold room for so much.
+    pub fn check_reservation(&self, bytes: u64) -> Result<()> {
+        self.inner.lock()?.space.reservation_charge(bytes).map(drop)
+    }
+
     /// Holds room for groups of `bytes` in all, [`Log::group_bytes`] each; `None` when a checkpoint has to free
     /// space first.
     pub fn try_reserve(&self, bytes: u64) -> Result<Option<LogReservation>> {

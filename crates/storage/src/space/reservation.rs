@@ -25,6 +25,8 @@ impl Reservation {
     pub(crate) fn new(inner: &Arc<Inner>, pages: usize, log_bytes: usize) -> Result<Reservation> {
         inner.poison.check()?;
         let log_bytes = log_bytes.saturating_add(pages.saturating_mul(ALLOCATE_LOG_BYTES) + GROUP_OVERHEAD);
+        // First what needs nothing: the file is not to grow for what can never be granted.
+        inner.log.check_reservation(log_bytes as u64)?;
         inner.reserve_pages(pages as u64)?;
         match inner.reserve_log(log_bytes as u64) {
             Ok(log) => Ok(Reservation { inner: Arc::clone(inner), pages, log, log_bytes, more_log: false }),

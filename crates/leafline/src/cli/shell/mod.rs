@@ -32,14 +32,16 @@ pub fn run(options: &ShellOptions) -> Result<(), Failure> {
     if let Some(name) = &options.database {
         session.set_database(name)?;
     }
-    let interrupts = Interrupts::install()?;
     let typed = options.execute.is_empty() && std::io::stdin().is_terminal();
+    let editor = if typed { Some(prompt::editor(&session)?) } else { None };
+    // After the editor, which takes SIGINT over too when it is made, and needs it not: at the prompt Ctrl-C is a key.
+    let interrupts = Interrupts::install()?;
     let for_people = std::io::stdout().is_terminal();
     let format = options.format.unwrap_or(if for_people { Format::Table } else { Format::Tab });
     let mut runner = Runner::new(session, interrupts, format, !options.skip_column_names);
-    let result = if typed {
+    let result = if let Some(editor) = editor {
         runner.summaries = true;
-        prompt::run(&mut runner, options.force)
+        prompt::run(&mut runner, editor, options.force)
     } else {
         let mut batch = Batch::new(&mut runner, options.force, std::io::stdout().lock());
         let result = if options.execute.is_empty() {

@@ -5,6 +5,7 @@ use super::super::script::{Command, Item, Reader, Statement};
 use super::batch::Batch;
 use super::completion::Completion;
 use super::runner::{RunError, Runner};
+use leafline_sql::session::Session;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
@@ -28,9 +29,15 @@ Ctrl-C stops a running statement. Tab completes keywords and the names of databa
 SHOW DATABASES; SHOW TABLES; SHOW COLUMNS FROM t; SHOW STATUS; EXPLAIN SELECT ..; EXPLAIN ANALYZE SELECT ..;
 ";
 
-/// Reads and runs until the end is typed.
-pub fn run(runner: &mut Runner, force: bool) -> Result<(), Failure> {
-    let broken = |error: ReadlineError| Failure::Message(format!("the terminal does not work: {error}"));
+/// What lines are typed into.
+pub type LineEditor = Editor<Completion, FileHistory>;
+
+fn broken(error: ReadlineError) -> Failure {
+    Failure::Message(format!("the terminal does not work: {error}"))
+}
+
+/// Takes the terminal over.
+pub fn editor(session: &Session) -> Result<LineEditor, Failure> {
     let config = Config::builder()
         .max_history_size(HISTORY_ENTRIES)
         .and_then(|config| config.history_ignore_dups(true))
@@ -38,8 +45,13 @@ pub fn run(runner: &mut Runner, force: bool) -> Result<(), Failure> {
         .completion_type(CompletionType::List)
         .auto_add_history(false)
         .build();
-    let mut editor: Editor<Completion, FileHistory> = Editor::with_config(config).map_err(broken)?;
-    editor.set_helper(Some(Completion::new(runner.session.instance().clone())));
+    let mut editor: LineEditor = Editor::with_config(config).map_err(broken)?;
+    editor.set_helper(Some(Completion::new(session.instance().clone())));
+    Ok(editor)
+}
+
+/// Reads and runs until the end is typed.
+pub fn run(runner: &mut Runner, mut editor: LineEditor, force: bool) -> Result<(), Failure> {
     let history = history_file();
     if let Some(path) = &history {
         // There is none at first; one that cannot be read is no reason not to start.

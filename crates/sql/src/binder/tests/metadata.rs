@@ -66,7 +66,7 @@ fn flags_follow_keys_and_types() {
         (F::MULTIPLE_KEY, "multiple"),
         (F::BLOB, "blob"),
         (F::UNSIGNED, "unsigned"),
-        (F::BINARY, "binary"),
+        (F::BINARY, ""),
         (F::AUTO_INCREMENT, "auto"),
         (F::NO_DEFAULT_VALUE, "no default"),
     ];
