@@ -66,7 +66,7 @@ fn flags_follow_keys_and_types() {
         (F::MULTIPLE_KEY, "multiple"),
         (F::BLOB, "blob"),
         (F::UNSIGNED, "unsigned"),
-        (F::BINARY, ""),
+        (F::BINARY, "binary"),
         (F::AUTO_INCREMENT, "auto"),
         (F::NO_DEFAULT_VALUE, "no default"),
     ];
@@ -81,7 +81,7 @@ fn flags_follow_keys_and_types() {
         [
             "not null,primary,auto",
             "multiple",
-            "binary",
+            "",
             "not null",
             "binary",
             "not null,unique,unsigned,no default",
@@ -89,7 +89,7 @@ fn flags_follow_keys_and_types() {
         ]
     );
     assert_eq!(flags("SELECT k1, k2 FROM v"), ["not null,primary,no default", "not null,primary,no default"]);
-    assert_eq!(flags("SELECT y FROM u"), ["blob,binary"]);
+    assert_eq!(flags("SELECT y FROM u"), ["blob"]);
     assert_eq!(
         flags("SELECT 1, NULL, e + 1 FROM t"),
         ["not null,binary", "binary", "not null,unsigned,binary"]
