@@ -103,6 +103,24 @@ fn a_full_disk_is_1021_and_loses_nothing() {
     assert_eq!(must(&mut session, "CHECK TABLE d.t"), ["d.t check status OK"]);
 }
 
+/// What can never be granted does not make the files grow.
+#[test]
+fn a_transaction_that_is_too_large_is_1197_and_takes_no_space() {
+    let env = SimulatedEnv::new();
+    let instance = open(&env);
+    let mut session = with_table(&instance);
+    must(&mut session, "BEGIN");
+    for from in (0..4000).step_by(400) {
+        must(&mut session, &insert(from, 400));
+    }
+    let before = env.space_used();
+    let refused = run(&mut session, "COMMIT").expect_err("too large for the log");
+    assert!(refused.starts_with("ERROR 1197 (HY000)"), "{refused}");
+    assert_eq!(env.space_used(), before);
+    must(&mut session, &insert(0, 40));
+    assert_eq!(must(&mut session, "SELECT COUNT(*) FROM d.t"), ["40"]);
+}
+
 #[test]
 fn a_damaged_page_is_1194_where_it_is_needed_and_nowhere_else() {
     let env = SimulatedEnv::new();

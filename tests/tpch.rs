@@ -40,33 +40,21 @@ fn queries_give_the_right_answers() {
     leafline(&["tpch", database, "--scale", "0.01"]);
     let cases = cases();
     assert_eq!(cases.len(), 8);
+    let shell = |sql: &str| leafline(&["shell", database, "-D", "tpch", "-e", sql]);
     let ask = |step: &str| {
         for (name, sql, answer) in &cases {
-            let found = leafline(&["shell", database, "-D", "tpch", "-e", sql]);
-            assert_eq!(found, *answer, "{name}, {step}");
+            assert_eq!(shell(sql), *answer, "{name}, {step}");
         }
     };
     ask("without indexes");
-    leafline(&[
-        "shell",
-        database,
-        "-D",
-        "tpch",
-        "-e",
+    shell(
         "CREATE INDEX i_l_partkey ON lineitem (l_partkey, l_quantity, l_shipmode, l_shipinstruct);
          CREATE INDEX i_l_suppkey_partkey ON lineitem (l_partkey, l_suppkey);
          CREATE INDEX i_l_shipdate ON lineitem (l_shipdate, l_discount, l_quantity, l_extendedprice);
          CREATE INDEX i_o_custkey ON orders (o_custkey, o_orderdate);
          CREATE INDEX i_c_mktsegment ON customer (c_mktsegment)",
-    ]);
+    );
     ask("with indexes");
-    leafline(&[
-        "shell",
-        database,
-        "-D",
-        "tpch",
-        "-e",
-        "ANALYZE TABLE lineitem, orders, customer, part, supplier",
-    ]);
+    shell("ANALYZE TABLE lineitem, orders, customer, part, supplier");
     ask("with statistics");
 }

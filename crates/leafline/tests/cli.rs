@@ -158,6 +158,14 @@ fn other_peoples_files_are_left_alone() {
     assert_eq!(code, 1);
     assert!(err.contains("is not empty and holds no Leafline database"), "{err}");
     assert_eq!(std::fs::read_dir(holder.path()).unwrap().count(), 1);
+    // Also if it has a name that Leafline uses.
+    let holder = tempfile::tempdir().unwrap();
+    let theirs = vec![b'A'; 2_000_000];
+    std::fs::write(holder.path().join("data"), &theirs).unwrap();
+    let (code, _, err) = run(&[holder.path().to_str().unwrap(), "-e", "SELECT 1"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("a database is not made over it"), "{err}");
+    assert!(std::fs::read(holder.path().join("data")).unwrap() == theirs);
 }
 
 #[test]

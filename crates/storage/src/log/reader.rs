@@ -310,6 +310,16 @@ impl LogReader {
     }
 }
 
+/// One block of a file, past the window; `None` if the file ends before.
+fn read_block(file: &dyn File, size: u64, sequence: u64, offset: u64) -> Result<Option<AlignedBuf>> {
+    if size < offset + BLOCK as u64 {
+        return Ok(None);
+    }
+    let mut block = AlignedBuf::zeroed(BLOCK);
+    file.read_at(&mut block, offset).map_err(|error| StorageError::io("read", name(sequence), error))?;
+    Ok(Some(block))
+}
+
 /// A piece of a log file in memory.
 struct Window {
     buffer: AlignedBuf,
@@ -329,12 +339,7 @@ impl Window {
 
     /// The header of a file, whatever its name; `None` if it has none.
     fn file_header(&mut self, file: &dyn File, size: u64, sequence: u64) -> Result<Option<FileHeader>> {
-        if size < BLOCK as u64 {
-            return Ok(None);
-        }
-        let mut block = AlignedBuf::zeroed(BLOCK);
-        file.read_at(&mut block, 0).map_err(|error| StorageError::io("read", name(sequence), error))?;
-        Ok(FileHeader::decode(&block))
+        Ok(read_block(file, size, sequence, 0)?.and_then(|block| FileHeader::decode(&block)))
     }
 
     /// The batch at `offset` if it is intact and was written to this file as it is; then it is in the window.
@@ -345,12 +350,8 @@ impl Window {
 
     /// Whether the block at `offset` has the form of the first of a batch written to the file under its present name.
     fn begins_batch(&mut self, file: &dyn File, size: u64, sequence: u64, offset: u64) -> Result<bool> {
-        if size < offset + BLOCK as u64 {
-            return Ok(false);
-        }
-        let mut block = AlignedBuf::zeroed(BLOCK);
-        file.read_at(&mut block, offset).map_err(|error| StorageError::io("read", name(sequence), error))?;
-        Ok(BatchHeader::decode(&block).is_some_and(|batch| batch.sequence == sequence))
+        let batch = read_block(file, size, sequence, offset)?.and_then(|block| BatchHeader::decode(&block));
+        Ok(batch.is_some_and(|batch| batch.sequence == sequence))
     }
 
     /// The batch at `offset` if it is intact, of whatever file it once was.

@@ -27,12 +27,17 @@ fn full_disk_is_a_clear_error_before_anything_is_changed_and_work_goes_on() {
         assert!(refused > 3, "the disk was never full");
         env.set_space_limit(None);
         run.run(200).unwrap();
-        let counter = run.counter();
-        let history = run.history.clone();
-        drop(run.store);
-        env.cut(seed);
-        check_recovered(&open(&env).unwrap(), &history, counter);
+        check_after_cut(&env, run, seed);
     }
+}
+
+/// Cuts the power, opens the store again and looks whether everything durable is there.
+fn check_after_cut(env: &SimulatedEnv, run: Workload, seed: u64) {
+    let counter = run.counter();
+    let history = run.history.clone();
+    drop(run);
+    env.cut(seed);
+    check_recovered(&open(env).unwrap(), &history, counter);
 }
 
 #[test]
@@ -127,11 +132,7 @@ fn failed_write_or_sync_stops_the_store_and_opening_it_again_loses_nothing() {
             env.set_fault(None);
             assert!(matches!(run.store.checkpoint(), Err(StorageError::Poisoned { .. })));
             assert!(matches!(run.store.reserve(1, 100), Err(StorageError::Poisoned { .. })));
-            let counter = run.counter();
-            let history = run.history.clone();
-            drop(run.store);
-            env.cut(seed);
-            check_recovered(&open(&env).unwrap(), &history, counter);
+            check_after_cut(&env, run, seed);
         }
     }
 }

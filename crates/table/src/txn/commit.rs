@@ -2,8 +2,8 @@
 //!
 //! 1. Pass the gates of the tables written, so that their definitions stay as they are.
 //! 2. Derive every operation, for all indexes of the definitions in force.
-//! 3. Everything that can fail: sizes are checked, the leaves to be changed are read in, pages and log space for the
-//!    worst case are reserved. No latch and no mutex is held while this waits.
+//! 3. Everything that can fail: sizes are checked, the leaves to be changed are read in, pages for the worst case and log
+//!    space for nearly that are reserved. No latch and no mutex is held while this waits.
 //! 4. Take the apply mutex. The first committer wins: each row must be as the transaction saw it when it wrote it,
 //!    and no unique key may have come to exist. From here on to the append an error still changes nothing.
 //! 5. Take a timestamp, announce the commit, append its record. This is the point of no return: what fails after it
