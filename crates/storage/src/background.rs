@@ -100,6 +100,7 @@ fn round(store: &Inner) -> Result<()> {
             break;
         }
     }
+    store.log.grow_ahead()?;
     let capacity = store.log.space().capacity;
     loop {
         let space = store.log.space();

@@ -3,7 +3,7 @@
 //! Order, which mini-transactions rely on (see [`crate::mini_transaction`]): the log's end is read first, then
 //! what the crate above still needs, then the dirty pages. The redo position is the smallest of them. Pages that
 //! are being written count as dirty until they are synced in `data`. Then the checkpoint record is appended and made
-//! durable, the control file's other slot is written and synced, and only then is log given back.
+//! durable, both slots of the control file are written and synced, and only then is log given back.
 //!
 //! The record needs log space when there is least of it, so some is held for it all the time.
 
@@ -17,8 +17,10 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Share of the log that is held for checkpoint records: one part in this many.
-const HELD_SHARE: u64 = 16;
+/// Largest share of the log that a checkpoint record may take: one part in this many.
+const LARGEST_SHARE: u64 = 16;
+/// Log held for the next record: twice what the last one took, and at least this much.
+const HELD: u64 = 64 << 10;
 
 /// Stands in for the crate above until that has set its own source. If recovery has handed it records, they are
 /// all still needed, and so is the last checkpoint's payload: it may not have acted on them yet.
@@ -58,7 +60,7 @@ struct State {
 impl Checkpointer {
     /// A checkpointer that goes on from `control`.
     pub(crate) fn new(control: ControlFile, log: &Log, recovered: Recovered) -> Result<Checkpointer> {
-        let held = log.try_reserve(Self::held_bytes(log))?;
+        let held = log.try_reserve(Self::held_bytes(log, recovered.payload.len() as u64))?;
         let held_back = AtomicBool::new(recovered.needed.is_some());
         let state = Mutex::new(State { control, held, last: None });
         Ok(Checkpointer { source: RwLock::new(Arc::new(recovered)), state, held_back })
@@ -69,8 +71,14 @@ impl Checkpointer {
         self.held_back.load(Ordering::Acquire)
     }
 
-    fn held_bytes(log: &Log) -> u64 {
-        (log.space().capacity / HELD_SHARE).min(log.max_payload() as u64)
+    /// Most bytes of a record.
+    fn limit(log: &Log) -> u64 {
+        (log.space().capacity / LARGEST_SHARE).min(log.max_payload() as u64)
+    }
+
+    /// What to hold for the record after one of `size`.
+    fn held_bytes(log: &Log, size: u64) -> u64 {
+        (2 * size).max(HELD).min(Self::limit(log))
     }
 
     /// Sets who contributes to checkpoints.
@@ -119,14 +127,14 @@ impl Inner {
     }
 
     fn write_checkpoint(&self, state: &mut State, redo: Lsn, payload: &[u8]) -> Result<()> {
-        let limit = Checkpointer::held_bytes(&self.log);
+        let limit = Checkpointer::limit(&self.log);
         let size = (payload.len() + GROUP_OVERHEAD) as u64;
         if size > limit {
             return Err(StorageError::TooLarge { what: "checkpoint", size, limit });
         }
-        let mut held = match state.held.take() {
+        let mut held = match state.held.take().filter(|held| held.left() >= size) {
             Some(held) => held,
-            None => self.log.reserve_beyond_limit(limit)?,
+            None => self.log.reserve_beyond_limit(size)?,
         };
         let range = self.log.append(&mut held, CHECKPOINT_KIND, &[payload])?;
         drop(held);
@@ -137,7 +145,7 @@ impl Inner {
         state.control.write(data)?;
         self.log.truncate_before(redo_position)?;
         // What the record took may not be there again yet: then the next checkpoint waits for it.
-        state.held = self.log.try_reserve(limit)?;
+        state.held = self.log.try_reserve(Checkpointer::held_bytes(&self.log, size))?;
         state.last = Some((if redo == range.start { range.end } else { redo }, range.end));
         Ok(())
     }

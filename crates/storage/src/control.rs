@@ -1,8 +1,10 @@
 //! The control file: where recovery starts, and what the store was made with.
 //!
-//! Two slots of one block each, written in turn and synced, so that a torn write leaves the other one. The valid
-//! slot with the higher sequence number counts. The file is made under another name and renamed when the store is
-//! complete: a directory without it holds no store, or an unfinished one.
+//! Two slots of one block each with the same content, written and synced one after the other, so that a torn write leaves
+//! the other one. The valid slot with the higher sequence number counts. Log is given back only when both say that it
+//! is not needed: either is enough to open the store, and an opening makes a damaged one good before anything else.
+//! The file is made under another name and renamed when the store is complete: a directory without it holds no store,
+//! or an unfinished one.
 //!
 //! | offset | bytes | field                                                                  |
 //! |-------:|------:|------------------------------------------------------------------------|
@@ -20,12 +22,16 @@ use crate::device::{AlignedBuf, BLOCK, Env, File, OpenMode};
 use crate::log::LogPosition;
 use crate::page::bytes;
 use crate::{Result, StorageError};
+use std::io;
 use std::sync::Arc;
 
-const FILE: &str = "control";
-const NEW_FILE: &str = "control.new";
+pub(crate) const FILE: &str = "control";
+pub(crate) const NEW_FILE: &str = "control.new";
 const MAGIC: &[u8; 8] = b"LEAFCTRL";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+const SLOTS: usize = 2;
+/// Bytes of the file.
+pub(crate) const FILE_BYTES: u64 = (SLOTS * BLOCK) as u64;
 
 /// What a slot holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +49,7 @@ pub(crate) struct ControlFile {
     file: Arc<dyn File>,
     sequence: u64,
     data: ControlData,
+    repaired: bool,
 }
 
 fn encode(data: &ControlData, sequence: u64) -> AlignedBuf {
@@ -93,35 +100,48 @@ impl ControlFile {
             return Ok(None);
         }
         let file = env.open(FILE, OpenMode::Existing).map_err(io("open"))?;
+        let too_short = |source: io::Error| match source.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                StorageError::Format { file: FILE.into(), reason: "has lost its end".into() }
+            }
+            _ => StorageError::io("read", FILE, source),
+        };
         let mut slots = AlignedBuf::zeroed(2 * BLOCK);
-        file.read_at(&mut slots, 0).map_err(io("read"))?;
-        let mut best: Option<(u64, ControlData)> = None;
-        for slot in slots.chunks(BLOCK) {
-            if let Some(found) = decode(slot).transpose()?
-                && best.is_none_or(|(sequence, _)| found.0 > sequence)
-            {
-                best = Some(found);
+        file.read_at(&mut slots, 0).map_err(too_short)?;
+        let found = [decode(&slots[..BLOCK]).transpose()?, decode(&slots[BLOCK..]).transpose()?];
+        let best = found.iter().flatten().max_by_key(|(sequence, _)| *sequence).copied();
+        let Some((sequence, data)) = best else {
+            return Err(StorageError::Format { file: FILE.into(), reason: "both slots are damaged".into() });
+        };
+        let mut control = ControlFile { file, sequence, data, repaired: false };
+        for (slot, found) in found.iter().enumerate() {
+            if *found != best {
+                control.write_slot(slot)?;
+                control.repaired |= found.is_none();
             }
         }
-        match best {
-            Some((sequence, data)) => Ok(Some(ControlFile { file, sequence, data })),
-            None => Err(StorageError::Format { file: FILE.into(), reason: "both slots are damaged".into() }),
-        }
+        Ok(Some(control))
     }
 
     /// Makes the control file: the last step in making a store.
     pub(crate) fn create(env: &dyn Env, data: ControlData) -> Result<ControlFile> {
         let io = |op| move |source| StorageError::io(op, FILE, source);
         let file = env.open(NEW_FILE, OpenMode::Create).map_err(io("create"))?;
-        file.allocate(2 * BLOCK as u64).map_err(io("allocate"))?;
-        file.write_at(&AlignedBuf::zeroed(BLOCK), BLOCK as u64).map_err(io("write"))?;
-        file.write_at(&encode(&data, 0), 0).map_err(io("write"))?;
+        file.allocate(FILE_BYTES).map_err(io("allocate"))?;
+        for slot in 0..SLOTS {
+            file.write_at(&encode(&data, 0), (slot * BLOCK) as u64).map_err(io("write"))?;
+        }
         file.sync().map_err(io("sync"))?;
         drop(file);
         env.rename(NEW_FILE, FILE).map_err(io("rename"))?;
         env.sync_dir("").map_err(io("sync the directory of"))?;
         let file = env.open(FILE, OpenMode::Existing).map_err(io("open"))?;
-        Ok(ControlFile { file, sequence: 0, data })
+        Ok(ControlFile { file, sequence: 0, data, repaired: false })
+    }
+
+    /// Whether the opening found a damaged slot and made it good.
+    pub(crate) fn was_repaired(&self) -> bool {
+        self.repaired
     }
 
     /// What counts now.
@@ -129,17 +149,18 @@ impl ControlFile {
         &self.data
     }
 
-    /// Makes `data` count, durably.
+    /// Makes `data` count, durably, in both slots. After an error it is not known what counts.
     pub(crate) fn write(&mut self, data: ControlData) -> Result<()> {
-        let sequence = self.sequence + 1;
-        let offset = (sequence % 2) * BLOCK as u64;
-        self.file
-            .write_at(&encode(&data, sequence), offset)
-            .map_err(|e| StorageError::io("write", FILE, e))?;
-        self.file.sync().map_err(|e| StorageError::io("sync", FILE, e))?;
-        self.sequence = sequence;
+        self.sequence += 1;
         self.data = data;
-        Ok(())
+        (0..SLOTS).try_for_each(|slot| self.write_slot(slot))
+    }
+
+    fn write_slot(&self, slot: usize) -> Result<()> {
+        self.file
+            .write_at(&encode(&self.data, self.sequence), (slot * BLOCK) as u64)
+            .map_err(|e| StorageError::io("write", FILE, e))?;
+        self.file.sync().map_err(|e| StorageError::io("sync", FILE, e))
     }
 }
 
@@ -156,21 +177,56 @@ mod tests {
     }
 
     #[test]
-    fn newest_slot_counts_and_a_damaged_one_leaves_the_one_before() {
+    fn either_slot_is_enough_and_the_other_is_made_good_at_once() {
         let env = SimulatedEnv::new();
         assert!(ControlFile::open(&env).unwrap().is_none());
         let mut control = ControlFile::create(&env, data(1)).unwrap();
-        for lsn in 2..9 {
+        for lsn in 1..9 {
             control.write(data(lsn)).unwrap();
-            assert_eq!(*ControlFile::open(&env).unwrap().unwrap().data(), data(lsn));
-            let torn = env.snapshot();
-            let slot = (control.sequence % 2) * BLOCK as u64;
-            torn.damage(FILE, slot + 3000, &mut |bytes| bytes[0] ^= 1).unwrap();
-            let mut before = ControlFile::open(&torn).unwrap().unwrap();
-            assert_eq!(*before.data(), data(lsn - 1));
-            before.write(data(50)).unwrap();
-            assert_eq!(*ControlFile::open(&torn).unwrap().unwrap().data(), data(50));
+            assert!(!ControlFile::open(&env).unwrap().unwrap().was_repaired());
+            for damaged in [0, BLOCK as u64] {
+                let copy = env.snapshot();
+                copy.damage(FILE, damaged + 3000, &mut |bytes| bytes[0] ^= 1).unwrap();
+                let found = ControlFile::open(&copy).unwrap().unwrap();
+                assert!(*found.data() == data(lsn) && found.was_repaired());
+                copy.damage(FILE, (BLOCK as u64 - damaged) + 3000, &mut |bytes| bytes[0] ^= 1).unwrap();
+                let mut found = ControlFile::open(&copy).unwrap().unwrap();
+                assert_eq!(*found.data(), data(lsn), "the one made good holds everything");
+                found.write(data(50)).unwrap();
+                assert_eq!(*ControlFile::open(&copy).unwrap().unwrap().data(), data(50));
+            }
         }
+    }
+
+    #[test]
+    fn power_cut_during_a_write_leaves_the_old_or_the_new_content() {
+        for seed in 0..40 {
+            for cut in 0..4 {
+                let env = SimulatedEnv::new();
+                let mut control = ControlFile::create(&env, data(1)).unwrap();
+                control.write(data(2)).unwrap();
+                env.power_cut_after(cut);
+                assert!(control.write(data(3)).is_err());
+                env.reboot(seed);
+                let found = *ControlFile::open(&env).unwrap().unwrap().data();
+                assert!(found == data(2) || found == data(3), "seed {seed}, cut {cut}");
+                // And what counts now stays, whichever slot is lost next.
+                for slot in [0, BLOCK as u64] {
+                    let copy = env.snapshot();
+                    copy.damage(FILE, slot + 20, &mut |bytes| bytes[0] ^= 1).unwrap();
+                    assert_eq!(*ControlFile::open(&copy).unwrap().unwrap().data(), found);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_is_said_to_be() {
+        let env = SimulatedEnv::new();
+        ControlFile::create(&env, data(1)).unwrap();
+        env.open(FILE, OpenMode::Existing).unwrap().truncate(BLOCK as u64).unwrap();
+        let error = ControlFile::open(&env).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some("control: has lost its end"));
     }
 
     #[test]

@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 /// Most pages of a batch.
 pub(crate) const BATCH_PAGES: usize = 128;
 const ENTRY: usize = 16;
-const FILE: &str = "doublewrite";
+pub(crate) const FILE: &str = "doublewrite";
 
 /// The file and the batch being made.
 pub(crate) struct Doublewrite {
@@ -40,6 +40,11 @@ impl Doublewrite {
         let buffer = AlignedBuf::zeroed(BLOCK + BATCH_PAGES * page_size);
         file.allocate(buffer.len() as u64).map_err(|source| StorageError::io("allocate", FILE, source))?;
         Ok(Doublewrite { file, buffer, page_size, pages: Vec::with_capacity(BATCH_PAGES) })
+    }
+
+    /// Bytes that the file takes.
+    pub(crate) fn file_bytes(page_size: usize) -> u64 {
+        (BLOCK + BATCH_PAGES * page_size) as u64
     }
 
     /// Empties the batch.

@@ -31,6 +31,12 @@ pub enum StorageError {
     /// No space is left on the device. Nothing was changed.
     #[error("no space left on the device")]
     DiskFull,
+    /// No space is left on the device to make a database. Nothing is left behind.
+    #[error("no space left on the device: a new database needs {needed} bytes")]
+    DiskFullAtCreation {
+        /// Bytes that a new database needs.
+        needed: u64,
+    },
     /// An earlier write or sync failed, so that what is on disk is not known any more. Nothing can be changed
     /// until the database has been closed and opened (and thereby recovered) again: after a failed fsync the
     /// kernel may have dropped the dirty data, and a second fsync would report success (Rebello et al., ATC 2020).
@@ -79,6 +85,14 @@ pub enum StorageError {
         wanted: usize,
         /// Frames that could be had.
         available: usize,
+    },
+    /// The buffer pool is smaller than any pool can be.
+    #[error("a buffer pool of {bytes} bytes is too small: at least {minimum} are needed")]
+    PoolBelowMinimum {
+        /// What was asked for.
+        bytes: u64,
+        /// What is needed at least, for pages of this size.
+        minimum: u64,
     },
     /// The segment does not exist (any more).
     #[error("segment {0} does not exist")]

@@ -2,9 +2,9 @@
 
 use crate::background::Background;
 use crate::checkpoint::{Checkpointer, Recovered};
-use crate::control::{ControlData, ControlFile};
+use crate::control::{self, ControlData, ControlFile};
 use crate::device::{AlignedBuf, File, OpenMode};
-use crate::doublewrite::Doublewrite;
+use crate::doublewrite::{self, Doublewrite};
 use crate::log::{Log, LogOptions};
 use crate::page::{MAX_PAGE_SIZE, MIN_PAGE_SIZE};
 use crate::poison::Poison;
@@ -59,7 +59,7 @@ pub(crate) fn open(
         }
     };
     let geometry = Geometry::new(checked_page_size(control.data().page_size as usize)?);
-    let mut report = RecoveryReport::default();
+    let mut report = RecoveryReport { control_repaired: control.was_repaired(), ..RecoveryReport::default() };
     let cache = open_cache(&*env, &options, &control, &mut report)?;
     let Recovery { log, recovered, state } = match created_log {
         Some(log) => {
@@ -164,10 +164,41 @@ fn log_options(options: &StoreOptions, database_id: u64) -> LogOptions {
     LogOptions { capacity: options.log_capacity_bytes, buffer_bytes: buffer as usize, database_id }
 }
 
-/// Makes the files of a new store; the control file, which says that there is one, comes last.
+/// Makes a new store, or leaves nothing behind.
 fn create(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Log)> {
     checked_page_size(options.page_size)?;
+    BufferPool::check_size(options.buffer_pool_bytes, options.page_size)?;
     refuse_to_overwrite(&**env, options.page_size)?;
+    create_files(env, options).map_err(|error| {
+        discard(&**env);
+        match error {
+            StorageError::DiskFull => StorageError::DiskFullAtCreation { needed: needed_bytes(options) },
+            other => other,
+        }
+    })
+}
+
+/// What a new store takes on the device, about.
+fn needed_bytes(options: &StoreOptions) -> u64 {
+    let data = EXTENT_PAGES * options.page_size as u64;
+    let log = Log::first_bytes(options.log_capacity_bytes);
+    data + log + Doublewrite::file_bytes(options.page_size) + control::FILE_BYTES
+}
+
+/// Removes what [`create_files`] has made, as far as that can be done: without a control file it is no store.
+fn discard(env: &dyn Env) {
+    for file in [control::FILE, control::NEW_FILE, DATA, doublewrite::FILE] {
+        let _ = env.remove(file);
+    }
+    let _ = Log::remove(env);
+    let _ = env.sync_dir("");
+    // Still locked, and under no name from here on.
+    let _ = env.remove("lock");
+    let _ = env.remove_dir("");
+}
+
+/// Makes the files of a new store; the control file, which says that there is one, comes last.
+fn create_files(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Log)> {
     let database_id = draw_database_id();
     let io = |op| move |source| StorageError::io(op, DATA, source);
     let data = env.open(DATA, OpenMode::Create).map_err(io("create"))?;

@@ -28,6 +28,8 @@ use std::sync::Arc;
 /// What recovery did.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RecoveryReport {
+    /// Whether one of the two slots of the control file was damaged; the other one was enough, and made it good.
+    pub control_repaired: bool,
     /// Pages put back from the doublewrite file.
     pub repaired: Vec<PageNo>,
     /// Mini-transactions in the part of the log that was read.

@@ -23,7 +23,7 @@ pub struct StoreOptions {
     pub page_size: usize,
     /// Memory for pages and their translation array, in bytes.
     pub buffer_pool_bytes: u64,
-    /// Size of the redo log, in bytes.
+    /// What the redo log may grow to, in bytes. It begins with a few MiB.
     pub log_capacity_bytes: u64,
     /// When the log is flushed.
     pub flush_log_at_commit: FlushPolicy,
@@ -75,6 +75,9 @@ impl Inner {
             if let Some(reservation) = self.log.try_reserve(bytes)? {
                 return Ok(reservation);
             }
+            if self.log.grow(bytes)? {
+                continue;
+            }
             if self.checkpointer.is_held_back() {
                 return self.log.reserve_beyond_limit(bytes);
             }
@@ -82,6 +85,7 @@ impl Inner {
                 background.wake();
                 return self.log.reserve(bytes);
             }
+            self.log.check_disk(bytes)?;
             let before = self.log.space();
             self.checkpoint()?;
             if self.log.space() == before {

@@ -103,6 +103,9 @@ impl From<TableError> for MysqlError {
             TableError::Storage(StorageError::DiskFull) => {
                 MysqlError::with_message(errno::ER_DISK_FULL, "Disk full; nothing was changed")
             }
+            TableError::Storage(StorageError::DiskFullAtCreation { .. }) => {
+                MysqlError::with_message(errno::ER_DISK_FULL, text)
+            }
             TableError::Corrupt(_)
             | TableError::Tree(BtreeError::Corrupt { .. })
             | TableError::Storage(StorageError::Corrupt { .. }) => {

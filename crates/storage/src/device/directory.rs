@@ -9,7 +9,7 @@ use super::direct;
 use super::env::{BLOCK, Env, File, LockGuard, OpenMode};
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,19 +20,24 @@ const PROBE_FILE: &str = "direct-io-probe";
 pub struct DirectoryEnv {
     root: PathBuf,
     direct: bool,
+    /// The directory was not there before.
+    made: bool,
 }
 
 impl DirectoryEnv {
     /// Opens a directory, making it (not its parents) if it is not there.
     pub fn open(root: impl AsRef<Path>) -> io::Result<DirectoryEnv> {
         let root = root.as_ref().to_path_buf();
-        match fs::create_dir(&root) {
-            Ok(()) => sync_parent(&root)?,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && root.is_dir() => {}
+        let made = match fs::create_dir(&root) {
+            Ok(()) => {
+                sync_parent(&root)?;
+                true
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && root.is_dir() => false,
             Err(error) => return Err(error),
-        }
-        let direct = takes_direct_io(&root)?;
-        Ok(DirectoryEnv { root, direct })
+        };
+        let direct = takes_direct_io(&root).map_err(explain_read_only)?;
+        Ok(DirectoryEnv { root, direct, made })
     }
 
     /// The directory.
@@ -48,6 +53,17 @@ impl DirectoryEnv {
             options.custom_flags(libc::O_DIRECT);
         }
         options
+    }
+}
+
+/// Says what it means that a directory does not take a new file.
+fn explain_read_only(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => io::Error::new(
+            error.kind(),
+            format!("files cannot be written there, and a database is always opened for writing ({error})"),
+        ),
+        _ => error,
     }
 }
 
@@ -107,6 +123,14 @@ impl Env for DirectoryEnv {
         fs::remove_file(self.root.join(name))
     }
 
+    fn remove_dir(&self, name: &str) -> io::Result<()> {
+        match name {
+            "" if !self.made => Ok(()),
+            "" => fs::remove_dir(&self.root),
+            name => fs::remove_dir(self.root.join(name)),
+        }
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.root.join(from), self.root.join(to))
     }
@@ -138,9 +162,17 @@ impl Env for DirectoryEnv {
 
     fn lock(&self) -> io::Result<LockGuard> {
         let path = self.root.join(LOCK_FILE);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        direct::lock(&file)?;
-        Ok(LockGuard::new(file))
+        loop {
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            direct::lock(&file)?;
+            // Whoever failed to make a database removes the file, perhaps since it was opened here.
+            match fs::metadata(&path) {
+                Ok(named) if named.ino() == file.metadata()?.ino() => return Ok(LockGuard::new(file)),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn direct_io(&self) -> bool {
@@ -282,6 +314,36 @@ mod tests {
         env.sync_dir("wal").unwrap();
         assert_eq!(env.list("wal").unwrap(), ["3.log"]);
         assert!(env.exists("wal").unwrap() && !env.exists("wal/1.log").unwrap());
+    }
+
+    #[test]
+    fn a_lock_is_held_on_the_file_that_has_the_name_now() {
+        let (dir, env) = env();
+        let held = env.lock().unwrap();
+        env.remove(LOCK_FILE).unwrap();
+        let other = DirectoryEnv::open(dir.path().join("db")).unwrap();
+        let second = other.lock().unwrap();
+        drop(held);
+        assert_eq!(env.lock().err().map(|e| e.kind()), Some(ErrorKind::WouldBlock));
+        drop(second);
+    }
+
+    #[test]
+    fn a_directory_is_removed_only_if_it_was_made_here() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        DirectoryEnv::open(&path).unwrap().remove_dir("").unwrap();
+        assert!(!path.exists());
+        DirectoryEnv::open(&path).unwrap();
+        DirectoryEnv::open(&path).unwrap().remove_dir("").unwrap();
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn that_nothing_can_be_written_is_said_in_words() {
+        let error = explain_read_only(ErrorKind::PermissionDenied.into());
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        assert!(error.to_string().contains("always opened for writing"), "{error}");
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub trait Env: Send + Sync {
     fn exists(&self, name: &str) -> io::Result<bool>;
     /// Removes a file.
     fn remove(&self, name: &str) -> io::Result<()>;
+    /// Removes an empty directory; the environment's own (`""`) only if opening the environment has made it.
+    fn remove_dir(&self, name: &str) -> io::Result<()>;
     /// Renames a file, replacing what `to` names. After a power cut either name may hold it, never both or none.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Names (without the directory) of the files in a directory, sorted.

@@ -136,6 +136,10 @@ impl Env for ModelledEnv {
         self.inner.remove(name)
     }
 
+    fn remove_dir(&self, name: &str) -> io::Result<()> {
+        self.inner.remove_dir(name)
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.inner.rename(from, to)
     }

@@ -4,7 +4,7 @@
 //! power cut must not hurt what was durable before. So each flush begins a new block, and the padding is the price of
 //! a small flush.
 
-use super::files::{Ring, name};
+use super::files::{Ring, RingSize, name};
 use super::format::{BATCH_HEADER, BatchHeader, FileHeader, MAX_BATCH, batch_size};
 use super::position::Mark;
 use crate::device::{AlignedBuf, BLOCK, File};
@@ -26,8 +26,6 @@ pub(super) struct BatchWriter {
     at: u64,
     /// Checksum of the last batch.
     chain: u32,
-    /// Batches at least this far apart get a mark.
-    mark_every: u64,
     last_mark: u64,
     buffer: AlignedBuf,
     done: Flushed,
@@ -40,20 +38,20 @@ pub(super) struct Flushed {
     pub synced: Lsn,
     /// New places from which a reader can start.
     pub marks: Vec<Mark>,
+    /// The ring, if it has moved on.
+    pub ring: Option<RingSize>,
     pub writes: u64,
     pub bytes: u64,
     pub syncs: u64,
 }
 
+/// A file gets at least this many marks.
+const MARKS: u64 = 16;
+
 impl BatchWriter {
     /// Starts to write into the ring's current file, with `header`.
     /// `at` counts the bytes of file used so far.
-    pub fn start(
-        ring: Arc<Mutex<Ring>>,
-        header: FileHeader,
-        mark_every: u64,
-        at: u64,
-    ) -> Result<BatchWriter> {
+    pub fn start(ring: Arc<Mutex<Ring>>, header: FileHeader, at: u64) -> Result<BatchWriter> {
         let file = ring.lock().start_current(&header)?;
         let size = super::files::size(&*file, header.sequence)?;
         let mut writer = BatchWriter {
@@ -64,9 +62,8 @@ impl BatchWriter {
             offset: BLOCK as u64,
             at,
             chain: header.chain,
-            mark_every,
             last_mark: 0,
-            buffer: AlignedBuf::zeroed(MAX_BATCH.min(size as usize)),
+            buffer: AlignedBuf::zeroed(MAX_BATCH),
             done: Flushed { synced: header.first, ..Flushed::default() },
         };
         writer.mark(header.first);
@@ -83,7 +80,7 @@ impl BatchWriter {
             }
             let room = (self.size - self.offset).min(MAX_BATCH as u64) as usize - BATCH_HEADER;
             let (payload, left) = rest.split_at(rest.len().min(room));
-            if self.offset - self.last_mark >= self.mark_every {
+            if self.offset - self.last_mark >= self.size / MARKS {
                 self.mark(at);
             }
             self.write_batch(at, payload, durable)?;
@@ -139,6 +136,7 @@ impl BatchWriter {
         let FileHeader { database_id, incarnation, .. } = self.header;
         self.header = FileHeader::new(database_id, incarnation, ring.current(), first, self.chain);
         self.file = ring.start_current(&self.header)?;
+        self.done.ring = Some(ring.size());
         drop(ring);
         self.size = super::files::size(&*self.file, self.header.sequence)?;
         self.offset = BLOCK as u64;

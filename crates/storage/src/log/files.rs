@@ -1,10 +1,15 @@
 //! The ring of log files: `wal/<sequence>.log`.
 //!
-//! All files are made, with their space, when the log is. In order of sequence number they are: in use (from the
-//! oldest a checkpoint may need, to the one written now), then spare. A file that a checkpoint has made superfluous is renamed
-//! to follow the last spare; the new name is durable before the file counts as spare. A spare becomes the current
-//! file by getting a header. A write of the log thus allocates nothing, unless padding has eaten what was set
-//! aside for it: then the ring grows by a file, which goes again when it is recycled.
+//! In order of sequence number they are: in use (from the oldest a checkpoint may need, to the one written now), then
+//! spare. A file that a checkpoint has made superfluous is renamed to follow the last spare; the new name is durable before
+//! the file counts as spare. A spare becomes the current file by getting a header, and only once there is another
+//! spare behind it: **the current file always has a successor with a durable name**, so that a reader who finds none knows that a
+//! file was lost.
+//!
+//! A new log has few small files. It grows while reservations ask for more than it has, up to its capacity: each file
+//! it adds is a quarter of what is there, within bounds. A reservation is granted only for space that is there, so a write
+//! of the log allocates nothing, unless padding has eaten what was set aside for it: then a file is added on the spot,
+//! which goes again when it is recycled.
 //!
 //! Files are filled with zeros once: a sync after the first write to allocated but unwritten blocks has to change
 //! the file system's metadata too, and takes longer (290 us against 175 us on ext4).
@@ -17,12 +22,19 @@ use std::sync::Arc;
 
 /// The directory of the log files.
 pub(super) const DIRECTORY: &str = "wal";
+/// A file that is being made outside the ring.
+const NEW_FILE: &str = "wal/new";
 
+/// Fewest bytes of a log file.
+pub(super) const SMALLEST_FILE: u64 = 64 << 10;
 const FEWEST_FILES: u64 = 4;
-const SMALLEST_FILE: u64 = 64 << 10;
 const LARGEST_FILE: u64 = 64 << 20;
-/// Into how many files a log is cut, as long as they keep to the sizes above.
+/// Most bytes of the files a new log is made of.
+const FIRST_FILE: u64 = 1 << 20;
+/// Into how many of its largest files a log is cut, as long as they keep to the sizes above.
 const FILES: u64 = 16;
+/// A file that is added is one part in this many of what is there.
+const GROWTH: u64 = 4;
 
 /// Name of a log file.
 pub(super) fn name(sequence: u64) -> String {
@@ -52,23 +64,52 @@ pub(super) fn size(file: &dyn File, sequence: u64) -> Result<u64> {
 /// How the capacity is cut into files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
-    /// Bytes of a file, header included.
-    pub file_bytes: u64,
-    /// Files of a ring that has not grown.
-    pub files: u64,
+    /// Bytes of the largest files, header included.
+    file_bytes: u64,
+    /// Bytes for batches in all files of a ring that has grown to its capacity.
+    pub capacity: u64,
 }
 
 impl Layout {
     pub fn new(capacity: u64) -> Layout {
         let file_bytes = (capacity / FILES).clamp(SMALLEST_FILE, LARGEST_FILE);
         let file_bytes = file_bytes - file_bytes % BLOCK as u64;
-        Layout { file_bytes, files: (capacity / file_bytes).max(FEWEST_FILES) }
+        let files = (capacity / file_bytes).max(FEWEST_FILES);
+        Layout { file_bytes, capacity: files * room(file_bytes) }
     }
 
-    /// Bytes for batches in a file.
-    pub fn room(&self) -> u64 {
-        self.file_bytes - BLOCK as u64
+    /// Bytes of all files of a new log.
+    pub fn first_bytes(&self) -> u64 {
+        FEWEST_FILES * self.next_file(0)
     }
+
+    /// Most bytes for batches in a file.
+    pub fn largest_room(&self) -> u64 {
+        room(self.file_bytes)
+    }
+
+    /// Bytes of the file to add to a ring with room for `bytes`.
+    fn next_file(&self, bytes: u64) -> u64 {
+        let first = FIRST_FILE.clamp(SMALLEST_FILE, (self.file_bytes / 16).max(SMALLEST_FILE));
+        let wanted = (bytes / GROWTH).clamp(first, self.file_bytes);
+        wanted - wanted % BLOCK as u64
+    }
+}
+
+/// Bytes for batches in a file of this size.
+fn room(file_bytes: u64) -> u64 {
+    file_bytes.saturating_sub(BLOCK as u64)
+}
+
+/// Room for batches in the files of a ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct RingSize {
+    /// In all files.
+    pub bytes: u64,
+    /// In the last spare, which stays one.
+    pub last: u64,
+    /// In the largest file.
+    pub largest: u64,
 }
 
 /// The files, by sequence number.
@@ -77,8 +118,8 @@ pub(super) struct Ring {
     layout: Layout,
     /// Oldest first, the current file last; each with its room for batches in bytes. Never empty.
     in_use: VecDeque<(u64, u64)>,
-    /// How many files are ready after the current one.
-    spare: u64,
+    /// Room of the files ready after the current one. Never empty.
+    spare: VecDeque<u64>,
 }
 
 impl Ring {
@@ -86,59 +127,62 @@ impl Ring {
     pub fn create(env: &Arc<dyn Env>, layout: Layout) -> Result<Ring> {
         env.create_dir(DIRECTORY).map_err(|error| StorageError::io("create", DIRECTORY, error))?;
         env.sync_dir("").map_err(|error| StorageError::io("sync", ".", error))?;
-        for sequence in list(&**env)? {
-            remove(&**env, sequence)?;
-        }
-        for sequence in 1..=layout.files {
-            create_file(&**env, layout, sequence)?;
+        remove_all(&**env)?;
+        let mut spare = VecDeque::new();
+        for sequence in 1..=FEWEST_FILES {
+            let bytes = layout.next_file(0);
+            create_file(&**env, &name(sequence), bytes)?;
+            spare.push_back(room(bytes));
         }
         sync_directory(&**env)?;
-        let in_use = VecDeque::from([(1, layout.room())]);
-        Ok(Ring { env: Arc::clone(env), layout, in_use, spare: layout.files - 1 })
+        let current = spare.pop_front().unwrap_or(0);
+        Ok(Ring { env: Arc::clone(env), layout, in_use: VecDeque::from([(1, current)]), spare })
     }
 
-    /// Takes the ring over after recovery: the files `oldest..=newest` are in use and `newest + 1`, which has no
-    /// header yet, becomes current.
+    /// Takes the ring over after recovery: the files `oldest..=newest` are in use and `newest + 1`, which the reader has
+    /// found to be there, becomes current; it has no header yet.
     pub fn resume(env: &Arc<dyn Env>, layout: Layout, oldest: u64, newest: u64) -> Result<Ring> {
         let mut in_use = VecDeque::new();
         for sequence in oldest..=newest {
             // What the process had written before it was killed may not be on disk, yet recovery has read it.
             let file = open(&**env, sequence)?;
             file.sync().map_err(|error| StorageError::io("sync", name(sequence), error))?;
-            in_use.push_back((sequence, size(&*file, sequence)?.saturating_sub(BLOCK as u64)));
+            in_use.push_back((sequence, room(size(&*file, sequence)?)));
         }
-        let wanted = layout.files.saturating_sub(in_use.len() as u64).max(1);
-        let outside: Vec<u64> =
-            list(&**env)?.into_iter().filter(|sequence| !(oldest..=newest).contains(sequence)).collect();
+        remove_new(&**env)?;
         let mut usable = BTreeSet::new();
-        for sequence in outside {
-            let file = open(&**env, sequence)?;
-            if size(&*file, sequence)? == layout.file_bytes {
+        for sequence in list(&**env)?.into_iter().filter(|sequence| !(oldest..=newest).contains(sequence)) {
+            let size = size(&*open(&**env, sequence)?, sequence)?;
+            if size >= SMALLEST_FILE && size.is_multiple_of(BLOCK as u64) {
                 usable.insert(sequence);
             } else {
                 remove(&**env, sequence)?;
             }
         }
-        for sequence in newest + 1..=newest + wanted {
-            if usable.remove(&sequence) {
-                continue;
-            }
-            // Take one from outside the range of names wanted, so that no later turn misses it.
-            let stray = usable.iter().copied().find(|stray| *stray <= newest || *stray > newest + wanted);
-            match stray {
-                Some(stray) => {
-                    usable.remove(&stray);
-                    rename(&**env, stray, sequence)?;
+        let mut bytes: u64 = in_use.iter().map(|(_, room)| room).sum();
+        let mut spare = VecDeque::new();
+        let mut next = newest + 1;
+        // One to become current, and its successor.
+        while spare.len() < 2 || bytes < layout.capacity {
+            if !usable.remove(&next) {
+                // Without the sequence wanted any will do: those left over would be in the way later.
+                match usable.pop_last() {
+                    Some(stray) => rename(&**env, &name(stray), next)?,
+                    None if spare.len() < 2 => create_file(&**env, &name(next), layout.next_file(bytes))?,
+                    None => break,
                 }
-                None => create_file(&**env, layout, sequence)?,
             }
+            let found = room(size(&*open(&**env, next)?, next)?);
+            bytes += found;
+            spare.push_back(found);
+            next += 1;
         }
         for sequence in usable {
             remove(&**env, sequence)?;
         }
         sync_directory(&**env)?;
-        in_use.push_back((newest + 1, layout.room()));
-        Ok(Ring { env: Arc::clone(env), layout, in_use, spare: wanted - 1 })
+        in_use.push_back((newest + 1, spare.pop_front().unwrap_or(0)));
+        Ok(Ring { env: Arc::clone(env), layout, in_use, spare })
     }
 
     /// Sequence number of the current file.
@@ -151,27 +195,39 @@ impl Ring {
         self.in_use.front().map_or(0, |(sequence, _)| *sequence)
     }
 
+    /// What the files have room for.
+    pub fn size(&self) -> RingSize {
+        let rooms = || self.in_use.iter().map(|(_, room)| *room).chain(self.spare.iter().copied());
+        RingSize {
+            bytes: rooms().sum(),
+            last: self.spare.back().copied().unwrap_or(0),
+            largest: rooms().max().unwrap_or(0),
+        }
+    }
+
     /// Writes the header of the current file and makes it durable; batches may follow.
     pub fn start_current(&self, header: &FileHeader) -> Result<Arc<dyn File>> {
         let sequence = self.current();
         let file = open(&*self.env, sequence)?;
         let mut block = AlignedBuf::zeroed(BLOCK);
-        header.encode(&mut block);
+        let file_bytes = size(&*file, sequence)?;
+        header.encode(file_bytes, &mut block);
         file.write_at(&block, 0).map_err(|error| StorageError::io("write", name(sequence), error))?;
         file.sync().map_err(|error| StorageError::io("sync", name(sequence), error))?;
         Ok(file)
     }
 
-    /// Makes the next file current; it has no header yet.
+    /// Makes the next file current; it has no header yet. If it is the last one, another is made to follow it.
     pub fn advance(&mut self) -> Result<()> {
-        let next = self.current() + 1;
-        if self.spare == 0 {
-            create_file(&*self.env, self.layout, next)?;
+        if self.spare.len() == 1 {
+            let bytes = self.layout.next_file(self.size().bytes);
+            create_file(&*self.env, &name(self.current() + 2), bytes)?;
             sync_directory(&*self.env)?;
-        } else {
-            self.spare -= 1;
+            self.spare.push_back(room(bytes));
         }
-        self.in_use.push_back((next, self.layout.room()));
+        if let Some(room) = self.spare.pop_front() {
+            self.in_use.push_back((self.current() + 1, room));
+        }
         Ok(())
     }
 
@@ -182,39 +238,88 @@ impl Ring {
         if self.oldest() >= end {
             return Ok(0);
         }
-        let (mut recycled, mut freed) = (0, 0);
+        let (mut recycled, mut freed) = (VecDeque::new(), 0);
+        let mut bytes = self.size().bytes;
         while let Some((oldest, room)) = self.in_use.front().copied().filter(|(oldest, _)| *oldest < end) {
-            let files = self.in_use.len() as u64 + self.spare + recycled;
-            if files > self.layout.files || room != self.layout.room() {
+            if bytes - room >= self.layout.capacity {
                 remove(&*self.env, oldest)?;
+                bytes -= room;
             } else {
-                rename(&*self.env, oldest, self.current() + self.spare + recycled + 1)?;
-                recycled += 1;
+                let last = self.current() + self.spare.len() as u64 + recycled.len() as u64;
+                rename(&*self.env, &name(oldest), last + 1)?;
+                recycled.push_back(room);
             }
             self.in_use.pop_front();
             freed += room;
         }
         sync_directory(&*self.env)?;
-        self.spare += recycled;
+        self.spare.append(&mut recycled);
         Ok(freed)
+    }
+
+    /// What is needed to make another file, while the ring is used.
+    pub fn growth(&self) -> Growth {
+        let file_bytes = self.layout.next_file(self.size().bytes);
+        Growth { env: Arc::clone(&self.env), file_bytes }
+    }
+
+    /// Adds a file that [`Growth::make`] has made.
+    pub fn add(&mut self, made: &Growth) -> Result<()> {
+        rename(&*self.env, NEW_FILE, self.current() + self.spare.len() as u64 + 1)?;
+        sync_directory(&*self.env)?;
+        self.spare.push_back(room(made.file_bytes));
+        Ok(())
     }
 }
 
-fn create_file(env: &dyn Env, layout: Layout, sequence: u64) -> Result<()> {
-    let name = name(sequence);
+/// A file to be added to a ring.
+pub(super) struct Growth {
+    env: Arc<dyn Env>,
+    file_bytes: u64,
+}
+
+impl Growth {
+    /// Makes the file, outside the ring; one at a time. Leaves nothing behind if it fails.
+    pub fn make(&self) -> Result<()> {
+        create_file(&*self.env, NEW_FILE, self.file_bytes)
+    }
+}
+
+/// Removes all log files there are.
+pub(super) fn remove_all(env: &dyn Env) -> Result<()> {
+    for sequence in list(env)? {
+        remove(env, sequence)?;
+    }
+    remove_new(env)
+}
+
+/// Removes the file that was being made when the power went, if there is one.
+fn remove_new(env: &dyn Env) -> Result<()> {
+    match env.exists(NEW_FILE).map_err(|error| StorageError::io("find", NEW_FILE, error))? {
+        true => env.remove(NEW_FILE).map_err(|error| StorageError::io("remove", NEW_FILE, error)),
+        false => Ok(()),
+    }
+}
+
+/// Makes a file of zeros; its name is not durable yet.
+fn create_file(env: &dyn Env, name: &str, bytes: u64) -> Result<()> {
     let fill = || {
-        let file = env.open(&name, OpenMode::CreateNew)?;
-        file.allocate(layout.file_bytes)?;
-        let zeros = AlignedBuf::zeroed((1 << 20).min(layout.file_bytes as usize));
+        let file = env.open(name, OpenMode::CreateNew)?;
+        file.allocate(bytes)?;
+        let zeros = AlignedBuf::zeroed((1 << 20).min(bytes as usize));
         let mut at = 0;
-        while at < layout.file_bytes {
-            let len = (layout.file_bytes - at).min(zeros.len() as u64);
+        while at < bytes {
+            let len = (bytes - at).min(zeros.len() as u64);
             file.write_at(&zeros[..len as usize], at)?;
             at += len;
         }
         file.sync()
     };
-    fill().map_err(|error| StorageError::io("create", name.as_str(), error))
+    fill().map_err(|error| {
+        // Best effort: what is left is in nobody's way.
+        let _ = env.remove(name);
+        StorageError::io("create", name, error)
+    })
 }
 
 fn remove(env: &dyn Env, sequence: u64) -> Result<()> {
@@ -222,8 +327,8 @@ fn remove(env: &dyn Env, sequence: u64) -> Result<()> {
     env.remove(&name).map_err(|error| StorageError::io("remove", name, error))
 }
 
-fn rename(env: &dyn Env, from: u64, to: u64) -> Result<()> {
-    env.rename(&name(from), &name(to)).map_err(|error| StorageError::io("rename", name(from), error))
+fn rename(env: &dyn Env, from: &str, to: u64) -> Result<()> {
+    env.rename(from, &name(to)).map_err(|error| StorageError::io("rename", from, error))
 }
 
 fn sync_directory(env: &dyn Env) -> Result<()> {

@@ -5,7 +5,7 @@
 //!
 //! | file header bytes | field |
 //! |---|---|
-//! | 0..8 | magic `LEAFWAL1` |
+//! | 0..8 | magic `LEAFWAL2` |
 //! | 8..12 | checksum of bytes 12..64 |
 //! | 12..16 | checksum of the last batch before this file: the start of its chain |
 //! | 16..24 | database id |
@@ -13,7 +13,7 @@
 //! | 32..40 | incarnation: one more each time the log is opened for appending |
 //! | 40..48 | salt |
 //! | 48..56 | LSN of the first byte of the first batch |
-//! | 56..64 | zero |
+//! | 56..64 | bytes of the file: a shorter one has lost its end |
 //!
 //! | batch bytes | field |
 //! |---|---|
@@ -45,7 +45,7 @@ pub(super) const MAX_BATCH: usize = 1 << 20;
 /// Bytes before a group's payload.
 pub(super) const GROUP_HEADER: usize = 5;
 
-const FILE_MAGIC: [u8; 8] = *b"LEAFWAL1";
+const FILE_MAGIC: [u8; 8] = *b"LEAFWAL2";
 const BATCH_MAGIC: [u8; 4] = *b"BTCH";
 const FILE_HEADER: usize = 64;
 
@@ -82,8 +82,8 @@ impl FileHeader {
         FileHeader { chain, database_id, sequence, incarnation, salt, first }
     }
 
-    /// Writes the header to the start of a block.
-    pub fn encode(&self, block: &mut [u8]) {
+    /// Writes the header, of a file of `file_bytes`, to the start of a block.
+    pub fn encode(&self, file_bytes: u64, block: &mut [u8]) {
         block[..8].copy_from_slice(&FILE_MAGIC);
         block[12..16].copy_from_slice(&self.chain.to_le_bytes());
         block[16..24].copy_from_slice(&self.database_id.to_le_bytes());
@@ -91,25 +91,26 @@ impl FileHeader {
         block[32..40].copy_from_slice(&self.incarnation.to_le_bytes());
         block[40..48].copy_from_slice(&self.salt.to_le_bytes());
         block[48..56].copy_from_slice(&self.first.0.to_le_bytes());
-        block[56..64].fill(0);
+        block[56..64].copy_from_slice(&file_bytes.to_le_bytes());
         let checksum = crc32c::crc32c(&block[12..FILE_HEADER]);
         block[8..12].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Reads a header; `None` if it is none or is damaged.
-    pub fn decode(block: &[u8]) -> Option<FileHeader> {
+    /// Reads a header and how many bytes the file has to have; `None` if it is none or is damaged.
+    pub fn decode(block: &[u8]) -> Option<(FileHeader, u64)> {
         let covered = block.get(12..FILE_HEADER)?;
         if get(block, 0)? != FILE_MAGIC || get_u32(block, 8)? != crc32c::crc32c(covered) {
             return None;
         }
-        Some(FileHeader {
+        let header = FileHeader {
             chain: get_u32(block, 12)?,
             database_id: get_u64(block, 16)?,
             sequence: get_u64(block, 24)?,
             incarnation: get_u64(block, 32)?,
             salt: get_u64(block, 40)?,
             first: Lsn(get_u64(block, 48)?),
-        })
+        };
+        Some((header, get_u64(block, 56)?))
     }
 }
 
@@ -211,8 +212,8 @@ mod tests {
     fn a_file_header_is_read_back_and_refused_when_any_byte_changed() {
         let header = FileHeader::new(7, 3, 12, Lsn(99), 0xabcd);
         let mut block = vec![0; BLOCK];
-        header.encode(&mut block);
-        assert_eq!(FileHeader::decode(&block), Some(header));
+        header.encode(1 << 20, &mut block);
+        assert_eq!(FileHeader::decode(&block), Some((header, 1 << 20)));
         for at in 0..FILE_HEADER {
             block[at] ^= 1;
             assert_eq!(FileHeader::decode(&block), None, "byte {at}");

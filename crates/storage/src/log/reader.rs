@@ -10,6 +10,8 @@
 //! | the next file begins anywhere else | damage: a file's header is written after everything before it was synced |
 //! | a later intact batch of this file says that more than this was durable | damage |
 //! | a later file was in use (its header, or else its first batch, says so) | damage |
+//! | the next file is missing, or too short to have a header | damage: the file that is written always has a successor |
+//! | a file in use has fewer bytes than its header says | damage |
 //! | this is below where the reader was told to start | damage: checkpoints start at durable positions |
 //! | none of these | the end: what may follow was never acknowledged |
 //!
@@ -80,17 +82,24 @@ struct OpenFile {
 impl LogReader {
     /// Opens the log at a position given by [`super::Log::position_of`] or [`super::Log::create`].
     pub fn open(env: &Arc<dyn Env>, database_id: u64, position: LogPosition) -> Result<LogReader> {
-        let file = files::open(&**env, position.sequence)?;
-        let size = files::size(&*file, position.sequence)?;
-        let mut window = Window::new();
-        let header = window.file_header(&*file, size, position.sequence)?;
-        let header = header.filter(|header| header.sequence == position.sequence);
         let damaged = |reason: &str| {
             let (sequence, lsn, reason) = (position.sequence, position.lsn, reason.to_owned());
             StorageError::LogDamaged { sequence, offset: 0, lsn, reason }
         };
-        let header =
+        let exists = env.exists(&name(position.sequence));
+        if !exists.map_err(|error| StorageError::io("find", name(position.sequence), error))? {
+            return Err(damaged("the file that recovery has to start in is missing"));
+        }
+        let file = files::open(&**env, position.sequence)?;
+        let size = files::size(&*file, position.sequence)?;
+        let mut window = Window::new();
+        let header = window.file_header(&*file, size, position.sequence)?;
+        let header = header.filter(|(header, _)| header.sequence == position.sequence);
+        let (header, file_bytes) =
             header.ok_or_else(|| damaged("the header of the file a checkpoint starts in is damaged"))?;
+        if size < file_bytes {
+            return Err(damaged(&cut_short(position.sequence, size, file_bytes)));
+        }
         if header.database_id != database_id {
             let reason = "this is the log of another database".to_owned();
             return Err(StorageError::Format { file: name(position.sequence), reason });
@@ -254,10 +263,14 @@ impl LogReader {
         }
         let file = files::open(&*self.env, sequence)?;
         let size = files::size(&*file, sequence)?;
-        let header = self.window.file_header(&*file, size, sequence)?;
+        let found = self.window.file_header(&*file, size, sequence)?;
         let database_id = self.file.header.database_id;
         let used = |header: &FileHeader| header.sequence == sequence && header.database_id == database_id;
-        Ok(header.filter(used).map(|header| OpenFile { file, header, size }))
+        let Some((header, file_bytes)) = found.filter(|(header, _)| used(header)) else { return Ok(None) };
+        if size < file_bytes {
+            return Err(self.damaged(&cut_short(sequence, size, file_bytes)));
+        }
+        Ok(Some(OpenFile { file, header, size }))
     }
 
     /// Called where the log seems to end: an error if more than this is known to have been durable.
@@ -275,6 +288,16 @@ impl LogReader {
             offset += BLOCK as u64;
         }
         let current = self.file.header.sequence;
+        let successor = current + 1;
+        let exists = self.env.exists(&name(successor));
+        if !exists.map_err(|error| StorageError::io("find", name(successor), error))? {
+            let reason = format!("wal/{successor}.log is missing, and the log may have gone on there");
+            return Err(self.damaged(&reason));
+        }
+        let size = files::size(&*files::open(&*self.env, successor)?, successor)?;
+        if size < files::SMALLEST_FILE {
+            return Err(self.damaged(&cut_short(successor, size, files::SMALLEST_FILE)));
+        }
         for sequence in files::list(&*self.env)?.into_iter().filter(|sequence| *sequence > current) {
             if self.open_used(sequence)?.is_some() || self.holds_batch(sequence)? {
                 return Err(self.damaged(&format!("wal/{sequence}.log was in use")));
@@ -310,6 +333,10 @@ impl LogReader {
     }
 }
 
+fn cut_short(sequence: u64, size: u64, wanted: u64) -> String {
+    format!("wal/{sequence}.log has lost its end: {size} bytes of {wanted} or more are there")
+}
+
 /// One block of a file, past the window; `None` if the file ends before.
 fn read_block(file: &dyn File, size: u64, sequence: u64, offset: u64) -> Result<Option<AlignedBuf>> {
     if size < offset + BLOCK as u64 {
@@ -337,8 +364,13 @@ impl Window {
         Window { buffer: AlignedBuf::zeroed(0), sequence: 0, offset: 0, len: 0 }
     }
 
-    /// The header of a file, whatever its name; `None` if it has none.
-    fn file_header(&mut self, file: &dyn File, size: u64, sequence: u64) -> Result<Option<FileHeader>> {
+    /// The header of a file, whatever its name, and how many bytes it has to have; `None` if it has none.
+    fn file_header(
+        &mut self,
+        file: &dyn File,
+        size: u64,
+        sequence: u64,
+    ) -> Result<Option<(FileHeader, u64)>> {
         Ok(read_block(file, size, sequence, 0)?.and_then(|block| FileHeader::decode(&block)))
     }
 

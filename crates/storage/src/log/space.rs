@@ -2,24 +2,25 @@
 //!
 //! Three things take space: what is written (whole files, from the oldest that is kept), what was appended and is
 //! not written, and what is reserved. A reservation is granted while the three stay below a limit, so that what
-//! has been begun can be finished without a checkpoint, which may itself wait for what has been begun.
+//! has been begun can be finished without a checkpoint, which may itself wait for what has been begun. The limit is
+//! that of the files there are; the ring is made larger first, up to its capacity, as long as the disk has room.
 //!
 //! How much padding flushes add cannot be known beforehand. A reservation is charged 1/32 more than its bytes, for the batch
 //! headers and padding of large flushes, and two blocks, for its commit; what small flushes take beyond that
 //! comes out of a margin of 1/8 of the files, and at last out of a file added to the ring.
 
-use super::files::Layout;
+use super::files::{Layout, RingSize};
 use crate::device::BLOCK;
 use crate::error::{Result, StorageError};
 use std::collections::VecDeque;
 
 /// The account of the log files' space, in bytes.
 pub(super) struct Space {
-    capacity: u64,
-    /// What may be written, appended and reserved in all.
-    limit: u64,
-    /// What may be reserved at once: it fits when a checkpoint has freed every file but the current one.
-    largest: u64,
+    layout: Layout,
+    /// The files there are.
+    ring: RingSize,
+    /// The last attempt to add a file met a full disk: what there is has to do.
+    disk_full: bool,
     /// Written, ever.
     pub at: u64,
     /// Recycled, ever.
@@ -37,17 +38,46 @@ pub(super) fn charge(bytes: u64) -> u64 {
     bytes + bytes / 32
 }
 
+/// What may be written, appended and reserved in all in files with room for `bytes`, the last of which stays spare.
+fn limit(bytes: u64, last: u64) -> u64 {
+    bytes.saturating_sub(last + bytes / 8)
+}
+
 impl Space {
-    pub fn new(layout: Layout, at: u64) -> Space {
-        let capacity = layout.files * layout.room();
-        let limit = capacity - layout.room() - capacity / 8;
+    pub fn new(layout: Layout, ring: RingSize, at: u64) -> Space {
         let (queue, last_ticket) = (VecDeque::new(), 0);
-        let largest = limit - layout.room();
-        Space { capacity, limit, largest, at, freed: 0, pending: 0, reserved: 0, queue, last_ticket }
+        Space { layout, ring, disk_full: false, at, freed: 0, pending: 0, reserved: 0, queue, last_ticket }
     }
 
+    /// What the files can grow to; what there is, if the disk is full.
     pub fn capacity(&self) -> u64 {
-        self.capacity
+        if self.disk_full { self.ring.bytes.min(self.layout.capacity) } else { self.layout.capacity }
+    }
+
+    /// Takes note of the files there are now.
+    pub fn set_ring(&mut self, ring: RingSize) {
+        self.disk_full &= ring.bytes <= self.ring.bytes;
+        self.ring = ring;
+    }
+
+    /// A file could not be added.
+    pub fn set_disk_full(&mut self) {
+        self.disk_full = true;
+    }
+
+    /// Whether no checkpoint can make room for this, and the disk has none for another file.
+    pub fn never_fits(&self, charge: u64) -> bool {
+        self.disk_full && charge + self.ring.largest > limit(self.ring.bytes, self.ring.last)
+    }
+
+    /// Whether a file has to be added before `charge` more bytes can be granted, and may be.
+    pub fn wants_growth(&self, charge: u64) -> bool {
+        self.ring.bytes < self.layout.capacity && !self.fits(charge)
+    }
+
+    /// A quarter of what there is.
+    pub fn quarter(&self) -> u64 {
+        self.ring.bytes / 4
     }
 
     /// Bytes of the files that are kept, up to the end of what is written.
@@ -59,9 +89,11 @@ impl Space {
         self.queue.len()
     }
 
-    /// Most bytes that one reservation can be for.
+    /// Most bytes that one reservation can be for: it fits when the ring has grown to its capacity and a checkpoint has
+    /// freed every file but the current one.
     pub fn largest_reservation(&self) -> u64 {
-        let bytes = self.largest - 2 * BLOCK as u64;
+        let room = self.layout.largest_room();
+        let bytes = limit(self.layout.capacity, room) - room - 2 * BLOCK as u64;
         bytes - bytes / 32
     }
 
@@ -105,8 +137,13 @@ impl Space {
         self.queue.retain(|queued| *queued != ticket);
     }
 
+    fn fits(&self, charge: u64) -> bool {
+        let limit = limit(self.ring.bytes, self.ring.last);
+        self.used() + self.pending + self.reserved + charge <= limit
+    }
+
     fn take(&mut self, charge: u64) -> bool {
-        let fits = self.used() + self.pending + self.reserved + charge <= self.limit;
+        let fits = self.fits(charge);
         if fits {
             self.reserved += charge;
         }
@@ -118,11 +155,19 @@ impl Space {
 mod tests {
     use super::*;
 
+    /// An account of a ring that has grown to its capacity.
+    fn grown(capacity: u64) -> (Layout, Space) {
+        let layout = Layout::new(capacity);
+        let ring =
+            RingSize { bytes: layout.capacity, last: layout.largest_room(), largest: layout.largest_room() };
+        (layout, Space::new(layout, ring, 0))
+    }
+
     #[test]
     fn the_largest_reservation_fits_when_only_the_current_file_is_in_use() {
         for capacity in [0, 1 << 20, 1 << 30, 1 << 40] {
-            let layout = Layout::new(capacity);
-            let mut space = Space::new(layout, layout.room());
+            let (layout, mut space) = grown(capacity);
+            space.at = layout.largest_room();
             let charge = space.reservation_charge(space.largest_reservation()).unwrap();
             assert!(space.try_reserve(charge), "capacity {capacity}");
             assert!(space.reservation_charge(space.largest_reservation() + 1).is_err());
@@ -130,9 +175,29 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_the_files_there_are_wants_growth_until_the_capacity_is_reached() {
+        let layout = Layout::new(256 << 20);
+        let mut ring = RingSize { bytes: 4 << 20, last: 1 << 20, largest: 1 << 20 };
+        let mut space = Space::new(layout, ring, 0);
+        assert!(!space.wants_growth(1 << 20) && space.wants_growth(8 << 20));
+        assert!(!space.try_reserve(8 << 20));
+        ring.bytes = 16 << 20;
+        space.set_ring(ring);
+        assert!(!space.wants_growth(8 << 20) && space.try_reserve(8 << 20));
+        space.set_disk_full();
+        assert_eq!(space.capacity(), 16 << 20, "pacing goes by what there is");
+        assert!(space.never_fits(100 << 20) && !space.never_fits(1));
+        ring.bytes = layout.capacity;
+        space.set_ring(ring);
+        assert_eq!(space.capacity(), layout.capacity);
+        assert!(!space.never_fits(100 << 20));
+        assert!(!space.wants_growth(u64::MAX / 2), "there is no more to be had");
+    }
+
+    #[test]
     fn those_who_wait_are_served_in_order_and_nobody_overtakes() {
-        let mut space = Space::new(Layout::new(1 << 20), 0);
-        let all = space.limit;
+        let (_, mut space) = grown(1 << 20);
+        let all = limit(space.ring.bytes, space.ring.last);
         assert!(space.try_reserve(all));
         let (first, second) = (space.enqueue(), space.enqueue());
         space.reserved = 0;

@@ -12,7 +12,7 @@
 //! report success without having written (Rebello et al., ATC 2020).
 
 use super::batches::{BatchWriter, Flushed};
-use super::files::{Layout, Ring};
+use super::files::{DIRECTORY, Growth, Layout, Ring, remove_all};
 use super::format::{FileHeader, GROUP_HEADER, group_header};
 use super::position::{LogPosition, Marks};
 use super::reader::LogTail;
@@ -45,7 +45,7 @@ pub enum FlushPolicy {
 /// How a log is made.
 #[derive(Clone, Copy, Debug)]
 pub struct LogOptions {
-    /// Bytes of all log files together; at least 256 KiB are taken.
+    /// Bytes that all log files together can grow to; at least 256 KiB.
     pub capacity: u64,
     /// Appended bytes that may wait in memory before [`Log::throttle`] has them written.
     pub buffer_bytes: usize,
@@ -57,7 +57,7 @@ pub struct LogOptions {
 /// How full the log files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSpace {
-    /// Bytes of all files.
+    /// Bytes that all files can grow to; of those there are, if the disk is full.
     pub capacity: u64,
     /// Bytes from the start of the oldest file that is kept to the end of what is written.
     pub used: u64,
@@ -99,8 +99,10 @@ struct Inner {
     freed: Condvar,
     /// Used by the leader; locked after no other lock is held.
     writer: Mutex<BatchWriter>,
-    /// Locked by the leader at the end of a file and by truncation; never together with `state`.
+    /// Locked by the leader at the end of a file, by truncation and by growth; never together with `state`.
     ring: Arc<Mutex<Ring>>,
+    /// Held while a file is made; before `ring`.
+    growing: Mutex<()>,
     /// Copies of what `state` holds, to be read without its lock.
     durable: AtomicU64,
     end: AtomicU64,
@@ -142,6 +144,23 @@ impl Log {
         Ok((log, position))
     }
 
+    /// Bytes that [`Log::create`] takes on the device.
+    #[must_use]
+    pub fn first_bytes(capacity: u64) -> u64 {
+        Layout::new(capacity).first_bytes()
+    }
+
+    /// Removes whatever log there is, its directory too.
+    pub fn remove(env: &dyn Env) -> Result<()> {
+        let io = |error| StorageError::io("remove", DIRECTORY, error);
+        if env.exists(DIRECTORY).map_err(io)? {
+            remove_all(env)?;
+            env.sync_dir(DIRECTORY).map_err(io)?;
+            env.remove_dir(DIRECTORY).map_err(io)?;
+        }
+        Ok(())
+    }
+
     /// Goes on after recovery, in a new file with a new salt, so that no block written before can ever be taken
     /// for one written from now on. Everything the reader gave out is durable when this returns.
     pub fn resume(env: &Arc<dyn Env>, options: LogOptions, tail: LogTail) -> Result<Log> {
@@ -161,10 +180,10 @@ impl Log {
         at: u64,
     ) -> Result<Log> {
         let ring = Arc::new(Mutex::new(ring));
-        let mut writer = BatchWriter::start(Arc::clone(&ring), header, layout.file_bytes / 16, at)?;
+        let mut writer = BatchWriter::start(Arc::clone(&ring), header, at)?;
         marks.extend(writer.take_done().marks);
         let first = header.first;
-        let space = Space::new(layout, at);
+        let space = Space::new(layout, ring.lock().size(), at);
         let max_payload = (space.largest_reservation() / 2).min(LARGEST_PAYLOAD);
         let state = State {
             buffer: Vec::new(),
@@ -184,6 +203,7 @@ impl Log {
             freed: Condvar::new(),
             writer: Mutex::new(writer),
             ring,
+            growing: Mutex::new(()),
             durable: AtomicU64::new(first.0),
             end: AtomicU64::new(first.0),
             stopped: AtomicBool::new(false),
@@ -198,6 +218,13 @@ impl Log {
         self.inner.lock()?.space.reservation_charge(bytes).map(drop)
     }
 
+    /// [`StorageError::DiskFull`] if the files, which could not be made larger, can never hold so much.
+    pub fn check_disk(&self, bytes: u64) -> Result<()> {
+        let state = self.inner.lock()?;
+        let charge = state.space.reservation_charge(bytes)?;
+        if state.space.never_fits(charge) { Err(StorageError::DiskFull) } else { Ok(()) }
+    }
+
     /// Holds room for groups of `bytes` in all, [`Log::group_bytes`] each; `None` when a checkpoint has to free
     /// space first.
     pub fn try_reserve(&self, bytes: u64) -> Result<Option<LogReservation>> {
@@ -206,12 +233,57 @@ impl Log {
         Ok(state.space.try_reserve(charge).then(|| self.reservation(charge)))
     }
 
+    /// Makes the files larger if a reservation for `bytes` needs it and the capacity allows: one file at a time,
+    /// true if there may be room now. The caller holds no latch. A full disk is no error: what there is has to do then.
+    pub fn grow(&self, bytes: u64) -> Result<bool> {
+        let charge = self.inner.lock()?.space.reservation_charge(bytes)?;
+        let wanted = |inner: &Inner| inner.lock().map(|state| state.space.wants_growth(charge));
+        if !wanted(&self.inner)? {
+            return Ok(false);
+        }
+        let _growing = self.inner.growing.lock();
+        // Somebody else may have been at it.
+        if !wanted(&self.inner)? {
+            return Ok(true);
+        }
+        let growth = self.inner.ring.lock().growth();
+        match growth.make() {
+            Ok(()) => self.add_file(&growth).map(|()| true),
+            Err(StorageError::DiskFull) => {
+                self.inner.state.lock().space.set_disk_full();
+                Ok(false)
+            }
+            // The device fails: as bad for the files in use as for this one.
+            Err(error) => Err(self.inner.stop(&mut self.inner.state.lock(), error.to_string())),
+        }
+    }
+
+    fn add_file(&self, made: &Growth) -> Result<()> {
+        let mut ring = self.inner.ring.lock();
+        let (added, size) = (ring.add(made), ring.size());
+        drop(ring);
+        let mut state = self.inner.state.lock();
+        match added {
+            Ok(()) => {
+                state.space.set_ring(size);
+                self.inner.freed.notify_all();
+                Ok(())
+            }
+            // Under which name the file is has become unknown.
+            Err(error) => Err(self.inner.stop(&mut state, error.to_string())),
+        }
+    }
+
     /// As [`Log::try_reserve`], but waits until [`Log::truncate_before`] has freed the space. The caller holds no
     /// latch and no other reservation, and has seen to it that a checkpoint is under way. If one checkpoint
-    /// is not enough, [`LogSpace::waiting`] tells that another is wanted.
+    /// is not enough, [`LogSpace::waiting`] tells that another is wanted. `DiskFull` if the files, which could not be
+    /// made larger, can never hold so much.
     pub fn reserve(&self, bytes: u64) -> Result<LogReservation> {
         let mut state = self.inner.lock()?;
         let charge = state.space.reservation_charge(bytes)?;
+        if state.space.never_fits(charge) {
+            return Err(StorageError::DiskFull);
+        }
         let ticket = state.space.enqueue();
         while !state.space.try_reserve_in_turn(ticket, charge) {
             self.inner.freed.wait(&mut state);
@@ -236,6 +308,13 @@ impl Log {
 
     fn reservation(&self, left: u64) -> LogReservation {
         LogReservation { inner: Arc::clone(&self.inner), left }
+    }
+
+    /// Makes another file ahead of the need for it, if little room is left in those there are. For a thread that has the
+    /// time.
+    pub fn grow_ahead(&self) -> Result<()> {
+        let quarter = self.inner.lock()?.space.quarter();
+        self.grow(quarter).map(drop)
     }
 
     /// Waits, without a latch held, until the appended bytes in memory are below the limit, writing them if nobody
@@ -328,7 +407,7 @@ impl Log {
         match mark {
             Some(mark) => Ok(LogPosition { sequence: mark.sequence, offset: mark.offset, lsn }),
             None => Err(StorageError::Format {
-                file: super::files::DIRECTORY.to_owned(),
+                file: DIRECTORY.to_owned(),
                 reason: format!("LSN {lsn} is older than the log"),
             }),
         }
@@ -357,12 +436,13 @@ impl Log {
         self.inner.check()?;
         let mut ring = self.inner.ring.lock();
         let recycled = ring.recycle_before(position.sequence);
-        let oldest = ring.oldest();
+        let (oldest, size) = (ring.oldest(), ring.size());
         drop(ring);
         match recycled {
             Ok(freed) => {
                 let mut state = self.inner.state.lock();
                 state.space.freed += freed;
+                state.space.set_ring(size);
                 state.marks.remove_before(oldest);
                 self.inner.freed.notify_all();
                 Ok(())
@@ -499,9 +579,20 @@ impl State {
 
     fn take_over(&mut self, done: Flushed) {
         self.marks.extend(done.marks);
+        if let Some(size) = done.ring {
+            self.space.set_ring(size);
+        }
         self.counts.writes += done.writes;
         self.counts.bytes += done.bytes;
         self.counts.syncs += done.syncs;
+    }
+}
+
+impl LogReservation {
+    /// Bytes of stream that it still covers, large flushes assumed.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.left - self.left / 32
     }
 }
 

@@ -25,6 +25,9 @@ pub const MIN_PAGE_SIZE: usize = 4096;
 /// Largest supported page size, in bytes.
 pub const MAX_PAGE_SIZE: usize = 65536;
 
+/// Version of the layouts of the store's own pages: superblock, space map, segment directory.
+const STORE_FORMAT: u8 = 1;
+
 const CHECKSUM: usize = 0;
 const KIND: usize = 4;
 const FORMAT: usize = 5;
@@ -66,6 +69,17 @@ pub fn kind(page: &[u8]) -> PageKind {
 /// Version of the layout of the page's kind.
 pub fn format(page: &[u8]) -> u8 {
     field::<1>(page, FORMAT)[0]
+}
+
+/// Checks that the store's own page is of the kind and version that this program reads; the error says what is wrong.
+pub(crate) fn check_kind(page: &[u8], expected: PageKind) -> Result<(), String> {
+    if kind(page) != expected {
+        return Err(format!("kind {} where {} was expected", kind(page).0, expected.0));
+    }
+    match format(page) {
+        STORE_FORMAT => Ok(()),
+        other => Err(format!("version {other} of kind {}, this program reads {STORE_FORMAT}", expected.0)),
+    }
 }
 
 /// Flags owned by the layout of the page's kind.
@@ -111,7 +125,7 @@ pub(crate) fn set_identity(page: &mut [u8], page_no: PageNo, owner: SegmentId) {
 /// Zeroes the page and writes a fresh header. The LSN is zero until the mini-transaction commits.
 pub(crate) fn initialise(page: &mut [u8], page_no: PageNo, kind: PageKind, owner: SegmentId) {
     page.fill(0);
-    set_kind(page, kind, 0);
+    set_kind(page, kind, STORE_FORMAT);
     set_identity(page, page_no, owner);
 }
 
@@ -167,6 +181,19 @@ mod tests {
             let mut bad = page.clone();
             bad[at] ^= 1;
             assert!(verify(&bad, PageNo(7)).is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn pages_of_another_kind_or_version_are_refused() {
+        let mut page = vec![0u8; 4096];
+        initialise(&mut page, PageNo(1), PageKind::SPACE_MAP, SegmentId::NONE);
+        assert_eq!(check_kind(&page, PageKind::SPACE_MAP), Ok(()));
+        assert!(check_kind(&page, PageKind::SUPERBLOCK).is_err());
+        for version in [0, 2, 255] {
+            set_kind(&mut page, PageKind::SPACE_MAP, version);
+            let error = check_kind(&page, PageKind::SPACE_MAP).unwrap_err();
+            assert!(error.contains("version"), "{error}");
         }
     }
 

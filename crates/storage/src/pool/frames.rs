@@ -56,21 +56,25 @@ pub(crate) struct BufferPool {
 }
 
 impl BufferPool {
+    /// Frames of a pool of `bytes` in all, or why there can be none.
+    pub(crate) fn check_size(bytes: u64, page_size: usize) -> Result<usize> {
+        let count = usize::try_from(bytes).unwrap_or(usize::MAX) / page_size;
+        let overhead = (TranslationArray::new().bytes() + LARGEST_GROWTH).div_ceil(page_size);
+        let (least, most) = (MIN_FRAMES + overhead, MAX_FRAMES - 1);
+        if count < least {
+            return Err(StorageError::PoolBelowMinimum { bytes, minimum: (least * page_size) as u64 });
+        }
+        if count > most {
+            let limit = (most * page_size) as u64;
+            return Err(StorageError::TooLarge { what: "buffer pool", size: bytes, limit });
+        }
+        Ok(count)
+    }
+
     /// A pool that uses `bytes` of memory in all, for pages of `page_size`.
     pub(crate) fn new(bytes: u64, page_size: usize, stats: Arc<StoreStats>) -> Result<Arc<BufferPool>> {
-        let count = usize::try_from(bytes).unwrap_or(usize::MAX) / page_size;
+        let count = Self::check_size(bytes, page_size)?;
         let words = TranslationArray::new();
-        let overhead = (words.bytes() + LARGEST_GROWTH).div_ceil(page_size);
-        if count < MIN_FRAMES + overhead || count >= MAX_FRAMES {
-            return match count >= MAX_FRAMES {
-                true => Err(StorageError::TooLarge {
-                    what: "buffer pool",
-                    size: bytes,
-                    limit: (MAX_FRAMES * page_size) as u64,
-                }),
-                false => Err(StorageError::PoolTooSmall { wanted: MIN_FRAMES + overhead, available: count }),
-            };
-        }
         let frame = || Frame {
             page: AtomicU64::new(NO_PAGE),
             rec_lsn: AtomicU64::new(CLEAN),

@@ -259,7 +259,7 @@ fn pools_too_small_or_too_large_are_refused() {
     let stats = || Arc::new(StoreStats::default());
     assert!(matches!(
         BufferPool::new(30 * 4096, PAGE, stats()),
-        Err(crate::StorageError::PoolTooSmall { .. })
+        Err(crate::StorageError::PoolBelowMinimum { .. })
     ));
     assert!(matches!(BufferPool::new(1 << 41, PAGE, stats()), Err(crate::StorageError::TooLarge { .. })));
 }

@@ -98,6 +98,7 @@ pub(crate) fn superblock(page_size: usize, database_id: u64) -> Vec<u8> {
 
 /// Whether the (verified) superblock belongs to this database.
 pub(crate) fn check_superblock(block: &[u8], page_size: usize, database_id: u64) -> Result<(), String> {
+    page::check_kind(block, PageKind::SUPERBLOCK)?;
     if bytes::array_at(block, PAGE_HEADER).as_ref() != Some(MAGIC) {
         return Err("not a Leafline superblock".into());
     }

@@ -102,10 +102,7 @@ fn with_pinned<R>(
     loop {
         cache.fault_in(page)?;
         if let Latch::Held(guard) = cache.pool.exclusive(page) {
-            if page::kind(&guard) != kind {
-                let reason = format!("kind {} where {} was expected", page::kind(&guard).0, kind.0);
-                return Err(StorageError::Corrupt { page, reason });
-            }
+            page::check_kind(&guard, kind).map_err(|reason| StorageError::Corrupt { page, reason })?;
             cache.pool.pin(&guard);
             return read(&guard);
         }

@@ -2,7 +2,7 @@
 
 use super::support::*;
 use leafline_storage::device::{Operation, SimulatedEnv};
-use leafline_storage::{PageClass, PageNo, StorageError, Store};
+use leafline_storage::{Env, OpenMode, PageClass, PageNo, StorageError, Store, StoreOptions};
 use std::sync::Arc;
 
 #[test]
@@ -41,17 +41,118 @@ fn check_after_cut(env: &SimulatedEnv, run: Workload, seed: u64) {
 }
 
 #[test]
-fn full_disk_while_a_store_is_made_leaves_a_directory_that_can_be_used_later() {
+fn full_disk_while_a_store_is_made_says_what_is_needed_and_leaves_nothing_behind() {
     for limit in (0..2_000_000).step_by(100_000) {
         let env = SimulatedEnv::new();
         env.set_space_limit(Some(limit));
         match open(&env) {
-            Ok(_) => {}
-            Err(StorageError::DiskFull) => {
-                env.set_space_limit(None);
+            Ok(_) => assert!(limit > 1_000_000),
+            Err(StorageError::DiskFullAtCreation { needed }) => {
+                assert_eq!(env.list("").unwrap(), Vec::<String>::new());
+                assert!(env.space_used() == 0 && !env.exists("wal").unwrap());
+                assert!(limit < needed);
+                env.set_space_limit(Some(needed));
                 open(&env).unwrap();
+                assert_eq!(env.space_used(), needed, "no more and no less");
             }
             Err(other) => panic!("limit {limit}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn a_pool_too_small_for_any_store_says_how_much_is_needed_and_makes_none() {
+    let env = SimulatedEnv::new();
+    let error = open_with(&env, StoreOptions { buffer_pool_bytes: 10, ..options(100) }).err().unwrap();
+    let StorageError::PoolBelowMinimum { bytes: 10, minimum } = error else { panic!("{error}") };
+    assert!(error.to_string().contains(&minimum.to_string()));
+    assert_eq!(env.list("").unwrap(), Vec::<String>::new());
+    open_with(&env, StoreOptions { buffer_pool_bytes: minimum, ..options(100) }).unwrap();
+    let less = StoreOptions { buffer_pool_bytes: minimum - 1, ..options(100) };
+    assert!(matches!(open_with(&env, less), Err(StorageError::PoolBelowMinimum { .. })));
+}
+
+#[test]
+fn an_empty_store_with_the_default_log_takes_few_mebibytes() {
+    let env = SimulatedEnv::new();
+    let options = StoreOptions { background: false, io_threads: 0, ..StoreOptions::default() };
+    let store = open_with(&env, options.clone()).unwrap();
+    new_segment(&store).unwrap();
+    store.close().unwrap();
+    assert!(env.space_used() < 8 << 20, "{}", env.space_used());
+    open_with(&env, options).unwrap().close().unwrap();
+    assert!(env.space_used() < 8 << 20, "{}", env.space_used());
+}
+
+#[test]
+fn a_log_that_cannot_grow_on_a_full_disk_is_recycled_and_what_it_can_never_hold_is_refused() {
+    let env = SimulatedEnv::new();
+    let large = StoreOptions { log_capacity_bytes: 64 << 20, ..options(200) };
+    let store = open_with(&env, large).unwrap();
+    let (_, root) = new_segment(&store).unwrap();
+    env.set_space_limit(Some(env.space_used()));
+    // Several times what the files hold.
+    for round in 1..2000u64 {
+        let mut reservation = store.reserve(0, 3000).unwrap();
+        let mut change = store.begin(&mut reservation, 0).unwrap();
+        let slot = change.latch(root).unwrap().unwrap();
+        (0..100).for_each(|at| change.apply(slot, TEST, ADD, &add(at, 1)).unwrap());
+        change.commit();
+        assert_eq!(cell(&store.shared(root).unwrap(), 7), round);
+    }
+    assert!(store.stats().checkpoints.load(std::sync::atomic::Ordering::Relaxed) > 3);
+    assert!(matches!(store.reserve(0, 10 << 20), Err(StorageError::DiskFull)));
+    env.set_space_limit(None);
+    store.reserve(0, 10 << 20).unwrap();
+}
+
+#[test]
+fn a_log_that_has_lost_its_last_file_or_the_end_of_one_is_not_opened() {
+    for seed in seeds(2) {
+        let env = SimulatedEnv::new();
+        let mut run = Workload::create(&env, seed);
+        run.run(300).unwrap();
+        let counter = run.counter();
+        let history = run.history.clone();
+        drop(run);
+        env.cut(seed);
+        let mut noticed = 0;
+        for name in env.list("wal").unwrap() {
+            let name = format!("wal/{name}");
+            for size in [None, Some(0), Some(4096), Some(32 << 10)] {
+                let copy = env.snapshot();
+                match size {
+                    None => copy.remove(&name).unwrap(),
+                    Some(size) => copy.open(&name, OpenMode::Existing).unwrap().truncate(size).unwrap(),
+                }
+                match open(&copy) {
+                    Err(StorageError::LogDamaged { .. }) => noticed += 1,
+                    Err(other) => panic!("seed {seed}, {name} {size:?}: {other}"),
+                    Ok(store) => drop(check_recovered(&store, &history, counter)),
+                }
+            }
+        }
+        assert!(noticed >= 8, "the file in use and the one after it: {noticed}");
+    }
+}
+
+#[test]
+fn either_slot_of_the_control_file_is_enough_after_any_checkpoint() {
+    for seed in seeds(2) {
+        let env = SimulatedEnv::new();
+        let mut run = Workload::create(&env, seed);
+        for round in 0..10 {
+            run.run(150).unwrap();
+            run.store.checkpoint().unwrap();
+            run.history.durable = run.history.steps.len();
+            for slot in 0..2 {
+                eprintln!("seed {seed}, round {round}, slot {slot}");
+                let copy = env.snapshot();
+                copy.damage("control", slot * 4096 + 30, &mut |bytes| bytes[0] ^= 1).unwrap();
+                let store = open(&copy).unwrap();
+                assert!(store.recovery_report().control_repaired);
+                check_recovered(&store, &run.history, run.counter());
+            }
         }
     }
 }
@@ -144,6 +245,6 @@ fn missing_control_file_is_no_reason_to_make_a_new_store_over_the_data() {
     let store = open(&env).unwrap();
     new_segment(&store).unwrap();
     store.close().unwrap();
-    leafline_storage::Env::remove(&env, "control").unwrap();
+    Env::remove(&env, "control").unwrap();
     assert!(matches!(open(&env), Err(StorageError::Format { .. })));
 }

@@ -34,6 +34,7 @@ pub(super) struct Inode {
 enum NameChange {
     Create { name: String, inode: u64 },
     CreateDir { name: String },
+    RemoveDir { name: String },
     Rename { from: String, to: String, inode: u64 },
     Remove { name: String, inode: u64 },
 }
@@ -128,6 +129,20 @@ impl Disk {
         if !self.names.dirs.contains_key(name) {
             self.change_names(NameChange::CreateDir { name: name.to_owned() });
         }
+    }
+
+    pub fn remove_dir(&mut self, name: &str) -> io::Result<()> {
+        if name.is_empty() {
+            return Ok(());
+        }
+        if !self.names.dirs.contains_key(name) {
+            return Err(ErrorKind::NotFound.into());
+        }
+        if self.names.files.keys().any(|file| parent(file) == name) {
+            return Err(ErrorKind::DirectoryNotEmpty.into());
+        }
+        self.change_names(NameChange::RemoveDir { name: name.to_owned() });
+        Ok(())
     }
 
     pub fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
@@ -282,6 +297,12 @@ impl NameChange {
             NameChange::CreateDir { name } => {
                 names.dirs.insert(name.clone(), ());
             }
+            NameChange::RemoveDir { name } => {
+                // Not from under files whose removal was lost.
+                if !names.files.keys().any(|file| parent(file) == name) {
+                    names.dirs.remove(name);
+                }
+            }
             NameChange::Rename { to, inode, .. } => {
                 // Under whichever name it survived: an earlier change of its name may have been lost.
                 names.files.retain(|_, named| named != inode);
@@ -295,6 +316,7 @@ impl NameChange {
         match self {
             NameChange::Create { name, .. }
             | NameChange::CreateDir { name }
+            | NameChange::RemoveDir { name }
             | NameChange::Remove { name, .. } => parent(name) == dir,
             NameChange::Rename { from, to, .. } => parent(from) == dir || parent(to) == dir,
         }
@@ -305,7 +327,7 @@ impl NameChange {
             NameChange::Create { inode, .. }
             | NameChange::Rename { inode, .. }
             | NameChange::Remove { inode, .. } => Some(*inode),
-            NameChange::CreateDir { .. } => None,
+            NameChange::CreateDir { .. } | NameChange::RemoveDir { .. } => None,
         }
     }
 }

@@ -200,6 +200,12 @@ impl Env for SimulatedEnv {
         disk.remove(name)
     }
 
+    fn remove_dir(&self, name: &str) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        disk.enter(Operation::Name, name, 0)?;
+        disk.remove_dir(name)
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let mut disk = self.disk.lock();
         disk.enter(Operation::Name, from, 0)?;

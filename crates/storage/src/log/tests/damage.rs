@@ -73,9 +73,46 @@ fn a_missing_file_in_the_middle_is_damage() {
 }
 
 #[test]
+fn a_missing_file_at_the_end_is_damage_whether_it_was_in_use_or_the_successor_of_one_that_was() {
+    let (env, start, groups) = synced_log();
+    for missing in [&[3][..], &[4], &[3, 4], &[2, 3, 4]] {
+        let copy = env.snapshot();
+        missing.iter().for_each(|sequence| copy.remove(&files::name(*sequence)).unwrap());
+        assert!(is_damage(&copy, start), "without {missing:?}");
+    }
+    env.remove("wal/1.log").unwrap();
+    assert!(is_damage(&env, start));
+    assert!(groups.len() > 3);
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_damage_unless_it_is_a_spare_behind_the_successor() {
+    let (env, start, groups) = synced_log();
+    let block = BLOCK as u64;
+    for sequence in 1..=4 {
+        for size in [0, block, 5 * block, (64 << 10) - block] {
+            let copy = env.snapshot();
+            let file = copy.open(&files::name(sequence), OpenMode::Existing).unwrap();
+            file.truncate(size).unwrap();
+            assert!(is_damage(&copy, start), "wal/{sequence}.log of {size} bytes");
+        }
+    }
+    let (_, tail) = read_all(&env, start).unwrap();
+    let log = Log::resume(&shared(&env), LogOptions { capacity: 1 << 20, ..SMALL }, tail).unwrap();
+    while log.grow(100_000).unwrap() {}
+    drop(log);
+    let last = env.list("wal").unwrap().len() as u64;
+    assert!(last > 5);
+    env.open(&files::name(last), OpenMode::Existing).unwrap().truncate(block).unwrap();
+    let (read, tail) = read_all(&env, start).unwrap();
+    assert_eq!(read, groups);
+    Log::resume(&shared(&env), SMALL, tail).unwrap();
+}
+
+#[test]
 fn a_log_that_ends_before_the_checkpoint_is_damage() {
     let env = SimulatedEnv::new();
-    let options = LogOptions { capacity: 16 << 20, ..SMALL };
+    let options = LogOptions { capacity: 256 << 20, ..SMALL };
     let (log, start) = Log::create(&shared(&env), options, Lsn(1000)).unwrap();
     commit(&log, 1, b"one");
     let last = commit(&log, 1, b"two");

@@ -164,11 +164,80 @@ fn a_restart_with_another_capacity_changes_the_files_as_they_are_recycled() {
     let before = log.position_of(groups[14].range.start).unwrap();
     assert!(before.sequence < 4 && read_all(&env, before).unwrap().0 == groups[14..]);
     log.truncate_before(checkpoint(&log)).unwrap();
-    fill(&log);
-    checkpoint(&log);
-    for name in env.list("wal").unwrap() {
-        let file = env.open(&format!("wal/{name}"), OpenMode::Existing).unwrap();
-        assert_eq!(file.size().unwrap(), 128 << 10, "{name}");
+    // More than the old files hold, so that larger ones are added; a smaller capacity again lets them go.
+    drop(reserve(&log, 500_000));
+    let grown = total(&env);
+    assert!(grown > 4 * (64 << 10) && log.try_reserve(500_000).unwrap().is_some(), "{grown}");
+    let (_, tail) = read_all(&env, checkpoint(&log)).unwrap();
+    let log = Log::resume(&shared(&env), SMALL, tail).unwrap();
+    for _ in 0..3 {
+        fill(&log);
+        checkpoint(&log);
+    }
+    assert!(total(&env) < grown && total(&env) < 600_000, "{}", total(&env));
+}
+
+/// Bytes of all log files.
+fn total(env: &SimulatedEnv) -> u64 {
+    let size = |name: &String| env.open(&format!("wal/{name}"), OpenMode::Existing).unwrap().size().unwrap();
+    env.list("wal").unwrap().iter().map(size).sum()
+}
+
+/// Reserves, making the files larger as need be.
+fn reserve(log: &Log, bytes: u64) -> LogReservation {
+    while log.grow(bytes).unwrap() {}
+    log.try_reserve(bytes).unwrap().unwrap()
+}
+
+#[test]
+fn a_new_log_is_small_and_grows_to_its_capacity_as_reservations_ask_for_it() {
+    let env = SimulatedEnv::new();
+    let options = LogOptions { capacity: 64 << 20, ..SMALL };
+    let (log, start) = Log::create(&shared(&env), options, Lsn(1000)).unwrap();
+    assert_eq!(total(&env), 4 * (256 << 10));
+    let mut held = reserve(&log, 20 << 20);
+    assert!(total(&env) > 20 << 20 && total(&env) < 40 << 20, "{}", total(&env));
+    // What was reserved can be written though the disk is full now.
+    env.set_space_limit(Some(env.space_used()));
+    let mut groups = Vec::new();
+    for i in 0..10 {
+        let range = log.append(&mut held, 1, &[&vec![i; 2_000_000]]).unwrap();
+        log.wait_durable(range.end).unwrap();
+        groups.push(Group { range, kind: 1, payload: vec![i; 2_000_000] });
+    }
+    drop(held);
+    assert!(!log.grow(40 << 20).unwrap(), "a full disk is no error");
+    assert!(log.space().capacity < 40 << 20, "what is there is what counts");
+    assert!(matches!(log.reserve(40 << 20), Err(StorageError::DiskFull)), "it could never be granted");
+    assert!(matches!(log.check_disk(40 << 20), Err(StorageError::DiskFull)));
+    env.set_space_limit(None);
+    assert!(log.grow(40 << 20).unwrap());
+    env.cut(3);
+    assert!(read_all(&env, start).unwrap().0 == groups);
+}
+
+#[test]
+fn power_cut_at_every_step_of_growing_leaves_the_log_as_it_was() {
+    let options = LogOptions { capacity: 1 << 20, ..SMALL };
+    for cut in 0.. {
+        let env = SimulatedEnv::new();
+        let (log, start) = Log::create(&shared(&env), options, Lsn(1000)).unwrap();
+        let mut groups = vec![commit(&log, 1, b"before")];
+        env.power_cut_after(cut);
+        let grown = (0..3).try_for_each(|_| log.grow(400_000).map(drop));
+        if !env.is_off() {
+            grown.unwrap();
+            assert!(cut > 10);
+            break;
+        }
+        drop(log);
+        env.reboot(cut);
+        let (read, tail) = read_all(&env, start).unwrap();
+        assert_eq!(read, groups);
+        let log = Log::resume(&shared(&env), options, tail).unwrap();
+        drop(reserve(&log, 400_000));
+        groups.push(commit(&log, 1, b"after"));
+        assert_eq!(read_all(&env, start).unwrap().0, groups);
     }
 }
 
