@@ -31,7 +31,7 @@ const MAX_FUNCTION_LINES: usize = 100;
 const UNSAFE_MODULES: &[&str] = &[
     "crates/storage/src/device/aligned.rs",
     "crates/storage/src/device/direct.rs",
-    "crates/storage/src/device/queue.rs",
+    "crates/storage/src/device/ring.rs",
     "crates/storage/src/pool/arena.rs",
     "crates/storage/src/pool/guard.rs",
 ];

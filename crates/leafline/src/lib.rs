@@ -51,6 +51,6 @@ pub use api::statement::Statement;
 pub use api::value::{FromValue, Params, ToValue};
 pub use leafline_access::cost::DeviceClass;
 pub use leafline_sql::{ColumnFlags, ColumnMeta};
-pub use leafline_storage::FlushPolicy;
 pub use leafline_storage::device::DiskModel;
+pub use leafline_storage::{FlushPolicy, RecoveryStep};
 pub use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Value};

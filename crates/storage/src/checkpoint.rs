@@ -103,6 +103,20 @@ impl Inner {
         self.cache.write_back(old, Latching::Wait)
     }
 
+    /// Bytes of log that a checkpoint recorded now would give back, about.
+    pub(crate) fn checkpoint_frees(&self) -> u64 {
+        let end = self.log.end();
+        let needed = self.checkpointer.source.read().oldest_needed();
+        let redo = self.redo_position(end, needed);
+        self.log.space().used.saturating_sub(self.log.age(redo))
+    }
+
+    /// From where on the log is needed, given its end and what the source needs, both looked up before.
+    fn redo_position(&self, end: Lsn, needed: Option<Lsn>) -> Lsn {
+        let dirty = self.cache.pool.dirty_pages().into_iter().map(|(_, since)| since).min();
+        [Some(end), needed, dirty].into_iter().flatten().min().unwrap_or(end)
+    }
+
     /// Records a checkpoint of things as they are, and gives log back. Does nothing if nothing has changed.
     pub(crate) fn record_checkpoint(&self) -> Result<()> {
         let mut state = self.checkpointer.state.lock();
@@ -111,8 +125,7 @@ impl Inner {
         let source = Arc::clone(&self.checkpointer.source.read());
         let needed = source.oldest_needed();
         let payload = source.payload();
-        let dirty = self.cache.pool.dirty_pages().into_iter().map(|(_, since)| since).min();
-        let redo = [Some(end), needed, dirty].into_iter().flatten().min().unwrap_or(end);
+        let redo = self.redo_position(end, needed);
         if state.last == Some((redo, end)) {
             return Ok(());
         }

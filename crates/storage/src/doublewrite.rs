@@ -13,7 +13,7 @@
 //! header, or a copy that does not match it, means that the batch was not synced and `data` not touched by it. An
 //! intact page in `data` is never replaced: it is the old or the new image, and the log brings either up to date.
 
-use crate::device::{AlignedBuf, BLOCK, Env, File, OpenMode};
+use crate::device::{AlignedBuf, BLOCK, Env, File, IoQueue, OpenMode, ReadTarget};
 use crate::page::bytes;
 use crate::{Lsn, PageNo, Result, StorageError, StoreStats, page};
 use std::io;
@@ -28,7 +28,8 @@ pub(crate) const FILE: &str = "doublewrite";
 /// The file and the batch being made.
 pub(crate) struct Doublewrite {
     file: Arc<dyn File>,
-    buffer: AlignedBuf,
+    /// Shared with the queue while the batch is written, and with nobody else at any other time.
+    buffer: Arc<AlignedBuf>,
     page_size: usize,
     pages: Vec<(PageNo, Lsn)>,
 }
@@ -37,7 +38,7 @@ impl Doublewrite {
     /// Opens the file, and makes it have its full size. Whoever creates it syncs the directory.
     pub(crate) fn open(env: &dyn Env, mode: OpenMode, page_size: usize) -> Result<Doublewrite> {
         let file = env.open(FILE, mode).map_err(|source| StorageError::io("open", FILE, source))?;
-        let buffer = AlignedBuf::zeroed(BLOCK + BATCH_PAGES * page_size);
+        let buffer = Arc::new(AlignedBuf::zeroed(BLOCK + BATCH_PAGES * page_size));
         file.allocate(buffer.len() as u64).map_err(|source| StorageError::io("allocate", FILE, source))?;
         Ok(Doublewrite { file, buffer, page_size, pages: Vec::with_capacity(BATCH_PAGES) })
     }
@@ -68,7 +69,8 @@ impl Doublewrite {
             return false;
         }
         let slot = self.slot(self.pages.len());
-        let copy = &mut self.buffer[slot];
+        let Some(buffer) = Arc::get_mut(&mut self.buffer) else { return false };
+        let copy = &mut buffer[slot];
         copy.copy_from_slice(image);
         page::seal(copy);
         self.pages.push((page_no, page::lsn(copy)));
@@ -86,7 +88,7 @@ impl Doublewrite {
         }
         let sum = crc32c::crc32c(&header[4..]);
         bytes::put(&mut header, 0, &sum.to_le_bytes());
-        self.buffer[..BLOCK].copy_from_slice(&header);
+        self.own_buffer()?[..BLOCK].copy_from_slice(&header);
         let used = self.slot(self.pages.len()).start;
         self.file
             .write_at(&self.buffer[..used], 0)
@@ -97,19 +99,31 @@ impl Doublewrite {
         Ok(())
     }
 
-    /// Writes the batch's pages to their places in `data`, neighbours together, and syncs.
-    pub(crate) fn write_home(&self, data: &dyn File, stats: &StoreStats) -> Result<()> {
+    fn own_buffer(&mut self) -> Result<&mut AlignedBuf> {
+        Arc::get_mut(&mut self.buffer).ok_or_else(|| StorageError::Misuse {
+            what: "the doublewrite buffer is changed while it is written".into(),
+        })
+    }
+
+    /// Writes the batch's pages to their places in `data`, neighbours together and all of them at once, and syncs.
+    pub(crate) fn write_home<T: ReadTarget>(
+        &self,
+        queue: &IoQueue<T>,
+        data: &dyn File,
+        stats: &StoreStats,
+    ) -> Result<()> {
+        let mut runs = Vec::new();
         let mut first = 0;
         while first < self.pages.len() {
             let mut end = first + 1;
             while end < self.pages.len() && self.pages[end].0.0 == self.pages[end - 1].0.0 + 1 {
                 end += 1;
             }
-            let run = &self.buffer[self.slot(first).start..self.slot(end).start];
-            let offset = self.pages[first].0.0 * self.page_size as u64;
-            data.write_at(run, offset).map_err(|source| StorageError::io("write", "data", source))?;
+            let bytes = self.slot(first).start..self.slot(end).start;
+            runs.push((bytes, self.pages[first].0.0 * self.page_size as u64));
             first = end;
         }
+        queue.write(&self.buffer, &runs).map_err(|source| StorageError::io("write", "data", source))?;
         data.sync().map_err(|source| StorageError::io("sync", "data", source))?;
         stats.pages_written.fetch_add(self.pages.len() as u64, Ordering::Relaxed);
         stats.bytes_written.fetch_add((self.pages.len() * self.page_size) as u64, Ordering::Relaxed);
@@ -118,7 +132,8 @@ impl Doublewrite {
 
     /// Puts right the pages of `data` that the last batch may have left torn. Returns their numbers.
     pub(crate) fn repair(&mut self, data: &dyn File) -> Result<Vec<PageNo>> {
-        self.file.read_at(&mut self.buffer, 0).map_err(|source| StorageError::io("read", FILE, source))?;
+        let file = Arc::clone(&self.file);
+        file.read_at(self.own_buffer()?, 0).map_err(|source| StorageError::io("read", FILE, source))?;
         let data_size = data.size().map_err(|source| StorageError::io("stat", "data", source))?;
         let mut current = AlignedBuf::zeroed(self.page_size);
         let mut repaired = Vec::new();

@@ -94,6 +94,18 @@ pub enum StorageError {
         /// What is needed at least, for pages of this size.
         minimum: u64,
     },
+    /// The buffer pool cannot lend so much memory.
+    #[error(
+        "{bytes} more bytes of memory are wanted; of the buffer pool {lent} are lent already, and at most {limit} can be"
+    )]
+    MemoryExhausted {
+        /// What was asked for.
+        bytes: u64,
+        /// What is lent.
+        lent: u64,
+        /// What can be lent in all.
+        limit: u64,
+    },
     /// The segment does not exist (any more).
     #[error("segment {0} does not exist")]
     NoSuchSegment(SegmentId),

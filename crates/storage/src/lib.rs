@@ -13,6 +13,7 @@
 //! | `mini_transaction`, `redo` | changing pages, and replaying the changes |
 //! | `space` | extents, segments, reservations, unlogged bulk writing |
 //! | `checkpoint`, `doublewrite`, `recovery` | what makes a crash harmless |
+//! | `background`, `warm_up` | what the store's own thread does |
 //! | `store` | the public face |
 
 pub mod device;
@@ -34,6 +35,7 @@ mod redo;
 mod space;
 mod stats;
 mod store;
+mod warm_up;
 
 pub use device::{Env, File, LockGuard, OpenMode};
 pub use error::{Result, StorageError};
@@ -41,7 +43,7 @@ pub use ids::{Lsn, LsnRange, PageNo, SegmentId};
 pub use log::FlushPolicy;
 pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
 pub use page::{PAGE_HEADER, PageKind};
-pub use pool::SharedGuard;
+pub use pool::{MemoryLoan, SharedGuard};
 pub use recovery::{RecoveryReport, UnreadablePage};
 pub use redo::{
     CheckpointSource, GROUP_OVERHEAD, HandlerId, LogicalReplay, NoReplay, RECORD_OVERHEAD, RedoError,
@@ -49,4 +51,4 @@ pub use redo::{
 };
 pub use space::{BulkWriter, FREE_PAGE_LOG_BYTES, Reservation, SEGMENT_LOG_BYTES, SegmentInfo, SegmentState};
 pub use stats::{Counter, StoreStats};
-pub use store::{Store, StoreOptions};
+pub use store::{RecoveryProgress, RecoveryStep, Store, StoreOptions};

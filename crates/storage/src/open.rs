@@ -9,13 +9,14 @@ use crate::log::{Log, LogOptions};
 use crate::page::{MAX_PAGE_SIZE, MIN_PAGE_SIZE};
 use crate::poison::Poison;
 use crate::pool::{BufferPool, PageCache};
-use crate::recovery::{self, ReadLog, Redo};
+use crate::recovery::{self, Crash, ReadLog, Redo};
 use crate::redo::Handlers;
 use crate::space::{
     self, DIRECTORY_ROOT, EXTENT_PAGES, ExtentUse, FIRST_USED, Geometry, Segment, Space, SpaceRecord,
     SpaceRedo, SpaceState,
 };
 use crate::store::Inner;
+use crate::warm_up;
 use crate::{
     Env, HandlerId, LogicalReplay, Lsn, PageKind, PageNo, RecoveryReport, RedoHandler, Result, SegmentId,
     SegmentState, StorageError, StoreOptions, StoreStats, page,
@@ -69,13 +70,25 @@ pub(crate) fn open(
         }
         None => {
             let log_options = log_options(&options, control.data().database_id);
-            recover(&env, log_options, &control, &cache, &handlers, replay, &mut report)?
+            let progress = options.recovery_progress.as_ref();
+            let crash = Crash { env: &env, control: &control, cache: &cache, handlers: &handlers, progress };
+            recover(&crash, log_options, replay, &mut report)?
         }
     };
     let dropping =
         |(id, segment): (&SegmentId, &Segment)| (segment.state == SegmentState::Dropping).then_some(*id);
     report.segments_freed = state.segments.iter().filter_map(dropping).collect();
     let (stats, poison) = cache.shared_parts();
+    let database_id = control.data().database_id;
+    let mut hot_pages = Vec::new();
+    if options.background && options.warm_up {
+        match warm_up::load(&*env, database_id) {
+            Ok(pages) => hot_pages = pages,
+            Err(reason) => report.warm_up_ignored = Some(reason),
+        }
+    }
+    // Some may have been freed since.
+    hot_pages.retain(|page| state.usage_of(*page).is_some());
     let inner = Arc::new(Inner {
         checkpointer: Checkpointer::new(control, &log, recovered)?,
         cache,
@@ -87,14 +100,18 @@ pub(crate) fn open(
         flush_policy: options.flush_log_at_commit,
         report,
         background: OnceLock::new(),
+        env,
+        database_id,
+        warm_up: options.warm_up,
         _lock: lock,
     });
     for segment in &inner.report.segments_freed {
         inner.drop_segment(*segment)?;
     }
     if options.background {
-        let background = Background::start(Arc::downgrade(&inner))
+        let background = Background::start(Arc::downgrade(&inner), hot_pages)
             .map_err(|source| StorageError::io("start a thread for", DATA, source))?;
+        inner.cache.set_cleaner(background.waker());
         let _ = inner.background.set(background);
     }
     Ok(inner)
@@ -123,21 +140,19 @@ fn open_cache(
 
 /// Passes 2 to 4 of recovery.
 fn recover(
-    env: &Arc<dyn Env>,
+    crash: &Crash<'_>,
     log_options: LogOptions,
-    control: &ControlFile,
-    cache: &PageCache,
-    handlers: &Handlers,
     replay: &mut dyn LogicalReplay,
     report: &mut RecoveryReport,
 ) -> Result<Recovery> {
-    let ReadLog { tail, payload } = recovery::read_log(env, control, replay, report)?;
+    let (cache, control) = (crash.cache, crash.control);
+    let ReadLog { tail, payload } = recovery::read_log(crash, replay, report)?;
     let end = tail.end;
-    let log = Log::resume(env, log_options, tail)?;
+    let log = Log::resume(crash.env, log_options, tail)?;
     cache.set_log(log.clone());
     cache.pool.raise_newest(end);
-    let mut redo = Redo::new(cache, handlers, end);
-    redo.run(env, control)?;
+    let mut redo = Redo::new(crash, end);
+    redo.run()?;
     report.pages_changed = redo.pages_changed();
     let state = space::load(cache, Geometry::new(cache.page_size))?;
     report.unreadable = redo.unreadable_pages(&state);

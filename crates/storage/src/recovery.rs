@@ -21,6 +21,7 @@ use crate::log::{LogReader, LogTail, PAGE_GROUP};
 use crate::pool::{Latch, PageCache};
 use crate::redo::{CHECKPOINT_KIND, Handlers, LogicalReplay, PageRecord, decode_group};
 use crate::space::{EXTENT_PAGES, SpaceRecord, SpaceState};
+use crate::store::{RecoveryProgress, RecoveryStep};
 use crate::{HandlerId, Lsn, LsnRange, PageNo, Result, SegmentId, SegmentState, StorageError, page};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct RecoveryReport {
     pub logical_records: u64,
     /// Pages that changes were replayed on, counted each time.
     pub pages_changed: u64,
+    /// Why the list of pages to be read in at the start was of no use.
+    pub warm_up_ignored: Option<String>,
     /// Pages in use that could not be read.
     pub unreadable: Vec<UnreadablePage>,
     /// Segments whose freeing was finished.
@@ -55,6 +58,26 @@ pub struct UnreadablePage {
     pub reason: String,
 }
 
+/// What recovery works on.
+pub(crate) struct Crash<'a> {
+    pub(crate) env: &'a Arc<dyn Env>,
+    pub(crate) control: &'a ControlFile,
+    pub(crate) cache: &'a PageCache,
+    pub(crate) handlers: &'a Handlers,
+    pub(crate) progress: Option<&'a RecoveryProgress>,
+}
+
+impl Crash<'_> {
+    fn report(&self, step: RecoveryStep) {
+        if let Some(progress) = self.progress {
+            progress.report(step);
+        }
+    }
+}
+
+/// Bytes of log between two reports of progress, and from which pages are read together.
+const WINDOW: u64 = 1 << 20;
+
 /// What pass 2 found.
 pub(crate) struct ReadLog {
     pub(crate) tail: LogTail,
@@ -65,12 +88,11 @@ pub(crate) struct ReadLog {
 /// Pass 2: reads the log, from the last checkpoint's redo position to its end. Pages are not touched before the log
 /// has been resumed at that end: only then is what was read sure to stay.
 pub(crate) fn read_log(
-    env: &Arc<dyn Env>,
-    control: &ControlFile,
+    crash: &Crash<'_>,
     replay: &mut dyn LogicalReplay,
     report: &mut RecoveryReport,
 ) -> Result<ReadLog> {
-    let data = control.data();
+    let (env, data) = (crash.env, crash.control.data());
     let mut payload = Vec::new();
     if let Some(position) = data.checkpoint {
         let mut reader = LogReader::open(env, data.database_id, position)?;
@@ -84,7 +106,12 @@ pub(crate) fn read_log(
         replay.checkpoint(&payload).map_err(StorageError::Replay)?;
     }
     let mut reader = LogReader::open(env, data.database_id, data.redo)?;
+    let mut reported = data.redo.lsn.0;
     while let Some(group) = reader.next_group()? {
+        if group.range.end.0 - reported >= WINDOW {
+            reported = group.range.end.0;
+            crash.report(RecoveryStep::Read { done: reported - data.redo.lsn.0 });
+        }
         match group.kind {
             PAGE_GROUP => report.mini_transactions += 1,
             CHECKPOINT_KIND => {}
@@ -99,18 +126,27 @@ pub(crate) fn read_log(
 
 /// Pass 3.
 pub(crate) struct Redo<'a> {
+    crash: &'a Crash<'a>,
     cache: &'a PageCache,
-    handlers: &'a Handlers,
     /// Where the log ends: no page can be newer.
     end: Lsn,
     unreadable: BTreeMap<PageNo, String>,
     pages_changed: u64,
 }
 
+/// Mini-transactions read from the log and not replayed yet.
+#[derive(Default)]
+struct Window {
+    groups: Vec<(LsnRange, Vec<u8>)>,
+    bytes: u64,
+    /// Pages they change without making them anew.
+    pages: Vec<PageNo>,
+}
+
 impl<'a> Redo<'a> {
     /// Redo of a log that ends at `end`.
-    pub(crate) fn new(cache: &'a PageCache, handlers: &'a Handlers, end: Lsn) -> Redo<'a> {
-        Redo { cache, handlers, end, unreadable: BTreeMap::new(), pages_changed: 0 }
+    pub(crate) fn new(crash: &'a Crash<'a>, end: Lsn) -> Redo<'a> {
+        Redo { crash, cache: crash.cache, end, unreadable: BTreeMap::new(), pages_changed: 0 }
     }
 
     /// Pages that changes were replayed on, counted each time.
@@ -118,30 +154,42 @@ impl<'a> Redo<'a> {
         self.pages_changed
     }
 
-    /// Replays the log from the last checkpoint's redo position to `end`.
-    pub(crate) fn run(&mut self, env: &Arc<dyn Env>, control: &ControlFile) -> Result<()> {
-        let data = control.data();
-        let mut reader = LogReader::open(env, data.database_id, data.redo)?;
-        // Not beyond: that the log ends there has been checked, and the check reads much.
-        while reader.group_lsn() < self.end
-            && let Some(group) = reader.next_group()?
-        {
-            if group.kind != PAGE_GROUP {
-                continue;
+    /// Replays the log from the last checkpoint's redo position to `end`. The log is read a window ahead, so that the pages
+    /// it names can be read as a batch: one by one they would take most of the time of recovery.
+    pub(crate) fn run(&mut self) -> Result<()> {
+        let data = self.crash.control.data();
+        let mut reader = LogReader::open(self.crash.env, data.database_id, data.redo)?;
+        let begin = data.redo.lsn.0;
+        let (total, most_pages) = (self.end.0.saturating_sub(begin), self.cache.pool.frame_count() / 16);
+        loop {
+            let mut window = Window::default();
+            // Not beyond the end: that the log ends there has been checked, and the check reads much.
+            while window.bytes < WINDOW
+                && window.pages.len() < most_pages
+                && reader.group_lsn() < self.end
+                && let Some(group) = reader.next_group()?
+            {
+                if group.kind == PAGE_GROUP {
+                    window.add(group.range, group.payload)?;
+                }
             }
-            let records = decode_group(group.payload).ok_or_else(|| StorageError::Format {
-                file: "wal".into(),
-                reason: format!("the mini-transaction at LSN {} is malformed", group.range.start),
-            })?;
-            let mut by_page: BTreeMap<PageNo, Vec<PageRecord<'_>>> = BTreeMap::new();
-            for record in records {
-                by_page.entry(record.page).or_default().push(record);
+            if window.groups.is_empty() && reader.group_lsn() >= self.end {
+                return Ok(());
             }
-            for (page, records) in by_page {
-                self.redo_page(page, &records, group.range)?;
+            self.cache.read_ahead(&window.pages)?;
+            for (range, group) in &window.groups {
+                self.redo_group(*range, group)?;
             }
+            self.crash.report(RecoveryStep::Redo { done: reader.group_lsn().0 - begin, total });
         }
-        Ok(())
+    }
+
+    fn redo_group(&mut self, range: LsnRange, group: &[u8]) -> Result<()> {
+        let mut by_page: BTreeMap<PageNo, Vec<PageRecord<'_>>> = BTreeMap::new();
+        for record in decode(range, group)? {
+            by_page.entry(record.page).or_default().push(record);
+        }
+        by_page.into_iter().try_for_each(|(page, records)| self.redo_page(page, &records, range))
     }
 
     /// Replays one group's records of one page.
@@ -151,7 +199,9 @@ impl<'a> Redo<'a> {
             if let Latch::Held(guard) = self.cache.pool.exclusive(page) {
                 break guard;
             }
-            if !self.bring_in(page, formats)? {
+            // It may be on its way.
+            self.cache.pool.wait_for_fault(page);
+            if !self.cache.pool.is_resident(page) && !self.bring_in(page, formats)? {
                 return Ok(());
             }
         };
@@ -164,7 +214,7 @@ impl<'a> Redo<'a> {
             return Ok(());
         }
         for record in records {
-            self.handlers.redo(record, &mut guard).map_err(|error| {
+            self.crash.handlers.redo(record, &mut guard).map_err(|error| {
                 let (kind, handler) = (record.kind, record.handler.0);
                 corrupt(format!("record {kind} of handler {handler} at LSN {}: {error}", range.start))
             })?;
@@ -224,6 +274,26 @@ impl<'a> Redo<'a> {
         };
         self.unreadable.into_iter().filter_map(in_use).collect()
     }
+}
+
+impl Window {
+    fn add(&mut self, range: LsnRange, group: &[u8]) -> Result<()> {
+        for record in decode(range, group)? {
+            if !is_format(&record) && self.pages.last() != Some(&record.page) {
+                self.pages.push(record.page);
+            }
+        }
+        self.bytes += group.len() as u64;
+        self.groups.push((range, group.to_vec()));
+        Ok(())
+    }
+}
+
+fn decode(range: LsnRange, group: &[u8]) -> Result<Vec<PageRecord<'_>>> {
+    decode_group(group).ok_or_else(|| StorageError::Format {
+        file: "wal".into(),
+        reason: format!("the mini-transaction at LSN {} is malformed", range.start),
+    })
 }
 
 /// Whether the record makes the page anew, whatever it held.

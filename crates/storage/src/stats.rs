@@ -55,14 +55,20 @@ pub struct StoreStats {
     pub pages_allocated: AtomicU64,
     /// Pages dropped from memory to make room.
     pub evictions: AtomicU64,
+    /// Pages that were read ahead and used often enough to stay.
+    pub prefetched_kept: AtomicU64,
+    /// Pages read in at the start because they were in memory when the store was last used.
+    pub warmed_up: AtomicU64,
     /// Times a thread had to wait for a latch or a page in flight.
     pub latch_waits: AtomicU64,
     /// Checkpoints taken.
     pub checkpoints: AtomicU64,
     /// Gauge: frames of the pool.
     pub pool_frames: AtomicU64,
-    /// Gauge: bytes of memory for frames and their translation; never more than `buffer_pool_bytes`.
+    /// Gauge: bytes of memory for frames and their translation; never more than `buffer_pool_bytes`, less what is lent.
     pub pool_bytes: AtomicU64,
+    /// Gauge: frames whose memory is lent to others than pages.
+    pub pool_lent: AtomicU64,
     /// Gauge: frames without a page.
     pub pool_free: AtomicU64,
     /// Gauge: frames with a page.

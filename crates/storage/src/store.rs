@@ -9,8 +9,8 @@ use crate::redo::{CHECKPOINT_KIND, Handlers};
 use crate::space::Space;
 use crate::{
     BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LockGuard, LogicalReplay, Lsn, LsnRange,
-    MiniTransaction, PageNo, RecoveryReport, RedoHandler, Reservation, Result, SegmentId, SegmentInfo,
-    SegmentState, SharedGuard, StorageError, StoreStats,
+    MemoryLoan, MiniTransaction, PageNo, RecoveryReport, RedoHandler, Reservation, Result, SegmentId,
+    SegmentInfo, SegmentState, SharedGuard, StorageError, StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -29,6 +29,11 @@ pub struct StoreOptions {
     pub flush_log_at_commit: FlushPolicy,
     /// Threads for batched reads.
     pub io_threads: usize,
+    /// Whether the pages that are in memory now are to be in memory when the store is opened next. Takes a store with
+    /// threads of its own.
+    pub warm_up: bool,
+    /// Is told how recovery gets on.
+    pub recovery_progress: Option<RecoveryProgress>,
     /// Whether the store has threads of its own. Without, pages are written when their frames are needed and
     /// checkpoints are made when called for or when log space runs out.
     pub background: bool,
@@ -42,8 +47,48 @@ impl Default for StoreOptions {
             log_capacity_bytes: 256 << 20,
             flush_log_at_commit: FlushPolicy::default(),
             io_threads: 4,
+            warm_up: true,
+            recovery_progress: None,
             background: true,
         }
+    }
+}
+
+/// What recovery is at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecoveryStep {
+    /// Reads the log.
+    Read {
+        /// Bytes read.
+        done: u64,
+    },
+    /// Replays the log on pages.
+    Redo {
+        /// Bytes replayed.
+        done: u64,
+        /// Bytes to be replayed in all.
+        total: u64,
+    },
+}
+
+/// A function that is told how recovery gets on, now and then.
+#[derive(Clone)]
+pub struct RecoveryProgress(Arc<dyn Fn(RecoveryStep) + Send + Sync>);
+
+impl RecoveryProgress {
+    /// Wraps the function.
+    pub fn new(report: impl Fn(RecoveryStep) + Send + Sync + 'static) -> RecoveryProgress {
+        RecoveryProgress(Arc::new(report))
+    }
+
+    pub(crate) fn report(&self, step: RecoveryStep) {
+        (self.0)(step);
+    }
+}
+
+impl std::fmt::Debug for RecoveryProgress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RecoveryProgress")
     }
 }
 
@@ -63,11 +108,22 @@ pub(crate) struct Inner {
     pub(crate) report: RecoveryReport,
     /// Absent if the store is to have no threads.
     pub(crate) background: OnceLock<Background>,
+    pub(crate) env: Arc<dyn Env>,
+    pub(crate) database_id: u64,
+    pub(crate) warm_up: bool,
     /// Keeps others from opening the directory.
     pub(crate) _lock: LockGuard,
 }
 
 impl Inner {
+    /// Writes the list of pages that are in memory, if it is wanted.
+    pub(crate) fn save_hot_pages(&self) -> Result<()> {
+        match self.warm_up {
+            true => crate::warm_up::save(&*self.env, self.database_id, self.cache.pool.settled_pages()),
+            false => Ok(()),
+        }
+    }
+
     /// Sets log space aside, making some if there is too little. The caller holds no latch and no reservation.
     pub(crate) fn reserve_log(&self, bytes: u64) -> Result<crate::log::LogReservation> {
         crate::pool::held::assert_none("waiting for log space");
@@ -96,9 +152,13 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+/// What goes with the last clone of a [`Store`]: then the store's own thread ends, which may be in the middle of a round, so
+/// that the directory can be opened again at once.
+struct LastClone(Arc<Inner>);
+
+impl Drop for LastClone {
     fn drop(&mut self) {
-        if let Some(background) = self.background.get() {
+        if let Some(background) = self.0.background.get() {
             background.stop();
         }
     }
@@ -108,6 +168,7 @@ impl Drop for Inner {
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
+    _last: Arc<LastClone>,
 }
 
 impl Store {
@@ -122,7 +183,8 @@ impl Store {
         handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
         replay: &mut dyn LogicalReplay,
     ) -> Result<Store> {
-        Ok(Store { inner: crate::open::open(env, options, handlers, replay)? })
+        let inner = crate::open::open(env, options, handlers, replay)?;
+        Ok(Store { _last: Arc::new(LastClone(Arc::clone(&inner))), inner })
     }
 
     /// Sets who contributes to checkpoints. Until then checkpoints carry the payload that recovery found, and if
@@ -180,6 +242,26 @@ impl Store {
     /// Pages of `segment` in memory now.
     pub fn resident_pages(&self, segment: SegmentId) -> u64 {
         self.inner.cache.pool.resident_pages(segment)
+    }
+
+    /// Borrows `bytes` of the buffer pool's memory, for things that are to count in its size. The caller holds no latch.
+    ///
+    /// # Errors
+    /// As [`MemoryLoan::grow`].
+    pub fn borrow_memory(&self, bytes: u64) -> Result<MemoryLoan> {
+        let mut loan = MemoryLoan::new(&self.inner);
+        loan.grow(bytes)?;
+        Ok(loan)
+    }
+
+    /// Bytes of memory that are borrowed now.
+    pub fn memory_lent(&self) -> u64 {
+        self.inner.cache.lent_bytes()
+    }
+
+    /// Bytes of memory that can be borrowed in all.
+    pub fn memory_limit(&self) -> u64 {
+        self.inner.cache.lending_limit()
     }
 
     /// Sets `pages` and `log_bytes` aside, growing the file and waiting for log space as needed. The caller holds
@@ -261,6 +343,8 @@ impl Store {
     pub fn close(self) -> Result<()> {
         if let Some(background) = self.inner.background.get() {
             background.stop();
+            // A hint: without it the next start is slow, no more.
+            let _ = self.inner.save_hot_pages();
         }
         self.inner.checkpoint()?;
         self.inner.cache.stop(&StorageError::Poisoned { why: "it was closed".into() });

@@ -5,7 +5,7 @@ use super::error::{Error, Result};
 use leafline_access::cost::DeviceClass;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::{DirectoryEnv, DiskModel, ModelledEnv};
-use leafline_storage::{Env, FlushPolicy};
+use leafline_storage::{Env, FlushPolicy, RecoveryProgress, RecoveryStep};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,19 @@ use std::sync::Arc;
 /// The file that every database has from the end of its creation on.
 const CONTROL_FILE: &str = "control";
 /// What may be in the directory of a database that is about to be made, or whose making was interrupted.
-const OWN_FILES: &[&str] =
-    &["data", "wal", "doublewrite", CONTROL_FILE, "lock", "temp", "leafline.sock", "lost+found"];
+const OWN_FILES: &[&str] = &[
+    "data",
+    "wal",
+    "doublewrite",
+    CONTROL_FILE,
+    "control.new",
+    "hot-pages",
+    "hot-pages.new",
+    "lock",
+    "temp",
+    "leafline.sock",
+    "lost+found",
+];
 
 /// An open database: a directory. Clones share it; the last one, and its last connection, close it.
 ///
@@ -151,6 +162,19 @@ impl OpenOptions {
     /// When commits reach the disk.
     pub fn flush_log_at_commit(mut self, policy: FlushPolicy) -> OpenOptions {
         self.instance.engine.store.flush_log_at_commit = policy;
+        self
+    }
+
+    /// Whether the pages that are in memory when the database is closed (or some minutes before it ends otherwise) are read into
+    /// the buffer pool in the background when it is opened next (the default).
+    pub fn warm_up(mut self, warm_up: bool) -> OpenOptions {
+        self.instance.engine.store.warm_up = warm_up;
+        self
+    }
+
+    /// A function that is told how recovery gets on, should the database have to be recovered.
+    pub fn recovery_progress(mut self, report: impl Fn(RecoveryStep) + Send + Sync + 'static) -> OpenOptions {
+        self.instance.engine.store.recovery_progress = Some(RecoveryProgress::new(report));
         self
     }
 

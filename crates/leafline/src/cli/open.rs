@@ -3,15 +3,28 @@
 use super::args::{Disk, OpenArguments};
 use super::failure::Failure;
 use super::size::Size;
-use leafline::{Database, DiskModel, Error, OpenOptions};
+use leafline::{Database, DiskModel, Error, OpenOptions, RecoveryStep};
 use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Recovery that takes less than this is not worth a word; between two words about it as much time passes.
+const NEWS: Duration = Duration::from_secs(1);
 
 /// The socket of a server, in the database's directory.
 pub const SOCKET_NAME: &str = "leafline.sock";
 
 /// The options that every verb shares.
 pub fn options(open: &OpenArguments, pool: Size, disk: Disk) -> OpenOptions {
-    let mut options = OpenOptions::new().buffer_pool_size(pool.0);
+    let told = Mutex::new(None);
+    let mut options = OpenOptions::new().buffer_pool_size(pool.0).recovery_progress(move |step| {
+        let Ok(mut told) = told.lock() else { return };
+        let since = told.get_or_insert_with(Instant::now);
+        if since.elapsed() >= NEWS {
+            *since = Instant::now();
+            eprintln!("{}", progress_line(step));
+        }
+    });
     for (name, value) in &open.set {
         options = options.set(name, value);
     }
@@ -34,6 +47,17 @@ pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> 
     })
 }
 
+fn progress_line(step: RecoveryStep) -> String {
+    const MIB: u64 = 1 << 20;
+    match step {
+        RecoveryStep::Read { done } => format!("recovery: {} MiB of the log read", done / MIB),
+        RecoveryStep::Redo { done, total } => {
+            let percent = done * 100 / total.max(1);
+            format!("recovery: {} of {} MiB of the log replayed ({percent}%)", done / MIB, total / MIB)
+        }
+    }
+}
+
 fn already_open(path: &Path) -> String {
     let socket = path.join(SOCKET_NAME);
     let path = path.display();
@@ -47,5 +71,18 @@ fn already_open(path: &Path) -> String {
             "the database in {path} is open in another process; if that is `leafline serve`, connect with the mariadb \
              client to the socket or port it listens on"
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_said_in_mebibytes_and_percent() {
+        assert_eq!(progress_line(RecoveryStep::Read { done: 3 << 20 }), "recovery: 3 MiB of the log read");
+        let step = RecoveryStep::Redo { done: 30 << 20, total: 120 << 20 };
+        assert_eq!(progress_line(step), "recovery: 30 of 120 MiB of the log replayed (25%)");
+        assert!(progress_line(RecoveryStep::Redo { done: 0, total: 0 }).ends_with("(0%)"));
     }
 }

@@ -9,6 +9,7 @@ use super::direct;
 use super::env::{BLOCK, Env, File, LockGuard, OpenMode};
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -223,6 +224,10 @@ impl File for DirectoryFile {
 
     fn truncate(&self, to: u64) -> io::Result<()> {
         self.file.set_len(to)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
     }
 }
 

@@ -11,6 +11,7 @@
 
 use std::any::Any;
 use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// Unit of every transfer and alignment of every buffer, in bytes: the sector size direct I/O may ask for.
@@ -83,4 +84,8 @@ pub trait File: Send + Sync {
     fn allocate(&self, upto: u64) -> io::Result<()>;
     /// Cuts the file to `to` bytes.
     fn truncate(&self, to: u64) -> io::Result<()>;
+    /// The system's descriptor, for transfers past this trait; none if they are to go through it.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Env`] is a directory of files, [`File`] an open file. Everything above reaches the disk through these two
 //! traits, so that a test can run on [`SimulatedEnv`] (memory, power cuts, torn writes, injected errors) and an
-//! experiment on [`ModelledEnv`] (the access times of a disk we do not have). [`IoQueue`] reads many pages at once.
+//! experiment on [`ModelledEnv`] (the access times of a disk we do not have). [`IoQueue`] reads and writes many pages at once.
 
 mod aligned;
 mod direct;
@@ -10,7 +10,10 @@ mod directory;
 mod env;
 mod modelled;
 mod queue;
+#[cfg(target_os = "linux")]
+mod ring;
 mod simulated;
+mod threads;
 
 pub use aligned::AlignedBuf;
 pub use directory::DirectoryEnv;

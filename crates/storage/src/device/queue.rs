@@ -1,26 +1,35 @@
-//! Many page reads at once: sorted, neighbours merged into one request, several requests in flight.
+//! Many transfers at once: page reads, sorted, neighbours merged into one request, and batches of writes; many of them in
+//! flight at the device.
 //!
-//! A batch of reads is sorted by offset and cut into *runs* of adjacent pages of at most [`RUN_BYTES`]; each run
-//! is one `preadv`. Runs go to a small pool of threads, which is what keeps several requests in flight at the
-//! device; [`IoQueue::read`] takes the first run itself, so that a single page costs no thread switch.
+//! A batch of reads is sorted by offset and cut into *runs* of adjacent pages of at most [`RUN_BYTES`]; each run is one
+//! request. [`IoQueue::submit`] returns at once, whoever submits: targets are completed by the queue's own threads, so who
+//! waits for a page depends on no other caller. [`IoQueue::write`] waits until all its pieces are written.
 //!
-//! A target owns the right to fill its buffer (for a frame of the buffer pool: the frame's exclusive latch), so no
-//! unsafe code is needed here: the request borrows the buffer from the target, and the target is given back
-//! to itself with the result in [`ReadTarget::complete`]. That happens exactly once for each target.
+//! | backend | used |
+//! |---|---|
+//! | io_uring: one thread submits and completes ([`super::ring`]) | on Linux, for files with a descriptor, where the system lets us |
+//! | threads: each does one request at a time ([`super::threads`]) | elsewhere: other systems, containers that refuse io_uring, simulated files |
+//! | none: the caller does it all | with zero threads, for tests that are to be deterministic |
+//!
+//! A target owns the right to fill its buffer (for a frame of the buffer pool: the frame's latch in state faulting), the
+//! queue owns the target, and gives it back to itself with the result in [`ReadTarget::complete`]. That happens exactly once.
 
+use super::aligned::AlignedBuf;
 use super::env::File;
+#[cfg(target_os = "linux")]
+use super::ring::RingQueue;
+use super::threads::ThreadQueue;
 use parking_lot::{Condvar, Mutex};
-use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
+use std::ops::Range;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// Most bytes of one merged request.
 pub const RUN_BYTES: usize = 1 << 20;
 
 /// Something that one read fills, such as a frame of the buffer pool.
 pub trait ReadTarget: Send + 'static {
-    /// The bytes to fill, always the same; aligned and sized as [`File`] asks.
+    /// The bytes to fill; aligned and sized as [`File`] asks.
     fn buffer(&mut self) -> &mut [u8];
     /// Called once, on whichever thread did the read, when the buffer holds the data or cannot be filled. Must
     /// not wait for another read of the same queue.
@@ -36,100 +45,156 @@ pub struct PageRead<T> {
 }
 
 /// Adjacent pages, to be read with one request.
-struct Run<T> {
-    offset: u64,
-    targets: Vec<T>,
+pub(super) struct Run<T> {
+    pub(super) offset: u64,
+    pub(super) targets: Vec<T>,
 }
 
-struct Pending<T> {
-    runs: VecDeque<Run<T>>,
-    closed: bool,
+/// A part of a buffer, to be written with one request.
+pub(super) struct Piece {
+    pub(super) buffer: Arc<AlignedBuf>,
+    pub(super) range: Range<usize>,
+    pub(super) offset: u64,
+    batch: Arc<Batch>,
 }
 
-struct Shared<T> {
-    file: Arc<dyn File>,
-    pending: Mutex<Pending<T>>,
-    work: Condvar,
+/// A request in the queue.
+pub(super) enum Request<T> {
+    Read(Run<T>),
+    Write(Piece),
 }
 
-/// Reads batches of pages from one file. With zero threads every read is done before the call returns.
-/// Dropping the queue finishes the reads that are queued.
+/// Where a caller waits for its writes.
+#[derive(Default)]
+struct Batch {
+    state: Mutex<BatchState>,
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct BatchState {
+    left: usize,
+    error: Option<io::Error>,
+}
+
+/// Reads and writes batches of pages of one file. Dropping the queue finishes what is queued.
 pub struct IoQueue<T: ReadTarget> {
-    shared: Arc<Shared<T>>,
-    threads: Vec<JoinHandle<()>>,
+    file: Arc<dyn File>,
+    backend: Backend<T>,
+}
+
+enum Backend<T: ReadTarget> {
+    Caller,
+    Threads(ThreadQueue<T>),
+    #[cfg(target_os = "linux")]
+    Ring(RingQueue<T>),
 }
 
 impl<T: ReadTarget> IoQueue<T> {
-    /// A queue over `file` with this many reading threads.
+    /// A queue over `file`: io_uring if it can be had, else this many threads. With zero threads every transfer is done before
+    /// the call returns.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
     pub fn new(file: Arc<dyn File>, threads: usize) -> io::Result<IoQueue<T>> {
-        let pending = Mutex::new(Pending { runs: VecDeque::new(), closed: false });
-        let shared = Arc::new(Shared { file, pending, work: Condvar::new() });
-        let mut queue = IoQueue { shared, threads: Vec::with_capacity(threads) };
-        for number in 0..threads {
-            let shared = Arc::clone(&queue.shared);
-            let thread = std::thread::Builder::new().name(format!("read-{number}"));
-            queue.threads.push(thread.spawn(move || shared.work())?);
+        #[cfg(target_os = "linux")]
+        if threads > 0
+            && let Some(ring) = RingQueue::new(&file)?
+        {
+            return Ok(IoQueue { file, backend: Backend::Ring(ring) });
         }
-        Ok(queue)
+        IoQueue::with_threads(file, threads)
     }
 
-    /// Queues the reads and returns at once (with zero threads: does them). For read-ahead.
+    /// A queue over `file` without io_uring.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn with_threads(file: Arc<dyn File>, threads: usize) -> io::Result<IoQueue<T>> {
+        let backend = match threads {
+            0 => Backend::Caller,
+            _ => Backend::Threads(ThreadQueue::new(&file, threads)?),
+        };
+        Ok(IoQueue { file, backend })
+    }
+
+    /// Whether transfers go through io_uring.
+    pub fn uses_ring(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Backend::Ring(_) = self.backend {
+            return true;
+        }
+        false
+    }
+
+    /// Queues the reads and returns at once (with zero threads: does them).
     pub fn submit(&self, reads: Vec<PageRead<T>>) {
-        let runs = merge(reads);
-        if self.threads.is_empty() {
-            runs.into_iter().for_each(|run| run.execute(&*self.shared.file));
-        } else {
-            self.shared.queue(runs);
-        }
+        self.queue(merge(reads).into_iter().map(Request::Read));
     }
 
-    /// Does the first run of the batch on the calling thread and queues the others, which may still be under
-    /// way when the call returns. For reads that the caller is going to wait for.
-    pub fn read(&self, reads: Vec<PageRead<T>>) {
-        let mut runs = merge(reads);
-        if self.threads.is_empty() {
-            runs.into_iter().for_each(|run| run.execute(&*self.shared.file));
-        } else if !runs.is_empty() {
-            let first = runs.remove(0);
-            self.shared.queue(runs);
-            first.execute(&*self.shared.file);
+    /// Writes parts of `buffer` to places in the file, in no particular order, and waits until all are written. Says if any
+    /// failed.
+    ///
+    /// # Errors
+    /// The first that was met.
+    pub fn write(&self, buffer: &Arc<AlignedBuf>, pieces: &[(Range<usize>, u64)]) -> io::Result<()> {
+        let batch = Arc::new(Batch::default());
+        batch.state.lock().left = pieces.len();
+        self.queue(pieces.iter().map(|(range, offset)| {
+            let (buffer, batch) = (Arc::clone(buffer), Arc::clone(&batch));
+            Request::Write(Piece { buffer, range: range.clone(), offset: *offset, batch })
+        }));
+        let mut state = batch.state.lock();
+        while state.left > 0 {
+            batch.done.wait(&mut state);
+        }
+        state.error.take().map_or(Ok(()), Err)
+    }
+
+    fn queue(&self, requests: impl Iterator<Item = Request<T>>) {
+        match &self.backend {
+            Backend::Caller => requests.for_each(|request| request.execute(&*self.file)),
+            Backend::Threads(threads) => threads.queue(requests),
+            #[cfg(target_os = "linux")]
+            Backend::Ring(ring) => ring.queue(requests),
         }
     }
 }
 
-impl<T: ReadTarget> Drop for IoQueue<T> {
-    fn drop(&mut self) {
-        self.shared.pending.lock().closed = true;
-        self.shared.work.notify_all();
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has said so already.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl<T: ReadTarget> Shared<T> {
-    fn queue(&self, runs: Vec<Run<T>>) {
-        let count = runs.len();
-        self.pending.lock().runs.extend(runs);
-        for _ in 0..count {
-            self.work.notify_one();
-        }
-    }
-
-    /// The life of a reading thread.
-    fn work(&self) {
-        let mut pending = self.pending.lock();
-        loop {
-            match pending.runs.pop_front() {
-                Some(run) => {
-                    drop(pending);
-                    run.execute(&*self.file);
-                    pending = self.pending.lock();
-                }
-                None if pending.closed => return,
-                None => self.work.wait(&mut pending),
+impl<T: ReadTarget> Request<T> {
+    /// Does the request on this thread.
+    pub(super) fn execute(self, file: &dyn File) {
+        match self {
+            Request::Read(run) => run.execute(file),
+            Request::Write(piece) => {
+                let result = file.write_at(&piece.buffer[piece.range.clone()], piece.offset);
+                piece.complete(result);
             }
+        }
+    }
+
+    /// Ends a request that was done in full.
+    #[cfg(target_os = "linux")]
+    pub(super) fn complete(self) {
+        match self {
+            Request::Read(run) => run.targets.into_iter().for_each(|target| target.complete(Ok(()))),
+            Request::Write(piece) => piece.complete(Ok(())),
+        }
+    }
+}
+
+impl Piece {
+    fn complete(self, result: io::Result<()>) {
+        let Piece { buffer, batch, .. } = self;
+        // The caller wants the buffer for itself when it goes on.
+        drop(buffer);
+        let mut state = batch.state.lock();
+        state.left -= 1;
+        if let Err(error) = result {
+            state.error.get_or_insert(error);
+        }
+        if state.left == 0 {
+            batch.done.notify_all();
         }
     }
 }
@@ -180,13 +245,15 @@ fn merge<T: ReadTarget>(mut reads: Vec<PageRead<T>>) -> Vec<Run<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{AlignedBuf, BLOCK, Env, Fault, OpenMode, Operation, SimulatedEnv};
+    use crate::device::{BLOCK, DirectoryEnv, Env, Fault, OpenMode, Operation, SimulatedEnv};
     use rand::rngs::SmallRng;
     use rand::{Rng, SeedableRng};
     use std::collections::HashMap;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     const PAGE: usize = 2 * BLOCK;
+
+    type Queue = IoQueue<Frame>;
 
     /// A frame of a test: sends itself back when it is filled.
     struct Frame {
@@ -237,36 +304,105 @@ mod tests {
         all
     }
 
-    #[test]
-    fn random_batches_fill_every_frame_with_its_page_for_any_number_of_threads() {
-        let env = SimulatedEnv::new();
-        let file = file(&env, 200);
-        for threads in [0, 1, 3] {
-            let queue = IoQueue::new(Arc::clone(&file), threads).unwrap();
-            let mut random = SmallRng::seed_from_u64(threads as u64);
-            for round in 0..30 {
-                let pages: Vec<u64> =
-                    (0..random.random_range(0..100)).map(|_| random.random_range(0..200)).collect();
-                let (reads, results) = batch(&pages);
-                if round % 2 == 0 {
-                    queue.submit(reads)
-                } else {
-                    queue.read(reads)
-                }
-                let results = collect(&results);
-                assert_eq!(results.len(), pages.len());
-                for (number, (buf, result)) in results {
-                    result.unwrap();
-                    assert!(*buf == *page(pages[number]), "page {}", pages[number]);
-                }
+    /// Random batches of reads and writes, against a model of the file.
+    fn work_at_random(queue: &Queue, pages: u64, seed: u64) {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let mut model: Vec<u8> = (0..pages).map(|page| page as u8).collect();
+        for _ in 0..30 {
+            let wanted: Vec<u64> =
+                (0..random.random_range(0..600)).map(|_| random.random_range(0..pages)).collect();
+            let (reads, results) = batch(&wanted);
+            queue.submit(reads);
+            let results = collect(&results);
+            assert_eq!(results.len(), wanted.len());
+            for (number, (buf, result)) in results {
+                result.unwrap();
+                assert!(buf.iter().all(|byte| *byte == model[wanted[number] as usize]));
             }
+            let first = random.random_range(0..pages - 8);
+            let buffer: Vec<u8> = (0..8 * PAGE).map(|at| (at / PAGE) as u8 ^ first as u8).collect();
+            let mut buffer = Arc::new(AlignedBuf::from_bytes(&buffer));
+            // In three pieces: a run of two pages, one of five, and one that is left as it was.
+            let place = |page: u64| (first + page) * PAGE as u64;
+            let pieces = [(3 * PAGE..8 * PAGE, place(3)), (0..2 * PAGE, place(0))];
+            queue.write(&buffer, &pieces).unwrap();
+            assert!(Arc::get_mut(&mut buffer).is_some(), "the buffer is the caller's again");
+            for page in [0, 1, 3, 4, 5, 6, 7] {
+                model[(first + page) as usize] = page as u8 ^ first as u8;
+            }
+        }
+    }
+
+    #[test]
+    fn random_batches_read_and_write_every_page_for_any_number_of_threads() {
+        for threads in [0, 1, 3] {
+            let env = SimulatedEnv::new();
+            let queue = Queue::new(file(&env, 200), threads).unwrap();
+            assert!(!queue.uses_ring(), "a simulated file has no descriptor");
+            work_at_random(&queue, 200, threads as u64);
+        }
+    }
+
+    #[test]
+    fn random_batches_read_and_write_every_page_of_a_real_file_with_and_without_a_ring() {
+        let dir = tempfile::tempdir().unwrap();
+        let env = DirectoryEnv::open(dir.path()).unwrap();
+        for with_ring in [true, false] {
+            let file = env.open("data", OpenMode::Create).unwrap();
+            (0..1000).for_each(|number| file.write_at(&page(number), number * PAGE as u64).unwrap());
+            let queue = match with_ring {
+                true => Queue::new(Arc::clone(&file), 2).unwrap(),
+                false => Queue::with_threads(Arc::clone(&file), 2).unwrap(),
+            };
+            eprintln!("io_uring: {}", queue.uses_ring());
+            work_at_random(&queue, 1000, 7);
+            // Several callers at once.
+            std::thread::scope(|scope| {
+                for thread in 0..4u64 {
+                    let queue = &queue;
+                    scope.spawn(move || {
+                        for round in 0..50 {
+                            let (reads, results) = batch(&[thread * 9 + round, 1000 + thread, 500]);
+                            queue.submit(reads);
+                            let results = collect(&results);
+                            assert!(results[&0].1.is_ok() && results[&2].1.is_ok());
+                            let error = results[&1].1.as_ref().map_err(io::Error::kind);
+                            assert_eq!(error, Err(io::ErrorKind::UnexpectedEof));
+                        }
+                    });
+                }
+            });
+            let (reads, results) = batch(&(0..900).map(|i| i * 7 % 1000).collect::<Vec<_>>());
+            queue.submit(reads);
+            drop(queue);
+            assert_eq!(collect(&results).len(), 900, "what was queued is finished");
+        }
+    }
+
+    #[test]
+    fn a_failed_write_is_reported_and_the_others_are_done() {
+        for threads in [0, 2] {
+            let env = SimulatedEnv::new();
+            let file = file(&env, 10);
+            let queue = Queue::new(Arc::clone(&file), threads).unwrap();
+            let bad = 4 * PAGE as u64;
+            env.set_fault(Some(Arc::new(move |op, _, at| op == Operation::Write && at == bad)));
+            let buffer = Arc::new(AlignedBuf::from_bytes(&[9; 3 * PAGE]));
+            let pieces: Vec<_> = (0..3)
+                .map(|piece| (piece * PAGE..(piece + 1) * PAGE, (3 + piece as u64) * PAGE as u64))
+                .collect();
+            assert!(queue.write(&buffer, &pieces).is_err());
+            let mut found = AlignedBuf::zeroed(3 * PAGE);
+            file.read_at(&mut found, 3 * PAGE as u64).unwrap();
+            assert_eq!([found[0], found[PAGE], found[2 * PAGE]], [9, 4, 9]);
+            assert!(queue.write(&buffer, &[]).is_ok());
         }
     }
 
     #[test]
     fn neighbours_are_read_with_one_request_of_at_most_a_mebibyte() {
         let env = SimulatedEnv::new();
-        let queue = IoQueue::new(file(&env, 400), 0).unwrap();
+        let queue = Queue::new(file(&env, 400), 0).unwrap();
         let requests = |pages: &[u64]| {
             let before = env.counts().reads;
             let (reads, results) = batch(pages);
@@ -285,7 +421,7 @@ mod tests {
     #[test]
     fn a_bad_page_fails_alone_and_its_neighbours_are_read() {
         let env = SimulatedEnv::new();
-        let queue = IoQueue::new(file(&env, 10), 0).unwrap();
+        let queue = Queue::new(file(&env, 10), 0).unwrap();
         let bad = 4 * PAGE as u64;
         // The request that covers the page begins before it.
         let fails: Fault =
@@ -302,42 +438,18 @@ mod tests {
     #[test]
     fn a_page_past_the_end_is_an_error_and_the_others_are_read() {
         let env = SimulatedEnv::new();
-        let queue = IoQueue::new(file(&env, 10), 1).unwrap();
+        let queue = Queue::new(file(&env, 10), 1).unwrap();
         let (reads, results) = batch(&[9, 10]);
-        queue.read(reads);
+        queue.submit(reads);
         let results = collect(&results);
         assert!(results[&0].1.is_ok());
         assert_eq!(results[&1].1.as_ref().map_err(io::Error::kind), Err(io::ErrorKind::UnexpectedEof));
     }
 
     #[test]
-    fn a_single_run_is_read_on_the_callers_thread() {
-        struct Here(AlignedBuf, Sender<std::thread::ThreadId>);
-        impl ReadTarget for Here {
-            fn buffer(&mut self) -> &mut [u8] {
-                &mut self.0
-            }
-            fn complete(self, result: io::Result<()>) {
-                result.unwrap();
-                self.1.send(std::thread::current().id()).unwrap();
-            }
-        }
-        let env = SimulatedEnv::new();
-        let queue = IoQueue::new(file(&env, 10), 2).unwrap();
-        let (done, threads) = channel();
-        let read = |offset: u64| PageRead { offset, target: Here(AlignedBuf::zeroed(PAGE), done.clone()) };
-        queue.read(vec![read(0), read(PAGE as u64)]);
-        for _ in 0..2 {
-            assert_eq!(threads.recv().unwrap(), std::thread::current().id());
-        }
-        queue.submit(vec![read(0)]);
-        assert_ne!(threads.recv().unwrap(), std::thread::current().id());
-    }
-
-    #[test]
     fn dropping_the_queue_finishes_what_is_queued() {
         let env = SimulatedEnv::new();
-        let queue = IoQueue::new(file(&env, 200), 2).unwrap();
+        let queue = Queue::new(file(&env, 200), 2).unwrap();
         let (reads, results) = batch(&(0..100).map(|i| i * 2).collect::<Vec<_>>());
         queue.submit(reads);
         drop(queue);

@@ -413,6 +413,13 @@ impl Log {
         }
     }
 
+    /// Bytes of file that were filled, ever, and are about to be.
+    #[must_use]
+    pub fn produced(&self) -> u64 {
+        let state = self.inner.state.lock();
+        state.space.at + state.space.pending
+    }
+
     /// Bytes of file from `lsn` to the end of the log: about what a checkpoint at `lsn` would leave in use.
     #[must_use]
     pub fn age(&self, lsn: Lsn) -> u64 {

@@ -1,9 +1,12 @@
 //! The pages of `data` in memory: reading them in, one by one or in batches, and making room for them.
 
+use super::budget::Lent;
+use super::clock::Swept;
 use super::frames::BufferPool;
 use super::guard::{OwnedFrame, PageFault, SharedGuard, held};
 use super::latch::Latch;
 use super::write_back::Latching;
+use crate::background::Waker;
 use crate::device::{File, IoQueue, PageRead};
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::log::Log;
@@ -11,13 +14,17 @@ use crate::poison::Poison;
 use crate::{PageNo, Result, StorageError, StoreStats};
 use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Rounds of the clock without a frame before the pool is called too small; each waits a little for others.
 const FRUITLESS_ROUNDS: usize = 2000;
 const ROUND_PAUSE: Duration = Duration::from_millis(1);
+/// Free frames to keep: one part in this many.
+const RESERVE_SHARE: usize = 32;
+/// Changed pages that who needs a frame passes over before it writes some itself.
+const PATIENCE: usize = 64;
 
 /// The pool with the files behind it.
 pub(crate) struct PageCache {
@@ -29,13 +36,21 @@ pub(crate) struct PageCache {
     pub(super) poison: Arc<Poison>,
     /// Set once the log is open for appending. Pages are only changed by what the log on disk holds before that.
     pub(super) log: OnceLock<Log>,
-    queue: IoQueue<PageFault>,
+    pub(super) queue: IoQueue<PageFault>,
+    /// Wakes the thread that keeps frames free, if there is one.
+    cleaner: OnceLock<Waker>,
+    /// It has been woken for want of frames.
+    cleaner_asked: AtomicBool,
+    /// Changed pages that stood in the way of who needed a frame: to be written and evicted.
+    in_the_way: Mutex<Vec<PageNo>>,
+    pub(super) lent: Mutex<Lent>,
     /// Pages in `data`; no page from here on is read.
     file_pages: AtomicU64,
 }
 
 impl PageCache {
-    /// Puts `pool` in front of `data`. `io_threads` read ahead; without any, read-ahead is done by its caller.
+    /// Puts `pool` in front of `data`. Batches are transferred by io_uring or by `io_threads` threads; with zero of them by
+    /// the caller.
     pub(crate) fn new(
         pool: Arc<BufferPool>,
         data: Arc<dyn File>,
@@ -45,7 +60,7 @@ impl PageCache {
         poison: Arc<Poison>,
     ) -> Result<PageCache> {
         let queue = IoQueue::new(Arc::clone(&data), io_threads)
-            .map_err(|source| StorageError::io("start read threads for", "data", source))?;
+            .map_err(|source| StorageError::io("start I/O threads for", "data", source))?;
         Ok(PageCache {
             page_size: pool.page_size(),
             pool,
@@ -55,6 +70,10 @@ impl PageCache {
             poison,
             log: OnceLock::new(),
             queue,
+            cleaner: OnceLock::new(),
+            cleaner_asked: AtomicBool::new(false),
+            in_the_way: Mutex::default(),
+            lent: Mutex::default(),
             file_pages: AtomicU64::new(0),
         })
     }
@@ -62,6 +81,29 @@ impl PageCache {
     /// From now on pages are written only once the log is durable up to their LSN.
     pub(crate) fn set_log(&self, log: Log) {
         let _ = self.log.set(log);
+    }
+
+    /// From now on somebody keeps frames free, and is woken when there are few.
+    pub(crate) fn set_cleaner(&self, waker: Waker) {
+        let _ = self.cleaner.set(waker);
+    }
+
+    /// Frames that are to be free.
+    pub(crate) fn reserve(&self) -> usize {
+        self.pool.frame_count() / RESERVE_SHARE + 1
+    }
+
+    /// Called by the cleaner when it begins: whoever finds too few frames from now on wakes it again.
+    pub(crate) fn frames_are_looked_after(&self) {
+        self.cleaner_asked.store(false, Ordering::SeqCst);
+    }
+
+    fn ask_cleaner(&self) {
+        if let Some(cleaner) = self.cleaner.get()
+            && !self.cleaner_asked.swap(true, Ordering::SeqCst)
+        {
+            cleaner.wake();
+        }
     }
 
     /// Counters and failure state, which others report to as well.
@@ -125,37 +167,63 @@ impl PageCache {
     }
 
     /// Starts to read those of `pages` that are not in memory, as far as frames can be had without waiting for
-    /// others.
+    /// others. They come in on probation.
     pub(crate) fn prefetch(&self, pages: &[PageNo]) -> Result<()> {
         held::assert_none("prefetching");
         self.poison.check()?;
+        let missing = self.missing(pages, self.pool.frame_count() / 8);
+        let frames = self.take_some_frames(missing.len())?;
+        self.read_in(&missing, frames, PageFault::set_on_probation);
+        Ok(())
+    }
+
+    /// As [`PageCache::prefetch`], but the pages come in as if they had been used.
+    pub(crate) fn read_ahead(&self, pages: &[PageNo]) -> Result<()> {
+        let missing = self.missing(pages, self.pool.frame_count() / 8);
+        let frames = self.take_some_frames(missing.len())?;
+        self.read_in(&missing, frames, |_| {});
+        Ok(())
+    }
+
+    /// As [`PageCache::read_ahead`], but evicts nothing. Returns how many reads were begun.
+    pub(crate) fn warm_up(&self, pages: &[PageNo]) -> usize {
+        let spare = self.pool.free_count().saturating_sub(self.reserve());
+        let missing = self.missing(pages, spare);
+        let frames = self.pool.try_take(missing.len()).unwrap_or_default();
+        self.read_in(&missing, frames, |_| {})
+    }
+
+    /// Those of `pages` that are not in memory, at most so many.
+    fn missing(&self, pages: &[PageNo], most: usize) -> Vec<PageNo> {
         let file_pages = self.file_pages();
         let mut seen = HashSet::new();
-        let missing: Vec<PageNo> = pages
-            .iter()
-            .copied()
-            .filter(|page| page.0 < file_pages && !self.pool.is_resident(*page) && seen.insert(*page))
-            .take(self.pool.frame_count() / 8)
-            .collect();
-        let mut frames = self.take_some_frames(missing.len())?;
+        let missing =
+            |page: &PageNo| page.0 < file_pages && !self.pool.is_resident(*page) && seen.insert(*page);
+        pages.iter().copied().filter(missing).take(most).collect()
+    }
+
+    /// Queues reads of the pages into the frames; returns how many.
+    fn read_in(&self, pages: &[PageNo], mut frames: Vec<OwnedFrame>, prepare: fn(&mut PageFault)) -> usize {
         let mut reads = Vec::with_capacity(frames.len());
-        for page in missing {
+        for page in pages {
             if frames.is_empty() {
                 break;
             }
-            if let Some(target) = self.pool.begin_fault(page, &mut frames) {
+            if let Some(mut target) = self.pool.begin_fault(*page, &mut frames) {
+                prepare(&mut target);
                 reads.push(PageRead { offset: page.0 * self.page_size as u64, target });
             }
         }
+        let begun = reads.len();
         self.queue.submit(reads);
-        Ok(())
+        begun
     }
 
     /// Up to `wanted` frames, after one attempt to make room for them.
     fn take_some_frames(&self, wanted: usize) -> Result<Vec<OwnedFrame>> {
         let free = self.pool.free_count();
         if free < wanted {
-            self.make_room(wanted - free)?;
+            self.make_room_in_passing(wanted - free)?;
         }
         let mut count = wanted;
         while count > 0 {
@@ -176,13 +244,16 @@ impl PageCache {
         let mut fruitless = 0;
         loop {
             if let Some(frames) = self.pool.try_take(count) {
+                if self.stats.pool_free.load(Ordering::Relaxed) < self.reserve() as u64 / 2 {
+                    self.ask_cleaner();
+                }
                 return Ok(frames);
             }
             if count > self.pool.frame_count() / 2 || fruitless > FRUITLESS_ROUNDS {
                 let available = self.pool.free_count();
                 return Err(StorageError::PoolTooSmall { wanted: count, available });
             }
-            if self.make_room(count)? == 0 {
+            if self.make_room_in_passing(count)? == 0 {
                 // All frames are latched, or taken by others who are about to give them back.
                 fruitless += 1;
                 std::thread::sleep(ROUND_PAUSE);
@@ -190,10 +261,34 @@ impl PageCache {
         }
     }
 
+    /// Frees up to `wanted` frames for the caller. If there is a cleaner, changed pages are left to it as long as
+    /// clean ones are found soon: writing a batch takes long, and the caller is to go on.
+    fn make_room_in_passing(&self, wanted: usize) -> Result<usize> {
+        if self.cleaner.get().is_none() {
+            return self.make_room(wanted);
+        }
+        self.ask_cleaner();
+        let swept = self.pool.sweep(wanted, PATIENCE);
+        if swept.evicted > 0 || swept.dirty.is_empty() {
+            let mut in_the_way = self.in_the_way.lock();
+            if in_the_way.len() < BATCH_PAGES {
+                in_the_way.extend(swept.dirty);
+            }
+            return Ok(swept.evicted);
+        }
+        self.write_and_evict(swept)
+    }
+
     /// One round of the clock that tries to free `wanted` frames, writing the changed pages among its victims with
     /// as many of those it comes to next as make a batch. Returns how many it freed.
     pub(crate) fn make_room(&self, wanted: usize) -> Result<usize> {
-        let swept = self.pool.sweep(wanted);
+        let left_by_others = std::mem::take(&mut *self.in_the_way.lock());
+        let mut swept = self.pool.sweep(wanted, 0);
+        swept.dirty.extend(left_by_others);
+        self.write_and_evict(swept)
+    }
+
+    fn write_and_evict(&self, swept: Swept) -> Result<usize> {
         if swept.dirty.is_empty() {
             return Ok(swept.evicted);
         }

@@ -1,6 +1,6 @@
 //! The clock: which pages leave memory when frames are needed.
 //!
-//! Two hands go round the frames. The first marks pages that are not latched ("cooling"); a page that is used
+//! Pages that were read ahead and not used again since go first ([`super::probation`]). Then two hands go round the frames. The first marks pages that are not latched ("cooling"); a page that is used
 //! again loses the mark. The second follows some way behind and evicts what is still marked. Changed pages are
 //! not evicted but reported: they are written first.
 //!
@@ -27,12 +27,15 @@ impl BufferPool {
     /// Moves the clock until `wanted` pages were evicted or found changed, at most once round the frames and its
     /// marking distance. Pages are marked some way ahead of the evicting hand; who is still marked when it arrives
     /// goes, and if it is changed it is reported: a changed page is as good a victim as a clean one, or the clean
-    /// ones would be thrown out as soon as they come in.
-    pub(crate) fn sweep(&self, wanted: usize) -> Swept {
+    /// ones would be thrown out as soon as they come in. With `patience`, up to so many changed pages are passed over in the
+    /// search for clean ones.
+    pub(crate) fn sweep(&self, wanted: usize, patience: usize) -> Swept {
         let cooling = (self.frames.len() / 4).clamp(1, MAX_COOLING);
         let mut swept = Swept { evicted: 0, dirty: Vec::new() };
+        self.sweep_probation(wanted, &mut swept);
         for _ in 0..self.frames.len() + cooling {
-            if swept.evicted + swept.dirty.len() >= wanted {
+            let passed_over = swept.dirty.len().min(patience);
+            if swept.evicted + swept.dirty.len() - passed_over >= wanted || passed_over == patience.max(1) {
                 break;
             }
             let hand = self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len();
@@ -55,7 +58,7 @@ impl BufferPool {
     }
 
     /// The word of the page in frame `index`, if it holds one that may be evicted.
-    fn evictable(&self, index: usize) -> Option<(PageNo, &AtomicU64, Word)> {
+    pub(super) fn evictable(&self, index: usize) -> Option<(PageNo, &AtomicU64, Word)> {
         let frame = &self.frames[index];
         let page = frame.page.load(Ordering::SeqCst);
         if page == NO_PAGE || frame.pinned.load(Ordering::Relaxed) {
@@ -70,7 +73,7 @@ impl BufferPool {
         ))
     }
 
-    fn mark(&self, index: usize) {
+    pub(super) fn mark(&self, index: usize) {
         if let Some((_, word, current)) = self.evictable(index)
             && current.state() == UNLATCHED
         {
@@ -80,7 +83,7 @@ impl BufferPool {
         }
     }
 
-    fn try_evict(&self, index: usize, swept: &mut Swept) {
+    pub(super) fn try_evict(&self, index: usize, swept: &mut Swept) {
         let Some((page, word, selected)) = self.evictable(index) else { return };
         if selected.state() == UNLATCHED {
             return self.mark(index);

@@ -10,6 +10,7 @@
 
 use super::arena::{Arena, FrameId};
 use super::guard::{ExclusiveGuard, OwnedFrame, SharedGuard};
+use super::probation::Probation;
 use super::translation::{LARGEST_GROWTH, TranslationArray};
 use super::wait::WaitTable;
 use super::word::MAX_FRAMES;
@@ -49,6 +50,7 @@ pub(crate) struct BufferPool {
     pub(super) waits: WaitTable,
     free: Mutex<FreeList>,
     pub(super) hand: AtomicUsize,
+    pub(super) probation: Probation,
     residents: RwLock<HashMap<u64, AtomicU64>>,
     /// No page in `data` has a higher LSN.
     newest: AtomicU64,
@@ -91,6 +93,7 @@ impl BufferPool {
             waits: WaitTable::new(),
             free: Mutex::new(FreeList { frames: free, retired: 0 }),
             hand: AtomicUsize::new(0),
+            probation: Probation::default(),
             residents: RwLock::default(),
             newest: AtomicU64::new(0),
             stats,
@@ -118,9 +121,9 @@ impl BufferPool {
         self.frames.len()
     }
 
-    /// Bytes of memory that frames and translation can use now.
+    /// Bytes of memory that pages and their translation can use now.
     pub(crate) fn memory(&self) -> usize {
-        let retired = self.free.lock().retired;
+        let retired = self.free.lock().retired + self.stats.pool_lent.load(Ordering::Relaxed) as usize;
         (self.frames.len() - retired) * self.arena.page_size() + self.words.bytes()
     }
 

@@ -203,6 +203,13 @@ impl OwnedFrame {
         OwnedFrame { pool, frame: Some(frame) }
     }
 
+    /// Gives the frame's memory back to the system, as long as nobody uses it.
+    pub(super) fn discard(&self) {
+        if let Some(frame) = self.frame {
+            self.pool.arena().discard(frame);
+        }
+    }
+
     /// Gives up the ownership, to a word. The only way to empty the value, so it is there.
     pub(super) fn into_id(mut self) -> Option<FrameId> {
         self.frame.take()
@@ -223,12 +230,19 @@ pub(crate) struct PageFault {
     page: PageNo,
     frame: FrameId,
     done: bool,
+    /// Read ahead of its use, which has to show whether it is worth its frame.
+    on_probation: bool,
 }
 
 impl PageFault {
     /// Wraps a word that was just put in state faulting with `frame`.
     pub(super) fn new(pool: Arc<BufferPool>, page: PageNo, frame: FrameId) -> PageFault {
-        PageFault { pool, page, frame, done: false }
+        PageFault { pool, page, frame, done: false, on_probation: false }
+    }
+
+    /// Puts the page on probation when it has come.
+    pub(crate) fn set_on_probation(&mut self) {
+        self.on_probation = true;
     }
 
     /// The frame to fill.
@@ -258,6 +272,9 @@ impl PageFault {
         self.pool.remember_page(self.frame, self.page, owner);
         self.done = true;
         self.pool.end_fault(self.page, Some(self.frame));
+        if self.on_probation {
+            self.pool.put_on_probation(self.page, self.frame);
+        }
     }
 }
 

@@ -15,11 +15,13 @@
 //! caller holds no latch", and debug builds check it.
 
 mod arena;
+mod budget;
 mod cache;
 mod clock;
 mod frames;
 mod guard;
 mod latch;
+mod probation;
 #[cfg(test)]
 mod tests;
 mod translation;
@@ -27,6 +29,7 @@ mod wait;
 mod word;
 mod write_back;
 
+pub use budget::MemoryLoan;
 pub(crate) use cache::PageCache;
 pub(crate) use frames::BufferPool;
 pub use guard::SharedGuard;

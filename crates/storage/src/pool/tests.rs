@@ -191,7 +191,7 @@ fn page_changed_between_selection_and_eviction_stays() {
     let used = shared(&pool, PageNo(free - 1));
     let mut evicted = 0;
     for _ in 0..20 {
-        let swept = pool.sweep(1000);
+        let swept = pool.sweep(1000, 0);
         evicted += swept.evicted;
         assert!(swept.dirty.iter().all(|page| page.0 < free / 2), "a clean page was reported as changed");
     }
@@ -212,7 +212,7 @@ fn page_used_again_after_it_was_marked_survives_the_hand() {
     let favourite = PageNo(free / 2);
     for _ in 0..3 * free {
         drop(shared(&pool, favourite));
-        let swept = pool.sweep(1);
+        let swept = pool.sweep(1, 0);
         assert_eq!(swept.evicted, 1);
         assert!(pool.is_resident(favourite));
         // Put something in its place.

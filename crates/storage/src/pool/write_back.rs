@@ -5,6 +5,8 @@
 //! dirty from the LSN of the copy on. The log is made durable up to the newest copy *before* the doublewrite file
 //! gets it: a repair after a crash must not bring back a change that the log does not know.
 //!
+//! The home writes of a batch are in flight together; which of them reach the disk first does not matter.
+//!
 //! Any failure after the copies were taken stops the store: what is in the files is not known then.
 
 use super::cache::PageCache;
@@ -75,7 +77,7 @@ impl PageCache {
         }
         self.pool.raise_newest(newest);
         doublewrite.write(&self.stats)?;
-        doublewrite.write_home(&*self.data, &self.stats)
+        doublewrite.write_home(&self.queue, &*self.data, &self.stats)
     }
 
     /// Stops the store because of `error`.

@@ -7,6 +7,7 @@ mod bulk;
 mod crash;
 mod faults;
 mod logical;
+mod pool;
 mod space;
 mod support;
 mod threads;

@@ -1,0 +1,81 @@
+//! Batches of transfers by a few threads, each doing one request at a time: the backend of [`super::IoQueue`] that works
+//! everywhere.
+
+use super::env::File;
+use super::queue::{ReadTarget, Request};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+struct Pending<T> {
+    requests: VecDeque<Request<T>>,
+    closed: bool,
+}
+
+struct Shared<T> {
+    file: Arc<dyn File>,
+    pending: Mutex<Pending<T>>,
+    work: Condvar,
+}
+
+/// The threads and what they have to do. Dropping it finishes what is queued.
+pub(super) struct ThreadQueue<T: ReadTarget> {
+    shared: Arc<Shared<T>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<T: ReadTarget> ThreadQueue<T> {
+    pub(super) fn new(file: &Arc<dyn File>, threads: usize) -> io::Result<ThreadQueue<T>> {
+        let pending = Mutex::new(Pending { requests: VecDeque::new(), closed: false });
+        let shared = Arc::new(Shared { file: Arc::clone(file), pending, work: Condvar::new() });
+        let mut queue = ThreadQueue { shared, threads: Vec::with_capacity(threads) };
+        for number in 0..threads {
+            let shared = Arc::clone(&queue.shared);
+            let thread = std::thread::Builder::new().name(format!("io-{number}"));
+            queue.threads.push(thread.spawn(move || shared.work())?);
+        }
+        Ok(queue)
+    }
+
+    pub(super) fn queue(&self, requests: impl Iterator<Item = Request<T>>) {
+        let mut pending = self.shared.pending.lock();
+        let before = pending.requests.len();
+        pending.requests.extend(requests);
+        let added = pending.requests.len() - before;
+        drop(pending);
+        for _ in 0..added.min(self.threads.len()) {
+            self.shared.work.notify_one();
+        }
+    }
+}
+
+impl<T: ReadTarget> Drop for ThreadQueue<T> {
+    fn drop(&mut self) {
+        self.shared.pending.lock().closed = true;
+        self.shared.work.notify_all();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has said so already.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<T: ReadTarget> Shared<T> {
+    /// The life of a thread.
+    fn work(&self) {
+        let mut pending = self.pending.lock();
+        loop {
+            match pending.requests.pop_front() {
+                Some(request) => {
+                    drop(pending);
+                    request.execute(&*self.file);
+                    pending = self.pending.lock();
+                }
+                None if pending.closed => return,
+                None => self.work.wait(&mut pending),
+            }
+        }
+    }
+}
