@@ -17,7 +17,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafline_table::TableDef;
+use leafline_table::{LockStrength, LockWait, TableDef};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::Expr;
 use leafline_types::{ExprType, MysqlError};
@@ -93,6 +93,17 @@ pub struct Relation {
     pub columns: Range<ColumnId>,
     /// Index hints, for base tables.
     pub hints: IndexHints,
+    /// Its rows are locked; base tables only.
+    pub lock: Option<RowLocking>,
+}
+
+/// How the rows of a table are locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowLocking {
+    /// FOR SHARE or FOR UPDATE.
+    pub strength: LockStrength,
+    /// What happens where somebody else has locked a row.
+    pub wait: LockWait,
 }
 
 /// Where the rows of a relation come from.

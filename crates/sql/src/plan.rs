@@ -5,7 +5,9 @@
 //! in the batches of its input: for the conditions of an access path see [`AccessPath`], for joins the
 //! columns of the left input come first.
 
+use crate::bound::RowLocking;
 use leafline_access::{AccessPath, Demand, JoinRows};
+use leafline_table::TableDef;
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::convert::cast;
 use leafline_types::expr::Expr;
@@ -19,6 +21,16 @@ pub struct Plan {
     pub root: Node,
     /// Number of nodes: ids are below it.
     pub node_count: usize,
+}
+
+impl Plan {
+    /// Whether it locks rows: then it runs in a transaction that holds them, and no row is shown before all are locked.
+    pub fn locks_rows(&self) -> bool {
+        fn locks(node: &Node) -> bool {
+            matches!(node.operator, Operator::LockRows(_)) || node.inputs().into_iter().any(locks)
+        }
+        locks(&self.root)
+    }
 }
 
 /// What the optimizer expects of a node.
@@ -113,6 +125,8 @@ pub enum Operator {
         /// Which rows.
         limit: RowLimit,
     },
+    /// The rows that could be locked, as they were then.
+    LockRows(Box<LockRows>),
     /// Each row once.
     Distinct {
         /// Where the rows come from.
@@ -178,6 +192,35 @@ pub struct HashJoin {
     pub build_is_first: bool,
 }
 
+/// Locking the rows of tables.
+#[derive(Clone, Debug)]
+pub struct LockRows {
+    /// Where the rows come from.
+    pub input: Node,
+    /// The tables.
+    pub tables: Arc<[LockedTable]>,
+    /// What a row of the only table has to meet, over the table's columns, if its newest version may take the place of the
+    /// one read. Otherwise, a row that was changed is a conflict, and the statement has to be run again.
+    pub recheck: Option<Arc<[Expr]>>,
+    /// Which of the rows: no row beyond these is locked.
+    pub limit: Option<RowLimit>,
+}
+
+/// A table whose rows are locked.
+#[derive(Clone, Debug)]
+pub struct LockedTable {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// Its alias.
+    pub alias: Arc<str>,
+    /// Position of its rows' locators; NULL where an outer join found no row.
+    pub locator: usize,
+    /// Positions of its columns, with their ordinals in the table.
+    pub columns: Vec<(usize, usize)>,
+    /// How.
+    pub lock: RowLocking,
+}
+
 /// One ORDER BY element.
 #[derive(Clone, Debug)]
 pub struct SortKey {
@@ -224,6 +267,11 @@ impl LimitValue {
     }
 }
 
+/// The type of locators; NULL for a row that an outer join has made up.
+pub(crate) fn locator_type() -> ExprType {
+    ExprType::numeric(SqlType::Varbinary { len: u32::MAX }, true)
+}
+
 impl Node {
     /// The inputs, in the order in which their columns are delivered.
     pub fn inputs(&self) -> Vec<&Node> {
@@ -239,6 +287,7 @@ impl Node {
             | Operator::Derived { input, .. } => vec![input],
             Operator::LookupJoin { outer, .. } => vec![outer],
             Operator::HashJoin(join) => vec![&join.probe, &join.build],
+            Operator::LockRows(locking) => vec![&locking.input],
         }
     }
 }

@@ -165,8 +165,8 @@ impl<'a> MiniTransaction<'a> {
         }
     }
 
-    fn check_promises(&self) -> Result<()> {
-        if self.reservation.pages() == 0 {
+    fn check_promises(&mut self) -> Result<()> {
+        if !self.reservation.has_page() {
             return Err(StorageError::Misuse { what: "more pages allocated than reserved".into() });
         }
         if self.frames.is_empty() {

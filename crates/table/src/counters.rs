@@ -109,19 +109,19 @@ impl Counters {
         Counters(Mutex::new(state))
     }
 
-    /// Runs `append`, which appends a commit's record to the log and returns its end, and counts the commit in, so
-    /// that a checkpoint has both or neither.
+    /// Runs `append`, which takes a timestamp, appends a commit's record to the log and returns the timestamp and the
+    /// record's end, and counts the commit in, so that a checkpoint has both or neither. One commit at a time is in here:
+    /// timestamps ascend in the log.
     pub(crate) fn append<E>(
         &self,
-        ts: CommitTs,
         next_object: u64,
         changes: &[CounterChange],
-        append: impl FnOnce() -> Result<Lsn, E>,
-    ) -> Result<Lsn, E> {
+        append: impl FnOnce() -> Result<(CommitTs, Lsn), E>,
+    ) -> Result<(CommitTs, Lsn), E> {
         let mut state = self.0.lock();
-        let end = append()?;
+        let (ts, end) = append()?;
         state.count(end, ts, next_object, changes);
-        Ok(end)
+        Ok((ts, end))
     }
 
     /// The counters for a checkpoint.

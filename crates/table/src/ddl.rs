@@ -335,10 +335,8 @@ impl Engine {
             }
             new.extend(CatalogRow::table(put)?);
         }
-        let previous = CommitTs::NONE;
         let gone = old.iter().filter(|row| !new.iter().any(|kept| kept.key == row.key));
-        let mut ops: Vec<Op> =
-            gone.map(|row| Op::DeleteRow { table, tree, key: row.key.clone(), previous }).collect();
+        let mut ops: Vec<Op> = gone.map(|row| Op::DeleteRow { table, tree, key: row.key.clone() }).collect();
         let entry = |row: &CatalogRow| row.key.len() + row.payload.len();
         if let Some(large) = new.iter().find(|row| entry(row) > self.limits.max_entry) {
             let size = entry(large);
@@ -350,12 +348,11 @@ impl Engine {
             tree,
             key: row.key,
             payload: row.payload,
-            previous,
         }));
         Ok(ops)
     }
 
-    /// Puts the change into force at `ts`: runs under the apply mutex, before any reader can see the commit.
+    /// Puts the change into force at `ts`: runs before any reader can see the commit.
     fn publish(&self, before: &Catalog, change: &CatalogChange, ts: CommitTs) -> Result<()> {
         let mut catalog = before.clone();
         let mut old = Vec::new();

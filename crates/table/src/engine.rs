@@ -1,14 +1,15 @@
 //! The open database: what transactions, cursors and DDL share.
 //!
 //! # Locks, in the order in which they may be taken
-//! `ddl` (one DDL statement at a time) | gates (commits against DDL) | `apply` (one commit is applied at a time) |
-//! page latches | write sets, version store shards, counters, clock, catalog, registered trees. The last group are
-//! leaves of the order: nothing is waited for while one of them is held.
+//! row and table locks | `ddl` (one DDL statement at a time) | gates (commits against DDL) | counters (also the append of a
+//! commit's record) | page latches | write sets, version store shards, clock, catalog, registered trees. The last group
+//! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
 
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::counters::Counters;
 use crate::error::{Result, TableError};
 use crate::limits::Limits;
+use crate::lock::{LockStats, LockTable};
 use crate::trees::Trees;
 use crate::txn::clock::{Clock, RegisteredSnapshot};
 use crate::txn::gates::Gates;
@@ -48,8 +49,10 @@ impl Default for EngineOptions {
 pub struct EngineStats {
     /// Transactions committed that wrote something.
     pub commits: u64,
-    /// Transactions refused because another had committed first.
+    /// Statements that met a row changed by a commit that their snapshot did not see.
     pub conflicts: u64,
+    /// Locks.
+    pub locks: LockStats,
     /// Old row versions in memory.
     pub versions: u64,
     /// Bytes they take, roughly.
@@ -83,8 +86,8 @@ pub struct Engine {
     pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) gates: Gates,
+    pub(crate) locks: Arc<LockTable>,
     pub(crate) ddl: Mutex<()>,
-    pub(crate) apply: Mutex<()>,
     pub(crate) versions: VersionStore,
     pub(crate) purge_queue: PurgeQueue,
     pub(crate) counts: EngineCounts,
@@ -128,7 +131,7 @@ impl Engine {
         let counters = Arc::new(Counters::new(counters));
         store.set_checkpoint_source(Arc::new(Source { counters: counters.clone(), clock: clock.clone() }));
         let recovered = Recovered::new(&store, &clock, pending)?;
-        let limits = Limits::new(&store, options.transaction_memory_bytes);
+        let limits = Limits::new(&store, &options);
         let background = options.store.background;
         let engine = Arc::new(Engine {
             env,
@@ -141,8 +144,8 @@ impl Engine {
             counters,
             clock,
             gates: Gates::default(),
+            locks: Arc::new(LockTable::new(limits.max_locks)),
             ddl: Mutex::default(),
-            apply: Mutex::default(),
             versions: VersionStore::default(),
             purge_queue: PurgeQueue::default(),
             counts: EngineCounts::default(),
@@ -225,6 +228,7 @@ impl Engine {
         EngineStats {
             commits: self.counts.commits.load(Ordering::Relaxed),
             conflicts: self.counts.conflicts.load(Ordering::Relaxed),
+            locks: self.locks.stats(),
             versions: self.versions.versions(),
             version_bytes: self.versions.bytes(),
             purge_queue: self.purge_queue.len() as u64,
@@ -237,6 +241,12 @@ impl Engine {
     /// Registers a snapshot of what is committed now.
     pub(crate) fn snapshot(&self) -> RegisteredSnapshot {
         self.clock.snapshot(self.shown_lsn())
+    }
+
+    /// Registers a snapshot of what is applied now, durable or not: for whoever waits, before anybody hears of what it
+    /// found, until it is durable (the log's end after this call will do).
+    pub(crate) fn applied_snapshot(&self) -> RegisteredSnapshot {
+        self.clock.applied_snapshot(self.shown_lsn())
     }
 
     /// Commits whose record ends here or before are shown to readers: what is durable, or all of it where commits

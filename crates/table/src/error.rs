@@ -33,10 +33,23 @@ pub enum TableError {
         /// Clustered key of the row that is in the way.
         locator: Vec<u8>,
     },
-    /// Another transaction committed a change to the same row, or a row with the same unique key, first (1213).
-    /// The transaction is rolled back; it can be tried again.
+    /// The row was changed by a commit that the snapshot does not see (1213). A statement that nobody has seen a result of
+    /// can be run again under a newer snapshot, with the locks it has; else the transaction has to be.
     #[error("Deadlock found when trying to get lock; try restarting transaction")]
     WriteConflict,
+    /// Two transactions or more waited for each other, and this one was chosen to give up (1213). It has to be rolled
+    /// back, which releases its locks; then it can be tried again.
+    #[error("Deadlock found when trying to get lock; try restarting transaction")]
+    Deadlock,
+    /// Another transaction held a lock for longer than the limit (1205).
+    #[error("Lock wait timeout exceeded; try restarting transaction")]
+    LockWaitTimeout,
+    /// Another transaction holds a lock, and waiting was not wanted (3572).
+    #[error("Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.")]
+    LockNotAvailable,
+    /// More rows are locked than there is memory for (1206).
+    #[error("The total number of locks exceeds the lock table size")]
+    LockTableFull,
     /// The definition of the table is newer than the snapshot, or older than the one in force (1412).
     #[error("Table definition has changed, please retry transaction")]
     DefinitionChanged,
@@ -96,7 +109,10 @@ impl From<TableError> for MysqlError {
             TableError::DuplicateEntry { entry, table, index, .. } => {
                 MysqlError::duplicate_entry(&entry, &format!("{table}.{index}"))
             }
-            TableError::WriteConflict => MysqlError::deadlock(),
+            TableError::WriteConflict | TableError::Deadlock => MysqlError::deadlock(),
+            TableError::LockWaitTimeout => MysqlError::lock_wait_timeout(),
+            TableError::LockNotAvailable => MysqlError::lock_not_available(),
+            TableError::LockTableFull => MysqlError::lock_table_full(),
             TableError::DefinitionChanged => MysqlError::table_definition_changed(),
             TableError::TransactionTooLarge { .. } => MysqlError::with_message(1197, text),
             TableError::ReadOnlyTransaction => MysqlError::read_only_transaction(),

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`catalog`] | databases, tables, columns, indexes: definitions and their rows on disk |
 //! | [`engine`] | the open database; DDL is in `ddl` |
+//! | [`lock`] | locks on rows and tables, waiting for them, deadlocks |
 //! | [`index`] | how a row becomes entries, and an entry names its row |
 //! | [`txn`] | snapshots, write sets, commit, recovery, old versions, purge |
 //! | [`read`] | one merging cursor under every access path; fetching rows by key |
@@ -27,6 +28,7 @@ pub mod catalog;
 pub mod check;
 pub mod engine;
 pub mod index;
+pub mod lock;
 pub mod read;
 pub mod run;
 pub mod txn;
@@ -48,8 +50,9 @@ pub use index::{EntryDecoder, RowDecoder, entry_decoder, locator_of, row_decoder
 pub use leafline_btree::{CommitTs, Direction, Tree};
 pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
+pub use lock::{LockLimits, LockStats, LockStrength, LockWait};
 pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowRef};
 pub use txn::{
-    CommitOutcome, InsertOutcome, Isolation, Mark, RegisteredSnapshot, Snapshot, StatementMark, Transaction,
-    TxnMode,
+    CommitOutcome, InsertOutcome, Isolation, Locked, LockedRow, Mark, RegisteredSnapshot, RowLocker,
+    Snapshot, StatementMark, Transaction, TxnMode,
 };

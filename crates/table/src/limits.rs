@@ -1,7 +1,15 @@
 //! Limits that follow from the page size, the log and memory.
 
+use crate::engine::EngineOptions;
 use leafline_btree::policy;
 use leafline_storage::Store;
+
+/// Bytes a lock takes, in the lock table and in its owner's list.
+const LOCK_BYTES: u64 = 48;
+/// Locks may take this part of what the buffer pool has.
+const LOCK_SHARE: u64 = 8;
+/// However small the pool is.
+const LEAST_LOCKS: u64 = 1 << 16;
 
 /// What keys, rows and commits may be at most, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,15 +22,18 @@ pub struct Limits {
     pub max_commit: usize,
     /// The writes of one transaction, in memory.
     pub max_write_set: u64,
+    /// Locks held at once, by all transactions.
+    pub max_locks: u64,
 }
 
 impl Limits {
-    pub(crate) fn new(store: &Store, max_write_set: u64) -> Limits {
+    pub(crate) fn new(store: &Store, options: &EngineOptions) -> Limits {
         Limits {
             max_key: policy::max_key_len(store.page_size()),
             max_entry: policy::max_entry_len(store.page_size()),
             max_commit: store.max_logical_payload(),
-            max_write_set,
+            max_write_set: options.transaction_memory_bytes,
+            max_locks: (options.store.buffer_pool_bytes / LOCK_SHARE / LOCK_BYTES).max(LEAST_LOCKS),
         }
     }
 }

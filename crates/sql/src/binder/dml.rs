@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use leafline_table::TableDef;
+use leafline_table::{LockStrength, LockWait, TableDef};
 use leafline_types::MysqlError;
 
 use super::scope::{Block, Clause, Item, Scope, qualified};
 use super::{Binder, literal, select};
 use crate::bound::{
     BoundDelete, BoundInsert, BoundLimit, BoundSelect, BoundUpdate, ColumnOrigin, InsertRows, JoinTree,
-    NewValue, OrderKey, RelationSource,
+    NewValue, OrderKey, RelationSource, RowLocking,
 };
 use crate::parser::ast::{
     self, Assignment, Delete, ExprKind, Ident, Insert, InsertSource, OrderItem, TableReference, Update,
@@ -175,6 +175,8 @@ impl Binder<'_> {
             })
             .collect();
         let mut rows = select::finished(block, Some(from), filter, Vec::new(), order_by, true)?;
+        let lock = RowLocking { strength: LockStrength::Update, wait: LockWait::Wait };
+        rows.relations.iter_mut().for_each(|relation| relation.lock = Some(lock));
         rows.limit = limit.map(|count| BoundLimit { offset: None, count });
         Ok(rows)
     }

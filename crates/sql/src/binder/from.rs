@@ -154,7 +154,7 @@ fn add_relation(
         block.names.push(name);
     }
     let columns = first..block.columns.len();
-    block.relations.push(Relation { alias, database, source, columns, hints });
+    block.relations.push(Relation { alias, database, source, columns, hints, lock: None });
     Ok((JoinTree::Relation(relation), scope))
 }
 

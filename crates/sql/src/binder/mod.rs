@@ -36,8 +36,10 @@ use std::sync::Arc;
 use leafline_table::TableDef;
 use leafline_types::{Collation, ExprType, MysqlError, Value};
 
-use crate::bound::{BlockColumn, BoundKind, BoundStatement, ColumnOrigin};
-use crate::parser::ast::{Query, Statement, StatementKind, TableName, VariableScope};
+use crate::bound::{
+    BlockColumn, BoundKind, BoundSelect, BoundStatement, ColumnOrigin, Relation, RelationSource, RowLocking,
+};
+use crate::parser::ast::{Locking, Query, Statement, StatementKind, TableName, VariableScope};
 
 pub use data_type::{ColumnType, column_type, table_collation};
 pub use literal::constant_value;
@@ -156,6 +158,31 @@ pub fn bind_over_columns(
     binder.expression(&mut block, &seen, scope::Clause::Where, condition)
 }
 
+/// Marks the tables that a locking clause is for. Rows of derived tables are locked by clauses of their own.
+fn lock_relations(bound: &mut BoundSelect, locking: &Locking) -> Result<(), MysqlError> {
+    let lock = RowLocking { strength: locking.strength, wait: locking.wait };
+    let mark = |relation: &mut Relation| match relation.lock.replace(lock) {
+        Some(_) => Err(MysqlError::duplicate_table_lock(&relation.alias)),
+        None => Ok(()),
+    };
+    let is_base = |relation: &&mut Relation| matches!(relation.source, RelationSource::Base(_));
+    if locking.of.is_empty() {
+        return bound.relations.iter_mut().filter(is_base).try_for_each(mark);
+    }
+    for name in &locking.of {
+        let named = |relation: &&mut Relation| {
+            relation.alias == name.name.value
+                && name.database.as_ref().is_none_or(|database| database.value == relation.database)
+        };
+        match bound.relations.iter_mut().find(named) {
+            Some(relation) if matches!(relation.source, RelationSource::Base(_)) => mark(relation)?,
+            Some(_) => {}
+            None => return Err(MysqlError::unresolved_table_lock(&name.name.value)),
+        }
+    }
+    Ok(())
+}
+
 /// The state of binding one statement.
 struct Binder<'a> {
     sql: &'a str,
@@ -165,16 +192,17 @@ struct Binder<'a> {
 }
 
 impl Binder<'_> {
-    fn query(&mut self, query: &Query) -> Result<crate::bound::BoundSelect, MysqlError> {
+    fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use crate::parser::ast::QueryBody;
         if query.with.is_some() {
             return Err(MysqlError::not_supported("WITH"));
         }
-        if let Some(locking) = &query.locking {
-            return Err(MysqlError::not_supported(locking.span.text(self.sql).to_ascii_uppercase()));
-        }
         match &query.body {
-            QueryBody::Select(select) => self.select(select, &query.order_by, query.limit.as_ref()),
+            QueryBody::Select(select) => {
+                let mut bound = self.select(select, &query.order_by, query.limit.as_ref())?;
+                query.locking.iter().try_for_each(|locking| lock_relations(&mut bound, locking))?;
+                Ok(bound)
+            }
             QueryBody::SetOperation { span, .. } => {
                 Err(MysqlError::not_supported(span.text(self.sql).to_ascii_uppercase()))
             }

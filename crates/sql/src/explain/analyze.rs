@@ -3,8 +3,9 @@
 use super::access_type;
 use super::names::{named, names, text};
 use crate::operator::{NodeProfile, Profile};
-use crate::plan::{LimitValue, Node, Operator, Plan, RowLimit, Scan, SortKey};
+use crate::plan::{LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey};
 use leafline_access::{Condition, JoinRows, ScanOrder};
+use leafline_table::{LockStrength, LockWait};
 use leafline_types::expr::Expr;
 use std::fmt::Write;
 
@@ -47,6 +48,7 @@ impl Tree<'_> {
                 format!("Top {}: {}", limited(limit), order(keys, &names(input)))
             }
             Operator::Limit { limit, .. } => format!("Limit: {}", limited(limit)),
+            Operator::LockRows(locking) => lock_label(locking),
             Operator::Distinct { .. } => "Distinct by hash".to_string(),
             Operator::Derived { alias, .. } => format!("Derived table {alias}"),
         };
@@ -159,6 +161,24 @@ fn access_label(scan: &Scan, inner: bool) -> String {
         "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),
         _ => format!("{covering} range scan on {alias} using {index}{reverse}"),
     }
+}
+
+fn lock_label(locking: &LockRows) -> String {
+    let table = |table: &LockedTable| {
+        let strength = match table.lock.strength {
+            LockStrength::Share => "shared",
+            LockStrength::Update => "exclusive",
+        };
+        let wait = match table.lock.wait {
+            LockWait::Wait => "",
+            LockWait::NoWait => ", no waiting",
+            LockWait::SkipLocked => ", skipping locked rows",
+        };
+        format!("{} ({strength}{wait})", table.alias)
+    };
+    let tables: Vec<String> = locking.tables.iter().map(table).collect();
+    let limit = locking.limit.as_ref().map(|limit| format!("; limit {}", limited(limit)));
+    format!("Lock rows: {}{}", tables.join(", "), limit.unwrap_or_default())
 }
 
 fn hash_label(node: &Node, join: &crate::plan::HashJoin) -> String {

@@ -142,6 +142,7 @@ impl<'p> Blocks<'p> {
             Operator::Project { input, .. } | Operator::Limit { input, .. } => {
                 self.node(input, id, select_type, above);
             }
+            Operator::LockRows(locking) => self.node(&locking.input, id, select_type, above),
             Operator::Aggregate { input, keys, .. } => {
                 self.node(input, id, select_type, above);
                 if !keys.is_empty() {

@@ -12,6 +12,7 @@ pub(super) fn names(node: &Node) -> Vec<String> {
         | Operator::TopN { input, .. }
         | Operator::Limit { input, .. }
         | Operator::Distinct { input } => names(input),
+        Operator::LockRows(locking) => names(&locking.input),
         Operator::Derived { input, alias } => {
             let base = |name: String| name.rsplit('.').next().map(str::to_string).unwrap_or_default();
             names(input).into_iter().map(|name| format!("{alias}.{}", base(name))).collect()

@@ -4,11 +4,20 @@ use super::memory::MemoryBudget;
 use super::profile::Profile;
 use crate::plan;
 use leafline_access::{Counters, ScanContext};
-use leafline_table::ReadView;
+use leafline_table::{ReadView, RowLocker};
 use leafline_types::MysqlError;
 use leafline_types::expr::EvalContext;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+/// How a statement locks rows.
+#[derive(Clone, Debug)]
+pub struct StatementLocks {
+    /// For its transaction.
+    pub locker: RowLocker,
+    /// After a conflict it is run again.
+    pub restartable: bool,
+}
 
 /// The state of one execution that is not an operator's own. Made anew for each call; what it refers to lasts.
 pub struct ExecutionContext<'a> {
@@ -18,6 +27,8 @@ pub struct ExecutionContext<'a> {
     pub view: &'a ReadView,
     /// The session's counters.
     pub counters: &'a mut Counters,
+    /// For statements that lock rows.
+    pub locks: Option<&'a StatementLocks>,
     /// What the operators may hold.
     pub memory: &'a mut MemoryBudget,
     /// Figures per plan node, for EXPLAIN ANALYZE.

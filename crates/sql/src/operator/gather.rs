@@ -66,7 +66,7 @@ impl RowStore {
 }
 
 /// Bytes of memory that a batch holds.
-pub(super) fn batch_bytes(batch: &Batch) -> usize {
+pub(crate) fn batch_bytes(batch: &Batch) -> usize {
     batch.columns.iter().map(|column| column.get_array_memory_size()).sum()
 }
 

@@ -9,6 +9,7 @@ use super::limit::slice;
 use super::memory::Held;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
+use crate::plan::locator_type;
 use arrow_array::{Array, UInt32Array, new_null_array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
@@ -175,6 +176,7 @@ impl LookupJoin {
         let columns = delivered
             .filter_map(|column| path.table.columns.get(*column))
             .map(|column| new_null_array(&arrow_type(&column.ty), rows))
+            .chain(path.deliver_locators.then(|| new_null_array(&arrow_type(&locator_type().sql), rows)))
             .collect();
         Batch { columns, rows }
     }

@@ -12,6 +12,7 @@ mod gather;
 mod hash_join;
 mod key_table;
 mod limit;
+mod lock_rows;
 mod lookup_join;
 mod memory;
 mod profile;
@@ -23,7 +24,8 @@ mod tests;
 mod top_n;
 mod values;
 
-pub use context::ExecutionContext;
+pub use context::{ExecutionContext, StatementLocks};
+pub(crate) use gather::batch_bytes;
 pub use memory::MemoryBudget;
 pub use profile::{NodeProfile, Profile};
 
@@ -71,6 +73,7 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         plan::Operator::Limit { input: from, limit } => {
             Box::new(limit::Limit::new(input(from), limit.clone()))
         }
+        plan::Operator::LockRows(locking) => Box::new(lock_rows::LockRows::new(locking, profiled)),
         plan::Operator::Distinct { input: from } => {
             Box::new(distinct::Distinct::new(input(from), &from.types))
         }

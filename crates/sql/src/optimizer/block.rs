@@ -1,6 +1,6 @@
 //! A whole query block: the joins, and what comes above them.
 
-use super::emit::{Emitted, bind, demand_all, empty, node, number};
+use super::emit::{Emitted, bind, demand_all, empty, locator_column, node, number};
 use super::equalities::{Class, classes};
 use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::members::JoinPlanner;
@@ -9,8 +9,10 @@ use super::order::partly;
 use super::partial::{PartialRef, Step};
 use super::selectivity::groups;
 use super::settings::OptimizerContext;
-use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey};
-use crate::plan::{EmptyReason, LimitValue, Node, Operator, Plan, RowLimit, SortKey};
+use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
+use crate::plan::{
+    EmptyReason, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, SortKey, locator_type,
+};
 use leafline_access::Demand;
 use leafline_types::aggregate::AggregateFunction;
 use leafline_types::expr::{Expr, ExprKind, fold};
@@ -70,7 +72,6 @@ fn plan_block(
         required: required(&merged),
         conditions: Vec::new(),
         classes: Vec::new(),
-        deliver_locators,
         every_index: false,
         distinct_values: HashMap::new(),
         looked_up: HashMap::new(),
@@ -224,7 +225,52 @@ fn only_first_row(mut rows: Emitted) -> Emitted {
     Emitted { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
 }
 
-/// Grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
+/// Locks the rows of the tables that are to be locked, if there are any. With `limit`, no more rows are locked than are
+/// delivered.
+fn lock_rows(
+    rows: Emitted,
+    select: &BoundSelect,
+    limit: Option<RowLimit>,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<Emitted, MysqlError> {
+    let mut tables = Vec::new();
+    for (at, relation) in select.relations.iter().enumerate() {
+        let (Some(lock), RelationSource::Base(table)) = (relation.lock, &relation.source) else { continue };
+        let locator = locator_column(select, at);
+        let Some(locator) = rows.layout.iter().position(|column| *column == locator) else { continue };
+        let of_table = |(position, column): (usize, &usize)| {
+            let inside = relation.columns.contains(column);
+            inside.then(|| (position, column - relation.columns.start))
+        };
+        let columns = rows.layout.iter().enumerate().filter_map(of_table).collect();
+        let alias = relation.alias.as_str().into();
+        tables.push(LockedTable { table: table.clone(), alias, locator, columns, lock });
+    }
+    if tables.is_empty() {
+        return Ok(rows);
+    }
+    let groups = select.aggregation.is_some() || select.distinct;
+    let recheck = match &select.relations[..] {
+        [only] if !groups => {
+            let layout: Vec<usize> = only.columns.clone().collect();
+            let mut conditions = Vec::new();
+            for condition in &select.filter {
+                conditions.push(bind(&fold(condition.clone(), cx.eval)?, &layout)?);
+            }
+            Some(conditions.into())
+        }
+        _ => None,
+    };
+    let Emitted { node: input, layout } = rows;
+    let (types, mut estimate) = (input.types.to_vec(), input.estimate);
+    if let Some(Some(LimitValue::Constant(count))) = limit.as_ref().map(|limit| limit.count) {
+        estimate.rows = estimate.rows.min(count as f64);
+    }
+    let operator = Operator::LockRows(Box::new(LockRows { input, tables: tables.into(), recheck, limit }));
+    Ok(Emitted { node: node(operator, types, estimate.rows, estimate.cost_us), layout })
+}
+
+/// Locking, grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
 fn above(
     select: &BoundSelect,
     mut rows: Emitted,
@@ -233,6 +279,10 @@ fn above(
     cx: &mut OptimizerContext<'_, '_>,
     deliver_locators: bool,
 ) -> Result<Node, MysqlError> {
+    let locks = select.relations.iter().any(|relation| relation.lock.is_some());
+    if select.aggregation.is_some() || select.distinct {
+        rows = lock_rows(rows, select, None, cx)?;
+    }
     if let Some(aggregation) = &select.aggregation {
         rows = aggregate(rows, aggregation, groups, cx)?;
     }
@@ -248,7 +298,7 @@ fn above(
     let limit = select.limit.as_ref().map(row_limit).transpose()?;
     let outputs: Vec<&Expr> = select.output.iter().map(|output| &output.expr).collect();
     if select.distinct {
-        let mut projected = project(rows, &outputs, false)?;
+        let mut projected = project(rows, &outputs, None)?;
         let (types, estimate) = (projected.types.to_vec(), projected.estimate);
         let operator = Operator::Distinct { input: Box::new(projected) };
         let distinct = groups.min(estimate.rows);
@@ -266,8 +316,15 @@ fn above(
         enough(&mut rows.node, limit);
     }
     let layout = std::mem::take(&mut rows.layout);
+    if locks && select.aggregation.is_none() {
+        // All rows are sorted, as some of them may not be to be had.
+        let node = sort_and_limit(rows.node, keys, None, cx);
+        let locked = lock_rows(Emitted { node, layout }, select, limit, cx)?;
+        let locator = deliver_locators.then(|| locator_column(select, 0));
+        return project(locked, &outputs, locator);
+    }
     let sorted = sort_and_limit(rows.node, keys, limit, cx);
-    project(Emitted { node: sorted, layout }, &outputs, deliver_locators)
+    project(Emitted { node: sorted, layout }, &outputs, None)
 }
 
 fn aggregate(
@@ -317,11 +374,10 @@ fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {
 }
 
 /// The select list. Where the input delivers nothing but its columns in order, there is nothing to do.
-fn project(rows: Emitted, outputs: &[&Expr], deliver_locators: bool) -> Result<Node, MysqlError> {
+fn project(rows: Emitted, outputs: &[&Expr], locator: Option<usize>) -> Result<Node, MysqlError> {
     let mut expressions = rows.bind_all(outputs.iter().copied())?;
-    if deliver_locators {
-        let position = rows.node.types.len().saturating_sub(1);
-        expressions.push(leafline_types::expr::build::column(position, locator_type()));
+    if let Some(locator) = locator {
+        expressions.push(rows.bind(&leafline_types::expr::build::column(locator, locator_type()))?);
     }
     let is_identity = expressions.len() == rows.node.types.len()
         && expressions.iter().enumerate().all(|(position, expr)| expr.as_column() == Some(position));
@@ -332,10 +388,6 @@ fn project(rows: Emitted, outputs: &[&Expr], deliver_locators: bool) -> Result<N
     let types = expressions.iter().map(|expr| expr.ty.clone()).collect();
     let operator = Operator::Project { input: Box::new(rows.node), expressions: expressions.into() };
     Ok(node(operator, types, estimate.rows, estimate.cost_us))
-}
-
-fn locator_type() -> ExprType {
-    ExprType::numeric(leafline_types::SqlType::Varbinary { len: u32::MAX }, false)
 }
 
 fn sort_keys(rows: &Emitted, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlError> {

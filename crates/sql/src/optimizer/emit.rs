@@ -2,8 +2,8 @@
 
 use super::members::JoinPlanner;
 use super::partial::{HashKey, Partial, Step};
-use crate::bound::Relation;
-use crate::plan::{self, EmptyReason, Estimate, Node, Operator};
+use crate::bound::{BoundSelect, Relation};
+use crate::plan::{self, EmptyReason, Estimate, Node, Operator, locator_type};
 use leafline_access::{Candidate, Demand, JoinRows};
 use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{ExprType, MysqlError};
@@ -25,6 +25,11 @@ impl Emitted {
     pub fn bind_all<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Expr>, MysqlError> {
         exprs.into_iter().map(|expr| self.bind(expr)).collect()
     }
+}
+
+/// The number of the column that holds the locators of a relation whose rows are locked: behind those of the block.
+pub(super) fn locator_column(select: &BoundSelect, relation: usize) -> usize {
+    select.columns.len() + relation
 }
 
 /// Replaces column numbers of the block by their positions in a layout.
@@ -62,6 +67,7 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
         Operator::Scan(scan) if all => Arc::make_mut(scan).demand = Demand::All,
         Operator::Scan(_) => {}
         Operator::Limit { input, .. } => demand_all(input, false),
+        Operator::LockRows(locking) => demand_all(&mut locking.input, all && locking.limit.is_none()),
         Operator::Aggregate { input, .. } | Operator::Sort { input, .. } | Operator::TopN { input, .. } => {
             demand_all(input, true);
         }
@@ -97,6 +103,7 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
         | Operator::Limit { input, .. }
         | Operator::Distinct { input }
         | Operator::Derived { input, .. } => next = number(input, next),
+        Operator::LockRows(locking) => next = number(&mut locking.input, next),
         Operator::LookupJoin { outer, inner, .. } => {
             next = number(outer, next);
             Arc::make_mut(inner).id = next;
@@ -150,17 +157,19 @@ impl JoinPlanner<'_, '_, '_> {
     }
 
     fn types(&self, layout: &[usize]) -> Vec<ExprType> {
-        layout
-            .iter()
-            .filter_map(|column| self.select.columns.get(*column))
-            .map(|column| column.ty.clone())
-            .collect()
+        let ty = |column: &usize| match self.select.columns.get(*column) {
+            Some(column) => column.ty.clone(),
+            None => locator_type(),
+        };
+        layout.iter().map(ty).collect()
     }
 
     fn delivered(&self, relation: usize, candidate: &Candidate) -> Result<Vec<usize>, MysqlError> {
         let start = self.relation(relation)?.columns.start;
         let path = &candidate.path;
-        Ok(path.columns.iter().take(path.delivered).map(|ordinal| start + ordinal).collect())
+        let columns = path.columns.iter().take(path.delivered).map(|ordinal| start + ordinal);
+        let locator = path.deliver_locators.then(|| locator_column(self.select, relation));
+        Ok(columns.chain(locator).collect())
     }
 
     fn emit_access(
@@ -170,10 +179,7 @@ impl JoinPlanner<'_, '_, '_> {
         candidate: &Candidate,
     ) -> Result<Emitted, MysqlError> {
         let layout = self.delivered(relation, candidate)?;
-        let mut types = self.types(&layout);
-        if self.deliver_locators {
-            types.push(ExprType::numeric(leafline_types::SqlType::Varbinary { len: u32::MAX }, false));
-        }
+        let types = self.types(&layout);
         let scan = self.scan(relation, candidate, &[])?;
         let operator = Operator::Scan(Arc::new(scan));
         Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })

@@ -27,8 +27,6 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     /// All conditions of the block, on whatever level.
     pub conditions: Vec<Expr>,
     pub classes: Vec<Class>,
-    /// Deliver the clustered keys of the only relation.
-    pub deliver_locators: bool,
     /// Consider reading indexes in full, for their order.
     pub every_index: bool,
     pub(super) distinct_values: HashMap<usize, f64>,
@@ -199,7 +197,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 conjuncts: &conjuncts,
                 wanted: &wanted,
                 condition_pushdown: self.cx.switches.index_condition_pushdown,
-                deliver_locators: self.deliver_locators,
+                deliver_locators: bound.lock.is_some(),
             },
             hints: &hints,
             allowed: &Hinted(if self.every_index { &bound.hints.order_by } else { &bound.hints.join }),

@@ -6,6 +6,7 @@ use super::ast::{
 };
 use super::cursor::{MAX_HEIGHT, Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
+use leafline_table::{LockStrength, LockWait};
 use leafline_types::error::MysqlError;
 
 const SET_OPERATORS: &[&str] = &["UNION", "INTERSECT", "EXCEPT"];
@@ -75,7 +76,7 @@ impl Parser<'_> {
             body,
             order_by: Vec::new(),
             limit: None,
-            locking: None,
+            locking: Vec::new(),
             span: self.span_from(start),
         })
     }
@@ -125,7 +126,7 @@ impl Parser<'_> {
 
     /// ORDER BY, LIMIT, INTO and locking at the end of a query.
     fn query_tail(&mut self, mut query: Query) -> Parsed<Query> {
-        let own_clauses = !query.order_by.is_empty() || query.limit.is_some() || query.locking.is_some();
+        let own_clauses = !query.order_by.is_empty() || query.limit.is_some() || !query.locking.is_empty();
         if own_clauses && self.at_any_word(&["ORDER", "LIMIT", "FOR", "LOCK"]) {
             return self.refuse("ORDER BY, LIMIT or locking after a parenthesised query that has its own");
         }
@@ -136,8 +137,8 @@ impl Parser<'_> {
             query.limit = Some(self.limit()?);
         }
         self.refuse_into()?;
-        if self.at_word("FOR") || self.at_words(&["LOCK", "IN"]) {
-            query.locking = Some(self.locking()?);
+        while self.at_word("FOR") || self.at_words(&["LOCK", "IN"]) {
+            query.locking.push(self.locking()?);
         }
         self.refuse_into()?;
         Ok(query)
@@ -193,20 +194,22 @@ impl Parser<'_> {
         let start = self.span();
         if self.accept_words(&["LOCK", "IN"]) {
             self.expect_words(&["SHARE", "MODE"])?;
-            return Ok(Locking { exclusive: false, span: self.span_from(start) });
+            let (strength, wait) = (LockStrength::Share, LockWait::Wait);
+            return Ok(Locking { strength, of: Vec::new(), wait, span: self.span_from(start) });
         }
         self.expect_word("FOR")?;
-        let exclusive = self.at_word("UPDATE");
+        let strength = if self.at_word("UPDATE") { LockStrength::Update } else { LockStrength::Share };
         self.expect_any_word(&["UPDATE", "SHARE"])?;
-        if self.accept_word("OF") {
-            self.table_names()?;
-        }
-        if self.accept_word("SKIP") {
+        let of = if self.accept_word("OF") { self.table_names()? } else { Vec::new() };
+        let wait = if self.accept_word("SKIP") {
             self.expect_word("LOCKED")?;
+            LockWait::SkipLocked
+        } else if self.accept_word("NOWAIT") {
+            LockWait::NoWait
         } else {
-            self.accept_word("NOWAIT");
-        }
-        Ok(Locking { exclusive, span: self.span_from(start) })
+            LockWait::Wait
+        };
+        Ok(Locking { strength, of, wait, span: self.span_from(start) })
     }
 
     fn with(&mut self) -> Parsed<With> {
@@ -349,5 +352,5 @@ impl Parser<'_> {
 fn combined(operation: SetOperation, all: bool, span: Span, left: Query, right: Query) -> Query {
     let whole = left.span.to(right.span);
     let body = QueryBody::SetOperation { operation, all, left: Box::new(left), right: Box::new(right), span };
-    Query { with: None, body, order_by: Vec::new(), limit: None, locking: None, span: whole }
+    Query { with: None, body, order_by: Vec::new(), limit: None, locking: Vec::new(), span: whole }
 }

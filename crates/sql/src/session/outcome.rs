@@ -6,6 +6,7 @@ use crate::result::{ColumnMeta, Done, RowSet};
 use crate::statement::execution::Execution;
 use leafline_types::column::Batch;
 use leafline_types::{MysqlError, SqlType};
+use std::collections::VecDeque;
 
 /// The outcome of a statement.
 pub enum Outcome {
@@ -24,8 +25,8 @@ pub struct RowStream {
 enum Source {
     /// A plan at work.
     Running(Box<Running>),
-    /// Rows that are there already.
-    Ready(Batch),
+    /// Rows that are there already; how many there are in all.
+    Ready(VecDeque<Batch>, u64),
     /// All were pulled, or the statement failed.
     Ended,
 }
@@ -43,7 +44,13 @@ impl RowStream {
 
     pub(crate) fn ready(rows: RowSet) -> Result<RowStream, MysqlError> {
         let batch = rows.batch()?;
-        Ok(RowStream { columns: rows.columns, source: Source::Ready(batch) })
+        let batches = if batch.rows > 0 { vec![batch] } else { Vec::new() };
+        Ok(RowStream::collected(rows.columns, batches))
+    }
+
+    pub(crate) fn collected(columns: Vec<ColumnMeta>, batches: Vec<Batch>) -> RowStream {
+        let rows = batches.iter().map(|batch| batch.rows as u64).sum();
+        RowStream { columns, source: Source::Ready(batches.into(), rows) }
     }
 
     /// The columns.
@@ -84,13 +91,19 @@ impl RowStream {
                     }
                 }
             }
-            Source::Ready(batch) => {
-                session.facts.found_rows = batch.rows as u64;
-                session.facts.row_count = -1;
-                session.counters.rows_sent += batch.rows as u64;
-                session.statement_ended();
-                Ok((batch.rows > 0).then_some(batch))
-            }
+            Source::Ready(mut batches, rows) => match batches.pop_front() {
+                Some(batch) => {
+                    session.counters.rows_sent += batch.rows as u64;
+                    self.source = Source::Ready(batches, rows);
+                    Ok(Some(batch))
+                }
+                None => {
+                    session.facts.found_rows = rows;
+                    session.facts.row_count = -1;
+                    session.statement_ended();
+                    Ok(None)
+                }
+            },
             Source::Ended => Ok(None),
         }
     }

@@ -16,6 +16,10 @@ pub struct Settings {
     pub optimizer_switch: Switches,
     /// `transaction_isolation`.
     pub isolation: Isolation,
+    /// `innodb_snapshot_isolation`: at REPEATABLE READ a row changed since the snapshot is not written to or locked.
+    pub snapshot_isolation: bool,
+    /// `innodb_lock_wait_timeout`: seconds.
+    pub lock_wait_timeout: u64,
     /// `transaction_read_only`.
     pub read_only: bool,
     /// `collation_connection`: what literals and parameters have.
@@ -37,6 +41,8 @@ impl Default for Settings {
             sql_mode: Modes::DEFAULT,
             optimizer_switch: Switches::default(),
             isolation: Isolation::RepeatableRead,
+            snapshot_isolation: true,
+            lock_wait_timeout: 50,
             read_only: false,
             collation: Collation::Utf8mb4_0900Bin,
             time_zone: TimeZone::System,

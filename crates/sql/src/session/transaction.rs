@@ -1,13 +1,14 @@
 //! A session's transaction: explicit, implicit under `autocommit=0`, or one per statement.
 //!
-//! Conflicts are found at commit: another transaction has changed the same rows first. A statement that is a transaction
-//! of its own is then simply run again; a longer transaction ends with error 1213, for its client to run again.
+//! A row that was changed since the snapshot is met when it is locked. The statement is then run again under a newer
+//! snapshot if nobody can tell; otherwise the transaction ends with error 1213, for its client to run again.
 
 use super::Session;
-use leafline_table::{Isolation, Mark, ReadView, Transaction, TxnMode};
+use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::MysqlError;
+use std::time::Duration;
 
-/// How often a statement that is a transaction of its own is run again after a conflict.
+/// How often a statement is run again after a conflict.
 const RETRIES: usize = 64;
 
 /// The transaction part of a session.
@@ -56,6 +57,7 @@ impl Session {
         let mut transaction = self.new_transaction(read_only);
         if consistent_snapshot && transaction.isolation() == Isolation::RepeatableRead {
             transaction.snapshot();
+            transaction.set_shown();
         }
         self.transaction.open = Some(transaction);
         Ok(())
@@ -125,7 +127,12 @@ impl Session {
     /// What a statement that reads sees: in the open transaction, or in one of its own, which needs no commit.
     pub(crate) fn read_view(&mut self) -> ReadView {
         let own = self.transaction.open.is_none() && self.settings.autocommit;
-        if own { self.new_transaction(Some(true)).view() } else { self.open_view() }
+        if own {
+            return self.new_transaction(Some(true)).view();
+        }
+        let view = self.open_view();
+        self.transaction.open.iter_mut().for_each(Transaction::set_shown);
+        view
     }
 
     /// What a statement sees while it is planned, and what SET and SHOW see: no transaction of their own, so that SET
@@ -148,63 +155,66 @@ impl Session {
         self.transaction.open.insert(transaction).view()
     }
 
-    /// Runs a statement that writes, atomically: if it fails, nothing of it stays. Under autocommit it is committed,
-    /// and run again where another transaction was first.
+    /// Runs a statement that writes or locks, atomically: if it fails, nothing of it stays but locks. Under autocommit it is
+    /// committed. Where it meets a row that was changed since its snapshot, it is run again under a newer one, with the
+    /// locks it has got, as long as nobody has seen what the transaction has read. Else, and in a deadlock, the
+    /// transaction ends, for its client to begin it again; one that is this statement alone is begun again here.
     pub(crate) fn write<R>(
         &mut self,
         mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
     ) -> Result<R, MysqlError> {
-        if self.transaction.open.is_some() || !self.settings.autocommit {
-            return self.write_in_transaction(statement);
-        }
-        let (isolation, mode) = self.next_characteristics(None);
-        let mut attempt = 0;
-        loop {
-            let mut transaction = self.instance.engine().begin(isolation, mode);
-            transaction.begin_statement();
-            let mut result = statement(self, &mut transaction);
-            if result.is_ok() {
-                self.counters.access.handler_commit += 1;
-                if let Err(error) = transaction.commit() {
-                    result = Err(error.into());
-                }
-            } else {
-                self.counters.access.handler_rollback += 1;
-            }
-            match result {
-                Err(error) if is_conflict(&error) && attempt < RETRIES => {
-                    attempt += 1;
-                    self.cancel.check()?;
-                    self.warnings.clear();
-                }
-                result => return result,
-            }
-        }
-    }
-
-    /// Runs a statement that writes in the transaction that is open, or opens one. A conflict ends the transaction, as a
-    /// deadlock does in MySQL: the client has to begin it again.
-    fn write_in_transaction<R>(
-        &mut self,
-        mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<R, MysqlError>,
-    ) -> Result<R, MysqlError> {
+        let own = self.transaction.open.is_none() && self.settings.autocommit;
         let mut transaction = match self.transaction.open.take() {
             Some(transaction) => transaction,
             None => self.new_transaction(None),
         };
-        let mark = transaction.begin_statement();
-        let result = statement(self, &mut transaction);
-        if let Err(error) = &result {
+        let mut attempt = 0;
+        loop {
+            transaction.set_lock_limits(LockLimits {
+                timeout: Duration::from_secs(self.settings.lock_wait_timeout),
+                cancel: self.cancel.clone(),
+            });
+            transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
+            let mark = transaction.begin_statement();
+            if attempt > 0 {
+                transaction.refresh_snapshot()?;
+            }
+            let error = match statement(self, &mut transaction) {
+                Ok(value) if own => {
+                    self.counters.access.handler_commit += 1;
+                    return transaction.commit().map(|_| value).map_err(MysqlError::from);
+                }
+                Ok(value) => {
+                    transaction.set_shown();
+                    let durable = transaction.make_seen_durable();
+                    self.transaction.open = Some(transaction);
+                    return durable.map(|()| value).map_err(MysqlError::from);
+                }
+                Err(error) => error,
+            };
             self.counters.access.handler_rollback += 1;
-            if is_conflict(error) {
+            transaction.rollback_statement(mark);
+            if !is_conflict(&error) {
+                let durable = transaction.make_seen_durable();
+                if !own {
+                    self.transaction.open = Some(transaction);
+                }
+                return durable.map_err(MysqlError::from).and(Err(error));
+            }
+            let again = own || (transaction.can_restart() && !transaction.is_deadlock_victim());
+            if !again || attempt == RETRIES || self.cancel.check().is_err() {
                 self.transaction.savepoints.clear();
                 transaction.rollback();
-                return result;
+                return self.cancel.check().and(Err(error));
             }
-            transaction.rollback_statement(mark);
+            if transaction.is_deadlock_victim() {
+                let (isolation, mode) = (transaction.isolation(), transaction.mode());
+                transaction.rollback();
+                transaction = self.instance.engine().begin(isolation, mode);
+            }
+            attempt += 1;
+            self.warnings.clear();
         }
-        self.transaction.open = Some(transaction);
-        result
     }
 }
 

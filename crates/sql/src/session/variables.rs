@@ -223,8 +223,20 @@ pub const VARIABLES: &[Variable] = &[
     shown("init_connect", |_, _| text("")),
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
     shown("innodb_flush_log_at_trx_commit", |_, f| Value::UInt(f.flush_log_at_commit.into())),
+    settable(
+        "innodb_lock_wait_timeout",
+        |s, _| Value::UInt(s.lock_wait_timeout),
+        |s, v| {
+            number("innodb_lock_wait_timeout", &v, 1, 1 << 30).map(|seconds| s.lock_wait_timeout = seconds)
+        },
+    ),
     shown("innodb_log_file_size", |_, f| Value::UInt(f.log_bytes)),
     shown("innodb_page_size", |_, f| Value::UInt(f.page_bytes)),
+    settable(
+        "innodb_snapshot_isolation",
+        |s, _| on_off(s.snapshot_isolation),
+        |s, v| flag("innodb_snapshot_isolation", &v).map(|on| s.snapshot_isolation = on),
+    ),
     settable("leafline_device", |s, _| text(s.device.name()), set_device),
     settable(
         "leafline_query_memory",

@@ -25,7 +25,7 @@ pub(super) fn insert(
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
     let mut target = InsertTarget::new(&insert.table, &insert.columns);
-    let mut execution = Execution::new(session, transaction.view(), parameters, true);
+    let mut execution = Execution::new(session, transaction.view(), parameters, true).locking(transaction);
     match (&insert.rows, plan) {
         (InsertRows::Values(rows), _) => {
             for row in rows {
@@ -183,7 +183,7 @@ pub(super) fn update(
 ) -> Result<Done, MysqlError> {
     let table = &update.table;
     let (mut matched, mut changed) = (0, 0);
-    let mut execution = Execution::new(session, transaction.view(), parameters, true);
+    let mut execution = Execution::new(session, transaction.view(), parameters, true).locking(transaction);
     let mut root = crate::operator::build(&plan.root, false);
     while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
         let (rows, locators) = split_locators(batch, table)?;
@@ -205,7 +205,7 @@ pub(super) fn update(
                     *slot = current_timestamp(column, &execution, session)?;
                 }
             }
-            transaction.update(table, locators.as_binary::<i32>().value(at), &old_row, &new_row)?;
+            transaction.update_locked(table, locators.as_binary::<i32>().value(at), &old_row, &new_row)?;
             changed += 1;
         }
     }
@@ -259,14 +259,14 @@ pub(super) fn delete(
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
     let mut deleted = 0;
-    let mut execution = Execution::new(session, transaction.view(), parameters, true);
+    let mut execution = Execution::new(session, transaction.view(), parameters, true).locking(transaction);
     let mut root = crate::operator::build(&plan.root, false);
     while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
         let (rows, locators) = split_locators(batch, &delete.table)?;
         for at in 0..rows.rows {
             session.cancel.check()?;
             let row = row_values(&rows, at, &delete.table);
-            transaction.delete(&delete.table, locators.as_binary::<i32>().value(at), &row)?;
+            transaction.delete_locked(&delete.table, locators.as_binary::<i32>().value(at), &row)?;
             deleted += 1;
         }
     }

@@ -1,11 +1,12 @@
 //! The state of one execution of a plan: what stays the same from its first batch to its last.
 
-use crate::operator::{ExecutionContext, MemoryBudget, Profile};
+use crate::operator::{self, ExecutionContext, MemoryBudget, Profile, StatementLocks, batch_bytes};
+use crate::plan::Node;
 use crate::session::Session;
-use leafline_table::{ColumnDef, ReadView};
+use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, store_cast};
 use leafline_types::expr::{EvalContext, RandomState};
-use leafline_types::{DateTime, MysqlError, SqlType, Value};
+use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value};
 use std::sync::Arc;
 
 /// One execution. The session lends its diagnostics and counters call by call, so that it is free between batches.
@@ -16,6 +17,7 @@ pub(crate) struct Execution {
     stores: bool,
     random: RandomState,
     memory: MemoryBudget,
+    locks: Option<StatementLocks>,
     profile: Option<Profile>,
 }
 
@@ -29,8 +31,16 @@ impl Execution {
             stores,
             random: RandomState::default(),
             memory: MemoryBudget::new(usize::try_from(session.settings.query_memory).unwrap_or(usize::MAX)),
+            locks: None,
             profile: None,
         }
+    }
+
+    /// Lets it lock rows for `transaction`.
+    pub(crate) fn locking(mut self, transaction: &mut Transaction) -> Execution {
+        let restartable = transaction.can_restart();
+        self.locks = Some(StatementLocks { locker: transaction.row_locker(), restartable });
+        self
     }
 
     /// Keeps figures per node of a plan with `nodes` nodes.
@@ -69,12 +79,29 @@ impl Execution {
             },
             view: &self.view,
             counters: &mut session.counters.access,
+            locks: self.locks.as_ref(),
             memory: &mut self.memory,
             profile: self.profile.as_mut(),
         };
         let result = step(&mut cx);
         self.random = std::mem::take(&mut cx.eval.random);
         result
+    }
+
+    /// Runs a plan to its end. What it delivers counts as memory of the statement.
+    pub(crate) fn collect(&mut self, session: &mut Session, plan: &Node) -> Result<Vec<Batch>, MysqlError> {
+        let mut root = operator::build(plan, false);
+        let mut rows = Vec::new();
+        while let Some(batch) = self.with(session, |cx| {
+            let batch = root.next(cx)?;
+            if let Some(batch) = &batch {
+                cx.memory.take(batch_bytes(batch))?;
+            }
+            Ok::<_, MysqlError>(batch)
+        })? {
+            rows.push(batch);
+        }
+        Ok(rows)
     }
 
     /// A value as a column stores it; `row` counts from 1, for messages.

@@ -191,6 +191,14 @@ impl Session {
             self.warnings.warn(warning.clone());
         }
         match &planned.work {
+            Work::Select { plan, columns } if plan.locks_rows() => {
+                let rows = self.write(|session, transaction| {
+                    let mut execution =
+                        Execution::new(session, transaction.view(), parameters, false).locking(transaction);
+                    execution.collect(session, &plan.root)
+                })?;
+                Ok(Outcome::Rows(RowStream::collected(columns.to_vec(), rows)))
+            }
             Work::Select { plan, columns } => {
                 let view = self.read_view();
                 let execution = Execution::new(self, view, parameters, false);
@@ -221,6 +229,9 @@ impl Session {
 
     fn explain(&mut self, work: &Work, analyze: bool, parameters: &[Value]) -> Result<Outcome, MysqlError> {
         let rows = match work {
+            Work::Select { plan, .. } if analyze && plan.locks_rows() => {
+                return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
+            }
             Work::Select { plan, .. } if analyze => {
                 let view = self.read_view();
                 let mut execution = Execution::new(self, view, parameters, false).profiled(plan.node_count);

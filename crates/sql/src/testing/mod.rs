@@ -160,10 +160,11 @@ impl Database {
     }
 
     fn run_profiled(&self, plan: &Arc<Plan>, profiled: bool) -> Result<(Answer, PlanRun), MysqlError> {
-        let view = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
+        let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let view = transaction.view();
         let mut counters = Counters::default();
         let mut rows = Vec::new();
-        let mut execution = PlanRun::new(plan, self.memory_limit, profiled);
+        let mut execution = PlanRun::new(plan, self.memory_limit, profiled).locking(&mut transaction);
         while let Some(batch) = with_eval(&[], |eval| {
             let (session, cancel) = (eval.session, eval.cancel);
             let mut warnings = Warnings::new();

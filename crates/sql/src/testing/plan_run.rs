@@ -1,9 +1,9 @@
 //! A plan at work without a session: its operators and what they hold, from the first batch to the last.
 
-use crate::operator::{BoxedOperator, ExecutionContext, MemoryBudget, Profile, build};
+use crate::operator::{BoxedOperator, ExecutionContext, MemoryBudget, Profile, StatementLocks, build};
 use crate::plan::Plan;
 use leafline_access::Counters;
-use leafline_table::ReadView;
+use leafline_table::{ReadView, Transaction};
 use leafline_types::expr::EvalContext;
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(crate) struct PlanRun {
     root: BoxedOperator,
     memory: MemoryBudget,
+    locks: Option<StatementLocks>,
     profile: Option<Profile>,
 }
 
@@ -22,8 +23,15 @@ impl PlanRun {
         PlanRun {
             root: build(&plan.root, profiled),
             memory: MemoryBudget::new(memory_limit),
+            locks: None,
             profile: profiled.then(|| Profile::new(plan.node_count)),
         }
+    }
+
+    /// Lets it lock rows for a transaction.
+    pub fn locking(mut self, transaction: &mut Transaction) -> PlanRun {
+        self.locks = Some(StatementLocks { locker: transaction.row_locker(), restartable: false });
+        self
     }
 
     /// The next rows of the result; `None` when there are no more. After an error the execution is over.
@@ -33,8 +41,9 @@ impl PlanRun {
         view: &ReadView,
         counters: &mut Counters,
     ) -> Result<Option<Batch>, MysqlError> {
-        let PlanRun { root, memory, profile, .. } = self;
-        let mut cx = ExecutionContext { eval, view, counters, memory, profile: profile.as_mut() };
+        let PlanRun { root, memory, locks, profile } = self;
+        let (locks, profile) = (locks.as_ref(), profile.as_mut());
+        let mut cx = ExecutionContext { eval, view, counters, memory, locks, profile };
         cx.eval.cancel.check()?;
         root.next(&mut cx)
     }

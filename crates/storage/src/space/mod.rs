@@ -42,6 +42,7 @@ pub use segment::SEGMENT_LOG_BYTES;
 
 use crate::{PageNo, SegmentId};
 use parking_lot::{Mutex, MutexGuard};
+use std::sync::atomic::AtomicU64;
 
 /// Pages a segment holds singly before it takes extents.
 pub(crate) const SINGLE_PAGES: usize = 32;
@@ -97,6 +98,8 @@ pub(crate) struct Space {
     state: Mutex<SpaceState>,
     /// Held by who makes the file larger.
     growing: Mutex<()>,
+    /// Pages promised to nobody in particular: see [`Reservation::allow_more`].
+    pub(crate) margin: AtomicU64,
     /// Held by who enters a segment into the directory.
     entering: Mutex<()>,
 }
@@ -104,7 +107,13 @@ pub(crate) struct Space {
 impl Space {
     /// A space manager that knows what `state` holds.
     pub(crate) fn new(geometry: Geometry, state: SpaceState) -> Space {
-        Space { geometry, state: Mutex::new(state), growing: Mutex::default(), entering: Mutex::default() }
+        Space {
+            geometry,
+            state: Mutex::new(state),
+            growing: Mutex::default(),
+            margin: AtomicU64::new(0),
+            entering: Mutex::default(),
+        }
     }
 
     /// The state, locked. Last in latch order: nothing is latched or waited for under it.

@@ -8,6 +8,10 @@ use crate::redo::GROUP_OVERHEAD;
 use crate::store::Inner;
 use crate::{LsnRange, Result, StorageError};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Pages set aside for reservations that turn out to be too small.
+const MARGIN_PAGES: u64 = 64;
 
 /// Pages and log bytes set aside; what is left is given back when it is dropped.
 pub struct Reservation {
@@ -15,8 +19,8 @@ pub struct Reservation {
     pages: usize,
     log: LogReservation,
     log_bytes: usize,
-    /// See [`Reservation::allow_more_log`].
-    more_log: bool,
+    /// See [`Reservation::allow_more`].
+    more: bool,
 }
 
 impl Reservation {
@@ -29,7 +33,7 @@ impl Reservation {
         inner.log.check_reservation(log_bytes as u64)?;
         inner.reserve_pages(pages as u64)?;
         match inner.reserve_log(log_bytes as u64) {
-            Ok(log) => Ok(Reservation { inner: Arc::clone(inner), pages, log, log_bytes, more_log: false }),
+            Ok(log) => Ok(Reservation { inner: Arc::clone(inner), pages, log, log_bytes, more: false }),
             Err(error) => {
                 inner.space.state().take_back(pages as u64);
                 Err(error)
@@ -47,10 +51,30 @@ impl Reservation {
         self.log_bytes
     }
 
-    /// From here on what is appended may take more than was reserved, at the cost of the log's margin and at last of another
-    /// log file. For whoever cannot go back any more, reserved an estimate, and is alone in doing so.
-    pub fn allow_more_log(&mut self) {
-        self.more_log = true;
+    /// From here on somewhat more may be taken than was reserved: pages from a margin that all such reservations share, log
+    /// bytes at the cost of the log's margin and at last of another log file. For whoever can reserve an estimate only,
+    /// and will not be able to go back.
+    ///
+    /// # Errors
+    /// Disk full if the margin cannot be filled.
+    pub fn allow_more(&mut self) -> Result<()> {
+        let lacking = MARGIN_PAGES.saturating_sub(self.inner.space.margin.load(Ordering::Acquire));
+        if lacking > 0 {
+            self.inner.reserve_pages(lacking)?;
+            self.inner.space.margin.fetch_add(lacking, Ordering::AcqRel);
+        }
+        self.more = true;
+        Ok(())
+    }
+
+    /// Whether a page can be taken: one of those reserved, or one of the margin if that is allowed.
+    pub(crate) fn has_page(&mut self) -> bool {
+        if self.pages == 0 && self.more {
+            let margin = &self.inner.space.margin;
+            let taken = margin.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
+            self.pages += usize::from(taken.is_ok());
+        }
+        self.pages > 0
     }
 
     /// One of the pages was taken; the space manager has counted it.
@@ -75,7 +99,7 @@ impl Reservation {
     /// Appends a group to the log at the reservation's cost.
     pub(crate) fn append(&mut self, log: &Log, kind: u8, payload: &[u8]) -> Result<LsnRange> {
         let size = payload.len() + GROUP_OVERHEAD;
-        if size > self.log_bytes && !self.more_log {
+        if size > self.log_bytes && !self.more {
             return Err(StorageError::Misuse {
                 what: format!("{size} log bytes needed, {} reserved", self.log_bytes),
             });

@@ -12,6 +12,7 @@ use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::clustered_entry;
+use crate::lock::{LockLimits, LockMode, LockOwner};
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::txn::op::CounterChange;
 use leafline_btree::{BulkBuilder, Tree};
@@ -128,10 +129,13 @@ impl TableLoader<'_> {
     /// Builds what is left and publishes all of it at once. Returns when it is durable.
     ///
     /// # Errors
-    /// `DuplicateEntry` (1062); `DefinitionChanged` if the table was changed by DDL meanwhile; what the store returns.
+    /// `DuplicateEntry` (1062); `LockWaitTimeout` (1205) if a transaction that writes to it does not end; `DefinitionChanged` if the table was changed by DDL meanwhile; what the store returns.
     /// The table is as it was then.
     pub fn finish(mut self) -> Result<LoadOutcome> {
         let engine = self.engine;
+        // Those who have written to the table, and not committed, would not find their rows as they were.
+        let locks = LockOwner::new(&engine.locks);
+        locks.lock_table(self.table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;
         let _ddl = engine.ddl.lock();
         let _closed = engine.gates.close(self.table.id);
         let current = engine.catalog().table_by_id(self.table.id).cloned();

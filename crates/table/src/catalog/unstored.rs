@@ -20,6 +20,7 @@ impl TableSpec {
             max_entry: policy::max_entry_len(page_size),
             max_commit: usize::MAX,
             max_write_set: u64::MAX,
+            max_locks: u64::MAX,
         };
         let draft = TableDraft::new(self, &limits)?;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();

@@ -54,10 +54,10 @@ impl ReadView {
         self.as_of > 1 && self.writes.read().has_table(table)
     }
 
-    /// Whether own writes were made under an older snapshot: then committed entries of rows that were written must be
-    /// hidden by row, as they may be others than those the transaction replaced.
-    pub(super) fn has_older_writes(&self, table: TableId) -> bool {
-        self.writes.read().has_older_writes(table, self.snapshot.high)
+    /// Whether own writes replaced versions that the snapshot does not see: then committed entries of rows that were
+    /// written must be hidden by row, as they may be others than those the transaction replaced.
+    pub(super) fn has_unseen_bases(&self, table: TableId) -> bool {
+        self.writes.read().has_unseen_bases(table)
     }
 
     /// The transaction's own version of a row, if it wrote it.

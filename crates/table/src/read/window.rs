@@ -85,7 +85,7 @@ impl EntryCursor {
             self.decide(&mut copy.entries)?;
         }
         if self.overlay {
-            if !self.index.is_clustered() && self.view.has_older_writes(self.table.id) {
+            if !self.index.is_clustered() && self.view.has_unseen_bases(self.table.id) {
                 self.hide_own_rows(&mut copy.entries)?;
             }
             self.overlay_own(direction, &mut copy);
@@ -210,8 +210,8 @@ impl EntryCursor {
         Ok(())
     }
 
-    /// Step 3, where the snapshot is newer than some of the writes: drops committed entries of rows that the
-    /// transaction has written, whichever they are.
+    /// Step 3, where the snapshot does not see what some of the writes replaced: drops committed entries of rows that
+    /// the transaction has written, whichever they are.
     fn hide_own_rows(&self, entries: &mut Vec<Copied>) -> Result<()> {
         let mut locator = Vec::new();
         let mut failed = None;

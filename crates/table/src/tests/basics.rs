@@ -2,11 +2,13 @@
 
 use crate::testing::*;
 use crate::{
-    Direction, Engine, EngineOptions, EntryStep, FlushPolicy, Isolation, LocatorBatch, TableError, TxnMode,
+    Direction, Engine, EngineOptions, EntryStep, FlushPolicy, Isolation, LocatorBatch, LockLimits,
+    TableError, TxnMode,
 };
 use leafline_storage::StoreOptions;
 use leafline_storage::device::SimulatedEnv;
 use leafline_types::Value;
+use std::time::Duration;
 
 fn number(value: &Value) -> i64 {
     match value {
@@ -157,15 +159,17 @@ fn duplicates_are_refused_and_conflicts_noticed() {
     })
     .expect("NULLs are no duplicates");
 
-    // Both insert the same keys; the first to commit wins.
+    // Both insert the same keys; the second waits, and finds a duplicate.
     for row in [values(7, None), values(8, Some(7))] {
         let mut first = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         let mut second = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         first.insert(&table, &values(7, Some(7))).unwrap();
-        second.insert(&table, &row).unwrap();
+        second.set_lock_limits(LockLimits { timeout: Duration::ZERO, ..LockLimits::default() });
+        assert!(matches!(second.insert(&table, &row), Err(TableError::LockWaitTimeout)));
         first.commit().unwrap();
-        let lost = second.commit();
-        assert!(matches!(lost, Err(TableError::WriteConflict)), "{lost:?}");
+        let lost = second.insert(&table, &row);
+        assert!(matches!(lost, Err(TableError::DuplicateEntry { .. })), "{lost:?}");
+        drop(second);
         let locator = scan(&view(&engine), &table, 0, &[], Direction::Reverse).unwrap()[0].0.clone();
         transact(&engine, |transaction| transaction.delete(&table, &locator, &values(7, Some(7))).map(drop))
             .unwrap();
@@ -174,11 +178,16 @@ fn duplicates_are_refused_and_conflicts_noticed() {
     let locator = scan(&view(&engine), &table, 0, &[], Direction::Forward).unwrap()[0].0.clone();
     let mut first = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     let mut second = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-    for transaction in [&mut first, &mut second] {
-        transaction.update(&table, &locator, &values(1, Some(1)), &values(1, Some(5))).unwrap();
-    }
+    second.snapshot();
+    second.set_lock_limits(LockLimits { timeout: Duration::ZERO, ..LockLimits::default() });
+    first.update(&table, &locator, &values(1, Some(1)), &values(1, Some(5))).unwrap();
+    let mut update = || second.update(&table, &locator, &values(1, Some(1)), &values(1, Some(6)));
+    assert!(matches!(update(), Err(TableError::LockWaitTimeout)));
     first.commit().unwrap();
-    assert!(matches!(second.commit(), Err(TableError::WriteConflict)));
+    assert!(matches!(update(), Err(TableError::WriteConflict)), "it was changed since the snapshot");
+    second.refresh_snapshot().unwrap();
+    second.update(&table, &locator, &values(1, Some(5)), &values(1, Some(6))).unwrap();
+    second.commit().unwrap();
     assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
     let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     let refused = reader.insert(&table, &values(99, None));

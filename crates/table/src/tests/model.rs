@@ -2,12 +2,14 @@
 //!
 //! The model keeps the committed rows and, per row, the number of the commit that changed it last; a session of the
 //! model keeps the state its snapshot stands for and its own writes. Every result is predicted: rows in the order of
-//! every index both ways, duplicates, and whether a commit conflicts. While a commit is applied, snapshots are taken
-//! between every two of its steps: they must show the state before it, then and later.
+//! every index both ways, duplicates, and whether a write meets a row that was changed since the snapshot. Nobody waits for
+//! a lock here: where another session is open, a write may be refused because of one. While a commit is applied,
+//! snapshots are taken between every two of its steps: they must show the state before it, then and later.
 
 use crate::catalog::{IndexKind, TableDef};
 use crate::engine::Engine;
 use crate::error::TableError;
+use crate::lock::LockLimits;
 use crate::read::{EntryStep, LocatorBatch, ReadView};
 use crate::testing::*;
 use crate::txn::{Isolation, Mark, Transaction, TxnMode};
@@ -20,6 +22,7 @@ use rand::{Rng, SeedableRng};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 type Row = Vec<Value>;
 type Rows = BTreeMap<Vec<u8>, Row>;
@@ -175,12 +178,6 @@ fn fetch(view: &ReadView, table: &Arc<TableDef>, rows: &Rows, random: &mut Small
     assert_eq!(next, locators.len());
 }
 
-/// A row's own writes of a session, and what it replaced.
-struct First {
-    before: Option<Row>,
-    snapshot: u64,
-}
-
 struct Session {
     transaction: Transaction,
     snapshot: u64,
@@ -188,7 +185,8 @@ struct Session {
     writes: Writes,
     /// Own writes when the running statement began.
     statement: Writes,
-    first: Vec<BTreeMap<Vec<u8>, First>>,
+    /// Rows before the first own write.
+    first: Vec<BTreeMap<Vec<u8>, Option<Row>>>,
     savepoint: Option<(Mark, Writes)>,
 }
 
@@ -223,6 +221,8 @@ struct Model {
     changed: Vec<BTreeMap<Vec<u8>, u64>>,
     random: SmallRng,
     seed: u64,
+    /// Writes refused and done.
+    outcomes: [u64; 2],
     /// Views taken while commits were applied, and what they must show.
     held: Arc<Mutex<Vec<Held>>>,
 }
@@ -234,6 +234,8 @@ enum Outcome {
     Done,
     Duplicate(String),
     Conflict,
+    /// Another session has something locked.
+    Blocked,
 }
 
 impl Model {
@@ -253,6 +255,7 @@ impl Model {
             changed: vec![BTreeMap::new(); count],
             random: SmallRng::seed_from_u64(seed),
             seed,
+            outcomes: [0; 2],
             held: Arc::default(),
         };
         model.observe();
@@ -288,6 +291,7 @@ impl Model {
         let count = self.tables.len();
         let mut transaction = self.engine.begin(isolation, TxnMode::ReadWrite);
         transaction.snapshot();
+        transaction.set_lock_limits(LockLimits { timeout: Duration::ZERO, ..LockLimits::default() });
         Session {
             transaction,
             snapshot: self.commits,
@@ -325,7 +329,7 @@ impl Model {
             let now = session.writes[table].get(key);
             match (first, now) {
                 (Some(first), Some(now)) => {
-                    first.before.as_ref().is_some_and(same) && !now.as_ref().is_some_and(same)
+                    first.as_ref().is_some_and(same) && !now.as_ref().is_some_and(same)
                 }
                 _ => false,
             }
@@ -371,7 +375,7 @@ impl Model {
     }
 
     fn record(&self, session: &mut Session, table: usize, key: &[u8], row: Option<Row>) {
-        let first = First { before: session.base[table].get(key).cloned(), snapshot: session.snapshot };
+        let first = session.base[table].get(key).cloned();
         session.first[table].entry(key.to_vec()).or_insert(first);
         session.writes[table].insert(key.to_vec(), row);
     }
@@ -381,12 +385,30 @@ impl Model {
             Ok(value) => (Outcome::Done, Some(value)),
             Err(TableError::DuplicateEntry { index, .. }) => (Outcome::Duplicate(index), None),
             Err(TableError::WriteConflict) => (Outcome::Conflict, None),
+            Err(TableError::LockWaitTimeout) => (Outcome::Blocked, None),
             Err(other) => panic!("seed {}: {other}", self.seed),
         }
     }
 
-    /// One insert, update or delete.
-    fn change(&mut self, session: &mut Session) {
+    /// Whether a row that the session has read was changed since.
+    fn is_stale(&self, session: &Session, table: usize, key: &[u8]) -> bool {
+        !session.writes[table].contains_key(key)
+            && self.changed[table].get(key).is_some_and(|&at| at > session.snapshot)
+    }
+
+    /// Compares what a write did with what was expected. True if it was done.
+    fn is_done(&mut self, found: Outcome, expected: &Outcome, others: bool, what: &str) -> bool {
+        if found == Outcome::Blocked {
+            assert!(others, "seed {}: {what}: nobody else can have it locked", self.seed);
+            return false;
+        }
+        assert_eq!(found, *expected, "seed {}: {what}", self.seed);
+        self.outcomes[usize::from(found == Outcome::Done)] += 1;
+        found == Outcome::Done
+    }
+
+    /// One insert, update or delete; there may be `others`.
+    fn change(&mut self, session: &mut Session, others: bool) {
         let table = self.random.random_range(0..self.tables.len());
         let def = self.tables[table].clone();
         let now = session.overlaid(&session.writes.clone());
@@ -401,8 +423,10 @@ impl Model {
             }
             let expected = self.check(session, table, &key, &row, None);
             let (found, inserted) = self.outcome(result);
-            assert_eq!(found, expected, "seed {}: insert {row:?} into {}", self.seed, def.name);
-            if let Some(inserted) = inserted {
+            let what = format!("insert {row:?} into {}", def.name);
+            if self.is_done(found, &expected, others, &what)
+                && let Some(inserted) = inserted
+            {
                 assert!(hidden || inserted.locator == key);
                 self.record(session, table, &inserted.locator, Some(row));
             }
@@ -410,8 +434,13 @@ impl Model {
         }
         let (key, old) = now[table].iter().nth(self.random.random_range(0..now[table].len())).unwrap();
         if choice < 7 {
-            assert!(session.transaction.delete(&def, key, old).unwrap());
-            self.record(session, table, key, None);
+            let stale = self.is_stale(session, table, key);
+            let expected = if stale { Outcome::Conflict } else { Outcome::Done };
+            let (found, deleted) = self.outcome(session.transaction.delete(&def, key, old));
+            if self.is_done(found, &expected, others, &format!("delete {old:?} from {}", def.name)) {
+                assert_eq!(deleted, Some(true));
+                self.record(session, table, key, None);
+            }
             return;
         }
         let mut new = self.random_row(table);
@@ -427,10 +456,12 @@ impl Model {
             def.clustered().format.encode_key(&new, &[], &mut new_key).unwrap();
         }
         let result = session.transaction.update(&def, key, old, &new);
-        let expected = self.check(session, table, &new_key, &new, Some((key, old)));
-        let (found, moved) = self.outcome(result);
-        assert_eq!(found, expected, "seed {}: update {old:?} to {new:?} in {}", self.seed, def.name);
-        if moved.is_some() {
+        let expected = match self.is_stale(session, table, key) {
+            true => Outcome::Conflict,
+            false => self.check(session, table, &new_key, &new, Some((key, old))),
+        };
+        let (found, _) = self.outcome(result);
+        if self.is_done(found, &expected, others, &format!("update {old:?} to {new:?} in {}", def.name)) {
             if new_key != *key {
                 self.record(session, table, key, None);
             }
@@ -438,7 +469,7 @@ impl Model {
         }
     }
 
-    fn statement(&mut self, session: &mut Session) {
+    fn statement(&mut self, session: &mut Session, others: bool) {
         let mark = session.transaction.begin_statement();
         if session.transaction.isolation() == Isolation::ReadCommitted {
             session.snapshot = self.commits;
@@ -447,7 +478,7 @@ impl Model {
         session.statement = session.writes.clone();
         let before = session.writes.clone();
         for _ in 0..self.random.random_range(0..5) {
-            self.change(session);
+            self.change(session, others);
             if self.random.random_range(0..6) == 0 {
                 self.verify_session(session, "own view");
             }
@@ -465,18 +496,13 @@ impl Model {
     }
 
     fn commit(&mut self, session: Session) {
-        let mut conflict = false;
         let mut next = (*self.committed).clone();
         let mut changed = Vec::new();
         for (table, def) in self.tables.iter().enumerate() {
             let net: Vec<(&Vec<u8>, &Option<Row>)> = session.writes[table]
                 .iter()
-                .filter(|(key, row)| session.first[table][*key].before != **row)
+                .filter(|(key, row)| session.first[table][*key] != **row)
                 .collect();
-            for &(key, _) in &net {
-                let seen = session.first[table][key].snapshot;
-                conflict |= self.changed[table].get(key).is_some_and(|&at| at > seen);
-            }
             for &(key, row) in &net {
                 match row {
                     Some(row) => next[table].insert(key.clone(), row.clone()),
@@ -484,38 +510,28 @@ impl Model {
                 };
                 changed.push((table, key.clone()));
             }
+            // Nobody else can have committed one of its unique keys meanwhile.
             for index in def.indexes.iter().filter(|index| index.kind == IndexKind::Unique) {
-                let mut rows: Vec<Row> =
-                    expected(def, 0, &next[table]).into_iter().map(|(_, row)| row).collect();
-                let columns = covered(def, 0);
-                let value = |row: &Row, column: usize| {
-                    row[columns.iter().position(|&other| other == column).unwrap()].clone()
+                let mut rows: Vec<&Row> = next[table].values().collect();
+                rows.retain(|row| index.parts.iter().all(|part| row[part.column] != Value::Null));
+                let order = |a: &&Row, b: &&Row| {
+                    let parts = index.parts.iter();
+                    parts.fold(Ordering::Equal, |order, part| {
+                        order.then(compare(&a[part.column], &b[part.column]))
+                    })
                 };
-                let key = |row: &Row| -> Vec<Value> {
-                    index.parts.iter().map(|part| value(row, part.column)).collect()
-                };
-                let order = |a: &Row, b: &Row| {
-                    key(a)
-                        .iter()
-                        .zip(&key(b))
-                        .fold(Ordering::Equal, |order, (a, b)| order.then(compare(a, b)))
-                };
-                rows.retain(|row| !key(row).contains(&Value::Null));
                 rows.sort_by(order);
-                conflict |= rows.windows(2).any(|pair| order(&pair[0], &pair[1]).is_eq());
+                let duplicate = rows.windows(2).find(|pair| order(&pair[0], &pair[1]).is_eq());
+                assert_eq!(duplicate, None, "seed {}: index {}", self.seed, index.name);
             }
         }
         BEFORE.with(|slot| *slot.borrow().as_ref().unwrap().lock() = self.committed.clone());
-        let result = session.transaction.commit();
-        let expected = if conflict { Outcome::Conflict } else { Outcome::Done };
-        let (found, _) = self.outcome(result);
-        assert_eq!(found, expected, "seed {}: commit of {:?}", self.seed, session.writes);
-        if found == Outcome::Done {
-            self.commits += 1;
-            self.committed = Arc::new(next);
-            for (table, key) in changed {
-                self.changed[table].insert(key, self.commits);
-            }
+        let committed = session.transaction.commit();
+        assert!(committed.is_ok(), "seed {}: {committed:?} for {:?}", self.seed, session.writes);
+        self.commits += 1;
+        self.committed = Arc::new(next);
+        for (table, key) in changed {
+            self.changed[table].insert(key, self.commits);
         }
     }
 
@@ -558,7 +574,7 @@ fn run(seed: u64, steps: u64) {
             }
             4..=25 if !sessions.is_empty() => {
                 let mut session = sessions.swap_remove(model.random.random_range(0..sessions.len()));
-                model.statement(&mut session);
+                model.statement(&mut session, !sessions.is_empty());
                 sessions.push(session);
             }
             26..=30 if !sessions.is_empty() => {
@@ -601,6 +617,7 @@ fn run(seed: u64, steps: u64) {
     model.check_all();
     model.held.lock().clear();
     model.engine.purge().unwrap();
+    assert!(model.outcomes[1] > steps / 4, "seed {seed}: {:?}", model.outcomes);
     assert_eq!(model.engine.stats().versions, 0, "seed {seed}");
     assert_eq!(model.engine.stats().purge_queue, 0, "seed {seed}");
     model.check_all();

@@ -97,18 +97,18 @@ fn run(seed: u64) {
         for (is_row, number) in free.drain(..random.random_range(1..40).min(free.len())) {
             let tree = if is_row { rows.id() } else { index.id() };
             let there = &mut expected[usize::from(!is_row)];
-            let (key, previous) = (key(number), CommitTs(0));
+            let key = key(number);
             if there.contains_key(&key) && random.random() {
                 there.remove(&key);
                 ops.push(match is_row {
-                    true => Op::DeleteRow { table, tree, key, previous },
+                    true => Op::DeleteRow { table, tree, key },
                     false => Op::DropEntry { tree, key },
                 });
             } else {
                 let payload = payload(&mut random);
                 there.insert(key.clone(), (payload.clone(), ts));
                 ops.push(match is_row {
-                    true => Op::PutRow { table, tree, key, payload, previous },
+                    true => Op::PutRow { table, tree, key, payload },
                     false => Op::PutEntry { tree, key, payload },
                 });
             }

@@ -43,7 +43,7 @@ fn every_snapshot_has_the_same_total() {
                 scope.spawn(move || {
                     let mut random = SmallRng::seed_from_u64(seed ^ thread);
                     let mut left = transfers;
-                    while left > 0 {
+                    'next: while left > 0 {
                         let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
                         let all = rows(&transaction.view(), table);
                         let (from, to) =
@@ -57,15 +57,17 @@ fn every_snapshot_has_the_same_total() {
                             let new = values(number(&old[0]), number(&old[3]) + amount);
                             let mut key = Vec::new();
                             table.clustered().format.encode_key(old, &[], &mut key).unwrap();
-                            transaction.update(table, &key, old, &new).unwrap();
-                        }
-                        match transaction.commit() {
-                            Ok(_) => left -= 1,
-                            Err(TableError::WriteConflict) => {
-                                conflicts.fetch_add(1, Ordering::Relaxed);
+                            match transaction.update(table, &key, old, &new) {
+                                Ok(_) => {}
+                                Err(TableError::WriteConflict | TableError::Deadlock) => {
+                                    conflicts.fetch_add(1, Ordering::Relaxed);
+                                    continue 'next;
+                                }
+                                Err(other) => panic!("seed {seed}: {other}"),
                             }
-                            Err(other) => panic!("seed {seed}: {other}"),
                         }
+                        transaction.commit().unwrap();
+                        left -= 1;
                     }
                 })
             })

@@ -24,7 +24,7 @@ pub(crate) struct Applier<'a> {
 }
 
 impl Applier<'_> {
-    /// Makes the change of `op` for the commit at `ts`. The caller holds the apply mutex.
+    /// Makes the change of `op` for the commit at `ts`, which has the row locked.
     pub(crate) fn apply(
         &self,
         tree: &Tree,

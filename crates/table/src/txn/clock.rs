@@ -63,7 +63,7 @@ impl Clock {
     }
 
     /// Hands out the next timestamp and announces its commit; its record will be at `log_end` or later. `None`
-    /// when there is none left. The caller holds the apply mutex.
+    /// when there is none left. The caller appends the record before anybody else takes one.
     pub(crate) fn begin_commit(&self, log_end: Lsn) -> Option<CommitTs> {
         let mut state = self.state.lock();
         if state.next > MAX_TIMESTAMP {
@@ -103,11 +103,17 @@ impl Clock {
         let low = state.low();
         let high = state.high;
         let exceptions = state.in_flight.range(..high).map(|(&ts, _)| ts).collect();
-        let snapshot = Snapshot { low, high, exceptions };
-        state.registrations += 1;
-        let key = (low, state.registrations);
-        state.snapshots.insert(key, snapshot.clone());
-        RegisteredSnapshot(Arc::new(Registration { clock: self.clone(), key, snapshot }))
+        state.register(self, Snapshot { low, high, exceptions })
+    }
+
+    /// As [`snapshot`](Self::snapshot), but of all commits that are applied, durable or not.
+    pub(crate) fn applied_snapshot(self: &Arc<Self>, durable: Lsn) -> RegisteredSnapshot {
+        let mut state = self.state.lock();
+        state.advance(durable);
+        let high = CommitTs(state.next);
+        let low = state.in_flight.keys().next().map_or(high, |&oldest| oldest);
+        let exceptions = state.in_flight.keys().copied().collect();
+        state.register(self, Snapshot { low, high, exceptions })
     }
 
     /// What was replaced or deleted by a commit below this is needed by no snapshot, now or later.
@@ -139,6 +145,13 @@ impl State {
             self.volatile.pop_front();
             self.high = CommitTs(ts.0 + 1);
         }
+    }
+
+    fn register(&mut self, clock: &Arc<Clock>, snapshot: Snapshot) -> RegisteredSnapshot {
+        self.registrations += 1;
+        let key = (snapshot.low, self.registrations);
+        self.snapshots.insert(key, snapshot.clone());
+        RegisteredSnapshot(Arc::new(Registration { clock: clock.clone(), key, snapshot }))
     }
 
     /// `low` of a snapshot taken now.

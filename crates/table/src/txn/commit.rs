@@ -1,32 +1,33 @@
 //! Commit: from a write set to the trees, or to nothing at all.
 //!
+//! The rows and unique keys that are written are locked, so commits that run at the same time have nothing in common but
+//! pages, and nobody can be in the way any more.
+//!
 //! 1. Pass the gates of the tables written, so that their definitions stay as they are.
 //! 2. Derive every operation, for all indexes of the definitions in force.
 //! 3. Everything that can fail: sizes are checked, the leaves to be changed are read in, pages for the worst case and log
 //!    space for nearly that are reserved. No latch and no mutex is held while this waits.
-//! 4. Take the apply mutex. The first committer wins: each row must be as the transaction saw it when it wrote it,
-//!    and no unique key may have come to exist. From here on to the append an error still changes nothing.
-//! 5. Take a timestamp, announce the commit, append its record. This is the point of no return: what fails after it
+//! 4. Take a timestamp, announce the commit, append its record. This is the point of no return: what fails after it
 //!    stops the store, and the next open finishes the commit from its record.
-//! 6. Apply the operations, each in mini-transactions of its tree, saving every row that is replaced first.
-//! 7. Append the end record, publish, release the mutex and the gates.
-//! 8. Wait until the record is durable, as the flush policy says.
+//! 5. Apply the operations, each in mini-transactions of its tree, saving every row that is replaced first.
+//! 6. Append the end record, publish, leave the gates, release the locks.
+//! 7. Wait until the record is durable, as the flush policy says.
+//!
+//! Locks are released before the record is durable, so that a hot row is not locked for as long as a flush takes
+//! (early lock release; Johnson et al., VLDB 2010). Whoever gets them appends behind it, and is durable after it.
 
 use super::Transaction;
 use super::apply::Applier;
 use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, END_RECORD_BYTES, Op, encode_end};
-use super::snapshot::Snapshot;
-use super::unique::live_entries;
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{entry_of_row, unique_prefix};
+use crate::index::entry::entry_of_row;
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError};
-use parking_lot::MutexGuard;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -43,31 +44,17 @@ pub(crate) struct CommitPlan {
     pub(crate) ops: Vec<Op>,
     pub(crate) counters: Vec<CounterChange>,
     pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
-    /// What is checked under the apply mutex.
-    rows: Vec<RowCheck>,
-    unique: Vec<UniqueCheck>,
-}
-
-/// A row that must be as the transaction saw it.
-struct RowCheck {
-    /// Position of the row's operation.
-    op: usize,
-    before: Option<Vec<u8>>,
-    snapshot: Snapshot,
-}
-
-/// A key that must not have come to exist.
-struct UniqueCheck {
-    index: Arc<IndexDef>,
-    /// Position of the operation that puts the entry.
-    op: usize,
 }
 
 /// Commits a transaction.
 pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let engine = &transaction.engine;
+    let seen = transaction.writes.write().take_seen();
     let writes = transaction.writes.read();
     if writes.is_empty() {
+        if let Some(seen) = seen {
+            engine.store.commit_durable(seen)?;
+        }
         return Ok(CommitOutcome::default());
     }
     let tables: Vec<TableId> = writes.tables().map(|table| table.id).collect();
@@ -79,17 +66,9 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     drop(writes);
     let (ts, end) = commit_plan(engine, plan, &mut |_| Ok(()))?;
     drop(inside);
+    transaction.locks.release_all();
     engine.store.commit_durable(end)?;
     Ok(CommitOutcome { ts: Some(ts) })
-}
-
-/// The error for a conflict with a commit that the transaction does not see, once the next snapshot sees it.
-pub(crate) fn conflict(engine: &Engine) -> TableError {
-    engine.counts.conflicts.fetch_add(1, Ordering::Relaxed);
-    match engine.store.commit_durable(engine.store.log_end()) {
-        Ok(()) => TableError::WriteConflict,
-        Err(error) => error.into(),
-    }
 }
 
 /// Commits a plan; `publish` runs with the timestamp just before readers can see the commit. Returns the timestamp
@@ -109,24 +88,15 @@ pub(crate) fn commit_plan(
     }
     read_in(engine, &plan, &record.ops)?;
     let purge_before = engine.bound();
-    let result = {
-        let (mut reservation, _applying) = reserve_and_lock(engine, &plan, &record.ops, size)?;
-        validate(engine, &plan, &mut record.ops).and_then(|valid| match valid {
-            true => {
-                let applied =
-                    append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish);
-                applied.map(Some).map_err(|error| engine.poison(error))
-            }
-            false => Ok(None),
-        })
-    };
-    let Some(committed) = result? else { return Err(conflict(engine)) };
+    let mut reservation = reserve(engine, &plan, &record.ops, size)?;
+    let committed = append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
+        .map_err(|error| engine.poison(error))?;
     engine.counts.commits.fetch_add(1, Ordering::Relaxed);
     engine.reclaim_versions(2 * record.ops.len() + 8);
     Ok(committed)
 }
 
-/// Steps 5 to 7. The caller holds the apply mutex and poisons the store if this fails.
+/// Steps 4 to 6. The caller poisons the store if this fails.
 fn append_and_apply(
     engine: &Engine,
     plan: &CommitPlan,
@@ -135,17 +105,17 @@ fn append_and_apply(
     purge_before: CommitTs,
     publish: &mut dyn FnMut(CommitTs) -> Result<()>,
 ) -> Result<(CommitTs, Lsn)> {
-    let ts = engine.clock.begin_commit(engine.store.log_end());
-    let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
-    record.ts = ts;
     record.next_object = engine.counters.next_object();
-    let payload = record.encode();
-    let end = engine.counters.append(ts, record.next_object, &record.counters, || {
-        engine.store.append_logical(reservation, COMMIT_RECORD, &payload).map(|range| range.end)
+    let mut payload = record.encode();
+    let (ts, end) = engine.counters.append(record.next_object, &record.counters, || {
+        let ts = engine.clock.begin_commit(engine.store.log_end());
+        let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
+        CommitRecord::set_ts(&mut payload, ts);
+        let range = engine.store.append_logical(reservation, COMMIT_RECORD, &payload)?;
+        engine.clock.appended(ts, range.end);
+        Ok::<_, TableError>((ts, range.end))
     })?;
-    engine.clock.appended(ts, end);
-    // Only one commit at a time is beyond this point.
-    reservation.allow_more_log();
+    drop(payload);
     engine.observe();
     let needed = || engine.clock.needed(engine.shown_lsn());
     let applier = Applier { versions: &engine.versions, needed: &needed, purge_before };
@@ -161,50 +131,6 @@ fn append_and_apply(
     Ok((ts, end))
 }
 
-/// Step 4. False: another transaction was first.
-fn validate(engine: &Engine, plan: &CommitPlan, ops: &mut [Op]) -> Result<bool> {
-    for check in &plan.rows {
-        let Some(op) = ops.get_mut(check.op) else { continue };
-        let tree = plan.tree(op)?;
-        let found = tree.get(op.key(), |entry| match entry {
-            None => (CommitTs::NONE, true, check.before.is_none()),
-            Some(entry) => {
-                let payload = (!entry.is_ghost()).then_some(entry.payload);
-                let same = payload == check.before.as_deref();
-                (entry.commit_ts, check.snapshot.sees(entry.commit_ts), same)
-            }
-        })?;
-        let (current, seen, same) = found;
-        if !seen {
-            return Ok(false);
-        }
-        if !same {
-            return Err(TableError::Internal("a row was not written as it was read".into()));
-        }
-        if let Op::PutRow { previous, .. } | Op::DeleteRow { previous, .. } = op {
-            *previous = current;
-        }
-    }
-    if plan.unique.is_empty() {
-        return Ok(true);
-    }
-    let dropped: HashSet<(SegmentId, &[u8])> =
-        ops.iter().filter(|op| matches!(op, Op::DropEntry { .. })).map(|op| (op.tree(), op.key())).collect();
-    let mut put: HashSet<(SegmentId, &[u8])> = HashSet::new();
-    for check in &plan.unique {
-        let Some(op) = ops.get(check.op) else { continue };
-        let Some(prefix) = unique_prefix(&check.index, op.key())? else { continue };
-        if !put.insert((op.tree(), prefix)) {
-            return Ok(false);
-        }
-        let taken = live_entries(engine, &check.index, prefix)?;
-        if taken.iter().any(|key| !dropped.contains(&(op.tree(), key.as_slice()))) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 impl CommitPlan {
     /// The tree of an operation.
     pub(crate) fn tree(&self, op: &Op) -> Result<&Tree> {
@@ -216,27 +142,7 @@ impl CommitPlan {
 
     /// Puts the operations in the order of trees and keys: neighbours on a page follow each other.
     fn sort(&mut self) {
-        let mut order: Vec<usize> = (0..self.ops.len()).collect();
-        order.sort_by(|&a, &b| {
-            let key = |at: usize| self.ops.get(at).map(|op| (op.tree(), op.key()));
-            key(a).cmp(&key(b))
-        });
-        let mut place = vec![0; order.len()];
-        for (new, &old) in order.iter().enumerate() {
-            if let Some(place) = place.get_mut(old) {
-                *place = new;
-            }
-        }
-        let mut sorted: Vec<(usize, Op)> = place.iter().copied().zip(self.ops.drain(..)).collect();
-        sorted.sort_by_key(|&(new, _)| new);
-        self.ops = sorted.into_iter().map(|(_, op)| op).collect();
-        let moved = |at: usize| place.get(at).copied().unwrap_or(at);
-        for check in &mut self.rows {
-            check.op = moved(check.op);
-        }
-        for check in &mut self.unique {
-            check.op = moved(check.op);
-        }
+        self.ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
     }
 
     fn add_tree(&mut self, engine: &Engine, id: SegmentId) -> Result<()> {
@@ -249,14 +155,11 @@ impl CommitPlan {
     /// Adds the operations of one changed row.
     fn add_row(&mut self, engine: &Engine, table: &TableDef, change: &NetChange<'_>) -> Result<()> {
         let clustered = table.clustered();
-        let op = self.ops.len();
-        let (tree, key, previous) = (clustered.tree, change.key.to_vec(), CommitTs::NONE);
+        let (tree, key) = (clustered.tree, change.key.to_vec());
         self.ops.push(match change.after {
-            Some(payload) => Op::PutRow { table: table.id, tree, key, payload: payload.to_vec(), previous },
-            None => Op::DeleteRow { table: table.id, tree, key, previous },
+            Some(payload) => Op::PutRow { table: table.id, tree, key, payload: payload.to_vec() },
+            None => Op::DeleteRow { table: table.id, tree, key },
         });
-        let before = change.before.map(<[u8]>::to_vec);
-        self.rows.push(RowCheck { op, before, snapshot: change.snapshot.clone() });
         for index in table.secondary() {
             self.add_tree(engine, index.tree)?;
             let entry = |payload| entry_of_row(table, index, change.key, payload);
@@ -270,9 +173,6 @@ impl CommitPlan {
                 self.ops.push(Op::DropEntry { tree: index.tree, key: old.key });
             }
             if let Some(new) = new {
-                if index.is_unique() && !same_key {
-                    self.unique.push(UniqueCheck { index: index.clone(), op: self.ops.len() });
-                }
                 self.ops.push(Op::PutEntry { tree: index.tree, key: new.key, payload: new.payload });
             }
         }
@@ -289,11 +189,14 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
         if table.schema_version != written.schema_version {
             return Err(TableError::DefinitionChanged);
         }
+        // Keys of a unique index that is newer than the writes were neither looked for nor locked.
+        let known = |index: &Arc<IndexDef>| written.index_by_id(index.id).is_some();
+        if !table.secondary().iter().filter(|index| index.is_unique()).all(known) {
+            return Err(TableError::DefinitionChanged);
+        }
         plan.add_tree(engine, table.clustered().tree)?;
         let mut counters = CounterChange { table: table.id, ..CounterChange::default() };
         for change in writes.net_changes(table.id) {
-            // A tree built after the transaction looked has no timestamps that could tell of a conflict.
-            engine.trees.for_snapshot(table.clustered(), change.snapshot)?;
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
             plan.add_row(engine, table, &change)?;
         }
@@ -330,43 +233,18 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<()> {
 
 /// Operations on a tree up to which each one's worst case is reserved.
 const SMALL_COMMIT: usize = 16;
-/// Page allocations by others, between the look at the leaves and the apply mutex, that a large commit is prepared for.
-const OTHERS_SPLITS: u64 = 16;
-
-/// Steps 3 and 4: reserves, and takes the apply mutex. While this waits, others may split the leaves that the reservation
-/// was computed for, and fill both halves; if many did, it is computed again.
-fn reserve_and_lock<'e>(
-    engine: &'e Engine,
-    plan: &CommitPlan,
-    ops: &[Op],
-    record: usize,
-) -> Result<(Reservation, MutexGuard<'e, ()>)> {
-    let allocated = || engine.store.stats().pages_allocated.load(Ordering::Relaxed);
-    let mut others = OTHERS_SPLITS;
-    loop {
-        let before = allocated();
-        let reservation = reserve(engine, plan, ops, record, others as usize)?;
-        let applying = engine.apply.lock();
-        if allocated() - before <= others {
-            return Ok((reservation, applying));
-        }
-        others *= 2;
-    }
-}
+/// Splits by others, from the look at the leaves to the last operation, that a large commit reserves for; what they make
+/// necessary beyond that comes out of the margin.
+const OTHERS_SPLITS: usize = 16;
 
 /// Step 3: reserves pages for the worst case, and log space for nearly the worst case.
 ///
 /// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`].
-fn reserve(
-    engine: &Engine,
-    plan: &CommitPlan,
-    ops: &[Op],
-    record: usize,
-    others: usize,
-) -> Result<Reservation> {
+fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Result<Reservation> {
     let page_size = engine.store.page_size();
     let mut pages = 0;
     let mut log = record + END_RECORD_BYTES + LOG_OVERHEAD;
+    let mut estimated = false;
     for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
         let Some(first) = group.first() else { continue };
         let tree = plan.tree(first)?;
@@ -377,8 +255,9 @@ fn reserve(
             log += tree.worst_case_log_for(group.len(), key, payload);
             continue;
         }
+        estimated = true;
         // Each split that others make meanwhile can make one leaf with room into two without.
-        let mut splits = 2 * others;
+        let mut splits = 2 * OTHERS_SPLITS;
         let mut on_leaf = LeafGroup::default();
         let mut leaf = None;
         for op in group {
@@ -398,7 +277,12 @@ fn reserve(
         log += (splits + splits / 8) * split + tree.worst_case_log_for(1, key, payload);
     }
     match engine.store.reserve(pages, log) {
-        Ok(reservation) => Ok(reservation),
+        Ok(mut reservation) => {
+            if estimated {
+                reservation.allow_more()?;
+            }
+            Ok(reservation)
+        }
         Err(StorageError::TooLarge { size, limit, .. }) => {
             Err(TableError::TransactionTooLarge { size, limit })
         }

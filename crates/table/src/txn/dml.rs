@@ -1,12 +1,14 @@
 //! Inserting, updating and deleting rows: into the write set, after the unique checks.
 
+use super::Transaction;
+use super::locking::conflict;
 use super::unique::{Probe, check_clustered, check_secondary};
 use super::write_set::{NOW, State};
-use super::{RegisteredSnapshot, Transaction};
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, clustered_entry, describe_entry, entry_of_row, row_id_of, row_values};
+use crate::lock::LockMode;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -25,9 +27,10 @@ impl Transaction {
     ///
     /// # Errors
     /// `DuplicateEntry` (1062), 1118 if the row is too large, `WriteConflict` (1213) if the row was deleted by a
-    /// transaction that this one does not see, `TransactionTooLarge`, what the store returns.
+    /// transaction that this one does not see; those of [`RowLocker::lock`](super::RowLocker::lock);
+    /// `TransactionTooLarge`, what the store returns.
     pub fn insert(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<InsertOutcome> {
-        let snapshot = self.write_snapshot()?;
+        self.check_writable()?;
         let mut generated = None;
         let mut filled;
         let mut row = row;
@@ -49,12 +52,12 @@ impl Transaction {
         }
         let row_id = if table.has_hidden_row_id() { self.engine.counters.new_row_id(table.id) } else { 0 };
         let entry = clustered_entry(table, row, row_id)?;
-        self.insert_entry(table, &snapshot, None, &entry)?;
+        self.insert_entry(table, None, &entry)?;
         Ok(InsertOutcome { auto_increment: generated, locator: entry.key })
     }
 
-    /// Replaces the row with clustered key `locator`, read as `old`, by `new`. Returns the row's locator from now
-    /// on, which is another one if the primary key changes.
+    /// Locks the row with clustered key `locator`, read as `old`, and replaces it by `new`. Returns the row's locator from
+    /// now on, which is another one if the primary key changes.
     ///
     /// # Errors
     /// As [`insert`](Self::insert). `Internal` if the transaction itself has deleted the row.
@@ -65,7 +68,24 @@ impl Transaction {
         old: &[Value],
         new: &[Value],
     ) -> Result<Vec<u8>> {
-        let snapshot = self.write_snapshot()?;
+        self.check_writable()?;
+        self.lock_read_row(table, locator)?;
+        self.update_locked(table, locator, old, new)
+    }
+
+    /// As [`update`](Self::update), of a row that the running statement has locked ([`RowLocker::lock`]
+    /// (super::RowLocker::lock)); `old` is what it then was.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_locked(
+        &mut self,
+        table: &Arc<TableDef>,
+        locator: &[u8],
+        old: &[Value],
+        new: &[Value],
+    ) -> Result<Vec<u8>> {
+        self.check_writable()?;
         if let Some(column) = table.auto_increment_column()
             && old.get(column) != new.get(column)
             && let Some(value) = new.get(column)
@@ -82,8 +102,8 @@ impl Transaction {
         if entry.key != locator {
             // The row moves: gone here, new there. The checks of the new row must not meet the old one.
             let mark = self.savepoint();
-            self.put(table, locator, Some(before.clone()), None, &snapshot)?;
-            if let Err(error) = self.insert_entry(table, &snapshot, Some((locator, &before)), &entry) {
+            self.put(table, locator, Some(before.clone()), None)?;
+            if let Err(error) = self.insert_entry(table, Some((locator, &before)), &entry) {
                 self.rollback_to(mark);
                 return Err(error);
             }
@@ -91,39 +111,56 @@ impl Transaction {
         }
         self.check_sizes(table, &entry)?;
         self.check_unique(table, &entry, Some((locator, &before)))?;
-        self.put(table, locator, Some(before), Some(entry.payload.into()), &snapshot)?;
+        self.put(table, locator, Some(before), Some(entry.payload.into()))?;
         Ok(entry.key)
     }
 
-    /// Deletes the row with clustered key `locator`, read as `old`. False if the transaction has deleted it before.
+    /// Locks the row with clustered key `locator`, read as `old`, and deletes it. False if the transaction has deleted it
+    /// before.
     ///
     /// # Errors
-    /// `TransactionTooLarge`, what the store returns.
+    /// Those of [`RowLocker::lock`](super::RowLocker::lock); `TransactionTooLarge`, what the store returns.
     pub fn delete(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
-        let snapshot = self.write_snapshot()?;
+        self.check_writable()?;
+        self.lock_read_row(table, locator)?;
+        self.delete_locked(table, locator, old)
+    }
+
+    /// As [`delete`](Self::delete), of a row that the running statement has locked; `old` is what it then was.
+    ///
+    /// # Errors
+    /// As [`delete`](Self::delete).
+    pub fn delete_locked(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
+        self.check_writable()?;
         if let Some(None) = self.writes.read().row(table.id, locator, NOW) {
             return Ok(false);
         }
         let before = self.present_row(table, locator, old)?;
-        self.put(table, locator, Some(before), None, &snapshot)?;
+        self.put(table, locator, Some(before), None)?;
         Ok(true)
     }
 
-    /// The row with clustered key `locator` as it is now: as the transaction wrote it, or as it was committed last.
-    /// `None` if there is none. For statements that act on a row that an insert ran into.
+    /// Locks the row with clustered key `locator` and returns it as it is now: as the transaction wrote it, or as it was
+    /// committed last. `None` if there is none. For statements that act on a row that an insert ran into.
     ///
     /// # Errors
     /// `WriteConflict` (1213) if the row was committed after the transaction's snapshot, which could not change it
-    /// then; what the store returns.
+    /// then; those of [`RowLocker::lock`](super::RowLocker::lock); what the store returns.
     pub fn current_row(&mut self, table: &Arc<TableDef>, locator: &[u8]) -> Result<Option<Vec<Value>>> {
         if let Some(state) = self.writes.read().row(table.id, locator, NOW) {
             return state.map(|payload| row_values(table, locator, &payload)).transpose();
         }
+        self.lock_new_row(table, locator)?;
         let snapshot = self.snapshot();
         match check_clustered(&self.engine, table, locator, &snapshot)? {
             Probe::Absent => Ok(None),
             Probe::Present(payload) => row_values(table, locator, &payload).map(Some),
-            Probe::PresentUnseen | Probe::DeletedUnseen => Err(self.conflict()),
+            Probe::PresentUnseen(_) | Probe::DeletedUnseen if !self.follows() => Err(conflict(&self.engine)),
+            Probe::PresentUnseen(payload) => {
+                self.writes.write().note_unseen(table, self.engine.store.log_end());
+                row_values(table, locator, &payload).map(Some)
+            }
+            Probe::DeletedUnseen => Ok(None),
         }
     }
 
@@ -152,16 +189,18 @@ impl Transaction {
     fn insert_entry(
         &mut self,
         table: &Arc<TableDef>,
-        snapshot: &RegisteredSnapshot,
         moved: Option<(&[u8], &Arc<[u8]>)>,
         entry: &Entry,
     ) -> Result<()> {
         self.check_sizes(table, entry)?;
-        if !table.has_hidden_row_id() {
+        if table.has_hidden_row_id() {
+            // Nobody else knows the row; but the table may be locked as a whole.
+            self.locks.lock_table(table.id, LockMode::IntentionExclusive, Some(&self.limits))?;
+        } else {
             self.check_primary(table, entry)?;
         }
         self.check_unique(table, entry, moved)?;
-        self.put(table, &entry.key, None, Some(entry.payload.as_slice().into()), snapshot)
+        self.put(table, &entry.key, None, Some(entry.payload.as_slice().into()))
     }
 
     /// The row as the transaction sees it now: as it wrote it, or as the caller read it.
@@ -177,17 +216,10 @@ impl Transaction {
         }
     }
 
-    fn put(
-        &mut self,
-        table: &Arc<TableDef>,
-        key: &[u8],
-        base: State,
-        after: State,
-        snapshot: &RegisteredSnapshot,
-    ) -> Result<()> {
+    fn put(&mut self, table: &Arc<TableDef>, key: &[u8], base: State, after: State) -> Result<()> {
         let mut writes = self.writes.write();
         let mark = writes.mark();
-        writes.put_row(table, key, base, after, snapshot)?;
+        writes.put_row(table, key, base, after)?;
         let (size, limit) = (writes.bytes(), self.engine.limits.max_write_set);
         if size > limit {
             writes.roll_back_to(mark);
@@ -196,17 +228,23 @@ impl Transaction {
         Ok(())
     }
 
-    /// No live row may have the primary key. Absent or deleted rows must be so for the snapshot too.
+    /// Locks the primary key. No live row may have it; and that must be so for the snapshot too, unless the transaction
+    /// follows what it does not see.
     fn check_primary(&mut self, table: &Arc<TableDef>, entry: &Entry) -> Result<()> {
-        let present = match self.writes.read().row(table.id, &entry.key, NOW) {
+        let written = self.writes.read().row(table.id, &entry.key, NOW);
+        let present = match written {
             Some(state) => state.is_some(),
             None => {
-                let snapshot = self.snapshot.clone();
-                let snapshot = snapshot.unwrap_or_else(|| self.engine.snapshot());
+                self.lock_new_row(table, &entry.key)?;
+                let snapshot = self.snapshot();
                 match check_clustered(&self.engine, table, &entry.key, &snapshot)? {
                     Probe::Absent => false,
-                    Probe::Present(_) | Probe::PresentUnseen => true,
-                    Probe::DeletedUnseen => return Err(self.conflict()),
+                    Probe::Present(_) | Probe::PresentUnseen(_) => true,
+                    Probe::DeletedUnseen if self.follows() => {
+                        self.writes.write().note_unseen(table, self.engine.store.log_end());
+                        false
+                    }
+                    Probe::DeletedUnseen => return Err(conflict(&self.engine)),
                 }
             }
         };
@@ -216,7 +254,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// No other live row may have the keys of unique secondary indexes that differ from the row's old ones.
+    /// Locks the keys of unique secondary indexes that differ from the row's old ones. No other live row may have them.
     fn check_unique(
         &mut self,
         table: &Arc<TableDef>,
@@ -230,13 +268,22 @@ impl Transaction {
             {
                 continue;
             }
-            let mut taken = check_secondary(&self.engine, table, index, &new.key, &self.writes)?;
-            if let (Some(locator), Some((old, _))) = (&taken, old)
-                && locator == old
+            self.lock_unique_key(table, index, &new.key)?;
+            let taken = || -> Result<Option<Vec<u8>>> {
+                let taken = check_secondary(&self.engine, table, index, &new.key, &self.writes)?;
+                Ok(taken.filter(|locator| old.is_none_or(|(old, _)| locator != old)))
+            };
+            // Whoever is about to delete the row, or to change its key, has it locked.
+            let mut duplicate = taken()?;
+            let mut seen: Option<Vec<u8>> = None;
+            while let Some(locator) = &duplicate
+                && seen.as_ref() != Some(locator)
             {
-                taken = None;
+                self.lock_duplicate(table, locator)?;
+                seen = duplicate;
+                duplicate = taken()?;
             }
-            if let Some(locator) = taken {
+            if let Some(locator) = duplicate {
                 return Err(self.duplicate(table, index, entry, locator));
             }
         }
@@ -244,6 +291,8 @@ impl Transaction {
     }
 
     fn duplicate(&self, table: &TableDef, index: &IndexDef, entry: &Entry, locator: Vec<u8>) -> TableError {
+        // The row in the way may not be durable yet.
+        self.writes.write().note_seen(self.engine.store.log_end());
         let described = entry_of_row(table, index, &entry.key, &entry.payload)
             .and_then(|entry| describe_entry(index, &entry.key, &entry.payload));
         match described {
@@ -286,12 +335,6 @@ impl Transaction {
             self.engine.counters.use_auto_increment(table.id, number);
             self.writes.write().note_auto_increment(table, number);
         }
-    }
-
-    /// A conflict with a commit that this transaction does not see. It may not be durable yet; once it is, the next
-    /// snapshot sees it and a second try can succeed.
-    fn conflict(&self) -> TableError {
-        super::commit::conflict(&self.engine)
     }
 }
 

@@ -1,15 +1,16 @@
 //! Transactions: snapshots, write sets, commit, recovery, old versions, purge.
 //!
 //! Nothing uncommitted is on a page. A transaction reads at a snapshot, merged with its own writes, and keeps what
-//! it writes in a write set. Committing it checks that nobody committed a change to the same rows since, appends
-//! one record that holds every change, applies the changes to the trees and waits until the record is durable.
-//! There is no undo.
+//! it writes in a write set. It locks the rows it writes, and looks whether they still are what it has read. Committing it
+//! appends one record that holds every change, applies the changes to the trees, releases the locks and waits until the
+//! record is durable. There is no undo.
 
 pub(crate) mod apply;
 pub(crate) mod clock;
 mod commit;
 mod dml;
 pub(crate) mod gates;
+mod locking;
 pub(crate) mod op;
 pub(crate) mod purge;
 pub(crate) mod recovery;
@@ -23,11 +24,13 @@ pub use commit::CommitOutcome;
 pub(crate) use commit::{CommitPlan, commit_plan};
 pub use dml::InsertOutcome;
 pub(crate) use dml::new_auto_increment;
+pub use locking::{Locked, LockedRow, RowLocker};
 pub use snapshot::Snapshot;
 pub use write_set::Mark;
 
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::lock::{LockLimits, LockOwner};
 use crate::read::ReadView;
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -64,11 +67,14 @@ pub struct Transaction {
     mode: TxnMode,
     writes: Arc<RwLock<WriteSet>>,
     snapshot: Option<RegisteredSnapshot>,
-    /// Keeps the snapshot of the first write registered, so that no timestamp that the commit has to look at is
-    /// cleared away before.
-    first_write: Option<RegisteredSnapshot>,
+    locks: Arc<LockOwner>,
+    limits: LockLimits,
+    /// REPEATABLE READ is snapshot isolation: a row changed since the snapshot is not written to.
+    snapshot_isolation: bool,
     /// The running statement sees writes before this.
     statement: Mark,
+    /// Somebody has seen what it has read.
+    shown: bool,
 }
 
 impl Transaction {
@@ -76,13 +82,16 @@ impl Transaction {
         let writes = WriteSet::default();
         let statement = writes.mark();
         Transaction {
+            locks: Arc::new(LockOwner::new(&engine.locks)),
+            limits: LockLimits::default(),
+            snapshot_isolation: true,
             engine,
             isolation,
             mode,
             writes: Arc::new(RwLock::new(writes)),
             snapshot: None,
-            first_write: None,
             statement,
+            shown: false,
         }
     }
 
@@ -136,17 +145,50 @@ impl Transaction {
         self.writes.write().roll_back_to(mark);
     }
 
-    /// Gives the transaction a new snapshot, so that a statement can be tried again after a conflict. Only right
-    /// while the transaction has shown nothing and written nothing.
+    /// How long it waits for locks.
+    pub fn set_lock_limits(&mut self, limits: LockLimits) {
+        self.limits = limits;
+    }
+
+    /// Whether REPEATABLE READ prevents that a row is written that was changed since the snapshot
+    /// (`innodb_snapshot_isolation`); otherwise its newest version is.
+    pub fn set_snapshot_isolation(&mut self, on: bool) {
+        self.snapshot_isolation = on;
+    }
+
+    /// Whether statements that write or lock go on with the newest version of a row that their snapshot does not see.
+    pub(crate) fn follows(&self) -> bool {
+        self.isolation == Isolation::ReadCommitted || !self.snapshot_isolation
+    }
+
+    /// A result of this transaction is about to be shown, or its snapshot was asked for: it has to keep it.
+    pub fn set_shown(&mut self) {
+        self.shown = true;
+    }
+
+    /// Whether a statement that met a conflict can be run again, under a newer snapshot: at READ COMMITTED each has its
+    /// own; at REPEATABLE READ only while nothing was shown.
+    pub fn can_restart(&self) -> bool {
+        self.isolation == Isolation::ReadCommitted || !self.shown
+    }
+
+    /// Whether it was chosen to give up in a deadlock: it has to be rolled back, so that its locks are released.
+    pub fn is_deadlock_victim(&self) -> bool {
+        self.locks.is_victim()
+    }
+
+    /// Gives the transaction a snapshot of everything that is applied, so that a statement can be tried again after a
+    /// conflict, with the locks it has. Only right while the transaction has shown nothing and written nothing, or, at
+    /// READ COMMITTED, the statement.
     ///
     /// # Errors
     /// `Internal` if it has written something.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
-        if self.has_writes() {
+        if self.isolation == Isolation::RepeatableRead && self.has_writes() {
             return Err(TableError::Internal("a transaction with writes cannot change its snapshot".into()));
         }
-        self.first_write = None;
-        self.snapshot = Some(self.engine.snapshot());
+        self.snapshot = Some(self.engine.applied_snapshot());
+        self.writes.write().note_seen(self.engine.store.log_end());
         Ok(())
     }
 
@@ -159,7 +201,6 @@ impl Transaction {
     /// Makes the writes permanent and visible. Returns when they are as durable as the flush policy asks for.
     ///
     /// # Errors
-    /// `WriteConflict` (1213) if another transaction committed a change to the same rows or unique keys first,
     /// `TransactionTooLarge`, `DefinitionChanged`, disk full: nothing is changed then. Any other error of the store:
     /// it has stopped, and whether the transaction is durable is known after the next open.
     pub fn commit(self) -> Result<CommitOutcome> {
@@ -169,13 +210,10 @@ impl Transaction {
     /// Forgets the writes.
     pub fn rollback(self) {}
 
-    /// The snapshot for a write, kept until the transaction ends.
-    fn write_snapshot(&mut self) -> Result<RegisteredSnapshot> {
-        if self.mode == TxnMode::ReadOnly {
-            return Err(TableError::ReadOnlyTransaction);
+    fn check_writable(&self) -> Result<()> {
+        match self.mode {
+            TxnMode::ReadWrite => Ok(()),
+            TxnMode::ReadOnly => Err(TableError::ReadOnlyTransaction),
         }
-        let snapshot = self.snapshot();
-        self.first_write.get_or_insert_with(|| snapshot.clone());
-        Ok(snapshot)
     }
 }

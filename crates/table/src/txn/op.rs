@@ -10,17 +10,17 @@
 //!
 //! | field        | type                                                                                     |
 //! |--------------|------------------------------------------------------------------------------------------|
-//! | format       | u8, 1                                                                                     |
+//! | format       | u8, 2                                                                                     |
 //! | ts           | u64                                                                                       |
 //! | next object  | u64: numbers from here on were never used for a database, table or index                  |
 //! | counters     | u32 count, each: table u64, rows i64 (change), next row id u64, next AUTO_INCREMENT u64   |
 //! | operations   | u32 count, each: tag u8, then by tag                                                      |
-//! | 1 put row    | table u64, tree u64, key bytes, payload bytes, previous ts u64 (0: none)                  |
-//! | 2 delete row | table u64, tree u64, key bytes, previous ts u64                                           |
+//! | 1 put row    | table u64, tree u64, key bytes, payload bytes                                             |
+//! | 2 delete row | table u64, tree u64, key bytes                                                           |
 //! | 3 put entry  | tree u64, key bytes, payload bytes                                                        |
 //! | 4 drop entry | tree u64, key bytes                                                                       |
 //!
-//! End (kind 2): format u8 (1), ts u64. Everything the commit record says is on the pages, as far as the log goes.
+//! End (kind 2): format u8 (2), ts u64. Everything the commit record says is on the pages, as far as the log goes.
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::TableId;
@@ -32,7 +32,7 @@ use leafline_storage::SegmentId;
 pub(crate) const COMMIT_RECORD: u8 = 1;
 /// Kind of an end record.
 pub(crate) const END_RECORD: u8 = 2;
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 
 /// Bytes of an end record.
 pub(crate) const END_RECORD_BYTES: usize = 9;
@@ -41,9 +41,9 @@ pub(crate) const END_RECORD_BYTES: usize = 9;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Op {
     /// The row is there with this payload.
-    PutRow { table: TableId, tree: SegmentId, key: Vec<u8>, payload: Vec<u8>, previous: CommitTs },
+    PutRow { table: TableId, tree: SegmentId, key: Vec<u8>, payload: Vec<u8> },
     /// The row is gone.
-    DeleteRow { table: TableId, tree: SegmentId, key: Vec<u8>, previous: CommitTs },
+    DeleteRow { table: TableId, tree: SegmentId, key: Vec<u8> },
     /// The entry of a secondary index is there with this payload.
     PutEntry { tree: SegmentId, key: Vec<u8>, payload: Vec<u8> },
     /// The entry of a secondary index is gone.
@@ -81,16 +81,16 @@ impl Op {
 
     /// Bytes it takes in a record, at most.
     pub(crate) fn encoded_len(&self) -> usize {
-        33 + self.key().len() + self.payload_len()
+        25 + self.key().len() + self.payload_len()
     }
 
     fn encode(&self, out: &mut ByteWriter) {
         match self {
-            Op::PutRow { table, tree, key, payload, previous } => {
-                out.u8(1).u64(table.0).u64(tree.0).bytes(key).bytes(payload).u64(previous.0);
+            Op::PutRow { table, tree, key, payload } => {
+                out.u8(1).u64(table.0).u64(tree.0).bytes(key).bytes(payload);
             }
-            Op::DeleteRow { table, tree, key, previous } => {
-                out.u8(2).u64(table.0).u64(tree.0).bytes(key).u64(previous.0);
+            Op::DeleteRow { table, tree, key } => {
+                out.u8(2).u64(table.0).u64(tree.0).bytes(key);
             }
             Op::PutEntry { tree, key, payload } => {
                 out.u8(3).u64(tree.0).bytes(key).bytes(payload);
@@ -108,13 +108,11 @@ impl Op {
                 tree: SegmentId(from.u64()?),
                 key: from.bytes()?.to_vec(),
                 payload: from.bytes()?.to_vec(),
-                previous: CommitTs(from.u64()?),
             },
             2 => Op::DeleteRow {
                 table: TableId(from.u64()?),
                 tree: SegmentId(from.u64()?),
                 key: from.bytes()?.to_vec(),
-                previous: CommitTs(from.u64()?),
             },
             3 => Op::PutEntry {
                 tree: SegmentId(from.u64()?),
@@ -173,6 +171,13 @@ impl CommitRecord {
         out.finish()
     }
 
+    /// Puts the timestamp into an encoded record: it is known when the record's place in the log is.
+    pub(crate) fn set_ts(payload: &mut [u8], ts: CommitTs) {
+        if let Some(place) = payload.get_mut(1..9) {
+            place.copy_from_slice(&ts.0.to_le_bytes());
+        }
+    }
+
     pub(crate) fn decode(payload: &[u8]) -> Result<CommitRecord> {
         let mut from = ByteReader::new("commit record", payload);
         from.format(FORMAT)?;
@@ -222,8 +227,8 @@ mod tests {
             next_object: 9,
             counters: vec![CounterChange { table, rows: -2, next_row_id: 5, next_auto_increment: 6 }],
             ops: vec![
-                Op::PutRow { table, tree, key: b"a".into(), payload: b"xyz".into(), previous: CommitTs(70) },
-                Op::DeleteRow { table, tree, key: b"b".into(), previous: CommitTs(0) },
+                Op::PutRow { table, tree, key: b"a".into(), payload: b"xyz".into() },
+                Op::DeleteRow { table, tree, key: b"b".into() },
                 Op::PutEntry { tree, key: b"c".into(), payload: Vec::new() },
                 Op::DropEntry { tree, key: Vec::new() },
             ],
@@ -233,7 +238,8 @@ mod tests {
     #[test]
     fn records_survive_encoding() {
         let record = record();
-        let bytes = record.encode();
+        let mut bytes = CommitRecord { ts: CommitTs(0), ..record.clone() }.encode();
+        CommitRecord::set_ts(&mut bytes, record.ts);
         assert!(bytes.len() <= record.encoded_len());
         assert_eq!(CommitRecord::decode(&bytes).unwrap(), record);
         assert_eq!(decode_end(&encode_end(CommitTs(5))).unwrap(), CommitTs(5));

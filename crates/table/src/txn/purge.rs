@@ -1,6 +1,6 @@
 //! Purge: removing what was deleted once no snapshot can need it.
 //!
-//! A deleted row or entry stays as a ghost. The commit that made it puts it on a queue, in timestamp order; when
+//! A deleted row or entry stays as a ghost. The commit that made it puts it on a queue, nearly in timestamp order; when
 //! its timestamp is below the bound, the ghost is taken out of its tree, and old versions of rows and retired trees
 //! go the same way. The queue is lost in a crash: ghosts from before are cleared away by later writes to their
 //! pages.
@@ -26,12 +26,12 @@ struct Ghost {
     key: Box<[u8]>,
 }
 
-/// Ghosts in timestamp order.
+/// Ghosts, nearly in timestamp order: one that is out of order waits for those before it.
 #[derive(Debug, Default)]
 pub(crate) struct PurgeQueue(Mutex<VecDeque<Ghost>>);
 
 impl PurgeQueue {
-    /// Adds the ghosts of the commit at `ts`, the newest one.
+    /// Adds the ghosts of the commit at `ts`, one of the newest.
     pub(crate) fn add<'a>(&self, ts: CommitTs, ghosts: impl Iterator<Item = (SegmentId, &'a [u8])>) {
         self.0.lock().extend(ghosts.map(|(tree, key)| Ghost { ts, tree, key: key.into() }));
     }

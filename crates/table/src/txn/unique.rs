@@ -1,7 +1,8 @@
 //! Unique checks: what is committed now, whether the transaction sees it or not, and what it wrote itself.
 //!
-//! They are made when a row is written, and once more at the commit, under the apply mutex, because nothing keeps
-//! another transaction from committing the same key in between.
+//! They are made when a row is written, with the key locked, so that nobody else can insert it until the transaction ends.
+//! An entry that is in the way may be one that another transaction is about to delete, of which no page tells: so its
+//! row is locked shared, and looked at again.
 
 use super::snapshot::Snapshot;
 use super::write_set::{NOW, WriteSet};
@@ -23,7 +24,7 @@ pub(crate) enum Probe {
     /// It is there, as the snapshot sees it.
     Present(Arc<[u8]>),
     /// It is there, committed after the snapshot.
-    PresentUnseen,
+    PresentUnseen(Arc<[u8]>),
     /// It was deleted after the snapshot.
     DeletedUnseen,
 }
@@ -35,14 +36,15 @@ pub(crate) fn check_clustered(
     key: &[u8],
     snapshot: &Snapshot,
 ) -> Result<Probe> {
-    let tree = engine.trees.current(table.clustered().tree)?;
+    // A tree built after the snapshot has no timestamps that could tell of a change.
+    let tree = engine.trees.for_snapshot(table.clustered(), snapshot)?;
     let probe = |entry: Option<EntryView<'_>>| match entry {
         None => Probe::Absent,
         Some(entry) => match (entry.is_ghost(), snapshot.sees(entry.commit_ts)) {
             (true, true) => Probe::Absent,
             (true, false) => Probe::DeletedUnseen,
             (false, true) => Probe::Present(entry.payload.into()),
-            (false, false) => Probe::PresentUnseen,
+            (false, false) => Probe::PresentUnseen(entry.payload.into()),
         },
     };
     Ok(tree.tree.get(key, probe)?)

@@ -83,7 +83,7 @@ pub(crate) enum Found {
 pub(crate) struct VersionStore {
     hasher: RandomState,
     shards: Vec<Mutex<Shard>>,
-    /// What was saved, in the order of `end`.
+    /// What was saved, nearly in the order of `end`; what is out of order waits for what is before it.
     queue: Mutex<VecDeque<(CommitTs, RowKey)>>,
     versions: AtomicU64,
     bytes: AtomicU64,

@@ -10,11 +10,10 @@
 //! asked for and kept up to date from then on: it maps entry keys to what the transaction made of them, live
 //! with a payload or gone.
 
-use super::snapshot::Snapshot;
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, entry_of_row};
-use leafline_btree::CommitTs;
+use leafline_storage::Lsn;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -51,10 +50,8 @@ impl History {
 /// A row written by the transaction.
 #[derive(Debug)]
 struct RowWrites {
-    /// The row before the first write, as the transaction saw it.
+    /// The row before the first write: the newest committed version, which the row's lock keeps.
     base: State,
-    /// What the transaction saw then.
-    snapshot: Snapshot,
     history: History,
 }
 
@@ -87,8 +84,8 @@ struct TableWrites {
     views: HashMap<u64, BTreeMap<Vec<u8>, History>>,
     /// One more than the largest AUTO_INCREMENT value used.
     next_auto_increment: u64,
-    /// The smallest `high` of the snapshots that rows were written under.
-    oldest_high: CommitTs,
+    /// Rows may have been written whose base the snapshot does not see.
+    unseen: bool,
 }
 
 /// A row change that commit has to make.
@@ -97,8 +94,6 @@ pub(crate) struct NetChange<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) before: Option<&'a [u8]>,
     pub(crate) after: Option<&'a [u8]>,
-    /// What the transaction saw when it first wrote the row.
-    pub(crate) snapshot: &'a Snapshot,
 }
 
 /// What a transaction made of one key of an index.
@@ -115,11 +110,19 @@ pub(crate) struct WriteSet {
     aborted: Aborted,
     tables: BTreeMap<TableId, TableWrites>,
     bytes: u64,
+    /// The log's end when the transaction last met a commit that may not be durable.
+    seen: Option<Lsn>,
 }
 
 impl Default for WriteSet {
     fn default() -> WriteSet {
-        WriteSet { next_seq: FIRST, aborted: Aborted::default(), tables: BTreeMap::new(), bytes: 0 }
+        WriteSet {
+            next_seq: FIRST,
+            aborted: Aborted::default(),
+            tables: BTreeMap::new(),
+            bytes: 0,
+            seen: None,
+        }
     }
 }
 
@@ -146,10 +149,27 @@ impl WriteSet {
         self.tables.get(&table).is_some_and(|writes| !writes.rows.is_empty())
     }
 
-    /// Whether `table` has writes that were made under an older snapshot than one with this `high`: the rows may look
-    /// different by now.
-    pub(crate) fn has_older_writes(&self, table: TableId, high: CommitTs) -> bool {
-        self.tables.get(&table).is_some_and(|writes| writes.oldest_high < high)
+    /// Whether rows of `table` may have been written over versions that the snapshot does not see: then what it sees of
+    /// them is not what the write replaced.
+    pub(crate) fn has_unseen_bases(&self, table: TableId) -> bool {
+        self.tables.get(&table).is_some_and(|writes| writes.unseen)
+    }
+
+    /// The statement goes on with versions of rows of `table` that its snapshot does not see, and that are in the log
+    /// before `end`.
+    pub(crate) fn note_unseen(&mut self, table: &Arc<TableDef>, end: Lsn) {
+        self.tables.entry(table.id).or_insert_with(|| TableWrites::new(table)).unseen = true;
+        self.note_seen(end);
+    }
+
+    /// The transaction has met commits that are in the log before `end` and may not be durable.
+    pub(crate) fn note_seen(&mut self, end: Lsn) {
+        self.seen = self.seen.max(Some(end));
+    }
+
+    /// Up to where the log has to be durable before the client hears more of this transaction.
+    pub(crate) fn take_seen(&mut self) -> Option<Lsn> {
+        self.seen.take()
     }
 
     /// Memory taken, roughly.
@@ -163,20 +183,18 @@ impl WriteSet {
         row.history.newest(as_of, &self.aborted).cloned()
     }
 
-    /// Records that the row is `after` from now on. `base` is the row as the transaction sees it; it is used
-    /// only if the row was not written before.
+    /// Records that the row is `after` from now on. `base` is the row as it is committed; it is used only if the row was
+    /// not written before.
     pub(crate) fn put_row(
         &mut self,
         table: &Arc<TableDef>,
         key: &[u8],
         base: State,
         after: State,
-        snapshot: &Snapshot,
     ) -> Result<()> {
         let seq = self.next_seq;
         self.next_seq += 1;
         let writes = self.tables.entry(table.id).or_insert_with(|| TableWrites::new(table));
-        writes.oldest_high = writes.oldest_high.min(snapshot.high);
         self.bytes +=
             WRITE_OVERHEAD + key.len() as u64 + after.as_ref().map_or(0, |after| after.len() as u64);
         let row = match writes.rows.get_mut(key) {
@@ -184,7 +202,7 @@ impl WriteSet {
             None => {
                 self.bytes += key.len() as u64 + base.as_ref().map_or(0, |base| base.len() as u64);
                 let history = History { writes: Vec::new() };
-                let row = RowWrites { base: base.clone(), snapshot: snapshot.clone(), history };
+                let row = RowWrites { base: base.clone(), history };
                 writes.rows.entry(key.to_vec()).or_insert(row)
             }
         };
@@ -194,7 +212,6 @@ impl WriteSet {
                 // Written before, but all of it was rolled back: the transaction may see another row by now.
                 row.history.writes.clear();
                 row.base.clone_from(&base);
-                row.snapshot.clone_from(snapshot);
                 base
             }
         };
@@ -303,12 +320,7 @@ impl WriteSet {
     pub(crate) fn net_changes(&self, table: TableId) -> impl Iterator<Item = NetChange<'_>> {
         self.tables.get(&table).into_iter().flat_map(|writes| &writes.rows).filter_map(|(key, row)| {
             let after = row.history.newest(NOW, &self.aborted)?;
-            let change = NetChange {
-                key,
-                before: row.base.as_deref(),
-                after: after.as_deref(),
-                snapshot: &row.snapshot,
-            };
+            let change = NetChange { key, before: row.base.as_deref(), after: after.as_deref() };
             (change.before != change.after).then_some(change)
         })
     }
@@ -321,7 +333,7 @@ impl TableWrites {
             rows: BTreeMap::new(),
             views: HashMap::new(),
             next_auto_increment: 0,
-            oldest_high: CommitTs::MAX,
+            unseen: false,
         }
     }
 }

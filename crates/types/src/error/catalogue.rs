@@ -199,5 +199,8 @@ catalogue! {
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";
+    3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
+    3569 "HY000" ER_DUPLICATE_TABLE_LOCK duplicate_table_lock(table) "Table `{table}` appears in multiple locking clauses.";
+    3572 "HY000" ER_LOCK_NOWAIT lock_not_available() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     3593 "HY000" ER_WINDOW_INVALID_WINDOW_FUNC_USE invalid_window_function(function) "You cannot use the window function '{function}' in this context.'";
 }

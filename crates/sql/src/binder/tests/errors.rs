@@ -145,8 +145,6 @@ fn what_is_not_supported_says_so() {
         "SELECT 1 UNION SELECT 2",
         "WITH c AS (SELECT 1) SELECT * FROM c",
         "VALUES ROW(1)",
-        "SELECT 1 FROM t FOR UPDATE",
-        "SELECT 1 FROM t LOCK IN SHARE MODE",
         "SELECT a FROM t GROUP BY a WITH ROLLUP",
         "SELECT (SELECT 1)",
         "SELECT 1 FROM t WHERE a IN (SELECT 1)",

@@ -1,6 +1,7 @@
 //! Queries: SELECT, its FROM clause, set operations and WITH.
 
 use super::{Expr, Ident, Span, TableName};
+use leafline_table::{LockStrength, LockWait};
 
 /// A query expression: one SELECT or several joined by set operations, with what applies to the whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +15,7 @@ pub struct Query {
     /// LIMIT of the whole query.
     pub limit: Option<Limit>,
     /// FOR UPDATE, FOR SHARE, LOCK IN SHARE MODE.
-    pub locking: Option<Locking>,
+    pub locking: Vec<Locking>,
     /// The whole query.
     pub span: Span,
 }
@@ -148,10 +149,14 @@ pub struct Limit {
 }
 
 /// A locking clause.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Locking {
-    /// True for FOR UPDATE.
-    pub exclusive: bool,
+    /// FOR UPDATE or FOR SHARE.
+    pub strength: LockStrength,
+    /// OF: the tables it is for; empty = all.
+    pub of: Vec<TableName>,
+    /// NOWAIT, SKIP LOCKED.
+    pub wait: LockWait,
     /// Where it stands.
     pub span: Span,
 }

@@ -1,0 +1,166 @@
+//! Rows locked for the transaction.
+//!
+//! A row is locked, and looked at again: it may have been changed since it was read. Where there is only one table, its
+//! newest version takes the place of the one read if it still meets the condition (READ COMMITTED, and InnoDB's REPEATABLE
+//! READ). Otherwise the statement meets a conflict and has to be run again. If it can be, the rows that are left are
+//! locked first, so that the next run finds what this one has locked.
+
+use super::limit::{resolve, slice};
+use super::{BoxedOperator, ExecutionContext, Operator, build};
+use crate::plan::{LockRows as Locking, LockedTable};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, UInt32Array};
+use arrow_select::take::take;
+use leafline_table::{LockedRow, RowLocker, TableError};
+use leafline_types::column::value_at;
+use leafline_types::expr::{Expr, evaluate_row, truth};
+use leafline_types::{Batch, ColumnBuilder, MysqlError, Value};
+
+pub(super) struct LockRows {
+    input: BoxedOperator,
+    locking: Locking,
+    /// Rows to skip and to deliver, once the parameters are known.
+    left: Option<(u64, u64)>,
+    /// A row was met that had been changed.
+    conflict: bool,
+}
+
+/// What is to be done with a row.
+enum Verdict {
+    Keep,
+    /// Keep it, with these columns of the table.
+    Replace(Vec<Value>),
+    Drop,
+}
+
+impl LockRows {
+    pub fn new(locking: &Locking, profiled: bool) -> LockRows {
+        let input = build(&locking.input, profiled);
+        LockRows { input, locking: locking.clone(), left: None, conflict: false }
+    }
+
+    fn lock(
+        &mut self,
+        batch: &Batch,
+        row: usize,
+        locker: &RowLocker,
+        restartable: bool,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Verdict, MysqlError> {
+        let mut verdict = Verdict::Keep;
+        for table in self.locking.tables.iter() {
+            let locators = batch.columns.get(table.locator).and_then(|column| column.as_binary_opt::<i32>());
+            let locators = locators.ok_or_else(|| MysqlError::internal("rows to lock without locators"))?;
+            if locators.is_null(row) {
+                continue;
+            }
+            let locked =
+                match locker.lock(&table.table, locators.value(row), table.lock.strength, table.lock.wait) {
+                    Err(TableError::WriteConflict) if restartable => {
+                        self.conflict = true;
+                        continue;
+                    }
+                    result => result?,
+                };
+            match (&locked.row, &self.locking.recheck) {
+                (LockedRow::AsSeen, _) => {}
+                (LockedRow::Skipped, _) => return Ok(Verdict::Drop),
+                (LockedRow::Newer(values), Some(conditions)) if meets(conditions, values, cx)? => {
+                    verdict = Verdict::Replace(values.clone());
+                }
+                (_, Some(_)) => {
+                    locker.unlock(locked);
+                    return Ok(Verdict::Drop);
+                }
+                (_, None) if restartable => self.conflict = true,
+                (_, None) => return Err(TableError::WriteConflict.into()),
+            }
+        }
+        Ok(verdict)
+    }
+
+    /// Some rows of a batch, some of them with other values.
+    fn delivered(
+        &self,
+        batch: &Batch,
+        kept: Vec<u32>,
+        replaced: &[(usize, Vec<Value>)],
+    ) -> Result<Batch, MysqlError> {
+        let rows = kept.len();
+        if rows == batch.rows && replaced.is_empty() {
+            return Ok(slice(batch, 0, rows));
+        }
+        let wanted = UInt32Array::from(kept);
+        let taken =
+            batch.columns.iter().map(|column| take(column, &wanted, None).map_err(MysqlError::internal));
+        let mut columns = taken.collect::<Result<Vec<_>, _>>()?;
+        let [LockedTable { table, columns: of_table, .. }] = &self.locking.tables[..] else {
+            return Ok(Batch { columns, rows });
+        };
+        for &(position, ordinal) in of_table.iter().filter(|_| !replaced.is_empty()) {
+            let (Some(old), Some(column)) = (columns.get_mut(position), table.columns.get(ordinal)) else {
+                continue;
+            };
+            let mut builder = ColumnBuilder::with_capacity(&column.ty, rows);
+            for row in 0..rows {
+                let newer = replaced.iter().find(|(at, _)| *at == row).and_then(|(_, row)| row.get(ordinal));
+                let value = newer.cloned().unwrap_or_else(|| value_at(&**old, row, &column.ty));
+                builder.push_value(&value).map_err(MysqlError::unknown_error)?;
+            }
+            *old = builder.finish();
+        }
+        Ok(Batch { columns, rows })
+    }
+}
+
+fn meets(conditions: &[Expr], row: &[Value], cx: &mut ExecutionContext<'_>) -> Result<bool, MysqlError> {
+    for condition in conditions {
+        let value = evaluate_row(condition, row, &mut cx.eval)?;
+        if truth(&value, &mut cx.eval)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+impl Operator for LockRows {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        let Some(locks) = cx.locks else {
+            return Err(MysqlError::internal("rows to lock, but no transaction to lock them for"));
+        };
+        let (mut skip, mut deliver) = match (self.left, &self.locking.limit) {
+            (Some(left), _) => left,
+            (None, Some(limit)) => resolve(limit, cx.eval.parameters)?,
+            (None, None) => (0, u64::MAX),
+        };
+        while deliver > 0 {
+            let Some(batch) = self.input.next(cx)? else { break };
+            let (mut kept, mut replaced) = (Vec::new(), Vec::new());
+            for row in 0..batch.rows {
+                cx.eval.cancel.check()?;
+                let verdict = self.lock(&batch, row, &locks.locker, locks.restartable, cx)?;
+                if matches!(verdict, Verdict::Drop) {
+                    continue;
+                }
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                if let Verdict::Replace(values) = verdict {
+                    replaced.push((kept.len(), values));
+                }
+                kept.push(row as u32);
+                deliver -= 1;
+                if deliver == 0 {
+                    break;
+                }
+            }
+            self.left = Some((skip, deliver));
+            if !kept.is_empty() && !self.conflict {
+                return self.delivered(&batch, kept, &replaced).map(Some);
+            }
+        }
+        self.left = Some((skip, 0));
+        if self.conflict { Err(TableError::WriteConflict.into()) } else { Ok(None) }
+    }
+}

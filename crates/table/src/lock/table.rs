@@ -1,0 +1,437 @@
+//! The table of all locks.
+//!
+//! A lock that one transaction holds and nobody waits for is 24 bytes in a shard of a hash table. Where there are several
+//! holders, or waiters, there is a queue beside it. Waiters are served first come, first served, except that a
+//! holder who wants a stronger mode goes ahead of those who hold nothing yet. Whoever changes a queue that has waiters
+//! holds `waits`; that is what makes the search for deadlocks see one state.
+
+use super::deadlock::Waits;
+use super::owner::{OwnerId, OwnerState, Woken};
+use super::{Granted, LockError, LockLimits, LockMode, Modes};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+const SHARDS: usize = 128;
+
+/// What a lock is on: a hash.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct LockKey(u64);
+
+#[derive(Debug)]
+struct Lock {
+    key: LockKey,
+    holders: Holders,
+}
+
+#[derive(Debug)]
+enum Holders {
+    One(Holder),
+    Many(Box<Queue>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Holder {
+    owner: OwnerId,
+    modes: Modes,
+}
+
+/// Holders and waiters of one lock.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    holders: Vec<Holder>,
+    waiters: VecDeque<Waiter>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    owner: Arc<OwnerState>,
+    mode: LockMode,
+}
+
+type Shard = HashTable<Lock>;
+
+/// Figures about locks, since the engine was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LockStats {
+    /// Locks held now.
+    pub held: u64,
+    /// Transactions waiting now.
+    pub waiting: u64,
+    /// Waits there were.
+    pub waits: u64,
+    /// Time spent waiting, microseconds.
+    pub wait_us: u64,
+    /// Longest wait, microseconds.
+    pub longest_wait_us: u64,
+    /// Waits that took too long.
+    pub timeouts: u64,
+    /// Deadlocks.
+    pub deadlocks: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    held: AtomicU64,
+    waits: AtomicU64,
+    wait_us: AtomicU64,
+    longest_wait_us: AtomicU64,
+    timeouts: AtomicU64,
+    deadlocks: AtomicU64,
+}
+
+/// All locks of an engine.
+#[derive(Debug)]
+pub(crate) struct LockTable {
+    hasher: hashbrown::DefaultHashBuilder,
+    shards: Box<[Mutex<Shard>]>,
+    waits: Mutex<Waits>,
+    last_owner: AtomicU64,
+    limit: u64,
+    counts: Counts,
+}
+
+/// What came of an attempt to take a lock without waiting.
+enum Attempt {
+    Granted(Granted),
+    Conflict,
+}
+
+impl LockTable {
+    /// A table for at most `limit` locks.
+    pub(crate) fn new(limit: u64) -> LockTable {
+        LockTable {
+            hasher: hashbrown::DefaultHashBuilder::default(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            waits: Mutex::default(),
+            last_owner: AtomicU64::new(0),
+            limit,
+            counts: Counts::default(),
+        }
+    }
+
+    /// An owner that holds nothing.
+    pub(super) fn new_owner(&self) -> Arc<OwnerState> {
+        Arc::new(OwnerState::new(OwnerId(self.last_owner.fetch_add(1, Ordering::Relaxed) + 1)))
+    }
+
+    /// The lock on `key` of a table or index with this number.
+    pub(super) fn key(&self, space: u64, key: &[u8]) -> LockKey {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u64(space);
+        hasher.write(key);
+        LockKey(hasher.finish())
+    }
+
+    /// The lock on a table with this number as a whole.
+    pub(super) fn whole(&self, space: u64) -> LockKey {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u8(0);
+        hasher.write_u64(space);
+        LockKey(hasher.finish())
+    }
+
+    /// Figures.
+    pub(crate) fn stats(&self) -> LockStats {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        LockStats {
+            held: get(&self.counts.held),
+            waiting: self.waits.lock().len() as u64,
+            waits: get(&self.counts.waits),
+            wait_us: get(&self.counts.wait_us),
+            longest_wait_us: get(&self.counts.longest_wait_us),
+            timeouts: get(&self.counts.timeouts),
+            deadlocks: get(&self.counts.deadlocks),
+        }
+    }
+
+    /// Takes a lock, waiting within `limits` if there are any.
+    pub(super) fn acquire(
+        &self,
+        owner: &Arc<OwnerState>,
+        key: LockKey,
+        mode: LockMode,
+        limits: Option<&LockLimits>,
+    ) -> Result<Granted, LockError> {
+        if let Attempt::Granted(granted) = self.try_acquire(&mut self.shard(key), owner.id, key, mode)? {
+            return Ok(granted);
+        }
+        match limits {
+            Some(limits) => self.wait(owner, key, mode, limits),
+            None => Err(LockError::WouldWait),
+        }
+    }
+
+    fn try_acquire(
+        &self,
+        shard: &mut Shard,
+        owner: OwnerId,
+        key: LockKey,
+        mode: LockMode,
+    ) -> Result<Attempt, LockError> {
+        match shard.entry(key.0, |lock| lock.key == key, |lock| lock.key.0) {
+            Entry::Vacant(slot) => {
+                if self.counts.held.load(Ordering::Relaxed) >= self.limit {
+                    return Err(LockError::Full);
+                }
+                self.counts.held.fetch_add(1, Ordering::Relaxed);
+                slot.insert(Lock { key, holders: Holders::One(Holder { owner, modes: Modes::of(mode) }) });
+                Ok(Attempt::Granted(Granted::New))
+            }
+            Entry::Occupied(mut slot) => {
+                let attempt = slot.get_mut().holders.try_grant(owner, mode);
+                if matches!(attempt, Attempt::Granted(Granted::New)) {
+                    self.counts.held.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(attempt)
+            }
+        }
+    }
+
+    /// Queues up for a lock that somebody else holds, and sleeps.
+    fn wait(
+        &self,
+        owner: &Arc<OwnerState>,
+        key: LockKey,
+        mode: LockMode,
+        limits: &LockLimits,
+    ) -> Result<Granted, LockError> {
+        let begun = Instant::now();
+        let granted = {
+            let mut waits = self.waits.lock();
+            let mut shard = self.shard(key);
+            if let Attempt::Granted(granted) = self.try_acquire(&mut shard, owner.id, key, mode)? {
+                return Ok(granted);
+            }
+            // Still there: `try_acquire` has just met it.
+            let Some(lock) = shard.find_mut(key.0, |lock| lock.key == key) else {
+                return Err(LockError::WouldWait);
+            };
+            let queue = lock.holders.queue();
+            let holds = queue.holders.iter().any(|holder| holder.owner == owner.id);
+            owner.prepare_to_sleep();
+            let waiter = Waiter { owner: owner.clone(), mode };
+            if holds {
+                queue.waiters.push_front(waiter);
+            } else {
+                queue.waiters.push_back(waiter);
+            }
+            drop(shard);
+            waits.add(owner.clone(), key);
+            self.counts.waits.fetch_add(1, Ordering::Relaxed);
+            self.end_deadlocks(&mut waits, owner.id);
+            if holds { Granted::Held } else { Granted::New }
+        };
+        let woken = match owner.sleep(limits, begun) {
+            Ok(woken) => Ok(woken),
+            // Whoever wakes the owner first has taken it out of the queue.
+            Err(ended) => self.withdraw(owner).ok_or(ended),
+        };
+        let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.counts.wait_us.fetch_add(waited, Ordering::Relaxed);
+        self.counts.longest_wait_us.fetch_max(waited, Ordering::Relaxed);
+        match woken {
+            Ok(Woken::Granted) => Ok(granted),
+            Ok(Woken::Victim) => Err(LockError::Deadlock),
+            Err(ended) => {
+                if ended == LockError::Timeout {
+                    self.counts.timeouts.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(ended)
+            }
+        }
+    }
+
+    /// Takes the owner out of the queue it waits in. If it was woken before, returns to what.
+    fn withdraw(&self, owner: &OwnerState) -> Option<Woken> {
+        let mut waits = self.waits.lock();
+        match waits.remove(owner.id) {
+            Some(key) => {
+                self.remove_waiter(&mut waits, owner.id, key);
+                None
+            }
+            None => owner.woken(),
+        }
+    }
+
+    /// Takes a waiter out of a queue, and lets those in that it kept out.
+    fn remove_waiter(&self, waits: &mut Waits, owner: OwnerId, key: LockKey) {
+        let mut shard = self.shard(key);
+        if let Ok(mut slot) = shard.find_entry(key.0, |lock| lock.key == key) {
+            let queue = slot.get_mut().holders.queue();
+            queue.waiters.retain(|waiter| waiter.owner.id != owner);
+            self.serve(queue, waits);
+            if slot.get_mut().holders.tidy() {
+                slot.remove();
+            }
+        }
+    }
+
+    /// Grants the lock to those first in the queue who can have it.
+    fn serve(&self, queue: &mut Queue, waits: &mut Waits) {
+        while let Some(waiter) = queue.waiters.front() {
+            if queue.conflicts(waiter.owner.id, waiter.mode) {
+                return;
+            }
+            let Some(Waiter { owner, mode }) = queue.waiters.pop_front() else { return };
+            match queue.holders.iter_mut().find(|holder| holder.owner == owner.id) {
+                Some(holder) => holder.modes.add(mode),
+                None => {
+                    self.counts.held.fetch_add(1, Ordering::Relaxed);
+                    queue.holders.push(Holder { owner: owner.id, modes: Modes::of(mode) });
+                }
+            }
+            waits.remove(owner.id);
+            owner.wake(Woken::Granted);
+        }
+    }
+
+    /// Releases a lock.
+    pub(super) fn release(&self, owner: OwnerId, key: LockKey) {
+        {
+            let mut shard = self.shard(key);
+            let Ok(mut slot) = shard.find_entry(key.0, |lock| lock.key == key) else { return };
+            if !slot.get().holders.has_waiters() {
+                self.remove_holder(&mut slot.get_mut().holders, owner);
+                if slot.get_mut().holders.tidy() {
+                    slot.remove();
+                }
+                return;
+            }
+        }
+        let mut waits = self.waits.lock();
+        let mut shard = self.shard(key);
+        let Ok(mut slot) = shard.find_entry(key.0, |lock| lock.key == key) else { return };
+        let queue = self.remove_holder(&mut slot.get_mut().holders, owner);
+        self.serve(queue, &mut waits);
+        if slot.get_mut().holders.tidy() {
+            slot.remove();
+        }
+    }
+
+    fn remove_holder<'h>(&self, holders: &'h mut Holders, owner: OwnerId) -> &'h mut Queue {
+        let queue = holders.queue();
+        let before = queue.holders.len();
+        queue.holders.retain(|holder| holder.owner != owner);
+        self.counts.held.fetch_sub((before - queue.holders.len()) as u64, Ordering::Relaxed);
+        queue
+    }
+
+    /// Ends every deadlock that the wait of `owner`, which has just begun, has closed: in each, whoever holds least
+    /// gives up.
+    fn end_deadlocks(&self, waits: &mut Waits, owner: OwnerId) {
+        while let Some(victim) = waits.find_victim(owner, |waiter, key, blockers| {
+            let shard = self.shard(key);
+            if let Some(Lock { holders: Holders::Many(queue), .. }) =
+                shard.find(key.0, |lock| lock.key == key)
+            {
+                queue.blockers(waiter, blockers);
+            }
+        }) {
+            self.counts.deadlocks.fetch_add(1, Ordering::Relaxed);
+            if let Some(key) = waits.remove(victim.id) {
+                self.remove_waiter(waits, victim.id, key);
+            }
+            victim.wake(Woken::Victim);
+            if victim.id == owner {
+                return;
+            }
+        }
+    }
+
+    fn shard(&self, key: LockKey) -> MutexGuard<'_, Shard> {
+        // The low bits choose the place within the shard.
+        let at = (key.0 >> 40) as usize % SHARDS;
+        self.shards[at].lock()
+    }
+}
+
+impl Holders {
+    fn try_grant(&mut self, owner: OwnerId, mode: LockMode) -> Attempt {
+        match self {
+            Holders::One(holder) if holder.owner == owner => {
+                if !holder.modes.cover(mode) {
+                    holder.modes.add(mode);
+                }
+                Attempt::Granted(Granted::Held)
+            }
+            Holders::One(holder) if holder.modes.conflict(mode) => Attempt::Conflict,
+            Holders::One(_) => {
+                self.queue().holders.push(Holder { owner, modes: Modes::of(mode) });
+                Attempt::Granted(Granted::New)
+            }
+            Holders::Many(queue) => {
+                let own = queue.holders.iter().position(|holder| holder.owner == owner);
+                let own = own.and_then(|at| queue.holders.get(at));
+                if own.is_some_and(|holder| holder.modes.cover(mode)) {
+                    return Attempt::Granted(Granted::Held);
+                }
+                if queue.conflicts(owner, mode) || (own.is_none() && !queue.waiters.is_empty()) {
+                    return Attempt::Conflict;
+                }
+                match queue.holders.iter_mut().find(|holder| holder.owner == owner) {
+                    Some(holder) => {
+                        holder.modes.add(mode);
+                        Attempt::Granted(Granted::Held)
+                    }
+                    None => {
+                        queue.holders.push(Holder { owner, modes: Modes::of(mode) });
+                        Attempt::Granted(Granted::New)
+                    }
+                }
+            }
+        }
+    }
+
+    fn has_waiters(&self) -> bool {
+        matches!(self, Holders::Many(queue) if !queue.waiters.is_empty())
+    }
+
+    /// The queue, made if there is none.
+    fn queue(&mut self) -> &mut Queue {
+        if let Holders::One(holder) = *self {
+            let queue = Queue { holders: vec![holder], waiters: VecDeque::new() };
+            *self = Holders::Many(Box::new(queue));
+        }
+        match self {
+            Holders::Many(queue) => queue,
+            Holders::One(_) => unreachable!("made a queue above"),
+        }
+    }
+
+    /// Puts a queue that is not needed away. True if nobody holds the lock or waits for it.
+    fn tidy(&mut self) -> bool {
+        if let Holders::Many(queue) = self
+            && queue.waiters.is_empty()
+        {
+            match queue.holders[..] {
+                [] => return true,
+                [holder] => *self = Holders::One(holder),
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+impl Queue {
+    /// Whether a holder other than `owner` keeps it from having the lock.
+    fn conflicts(&self, owner: OwnerId, mode: LockMode) -> bool {
+        self.holders.iter().any(|holder| holder.owner != owner && holder.modes.conflict(mode))
+    }
+
+    /// Adds whom `waiter` waits for here: holders in its way, and all who are before it in the queue.
+    fn blockers(&self, waiter: OwnerId, blockers: &mut Vec<OwnerId>) {
+        let Some(at) = self.waiters.iter().position(|one| one.owner.id == waiter) else { return };
+        let mode = self.waiters[at].mode;
+        blockers.extend(self.waiters.iter().take(at).map(|one| one.owner.id));
+        let holders =
+            self.holders.iter().filter(|holder| holder.owner != waiter && holder.modes.conflict(mode));
+        blockers.extend(holders.map(|holder| holder.owner));
+    }
+}

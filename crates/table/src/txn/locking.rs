@@ -1,0 +1,192 @@
+//! Locking rows that a statement has read.
+//!
+//! A statement reads at its snapshot, locks a row, and then looks whether it still is what was read. If a commit that
+//! the snapshot does not see has changed it in between, then either the statement fails and can be run again under a
+//! newer snapshot, keeping its locks (first updater wins: REPEATABLE READ as snapshot isolation), or it goes on with the
+//! newest version, which it has to evaluate again (READ COMMITTED, and InnoDB's meaning of REPEATABLE READ).
+//!
+//! The newest version may be of a commit that is applied but not yet durable, because locks are released before the
+//! log is flushed. What was learnt from it is not to be told before it is durable: [`Transaction::make_seen_durable`].
+
+use super::unique::{Probe, check_clustered};
+use super::write_set::{NOW, WriteSet};
+use super::{RegisteredSnapshot, Transaction};
+use crate::catalog::{IndexDef, TableDef};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::index::entry::{row_values, unique_prefix};
+use crate::lock::owner::RowLock;
+use crate::lock::{LockError, LockLimits, LockOwner, LockStrength, LockWait};
+use leafline_types::Value;
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// An attempt to lock a row.
+#[derive(Debug)]
+pub struct Locked {
+    /// What became of it.
+    pub row: LockedRow,
+    lock: Option<RowLock>,
+}
+
+/// What became of an attempt to lock a row.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LockedRow {
+    /// It is locked, and is what the statement's view shows.
+    AsSeen,
+    /// It is locked, and has been changed since; these are its columns now.
+    Newer(Vec<Value>),
+    /// It has been deleted since.
+    Gone,
+    /// Somebody else has it locked, and the statement does not wait.
+    Skipped,
+}
+
+/// Locks rows for one statement of a transaction.
+#[derive(Clone, Debug)]
+pub struct RowLocker {
+    engine: Arc<Engine>,
+    locks: Arc<LockOwner>,
+    limits: LockLimits,
+    snapshot: RegisteredSnapshot,
+    writes: Arc<RwLock<WriteSet>>,
+    /// Goes on with the newest version where that is not what the snapshot sees.
+    follows: bool,
+}
+
+impl RowLocker {
+    /// Whether it answers [`LockedRow::Newer`] and [`LockedRow::Gone`] rather than `WriteConflict`.
+    pub fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// Locks the row that the statement has read under `locator`.
+    ///
+    /// # Errors
+    /// `WriteConflict` (1213, see [`follows`](Self::follows)); `Deadlock` (1213), `LockWaitTimeout` (1205),
+    /// `LockNotAvailable` (3572), `LockTableFull` (1206), 1317 if the statement is killed; what the store returns.
+    pub fn lock(
+        &self,
+        table: &Arc<TableDef>,
+        locator: &[u8],
+        strength: LockStrength,
+        wait: LockWait,
+    ) -> Result<Locked> {
+        if self.writes.read().row(table.id, locator, NOW).is_some() {
+            // Locked since it was written.
+            return Ok(Locked { row: LockedRow::AsSeen, lock: None });
+        }
+        let limits = (wait == LockWait::Wait).then_some(&self.limits);
+        let lock = match self.locks.lock(table.id, table.id.0, locator, strength, limits) {
+            Err(LockError::WouldWait) if wait == LockWait::SkipLocked => {
+                return Ok(Locked { row: LockedRow::Skipped, lock: None });
+            }
+            result => result?,
+        };
+        let row = match check_clustered(&self.engine, table, locator, &self.snapshot)? {
+            Probe::Present(_) => LockedRow::AsSeen,
+            Probe::PresentUnseen(payload) if self.follows => {
+                self.writes.write().note_unseen(table, self.engine.store.log_end());
+                LockedRow::Newer(row_values(table, locator, &payload)?)
+            }
+            Probe::Absent | Probe::DeletedUnseen if self.follows => {
+                self.writes.write().note_unseen(table, self.engine.store.log_end());
+                LockedRow::Gone
+            }
+            Probe::Absent | Probe::PresentUnseen(_) | Probe::DeletedUnseen => {
+                return Err(conflict(&self.engine));
+            }
+        };
+        Ok(Locked { row, lock: Some(lock) })
+    }
+
+    /// Locks the clustered key of `table`, whether there is such a row or not, before anything is read: so a statement
+    /// that knows its row never reads what another is about to change.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn lock_key(
+        &self,
+        table: &TableDef,
+        key: &[u8],
+        strength: LockStrength,
+        wait: LockWait,
+    ) -> Result<()> {
+        let limits = (wait == LockWait::Wait).then_some(&self.limits);
+        match self.locks.lock(table.id, table.id.0, key, strength, limits) {
+            Err(LockError::WouldWait) if wait == LockWait::SkipLocked => Ok(()),
+            result => Ok(result.map(drop)?),
+        }
+    }
+
+    /// Gives the lock on a row back that turned out not to be wanted, unless the transaction had it before.
+    pub fn unlock(&self, locked: Locked) {
+        if let Some(lock) = locked.lock {
+            self.locks.unlock(lock);
+        }
+    }
+}
+
+/// A change was met that the snapshot does not see.
+pub(super) fn conflict(engine: &Engine) -> TableError {
+    engine.counts.conflicts.fetch_add(1, Ordering::Relaxed);
+    TableError::WriteConflict
+}
+
+impl Transaction {
+    /// Locks rows for the running statement.
+    pub fn row_locker(&mut self) -> RowLocker {
+        RowLocker {
+            engine: self.engine.clone(),
+            locks: self.locks.clone(),
+            limits: self.limits.clone(),
+            snapshot: self.snapshot(),
+            writes: self.writes.clone(),
+            follows: self.follows(),
+        }
+    }
+
+    /// Locks a row for a change, which the caller has read at the transaction's snapshot or written. Here the newest
+    /// version is never followed: the caller's values are of the version it has read.
+    pub(super) fn lock_read_row(&mut self, table: &Arc<TableDef>, locator: &[u8]) -> Result<()> {
+        let locker = RowLocker { follows: false, ..self.row_locker() };
+        locker.lock(table, locator, LockStrength::Update, LockWait::Wait).map(drop)
+    }
+
+    /// Locks a clustered key for a new row.
+    pub(super) fn lock_new_row(&self, table: &TableDef, key: &[u8]) -> Result<RowLock> {
+        let lock = self.locks.lock(table.id, table.id.0, key, LockStrength::Update, Some(&self.limits));
+        Ok(lock?)
+    }
+
+    /// Locks a unique key for a new entry. A key with NULL is never a duplicate and needs none.
+    pub(super) fn lock_unique_key(&self, table: &TableDef, index: &IndexDef, key: &[u8]) -> Result<()> {
+        let Some(prefix) = unique_prefix(index, key)? else { return Ok(()) };
+        let limits = Some(&self.limits);
+        Ok(self.locks.lock(table.id, index.id, prefix, LockStrength::Update, limits).map(drop)?)
+    }
+
+    /// Waits until nobody who may be deleting or changing the row is left.
+    pub(super) fn lock_duplicate(&self, table: &TableDef, locator: &[u8]) -> Result<RowLock> {
+        let lock = self.locks.lock(table.id, table.id.0, locator, LockStrength::Share, Some(&self.limits));
+        Ok(lock?)
+    }
+
+    /// Locks taken.
+    pub fn locks(&self) -> u64 {
+        self.locks.count()
+    }
+
+    /// Waits until everything that this transaction has learnt is durable: before its client is told.
+    ///
+    /// # Errors
+    /// What the store returns if it has stopped.
+    pub fn make_seen_durable(&mut self) -> Result<()> {
+        let seen = self.writes.write().take_seen();
+        match seen {
+            Some(seen) => Ok(self.engine.store.commit_durable(seen)?),
+            None => Ok(()),
+        }
+    }
+}

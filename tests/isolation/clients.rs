@@ -1,0 +1,111 @@
+//! Clients that run statements at the same time, each in a thread of its own.
+
+use leafline_sql::session::{Outcome, Session};
+use leafline_sql::text_format::TextColumns;
+use leafline_sql::{Instance, InstanceOptions};
+use leafline_storage::device::SimulatedEnv;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// The rows of a statement, values separated by blanks, or the number of its error.
+pub type Answer = Result<Vec<String>, u16>;
+
+/// A database in memory.
+pub fn database() -> Arc<Instance> {
+    let mut options = InstanceOptions::default();
+    options.engine.store.buffer_pool_bytes = 4 << 20;
+    options.engine.store.log_capacity_bytes = 16 << 20;
+    Instance::open(Arc::new(SimulatedEnv::new()), options).expect("the database opens")
+}
+
+/// Runs a statement to its end.
+pub fn run(session: &mut Session, sql: &str) -> Answer {
+    let mut stream = match session.execute(sql).map_err(|error| error.code)? {
+        Outcome::Done(_) => return Ok(Vec::new()),
+        Outcome::Rows(stream) => stream,
+    };
+    let types = stream.types();
+    let mut rows = Vec::new();
+    while let Some(batch) = stream.next_batch(session).map_err(|error| error.code)? {
+        let columns = TextColumns::new(&batch, &types);
+        for row in 0..batch.rows {
+            let mut text = Vec::new();
+            for column in 0..types.len() {
+                if column > 0 {
+                    text.push(b' ');
+                }
+                columns.append(row, column, &mut text);
+            }
+            rows.push(String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+    Ok(rows)
+}
+
+/// A client in its thread.
+pub struct Client {
+    statements: Sender<String>,
+    answers: Receiver<Answer>,
+    instance: Arc<Instance>,
+}
+
+impl Client {
+    /// A client of database `d`.
+    pub fn new(instance: &Arc<Instance>) -> Client {
+        let client = Client::new_without_database(instance);
+        client.must(&["USE d"]);
+        client
+    }
+
+    /// A client.
+    pub fn new_without_database(instance: &Arc<Instance>) -> Client {
+        let (statements, todo) = channel::<String>();
+        let (done, answers) = channel();
+        let mut session = instance.connect().expect("a session");
+        std::thread::spawn(move || {
+            for sql in todo {
+                if done.send(run(&mut session, &sql)).is_err() {
+                    return;
+                }
+            }
+        });
+        Client { statements, answers, instance: instance.clone() }
+    }
+
+    fn send(&self, sql: &str) {
+        self.statements.send(sql.into()).expect("the client's thread is there");
+    }
+
+    /// What became of the statement that was blocked.
+    pub fn answer(&self) -> Answer {
+        self.answers.recv().expect("the client's thread is there")
+    }
+
+    /// Runs a statement.
+    pub fn run(&self, sql: &str) -> Answer {
+        self.send(sql);
+        self.answer()
+    }
+
+    /// Runs statements that succeed, and gives the rows of the last.
+    pub fn must(&self, statements: &[&str]) -> Vec<String> {
+        let mut last = Vec::new();
+        for sql in statements {
+            last = self.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        last
+    }
+
+    /// Begins a statement, which has to wait for a lock.
+    pub fn blocks(&self, sql: &str) {
+        let waiting = || self.instance.engine().stats().locks.waiting;
+        let before = waiting();
+        self.send(sql);
+        while waiting() == before {
+            if let Ok(answer) = self.answers.try_recv() {
+                panic!("{sql}: does not wait: {answer:?}");
+            }
+            std::thread::yield_now();
+        }
+    }
+}
