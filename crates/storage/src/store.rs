@@ -92,6 +92,8 @@ impl std::fmt::Debug for RecoveryProgress {
     }
 }
 
+/// Checkpoints that free nothing of a log that cannot grow, before there is no hope.
+const FRUITLESS_CHECKPOINTS: u32 = 20;
 /// Between attempts to get log space without a thread that makes some.
 const LOG_PAUSE: Duration = Duration::from_millis(1);
 
@@ -127,6 +129,7 @@ impl Inner {
     /// Sets log space aside, making some if there is too little. The caller holds no latch and no reservation.
     pub(crate) fn reserve_log(&self, bytes: u64) -> Result<crate::log::LogReservation> {
         crate::pool::held::assert_none("waiting for log space");
+        let mut fruitless = 0;
         loop {
             if let Some(reservation) = self.log.try_reserve(bytes)? {
                 return Ok(reservation);
@@ -145,7 +148,11 @@ impl Inner {
             let before = self.log.space();
             self.checkpoint()?;
             if self.log.space() == before {
-                // Others hold what is lacking.
+                // Others hold what is lacking, or the log would have to grow and cannot.
+                fruitless += 1;
+                if fruitless > FRUITLESS_CHECKPOINTS && self.log.is_disk_full()? {
+                    return Err(StorageError::DiskFull);
+                }
                 std::thread::sleep(LOG_PAUSE);
             }
         }

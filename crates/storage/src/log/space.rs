@@ -65,6 +65,11 @@ impl Space {
         self.disk_full = true;
     }
 
+    /// Whether the last attempt to add a file met a full disk.
+    pub fn is_disk_full(&self) -> bool {
+        self.disk_full
+    }
+
     /// Whether no checkpoint can make room for this, and the disk has none for another file.
     pub fn never_fits(&self, charge: u64) -> bool {
         self.disk_full && charge + self.ring.largest > limit(self.ring.bytes, self.ring.last)

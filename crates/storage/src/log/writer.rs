@@ -225,6 +225,11 @@ impl Log {
         if state.space.never_fits(charge) { Err(StorageError::DiskFull) } else { Ok(()) }
     }
 
+    /// Whether the last attempt to make the files larger met a full disk.
+    pub fn is_disk_full(&self) -> Result<bool> {
+        Ok(self.inner.lock()?.space.is_disk_full())
+    }
+
     /// Holds room for groups of `bytes` in all, [`Log::group_bytes`] each; `None` when a checkpoint has to free
     /// space first.
     pub fn try_reserve(&self, bytes: u64) -> Result<Option<LogReservation>> {
