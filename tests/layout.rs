@@ -34,6 +34,7 @@ const UNSAFE_MODULES: &[&str] = &[
     "crates/storage/src/device/ring.rs",
     "crates/storage/src/pool/arena.rs",
     "crates/storage/src/pool/guard.rs",
+    "crates/storage/src/pool/optimistic.rs",
 ];
 
 struct Source {

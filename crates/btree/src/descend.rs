@@ -1,15 +1,32 @@
 //! From the root to a page: the only module that knows how a descent latches.
 //!
-//! Latches are coupled: a child is latched while its parent still is, so a reference that was read is followed
-//! before it can go stale. A page that is not in memory is never read in under a latch: the descent lets go, faults
-//! the page in and starts again at the root, whose page number never changes. Waiting is only ever downwards, so
-//! descents cannot deadlock with splits and merges (which latch parent, then left, then right).
+//! A descent goes down without latches ([`crate::optimistic`]), latches the page it was looking for, shared or exclusively,
+//! and then asks whether the reference to it still stands. If it does, the page is the right one and stays so: the
+//! reference changes only in mini-transactions that hold parent and child exclusively. If not, or if the descent meets writers
+//! again and again, latches are coupled from the root on: a child is latched while its parent still is, so a reference that was
+//! read is followed before it can go stale.
+//!
+//! A page that is not in memory is never read in under a latch: the descent lets go, faults the page in and starts
+//! again at the root, whose page number never changes.
+//!
+//! # How writers latch
+//!
+//! Any number of threads may change one tree at once. A change of an entry latches its leaf alone. Splits and merges latch
+//! parent, left, right, in this order, all exclusively, and only pages that they hold the parent of, so the first latch
+//! settles who goes on; a new page is nobody's until the parent refers to it. Nobody waits for a latch above
+//! or to the left of one that they hold, and pages of the space manager come last of all: there is no cycle to wait in. What
+//! a split or a merge was begun for is looked at again under the latches; it may have been done by somebody else.
 
-use leafline_storage::{MiniTransaction, PageKind, PageNo, PageSlot, SharedGuard, page};
+use std::ops::Deref;
+
+use leafline_storage::{MiniTransaction, PageNo, PageSlot, SharedGuard};
 
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{FORMAT_VERSION, Node, NodeFault, NodeResult};
+use crate::node::{Node, NodeFault, NodeResult};
+use crate::optimistic::Walk;
 use crate::tree::Tree;
+
+const WRONG_LEVEL: NodeFault = NodeFault("node of another level than its parent expects");
 
 /// Where a descent goes.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +44,18 @@ impl Target<'_> {
             Target::Before(key) => node.child_before(key),
         }
     }
+
+    /// Whether it is within the node's fences.
+    fn is_on(self, node: &Node<'_>) -> bool {
+        match self {
+            Target::Key(key) => node.covers(key),
+            Target::Before(Some(key)) => {
+                let within = node.upper_fence().is_none_or(|upper| key <= upper);
+                within && (key > node.lower_fence() || node.lower_fence().is_empty())
+            }
+            Target::Before(None) => node.upper_fence().is_none(),
+        }
+    }
 }
 
 /// What came of an attempt to latch a page exclusively.
@@ -37,6 +66,27 @@ pub(crate) enum Latched {
     Missing(PageNo),
     /// The tree has no such level (any more).
     NoSuchLevel,
+}
+
+/// A branch as it was at some moment.
+pub(crate) struct BranchCopy {
+    page: PageNo,
+    bytes: Vec<u8>,
+}
+
+impl BranchCopy {
+    /// Its page.
+    pub fn page_no(&self) -> PageNo {
+        self.page
+    }
+}
+
+impl Deref for BranchCopy {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Reads pages in between attempts. A reference read under a latch that has been let go may be stale, and a page
@@ -66,11 +116,17 @@ impl Tree {
     /// no such level. The caller holds no latch.
     pub(crate) fn descend(&self, target: Target<'_>, level: u8) -> Result<Option<SharedGuard<'_>>> {
         let mut faults = Faults::default();
+        let mut latched = false;
         loop {
-            match self.try_descend(target, level, cfg!(debug_assertions))? {
+            let descent = match latched {
+                true => self.try_descend(target, level, cfg!(debug_assertions))?,
+                false => self.try_descend_optimistically(target, level)?,
+            };
+            match descent {
                 Descent::Page(guard) => return Ok(Some(guard)),
                 Descent::NoSuchLevel => return Ok(None),
                 Descent::Missing(page) => faults.fault_in(self, page)?,
+                Descent::Contended => latched = true,
             }
         }
     }
@@ -83,6 +139,25 @@ impl Tree {
                 Descent::Page(guard) => return Ok(Some(guard)),
                 Descent::NoSuchLevel => return Ok(None),
                 Descent::Missing(page) => faults.fault_in(self, page)?,
+                Descent::Contended => {}
+            }
+        }
+    }
+
+    /// A copy of the branch at `level` that holds `key`; `None` if the tree has no such level. The caller holds no latch.
+    pub(crate) fn branch(&self, key: &[u8], level: u8) -> Result<Option<BranchCopy>> {
+        let mut faults = Faults::default();
+        let mut bytes = Vec::new();
+        loop {
+            match self.find_copy(Target::Key(key), level, &mut bytes) {
+                Walk::There(page) => return Ok(Some(BranchCopy { page, bytes })),
+                Walk::NoSuchLevel => return Ok(None),
+                Walk::Missing(page) => faults.fault_in(self, page)?,
+                Walk::Contended => {
+                    let copy =
+                        |guard: SharedGuard<'_>| BranchCopy { page: guard.page_no(), bytes: guard.to_vec() };
+                    return Ok(self.descend(Target::Key(key), level)?.map(copy));
+                }
             }
         }
     }
@@ -91,6 +166,30 @@ impl Tree {
     pub(crate) fn descend_to_leaf(&self, target: Target<'_>) -> Result<SharedGuard<'_>> {
         self.descend(target, 0)?
             .ok_or_else(|| BtreeError::corrupt(self.root(), NodeFault("a tree without a leaf level")))
+    }
+
+    fn try_descend_optimistically(&self, target: Target<'_>, level: u8) -> Result<Descent<'_>> {
+        let reference = match self.find_reference(target, level) {
+            Walk::There(reference) => reference,
+            Walk::Contended => return Ok(Descent::Contended),
+            Walk::Missing(page) => return Ok(Descent::Missing(page)),
+            Walk::NoSuchLevel => return Ok(Descent::NoSuchLevel),
+        };
+        let page = reference.page;
+        let Some(guard) = self.store().try_shared(page)? else { return Ok(Descent::Missing(page)) };
+        if !reference.stands() {
+            return Ok(Descent::Contended);
+        }
+        let node = self.node(&guard, page, None)?;
+        if node.level() != level {
+            // A root that has grown or shrunk. Others are of the level that their parent says.
+            return match reference.parent {
+                None => Ok(Descent::Contended),
+                Some(_) => Err(BtreeError::corrupt(page, WRONG_LEVEL)),
+            };
+        }
+        debug_assert!(target.is_on(&node), "page {page} is not where its parent says");
+        Ok(Descent::Page(guard))
     }
 
     fn try_descend(&self, target: Target<'_>, level: u8, check: bool) -> Result<Descent<'_>> {
@@ -120,6 +219,32 @@ impl Tree {
 
     /// Latches the node at `level` that holds `key` exclusively. The mini-transaction holds no latch yet.
     pub(crate) fn latch(&self, mini: &mut MiniTransaction<'_>, key: &[u8], level: u8) -> Result<Latched> {
+        let reference = match self.find_reference(Target::Key(key), level) {
+            Walk::There(reference) => reference,
+            Walk::Contended => return self.latch_coupled(mini, key, level),
+            Walk::Missing(page) => return Ok(Latched::Missing(page)),
+            Walk::NoSuchLevel => return Ok(Latched::NoSuchLevel),
+        };
+        let page = reference.page;
+        let Some(slot) = mini.latch(page)? else { return Ok(Latched::Missing(page)) };
+        if !reference.stands() {
+            mini.release(slot);
+            return self.latch_coupled(mini, key, level);
+        }
+        let node = self.node(mini.page(slot), page, None)?;
+        if node.level() == level && node.covers(key) {
+            return Ok(Latched::Page(slot));
+        }
+        if reference.parent.is_some() {
+            return Err(BtreeError::corrupt(page, NodeFault("node is not where its parent says")));
+        }
+        // The tree has grown or shrunk in between.
+        mini.release(slot);
+        self.latch_coupled(mini, key, level)
+    }
+
+    /// As [`latch`](Self::latch), coupling shared latches on the way down.
+    fn latch_coupled(&self, mini: &mut MiniTransaction<'_>, key: &[u8], level: u8) -> Result<Latched> {
         let root = self.root();
         loop {
             let Some(mut guard) = self.store().try_shared(root)? else {
@@ -178,19 +303,7 @@ impl Tree {
     #[inline]
     pub(crate) fn node<'p>(&self, bytes: &'p [u8], page: PageNo, level: Option<u8>) -> Result<Node<'p>> {
         let node = Node::open(bytes).on(page)?;
-        let kind = if node.is_leaf() { PageKind::LEAF } else { PageKind::BRANCH };
-        if page::kind(bytes) != kind || page::format(bytes) != FORMAT_VERSION {
-            return Err(BtreeError::corrupt(page, NodeFault("not a tree page of this format")));
-        }
-        if page::owner(bytes) != self.id() {
-            return Err(BtreeError::corrupt(page, NodeFault("page belongs to another segment")));
-        }
-        if level.is_some_and(|level| level != node.level()) {
-            return Err(BtreeError::corrupt(
-                page,
-                NodeFault("node of another level than its parent expects"),
-            ));
-        }
+        node.search().belongs_to(self.id(), level).on(page)?;
         Ok(node)
     }
 }
@@ -199,6 +312,8 @@ enum Descent<'s> {
     Page(SharedGuard<'s>),
     Missing(PageNo),
     NoSuchLevel,
+    /// Writers were met again and again.
+    Contended,
 }
 
 /// Compares the fences of a child with the separators around its reference.

@@ -1,13 +1,14 @@
 //! Which leaf pages hold a range, in key order, from branch pages only.
 //!
-//! For read-ahead, and to find many keys' leaves before fetching them in one batch. What is returned may be stale as
-//! soon as the latch is gone: it is for prefetching, and readers find their way by key.
+//! For read-ahead, and to find many keys' leaves before fetching them in one batch. Branches are copied and looked at then, so
+//! what is returned may be stale at once: it is for prefetching, and readers find their way by key.
 
 use leafline_storage::PageNo;
 
 use crate::descend::Target;
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult};
+use crate::optimistic::Walk;
 use crate::tree::Tree;
 
 /// Leaves in key order.
@@ -25,9 +26,12 @@ impl Tree {
     /// # Errors
     /// `Corrupt`, what the store returns.
     pub fn leaf_of(&self, key: &[u8]) -> Result<PageNo> {
-        let Some(guard) = self.descend(Target::Key(key), 1)? else { return Ok(self.root()) };
-        let page = guard.page_no();
-        let node = Node::open(&guard).on(page)?;
+        if let Walk::There(reference) = self.find_reference(Target::Key(key), 0) {
+            return Ok(reference.page);
+        }
+        let Some(branch) = self.branch(key, 1)? else { return Ok(self.root()) };
+        let page = branch.page_no();
+        let node = Node::open(&branch).on(page)?;
         node.child_for(key).and_then(|slot| node.child(slot)).on(page)
     }
 
@@ -46,12 +50,12 @@ impl Tree {
                 list.resume = Some(at);
                 return Ok(list);
             }
-            let Some(guard) = self.descend(Target::Key(&at), 1)? else {
+            let Some(branch) = self.branch(&at, 1)? else {
                 list.pages.push(self.root());
                 return Ok(list);
             };
-            let page = guard.page_no();
-            let node = Node::open(&guard).on(page)?;
+            let page = branch.page_no();
+            let node = Node::open(&branch).on(page)?;
             let range = children_in(&node, &at, upper).on(page)?;
             for slot in range.clone() {
                 if list.pages.len() == max {

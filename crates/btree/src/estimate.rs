@@ -183,9 +183,9 @@ impl Tree {
         for level in (2..depth as u8).rev() {
             let mut below = Vec::new();
             for branch in &branches {
-                let Some(guard) = self.descend(Target::Key(&branch.key), level)? else { continue };
-                let page = guard.page_no();
-                let node = Node::open(&guard).on(page)?;
+                let Some(copy) = self.branch(&branch.key, level)? else { continue };
+                let page = copy.page_no();
+                let node = Node::open(&copy).on(page)?;
                 for slot in children_in(&node, &branch.key, upper).on(page)? {
                     let key = node.child_lower(slot).on(page)?;
                     let key = if key.as_slice() < lower { lower.to_vec() } else { key };
@@ -198,9 +198,9 @@ impl Tree {
         // Level 1: the children are the leaves.
         let mut groups: Vec<(Vec<PageNo>, f64)> = Vec::new();
         for branch in &branches {
-            let Some(guard) = self.descend(Target::Key(&branch.key), 1)? else { continue };
-            let page = guard.page_no();
-            let node = Node::open(&guard).on(page)?;
+            let Some(copy) = self.branch(&branch.key, 1)? else { continue };
+            let page = copy.page_no();
+            let node = Node::open(&copy).on(page)?;
             let slots = children_in(&node, &branch.key, upper).on(page)?;
             let pages = slots.map(|slot| node.child(slot)).collect::<NodeResult<_>>().on(page)?;
             groups.push((pages, branch.weight));

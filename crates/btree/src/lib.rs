@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`node`] | the bytes of one page: layout, search, changes, the redo records that describe them |
 //! | `policy` | limits, split points, thresholds: every choice that is a matter of taste |
-//! | `descend` | from the root to a page; the only module that knows how a descent latches |
+//! | `descend`, `optimistic` | from the root to a page, with latches and without; how readers and writers latch |
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
@@ -29,6 +29,7 @@ mod error;
 mod estimate;
 mod merge;
 mod modify;
+mod optimistic;
 pub mod policy;
 mod split;
 mod tree;

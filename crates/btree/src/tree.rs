@@ -7,6 +7,7 @@ use crate::descend::Target;
 use crate::entry::EntryView;
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
+use crate::optimistic::{Copied, Found, Walk};
 use crate::policy;
 
 /// A B+tree in a segment. Cheap to clone; all clones and everything opened on the same root are the same tree.
@@ -78,11 +79,23 @@ impl Tree {
         policy::max_entry_len(self.store.page_size())
     }
 
-    /// Calls `f` with the entry under `key`, a ghost included, under the leaf's shared latch; `f` must not block.
+    /// Calls `f` with the entry under `key`, a ghost included: a copy, or, of large entries and where writers are in the way,
+    /// the leaf's own under its shared latch; so `f` must not block.
     ///
     /// # Errors
     /// What the store returns, `Corrupt`.
+    #[inline]
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
+        let mut copied = Copied::new();
+        match self.find_entry(key, &mut copied) {
+            Walk::There(Found::Entry) => Ok(f(Some(copied.entry()))),
+            Walk::There(Found::Nothing) => Ok(f(None)),
+            _ => self.get_latched(key, f),
+        }
+    }
+
+    #[cold]
+    fn get_latched<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
         let guard = self.descend_to_leaf(Target::Key(key))?;
         let page = guard.page_no();
         let leaf = Node::open(&guard).on(page)?;
@@ -96,6 +109,9 @@ impl Tree {
     /// # Errors
     /// What the store returns, `Corrupt`.
     pub fn depth(&self) -> Result<u32> {
+        if let Some(level) = self.root_level() {
+            return Ok(u32::from(level) + 1);
+        }
         let guard = self.store.shared(self.root)?;
         Ok(u32::from(self.node(&guard, self.root, None)?.level()) + 1)
     }
@@ -150,10 +166,7 @@ impl Tree {
 
     /// The number of levels, or more than any tree has if the root is not in memory.
     fn levels_bound(&self) -> usize {
-        match self.store.try_shared(self.root) {
-            Ok(Some(guard)) => Node::open(&guard).map_or(MAX_LEVELS, |node| usize::from(node.level()) + 1),
-            _ => MAX_LEVELS,
-        }
+        self.root_level().map_or(MAX_LEVELS, |level| usize::from(level) + 1)
     }
 }
 

@@ -109,8 +109,12 @@ impl StorageCounters {
             ("Innodb_pages_read", load(&stats.page_reads)),
             ("Innodb_pages_written", load(&stats.pages_written)),
             ("Leafline_checkpoints", load(&stats.checkpoints)),
-            ("Leafline_latch_waits", load(&stats.latch_waits)),
+            ("Leafline_exclusive_latch_waits", stats.exclusive_latch_waits.get()),
+            ("Leafline_optimistic_restarts", stats.optimistic_restarts.get()),
+            ("Leafline_page_faults", stats.page_faults.get()),
+            ("Leafline_page_waits", stats.page_waits.get()),
             ("Leafline_pages_evicted", load(&stats.evictions)),
+            ("Leafline_shared_latch_waits", stats.shared_latch_waits.get()),
         ])
     }
 

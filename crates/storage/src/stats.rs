@@ -1,5 +1,6 @@
 //! Counters of the store: written with relaxed atomics where things happen, read by whoever reports them.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const SHARDS: usize = 16;
@@ -16,12 +17,9 @@ struct Shard(AtomicU64);
 
 impl Counter {
     /// Adds `count`.
+    #[inline]
     pub fn add(&self, count: u64) {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        std::thread_local! {
-            static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
-        }
-        SHARD.with(|&shard| self.shards[shard].0.fetch_add(count, Ordering::Relaxed));
+        self.shards[shard() % SHARDS].0.fetch_add(count, Ordering::Relaxed);
     }
 
     /// The sum so far.
@@ -30,10 +28,25 @@ impl Counter {
     }
 }
 
+/// The number of this thread's shard: threads take turns.
+#[inline]
+fn shard() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    std::thread_local! {
+        static SHARD: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    let shard = SHARD.get();
+    if shard < SHARDS {
+        return shard;
+    }
+    SHARD.set(NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS);
+    SHARD.get()
+}
+
 /// Counters since the store was opened, and gauges of what the pool holds now.
 #[derive(Debug, Default)]
 pub struct StoreStats {
-    /// Latches asked for on pages (the logical reads).
+    /// Pages latched, or read without a latch (the logical reads).
     pub page_requests: Counter,
     /// Pages read from `data`.
     pub page_reads: AtomicU64,
@@ -59,8 +72,16 @@ pub struct StoreStats {
     pub prefetched_kept: AtomicU64,
     /// Pages read in at the start because they were in memory when the store was last used.
     pub warmed_up: AtomicU64,
-    /// Times a thread had to wait for a latch or a page in flight.
-    pub latch_waits: AtomicU64,
+    /// Times a thread had to wait for a shared latch.
+    pub shared_latch_waits: Counter,
+    /// Times a thread had to wait for an exclusive latch.
+    pub exclusive_latch_waits: Counter,
+    /// Times a reader without a latch had to begin again, because a writer was at work.
+    pub optimistic_restarts: Counter,
+    /// Times a thread needed a page that was not in memory.
+    pub page_faults: Counter,
+    /// Times a thread had to wait for a page that was being read in for another, or ahead.
+    pub page_waits: Counter,
     /// Checkpoints taken.
     pub checkpoints: AtomicU64,
     /// Gauge: frames of the pool.

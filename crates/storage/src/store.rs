@@ -9,8 +9,8 @@ use crate::redo::{CHECKPOINT_KIND, Handlers};
 use crate::space::Space;
 use crate::{
     BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LockGuard, LogicalReplay, Lsn, LsnRange,
-    MemoryLoan, MiniTransaction, PageNo, RecoveryReport, RedoHandler, Reservation, Result, SegmentId,
-    SegmentInfo, SegmentState, SharedGuard, StorageError, StoreStats,
+    MemoryLoan, MiniTransaction, Optimistic, PageNo, RecoveryReport, RedoHandler, Reservation, Result,
+    SegmentId, SegmentInfo, SegmentState, SharedGuard, StorageError, StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -221,6 +221,23 @@ impl Store {
     /// `Poisoned`.
     pub fn try_shared(&self, page: PageNo) -> Result<Option<SharedGuard<'_>>> {
         Ok(self.inner.cache.try_shared(page))
+    }
+
+    /// Begins to read the page without a latch: what is read counts once
+    /// [`is_unchanged`](crate::OptimisticPage::is_unchanged) says so. Never waits; the caller may hold latches. Pages read this way
+    /// are to be counted by [`count_reads`](Self::count_reads).
+    #[inline]
+    pub fn optimistic(&self, page: PageNo) -> Optimistic<'_> {
+        self.inner.cache.pool.optimistic(page)
+    }
+
+    /// Counts `pages` that were read without a latch, and how often that had to begin again.
+    #[inline]
+    pub fn count_reads(&self, pages: u64, restarts: u64) {
+        self.inner.stats.page_requests.add(pages);
+        if restarts > 0 {
+            self.inner.stats.optimistic_restarts.add(restarts);
+        }
     }
 
     /// Reads the page in if it is not in memory. The caller holds no latch.

@@ -2,8 +2,8 @@
 
 use leafline_storage::PageNo;
 
-use super::layout::{CHILD, HAS_PAYLOAD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP, get_u16, u48};
-use crate::entry::{CommitTs, EntryFlags, EntryView};
+use super::layout::{CHILD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
+use crate::entry::{EntryFlags, EntryView};
 
 /// A leaf cell, decoded.
 #[derive(Debug, Clone, Copy)]
@@ -30,27 +30,11 @@ impl<'a> Node<'a> {
     /// The cell of a slot of a leaf.
     #[inline]
     pub fn leaf_cell(&self, slot: usize) -> NodeResult<LeafCell<'a>> {
-        let slot = self.slot(slot)?;
-        let page = self.bytes();
-        const OUTSIDE: NodeFault = NodeFault("entry outside the page");
-        let mut at = slot.offset;
-        let mut commit_ts = CommitTs::NONE;
-        if slot.flags & EntryFlags::HAS_TS.0 != 0 {
-            commit_ts = CommitTs(u48(page.get(at..at + TIMESTAMP).ok_or(OUTSIDE)?));
-            at += TIMESTAMP;
-        }
-        let mut payload_len = 0;
-        if slot.flags & HAS_PAYLOAD != 0 {
-            if at + PAYLOAD_LEN > page.len() {
-                return Err(OUTSIDE);
-            }
-            payload_len = usize::from(get_u16(page, at));
-            at += PAYLOAD_LEN;
-        }
-        let body = page.get(at..at + slot.suffix_len + payload_len).ok_or(OUTSIDE)?;
-        let (suffix, payload) = body.split_at(slot.suffix_len);
-        let flags = EntryFlags(slot.flags & EntryFlags::ALL);
-        Ok(LeafCell { suffix, entry: EntryView { flags, commit_ts, payload } })
+        let at = self.search().leaf_cell(slot)?;
+        let body = self.bytes().get(at.suffix_at..at.payload_at() + at.payload_len);
+        let (suffix, payload) = body.ok_or(NodeFault("entry outside the page"))?.split_at(at.suffix_len);
+        let entry = EntryView { flags: at.flags, commit_ts: at.commit_ts, payload };
+        Ok(LeafCell { suffix, entry })
     }
 
     /// Bytes of the heap that the cell of a slot takes.
@@ -67,41 +51,29 @@ impl<'a> Node<'a> {
     /// First slot of a leaf whose key is at least `key`, and whether it is equal.
     #[inline]
     pub fn lower_bound(&self, key: &[u8]) -> NodeResult<(usize, bool)> {
-        self.search_from(0, key)
+        self.search().find(0, key)
     }
 
     /// The child that a slot of a branch refers to.
     #[inline]
     pub fn child(&self, slot: usize) -> NodeResult<PageNo> {
-        let slot = self.slot(slot)?;
-        let bytes = self
-            .bytes()
-            .get(slot.offset..slot.offset + CHILD)
-            .ok_or(NodeFault("child reference outside the page"))?;
-        match u48(bytes) {
-            0 => Err(NodeFault("reference to page 0")),
-            page => Ok(PageNo(page)),
-        }
+        self.search().child(slot)
     }
 
-    /// Slot of the child that holds `key`.
+    /// Slot of the child that holds `key`, which is within the fences of the branch.
     #[inline]
     pub fn child_for(&self, key: &[u8]) -> NodeResult<usize> {
-        let (slot, equal) = self.search_from(1, key)?;
-        Ok(if equal { slot } else { slot - 1 })
+        self.search().child_for(key)
     }
 
     /// Slot of the child that holds the keys right before `key`; `None` is the end of the branch.
     pub fn child_before(&self, key: Option<&[u8]>) -> NodeResult<usize> {
-        match key {
-            Some(key) => Ok(self.search_from(1, key)?.0 - 1),
-            None => Ok(self.count() - 1),
-        }
+        self.search().child_before(key)
     }
 
     /// First slot of a branch from 1 on whose key is at least `key`: how many children begin before `key`.
     pub fn children_before(&self, key: &[u8]) -> NodeResult<usize> {
-        Ok(self.search_from(1, key)?.0)
+        Ok(self.search().find(1, key)?.0)
     }
 
     /// First key that may be in the child of `slot`.

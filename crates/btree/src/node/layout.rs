@@ -50,6 +50,7 @@
 
 use leafline_storage::PAGE_HEADER;
 
+use super::search::Search;
 use crate::entry::{CommitTs, EntryFlags};
 
 /// Offset of the first slot; everything before is header.
@@ -216,7 +217,7 @@ pub struct InsertHistory {
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     page: &'a [u8],
-    slots: &'a [[u8; SLOT]],
+    search: Search<&'a [u8]>,
     prefix: &'a [u8],
 }
 
@@ -224,28 +225,16 @@ impl<'a> Node<'a> {
     /// Checks the header of `page` (the whole page, page header included).
     #[inline]
     pub fn open(page: &'a [u8]) -> NodeResult<Node<'a>> {
-        if !PAGE_SIZES.contains(&page.len()) {
-            return Err(NodeFault("not a page size of a tree"));
-        }
-        let count = usize::from(get_u16(page, field::COUNT));
-        let heap = heap_start(page);
-        let slots_end = SLOTS + count * SLOT;
-        if heap > page.len() || slots_end > heap {
-            return Err(NodeFault("slots and heap overlap or leave the page"));
-        }
-        if usize::from(get_u16(page, field::GARBAGE)) > page.len() - heap {
-            return Err(NodeFault("more garbage than heap"));
-        }
-        let (slots, _) = page[SLOTS..slots_end].as_chunks::<SLOT>();
-        let lower = fence(page, field::LOWER_OFFSET)?;
-        fence(page, field::UPPER_OFFSET)?;
-        let prefix = lower
-            .get(..usize::from(get_u16(page, field::PREFIX_LEN)))
-            .ok_or(NodeFault("prefix longer than the lower fence"))?;
-        if page[field::LEVEL] > 0 && count == 0 {
-            return Err(NodeFault("branch without a child"));
-        }
-        Ok(Node { page, slots, prefix })
+        let search = Search::open(page)?;
+        let (at, len) = search.prefix();
+        let prefix = page.get(at..at + len).ok_or(NodeFault("prefix longer than the lower fence"))?;
+        Ok(Node { page, search, prefix })
+    }
+
+    /// The node as something to find one's way in.
+    #[inline]
+    pub fn search(&self) -> &Search<&'a [u8]> {
+        &self.search
     }
 
     /// The whole page.
@@ -256,7 +245,7 @@ impl<'a> Node<'a> {
     /// 0 for a leaf.
     #[inline]
     pub fn level(&self) -> u8 {
-        self.page[field::LEVEL]
+        self.search.level()
     }
 
     /// Whether this is a leaf.
@@ -268,7 +257,7 @@ impl<'a> Node<'a> {
     /// Number of slots.
     #[inline]
     pub fn count(&self) -> usize {
-        self.slots.len()
+        self.search.count()
     }
 
     /// Whether there is a key: the first child of a branch has none.
@@ -375,7 +364,7 @@ impl<'a> Node<'a> {
     /// Slot number `slot`; a number that is too large is a fault, not a panic.
     #[inline]
     pub(super) fn slot(&self, slot: usize) -> NodeResult<Slot> {
-        self.slots.get(slot).map(|bytes| Slot::decode(*bytes)).ok_or(NodeFault("no such slot"))
+        self.search.slot(slot)
     }
 
     /// The public flags of an entry.
@@ -384,22 +373,11 @@ impl<'a> Node<'a> {
         Ok(EntryFlags(self.slot(slot)?.flags & EntryFlags::ALL))
     }
 
-    /// Bytes of a cell before the key suffix.
-    #[inline]
-    fn cell_header(&self, slot: Slot) -> usize {
-        if self.is_leaf() { slot.leaf_cell_header() } else { CHILD }
-    }
-
     /// The key of a slot without the node's prefix.
     #[inline]
     pub fn suffix(&self, slot: usize) -> NodeResult<&'a [u8]> {
         let slot = self.slot(slot)?;
-        self.suffix_of(slot)
-    }
-
-    #[inline]
-    fn suffix_of(&self, slot: Slot) -> NodeResult<&'a [u8]> {
-        let start = slot.offset + self.cell_header(slot);
+        let start = slot.offset + self.search.cell_header(slot);
         self.page.get(start..start + slot.suffix_len).ok_or(NodeFault("key outside the page"))
     }
 
@@ -421,60 +399,6 @@ impl<'a> Node<'a> {
     pub fn key_len(&self, slot: usize) -> NodeResult<usize> {
         Ok(self.prefix.len() + self.slot(slot)?.suffix_len)
     }
-
-    /// First slot from `first` on whose key is at least `key`, and whether it is equal.
-    #[inline]
-    pub(super) fn search_from(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
-        let prefix = self.prefix;
-        let suffix = match key.get(..prefix.len()) {
-            Some(start) => match start.cmp(prefix) {
-                std::cmp::Ordering::Less => return Ok((first, false)),
-                std::cmp::Ordering::Greater => return Ok((self.count(), false)),
-                std::cmp::Ordering::Equal => &key[prefix.len()..],
-            },
-            // A key shorter than the prefix is below it unless it differs upwards.
-            None if key > prefix => return Ok((self.count(), false)),
-            None => return Ok((first, false)),
-        };
-        let head = head_of(suffix);
-        let low = self.first_head(first, self.count(), |other| other >= head);
-        // Ties are decided by the whole keys; mostly there is none, or one.
-        let ties = |slot: usize| self.slots.get(slot).is_some_and(|slot| head_in(slot) == head);
-        let (mut low, mut high) = match (ties(low), ties(low + 1)) {
-            (false, _) => return Ok((low, false)),
-            (true, false) => (low, low + 1),
-            (true, true) => (low, self.first_head(low, self.count(), |other| other > head)),
-        };
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.suffix(middle)?.cmp(suffix) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok((middle, true)),
-            }
-        }
-        Ok((low, false))
-    }
-
-    /// First slot in `low..high` whose head is `beyond`, which is false and then true; `high` if there is none. Halves
-    /// without branches that depend on the heads: those would be mispredicted every other time.
-    #[inline]
-    fn first_head(&self, low: usize, high: usize, beyond: impl Fn(u32) -> bool) -> usize {
-        let Some(slots) = self.slots.get(low..high) else { return low };
-        let (mut start, mut len) = (0, slots.len());
-        while len > 1 {
-            let half = len / 2;
-            start = if beyond(head_in(&slots[start + half - 1])) { start } else { start + half };
-            len -= half;
-        }
-        low + start + usize::from(len == 1 && !beyond(head_in(&slots[start])))
-    }
-}
-
-/// The head in the bytes of a slot.
-#[inline]
-fn head_in(slot: &[u8; SLOT]) -> u32 {
-    u32::from_le_bytes([slot[0], slot[1], slot[2], slot[3]])
 }
 
 /// Lowest byte of the heap; the end of the largest page does not fit two bytes and is stored as 0.

@@ -2,7 +2,9 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | `layout` | the byte table, the checked view of a node, binary search |
+//! | `layout` | the byte table, the checked view of a node |
+//! | `source` | where bytes come from: a latched page, or one that may change while it is read |
+//! | `search` | header, slots and binary search, over either |
 //! | `cell` | what slots lead to: leaf entries, child references |
 //! | `build` | laying a node out anew |
 //! | `edit` | changing a node in place |
@@ -18,6 +20,8 @@ mod check;
 mod edit;
 mod layout;
 mod record;
+mod search;
+mod source;
 
 pub use build::{NodeBuilder, prefix_len};
 pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
@@ -27,6 +31,8 @@ pub use layout::{
     CHILD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix, head_of,
 };
 pub use record::{FORMAT_VERSION, RECORD_OVERHEAD, Record, TreeRedo};
+pub use search::{CellAt, Search};
+pub use source::Source;
 
 #[cfg(test)]
 mod tests;

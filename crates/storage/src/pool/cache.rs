@@ -144,6 +144,10 @@ impl PageCache {
     /// Reads the page in if it is not in memory. The caller holds no latch.
     pub(crate) fn fault_in(&self, page: PageNo) -> Result<()> {
         held::assert_none("reading a page in");
+        if self.pool.is_resident(page) {
+            return Ok(());
+        }
+        self.stats.page_faults.add(1);
         while !self.pool.is_resident(page) {
             if page.0 >= self.file_pages() {
                 return Err(StorageError::Corrupt {

@@ -1,7 +1,8 @@
 //! The clock: which pages leave memory when frames are needed.
 //!
-//! Pages that were read ahead and not used again since go first ([`super::probation`]). Then two hands go round the frames. The first marks pages that are not latched ("cooling"); a page that is used
-//! again loses the mark. The second follows some way behind and evicts what is still marked. Changed pages are
+//! Pages that were read ahead and not used again since go first ([`super::probation`]). Then two hands go round the frames. The first
+//! marks pages that are not latched ("cooling"); a page that is used again, latched or not, loses the mark. The second follows some way
+//! behind and evicts what is still marked. Changed pages are
 //! not evicted but reported: they are written first.
 //!
 //! Eviction compares and swaps the very word it selected, then looks again under the exclusive latch whether the

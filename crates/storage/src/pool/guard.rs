@@ -107,9 +107,8 @@ impl Deref for SharedGuard<'_> {
 
 impl Drop for SharedGuard<'_> {
     fn drop(&mut self) {
-        self.word.fetch_sub(1, Ordering::SeqCst);
         held::remove();
-        self.pool.wake(self.page);
+        self.pool.end_shared(self.page, self.word);
     }
 }
 

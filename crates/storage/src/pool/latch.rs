@@ -10,10 +10,16 @@ use super::guard::{ExclusiveGuard, OwnedFrame, PageFault, SharedGuard};
 use super::word::{EVICTED, EXCLUSIVE, FAULTING, UNLATCHED, Word};
 use crate::{PageNo, SegmentId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Looks at a latched word before sleeping.
 const SPINS: usize = 100;
+
+/// To be called between putting a word in state exclusive or faulting and the first change of the frame: who reads the
+/// change without a latch sees the state, too (see [`super::optimistic`]).
+fn before_writing() {
+    fence(Ordering::Release);
+}
 
 /// What became of an attempt to latch without waiting for I/O.
 pub(crate) enum Latch<G> {
@@ -28,26 +34,46 @@ impl BufferPool {
         self.waits.wake(page);
     }
 
-    fn count_wait(&self) {
-        self.stats.latch_waits.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Whether the page is in memory now.
     pub(crate) fn is_resident(&self, page: PageNo) -> bool {
         self.words.get(page).is_some_and(|word| Word(word.load(Ordering::Acquire)).is_resident())
     }
 
     /// Latches the page shared if it is in memory, waiting for the latch.
+    #[inline]
     pub(crate) fn shared(&self, page: PageNo) -> Latch<SharedGuard<'_>> {
         let Some(word) = self.words.get(page) else { return Latch::NotResident };
+        let current = Word(word.load(Ordering::Relaxed));
+        match self.try_shared_from(page, word, current) {
+            Some(guard) => Latch::Held(guard),
+            None => self.shared_slowly(page, word),
+        }
+    }
+
+    /// Latches shared if the word still is `current` and admits it.
+    #[inline]
+    fn try_shared_from<'a>(
+        &'a self,
+        page: PageNo,
+        word: &'a AtomicU64,
+        current: Word,
+    ) -> Option<SharedGuard<'a>> {
+        if !current.admits_shared() {
+            return None;
+        }
+        let next = current.plus_shared();
+        word.compare_exchange_weak(current.0, next.0, Ordering::SeqCst, Ordering::Relaxed).ok()?;
+        Some(SharedGuard::new(self, word, page, current.frame()))
+    }
+
+    #[cold]
+    fn shared_slowly<'a>(&'a self, page: PageNo, word: &'a AtomicU64) -> Latch<SharedGuard<'a>> {
         let mut spins = 0;
         loop {
             let current = Word(word.load(Ordering::SeqCst));
             if current.admits_shared() {
-                let next = current.plus_shared();
-                if word.compare_exchange_weak(current.0, next.0, Ordering::SeqCst, Ordering::Relaxed).is_ok()
-                {
-                    return Latch::Held(SharedGuard::new(self, word, page, current.frame()));
+                if let Some(guard) = self.try_shared_from(page, word, current) {
+                    return Latch::Held(guard);
                 }
             } else if !current.is_resident() {
                 return Latch::NotResident;
@@ -55,7 +81,7 @@ impl BufferPool {
                 spins += 1;
                 std::hint::spin_loop();
             } else {
-                self.count_wait();
+                self.stats.shared_latch_waits.add(1);
                 self.waits.wait_while(page, word, |word| word.is_resident() && !word.admits_shared());
             }
         }
@@ -69,10 +95,19 @@ impl BufferPool {
             if !current.admits_shared() {
                 return None;
             }
-            let next = current.plus_shared();
-            if word.compare_exchange_weak(current.0, next.0, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                return Some(SharedGuard::new(self, word, page, current.frame()));
+            if let Some(guard) = self.try_shared_from(page, word, current) {
+                return Some(guard);
             }
+        }
+    }
+
+    /// Gives a shared latch back. Who waits for the exclusive latch has left a bit in the word; who waits for a shared
+    /// one because there were too many finds their number there.
+    #[inline]
+    pub(super) fn end_shared(&self, page: PageNo, word: &AtomicU64) {
+        let before = Word(word.fetch_sub(1, Ordering::SeqCst));
+        if before.is_awaited() || before.is_crowded() {
+            self.wake(page);
         }
     }
 
@@ -92,7 +127,7 @@ impl BufferPool {
                 spins += 1;
                 std::hint::spin_loop();
             } else if current.is_awaited() || self.await_exclusive(word, current) {
-                self.count_wait();
+                self.stats.exclusive_latch_waits.add(1);
                 let blocked =
                     |word: Word| word.is_resident() && !word.admits_exclusive() && word.is_awaited();
                 self.waits.wait_while(page, word, blocked);
@@ -114,6 +149,7 @@ impl BufferPool {
     ) -> Option<ExclusiveGuard<'a>> {
         let next = current.with_state(EXCLUSIVE);
         word.compare_exchange(current.0, next.0, Ordering::SeqCst, Ordering::Relaxed).ok()?;
+        before_writing();
         Some(ExclusiveGuard::new(self, word, page, current.frame()))
     }
 
@@ -139,6 +175,7 @@ impl BufferPool {
                 self.push_free(frame);
                 return None;
             }
+            before_writing();
             ExclusiveGuard::new(self, word, page, frame)
         } else {
             return None;
@@ -174,7 +211,10 @@ impl BufferPool {
         let frame = frames.pop()?.into_id()?;
         let next = current.with_state(FAULTING).with_frame(frame);
         match word.compare_exchange(current.0, next.0, Ordering::SeqCst, Ordering::Relaxed) {
-            Ok(_) => Some(PageFault::new(Arc::clone(self), page, frame)),
+            Ok(_) => {
+                before_writing();
+                Some(PageFault::new(Arc::clone(self), page, frame))
+            }
             Err(_) => {
                 frames.push(OwnedFrame::new(Arc::clone(self), frame));
                 None
@@ -201,7 +241,7 @@ impl BufferPool {
         if let Some(word) = self.words.get(page)
             && Word(word.load(Ordering::SeqCst)).state() == FAULTING
         {
-            self.count_wait();
+            self.stats.page_waits.add(1);
             self.waits.wait_while(page, word, |word| word.state() == FAULTING);
         }
     }

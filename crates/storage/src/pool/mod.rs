@@ -7,6 +7,7 @@
 //! | `guard` | the right to touch a frame, as types |
 //! | `frames` | what is known of each frame; the free list |
 //! | `latch`, `wait` | how words change hands, and where threads sleep until they do |
+//! | `optimistic` | reading without a latch |
 //! | `clock` | which pages leave memory |
 //! | `cache` | the above with the file: faults, prefetch, making room |
 //! | `write_back` | changed pages to the file, through the doublewrite file |
@@ -21,6 +22,7 @@ mod clock;
 mod frames;
 mod guard;
 mod latch;
+mod optimistic;
 mod probation;
 #[cfg(test)]
 mod tests;
@@ -35,5 +37,6 @@ pub(crate) use frames::BufferPool;
 pub use guard::SharedGuard;
 pub(crate) use guard::{ExclusiveGuard, OwnedFrame, held};
 pub(crate) use latch::Latch;
+pub use optimistic::{Optimistic, OptimisticPage};
 pub(crate) use translation::MAX_PAGES;
 pub(crate) use write_back::Latching;

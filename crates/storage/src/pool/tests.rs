@@ -3,6 +3,7 @@
 use super::frames::BufferPool;
 use super::guard::OwnedFrame;
 use super::latch::Latch;
+use super::optimistic::{Optimistic, OptimisticPage};
 use crate::{Lsn, PageNo, SegmentId, StoreStats, page};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -219,6 +220,133 @@ fn page_used_again_after_it_was_marked_survives_the_hand() {
         let absent = (0..free).map(PageNo).find(|page| !pool.is_resident(*page)).unwrap();
         fill(&pool, absent, 0);
     }
+}
+
+fn optimistic(pool: &BufferPool, page: PageNo) -> OptimisticPage<'_> {
+    match pool.optimistic(page) {
+        Optimistic::Page(read) => read,
+        Optimistic::Latched => panic!("page {page} is latched"),
+        Optimistic::NotResident => panic!("page {page} is not in memory"),
+    }
+}
+
+#[test]
+fn page_read_without_a_latch_survives_the_hand_and_its_word_is_written_for_nothing_else() {
+    let pool = pool(200);
+    let free = fillable(&pool);
+    (0..free).for_each(|page| fill(&pool, PageNo(page), 5));
+    let favourite = PageNo(free / 2);
+    let word = pool.words.get(favourite).unwrap();
+    let first = word.load(Ordering::SeqCst);
+    let mut cooled = 0;
+    for _ in 0..3 * free {
+        cooled += u64::from(word.load(Ordering::SeqCst) != first);
+        let read = optimistic(&pool, favourite);
+        assert_eq!(read.word_at(40), 0x0505_0505_0505_0505);
+        assert!(read.is_unchanged());
+        assert_eq!(word.load(Ordering::SeqCst), first);
+        assert_eq!(pool.sweep(1, 0).evicted, 1);
+        assert!(read.is_unchanged());
+        let absent = (0..free).map(PageNo).find(|page| !pool.is_resident(*page)).unwrap();
+        fill(&pool, absent, 0);
+    }
+    assert!(cooled > 0, "the clock never came by");
+}
+
+#[test]
+fn reads_without_latches_notice_writers_and_eviction() {
+    let pool = pool(100);
+    let page = PageNo(3);
+    fill(&pool, page, 1);
+    let read = optimistic(&pool, page);
+    let beside = shared(&pool, page);
+    assert!(read.is_unchanged() && optimistic(&pool, page).is_unchanged());
+    drop(beside);
+    assert!(read.is_unchanged());
+    let mut guard = exclusive(&pool, page);
+    assert!(!read.is_unchanged() && matches!(pool.optimistic(page), Optimistic::Latched));
+    guard[50] = 2;
+    drop(guard);
+    assert!(!read.is_unchanged());
+    let read = optimistic(&pool, page);
+    pool.purge(page);
+    assert!(!read.is_unchanged() && matches!(pool.optimistic(page), Optimistic::NotResident));
+    fill(&pool, page, 1);
+    assert!(!read.is_unchanged());
+    // Whatever offset a torn page may give.
+    let read = optimistic(&pool, page);
+    for at in [PAGE - 8, PAGE - 1, PAGE, PAGE + 13, usize::MAX] {
+        let _ = read.word_at(at);
+        read.prefetch(at);
+    }
+}
+
+#[test]
+fn reads_without_latches_see_whole_changes_while_pages_come_and_go() {
+    let pool = pool(60);
+    let free = fillable(&pool);
+    // More pages than frames; the number in a page's words says which page it is, and which change.
+    let pages = 2 * free;
+    let make = |page: PageNo| {
+        let Some(mut frames) = pool.try_take(1) else { return };
+        let Some(mut fault) = pool.begin_fault(page, &mut frames) else { return };
+        let bytes = fault.frame_mut();
+        bytes.fill(0);
+        page::initialise(bytes, page, crate::PageKind::LEAF, SegmentId(9));
+        bytes[32..].chunks_mut(8).for_each(|word| word.copy_from_slice(&page.0.to_le_bytes()));
+        page::seal(bytes);
+        fault.finish(Ok(())).unwrap();
+    };
+    let (stop, believed, doubted) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for reader in 0..2 {
+            let (pool, stop, believed, doubted) = (&pool, &stop, &believed, &doubted);
+            scope.spawn(move || {
+                let mut number = reader;
+                while !stop.load(Ordering::Relaxed) {
+                    number = (number * 5 + 3) % pages;
+                    let Optimistic::Page(read) = pool.optimistic(PageNo(number)) else { continue };
+                    let first = read.word_at(32);
+                    let same = (32..PAGE).step_by(8).all(|at| read.word_at(at) == first);
+                    if read.is_unchanged() {
+                        assert!(same, "a mixture of two states was believed");
+                        assert_eq!(first % 65536, number, "another page was believed");
+                        believed.fetch_add(1, Ordering::Relaxed);
+                    } else {
+                        doubted.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        let workers: Vec<_> = (0..2u64)
+            .map(|worker| {
+                let (pool, make, believed) = (&pool, &make, &believed);
+                scope.spawn(move || {
+                    let mut number = worker;
+                    let mut rounds = 0;
+                    // Until the readers had their share.
+                    while rounds < 4000 || (believed.load(Ordering::Relaxed) < 1000 && rounds < 100_000) {
+                        rounds += 1;
+                        number = (number * 5 + 7) % pages;
+                        make(PageNo(number));
+                        if let Latch::Held(mut guard) = pool.exclusive(PageNo(number)) {
+                            // Again and again, so that readers meet it.
+                            for _ in 0..30 {
+                                let mut word = [0; 8];
+                                word.copy_from_slice(&guard[32..40]);
+                                let next = (u64::from_le_bytes(word) + 65536).to_le_bytes();
+                                guard[32..].chunks_mut(8).for_each(|word| word.copy_from_slice(&next));
+                            }
+                        }
+                        pool.sweep(1, 0);
+                    }
+                })
+            })
+            .collect();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        stop.store(true, Ordering::Relaxed);
+    });
+    println!("{} reads believed, {} not", believed.into_inner(), doubted.into_inner());
 }
 
 #[test]

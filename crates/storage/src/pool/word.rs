@@ -46,10 +46,12 @@ pub(crate) const MAX_FRAMES: usize = 1 << FRAME_BITS;
 pub(crate) struct Word(pub(crate) u64);
 
 impl Word {
+    #[inline]
     pub(crate) fn state(self) -> u8 {
         (self.0 & 0x7f) as u8
     }
 
+    #[inline]
     pub(crate) fn frame(self) -> FrameId {
         FrameId(((self.0 & FRAME_MASK) >> FRAME_SHIFT) as u32)
     }
@@ -60,24 +62,29 @@ impl Word {
     }
 
     /// Whether a thread waits for the exclusive latch.
+    #[inline]
     pub(crate) fn is_awaited(self) -> bool {
         self.0 & WAITING != 0
     }
 
+    #[inline]
     pub(crate) fn awaited(self) -> Word {
         Word(self.0 | WAITING)
     }
 
     /// Same frame and version, another state, nobody waiting.
+    #[inline]
     pub(crate) fn with_state(self, state: u8) -> Word {
         Word((self.0 & !0xff) | u64::from(state))
     }
 
+    #[inline]
     pub(crate) fn with_frame(self, frame: FrameId) -> Word {
         Word((self.0 & !FRAME_MASK) | (u64::from(frame.0) << FRAME_SHIFT))
     }
 
     /// One version on.
+    #[inline]
     pub(crate) fn next_version(self) -> Word {
         Word(self.0.wrapping_add(VERSION_ONE))
     }
@@ -88,16 +95,31 @@ impl Word {
     }
 
     /// Whether the page is in memory, latched or not.
+    #[inline]
     pub(crate) fn is_resident(self) -> bool {
         self.state() >= EXCLUSIVE
     }
 
+    /// Whether what was read while the word was `seen` is what the page holds now, nobody changing it.
+    #[inline]
+    pub(crate) fn is_readable_as(self, seen: Word) -> bool {
+        (self.0 ^ seen.0) >> FRAME_SHIFT == 0 && self.state() > EXCLUSIVE
+    }
+
     /// Whether a shared latch can be had now.
+    #[inline]
     pub(crate) fn admits_shared(self) -> bool {
         (MARKED..UNLATCHED + MAX_SHARED).contains(&self.state()) && !self.is_awaited()
     }
 
+    /// Whether there are as many shared latches as there can be.
+    #[inline]
+    pub(crate) fn is_crowded(self) -> bool {
+        self.state() == UNLATCHED + MAX_SHARED
+    }
+
     /// The word with one shared latch more. Only if [`admits_shared`](Self::admits_shared).
+    #[inline]
     pub(crate) fn plus_shared(self) -> Word {
         match self.state() {
             MARKED => self.with_state(UNLATCHED + 1),
@@ -106,6 +128,7 @@ impl Word {
     }
 
     /// Whether the exclusive latch can be had now.
+    #[inline]
     pub(crate) fn admits_exclusive(self) -> bool {
         matches!(self.state(), MARKED | UNLATCHED)
     }
@@ -135,6 +158,26 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_readable_as_seen_until_somebody_may_change_it() {
+        let seen = Word(0).with_frame(FrameId(5)).with_state(UNLATCHED).next_version();
+        for same in [seen, seen.plus_shared(), seen.plus_shared().awaited(), seen.with_state(MARKED)] {
+            assert!(same.is_readable_as(seen), "{same:?}");
+        }
+        let others = [
+            seen.with_state(EXCLUSIVE),
+            seen.with_state(EXCLUSIVE).awaited(),
+            seen.next_version(),
+            seen.evicted(),
+            seen.evicted().with_state(FAULTING).with_frame(FrameId(5)),
+            seen.evicted().with_frame(FrameId(5)).with_state(UNLATCHED),
+            seen.with_frame(FrameId(4)),
+        ];
+        for other in others {
+            assert!(!other.is_readable_as(seen), "{other:?}");
+        }
+    }
+
+    #[test]
     fn zero_is_evicted_and_admits_nothing() {
         let word = Word(0);
         assert_eq!(word.state(), EVICTED);
@@ -150,6 +193,6 @@ mod tests {
             latches += 1;
         }
         assert_eq!(latches, u32::from(MAX_SHARED));
-        assert!(!word.is_awaited());
+        assert!(!word.is_awaited() && word.is_crowded());
     }
 }

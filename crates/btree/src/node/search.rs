@@ -1,0 +1,385 @@
+//! Finding the way in a node: its header, its slots, binary search, over any [`Source`] of bytes.
+//!
+//! The slots alone decide most comparisons: a slot holds the first four bytes of the key's suffix. Where these are
+//! equal and either suffix has no more than four bytes, the shorter is a prefix of the longer, and the lengths decide. Only
+//! then are cells looked at, from the fifth byte on.
+
+use std::cmp::Ordering;
+
+use leafline_storage::{PageKind, PageNo, SegmentId};
+
+use super::layout::{
+    CHILD, HAS_PAYLOAD, NodeFault, NodeResult, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP,
+    UPPER_INFINITE, head_of,
+};
+use super::record::FORMAT_VERSION;
+use super::source::Source;
+use crate::entry::{CommitTs, EntryFlags};
+
+/// Bytes of a suffix that the slot holds.
+const HEAD: usize = 4;
+
+/// From this many slots on, a search begins with a guess; fewer lie in few cache lines.
+const GUESS_FROM: usize = 32;
+/// Slots on both sides of a guess that are looked at next.
+const NEAR: usize = 12;
+
+/// A node whose header has been read and checked.
+#[derive(Clone, Copy)]
+pub struct Search<S> {
+    source: S,
+    level: u8,
+    count: usize,
+    prefix_at: usize,
+    prefix_len: usize,
+    upper_infinite: bool,
+}
+
+/// Where the parts of a leaf cell are; all within the page.
+#[derive(Debug, Clone, Copy)]
+pub struct CellAt {
+    /// The public flags of the entry.
+    pub flags: EntryFlags,
+    /// Its timestamp.
+    pub commit_ts: CommitTs,
+    /// Offset of the key suffix; the payload follows it.
+    pub suffix_at: usize,
+    /// Its length.
+    pub suffix_len: usize,
+    /// Length of the payload.
+    pub payload_len: usize,
+}
+
+impl CellAt {
+    /// Offset of the payload.
+    #[inline]
+    pub fn payload_at(&self) -> usize {
+        self.suffix_at + self.suffix_len
+    }
+}
+
+#[inline]
+fn bytes(word: u64, at: usize) -> usize {
+    (word >> (8 * at)) as usize & 0xffff
+}
+
+impl<S: Source> Search<S> {
+    /// Reads and checks the header.
+    #[inline]
+    pub fn open(source: S) -> NodeResult<Search<S>> {
+        let size = source.size();
+        if !PAGE_SIZES.contains(&size) {
+            return Err(NodeFault("not a page size of a tree"));
+        }
+        // See the table in `layout`; three words are read instead of eleven fields.
+        let (first, second, third) = (source.word(32), source.word(40), source.word(48));
+        let (level, flags, count) = (first as u8, (first >> 8) as u8, bytes(first, 2));
+        let heap = match bytes(first, 4) {
+            0 => 1 << 16,
+            start => start,
+        };
+        if heap > size || SLOTS + count * SLOT > heap {
+            return Err(NodeFault("slots and heap overlap or leave the page"));
+        }
+        if bytes(first, 6) > size - heap {
+            return Err(NodeFault("more garbage than heap"));
+        }
+        let (prefix_len, lower_at, lower_len) = (bytes(second, 0), bytes(second, 2), bytes(second, 4));
+        let (upper_at, upper_len) = (bytes(second, 6), bytes(third, 0));
+        if lower_at + lower_len > size || upper_at + upper_len > size {
+            return Err(NodeFault("fence outside the page"));
+        }
+        if prefix_len > lower_len {
+            return Err(NodeFault("prefix longer than the lower fence"));
+        }
+        if level > 0 && count == 0 {
+            return Err(NodeFault("branch without a child"));
+        }
+        let upper_infinite = flags & UPPER_INFINITE != 0;
+        Ok(Search { source, level, count, prefix_at: lower_at, prefix_len, upper_infinite })
+    }
+
+    /// Checks that the page is a node of the tree `owner`, at `level` where it is known.
+    #[inline]
+    pub fn belongs_to(&self, owner: SegmentId, level: Option<u8>) -> NodeResult<()> {
+        let kind = if self.level == 0 { PageKind::LEAF } else { PageKind::BRANCH };
+        // The page header's kind and format; its owner.
+        let identity = self.source.word(0) >> 32 & 0xffff;
+        if identity != u64::from(kind.0) | u64::from(FORMAT_VERSION) << 8 {
+            return Err(NodeFault("not a tree page of this format"));
+        }
+        if self.source.word(24) != owner.0 {
+            return Err(NodeFault("page belongs to another segment"));
+        }
+        if level.is_some_and(|level| level != self.level) {
+            return Err(NodeFault("node of another level than its parent expects"));
+        }
+        Ok(())
+    }
+
+    /// 0 for a leaf.
+    #[inline]
+    pub fn level(&self) -> u8 {
+        self.level
+    }
+
+    /// Number of slots.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Offset and length of the prefix that is cut off every key.
+    #[inline]
+    pub fn prefix(&self) -> (usize, usize) {
+        (self.prefix_at, self.prefix_len)
+    }
+
+    /// The bytes of slot `slot`, which is less than the count.
+    #[inline]
+    fn slot_word(&self, slot: usize) -> u64 {
+        self.source.word(SLOTS + slot * SLOT)
+    }
+
+    #[inline]
+    fn head(&self, slot: usize) -> u32 {
+        self.slot_word(slot) as u32
+    }
+
+    /// Slot number `slot`; a number that is too large is a fault, not a panic.
+    #[inline]
+    pub(super) fn slot(&self, slot: usize) -> NodeResult<Slot> {
+        match slot < self.count {
+            true => Ok(Slot::decode(self.slot_word(slot).to_le_bytes())),
+            false => Err(NodeFault("no such slot")),
+        }
+    }
+
+    /// Bytes of a cell before the key suffix.
+    #[inline]
+    pub(super) fn cell_header(&self, slot: Slot) -> usize {
+        if self.level == 0 { slot.leaf_cell_header() } else { CHILD }
+    }
+
+    /// First slot from `first` on whose key is at least `key`, and whether it is equal.
+    #[inline]
+    pub fn find(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
+        if self.prefix_len > 0 {
+            let start = &key[..self.prefix_len.min(key.len())];
+            match self.source.compare(self.prefix_at, self.prefix_len, start) {
+                Ordering::Equal => {}
+                // The prefix is greater than the key, or begins with all of it.
+                Ordering::Greater => return Ok((first, false)),
+                Ordering::Less => return Ok((self.count, false)),
+            }
+        }
+        self.find_suffix(first, &key[self.prefix_len..])
+    }
+
+    /// As [`find`](Self::find) for a key within the node's fences, which begins with the prefix. Saves a look at the far
+    /// end of the page.
+    #[inline]
+    pub fn find_within(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
+        if self.upper_infinite {
+            return self.find(first, key);
+        }
+        match key.get(self.prefix_len..) {
+            Some(suffix) => self.find_suffix(first, suffix),
+            None => Err(NodeFault("key outside the fences")),
+        }
+    }
+
+    #[inline]
+    fn find_suffix(&self, first: usize, suffix: &[u8]) -> NodeResult<(usize, bool)> {
+        let head = head_of(suffix);
+        let low = self.first_at_least(first, head);
+        // Ties are decided by the whole keys; mostly there is none, or one.
+        let ties = |slot: usize| slot < self.count && self.head(slot) == head;
+        let (mut low, mut high) = match (ties(low), ties(low + 1)) {
+            (false, _) => return Ok((low, false)),
+            (true, false) => (low, low + 1),
+            (true, true) => (low, self.halve(low, self.count, |other| other > head)),
+        };
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.compare_tied(middle, suffix)? {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok((middle, true)),
+            }
+        }
+        Ok((low, false))
+    }
+
+    /// Compares the key of a slot whose head is that of `suffix`.
+    #[inline]
+    fn compare_tied(&self, slot: usize, suffix: &[u8]) -> NodeResult<Ordering> {
+        let slot = self.slot(slot)?;
+        if slot.suffix_len <= HEAD || suffix.len() <= HEAD {
+            return Ok(slot.suffix_len.cmp(&suffix.len()));
+        }
+        let at = slot.offset + self.cell_header(slot);
+        if at + slot.suffix_len > self.source.size() {
+            return Err(NodeFault("key outside the page"));
+        }
+        Ok(self.source.compare(at + HEAD, slot.suffix_len - HEAD, &suffix[HEAD..]))
+    }
+
+    /// First slot from `first` on whose head is at least `head`.
+    ///
+    /// Each step of a binary search waits for a cache line whose address only the step before knows. So the place is guessed
+    /// first, as if the heads were evenly spread; where they are, the lines around the guess are all that is needed.
+    #[inline]
+    fn first_at_least(&self, first: usize, head: u32) -> usize {
+        if self.count < first + GUESS_FROM {
+            return self.halve(first, self.count, |other| other >= head);
+        }
+        let last = self.count - 1;
+        let (lowest, highest) = (self.head(first), self.head(last));
+        if head <= lowest {
+            return first;
+        }
+        if head > highest {
+            return self.count;
+        }
+        let share = u64::from(head - lowest) * (last - first) as u64 / u64::from(highest - lowest);
+        let guess = first + share as usize;
+        let (mut low, mut high) = (guess.saturating_sub(NEAR).max(first), (guess + NEAR).min(last));
+        // To the left and to the right in growing steps, as far as the guess was wrong.
+        let mut step = 2 * NEAR;
+        while low > first && self.head(low) >= head {
+            high = low;
+            low = low.saturating_sub(step).max(first);
+            step *= 4;
+        }
+        while high < last && self.head(high) < head {
+            low = high;
+            high = (high + step).min(last);
+            step *= 4;
+        }
+        self.halve(low, high, |other| other >= head)
+    }
+
+    /// First slot in `low..high` whose head is `beyond`, which is false and then true; `high` if there is none. Halves
+    /// without branches that depend on the heads: those would be mispredicted every other time.
+    #[inline]
+    fn halve(&self, low: usize, high: usize, beyond: impl Fn(u32) -> bool) -> usize {
+        let (mut start, mut len) = (low, high.saturating_sub(low));
+        while len > 1 {
+            let half = len / 2;
+            start = if beyond(self.head(start + half - 1)) { start } else { start + half };
+            len -= half;
+        }
+        start + usize::from(len == 1 && !beyond(self.head(start)))
+    }
+
+    /// The child that a slot of a branch refers to.
+    #[inline]
+    pub fn child(&self, slot: usize) -> NodeResult<PageNo> {
+        let at = self.slot(slot)?.offset;
+        if at + CHILD > self.source.size() {
+            return Err(NodeFault("child reference outside the page"));
+        }
+        match self.source.u64(at) & 0xffff_ffff_ffff {
+            0 => Err(NodeFault("reference to page 0")),
+            page => Ok(PageNo(page)),
+        }
+    }
+
+    /// Slot of the child that holds `key`, which is within the fences of the branch.
+    #[inline]
+    pub fn child_for(&self, key: &[u8]) -> NodeResult<usize> {
+        let (slot, equal) = self.find_within(1, key)?;
+        Ok(if equal { slot } else { slot - 1 })
+    }
+
+    /// Slot of the child that holds the keys right before `key`, which is within the fences or the upper one; `None` is the end
+    /// of the branch.
+    #[inline]
+    pub fn child_before(&self, key: Option<&[u8]>) -> NodeResult<usize> {
+        match key {
+            Some(key) => Ok(self.find(1, key)?.0 - 1),
+            None => Ok(self.count - 1),
+        }
+    }
+
+    /// Where the parts of the cell of a slot of a leaf are.
+    #[inline]
+    pub fn leaf_cell(&self, slot: usize) -> NodeResult<CellAt> {
+        let slot = self.slot(slot)?;
+        let mut at = slot.offset;
+        let mut commit_ts = CommitTs::NONE;
+        if slot.flags & EntryFlags::HAS_TS.0 != 0 {
+            commit_ts = CommitTs(self.source.u64(at) & CommitTs::MAX.0);
+            at += TIMESTAMP;
+        }
+        let mut payload_len = 0;
+        if slot.flags & HAS_PAYLOAD != 0 {
+            payload_len = self.source.u64(at) as usize & 0xffff;
+            at += PAYLOAD_LEN;
+        }
+        if at + slot.suffix_len + payload_len > self.source.size() {
+            return Err(NodeFault("entry outside the page"));
+        }
+        let flags = EntryFlags(slot.flags & EntryFlags::ALL);
+        Ok(CellAt { flags, commit_ts, suffix_at: at, suffix_len: slot.suffix_len, payload_len })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::SmallRng;
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::node::{Node, NodeBuilder};
+
+    /// A leaf with the keys that fit, sorted and without duplicates; the keys that are on it.
+    fn leaf(keys: &mut Vec<Vec<u8>>) -> Vec<u8> {
+        keys.sort();
+        keys.dedup();
+        let mut page = vec![0; 32768];
+        let mut builder = NodeBuilder::new(page.len(), 0, &[], None).unwrap();
+        let entry = crate::EntryView { flags: EntryFlags(0), commit_ts: CommitTs::NONE, payload: &[] };
+        for key in keys.iter() {
+            builder.push_leaf(&[], key, entry).unwrap();
+        }
+        builder.finish_into(&mut page).unwrap();
+        page
+    }
+
+    #[test]
+    fn a_guess_finds_what_a_linear_search_finds() {
+        let seed = std::env::var("LEAFLINE_SEED").map_or(0, |seed| seed.parse().unwrap());
+        println!("LEAFLINE_SEED={seed}");
+        let mut rng = SmallRng::seed_from_u64(seed);
+        for round in 0..60u32 {
+            let count = rng.random_range(1..900);
+            let mut keys: Vec<Vec<u8>> = (0..count)
+                .map(|n: u32| match round % 6 {
+                    0 => n.to_be_bytes().to_vec(),
+                    1 => rng.random::<u32>().to_be_bytes().to_vec(),
+                    // Crowded at both ends, in the middle, in one head, and of all lengths.
+                    2 => (if rng.random() { n } else { u32::MAX - n }).to_be_bytes().to_vec(),
+                    3 => ((n * n * n) ^ 0x4000_0000).to_be_bytes().to_vec(),
+                    4 => [&[7; 4], &rng.random::<u16>().to_be_bytes()[..]].concat(),
+                    _ => vec![rng.random_range(0..3); rng.random_range(0..9)],
+                })
+                .collect();
+            let page = leaf(&mut keys);
+            let node = Node::open(&page).unwrap();
+            let mut wanted = keys.clone();
+            wanted.extend((0..200).map(|_| rng.random::<u32>().to_be_bytes().to_vec()));
+            wanted.extend(keys.iter().map(|key| [key.as_slice(), &[0]].concat()));
+            wanted.extend(keys.iter().map(|key| key[..key.len().saturating_sub(1)].to_vec()));
+            wanted.extend([vec![], vec![0; 9], vec![255; 9]]);
+            for key in wanted {
+                let expected = keys.iter().position(|other| *other >= key).unwrap_or(keys.len());
+                let found = keys.get(expected) == Some(&key);
+                assert_eq!(node.lower_bound(&key), Ok((expected, found)), "{key:?} in {keys:?}");
+                let first = expected / 2;
+                assert_eq!(node.search().find(first, &key), Ok((expected, found)));
+            }
+        }
+    }
+}

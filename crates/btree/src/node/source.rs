@@ -1,0 +1,163 @@
+//! Where the bytes of a node come from: a latched page, or one that may change while it is read.
+//!
+//! Everything that finds its way in a node ([`super::search`]) is written once, over this trait. A source never
+//! fails and never leaves the page; what it returns for offsets outside is any number. Whoever follows an offset checks it
+//! against [`size`](Source::size) first, so that on a latched page damage is found, and repeats everything
+//! when a page that was not latched turns out to have changed.
+
+use std::cmp::Ordering;
+
+use leafline_storage::OptimisticPage;
+
+/// The bytes of a page.
+pub trait Source: Copy {
+    /// Bytes of the page.
+    fn size(self) -> usize;
+
+    /// The eight bytes at `at`, a multiple of eight, as a little-endian number.
+    fn word(self, at: usize) -> u64;
+
+    /// The eight bytes at `at`, as a little-endian number; those beyond the page are anything.
+    #[inline]
+    fn u64(self, at: usize) -> u64 {
+        let shift = at % 8 * 8;
+        let low = self.word(at - at % 8) >> shift;
+        // In two steps: a shift by 64 is none.
+        let high = self.word(at - at % 8 + 8) << 1 << (63 - shift);
+        low | high
+    }
+
+    /// Compares the `len` bytes at `at`, all of the page, with `key`.
+    #[inline]
+    fn compare(self, at: usize, len: usize, key: &[u8]) -> Ordering {
+        let mut at = at;
+        for chunk in key[..len.min(key.len())].chunks(8) {
+            let mut wide = [0; 8];
+            wide[..chunk.len()].copy_from_slice(chunk);
+            let unused = 64 - 8 * chunk.len() as u32;
+            let ours = self.u64(at).swap_bytes() >> unused << unused;
+            match ours.cmp(&u64::from_be_bytes(wide)) {
+                Ordering::Equal => at += 8,
+                unequal => return unequal,
+            }
+        }
+        len.cmp(&key.len())
+    }
+
+    /// Copies the bytes from `at` on, as many as `out` has, all of the page.
+    #[inline]
+    fn copy(self, at: usize, out: &mut [u8]) {
+        let mut at = at;
+        for chunk in out.chunks_mut(8) {
+            let bytes = self.u64(at).to_le_bytes();
+            chunk.copy_from_slice(&bytes[..chunk.len()]);
+            at += 8;
+        }
+    }
+
+    /// Says that the cache line at `at` will be read soon.
+    #[inline]
+    fn prefetch(self, at: usize) {
+        let _ = at;
+    }
+}
+
+impl Source for &[u8] {
+    #[inline]
+    fn size(self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn word(self, at: usize) -> u64 {
+        self.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    #[inline]
+    fn u64(self, at: usize) -> u64 {
+        match self.get(at..).and_then(<[u8]>::first_chunk) {
+            Some(bytes) => u64::from_le_bytes(*bytes),
+            None => {
+                let rest = self.get(at..).unwrap_or_default();
+                rest.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+            }
+        }
+    }
+
+    #[inline]
+    fn compare(self, at: usize, len: usize, key: &[u8]) -> Ordering {
+        self.get(at..at + len).unwrap_or_default().cmp(key)
+    }
+}
+
+impl Source for &OptimisticPage<'_> {
+    #[inline]
+    fn size(self) -> usize {
+        OptimisticPage::size(self)
+    }
+
+    #[inline]
+    fn word(self, at: usize) -> u64 {
+        self.word_at(at)
+    }
+
+    #[inline]
+    fn prefetch(self, at: usize) {
+        OptimisticPage::prefetch(self, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page read by whole words only, as one without a latch is.
+    #[derive(Clone, Copy)]
+    struct Words<'a>(&'a [u8]);
+
+    impl Source for Words<'_> {
+        fn size(self) -> usize {
+            self.0.len()
+        }
+
+        fn word(self, at: usize) -> u64 {
+            self.0.word(at & (self.0.len() - 8))
+        }
+    }
+
+    #[test]
+    fn both_kinds_of_source_read_the_same() {
+        let page: Vec<u8> = (0..4096u32).map(|n| ((n * n) >> 3) as u8).collect();
+        let (slice, words) = (page.as_slice(), Words(&page));
+        for at in (0..64).chain(4060..4089) {
+            assert_eq!(slice.u64(at), words.u64(at), "at {at}");
+            for len in 0..(4096 - at).min(30) {
+                let (mut a, mut b) = (vec![0; len], vec![0; len]);
+                slice.copy(at, &mut a);
+                words.copy(at, &mut b);
+                assert_eq!(a, b);
+                assert_eq!(a, page[at..at + len]);
+                let mut others = vec![a.clone(), [a.as_slice(), &[0]].concat(), a[..len / 2].to_vec()];
+                for changed in 0..len {
+                    others.push(a.clone());
+                    let last = others.last_mut().unwrap();
+                    last[changed] = last[changed].wrapping_add(changed as u8 + 1);
+                }
+                for other in others {
+                    let expected = a.as_slice().cmp(&other);
+                    assert_eq!(slice.compare(at, len, &other), expected);
+                    assert_eq!(words.compare(at, len, &other), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reading_beyond_the_page_is_harmless() {
+        let page = [1; 4096];
+        for at in [4089, 4095, 4096, 5000] {
+            let _ = (page.as_slice().u64(at), page.as_slice().word(at), Words(&page).u64(at));
+        }
+        assert_eq!(page.as_slice().u64(4093), 0x0001_0101);
+    }
+}

@@ -1,0 +1,263 @@
+//! Descending without latches.
+//!
+//! A branch is read under its version: search, read the reference, look up the child's version, and only then ask whether
+//! the branch is unchanged. If it is, the reference was right at the moment the child's version was read, and so was
+//! the way there (hand over hand). Nothing that was read of a page is acted upon before that question, but to read more.
+//!
+//! An attempt that meets a writer begins again at the root; after [`ATTEMPTS`] the caller descends with coupled shared
+//! latches ([`crate::descend`]), which writers have to wait for. A fault in a node counts as having met a writer: the
+//! latched descent reports it if it is real.
+
+use leafline_storage::{Optimistic, OptimisticPage, PageNo};
+
+use crate::descend::Target;
+use crate::entry::{CommitTs, EntryFlags, EntryView};
+use crate::node::{NodeResult, Search, Source};
+use crate::tree::Tree;
+
+/// Attempts to descend without latches before latches are taken.
+const ATTEMPTS: u64 = 8;
+/// Looks at a page that is latched exclusively before the attempt is given up.
+const SPINS: usize = 40;
+/// Longest payload that is copied out of a leaf; for longer ones the leaf is latched.
+const COPIED: usize = 512;
+
+/// What came of an attempt.
+pub(crate) enum Walk<T> {
+    /// It came through.
+    There(T),
+    /// It met a writer every time: take latches.
+    Contended,
+    /// This page is not in memory: fault it in and try again.
+    Missing(PageNo),
+    /// The tree has no such level (any more).
+    NoSuchLevel,
+}
+
+/// One attempt met a writer.
+struct Restart;
+
+type Attempt<T> = Result<Walk<T>, Restart>;
+
+/// A reference to a node, as its parent had it.
+pub(crate) struct Reference<'s> {
+    /// The node.
+    pub page: PageNo,
+    /// Its parent, to be asked again whether it is unchanged; the root has none.
+    pub parent: Option<OptimisticPage<'s>>,
+}
+
+impl Reference<'_> {
+    /// Whether the reference still stands. To be asked once the page is latched, or its version read: from then on it is the
+    /// node that was looked for. The root always is, but perhaps of another level than it was.
+    #[inline]
+    pub fn stands(&self) -> bool {
+        self.parent.as_ref().is_none_or(OptimisticPage::is_unchanged)
+    }
+}
+
+/// An entry that was copied out of a leaf.
+pub(crate) struct Copied {
+    flags: EntryFlags,
+    commit_ts: CommitTs,
+    len: usize,
+    payload: [u8; COPIED],
+}
+
+impl Copied {
+    /// Room for an entry.
+    #[inline]
+    pub fn new() -> Copied {
+        Copied { flags: EntryFlags(0), commit_ts: CommitTs::NONE, len: 0, payload: [0; COPIED] }
+    }
+
+    /// The entry.
+    #[inline]
+    pub fn entry(&self) -> EntryView<'_> {
+        let payload = self.payload.get(..self.len).unwrap_or_default();
+        EntryView { flags: self.flags, commit_ts: self.commit_ts, payload }
+    }
+}
+
+/// What a leaf has under a key.
+pub(crate) enum Found {
+    /// The entry, copied.
+    Entry,
+    /// No entry.
+    Nothing,
+    /// An entry too large to be copied.
+    Large,
+}
+
+impl Tree {
+    /// Repeats an attempt until it comes through, or too often.
+    #[inline]
+    fn attempt<T>(&self, mut attempt: impl FnMut(&mut u64) -> Attempt<T>) -> Walk<T> {
+        let (mut pages, mut restarts) = (0, 0);
+        let walk = loop {
+            match attempt(&mut pages) {
+                Ok(walk) => break walk,
+                Err(Restart) => restarts += 1,
+            }
+            if restarts == ATTEMPTS {
+                break Walk::Contended;
+            }
+        };
+        self.store().count_reads(pages, restarts);
+        walk
+    }
+
+    /// Finds the reference to the node of `target` at `level`, as its parent has it.
+    pub(crate) fn find_reference(&self, target: Target<'_>, level: u8) -> Walk<Reference<'_>> {
+        self.attempt(|pages| self.try_reference(target, level, pages))
+    }
+
+    /// Copies the node of `target` at `level` to `out`; the page's number.
+    pub(crate) fn find_copy(&self, target: Target<'_>, level: u8, out: &mut Vec<u8>) -> Walk<PageNo> {
+        self.attempt(|pages| self.try_copy(target, level, out, pages))
+    }
+
+    /// The level of the root, if it can be had without waiting.
+    pub(crate) fn root_level(&self) -> Option<u8> {
+        match self.attempt(|pages| self.try_root_level(pages)) {
+            Walk::There(level) => Some(level),
+            _ => None,
+        }
+    }
+
+    /// Looks up `key` in its leaf; what is found is copied to `out`.
+    #[inline]
+    pub(crate) fn find_entry(&self, key: &[u8], out: &mut Copied) -> Walk<Found> {
+        self.attempt(|pages| self.try_entry(key, out, pages))
+    }
+
+    #[inline]
+    fn try_entry(&self, key: &[u8], out: &mut Copied, pages: &mut u64) -> Attempt<Found> {
+        self.try_node(Target::Key(key), 0, pages, |leaf, node| look_up(leaf, node, key, out))
+    }
+
+    fn try_copy(&self, target: Target<'_>, level: u8, out: &mut Vec<u8>, pages: &mut u64) -> Attempt<PageNo> {
+        self.try_node(target, level, pages, |page, _| {
+            out.resize(page.size(), 0);
+            page.copy(0, out);
+            Ok(page.page_no())
+        })
+    }
+
+    /// Reads the node of `target` at `level`.
+    #[inline]
+    fn try_node<'s, T>(
+        &'s self,
+        target: Target<'_>,
+        level: u8,
+        pages: &mut u64,
+        read: impl FnOnce(&OptimisticPage<'s>, &Search<&OptimisticPage<'s>>) -> NodeResult<T>,
+    ) -> Attempt<T> {
+        let reference = match self.try_reference(target, level, pages)? {
+            Walk::There(reference) => reference,
+            Walk::Missing(page) => return Ok(Walk::Missing(page)),
+            Walk::NoSuchLevel => return Ok(Walk::NoSuchLevel),
+            Walk::Contended => return Ok(Walk::Contended),
+        };
+        let page = self.begin(reference.page)?;
+        if !reference.stands() {
+            return Err(Restart);
+        }
+        let Some(page) = page else { return Ok(Walk::Missing(reference.page)) };
+        *pages += 1;
+        let found = Search::open(&page).and_then(|node| {
+            node.belongs_to(self.id(), Some(level))?;
+            read(&page, &node)
+        });
+        match found {
+            Ok(found) if page.is_unchanged() => Ok(Walk::There(found)),
+            _ => Err(Restart),
+        }
+    }
+
+    #[inline]
+    fn try_reference<'s>(&'s self, target: Target<'_>, level: u8, pages: &mut u64) -> Attempt<Reference<'s>> {
+        let root = self.root();
+        let Some(mut page) = self.begin(root)? else { return Ok(Walk::Missing(root)) };
+        let mut expected = None;
+        loop {
+            *pages += 1;
+            let node = Search::open(&page).and_then(|node| {
+                node.belongs_to(self.id(), expected)?;
+                Ok((node.level(), node))
+            });
+            let Ok((found, node)) = node else { return Err(Restart) };
+            if found <= level {
+                // Only the root can be so low: the levels below are as expected.
+                return match page.is_unchanged() {
+                    true if found < level => Ok(Walk::NoSuchLevel),
+                    true => Ok(Walk::There(Reference { page: root, parent: None })),
+                    false => Err(Restart),
+                };
+            }
+            let child = match target {
+                Target::Key(key) => node.child_for(key),
+                Target::Before(key) => node.child_before(key),
+            };
+            let Ok(child) = child.and_then(|slot| node.child(slot)) else { return Err(Restart) };
+            if found == level + 1 {
+                return match page.is_unchanged() {
+                    true => Ok(Walk::There(Reference { page: child, parent: Some(page) })),
+                    false => Err(Restart),
+                };
+            }
+            let next = self.begin(child)?;
+            if !page.is_unchanged() {
+                return Err(Restart);
+            }
+            let Some(next) = next else { return Ok(Walk::Missing(child)) };
+            expected = Some(found - 1);
+            page = next;
+        }
+    }
+
+    fn try_root_level(&self, pages: &mut u64) -> Attempt<u8> {
+        let root = self.root();
+        let Some(page) = self.begin(root)? else { return Ok(Walk::Missing(root)) };
+        *pages += 1;
+        let level = Search::open(&page).map(|node| node.level());
+        match level {
+            Ok(level) if page.is_unchanged() => Ok(Walk::There(level)),
+            _ => Err(Restart),
+        }
+    }
+
+    /// Begins to read a page; `None` if it is not in memory.
+    #[inline]
+    fn begin(&self, page: PageNo) -> Result<Option<OptimisticPage<'_>>, Restart> {
+        let mut spins = 0;
+        loop {
+            match self.store().optimistic(page) {
+                Optimistic::Page(page) => return Ok(Some(page)),
+                Optimistic::NotResident => return Ok(None),
+                Optimistic::Latched if spins < SPINS => spins += 1,
+                Optimistic::Latched => return Err(Restart),
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Looks `key` up on a leaf that holds it, if there is one.
+#[inline]
+fn look_up<'p>(
+    leaf: &OptimisticPage<'p>,
+    node: &Search<&OptimisticPage<'p>>,
+    key: &[u8],
+    out: &mut Copied,
+) -> NodeResult<Found> {
+    let (slot, found) = node.find_within(0, key)?;
+    if !found {
+        return Ok(Found::Nothing);
+    }
+    let cell = node.leaf_cell(slot)?;
+    let Some(payload) = out.payload.get_mut(..cell.payload_len) else { return Ok(Found::Large) };
+    leaf.copy(cell.payload_at(), payload);
+    (out.flags, out.commit_ts, out.len) = (cell.flags, cell.commit_ts, cell.payload_len);
+    Ok(Found::Entry)
+}
