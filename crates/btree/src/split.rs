@@ -4,6 +4,11 @@
 //! is still needed, moves the smaller part to a new page and inserts the separator. A parent without room is split
 //! first, with nothing latched; then the attempt is repeated. A root without room pushes its contents down to a new
 //! page and becomes their parent, so its page number stays.
+//!
+//! Between a split and the change that it was made for nothing is latched, so others may use the room it made. What the bounds
+//! of [`Tree::worst_case_pages_for`] promise holds for all who change a tree together: who splits more often than
+//! he reserved for does so because others filled pages and did not split. The page that he lacks is added then
+//! ([`Reservation::top_up`]); only on a disk that has since become full can that fail.
 
 use leafline_storage::{PageClass, PageNo, Reservation};
 
@@ -54,6 +59,7 @@ impl Tree {
         level: u8,
         cell_len: usize,
     ) -> Result<Attempt> {
+        reservation.top_up(1)?;
         let mut mini = self.store().begin(reservation, 1)?;
         let parent = match self.latch(&mut mini, key, level + 1)? {
             Latched::Page(parent) => parent,
@@ -120,6 +126,7 @@ impl Tree {
         let root = self.root();
         let mut faults = Faults::default();
         loop {
+            reservation.top_up(1)?;
             let mut mini = self.store().begin(reservation, 1)?;
             let Some(latched) = mini.latch(root)? else {
                 drop(mini);

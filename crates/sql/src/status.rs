@@ -114,6 +114,7 @@ impl StorageCounters {
             ("Leafline_page_faults", stats.page_faults.get()),
             ("Leafline_page_waits", stats.page_waits.get()),
             ("Leafline_pages_evicted", load(&stats.evictions)),
+            ("Leafline_reservation_top_ups", load(&stats.reservation_top_ups)),
             ("Leafline_shared_latch_waits", stats.shared_latch_waits.get()),
         ])
     }

@@ -290,7 +290,7 @@ impl<'a> MiniTransaction<'a> {
             return Err(StorageError::Misuse { what: format!("change of page {page}, which was released") });
         };
         let size = self.group.len() + RECORD_OVERHEAD + payload.len() + GROUP_OVERHEAD;
-        if payload.len() > MAX_PAYLOAD || size > self.reservation.log_bytes() {
+        if payload.len() > MAX_PAYLOAD || !self.reservation.covers(size) {
             return Err(StorageError::Misuse {
                 what: format!("{size} log bytes needed, {} reserved", self.reservation.log_bytes()),
             });

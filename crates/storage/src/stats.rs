@@ -66,6 +66,8 @@ pub struct StoreStats {
     pub log_syncs: AtomicU64,
     /// Pages handed out, ever.
     pub pages_allocated: AtomicU64,
+    /// Times a change of a tree needed more pages than it had reserved, because of what others did meanwhile.
+    pub reservation_top_ups: AtomicU64,
     /// Pages dropped from memory to make room.
     pub evictions: AtomicU64,
     /// Pages that were read ahead and used often enough to stay.

@@ -1,6 +1,7 @@
 //! A store on a simulated device with one tree in it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use leafline_btree::{BulkBuilder, Change, CommitTs, Direction, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
@@ -60,6 +61,11 @@ impl Fixture {
     pub fn reserve(&self, key_len: usize, payload_len: usize) -> Reservation {
         let pages = self.tree.worst_case_pages_for(1, key_len + payload_len);
         self.store.reserve(pages, self.tree.worst_case_log(key_len, payload_len)).expect("a reservation")
+    }
+
+    /// A single thread never needs more pages than its reservations were made for.
+    pub fn assert_reservations_sufficed(&self) {
+        assert_eq!(self.store.stats().reservation_top_ups.load(Ordering::Relaxed), 0);
     }
 
     pub fn purge(&self, key: &[u8], purge_before: u64) -> bool {

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod concurrency;
+mod contended;
 mod crash;
 mod damage;
 mod estimates;

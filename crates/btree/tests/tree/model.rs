@@ -238,6 +238,7 @@ impl Run {
 
     fn check(&self) {
         let report = self.fixture.tree.verify().expect("a sound tree");
+        self.fixture.assert_reservations_sufficed();
         let forward = scan(&self.fixture.tree, Direction::Forward);
         assert_eq!(report.entries, forward.len() as u64);
         self.compare(&forward, self.model.iter(), false);
@@ -282,6 +283,7 @@ fn run(name: &str, keys: Keys, payloads: Payloads, page_size: usize, operations:
         }
     }
     let report = run.fixture.tree.verify().expect("a sound tree");
+    run.fixture.assert_reservations_sufficed();
     assert_eq!((report.entries, report.levels, report.leaves), (0, 1, 1), "an empty tree is one leaf");
 }
 

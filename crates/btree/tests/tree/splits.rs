@@ -1,5 +1,8 @@
 //! How full pages are after inserts in an order, and what a single insert may cost.
 
+use std::sync::atomic::Ordering;
+
+use leafline_btree::{Change, CommitTs};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -14,6 +17,7 @@ fn fill(keys: Keys, number: u64, payload_len: usize, ts: u64) -> f64 {
         let key = keys.make(&mut rng, n, 500);
         fixture.put(&key, &vec![7; payload_len], ts);
     }
+    fixture.assert_reservations_sufficed();
     fixture.tree.verify().expect("a sound tree").fill
 }
 
@@ -69,4 +73,23 @@ fn a_key_that_ends_the_common_prefix_of_the_last_leaf_costs_one_split() {
         assert!(after.leaves <= before.leaves + 1, "{} leaves, then {}", before.leaves, after.leaves);
         assert!(before.leaves < 20, "{} leaves", before.leaves);
     }
+}
+
+#[test]
+fn a_split_that_nobody_reserved_pages_for_adds_them_to_the_reservation() {
+    let fixture = Fixture::new(4096, 256);
+    // Log for the changes alone, and no page: as if others had used the room that the leaves had.
+    let mut reservation = fixture.store.reserve(0, 20_000).expect("a reservation");
+    for n in 0..100u32 {
+        let put = Change::Put { payload: vec![7; 100].into(), ts: CommitTs(1), has_previous: false };
+        fixture
+            .tree
+            .modify(&mut reservation, &n.to_be_bytes(), CommitTs(0), &mut |_| put.clone())
+            .expect("a change");
+    }
+    drop(reservation);
+    let report = fixture.tree.verify().expect("a sound tree");
+    assert_eq!((report.entries, report.levels), (100, 2));
+    let top_ups = fixture.store.stats().reservation_top_ups.load(Ordering::Relaxed);
+    assert_eq!(top_ups, report.leaves + report.branches - 1);
 }

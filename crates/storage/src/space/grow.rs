@@ -91,7 +91,7 @@ impl Inner {
     /// Makes the space map page of a region, which describes itself as in use.
     fn make_map_page(self: &Arc<Self>, region: u32) -> Result<()> {
         let page = self.space.geometry.map_of_region(region);
-        let mut reservation = Reservation::new(self, 0, MAP_LOG_BYTES)?;
+        let mut reservation = Reservation::at_once(self, MAP_LOG_BYTES)?;
         let mut change = MiniTransaction::begin(self, &mut reservation, 1)?;
         let slot = change.claim_own(page)?;
         change.apply_space(

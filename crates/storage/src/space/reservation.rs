@@ -41,6 +41,17 @@ impl Reservation {
         }
     }
 
+    /// Sets log bytes aside at once, beyond the log's limit if need be: for small changes on behalf of somebody who may
+    /// hold a reservation, and with it what a wait would be for.
+    pub(crate) fn at_once(inner: &Arc<Inner>, log_bytes: usize) -> Result<Reservation> {
+        inner.poison.check()?;
+        let log = match inner.log.try_reserve(log_bytes as u64)? {
+            Some(log) => log,
+            None => inner.log.reserve_beyond_limit(log_bytes as u64)?,
+        };
+        Ok(Reservation { inner: Arc::clone(inner), pages: 0, log, log_bytes, more: false })
+    }
+
     /// Pages that can still be allocated.
     pub fn pages(&self) -> usize {
         self.pages
@@ -77,6 +88,32 @@ impl Reservation {
         self.pages > 0
     }
 
+    /// Sees to it that at least `pages` pages can be allocated; if there are fewer, they are added, and what is appended may
+    /// take more than was reserved. For whoever cannot go back, and reserved for a tree that others have changed since: they used
+    /// the room that it had, and kept the pages that they had reserved. The caller holds no latch.
+    ///
+    /// # Errors
+    /// `DiskFull`, `Io`, `Poisoned`.
+    pub fn top_up(&mut self, pages: usize) -> Result<()> {
+        if let Some(lacking) = pages.checked_sub(self.pages)
+            && lacking > 0
+        {
+            self.inner.stats.reservation_top_ups.fetch_add(1, Ordering::Relaxed);
+            match self.add_pages(lacking) {
+                // The margin may still have some.
+                Err(_) if self.more => {}
+                added => added?,
+            }
+            self.more = true;
+        }
+        Ok(())
+    }
+
+    /// Whether a group of `size` bytes may be appended.
+    pub(crate) fn covers(&self, size: usize) -> bool {
+        self.more || size <= self.log_bytes
+    }
+
     /// One of the pages was taken; the space manager has counted it.
     pub(crate) fn use_page(&mut self) {
         self.pages = self.pages.saturating_sub(1);
@@ -99,7 +136,7 @@ impl Reservation {
     /// Appends a group to the log at the reservation's cost.
     pub(crate) fn append(&mut self, log: &Log, kind: u8, payload: &[u8]) -> Result<LsnRange> {
         let size = payload.len() + GROUP_OVERHEAD;
-        if size > self.log_bytes && !self.more {
+        if !self.covers(size) {
             return Err(StorageError::Misuse {
                 what: format!("{size} log bytes needed, {} reserved", self.log_bytes),
             });
