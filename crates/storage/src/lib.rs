@@ -35,6 +35,7 @@ mod redo;
 mod space;
 mod stats;
 mod store;
+mod sync;
 mod warm_up;
 
 pub use device::{Env, File, LockGuard, OpenMode};

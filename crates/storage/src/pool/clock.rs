@@ -11,7 +11,8 @@
 use super::frames::{BufferPool, CLEAN, NO_PAGE};
 use super::word::{MARKED, UNLATCHED, Word};
 use crate::PageNo;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::AtomicU64;
+use std::sync::atomic::Ordering;
 
 /// The marking hand runs ahead by a quarter of the pool, at most by this many frames.
 const MAX_COOLING: usize = 16384;

@@ -14,16 +14,17 @@ use super::probation::Probation;
 use super::translation::{LARGEST_GROWTH, TranslationArray};
 use super::wait::WaitTable;
 use super::word::MAX_FRAMES;
+use crate::sync::{AtomicU64, Mutex};
 use crate::{Lsn, PageNo, Result, SegmentId, StorageError, StoreStats};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64 as PlainU64, AtomicUsize, Ordering};
 
 /// `rec_lsn` of a frame without changes.
 pub(crate) const CLEAN: u64 = u64::MAX;
 /// Fewest frames a pool can work with.
-pub(crate) const MIN_FRAMES: usize = 32;
+pub(crate) const MIN_FRAMES: usize = if cfg!(loom) { 1 } else { 32 };
 pub(super) const NO_PAGE: u64 = u64::MAX;
 
 /// What is known of a frame.
@@ -32,7 +33,7 @@ pub(super) struct Frame {
     pub(super) page: AtomicU64,
     /// First LSN of the changes that `data` lacks, or [`CLEAN`].
     pub(super) rec_lsn: AtomicU64,
-    segment: AtomicU64,
+    segment: PlainU64,
     /// Never evicted.
     pub(super) pinned: AtomicBool,
 }
@@ -51,9 +52,9 @@ pub(crate) struct BufferPool {
     free: Mutex<FreeList>,
     pub(super) hand: AtomicUsize,
     pub(super) probation: Probation,
-    residents: RwLock<HashMap<u64, AtomicU64>>,
+    residents: RwLock<HashMap<u64, PlainU64>>,
     /// No page in `data` has a higher LSN.
-    newest: AtomicU64,
+    newest: PlainU64,
     pub(super) stats: Arc<StoreStats>,
 }
 
@@ -80,7 +81,7 @@ impl BufferPool {
         let frame = || Frame {
             page: AtomicU64::new(NO_PAGE),
             rec_lsn: AtomicU64::new(CLEAN),
-            segment: AtomicU64::new(0),
+            segment: PlainU64::new(0),
             pinned: AtomicBool::new(false),
         };
         // Popped from the back: low frames first, so that a pool that never fills touches little memory.
@@ -95,7 +96,7 @@ impl BufferPool {
             hand: AtomicUsize::new(0),
             probation: Probation::default(),
             residents: RwLock::default(),
-            newest: AtomicU64::new(0),
+            newest: PlainU64::new(0),
             stats,
         };
         pool.pay_for_translation(&mut pool.free.lock());

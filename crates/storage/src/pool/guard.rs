@@ -15,12 +15,13 @@ use super::arena::FrameId;
 use super::frames::BufferPool;
 use super::word::{EXCLUSIVE, UNLATCHED, Word};
 use crate::device::ReadTarget;
+use crate::sync::AtomicU64;
 use crate::{Lsn, PageKind, PageNo, Result, SegmentId, StorageError, page};
 use std::io;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Counts the latches of this thread in debug builds, so that waiting for I/O, frames or log space with a latch
 /// held is found by any test that does it.
@@ -249,6 +250,12 @@ impl PageFault {
         let arena = self.pool.arena();
         // SAFETY: the word is in state faulting for this value, so nobody else touches the frame.
         unsafe { std::slice::from_raw_parts_mut(arena.frame(self.frame), arena.page_size()) }
+    }
+
+    /// Number of the frame.
+    #[cfg(loom)]
+    pub(super) fn frame_number(&self) -> usize {
+        self.frame.0 as usize
     }
 
     /// Ends the fault with the outcome of the read: verifies the page and opens it to all, or gives up.

@@ -8,12 +8,13 @@ use super::arena::FrameId;
 use super::frames::BufferPool;
 use super::guard::{ExclusiveGuard, OwnedFrame, PageFault, SharedGuard};
 use super::word::{EVICTED, EXCLUSIVE, FAULTING, UNLATCHED, Word};
+use crate::sync::{AtomicU64, fence};
 use crate::{PageNo, SegmentId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::Ordering;
 
 /// Looks at a latched word before sleeping.
-const SPINS: usize = 100;
+const SPINS: usize = if cfg!(loom) { 0 } else { 100 };
 
 /// To be called between putting a word in state exclusive or faulting and the first change of the frame: who reads the
 /// change without a latch sees the state, too (see [`super::optimistic`]).

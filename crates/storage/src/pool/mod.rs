@@ -22,9 +22,13 @@ mod clock;
 mod frames;
 mod guard;
 mod latch;
+#[cfg(test)]
+#[cfg(loom)]
+mod model;
 mod optimistic;
 mod probation;
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 mod translation;
 mod wait;

@@ -26,8 +26,9 @@
 use super::frames::BufferPool;
 use super::word::{EXCLUSIVE, MARKED, UNLATCHED, Word};
 use crate::PageNo;
+use crate::sync::{AtomicU64, fence};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64 as PlainU64, Ordering};
 
 /// What came of an attempt to read without a latch.
 pub enum Optimistic<'a> {
@@ -58,6 +59,12 @@ impl OptimisticPage<'_> {
         self.page
     }
 
+    /// Number of the frame.
+    #[cfg(loom)]
+    pub(super) fn frame_number(&self) -> usize {
+        self.seen.frame().0 as usize
+    }
+
     /// Bytes of the page.
     #[inline]
     pub fn size(&self) -> usize {
@@ -71,7 +78,7 @@ impl OptimisticPage<'_> {
         // SAFETY: masked by `last`, the offset is a multiple of eight and leaves eight bytes to the end of the frame, which
         // begins at a multiple of eight and is mapped as long as the pool is there, which is borrowed. The frame may be
         // written meanwhile; see the module's comment.
-        let word = unsafe { AtomicU64::from_ptr(self.start.add(at & self.last).cast_mut().cast()) };
+        let word = unsafe { PlainU64::from_ptr(self.start.add(at & self.last).cast_mut().cast()) };
         u64::from_le(word.load(Ordering::Relaxed))
     }
 

@@ -20,7 +20,7 @@ use super::clock::Swept;
 use super::frames::BufferPool;
 use super::word::MARKED;
 use crate::PageNo;
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::Ordering;
 

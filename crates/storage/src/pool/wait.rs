@@ -9,10 +9,10 @@
 
 use super::word::Word;
 use crate::PageNo;
-use parking_lot::{Condvar, Mutex};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, store_before_load};
+use std::sync::atomic::Ordering;
 
-const QUEUES: usize = 64;
+const QUEUES: usize = if cfg!(loom) { 1 } else { 64 };
 
 #[repr(align(64))]
 #[derive(Default)]
@@ -40,6 +40,7 @@ impl WaitTable {
     pub(super) fn wait_while(&self, page: PageNo, word: &AtomicU64, blocked: impl Fn(Word) -> bool) {
         let queue = self.queue(page);
         queue.waiters.fetch_add(1, Ordering::SeqCst);
+        store_before_load();
         let mut held = queue.mutex.lock();
         while blocked(Word(word.load(Ordering::SeqCst))) {
             queue.changed.wait(&mut held);
@@ -51,6 +52,7 @@ impl WaitTable {
     /// Wakes who waits for the page; to be called after its word was changed with `SeqCst` ordering.
     pub(super) fn wake(&self, page: PageNo) {
         let queue = self.queue(page);
+        store_before_load();
         if queue.waiters.load(Ordering::SeqCst) != 0 {
             drop(queue.mutex.lock());
             queue.changed.notify_all();

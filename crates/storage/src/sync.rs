@@ -1,0 +1,87 @@
+//! The primitives that the pool's protocol is made of, so that a model checker can take their place.
+//!
+//! Normally these are the atomics of the standard library and the locks of `parking_lot`, by other names. With
+//! `--cfg loom` they are [loom](https://docs.rs/loom)'s, which runs a test in every order that the language's memory model allows
+//! (`pool::model`; `.ci/run` says how). Counters and other values that no decision of the protocol depends on are no
+//! part of it, and stay plain.
+
+#[cfg(not(loom))]
+pub(crate) use parking_lot::{Condvar, Mutex};
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
+
+#[cfg(loom)]
+pub(crate) use checked::{Condvar, Mutex};
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
+
+/// To be called between a store and a load of another variable that must not change places, both of them sequentially
+/// consistent. That is enough for the processor, so this does nothing; loom takes sequentially consistent accesses for
+/// weaker ones and has to be told by a fence.
+#[inline]
+pub(crate) fn store_before_load() {
+    #[cfg(loom)]
+    fence(std::sync::atomic::Ordering::SeqCst);
+}
+
+/// Loom's locks in `parking_lot`'s form.
+#[cfg(loom)]
+mod checked {
+    use std::ops::{Deref, DerefMut};
+
+    #[derive(Debug)]
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    /// Empty only while its condition is waited for.
+    pub(crate) struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Mutex<T> {
+            Mutex(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            MutexGuard(Some(self.0.lock().expect("no thread of a model panics")))
+        }
+    }
+
+    impl<T: Default> Default for Mutex<T> {
+        fn default() -> Mutex<T> {
+            Mutex::new(T::default())
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            self.0.as_deref().expect("not waiting")
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.0.as_deref_mut().expect("not waiting")
+        }
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Default for Condvar {
+        fn default() -> Condvar {
+            Condvar(loom::sync::Condvar::new())
+        }
+    }
+
+    impl Condvar {
+        pub(crate) fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+            let held = guard.0.take().expect("not waiting");
+            guard.0 = Some(self.0.wait(held).expect("no thread of a model panics"));
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
+}
