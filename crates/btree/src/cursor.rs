@@ -6,6 +6,7 @@
 //! page, its LSN and the slot, and goes on there without a descent if the page has not changed; from leaf to leaf it
 //! goes by the fence key. There are no sibling links to go stale.
 
+use std::borrow::Borrow;
 use std::ops::Range;
 
 use leafline_storage::{Lsn, PageNo, SharedGuard};
@@ -39,9 +40,10 @@ pub enum LeafStep {
     Stop,
 }
 
-/// A position in a tree. Holds no latch between calls.
-pub struct Cursor {
-    tree: Tree,
+/// A position in a tree. Holds no latch between calls. `T` is a [`Tree`], or a reference to one: making a cursor of a
+/// reference writes to no memory that threads share.
+pub struct Cursor<T: Borrow<Tree> = Tree> {
+    tree: T,
     position: Position,
     resume: Option<Resume>,
 }
@@ -101,14 +103,14 @@ impl Position {
     }
 }
 
-impl Cursor {
-    pub(crate) fn new(tree: &Tree) -> Cursor {
-        Cursor { tree: tree.clone(), position: Position { key: Vec::new(), at_end: false }, resume: None }
+impl<T: Borrow<Tree>> Cursor<T> {
+    pub(crate) fn new(tree: T) -> Cursor<T> {
+        Cursor { tree, position: Position { key: Vec::new(), at_end: false }, resume: None }
     }
 
     /// The tree.
     pub fn tree(&self) -> &Tree {
-        &self.tree
+        self.tree.borrow()
     }
 
     /// Positions before the first entry at or after `key`.
@@ -138,6 +140,7 @@ impl Cursor {
         mut f: impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
     ) -> Result<bool> {
         let Cursor { tree, position, resume } = self;
+        let tree: &Tree = (*tree).borrow();
         if let Some(at) = resume.take()
             && let Some(guard) = tree.store().try_shared(at.page)?
             && guard.lsn() == at.lsn

@@ -19,8 +19,8 @@ use crate::tree::Tree;
 const ATTEMPTS: u64 = 8;
 /// Looks at a page that is latched exclusively before the attempt is given up.
 const SPINS: usize = 40;
-/// Longest payload that is copied out of a leaf; for longer ones the leaf is latched.
-const COPIED: usize = 512;
+/// Longest payload that is copied to the stack; longer ones go to the heap.
+const SHORT: usize = 512;
 
 /// What came of an attempt.
 pub(crate) enum Walk<T> {
@@ -61,32 +61,24 @@ pub(crate) struct Copied {
     flags: EntryFlags,
     commit_ts: CommitTs,
     len: usize,
-    payload: [u8; COPIED],
+    short: [u8; SHORT],
+    long: Vec<u8>,
 }
 
 impl Copied {
     /// Room for an entry.
     #[inline]
     pub fn new() -> Copied {
-        Copied { flags: EntryFlags(0), commit_ts: CommitTs::NONE, len: 0, payload: [0; COPIED] }
+        let (flags, commit_ts) = (EntryFlags(0), CommitTs::NONE);
+        Copied { flags, commit_ts, len: 0, short: [0; SHORT], long: Vec::new() }
     }
 
     /// The entry.
     #[inline]
     pub fn entry(&self) -> EntryView<'_> {
-        let payload = self.payload.get(..self.len).unwrap_or_default();
+        let payload = self.short.get(..self.len).unwrap_or(&self.long);
         EntryView { flags: self.flags, commit_ts: self.commit_ts, payload }
     }
-}
-
-/// What a leaf has under a key.
-pub(crate) enum Found {
-    /// The entry, copied.
-    Entry,
-    /// No entry.
-    Nothing,
-    /// An entry too large to be copied.
-    Large,
 }
 
 impl Tree {
@@ -125,14 +117,14 @@ impl Tree {
         }
     }
 
-    /// Looks up `key` in its leaf; what is found is copied to `out`.
+    /// Looks up `key` in its leaf; whether there is an entry, which is copied to `out` then.
     #[inline]
-    pub(crate) fn find_entry(&self, key: &[u8], out: &mut Copied) -> Walk<Found> {
+    pub(crate) fn find_entry(&self, key: &[u8], out: &mut Copied) -> Walk<bool> {
         self.attempt(|pages| self.try_entry(key, out, pages))
     }
 
     #[inline]
-    fn try_entry(&self, key: &[u8], out: &mut Copied, pages: &mut u64) -> Attempt<Found> {
+    fn try_entry(&self, key: &[u8], out: &mut Copied, pages: &mut u64) -> Attempt<bool> {
         self.try_node(Target::Key(key), 0, pages, |leaf, node| look_up(leaf, node, key, out))
     }
 
@@ -233,7 +225,11 @@ impl Tree {
         let mut spins = 0;
         loop {
             match self.store().optimistic(page) {
-                Optimistic::Page(page) => return Ok(Some(page)),
+                Optimistic::Page(page) => {
+                    // The first slots; the header is about to be read.
+                    page.prefetch(64);
+                    return Ok(Some(page));
+                }
                 Optimistic::NotResident => return Ok(None),
                 Optimistic::Latched if spins < SPINS => spins += 1,
                 Optimistic::Latched => return Err(Restart),
@@ -243,21 +239,26 @@ impl Tree {
     }
 }
 
-/// Looks `key` up on a leaf that holds it, if there is one.
+/// Looks `key` up on the leaf that holds it, if any does; copies the entry.
 #[inline]
 fn look_up<'p>(
     leaf: &OptimisticPage<'p>,
     node: &Search<&OptimisticPage<'p>>,
     key: &[u8],
     out: &mut Copied,
-) -> NodeResult<Found> {
+) -> NodeResult<bool> {
     let (slot, found) = node.find_within(0, key)?;
-    if !found {
-        return Ok(Found::Nothing);
+    if found {
+        let cell = node.leaf_cell(slot)?;
+        (out.flags, out.commit_ts, out.len) = (cell.flags, cell.commit_ts, cell.payload_len);
+        let payload = match out.short.get_mut(..cell.payload_len) {
+            Some(payload) => payload,
+            None => {
+                out.long.resize(cell.payload_len, 0);
+                &mut out.long
+            }
+        };
+        leaf.copy(cell.payload_at(), payload);
     }
-    let cell = node.leaf_cell(slot)?;
-    let Some(payload) = out.payload.get_mut(..cell.payload_len) else { return Ok(Found::Large) };
-    leaf.copy(cell.payload_at(), payload);
-    (out.flags, out.commit_ts, out.len) = (cell.flags, cell.commit_ts, cell.payload_len);
-    Ok(Found::Entry)
+    Ok(found)
 }

@@ -7,7 +7,7 @@ use crate::descend::Target;
 use crate::entry::EntryView;
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
-use crate::optimistic::{Copied, Found, Walk};
+use crate::optimistic::{Copied, Walk};
 use crate::policy;
 
 /// A B+tree in a segment. Cheap to clone; all clones and everything opened on the same root are the same tree.
@@ -65,7 +65,12 @@ impl Tree {
     }
 
     /// A cursor before the first entry.
-    pub fn cursor(&self) -> Cursor {
+    pub fn cursor(&self) -> Cursor<&Tree> {
+        Cursor::new(self)
+    }
+
+    /// As [`cursor`](Self::cursor), with a handle of its own to the tree.
+    pub fn into_cursor(self) -> Cursor {
         Cursor::new(self)
     }
 
@@ -79,8 +84,8 @@ impl Tree {
         policy::max_entry_len(self.store.page_size())
     }
 
-    /// Calls `f` with the entry under `key`, a ghost included: a copy, or, of large entries and where writers are in the way,
-    /// the leaf's own under its shared latch; so `f` must not block.
+    /// Calls `f` with the entry under `key`, a ghost included: a copy, or, where writers are in the way, the leaf's own
+    /// under its shared latch; so `f` must not block.
     ///
     /// # Errors
     /// What the store returns, `Corrupt`.
@@ -88,8 +93,8 @@ impl Tree {
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
         let mut copied = Copied::new();
         match self.find_entry(key, &mut copied) {
-            Walk::There(Found::Entry) => Ok(f(Some(copied.entry()))),
-            Walk::There(Found::Nothing) => Ok(f(None)),
+            Walk::There(true) => Ok(f(Some(copied.entry()))),
+            Walk::There(false) => Ok(f(None)),
             _ => self.get_latched(key, f),
         }
     }

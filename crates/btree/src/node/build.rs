@@ -54,7 +54,11 @@ impl NodeBuilder {
         builder.page[field::LEVEL] = level;
         builder.put_fence(field::LOWER_OFFSET, lower)?;
         match upper {
-            Some(upper) => builder.put_fence(field::UPPER_OFFSET, upper)?,
+            Some(upper) => {
+                builder.put_fence(field::UPPER_OFFSET, upper)?;
+                let head = head_of(upper.get(prefix_len..).unwrap_or_default());
+                builder.page[field::UPPER_HEAD..][..4].copy_from_slice(&head.to_le_bytes());
+            }
             None => builder.page[field::FLAGS] = UPPER_INFINITE,
         }
         put_u16(&mut builder.page, field::PREFIX_LEN, builder.prefix_len);

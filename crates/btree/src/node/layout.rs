@@ -21,7 +21,8 @@
 //!     54    2  slot of the last insert                                  (split policy)
 //!     56    1  insert trend, signed                                     (split policy)
 //!     57    1  insert spread                                            (split policy)
-//!     58    6  zero
+//!     58    2  zero
+//!     60    4  upper head: the head (see slot) of the upper fence without the prefix; 0 without an upper fence
 //!     64    8  max_commit_ts: 48 bits, see below                        (leaf)
 //!     72    8  merged_through: generation of buffered changes merged    (leaf)
 //!     80    8  slot 0, slot 1, ...
@@ -90,6 +91,7 @@ pub(super) mod field {
     pub const LAST_INSERT: usize = PAGE_HEADER + 22;
     pub const TREND: usize = PAGE_HEADER + 24;
     pub const SPREAD: usize = PAGE_HEADER + 25;
+    pub const UPPER_HEAD: usize = PAGE_HEADER + 28;
     pub const MAX_COMMIT_TS: usize = PAGE_HEADER + 32;
     pub const MERGED_THROUGH: usize = PAGE_HEADER + 40;
 }

@@ -31,7 +31,7 @@ use super::layout::{InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, fie
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Version of the layout of tree pages, in the page header.
-pub const FORMAT_VERSION: u8 = 1;
+pub const FORMAT_VERSION: u8 = 2;
 
 const FORMAT: u8 = 1;
 const LEAF_INSERT: u8 = 2;

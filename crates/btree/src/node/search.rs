@@ -33,6 +33,7 @@ pub struct Search<S> {
     prefix_at: usize,
     prefix_len: usize,
     upper_infinite: bool,
+    upper_head: u32,
 }
 
 /// Where the parts of a leaf cell are; all within the page.
@@ -71,7 +72,7 @@ impl<S: Source> Search<S> {
         if !PAGE_SIZES.contains(&size) {
             return Err(NodeFault("not a page size of a tree"));
         }
-        // See the table in `layout`; three words are read instead of eleven fields.
+        // See the table in `layout`; few words are read instead of many fields, all in one cache line.
         let (first, second, third) = (source.word(32), source.word(40), source.word(48));
         let (level, flags, count) = (first as u8, (first >> 8) as u8, bytes(first, 2));
         let heap = match bytes(first, 4) {
@@ -96,7 +97,8 @@ impl<S: Source> Search<S> {
             return Err(NodeFault("branch without a child"));
         }
         let upper_infinite = flags & UPPER_INFINITE != 0;
-        Ok(Search { source, level, count, prefix_at: lower_at, prefix_len, upper_infinite })
+        let upper_head = (source.word(56) >> 32) as u32;
+        Ok(Search { source, level, count, prefix_at: lower_at, prefix_len, upper_infinite, upper_head })
     }
 
     /// Checks that the page is a node of the tree `owner`, at `level` where it is known.
@@ -127,6 +129,12 @@ impl<S: Source> Search<S> {
     #[inline]
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// The head of the upper fence; 0 if there is none.
+    #[inline]
+    pub(super) fn upper_head(&self) -> u32 {
+        self.upper_head
     }
 
     /// Offset and length of the prefix that is cut off every key.
@@ -228,23 +236,27 @@ impl<S: Source> Search<S> {
     /// First slot from `first` on whose head is at least `head`.
     ///
     /// Each step of a binary search waits for a cache line whose address only the step before knows. So the place is guessed
-    /// first, as if the heads were evenly spread; where they are, the lines around the guess are all that is needed.
+    /// first, as if the heads were evenly spread between that of the first key and that of the upper fence; where they are, the
+    /// lines around the guess are all that is needed.
     #[inline]
     fn first_at_least(&self, first: usize, head: u32) -> usize {
-        if self.count < first + GUESS_FROM {
-            return self.halve(first, self.count, |other| other >= head);
+        let end = self.count;
+        if end < first + GUESS_FROM {
+            return self.halve(first, end, |other| other >= head);
         }
-        let last = self.count - 1;
-        let (lowest, highest) = (self.head(first), self.head(last));
+        let lowest = self.head(first);
         if head <= lowest {
             return first;
         }
-        if head > highest {
-            return self.count;
-        }
-        let share = u64::from(head - lowest) * (last - first) as u64 / u64::from(highest - lowest);
-        let guess = first + share as usize;
-        let (mut low, mut high) = (guess.saturating_sub(NEAR).max(first), (guess + NEAR).min(last));
+        let highest = if self.upper_infinite { self.head(end - 1) } else { self.upper_head };
+        let guess = match highest > head {
+            true => {
+                let share = u64::from(head - lowest) * (end - first) as u64 / u64::from(highest - lowest);
+                first + share as usize
+            }
+            false => end - 1,
+        };
+        let (mut low, mut high) = (guess.saturating_sub(NEAR).max(first), (guess + NEAR).min(end));
         // To the left and to the right in growing steps, as far as the guess was wrong.
         let mut step = 2 * NEAR;
         while low > first && self.head(low) >= head {
@@ -252,9 +264,9 @@ impl<S: Source> Search<S> {
             low = low.saturating_sub(step).max(first);
             step *= 4;
         }
-        while high < last && self.head(high) < head {
+        while high < end && self.head(high) < head {
             low = high;
-            high = (high + step).min(last);
+            high = (high + step).min(end);
             step *= 4;
         }
         self.halve(low, high, |other| other >= head)
@@ -334,12 +346,13 @@ mod tests {
     use super::*;
     use crate::node::{Node, NodeBuilder};
 
-    /// A leaf with the keys that fit, sorted and without duplicates; the keys that are on it.
-    fn leaf(keys: &mut Vec<Vec<u8>>) -> Vec<u8> {
+    /// A leaf with the keys, sorted and without duplicates, up to a fence.
+    fn leaf(keys: &mut Vec<Vec<u8>>, upper: Option<&[u8]>) -> Vec<u8> {
         keys.sort();
         keys.dedup();
+        keys.retain(|key| upper.is_none_or(|upper| key.as_slice() < upper));
         let mut page = vec![0; 32768];
-        let mut builder = NodeBuilder::new(page.len(), 0, &[], None).unwrap();
+        let mut builder = NodeBuilder::new(page.len(), 0, &[], upper).unwrap();
         let entry = crate::EntryView { flags: EntryFlags(0), commit_ts: CommitTs::NONE, payload: &[] };
         for key in keys.iter() {
             builder.push_leaf(&[], key, entry).unwrap();
@@ -366,7 +379,9 @@ mod tests {
                     _ => vec![rng.random_range(0..3); rng.random_range(0..9)],
                 })
                 .collect();
-            let page = leaf(&mut keys);
+            let tight = keys.iter().max().map(|last| [last.as_slice(), &[0]].concat());
+            let uppers = [None, tight.as_deref(), Some(&[255; 5][..]), Some(&[128][..])];
+            let page = leaf(&mut keys, uppers[rng.random_range(0..4)]);
             let node = Node::open(&page).unwrap();
             let mut wanted = keys.clone();
             wanted.extend((0..200).map(|_| rng.random::<u32>().to_be_bytes().to_vec()));

@@ -47,11 +47,16 @@ pub trait Source: Copy {
     /// Copies the bytes from `at` on, as many as `out` has, all of the page.
     #[inline]
     fn copy(self, at: usize, out: &mut [u8]) {
-        let mut at = at;
+        let shift = at % 8 * 8;
+        let mut next = at - at % 8;
+        let mut low = self.word(next);
         for chunk in out.chunks_mut(8) {
-            let bytes = self.u64(at).to_le_bytes();
+            next += 8;
+            let high = self.word(next);
+            // In two steps: a shift by 64 is none.
+            let bytes = (low >> shift | high << 1 << (63 - shift)).to_le_bytes();
             chunk.copy_from_slice(&bytes[..chunk.len()]);
-            at += 8;
+            low = high;
         }
     }
 

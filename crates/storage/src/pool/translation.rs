@@ -1,7 +1,8 @@
 //! The translation array: one word per page of storage, in chunks made when first needed.
 //!
 //! Three levels, the upper two always in the processor's caches: 1024 x 1024 chunks of 2048 words, enough for
-//! 2^31 pages (32 TiB of 16 KiB pages). Its bytes count against the pool's memory; see
+//! 2^31 pages (32 TiB of 16 KiB pages). The words of neighbouring pages lie in different cache lines: they are mostly pages of one
+//! tree, and readers who latch one leaf must not take the words of others from each other. Its bytes count against the pool's memory; see
 //! [`bytes`](TranslationArray::bytes).
 
 use crate::PageNo;
@@ -10,6 +11,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const CHUNK_WORDS: usize = if cfg!(loom) { 4 } else { 2048 };
+/// Words of a cache line: of pages so far apart as there are lines in a chunk.
+const LINE_WORDS: usize = if cfg!(loom) { 1 } else { 8 };
+const LINES: usize = CHUNK_WORDS / LINE_WORDS;
 const FANOUT: usize = if cfg!(loom) { 1 } else { 1024 };
 
 const CHUNK_BYTES: usize = CHUNK_WORDS * size_of::<AtomicU64>();
@@ -37,7 +41,8 @@ impl TranslationArray {
 
     fn path(page: PageNo) -> (usize, usize, usize) {
         let chunk = page.0 as usize / CHUNK_WORDS;
-        (chunk / FANOUT, chunk % FANOUT, page.0 as usize % CHUNK_WORDS)
+        let word = page.0 as usize % CHUNK_WORDS;
+        (chunk / FANOUT, chunk % FANOUT, word % LINES * LINE_WORDS + word / LINES)
     }
 
     /// The page's word, `None` if its chunk was never needed: the page is not in memory then.

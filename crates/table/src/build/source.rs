@@ -18,7 +18,7 @@ pub(crate) struct TreeSource {
 impl TreeSource {
     /// The live entries of `tree`.
     pub(crate) fn new(tree: &Tree) -> TreeSource {
-        let mut cursor = tree.cursor();
+        let mut cursor = tree.clone().into_cursor();
         cursor.seek(&[]);
         TreeSource { cursor, spans: Vec::new(), bytes: Vec::new(), next: 0, begin: 0, more: true }
     }

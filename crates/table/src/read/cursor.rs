@@ -68,7 +68,7 @@ impl EntryCursor {
             view: view.clone(),
             table: table.clone(),
             index: index.clone(),
-            cursor: tree.tree.cursor(),
+            cursor: tree.tree.clone().into_cursor(),
             _tree: tree,
             overlay,
             gap: Some(Vec::new()),
