@@ -7,7 +7,7 @@ use leafline_btree::{Change, CommitTs, Direction, LeafStep};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::{Entry, Fixture, options, scale, scan, seeds};
+use crate::fixture::{Entry, Fixture, get, options, scale, scan, seeds};
 
 const WRITERS: u64 = 4;
 const KEYS: u32 = 3000;
@@ -163,4 +163,46 @@ fn writers_and_readers_with_a_pool_smaller_than_the_tree() {
     for seed in seeds(1) {
         run(seed, 4096, 96, true);
     }
+}
+
+/// While a thread waits for the exclusive latch of the root, nobody else gets a shared one: who needed one would wait, and
+/// here for ever.
+#[test]
+fn readers_take_no_latch_above_the_leaf() {
+    let fixture = Fixture::new(4096, 4096);
+    for n in 0..2000 {
+        fixture.put(&key(n, 0), &[0; 50], 1);
+    }
+    assert!(fixture.tree.depth().expect("a depth") >= 2);
+    let root = fixture.tree.root();
+    let waits = || fixture.store.stats().exclusive_latch_waits.get();
+    let before = waits();
+    std::thread::scope(|scope| {
+        let held = fixture.store.shared(root).expect("the root");
+        let waiter = scope.spawn(|| {
+            let mut reservation = fixture.store.reserve(0, 1000).expect("a reservation");
+            let mut mini = fixture.store.begin(&mut reservation, 0).expect("a mini-transaction");
+            mini.latch(root).expect("the root").is_some()
+        });
+        while waits() == before {
+            std::thread::yield_now();
+        }
+        let others = scope.spawn(|| {
+            for n in (0..2000).step_by(7) {
+                assert_eq!(get(&fixture.tree, &key(n, 0)).map(|entry| entry.payload.len()), Some(50));
+            }
+            for direction in [Direction::Forward, Direction::Reverse] {
+                assert_eq!(scan(&fixture.tree, direction).len(), 2000);
+            }
+            let (low, high) = (key(100, 0), key(900, 0));
+            assert!(fixture.tree.leaves(&low, Some(&high), 1000).expect("leaves").pages.len() > 5);
+            assert!(fixture.tree.estimate(&low, Some(&high)).expect("an estimate").entries > 400.0);
+            // Nor do writers who only change a leaf.
+            fixture.put(&key(500, 0), &[0; 40], 2);
+        });
+        others.join().expect("readers and a writer");
+        drop(held);
+        assert!(waiter.join().expect("the waiter"));
+    });
+    assert_eq!(fixture.store.stats().optimistic_restarts.get(), 0);
 }

@@ -16,10 +16,18 @@ use crate::fixture::{Entry, Fixture, create, open, options, scale, scan, seeds};
 const WRITERS: u64 = 4;
 const KEYS: u32 = 4000;
 
+/// Neighbours differ late, so that separators are long and the tree has more levels than two.
 fn key(n: u32) -> Vec<u8> {
-    let mut key = n.to_be_bytes().to_vec();
+    let mut key = (n / 40).to_be_bytes().to_vec();
+    key.extend_from_slice(&[b'k'; 100]);
+    key.extend_from_slice(&n.to_be_bytes());
     key.extend_from_slice(&vec![b'k'; (n % 5) as usize * 7]);
     key
+}
+
+/// The number of a key.
+fn number_of(key: &[u8]) -> u32 {
+    u32::from_be_bytes(key[104..108].try_into().expect("four bytes"))
 }
 
 /// Every hundredth key is never removed.
@@ -50,9 +58,9 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, tickets: &AtomicU64) -> Done
     for step in 0..4000 * scale() {
         // All writers at once grow and shrink the tree, for splits beside splits and merges beside merges, now and then
         // one against the others.
-        let growing = (step / 500).is_multiple_of(2) ^ rng.random_ratio(1, 10);
+        let growing = (step / 1000).is_multiple_of(2) ^ rng.random_ratio(1, 20);
         // Near each other, so that they meet on leaves.
-        let around = (step * 7 % u64::from(KEYS)) as u32;
+        let around = (step * 9 % u64::from(KEYS)) as u32;
         let n = (around + rng.random_range(0..200)) % KEYS;
         let words = rng.random_range(1..20);
         let (mut ticket, mut left) = (0, None);
@@ -61,7 +69,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, tickets: &AtomicU64) -> Done
             left = (!remove).then(|| payload(ticket, words));
             left.clone()
         };
-        let mut reservation = fixture.reserve(40, 160);
+        let mut reservation = fixture.reserve(140, 160);
         let mut modify = |decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'static>| {
             fixture.tree.modify(&mut reservation, &key(n), CommitTs(0), decide).expect("a change");
         };
@@ -140,7 +148,7 @@ fn walk(fixture: &Fixture, direction: Direction, stop: &AtomicBool) {
                         if !entry.is_ghost() {
                             ticket_of(&entry);
                         }
-                        fixed += u32::from(is_fixed(u32::from_be_bytes([key[0], key[1], key[2], key[3]])));
+                        fixed += u32::from(is_fixed(number_of(&key)));
                         last = Some(key);
                     }
                     LeafStep::NextLeaf
