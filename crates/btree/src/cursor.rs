@@ -158,7 +158,7 @@ impl<T: Borrow<Tree>> Cursor<T> {
             }
             let guard = tree.descend_to_leaf(position.target(direction))?;
             let leaf = view(&guard)?;
-            let slot = if position.at_end { leaf.len() } else { leaf.lower_bound(&position.key) };
+            let slot = if position.at_end { leaf.len() } else { leaf.lower_bound_within(&position.key) };
             leaf.checked()?;
             let range = split_range(slot, &leaf, direction);
             if !range.is_empty() {

@@ -6,7 +6,7 @@ use leafline_storage::{Lsn, PageNo};
 
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, Result};
-use crate::node::{LeafCell, Node, NodeFault};
+use crate::node::{LeafCell, Node, NodeFault, NodeResult};
 
 /// A leaf under its latch: entries by slot, in key order, ghosts included.
 ///
@@ -143,7 +143,16 @@ impl<'a> LeafView<'a> {
 
     /// First slot whose key is at least `key`; `len()` if there is none.
     pub fn lower_bound(&self, key: &[u8]) -> usize {
-        match self.node.lower_bound(key) {
+        self.found(self.node.lower_bound(key))
+    }
+
+    /// As [`lower_bound`](Self::lower_bound) for a key within the fences, the upper one included.
+    pub(crate) fn lower_bound_within(&self, key: &[u8]) -> usize {
+        self.found(self.node.search().find_within(0, key))
+    }
+
+    fn found(&self, slot: NodeResult<(usize, bool)>) -> usize {
+        match slot {
             Ok((slot, _)) => slot,
             Err(fault) => {
                 self.damaged(fault);

@@ -184,8 +184,8 @@ impl<S: Source> Search<S> {
         self.find_suffix(first, &key[self.prefix_len..])
     }
 
-    /// As [`find`](Self::find) for a key within the node's fences, which begins with the prefix. Saves a look at the far
-    /// end of the page.
+    /// As [`find`](Self::find) for a key within the node's fences, the upper one included: all of these begin with the prefix.
+    /// Saves a look at the far end of the page.
     #[inline]
     pub fn find_within(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
         if self.upper_infinite {
@@ -310,7 +310,7 @@ impl<S: Source> Search<S> {
     #[inline]
     pub fn child_before(&self, key: Option<&[u8]>) -> NodeResult<usize> {
         match key {
-            Some(key) => Ok(self.find(1, key)?.0 - 1),
+            Some(key) => Ok(self.find_within(1, key)?.0 - 1),
             None => Ok(self.count - 1),
         }
     }
