@@ -3,7 +3,8 @@
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p leafline-storage --lib --target-dir target/loom pool::model`; part of
 //! `.ci/run`. The pool is the real one, with few frames and small tables. What the frames hold is modelled beside it, in
 //! words that loom watches ([`Contents`]): the arena's bytes it cannot see. Each model has two or three threads and one thing
-//! that must never be seen; [`PREEMPTIONS`] bounds how often a thread is interrupted where it need not be.
+//! that must never be seen; [`PREEMPTIONS`] bounds how often a thread is interrupted where it need not be
+//! (`LOOM_MAX_PREEMPTIONS` for another bound).
 
 use super::frames::BufferPool;
 use super::guard::ExclusiveGuard;
@@ -95,7 +96,7 @@ impl World {
 
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
+    builder.preemption_bound = builder.preemption_bound.or(Some(PREEMPTIONS));
     builder.max_branches = 20_000;
     builder.check(model);
 }
