@@ -30,6 +30,7 @@
 //! | `database` | [`Database`], [`OpenOptions`]: opening, creating, closing |
 //! | `connection` | [`Connection`], [`Transaction`], [`InterruptHandle`] |
 //! | `statement` | [`Statement`]: prepared once, run often |
+//! | `table` | [`Table`], [`Snapshot`], [`Writer`]: rows by key, without SQL |
 //! | `rows` | [`Rows`], [`Row`] |
 //! | `arrow` | [`ArrowBatches`]: the same rows as Arrow record batches |
 //! | `value` | [`ToValue`], [`FromValue`], [`Params`]: Rust's types and SQL's |
@@ -48,6 +49,7 @@ pub use api::database::{Database, OpenOptions};
 pub use api::error::{Error, Result};
 pub use api::rows::{ColumnIndex, Row, Rows};
 pub use api::statement::Statement;
+pub use api::table::{Reader, RowView, Snapshot, Table, Writer};
 pub use api::value::{FromValue, Params, ToValue};
 pub use leafline_access::cost::DeviceClass;
 pub use leafline_sql::{ColumnFlags, ColumnMeta};

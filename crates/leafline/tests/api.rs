@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use leafline::{Connection, Database, DeviceClass, DiskModel, Error, OpenOptions, Value};
+use leafline::{Connection, Database, DeviceClass, DiskModel, Error, OpenOptions, Reader, Table, Value};
 use std::time::Duration;
 
 fn database() -> (tempfile::TempDir, Database) {
@@ -177,4 +177,99 @@ fn plans_are_priced_for_the_device_that_is_emulated() {
         device(OpenOptions::new().emulated_disk(DiskModel::SSD).set("leafline_device", "nvme")),
         "nvme"
     );
+}
+
+/// A table with 100 rows, odd and even ones.
+fn keyed(database: &Database) -> (Connection, Table) {
+    let mut connection = database.connect().expect("succeeds");
+    connection.execute("CREATE DATABASE d", ()).expect("succeeds");
+    let columns = "a INT, b VARCHAR(20), c DECIMAL(8,2), d VARCHAR(20) UNIQUE, PRIMARY KEY (b, a)";
+    connection.execute(&format!("CREATE TABLE d.t ({columns})"), ()).expect("succeeds");
+    let table = database.table("d", "t").expect("succeeds");
+    let mut writer = database.begin();
+    for a in 0..100 {
+        let b = if a % 2 == 0 { "even" } else { "odd" };
+        writer.insert(&table, (a, b, "1.25", format!("d{a}"))).expect("succeeds");
+    }
+    writer.commit().expect("succeeds");
+    (connection, table)
+}
+
+fn name_of(reader: &Reader, a: i32) -> Option<String> {
+    reader.get(("odd", a), |row| row.get(3).expect("succeeds")).expect("succeeds")
+}
+
+#[test]
+fn rows_are_read_by_key_without_sql() {
+    let (_holder, database) = database();
+    let empty = database.snapshot();
+    let (_connection, table) = keyed(&database);
+    assert_eq!(database.table("d", "T").unwrap_err().code(), 1146);
+    assert_eq!(table.column("C"), Some(2));
+    assert_eq!(empty.read(&table).unwrap_err().code(), 1412, "the table is newer");
+    let snapshot = database.snapshot();
+    let reader = snapshot.read(&table).unwrap();
+    assert_eq!((name_of(&reader, 7).as_deref(), name_of(&reader, 8)), (Some("d7"), None));
+    let mut seen = Vec::new();
+    reader
+        .scan(("odd",), |row| {
+            seen.push((row.get::<i32>(0).unwrap(), row.bytes(3).unwrap().unwrap().to_vec()));
+            seen.len() < 3
+        })
+        .unwrap();
+    assert_eq!(seen, [(1, b"d1".to_vec()), (3, b"d3".to_vec()), (5, b"d5".to_vec())]);
+    let mut rows = 0;
+    reader
+        .scan((), |_| {
+            rows += 1;
+            true
+        })
+        .unwrap();
+    assert_eq!(rows, 100);
+    assert_eq!(reader.get(("odd",), |_| ()).unwrap_err().code(), 1136);
+    let wrong = reader.get(("odd", 7), |row| row.get::<i64>(3).map_err(|error| error.code()));
+    assert_eq!(wrong.unwrap(), Some(Err(1366)));
+}
+
+#[test]
+fn rows_are_written_by_key_without_sql() {
+    let (_holder, database) = database();
+    let (mut connection, table) = keyed(&database);
+    let before = database.snapshot().read(&table).unwrap();
+    let mut writer = database.begin();
+    assert!(writer.put(&table, (7, "odd", 2, "seven")).unwrap());
+    assert!(!writer.put(&table, (777, "odd", 3, None::<&str>)).unwrap());
+    assert!(writer.delete(&table, ("odd", 9)).unwrap());
+    assert!(!writer.delete(&table, ("odd", 9)).unwrap());
+    assert_eq!(writer.put(&table, (8, "even", 1, "seven")).unwrap_err().code(), 1062);
+    assert_eq!(writer.insert(&table, (7, "odd", 1, "x")).unwrap_err().code(), 1062);
+    assert_eq!(name_of(&writer.read(&table).unwrap(), 7).as_deref(), Some("seven"));
+    writer.commit().unwrap();
+    assert_eq!(name_of(&before, 7).as_deref(), Some("d7"), "a snapshot stays as it is");
+    assert_eq!(name_of(&database.snapshot().read(&table).unwrap(), 7).as_deref(), Some("seven"));
+    assert_eq!(count(&mut connection), 100);
+
+    let mut writer = database.begin();
+    let too_long = writer.insert(&table, (1, "longer than twenty characters", 1, "x"));
+    assert_eq!(too_long.unwrap_err().code(), 1406);
+    assert_eq!(writer.insert(&table, (None::<i32>, "x", 1, "x")).unwrap_err().code(), 1048);
+    assert_eq!(writer.insert(&table, (1, "x")).unwrap_err().code(), 1136);
+    drop(writer);
+    connection.execute("DROP TABLE d.t", ()).unwrap();
+    assert_eq!(database.snapshot().read(&table).unwrap_err().code(), 1412);
+}
+
+#[test]
+fn the_first_write_goes_on_from_the_newest_version_and_a_later_one_does_not() {
+    let (_holder, database) = database();
+    let (_connection, table) = keyed(&database);
+    let (mut first, mut second, mut third) = (database.begin(), database.begin(), database.begin());
+    assert_eq!(name_of(&second.read(&table).unwrap(), 7).as_deref(), Some("d7"));
+    first.put(&table, (7, "odd", 3, "first")).unwrap();
+    first.commit().unwrap();
+    third.put(&table, (7, "odd", 4, "third")).unwrap();
+    third.commit().unwrap();
+    assert_eq!(second.put(&table, (7, "odd", 5, "second")).unwrap_err().code(), 1213);
+    drop(second);
+    assert_eq!(name_of(&database.snapshot().read(&table).unwrap(), 7).as_deref(), Some("third"));
 }

@@ -33,3 +33,4 @@ pub mod text_format;
 pub use instance::{Instance, InstanceOptions};
 pub use result::{ColumnFlags, ColumnMeta, Done};
 pub use session::{Outcome, Prepared, RowStream, Session};
+pub use statement::evaluate::type_of;

@@ -165,6 +165,7 @@ impl Gauges<'_> {
             ("Leafline_locks", self.engine.locks.held),
             ("Leafline_old_versions", self.engine.versions),
             ("Leafline_old_versions_bytes", self.engine.version_bytes),
+            ("Leafline_oldest_snapshot_seconds", self.engine.oldest_snapshot.map_or(0, |age| age.as_secs())),
             ("Leafline_purge_queue", self.engine.purge_queue),
             ("Leafline_purged", self.engine.purged),
             ("Leafline_snapshots", self.engine.snapshots),

@@ -41,7 +41,7 @@ mod warm_up;
 pub use device::{Env, File, LockGuard, OpenMode};
 pub use error::{Result, StorageError};
 pub use ids::{Lsn, LsnRange, PageNo, SegmentId};
-pub use log::FlushPolicy;
+pub use log::{FlushPolicy, LogSpace};
 pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
 pub use page::{PAGE_HEADER, PageKind};
 pub use pool::{MemoryLoan, Optimistic, OptimisticPage, SharedGuard};

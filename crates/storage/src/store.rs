@@ -2,7 +2,7 @@
 
 use crate::background::Background;
 use crate::checkpoint::Checkpointer;
-use crate::log::Log;
+use crate::log::{Log, LogSpace};
 use crate::poison::Poison;
 use crate::pool::PageCache;
 use crate::redo::{CHECKPOINT_KIND, Handlers};
@@ -344,6 +344,11 @@ impl Store {
     /// Up to where the log is durable.
     pub fn durable_lsn(&self) -> Lsn {
         self.inner.log.durable()
+    }
+
+    /// How the space of the log is used.
+    pub fn log_space(&self) -> LogSpace {
+        self.inner.log.space()
     }
 
     /// The end of the log.

@@ -22,6 +22,7 @@ use leafline_storage::{CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, Store
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -63,6 +64,8 @@ pub struct EngineStats {
     pub purged: u64,
     /// Snapshots in use.
     pub snapshots: u64,
+    /// Age of the oldest of them.
+    pub oldest_snapshot: Option<Duration>,
     /// Trees that were dropped but are still read.
     pub retired_trees: u64,
 }
@@ -225,6 +228,7 @@ impl Engine {
 
     /// Counters.
     pub fn stats(&self) -> EngineStats {
+        let (snapshots, oldest_snapshot) = self.clock.snapshots();
         EngineStats {
             commits: self.counts.commits.load(Ordering::Relaxed),
             conflicts: self.counts.conflicts.load(Ordering::Relaxed),
@@ -233,7 +237,8 @@ impl Engine {
             version_bytes: self.versions.bytes(),
             purge_queue: self.purge_queue.len() as u64,
             purged: self.counts.purged.load(Ordering::Relaxed),
-            snapshots: self.clock.snapshots() as u64,
+            snapshots: snapshots as u64,
+            oldest_snapshot,
             retired_trees: self.trees.retired() as u64,
         }
     }

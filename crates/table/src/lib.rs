@@ -51,7 +51,7 @@ pub use leafline_btree::{CommitTs, Direction, Tree};
 pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
 pub use lock::{LockLimits, LockStats, LockStrength, LockWait};
-pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowRef};
+pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowReader, RowRef};
 pub use txn::{
     CommitOutcome, InsertOutcome, Isolation, Locked, LockedRow, Mark, RegisteredSnapshot, RowLocker,
     Snapshot, StatementMark, Transaction, TxnMode,

@@ -6,4 +6,5 @@ pub mod database;
 pub mod error;
 pub mod rows;
 pub mod statement;
+pub mod table;
 pub mod value;

@@ -8,7 +8,6 @@ use super::lexer::Symbol;
 const OTHER: &[&str] = &[
     "BINARY",
     "BINLOG",
-    "ENGINE",
     "EVENTS",
     "FUNCTION",
     "GRANTS",
@@ -60,6 +59,9 @@ impl Parser<'_> {
         }
         if self.accept_word("ERRORS") {
             return Ok((ShowKind::Errors { limit: self.row_window()? }, false));
+        }
+        if self.at_word("ENGINE") {
+            return Ok((self.show_engine()?, false));
         }
         if self.accept_word("ENGINES") || self.accept_words(&["STORAGE", "ENGINES"]) {
             return Ok((ShowKind::Engines, false));
@@ -114,6 +116,17 @@ impl Parser<'_> {
             return self.refuse(&format!("SHOW CREATE {word}"));
         }
         Err(self.syntax_error())
+    }
+
+    /// `ENGINE name STATUS`.
+    fn show_engine(&mut self) -> Parsed<ShowKind> {
+        self.expect_word("ENGINE")?;
+        let name = self.any_word()?;
+        if self.at_any_word(&["MUTEX", "LOGS"]) {
+            return self.refuse("SHOW ENGINE ... other than STATUS");
+        }
+        self.expect_word("STATUS")?;
+        Ok(ShowKind::EngineStatus { name })
     }
 
     fn show_count(&mut self) -> Parsed<ShowKind> {

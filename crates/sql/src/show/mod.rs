@@ -1,6 +1,7 @@
 //! SHOW and DESCRIBE: the catalog, the variables and the counters as rows, under MySQL's headings.
 
 mod databases;
+mod engine_status;
 mod indexes;
 mod server;
 pub(crate) mod statement_text;
@@ -37,6 +38,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::WarningCount => server::diagnostics_count(session, false),
         ShowKind::ErrorCount => server::diagnostics_count(session, true),
         ShowKind::Engines => server::engines(),
+        ShowKind::EngineStatus { name } => engine_status::engine_status(session, &name.value)?,
         ShowKind::ProcessList { full } => server::process_list(session, *full),
         ShowKind::Collation => server::collations(),
         ShowKind::CharacterSet => server::character_sets(),

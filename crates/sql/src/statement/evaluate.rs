@@ -100,6 +100,11 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
     }
 }
 
+/// The SQL type that a value of a program has.
+pub fn type_of(value: &Value) -> SqlType {
+    parameter_type(value, Collation::Utf8mb4_0900Bin).sql
+}
+
 /// A value as text; `NULL` for NULL.
 pub(crate) fn text(value: &Value, ty: &SqlType) -> String {
     to_text(value, ty).map_or_else(|| "NULL".into(), |text| text.to_string())

@@ -1,17 +1,20 @@
 //! Reading: what a statement sees of a table, in the order of any of its indexes.
 //!
 //! What it sees is the newest commits of its snapshot, overlaid with what its transaction wrote before the
-//! statement began. Every access path reads through an [`EntryCursor`] or [`ReadView::fetch`].
+//! statement began. Every access path reads through an [`EntryCursor`] or [`ReadView::fetch`]; programs without
+//! SQL through a [`RowReader`].
 
 mod cursor;
 mod fetch;
 mod locators;
+mod reader;
 mod row;
 mod view;
 mod window;
 
 pub use cursor::EntryCursor;
 pub use locators::LocatorBatch;
+pub use reader::RowReader;
 pub use view::ReadView;
 
 /// An entry of an index: its whole key, and its payload. For a clustered index the two are the row.

@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The largest timestamp: they have 48 bits on disk.
 pub(crate) const MAX_TIMESTAMP: u64 = (1 << 48) - 1;
@@ -31,8 +32,14 @@ struct State {
     /// Every commit below is durable.
     high: CommitTs,
     /// Snapshots in use, each once per registration, by `low`.
-    snapshots: BTreeMap<(CommitTs, u64), Snapshot>,
+    snapshots: BTreeMap<(CommitTs, u64), InUse>,
     registrations: u64,
+}
+
+#[derive(Debug)]
+struct InUse {
+    snapshot: Snapshot,
+    since: Instant,
 }
 
 /// The timestamps of one engine.
@@ -127,12 +134,17 @@ impl Clock {
     pub(crate) fn needed(&self, durable: Lsn) -> Needed {
         let mut state = self.state.lock();
         state.advance(durable);
-        Needed { low: state.low(), snapshots: state.snapshots.values().cloned().collect() }
+        Needed {
+            low: state.low(),
+            snapshots: state.snapshots.values().map(|one| one.snapshot.clone()).collect(),
+        }
     }
 
-    /// Number of snapshots in use.
-    pub(crate) fn snapshots(&self) -> usize {
-        self.state.lock().snapshots.len()
+    /// Number of snapshots in use, and the age of the oldest.
+    pub(crate) fn snapshots(&self) -> (usize, Option<Duration>) {
+        let state = self.state.lock();
+        let oldest = state.snapshots.values().map(|one| one.since).min();
+        (state.snapshots.len(), oldest.map(|since| since.elapsed()))
     }
 }
 
@@ -150,7 +162,7 @@ impl State {
     fn register(&mut self, clock: &Arc<Clock>, snapshot: Snapshot) -> RegisteredSnapshot {
         self.registrations += 1;
         let key = (snapshot.low, self.registrations);
-        self.snapshots.insert(key, snapshot.clone());
+        self.snapshots.insert(key, InUse { snapshot: snapshot.clone(), since: Instant::now() });
         RegisteredSnapshot(Arc::new(Registration { clock: clock.clone(), key, snapshot }))
     }
 

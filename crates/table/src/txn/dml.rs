@@ -147,21 +147,65 @@ impl Transaction {
     /// `WriteConflict` (1213) if the row was committed after the transaction's snapshot, which could not change it
     /// then; those of [`RowLocker::lock`](super::RowLocker::lock); what the store returns.
     pub fn current_row(&mut self, table: &Arc<TableDef>, locator: &[u8]) -> Result<Option<Vec<Value>>> {
-        if let Some(state) = self.writes.read().row(table.id, locator, NOW) {
-            return state.map(|payload| row_values(table, locator, &payload)).transpose();
+        let present = self.lock_present(table, locator)?;
+        present.map(|payload| row_values(table, locator, &payload)).transpose()
+    }
+
+    /// Puts a row in the place of the one with the same primary key, or where there is none. Says whether there was one.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn put_row(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<bool> {
+        self.check_writable()?;
+        let generates = table.auto_increment_column().is_some_and(|column| {
+            matches!(row.get(column), Some(Value::Null | Value::Int(0) | Value::UInt(0)))
+        });
+        if table.has_hidden_row_id() || generates {
+            return self.insert(table, row).map(|_| false);
         }
-        self.lock_new_row(table, locator)?;
+        if let Some(value) = table.auto_increment_column().and_then(|column| row.get(column)) {
+            self.use_auto_increment(table, value);
+        }
+        let entry = clustered_entry(table, row, 0)?;
+        self.check_sizes(table, &entry)?;
+        let before = self.lock_present(table, &entry.key)?;
+        self.check_unique(table, &entry, before.as_ref().map(|before| (entry.key.as_slice(), before)))?;
+        let replaced = before.is_some();
+        self.put(table, &entry.key, before, Some(entry.payload.into()))?;
+        Ok(replaced)
+    }
+
+    /// Deletes the row with this clustered key, if there is one. Says whether there was.
+    ///
+    /// # Errors
+    /// As [`delete`](Self::delete).
+    pub fn delete_key(&mut self, table: &Arc<TableDef>, key: &[u8]) -> Result<bool> {
+        self.check_writable()?;
+        let Some(before) = self.lock_present(table, key)? else { return Ok(false) };
+        self.put(table, key, Some(before), None)?;
+        Ok(true)
+    }
+
+    /// Locks a clustered key; the row there as it is now.
+    fn lock_present(&mut self, table: &Arc<TableDef>, key: &[u8]) -> Result<State> {
+        if let Some(state) = self.writes.read().row(table.id, key, NOW) {
+            return Ok(state);
+        }
+        self.lock_new_row(table, key)?;
         let snapshot = self.snapshot();
-        match check_clustered(&self.engine, table, locator, &snapshot)? {
-            Probe::Absent => Ok(None),
-            Probe::Present(payload) => row_values(table, locator, &payload).map(Some),
-            Probe::PresentUnseen(_) | Probe::DeletedUnseen if !self.follows() => Err(conflict(&self.engine)),
-            Probe::PresentUnseen(payload) => {
-                self.writes.write().note_unseen(table, self.engine.store.log_end());
-                row_values(table, locator, &payload).map(Some)
+        let (payload, unseen) = match check_clustered(&self.engine, table, key, &snapshot)? {
+            Probe::Absent => (None, false),
+            Probe::Present(payload) => (Some(payload), false),
+            Probe::PresentUnseen(payload) => (Some(payload), true),
+            Probe::DeletedUnseen => (None, true),
+        };
+        if unseen {
+            if !self.follows() {
+                return Err(conflict(&self.engine));
             }
-            Probe::DeletedUnseen => Ok(None),
+            self.writes.write().note_unseen(table, self.engine.store.log_end());
         }
+        Ok(payload)
     }
 
     /// The first unique key, if any, that inserting `row` would run into: name of the index and locator of the row

@@ -181,6 +181,17 @@ impl EntryFormat {
         self.schema_version.is_none() && self.stored.is_empty()
     }
 
+    /// The bytes of a string or binary string that is stored in the payload, without a copy; `None` for NULL, and for columns
+    /// that are not stored there as they are.
+    pub fn stored_bytes<'p>(&self, payload: &'p [u8], column: usize) -> Result<Option<&'p [u8]>, CodecError> {
+        let Some(Source::Payload(stored)) = self.sources.get(column) else { return Ok(None) };
+        let version = &self.versions[self.version_of(payload)?];
+        match version.columns.get(*stored).copied().flatten() {
+            Some(slot) => version.layout.stored_bytes(payload, slot),
+            None => Ok(None),
+        }
+    }
+
     /// One table column's value.
     pub fn decode_value(&self, key: &[u8], payload: &[u8], column: usize) -> Result<Value, CodecError> {
         match self.sources.get(column) {

@@ -188,6 +188,17 @@ impl RowLayout {
         self.slot(column)?.value(row)
     }
 
+    /// The bytes of a string or binary string; `None` for NULL and other types. The row must be of this layout's columns.
+    pub fn stored_bytes<'r>(&self, row: &'r [u8], column: usize) -> Result<Option<&'r [u8]>, CodecError> {
+        let slot = self.slot(column)?;
+        match slot.place {
+            Place::String { end_at, start_at, strings_at } if !slot.is_null(row)? => {
+                string(row, end_at, start_at, strings_at).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Appends one column's value to a builder. The row must be of this layout's columns; its version is not looked
     /// at.
     pub fn decode_column(

@@ -222,6 +222,11 @@ pub enum ShowKind {
     ErrorCount,
     /// `[STORAGE] ENGINES`.
     Engines,
+    /// `ENGINE name STATUS`.
+    EngineStatus {
+        /// The engine.
+        name: Ident,
+    },
     /// `[FULL] PROCESSLIST`.
     ProcessList {
         /// With FULL.

@@ -1,0 +1,70 @@
+//! What is asked of every engine.
+
+/// Bytes of a value.
+pub const VALUE_BYTES: usize = 100;
+/// Rows of a range scan.
+pub const SCAN_ROWS: usize = 100;
+
+/// The kinds of keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// 8-byte integers.
+    Int,
+    /// Strings of 30 bytes.
+    Text,
+}
+
+impl Keys {
+    pub fn parse(name: &str) -> Option<Keys> {
+        match name {
+            "int" => Some(Keys::Int),
+            "text" => Some(Keys::Text),
+            _ => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Keys::Int => "int",
+            Keys::Text => "text",
+        }
+    }
+
+    /// The key number `n` as bytes that sort like the numbers, for engines whose keys are bytes.
+    pub fn bytes(self, n: u64, out: &mut Vec<u8>) {
+        out.clear();
+        match self {
+            Keys::Int => out.extend_from_slice(&n.to_be_bytes()),
+            Keys::Text => out.extend_from_slice(text(n).as_bytes()),
+        }
+    }
+}
+
+/// The key number `n` as a string of 30 characters.
+pub fn text(n: u64) -> String {
+    format!("customer/{n:016x}/acct")
+}
+
+/// The value of a key after so many changes: ASCII, so that it can be stored as text.
+pub fn value(n: u64, changes: u64) -> String {
+    let seed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ changes;
+    format!("{seed:0>width$x}", width = VALUE_BYTES)
+}
+
+/// An open store.
+pub trait Engine: Sync {
+    /// A handle for one thread.
+    fn client(&self) -> Box<dyn Client + '_>;
+}
+
+/// One thread's use of a store. Reads of one call of `reads` may share a snapshot.
+pub trait Client {
+    /// Puts rows, as one durable transaction.
+    fn put(&mut self, rows: &[(u64, String)]);
+
+    /// Calls `next` for a key until it gives none, and reads its value; gives the bytes read in all.
+    fn reads(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64;
+
+    /// As `reads`, but each is of [`SCAN_ROWS`] rows from the key on; gives the rows read in all.
+    fn scans(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64;
+}

@@ -1,0 +1,79 @@
+//! Leafline, through its interface without SQL.
+
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, text};
+use leafline::{Database, OpenOptions, Table, Value};
+use std::path::Path;
+
+struct Store {
+    database: Database,
+    table: Table,
+    keys: Keys,
+}
+
+pub fn open(path: &Path, keys: Keys, memory: u64) -> Box<dyn Engine> {
+    let database = OpenOptions::new().buffer_pool_size(memory).open(path.join("db")).expect("opens");
+    let mut connection = database.connect().expect("a connection");
+    let ty = match keys {
+        Keys::Int => "BIGINT UNSIGNED",
+        Keys::Text => "VARCHAR(30)",
+    };
+    connection.execute("CREATE DATABASE d", ()).expect("a database");
+    connection.execute(&format!("CREATE TABLE d.t (k {ty} PRIMARY KEY, v VARCHAR(100) NOT NULL)"), ()).expect("a table");
+    let table = database.table("d", "t").expect("the table");
+    Box::new(Store { database, table, keys })
+}
+
+impl Store {
+    fn key(&self, n: u64) -> Value {
+        match self.keys {
+            Keys::Int => Value::UInt(n),
+            Keys::Text => Value::string(text(n)),
+        }
+    }
+}
+
+impl Engine for Store {
+    fn client(&self) -> Box<dyn Client + '_> {
+        Box::new(self)
+    }
+}
+
+impl Client for &Store {
+    fn put(&mut self, rows: &[(u64, String)]) {
+        let mut writer = self.database.begin();
+        for (n, value) in rows {
+            writer.put(&self.table, (self.key(*n), value.as_str())).expect("puts");
+        }
+        writer.commit().expect("commits");
+    }
+
+    fn reads(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64 {
+        let snapshot = self.database.snapshot();
+        let reader = snapshot.read(&self.table).expect("reads");
+        let mut bytes = 0;
+        while let Some(n) = next() {
+            let length = |row: leafline::RowView<'_>| row.bytes(1).expect("a string").map_or(0, <[u8]>::len);
+            bytes += reader.get((self.key(n),), length).expect("gets").unwrap_or(0) as u64;
+        }
+        bytes
+    }
+
+    fn scans(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64 {
+        let snapshot = self.database.snapshot();
+        let reader = snapshot.read(&self.table).expect("reads");
+        let mut rows = 0;
+        while let Some(n) = next() {
+            let mut left = SCAN_ROWS;
+            let mut bytes = 0;
+            let visit = |row: leafline::RowView<'_>| {
+                bytes += row.bytes(1).expect("a string").map_or(0, <[u8]>::len);
+                left -= 1;
+                left > 0
+            };
+            reader.scan((self.key(n),), visit).expect("scans");
+            rows += (SCAN_ROWS - left) as u64;
+            std::hint::black_box(bytes);
+        }
+        rows
+    }
+}

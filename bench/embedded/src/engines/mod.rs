@@ -1,0 +1,24 @@
+//! The engines, one module each: how they are opened to be durable, and how one puts, gets and scans.
+
+mod fjall_store;
+mod leafline_store;
+mod lmdb;
+mod redb_store;
+mod rocksdb_store;
+mod sqlite;
+
+use crate::engine::{Engine, Keys};
+use std::path::Path;
+
+/// Opens an engine in an empty directory, with so many bytes of cache.
+pub type Open = fn(&Path, Keys, u64) -> Box<dyn Engine>;
+
+/// All engines by name.
+pub const ALL: &[(&str, Open)] = &[
+    ("leafline", leafline_store::open),
+    ("lmdb", lmdb::open),
+    ("redb", redb_store::open),
+    ("fjall", fjall_store::open),
+    ("rocksdb", rocksdb_store::open),
+    ("sqlite", sqlite::open),
+];

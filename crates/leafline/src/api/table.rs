@@ -1,0 +1,338 @@
+//! Tables row by row, without SQL: for programs that look rows up by primary key a million times a second.
+//!
+//! A [`Table`] names a table once. A [`Snapshot`] reads what was committed when it was taken; a [`Writer`] is a transaction
+//! at REPEATABLE READ with row locks, like one of SQL, and SQL sees what it commits. Keys are given as the values of the
+//! primary key's columns in order, rows as one value per column. Names are looked up, values converted and errors
+//! numbered as in SQL's strict mode.
+
+use super::database::Database;
+use super::error::{Error, Result};
+use super::value::{FromValue, Params, parameters};
+use leafline_sql::type_of;
+use leafline_table::{
+    ColumnDef, Direction, Engine, IndexDef, Isolation, ReadView, RowReader, RowRef, TableDef, TableError,
+    Transaction, TxnMode,
+};
+use leafline_types::convert::{StoreContext, store_cast};
+use leafline_types::{MysqlError, SqlType, Value, Warnings, convert, encode_part};
+use std::fmt;
+use std::sync::Arc;
+
+impl Database {
+    /// A table, for use without SQL.
+    ///
+    /// # Errors
+    /// 1049 if there is no such database, 1146 if there is no such table, 1105 if it has no primary key.
+    ///
+    /// ```
+    /// # fn main() -> leafline::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let database = leafline::Database::open(directory.path().join("db"))?;
+    /// # let mut connection = database.connect()?;
+    /// connection.execute("CREATE DATABASE shop", ())?;
+    /// connection.execute("CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(40), stock INT)", ())?;
+    /// let items = database.table("shop", "item")?;
+    ///
+    /// let mut writer = database.begin();
+    /// writer.insert(&items, (1, "pen", 10))?;
+    /// writer.put(&items, (2, "ink", 5))?;
+    /// writer.commit()?;
+    ///
+    /// let snapshot = database.snapshot();
+    /// let reader = snapshot.read(&items)?;
+    /// let name: Option<String> = reader.get((2,), |row| row.get(1))?.transpose()?;
+    /// assert_eq!(name.as_deref(), Some("ink"));
+    /// let mut stock = 0;
+    /// reader.scan((1,), |row| row.get::<i64>(2).map(|n| stock += n).is_ok())?;
+    /// assert_eq!(stock, 15);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn table(&self, database: &str, name: &str) -> Result<Table> {
+        let def = self.instance().engine().table(database, name).map_err(MysqlError::from)?;
+        if def.has_hidden_row_id() {
+            return Err(MysqlError::unknown_error(format_args!("Table '{name}' has no primary key")).into());
+        }
+        Ok(Table { def })
+    }
+
+    /// A snapshot of what is committed now.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { view: self.instance().engine().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view() }
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&self) -> Writer {
+        let engine: &Arc<Engine> = self.instance().engine();
+        Writer { transaction: engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite), key: Vec::new() }
+    }
+}
+
+/// A table with a primary key.
+#[derive(Clone)]
+pub struct Table {
+    def: Arc<TableDef>,
+}
+
+impl Table {
+    /// The position of a column, whose case does not matter.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.def.column(name)
+    }
+
+    fn clustered(&self) -> &IndexDef {
+        self.def.clustered()
+    }
+
+    /// Replaces `key` by the encoded form of a key, or of the first values of one.
+    fn encode_key(&self, values: &[Value], whole: bool, key: &mut Vec<u8>) -> Result<()> {
+        let clustered = self.clustered();
+        let parts = clustered.parts.len();
+        if values.len() > parts || (whole && values.len() < parts) {
+            return Err(MysqlError::wrong_value_count(1).into());
+        }
+        key.clear();
+        for ((value, part), encoded) in values.iter().zip(&clustered.parts).zip(&clustered.key_parts) {
+            let value = self.stored(part.column, value)?;
+            encode_part(encoded, &value, key).map_err(MysqlError::from)?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, params: impl Params) -> Result<Vec<Value>> {
+        let mut row = parameters(params)?;
+        if row.len() != self.def.columns.len() {
+            return Err(MysqlError::wrong_value_count(1).into());
+        }
+        for (column, value) in row.iter_mut().enumerate() {
+            *value = self.stored(column, value)?;
+        }
+        Ok(row)
+    }
+
+    /// A value as a column stores it.
+    fn stored(&self, column: usize, value: &Value) -> Result<Value> {
+        let column: &ColumnDef =
+            self.def.columns.get(column).ok_or_else(|| MysqlError::internal("a column that is not there"))?;
+        let mut warnings = Warnings::new();
+        let mut cx = StoreContext { column: &column.name, row: 1, strict: true, warnings: &mut warnings };
+        let nullable = column.nullable || column.auto_increment;
+        Ok(store_cast(value, &type_of(value), &column.ty, nullable, &mut cx)?)
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({}.{})", self.def.database, self.def.name)
+    }
+}
+
+/// What was committed when it was taken. Old versions of rows are kept as long as it lives.
+#[derive(Clone)]
+pub struct Snapshot {
+    view: ReadView,
+}
+
+impl Snapshot {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// 1412 if the table is newer than the snapshot, or was dropped or rebuilt since it was named.
+    pub fn read(&self, table: &Table) -> Result<Reader> {
+        Reader::new(&self.view, table)
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").finish_non_exhaustive()
+    }
+}
+
+/// A transaction. Dropping it rolls it back.
+///
+/// The first write that meets a row changed since the transaction's snapshot takes a newer snapshot, if nothing was read
+/// or written before; a later one is error 1213.
+#[derive(Debug)]
+pub struct Writer {
+    transaction: Transaction,
+    key: Vec<u8>,
+}
+
+impl Writer {
+    /// Reads a table: what was committed at the transaction's snapshot, and what the transaction has written until now.
+    ///
+    /// # Errors
+    /// As [`Snapshot::read`].
+    pub fn read(&mut self, table: &Table) -> Result<Reader> {
+        self.transaction.begin_statement();
+        self.transaction.set_shown();
+        Reader::new(&self.transaction.view(), table)
+    }
+
+    /// Inserts a row, one value per column; NULL or 0 asks an AUTO_INCREMENT column for a value, which is returned.
+    ///
+    /// # Errors
+    /// 1062 if there is such a key; as [`put`](Self::put).
+    pub fn insert(&mut self, table: &Table, row: impl Params) -> Result<Option<u64>> {
+        let row = table.row(row)?;
+        self.write(|transaction| Ok(transaction.insert(&table.def, &row)?.auto_increment))
+    }
+
+    /// Puts a row in the place of the one with the same primary key, or where there is none. Says whether there was one.
+    ///
+    /// # Errors
+    /// 1062 if another row has one of its other unique keys; 1213 after a conflict or deadlock, 1205 after waiting too
+    /// long for a lock; those of values that the columns cannot hold.
+    pub fn put(&mut self, table: &Table, row: impl Params) -> Result<bool> {
+        let row = table.row(row)?;
+        self.write(|transaction| transaction.put_row(&table.def, &row))
+    }
+
+    /// Deletes the row with a key. Says whether there was one.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn delete(&mut self, table: &Table, key: impl Params) -> Result<bool> {
+        let mut encoded = std::mem::take(&mut self.key);
+        table.encode_key(&parameters(key)?, true, &mut encoded)?;
+        let deleted = self.write(|transaction| transaction.delete_key(&table.def, &encoded));
+        self.key = encoded;
+        deleted
+    }
+
+    fn write<R>(&mut self, mut write: impl FnMut(&mut Transaction) -> Result<R, TableError>) -> Result<R> {
+        loop {
+            match write(&mut self.transaction) {
+                // The row is locked now: a newer snapshot has its newest version.
+                Err(TableError::WriteConflict)
+                    if self.transaction.can_restart() && !self.transaction.has_writes() =>
+                {
+                    self.transaction.refresh_snapshot().map_err(MysqlError::from)?;
+                }
+                result => return Ok(result.map_err(MysqlError::from)?),
+            }
+        }
+    }
+
+    /// Makes the writes permanent and visible. Returns when they are durable.
+    ///
+    /// # Errors
+    /// 1197 if they are too many, 1412 if a table was changed meanwhile, disk full: nothing is changed then.
+    pub fn commit(self) -> Result<()> {
+        self.transaction.commit().map_err(MysqlError::from)?;
+        Ok(())
+    }
+
+    /// Forgets the writes.
+    pub fn rollback(self) {}
+}
+
+/// Reads the rows of a table.
+pub struct Reader {
+    rows: RowReader,
+    table: Table,
+}
+
+impl Reader {
+    fn new(view: &ReadView, table: &Table) -> Result<Reader> {
+        let rows = view.rows(&table.def).map_err(MysqlError::from)?;
+        Ok(Reader { rows, table: table.clone() })
+    }
+
+    /// What `f` makes of the row with a key; `None` if there is none. `f` may hold up writers of neighbouring rows, and
+    /// must not use the database.
+    ///
+    /// # Errors
+    /// Those of values that the key cannot hold; what the engine says.
+    pub fn get<R>(&self, key: impl Params, f: impl FnOnce(RowView<'_>) -> R) -> Result<Option<R>> {
+        let mut encoded = Vec::with_capacity(32);
+        self.table.encode_key(&parameters(key)?, true, &mut encoded)?;
+        let found = self.rows.get(&encoded, |row| row.map(|row| f(self.view(row))));
+        Ok(found.map_err(MysqlError::from)?)
+    }
+
+    /// Shows rows in the order of the primary key to `f`, until it returns false: from the first one on whose key is not
+    /// less than `from`, the first values of a key (`()`: from the beginning). `f` may hold up writers of neighbouring
+    /// rows, and must not use the database.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn scan(&self, from: impl Params, mut f: impl FnMut(RowView<'_>) -> bool) -> Result<()> {
+        let mut encoded = Vec::with_capacity(32);
+        self.table.encode_key(&parameters(from)?, false, &mut encoded)?;
+        let mut visit = |row: RowRef<'_>| f(self.view(row));
+        Ok(self.rows.scan(Direction::Forward, Some(&encoded), &mut visit).map_err(MysqlError::from)?)
+    }
+
+    fn view<'r>(&'r self, row: RowRef<'r>) -> RowView<'r> {
+        RowView { def: &self.table.def, row }
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+/// A row where it is stored.
+#[derive(Clone, Copy)]
+pub struct RowView<'r> {
+    def: &'r TableDef,
+    row: RowRef<'r>,
+}
+
+impl<'r> RowView<'r> {
+    /// The value of a column, by position.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is not a `T`, or NULL and `T` not an `Option`.
+    pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
+        let def = self.column(column)?;
+        let value = self.value(column)?;
+        match T::from_value(value.clone(), &def.ty) {
+            Some(value) => Ok(value),
+            None => {
+                let text = convert::to_text(&value, &def.ty);
+                let found = text.map_or_else(|| "NULL".to_owned(), |text| format!("'{text}'"));
+                Err(Error::WrongType { column: def.name.clone(), found, wanted: T::WANTED })
+            }
+        }
+    }
+
+    /// The bytes of a string, without a copy; `None` for NULL.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] for a column of another type, and for columns of the primary key.
+    pub fn bytes(&self, column: usize) -> Result<Option<&'r [u8]>> {
+        let def = self.column(column)?;
+        let is_key = self.def.clustered().parts.iter().any(|part| part.column == column);
+        if is_key || !(def.ty.is_character() || matches!(def.ty, SqlType::Varbinary { .. })) {
+            let found = format!("{:?}", def.ty);
+            return Err(Error::WrongType {
+                column: def.name.clone(),
+                found,
+                wanted: "bytes as they are stored",
+            });
+        }
+        let bytes = self.def.clustered().format.stored_bytes(self.row.payload, column);
+        Ok(bytes.map_err(MysqlError::from)?)
+    }
+
+    fn column(&self, column: usize) -> Result<&'r ColumnDef> {
+        self.def.columns.get(column).ok_or_else(|| Error::NoSuchColumn(format!("number {column}")))
+    }
+
+    fn value(&self, column: usize) -> Result<Value> {
+        let format = &self.def.clustered().format;
+        Ok(format.decode_value(self.row.key, self.row.payload, column).map_err(MysqlError::from)?)
+    }
+}
+
+impl fmt::Debug for RowView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = (0..self.def.columns.len()).map(|column| self.value(column).ok());
+        f.debug_map().entries(self.def.columns.iter().map(|column| &column.name).zip(values)).finish()
+    }
+}

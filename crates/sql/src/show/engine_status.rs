@@ -1,0 +1,109 @@
+//! SHOW ENGINE STATUS: the engine's condition as text to be read, section by section.
+
+use super::text;
+use crate::result::RowSet;
+use crate::session::Session;
+use leafline_types::{MysqlError, SqlType};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The status of the engine, under its name or InnoDB's.
+pub(super) fn engine_status(session: &Session, name: &str) -> Result<RowSet, MysqlError> {
+    if !name.eq_ignore_ascii_case("Leafline") && !name.eq_ignore_ascii_case("InnoDB") {
+        return Err(MysqlError::unknown_storage_engine(name));
+    }
+    let mut rows = RowSet::new([
+        ("Type", SqlType::Varchar { len: 10 }),
+        ("Name", SqlType::Varchar { len: 512 }),
+        ("Status", SqlType::Text { max_bytes: u32::MAX }),
+    ]);
+    rows.push(vec![text("Leafline"), text(""), text(report(session))]);
+    Ok(rows)
+}
+
+fn report(session: &Session) -> String {
+    let engine = session.instance.engine();
+    let (figures, store) = (engine.stats(), engine.store());
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let mut report = String::new();
+    let mut section = |title: &str, lines: &[(&str, String)]| {
+        let _ = writeln!(report, "{title}");
+        for (name, value) in lines {
+            let _ = writeln!(report, "  {name:<38} {value}");
+        }
+    };
+    let oldest = match figures.oldest_snapshot {
+        Some(age) => format!("{:.1} s", age.as_secs_f64()),
+        None => "none".into(),
+    };
+    section(
+        "TRANSACTIONS",
+        &[
+            ("commits", figures.commits.to_string()),
+            ("snapshots in use", figures.snapshots.to_string()),
+            ("age of the oldest snapshot", oldest),
+            ("rows met that had changed", figures.conflicts.to_string()),
+        ],
+    );
+    let locks = figures.locks;
+    section(
+        "LOCKS",
+        &[
+            ("held", locks.held.to_string()),
+            ("transactions waiting", locks.waiting.to_string()),
+            ("waits", locks.waits.to_string()),
+            (
+                "time waited, longest",
+                format!("{} ms, {} ms", locks.wait_us / 1000, locks.longest_wait_us / 1000),
+            ),
+            ("waits given up", locks.timeouts.to_string()),
+            ("deadlocks", locks.deadlocks.to_string()),
+        ],
+    );
+    section(
+        "OLD VERSIONS",
+        &[
+            ("versions", figures.versions.to_string()),
+            ("bytes", figures.version_bytes.to_string()),
+            ("deleted entries to be removed", figures.purge_queue.to_string()),
+            ("deleted entries removed", figures.purged.to_string()),
+            ("dropped trees still read", figures.retired_trees.to_string()),
+        ],
+    );
+    let log = store.log_space();
+    let of_log = |bytes: u64| format!("{bytes} ({:.0} %)", 100.0 * bytes as f64 / log.capacity.max(1) as f64);
+    section(
+        "LOG",
+        &[
+            ("end", store.log_end().0.to_string()),
+            ("durable up to", store.durable_lsn().0.to_string()),
+            ("bytes kept for recovery", of_log(log.used)),
+            ("bytes reserved", of_log(log.reserved)),
+            ("capacity", log.capacity.to_string()),
+            (
+                "writes, syncs",
+                format!("{}, {}", load(&store.stats().log_writes), load(&store.stats().log_syncs)),
+            ),
+            ("checkpoints", load(&store.stats().checkpoints).to_string()),
+        ],
+    );
+    let pool = store.stats();
+    section(
+        "BUFFER POOL",
+        &[
+            ("pages, of them changed", format!("{}, {}", load(&pool.pool_data), load(&pool.pool_dirty))),
+            ("frames, of them free", format!("{}, {}", load(&pool.pool_frames), load(&pool.pool_free))),
+            ("bytes", load(&pool.pool_bytes).to_string()),
+            ("pages asked for", pool.page_requests.get().to_string()),
+            ("pages read, written", format!("{}, {}", load(&pool.page_reads), load(&pool.pages_written))),
+            ("pages evicted", load(&pool.evictions).to_string()),
+            (
+                "waits for latches",
+                (pool.shared_latch_waits.get() + pool.exclusive_latch_waits.get()).to_string(),
+            ),
+            ("waits for pages on their way", pool.page_waits.get().to_string()),
+            ("reads begun again", pool.optimistic_restarts.get().to_string()),
+        ],
+    );
+    report
+}

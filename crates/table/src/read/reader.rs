@@ -1,0 +1,80 @@
+//! Rows by clustered key, one at a time: for programs that use a table without SQL.
+//!
+//! What a statement has to look up for every row, which tree it is and whether the transaction has written to the table, is
+//! looked up once here.
+
+use super::row::visible_row;
+use super::{EntryStep, ReadView, RowRef};
+use crate::catalog::TableDef;
+use crate::error::Result;
+use crate::trees::TreeHandle;
+use leafline_btree::Direction;
+use std::sync::Arc;
+
+/// Reads the rows of one table, as one view shows them.
+pub struct RowReader {
+    view: ReadView,
+    table: Arc<TableDef>,
+    tree: Arc<TreeHandle>,
+    overlay: bool,
+}
+
+impl ReadView {
+    /// A reader of the rows of `table`.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` (1412) if the table is newer than the snapshot or not there any more.
+    pub fn rows(&self, table: &Arc<TableDef>) -> Result<RowReader> {
+        let tree = self.engine.trees.for_snapshot(table.clustered(), &self.snapshot)?;
+        Ok(RowReader { view: self.clone(), table: table.clone(), tree, overlay: self.has_writes(table.id) })
+    }
+}
+
+impl RowReader {
+    /// The table.
+    pub fn table(&self) -> &Arc<TableDef> {
+        &self.table
+    }
+
+    /// Calls `f` with the row under a clustered key, if there is one. It may run under a page latch and must not block.
+    ///
+    /// # Errors
+    /// What the store returns.
+    pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
+        if self.overlay
+            && let Some(own) = self.view.own_row(self.table.id, key)
+        {
+            return Ok(f(own.as_deref().map(|payload| RowRef { key, payload })));
+        }
+        let (versions, snapshot) = (&self.view.engine.versions, &self.view.snapshot);
+        self.tree.tree.get(key, |entry| {
+            let row = match &entry {
+                Some(entry) => visible_row(versions, self.table.id, key, entry, snapshot)?,
+                None => None,
+            };
+            Ok(f(row.as_ref().map(|row| RowRef { key, payload: row.bytes() })))
+        })?
+    }
+
+    /// Shows rows to `visitor` until it returns false: from the first one at or after `from` on, in the order of the
+    /// clustered index; or, in reverse, from the last one before `from`, `None` being the end. The visitor may run under a
+    /// page latch and must not block.
+    ///
+    /// # Errors
+    /// What the store returns.
+    pub fn scan(
+        &self,
+        direction: Direction,
+        from: Option<&[u8]>,
+        visitor: &mut dyn FnMut(RowRef<'_>) -> bool,
+    ) -> Result<()> {
+        let mut cursor = self.view.entries(&self.table, self.table.clustered())?;
+        match direction {
+            Direction::Forward => cursor.seek(from.unwrap_or_default()),
+            Direction::Reverse => cursor.seek_before(from),
+        }
+        let mut visit = |row: RowRef<'_>| if visitor(row) { EntryStep::Next } else { EntryStep::Stop };
+        while cursor.visit(direction, &mut visit)? {}
+        Ok(())
+    }
+}
