@@ -181,8 +181,9 @@ fn log_options(options: &StoreOptions, database_id: u64) -> LogOptions {
 
 /// Makes a new store, or leaves nothing behind.
 fn create(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Log)> {
-    checked_page_size(options.page_size)?;
-    BufferPool::check_size(options.buffer_pool_bytes, options.page_size)?;
+    let possible = checked_page_size(options.page_size)
+        .and_then(|page_size| BufferPool::check_size(options.buffer_pool_bytes, page_size));
+    possible.inspect_err(|_| discard_directory(&**env))?;
     refuse_to_overwrite(&**env, options.page_size)?;
     create_files(env, options).map_err(|error| {
         discard(&**env);
@@ -207,6 +208,11 @@ fn discard(env: &dyn Env) {
     }
     let _ = Log::remove(env);
     let _ = env.sync_dir("");
+    discard_directory(env);
+}
+
+/// Removes the directory if it was made for a store that is not to be.
+fn discard_directory(env: &dyn Env) {
     // Still locked, and under no name from here on.
     let _ = env.remove("lock");
     let _ = env.remove_dir("");

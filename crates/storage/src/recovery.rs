@@ -75,8 +75,10 @@ impl Crash<'_> {
     }
 }
 
-/// Bytes of log between two reports of progress, and from which pages are read together.
-const WINDOW: u64 = 1 << 20;
+/// Bytes of log between two reports of progress while it is read.
+const REPORT: u64 = 1 << 20;
+/// Bytes of records that are replayed together; about as much again is used for keeping them by page.
+const WINDOW: usize = 16 << 20;
 
 /// What pass 2 found.
 pub(crate) struct ReadLog {
@@ -108,7 +110,7 @@ pub(crate) fn read_log(
     let mut reader = LogReader::open(env, data.database_id, data.redo)?;
     let mut reported = data.redo.lsn.0;
     while let Some(group) = reader.next_group()? {
-        if group.range.end.0 - reported >= WINDOW {
+        if group.range.end.0 - reported >= REPORT {
             reported = group.range.end.0;
             crash.report(RecoveryStep::Read { done: reported - data.redo.lsn.0 });
         }
@@ -134,13 +136,21 @@ pub(crate) struct Redo<'a> {
     pages_changed: u64,
 }
 
-/// Mini-transactions read from the log and not replayed yet.
+/// Records read from the log and not replayed yet, by page.
 #[derive(Default)]
 struct Window {
-    groups: Vec<(LsnRange, Vec<u8>)>,
-    bytes: u64,
-    /// Pages they change without making them anew.
-    pages: Vec<PageNo>,
+    /// Payloads of the records.
+    bytes: Vec<u8>,
+    pages: BTreeMap<PageNo, Vec<Found>>,
+}
+
+/// A record of a window. Those of one group on one page stand together.
+struct Found {
+    range: LsnRange,
+    handler: HandlerId,
+    kind: u8,
+    is_format: bool,
+    payload: std::ops::Range<usize>,
 }
 
 impl<'a> Redo<'a> {
@@ -154,18 +164,19 @@ impl<'a> Redo<'a> {
         self.pages_changed
     }
 
-    /// Replays the log from the last checkpoint's redo position to `end`. The log is read a window ahead, so that the pages
-    /// it names can be read as a batch: one by one they would take most of the time of recovery.
+    /// Replays the log from the last checkpoint's redo position to `end`, a window at a time, and within a window page after
+    /// page: each is read once, in page order and as a batch with its neighbours. One by one, and as often as the log comes back
+    /// to them, the reads would take most of the time of recovery.
     pub(crate) fn run(&mut self) -> Result<()> {
         let data = self.crash.control.data();
         let mut reader = LogReader::open(self.crash.env, data.database_id, data.redo)?;
         let begin = data.redo.lsn.0;
-        let (total, most_pages) = (self.end.0.saturating_sub(begin), self.cache.pool.frame_count() / 16);
-        loop {
+        let total = self.end.0.saturating_sub(begin);
+        // Not beyond the end: that the log ends there has been checked, and the check reads much.
+        while reader.group_lsn() < self.end {
             let mut window = Window::default();
-            // Not beyond the end: that the log ends there has been checked, and the check reads much.
-            while window.bytes < WINDOW
-                && window.pages.len() < most_pages
+            let from = reader.group_lsn().0;
+            while window.bytes.len() < WINDOW
                 && reader.group_lsn() < self.end
                 && let Some(group) = reader.next_group()?
             {
@@ -173,23 +184,46 @@ impl<'a> Redo<'a> {
                     window.add(group.range, group.payload)?;
                 }
             }
-            if window.groups.is_empty() && reader.group_lsn() >= self.end {
-                return Ok(());
-            }
-            self.cache.read_ahead(&window.pages)?;
-            for (range, group) in &window.groups {
-                self.redo_group(*range, group)?;
-            }
-            self.crash.report(RecoveryStep::Redo { done: reader.group_lsn().0 - begin, total });
+            let bytes = reader.group_lsn().0 - from;
+            self.redo_window(&window, &|part, parts| {
+                let done = from - begin + bytes * part as u64 / parts as u64;
+                self.crash.report(RecoveryStep::Redo { done, total });
+            })?;
         }
+        self.crash.report(RecoveryStep::Redo { done: total, total });
+        Ok(())
     }
 
-    fn redo_group(&mut self, range: LsnRange, group: &[u8]) -> Result<()> {
-        let mut by_page: BTreeMap<PageNo, Vec<PageRecord<'_>>> = BTreeMap::new();
-        for record in decode(range, group)? {
-            by_page.entry(record.page).or_default().push(record);
+    /// Replays the window in parts, the pages of the next on their way while one is replayed.
+    fn redo_window(&mut self, window: &Window, report: &dyn Fn(usize, usize)) -> Result<()> {
+        let pages: Vec<(&PageNo, &Vec<Found>)> = window.pages.iter().collect();
+        let parts: Vec<_> = pages.chunks((self.cache.pool.frame_count() / 16).max(1)).collect();
+        for number in 0..parts.len() {
+            if number == 0 {
+                self.read_ahead(parts[0])?;
+            }
+            if let Some(next) = parts.get(number + 1) {
+                self.read_ahead(next)?;
+            }
+            for (page, found) in parts[number] {
+                for group in found.chunk_by(|one, other| one.range.start == other.range.start) {
+                    let records: Vec<_> = group.iter().map(|found| window.record(**page, found)).collect();
+                    self.redo_page(**page, &records, group[0].range)?;
+                }
+            }
+            report(number + 1, parts.len());
         }
-        by_page.into_iter().try_for_each(|(page, records)| self.redo_page(page, &records, range))
+        Ok(())
+    }
+
+    /// Begins to read the pages. Those that the log makes anew need not be readable.
+    fn read_ahead(&self, part: &[(&PageNo, &Vec<Found>)]) -> Result<()> {
+        let is_new = |found: &&Vec<Found>| found.first().is_some_and(|first| first.is_format);
+        let (new, old): (Vec<_>, Vec<_>) = part.iter().partition(|(_, found)| is_new(found));
+        let numbers =
+            |part: Vec<&(&PageNo, &Vec<Found>)>| part.iter().map(|(page, _)| **page).collect::<Vec<_>>();
+        self.cache.read_ahead(&numbers(old), false)?;
+        self.cache.read_ahead(&numbers(new), true)
     }
 
     /// Replays one group's records of one page.
@@ -278,22 +312,28 @@ impl<'a> Redo<'a> {
 
 impl Window {
     fn add(&mut self, range: LsnRange, group: &[u8]) -> Result<()> {
-        for record in decode(range, group)? {
-            if !is_format(&record) && self.pages.last() != Some(&record.page) {
-                self.pages.push(record.page);
-            }
+        let records = decode_group(group).ok_or_else(|| StorageError::Format {
+            file: "wal".into(),
+            reason: format!("the mini-transaction at LSN {} is malformed", range.start),
+        })?;
+        for record in records {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(record.payload);
+            self.pages.entry(record.page).or_default().push(Found {
+                range,
+                handler: record.handler,
+                kind: record.kind,
+                is_format: is_format(&record),
+                payload: start..self.bytes.len(),
+            });
         }
-        self.bytes += group.len() as u64;
-        self.groups.push((range, group.to_vec()));
         Ok(())
     }
-}
 
-fn decode(range: LsnRange, group: &[u8]) -> Result<Vec<PageRecord<'_>>> {
-    decode_group(group).ok_or_else(|| StorageError::Format {
-        file: "wal".into(),
-        reason: format!("the mini-transaction at LSN {} is malformed", range.start),
-    })
+    fn record(&self, page: PageNo, found: &Found) -> PageRecord<'_> {
+        let payload = &self.bytes[found.payload.clone()];
+        PageRecord { handler: found.handler, kind: found.kind, page, payload }
+    }
 }
 
 /// Whether the record makes the page anew, whatever it held.

@@ -181,11 +181,12 @@ impl PageCache {
         Ok(())
     }
 
-    /// As [`PageCache::prefetch`], but the pages come in as if they had been used.
-    pub(crate) fn read_ahead(&self, pages: &[PageNo]) -> Result<()> {
+    /// As [`PageCache::prefetch`], but the pages come in as if they had been used; `blank` ones, if they cannot be read, as
+    /// zeros.
+    pub(crate) fn read_ahead(&self, pages: &[PageNo], blank: bool) -> Result<()> {
         let missing = self.missing(pages, self.pool.frame_count() / 8);
         let frames = self.take_some_frames(missing.len())?;
-        self.read_in(&missing, frames, |_| {});
+        self.read_in(&missing, frames, if blank { PageFault::set_blank } else { |_| {} });
         Ok(())
     }
 

@@ -232,17 +232,24 @@ pub(crate) struct PageFault {
     done: bool,
     /// Read ahead of its use, which has to show whether it is worth its frame.
     on_probation: bool,
+    /// About to be made anew: zeros will do if the file holds no page.
+    blank: bool,
 }
 
 impl PageFault {
     /// Wraps a word that was just put in state faulting with `frame`.
     pub(super) fn new(pool: Arc<BufferPool>, page: PageNo, frame: FrameId) -> PageFault {
-        PageFault { pool, page, frame, done: false, on_probation: false }
+        PageFault { pool, page, frame, done: false, on_probation: false, blank: false }
     }
 
     /// Puts the page on probation when it has come.
     pub(crate) fn set_on_probation(&mut self) {
         self.on_probation = true;
+    }
+
+    /// Takes zeros for the page if it turns out to be damaged: it is about to be made anew.
+    pub(crate) fn set_blank(&mut self) {
+        self.blank = true;
     }
 
     /// The frame to fill.
@@ -262,7 +269,12 @@ impl PageFault {
     pub(crate) fn finish(mut self, read: io::Result<()>) -> Result<()> {
         let page = self.page;
         read.map_err(|source| StorageError::io("read", "data", source))?;
-        page::verify(self.frame_mut(), page).map_err(|reason| StorageError::Corrupt { page, reason })?;
+        if let Err(reason) = page::verify(self.frame_mut(), page) {
+            if !self.blank {
+                return Err(StorageError::Corrupt { page, reason });
+            }
+            self.frame_mut().fill(0);
+        }
         let (lsn, newest) = (page::lsn(self.frame_mut()), self.pool.newest());
         if lsn > newest {
             let reason = format!("its LSN {lsn} is after the end of the log, or {newest} at least");

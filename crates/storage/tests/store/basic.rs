@@ -93,6 +93,20 @@ fn mini_transaction_given_up_after_a_change_stops_the_store() {
 }
 
 #[test]
+fn a_store_that_cannot_be_made_leaves_no_directory_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    for refused in [
+        StoreOptions { buffer_pool_bytes: 10, ..options(100) },
+        StoreOptions { page_size: 5000, ..options(100) },
+    ] {
+        let path = directory.path().join("db");
+        let env: Arc<dyn Env> = Arc::new(DirectoryEnv::open(&path).unwrap());
+        assert!(Store::open(env, refused, Vec::new(), &mut NoReplay).is_err());
+        assert!(!path.exists());
+    }
+}
+
+#[test]
 fn store_in_a_directory_of_the_file_system_with_threads() {
     let directory = tempfile::tempdir().unwrap();
     let open = || {
