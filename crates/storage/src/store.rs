@@ -27,7 +27,7 @@ pub struct StoreOptions {
     pub log_capacity_bytes: u64,
     /// When the log is flushed.
     pub flush_log_at_commit: FlushPolicy,
-    /// Threads for batched reads.
+    /// Threads for transfers in batches where io_uring cannot be had; with zero every transfer is done by its caller.
     pub io_threads: usize,
     /// Whether the pages that are in memory now are to be in memory when the store is opened next. Takes a store with
     /// threads of its own.
@@ -120,10 +120,15 @@ pub(crate) struct Inner {
 impl Inner {
     /// Writes the list of pages that are in memory, if it is wanted.
     pub(crate) fn save_hot_pages(&self) -> Result<()> {
-        match self.warm_up {
-            true => crate::warm_up::save(&*self.env, self.database_id, self.cache.pool.settled_pages()),
-            false => Ok(()),
+        if !self.warm_up {
+            return Ok(());
         }
+        // With frames to spare, more than are kept free anyway, nothing has had to prove its worth.
+        let pages = match self.cache.pool.free_count() > 4 * self.cache.reserve() {
+            true => self.cache.pool.pages(),
+            false => self.cache.pool.settled_pages(),
+        };
+        crate::warm_up::save(&*self.env, self.database_id, pages)
     }
 
     /// Sets log space aside, making some if there is too little. The caller holds no latch and no reservation.

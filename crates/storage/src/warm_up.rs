@@ -2,7 +2,7 @@
 //!
 //! The list is written when the store is closed, and every few minutes by the store's own thread ([`crate::background`]), which
 //! also reads it at the start: it fetches the pages in page order, in batches, as long as there are free frames, and evicts
-//! nothing. Pages on probation are not on the list: a scan that was under way is not repeated.
+//! nothing. Pages on probation are not on the list, unless there are free frames: a scan that was under way is not repeated.
 //!
 //! The list is a hint. It is not synced; one that is missing, damaged or of another database is as good as none, and a page on
 //! it that is not in use any more is left out.

@@ -51,7 +51,12 @@ impl BufferPool {
     /// The page in `frame` was read ahead of its use.
     pub(super) fn put_on_probation(&self, page: PageNo, frame: FrameId) {
         self.mark(frame.0 as usize);
-        self.probation.0.lock().push_back(Entry { page, frame, used: false });
+        let mut queue = self.probation.0.lock();
+        if queue.len() >= self.frame_count() {
+            // Of a page that has left: nobody has looked for frames for long.
+            queue.pop_front();
+        }
+        queue.push_back(Entry { page, frame, used: false });
     }
 
     /// Takes up to `wanted` pages off the queue as long as it is too long, each of which is evicted, or reported

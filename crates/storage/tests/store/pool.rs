@@ -220,6 +220,31 @@ fn what_was_in_memory_when_the_store_was_closed_is_read_in_again() {
 }
 
 #[test]
+fn of_a_full_pool_what_a_scan_has_read_is_not_read_in_again_and_of_one_with_room_everything_is() {
+    for (frames, all) in [(250, false), (900, true)] {
+        let env = SimulatedEnv::new();
+        let store = open_with(&env, with_threads(500)).unwrap();
+        let (_, pages) = pages(&store, 700);
+        store.close().unwrap();
+        let wanted = StoreOptions { warm_up: false, ..with_threads(frames) };
+        open_with(&env, wanted).unwrap().close().unwrap();
+        leafline_storage::Env::remove(&env, "hot-pages").unwrap();
+        let store = open_with(&env, with_threads(frames)).unwrap();
+        let (hot, scanned) = pages.split_at(40);
+        (0..3).for_each(|_| touch(&store, hot));
+        scan(&store, scanned);
+        store.close().unwrap();
+        let store = open_with(&env, with_threads(frames)).unwrap();
+        wait_until("the hot pages were not read in", || resident(&store, hot) == hot.len());
+        if all {
+            wait_until("the others were not read in", || resident(&store, &pages) == pages.len());
+        } else {
+            assert_eq!(resident(&store, scanned), 0);
+        }
+    }
+}
+
+#[test]
 fn a_pool_that_became_smaller_is_warmed_up_as_far_as_it_goes() {
     let env = SimulatedEnv::new();
     let store = open_with(&env, with_threads(500)).unwrap();
