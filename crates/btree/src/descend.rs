@@ -119,7 +119,7 @@ impl Tree {
         let mut latched = false;
         loop {
             let descent = match latched {
-                true => self.try_descend(target, level, cfg!(debug_assertions))?,
+                true => self.try_descend(target, level)?,
                 false => self.try_descend_optimistically(target, level)?,
             };
             match descent {
@@ -127,19 +127,6 @@ impl Tree {
                 Descent::NoSuchLevel => return Ok(None),
                 Descent::Missing(page) => faults.fault_in(self, page)?,
                 Descent::Contended => latched = true,
-            }
-        }
-    }
-
-    /// As [`descend`](Self::descend), and compares the fences of every node with what its parent says.
-    pub(crate) fn descend_checked(&self, target: Target<'_>, level: u8) -> Result<Option<SharedGuard<'_>>> {
-        let mut faults = Faults::default();
-        loop {
-            match self.try_descend(target, level, true)? {
-                Descent::Page(guard) => return Ok(Some(guard)),
-                Descent::NoSuchLevel => return Ok(None),
-                Descent::Missing(page) => faults.fault_in(self, page)?,
-                Descent::Contended => {}
             }
         }
     }
@@ -192,7 +179,7 @@ impl Tree {
         Ok(Descent::Page(guard))
     }
 
-    fn try_descend(&self, target: Target<'_>, level: u8, check: bool) -> Result<Descent<'_>> {
+    fn try_descend(&self, target: Target<'_>, level: u8) -> Result<Descent<'_>> {
         let Some(mut guard) = self.store().try_shared(self.root())? else {
             return Ok(Descent::Missing(self.root()));
         };
@@ -209,7 +196,7 @@ impl Tree {
             let Some(next) = self.store().try_shared(child)? else {
                 return Ok(Descent::Missing(child));
             };
-            if check {
+            if cfg!(debug_assertions) {
                 check_fences(&node, slot, &Node::open(&next).on(child)?).on(child)?;
             }
             expected = Some(node.level() - 1);

@@ -13,7 +13,8 @@
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
 //! | `bulk` | building a tree from sorted entries |
-//! | `verify` | the structural invariants, executable |
+//! | `verify`, `examine` | the structural invariants, executable |
+//! | `salvage` | what can still be read of a damaged tree |
 //!
 //! The store must be opened with [`TreeRedo`] under [`HandlerId::BTREE`](leafline_storage::HandlerId::BTREE).
 
@@ -27,10 +28,12 @@ mod entry;
 mod enumerate;
 mod error;
 mod estimate;
+mod examine;
 mod merge;
 mod modify;
 mod optimistic;
 pub mod policy;
+mod salvage;
 mod split;
 mod tree;
 mod verify;
@@ -42,7 +45,9 @@ pub use entry::{Change, CommitTs, EntryFlags, EntryView};
 pub use enumerate::LeafList;
 pub use error::{BtreeError, Result};
 pub use estimate::Estimate;
+pub use examine::{KeyRange, TreeFault};
 pub use node::TreeRedo;
+pub use salvage::Salvage;
 pub use tree::Tree;
 pub use verify::TreeReport;
 pub use view::LeafView;

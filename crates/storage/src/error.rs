@@ -128,4 +128,14 @@ impl StorageError {
             _ => StorageError::Io { op, file: file.into(), source },
         }
     }
+
+    /// Whether a page could not be read, or was not what it must be: what is wrong is the medium, or was once written
+    /// wrongly, and the rest of the store may well be sound.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            StorageError::Corrupt { .. } => true,
+            StorageError::Io { op, file, .. } => *op == "read" && file == "data",
+            _ => false,
+        }
+    }
 }

@@ -50,6 +50,8 @@ pub use redo::{
     CheckpointSource, GROUP_OVERHEAD, HandlerId, LogicalReplay, NoReplay, RECORD_OVERHEAD, RedoError,
     RedoHandler, ReplayError,
 };
-pub use space::{BulkWriter, FREE_PAGE_LOG_BYTES, Reservation, SEGMENT_LOG_BYTES, SegmentInfo, SegmentState};
+pub use space::{
+    BulkWriter, FREE_PAGE_LOG_BYTES, Reservation, SEGMENT_LOG_BYTES, SegmentInfo, SegmentState, SpaceFault,
+};
 pub use stats::{Counter, StoreStats};
 pub use store::{RecoveryProgress, RecoveryStep, Store, StoreOptions};

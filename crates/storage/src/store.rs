@@ -10,7 +10,7 @@ use crate::space::Space;
 use crate::{
     BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LockGuard, LogicalReplay, Lsn, LsnRange,
     MemoryLoan, MiniTransaction, Optimistic, PageNo, RecoveryReport, RedoHandler, Reservation, Result,
-    SegmentId, SegmentInfo, SegmentState, SharedGuard, StorageError, StoreStats,
+    SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault, StorageError, StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -462,8 +462,30 @@ impl Store {
     /// Checks that space maps, segment directory and pages in use agree. For when nobody changes anything.
     ///
     /// # Errors
-    /// `Io`, `Corrupt` for pages that cannot be read. The list returned holds what does not agree.
+    /// As [`check_space`](Self::check_space). The list returned holds what does not agree.
     pub fn verify_space(&self) -> Result<Vec<String>> {
-        self.inner.verify_space()
+        Ok(self.check_space(1, &|_, _| ())?.iter().map(ToString::to_string).collect())
+    }
+
+    /// Checks that space maps, segment directory and pages in use agree, and that each page in use can be read from the
+    /// file, with `threads` threads. For when nobody changes anything. `progress` is told how many pages of how many
+    /// have been read.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt` for space maps and directory, `Poisoned`. What does not agree is in the list returned.
+    pub fn check_space(
+        &self,
+        threads: usize,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Vec<SpaceFault>> {
+        self.inner.check_space(threads, progress)
+    }
+
+    /// The pages of a segment, in no particular order.
+    ///
+    /// # Errors
+    /// `NoSuchSegment`.
+    pub fn segment_pages(&self, segment: SegmentId) -> Result<Vec<PageNo>> {
+        self.inner.segment_pages(segment)
     }
 }

@@ -10,7 +10,7 @@
 //! | `grow` | making the file larger, so that a full disk shows before anything is changed |
 //! | `segment` | creating and dropping segments |
 //! | `bulk` | writing fresh extents past the pool and the log |
-//! | `verify` | checking that the maps agree with each other |
+//! | `verify`, `scrub` | checking that the maps agree with each other and that every page in use can be read |
 //!
 //! A segment's first 32 pages come singly from shared extents, so that small tables stay small; after that it takes
 //! extents of 64 pages, those for leaves and those for branches apart.
@@ -26,6 +26,7 @@ mod mirror_tests;
 mod open;
 mod record;
 mod reservation;
+mod scrub;
 mod segment;
 mod verify;
 
@@ -39,6 +40,7 @@ pub use record::FREE_PAGE_LOG_BYTES;
 pub(crate) use record::{ExtentUse, SpaceRecord, SpaceRedo};
 pub use reservation::Reservation;
 pub use segment::SEGMENT_LOG_BYTES;
+pub use verify::SpaceFault;
 
 use crate::{PageNo, SegmentId};
 use parking_lot::{Mutex, MutexGuard};

@@ -1,25 +1,66 @@
-//! Checks that every page is used once or free, and that memory and disk agree on it.
+//! Checking space: that every page is used once or free, that memory and disk agree on it, and that what is on disk can be read.
 
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
+use super::scrub::Owners;
 use super::{SpaceState, directory, map_page};
 use crate::store::Inner;
-use crate::{PageNo, Result, SegmentId, page};
+use crate::{PageNo, Result, SegmentId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Something that is wrong with the pages of a store, whatever they hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SpaceFault {
+    /// The page, if it is one.
+    pub page: Option<PageNo>,
+    /// The segment it belongs to, [`SegmentId::NONE`] for the store's own pages; `None` if nobody knows.
+    pub segment: Option<SegmentId>,
+    /// What is wrong, as text.
+    pub what: String,
+}
+
+impl fmt::Display for SpaceFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.page {
+            Some(page) => write!(f, "page {page}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// Collects faults.
+#[derive(Default)]
+pub(super) struct SpaceFaults(pub(super) Vec<SpaceFault>);
+
+impl SpaceFaults {
+    fn note(&mut self, segment: Option<SegmentId>, what: String) {
+        self.0.push(SpaceFault { page: None, segment, what });
+    }
+
+    fn page(&mut self, page: PageNo, segment: Option<SegmentId>, what: impl Into<String>) {
+        self.0.push(SpaceFault { page: Some(page), segment, what: what.into() });
+    }
+}
 
 impl Inner {
-    /// What does not agree, as text; empty if all is well. For when nobody changes anything.
-    pub(crate) fn verify_space(&self) -> Result<Vec<String>> {
-        let mut faults = Vec::new();
+    /// What does not agree; empty if all is well. For when nobody changes anything. Pages are read by `threads`
+    /// threads; `progress` is told how many of how many have been.
+    pub(crate) fn check_space(
+        &self,
+        threads: usize,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Vec<SpaceFault>> {
+        let mut faults = SpaceFaults::default();
         self.verify_maps(&mut faults)?;
         self.verify_directory(&mut faults)?;
-        let used = self.used_pages(&mut faults);
-        self.verify_headers(&used, &mut faults)?;
-        Ok(faults)
+        let owners = self.owners(&mut faults);
+        faults.0.extend(self.scrub(&owners, threads, progress)?);
+        Ok(faults.0)
     }
 
     /// Each descriptor on disk against the one in memory.
-    fn verify_maps(&self, faults: &mut Vec<String>) -> Result<()> {
+    fn verify_maps(&self, faults: &mut SpaceFaults) -> Result<()> {
         let count = self.space.state().extents.len() as u32;
         let mut free = 0;
         for extent in (0..count).map(ExtentNo) {
@@ -31,25 +72,26 @@ impl Inner {
             let known = known.usage.map(|usage| (usage, known.pages));
             free += u64::from(known.is_none());
             if stored != Ok(known) {
-                faults.push(format!("extent {}: {stored:?} on page {map}, {known:?} in memory", extent.0));
+                let what = format!("extent {}: {stored:?} is stored, {known:?} in memory", extent.0);
+                faults.page(map, Some(SegmentId::NONE), what);
             }
         }
-        if free != self.space.state().free_extents() {
-            faults
-                .push(format!("{free} extents are free, {} are counted", self.space.state().free_extents()));
+        let counted = self.space.state().free_extents();
+        if free != counted {
+            faults.note(None, format!("{free} extents are free, {counted} are counted"));
         }
         Ok(())
     }
 
     /// Each directory entry on disk against the segment in memory.
-    fn verify_directory(&self, faults: &mut Vec<String>) -> Result<()> {
+    fn verify_directory(&self, faults: &mut SpaceFaults) -> Result<()> {
         let pages = self.space.state().directory.clone();
         let mut found = BTreeSet::new();
         for page in pages {
             let guard = self.cache.shared(page)?;
             for entry in 0..directory::entries_per_page(guard.len()) {
                 match directory::read(&guard, entry) {
-                    Err(reason) => faults.push(format!("directory page {page}: {reason}")),
+                    Err(reason) => faults.page(page, Some(SegmentId::NONE), reason),
                     Ok(None) => {}
                     Ok(Some(stored)) => {
                         found.insert(stored.id);
@@ -59,60 +101,69 @@ impl Inner {
                                 == (stored.state, stored.root, stored.singles)
                         });
                         if !same {
-                            faults.push(format!("segment {} differs from its directory entry", stored.id));
+                            let what = format!("segment {} differs from its directory entry", stored.id);
+                            faults.page(page, Some(stored.id), what);
                         }
                     }
                 }
             }
         }
         if !self.space.state().segments.keys().eq(found.iter()) {
-            faults.push("segments in memory are not those of the directory".into());
+            faults.note(None, "segments in memory are not those of the directory".into());
         }
         Ok(())
     }
 
     /// Pages in use with their owners, gathered from the owners' side.
-    fn used_pages(&self, faults: &mut Vec<String>) -> BTreeMap<PageNo, SegmentId> {
+    fn owners(&self, faults: &mut SpaceFaults) -> Owners {
         let state = self.space.state();
-        let mut used: BTreeMap<PageNo, SegmentId> = BTreeMap::from([(PageNo(0), SegmentId::NONE)]);
+        let mut singly: BTreeMap<PageNo, SegmentId> = BTreeMap::from([(PageNo(0), SegmentId::NONE)]);
         let own = self.own_pages(&state);
         let singles = state.segments.iter().flat_map(|(id, segment)| {
             segment.singles.iter().filter(|page| **page != PageNo::NONE).map(|page| (*page, *id))
         });
         for (page, owner) in own.into_iter().map(|page| (page, SegmentId::NONE)).chain(singles) {
-            if let Some(other) = used.insert(page, owner) {
-                faults.push(format!("page {page} is used by segments {other} and {owner}"));
+            if let Some(other) = singly.insert(page, owner) {
+                faults.page(page, Some(owner), format!("used by segments {other} and {owner}"));
+            }
+            match state.usage_of(page) {
+                None => faults.page(page, Some(owner), "used, but marked free"),
+                Some((_, ExtentUse::Owned(other, _))) => {
+                    faults.page(page, Some(owner), format!("used by segments {other} and {owner}"));
+                }
+                Some((_, ExtentUse::Shared)) => {}
             }
         }
+        let mut counts: BTreeMap<SegmentId, u64> = BTreeMap::new();
+        singly.values().for_each(|owner| *counts.entry(*owner).or_default() += 1);
         for (index, extent) in state.extents.iter().enumerate() {
             let number = ExtentNo(index as u32);
-            let bits = (0..EXTENT_PAGES as u32).filter(|bit| extent.pages & (1 << bit) != 0);
             match extent.usage {
                 Some(ExtentUse::Owned(owner, _)) => {
+                    *counts.entry(owner).or_default() += u64::from(extent.pages.count_ones());
                     let known =
                         state.segments.get(&owner).is_some_and(|found| found.extents.contains(&number));
                     if !known {
-                        faults
-                            .push(format!("extent {index} is owned by segment {owner}, which does not know"));
-                    }
-                    for page in bits.map(|bit| number.page(bit)) {
-                        if let Some(other) = used.insert(page, owner) {
-                            faults.push(format!("page {page} is used by segments {other} and {owner}"));
-                        }
+                        let what = format!("extent {index} is owned by segment {owner}, which does not know");
+                        faults.note(Some(owner), what);
                     }
                 }
                 _ => {
-                    let lost = bits.map(|bit| number.page(bit)).filter(|page| !used.contains_key(page));
-                    faults.extend(lost.map(|page| format!("page {page} is marked used and nobody uses it")));
+                    let bits = (0..EXTENT_PAGES as u32).filter(|bit| extent.pages & (1 << bit) != 0);
+                    let lost = bits.map(|bit| number.page(bit)).filter(|page| !singly.contains_key(page));
+                    lost.for_each(|page| faults.page(page, None, "marked used, and nobody uses it"));
                 }
             }
         }
-        for page in used.keys() {
-            if state.usage_of(*page).is_none() {
-                faults.push(format!("page {page} is used but marked free"));
+        for info in state.segment_infos() {
+            let found = counts.get(&info.id).copied().unwrap_or_default();
+            if found != info.pages {
+                let what = format!("segment {} has {found} pages, {} are counted", info.id, info.pages);
+                faults.note(Some(info.id), what);
             }
         }
-        used
+        let extents = state.extents.iter().map(|extent| (extent.usage, extent.pages)).collect();
+        Owners { singly, extents }
     }
 
     /// Space map and directory pages.
@@ -122,15 +173,17 @@ impl Inner {
         maps.chain(state.directory.iter().copied()).collect()
     }
 
-    /// Each page in use can be read and says whose it is.
-    fn verify_headers(&self, used: &BTreeMap<PageNo, SegmentId>, faults: &mut Vec<String>) -> Result<()> {
-        for (&page, &owner) in used {
-            let guard = self.cache.shared(page)?;
-            let found = page::owner(&guard);
-            if found != owner {
-                faults.push(format!("page {page} belongs to segment {owner} and says {found}"));
-            }
+    /// The pages of a segment, in no particular order.
+    pub(crate) fn segment_pages(&self, id: SegmentId) -> Result<Vec<PageNo>> {
+        let state = self.space.state();
+        let segment = state.segment(id)?;
+        let mut pages: Vec<PageNo> =
+            segment.singles.iter().copied().filter(|page| *page != PageNo::NONE).collect();
+        for extent in &segment.extents {
+            let used = state.extents.get(extent.0 as usize).map_or(0, |found| found.pages);
+            let bits = (0..EXTENT_PAGES as u32).filter(|bit| used & (1 << bit) != 0);
+            pages.extend(bits.map(|bit| extent.page(bit)));
         }
-        Ok(())
+        Ok(pages)
     }
 }

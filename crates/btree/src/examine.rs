@@ -1,0 +1,297 @@
+//! Looking at every node of a tree, past those that are damaged.
+//!
+//! Each level is walked from left to right, every node by a descent of its own that compares the fences of all nodes on
+//! the way with the separators in their parents. With the root covering everything, this shows that each level
+//! partitions the key space. Where a node cannot be used, its parent says which keys are behind it: they are noted as
+//! out of reach, and the walk goes on to their right.
+//!
+//! Nodes are latched as readers latch them, so this may run beside writers.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use leafline_storage::{PageNo, SharedGuard};
+
+use crate::error::{BtreeError, Result};
+use crate::node::{Node, NodeFault, check};
+use crate::policy;
+use crate::tree::Tree;
+use crate::verify::TreeReport;
+
+/// Leaves that a thread looks at by itself, at least: fewer are not worth a thread.
+const LEAVES_PER_PIECE: usize = 64;
+/// Pieces for each thread, so that all of them are busy to the end.
+const PIECES_PER_THREAD: usize = 8;
+
+/// The keys in `[lower, upper)`; without an upper bound, up to the end of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The first key.
+    pub lower: Vec<u8>,
+    /// The first key beyond.
+    pub upper: Option<Vec<u8>>,
+}
+
+/// A node that is damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFault {
+    /// Its page.
+    pub page: PageNo,
+    /// What is wrong with it.
+    pub what: String,
+    /// The keys that are out of reach because of it; `None` if none are.
+    pub out_of_reach: Option<KeyRange>,
+}
+
+/// What was found at every node of a tree.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    pub report: TreeReport,
+    pub pages: Vec<PageNo>,
+    pub faults: BTreeMap<PageNo, TreeFault>,
+    used: u64,
+}
+
+/// What a descent that goes on after damage came to.
+enum Reached<'s> {
+    Node(SharedGuard<'s>),
+    Damaged(TreeFault, KeyRange),
+    NoSuchLevel,
+}
+
+impl Tree {
+    /// Looks at all nodes with `threads` threads. `progress` is called with the number of nodes since the last call.
+    pub(crate) fn walk(&self, threads: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Walk> {
+        let mut walk = Walk::default();
+        let root = match self.reach(&[], u8::MAX)? {
+            Reached::NoSuchLevel => self.store().shared(self.root())?,
+            Reached::Node(guard) => guard,
+            Reached::Damaged(fault, _) => {
+                walk.faults.insert(fault.page, fault);
+                return Ok(walk);
+            }
+        };
+        let levels = match Node::open(&root) {
+            Ok(node) => u32::from(node.level()) + 1,
+            Err(fault) => return Err(BtreeError::corrupt(self.root(), fault)),
+        };
+        drop(root);
+        walk.report.levels = levels;
+        // Where the nodes right above the leaves begin.
+        let mut starts = Vec::new();
+        for level in (1..levels as u8).rev() {
+            starts.clear();
+            self.walk_level(level, &[], None, &mut walk, progress, &mut |lower| starts.push(lower.to_vec()))?;
+        }
+        self.walk_leaves(threads, &starts, &mut walk, progress)?;
+        let capacity = policy::capacity(self.store().page_size()) as f64;
+        walk.report.fill = walk.used as f64 / (capacity * walk.report.leaves.max(1) as f64);
+        Ok(walk)
+    }
+
+    /// Looks at the leaves, in pieces that begin with some of `starts`.
+    fn walk_leaves(
+        &self,
+        threads: usize,
+        starts: &[Vec<u8>],
+        walk: &mut Walk,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<()> {
+        // A branch has some dozens of children at least.
+        let most = (starts.len() * 32 / LEAVES_PER_PIECE).min(threads * PIECES_PER_THREAD);
+        if threads < 2 || most < 2 {
+            return self.walk_level(0, &[], None, walk, progress, &mut |_| ());
+        }
+        let step = starts.len().div_ceil(most);
+        let bounds: Vec<&[u8]> = starts.iter().skip(step).step_by(step).map(Vec::as_slice).collect();
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Walk> {
+            let mut part = Walk::default();
+            loop {
+                let piece = next.fetch_add(1, Ordering::Relaxed);
+                if piece > bounds.len() {
+                    return Ok(part);
+                }
+                let begin = piece.checked_sub(1).and_then(|before| bounds.get(before)).copied();
+                let end = bounds.get(piece).copied();
+                self.walk_level(0, begin.unwrap_or_default(), end, &mut part, progress, &mut |_| ())?;
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut parts = vec![work()];
+            for other in others {
+                parts.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            parts.into_iter().try_for_each(|part| part.map(|part| walk.add(part)))
+        })
+    }
+
+    /// Looks at the nodes of a level that hold keys in `[from, to)`, and tells `each` their lower fences.
+    fn walk_level(
+        &self,
+        level: u8,
+        from: &[u8],
+        to: Option<&[u8]>,
+        walk: &mut Walk,
+        progress: &(dyn Fn(u64) + Sync),
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
+        let mut at = from.to_vec();
+        loop {
+            let next = match self.reach(&at, level)? {
+                // The tree has shrunk.
+                Reached::NoSuchLevel => return Ok(()),
+                Reached::Damaged(fault, range) => {
+                    walk.faults.entry(fault.page).or_insert(fault);
+                    range.upper
+                }
+                Reached::Node(guard) => {
+                    let node =
+                        Node::open(&guard).map_err(|fault| BtreeError::corrupt(guard.page_no(), fault))?;
+                    walk.look_at(&node, guard.page_no());
+                    each(node.lower_fence());
+                    node.upper_fence().map(<[u8]>::to_vec)
+                }
+            };
+            progress(1);
+            match next {
+                Some(next) if next > at && to.is_none_or(|to| next.as_slice() < to) => at = next,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Descends to the node of `level` (the root, if the tree has no such level: then there is none) that holds `key`.
+    fn reach(&self, key: &[u8], level: u8) -> Result<Reached<'_>> {
+        let mut failed = None;
+        loop {
+            let mut range = KeyRange { lower: Vec::new(), upper: None };
+            let mut page = self.root();
+            let mut parent: Option<(SharedGuard<'_>, u8)> = None;
+            loop {
+                let damaged = |what: String, range: KeyRange| {
+                    let fault = TreeFault { page, what, out_of_reach: Some(range.clone()) };
+                    Ok(Reached::Damaged(fault, range))
+                };
+                let Some(guard) = self.store().try_shared(page)? else {
+                    drop(parent);
+                    match self.bring_in(page, &mut failed)? {
+                        Some(what) => return damaged(what, range),
+                        None => break,
+                    }
+                };
+                let expected = parent.as_ref().map(|(_, level)| level - 1);
+                let node = match self.node(&guard, page, expected) {
+                    Ok(node) => node,
+                    Err(BtreeError::Corrupt { what, .. }) => return damaged(what, range),
+                    Err(error) => return Err(error),
+                };
+                if node.lower_fence() != range.lower || node.upper_fence() != range.upper.as_deref() {
+                    let what = if parent.is_some() {
+                        "fences differ from the parent's separators"
+                    } else {
+                        "root with fences"
+                    };
+                    return damaged(what.into(), range);
+                }
+                let found = node.level();
+                if found <= level {
+                    return Ok(if found == level { Reached::Node(guard) } else { Reached::NoSuchLevel });
+                }
+                let child = node.child_for(key).and_then(|slot| {
+                    let bounds = KeyRange { lower: node.child_lower(slot)?, upper: node.child_upper(slot)? };
+                    Ok((node.child(slot)?, bounds))
+                });
+                match child {
+                    Ok((child, bounds)) => {
+                        (page, range) = (child, bounds);
+                        parent = Some((guard, found));
+                    }
+                    Err(NodeFault(what)) => return damaged(what.into(), range),
+                }
+            }
+        }
+    }
+
+    /// Reads a page in. The reason if it cannot be read, and could not the last time: a reference read under a latch that
+    /// has been let go may be stale, and a page that was freed need not be readable.
+    fn bring_in(&self, page: PageNo, failed: &mut Option<(PageNo, String)>) -> Result<Option<String>> {
+        if let Some((before, why)) = failed.take()
+            && before == page
+        {
+            return Ok(Some(why));
+        }
+        match self.store().fault_in(page) {
+            Ok(()) => {}
+            Err(error) if error.is_damage() => *failed = Some((page, reason(&error))),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(None)
+    }
+
+    /// Keys that cut the tree into up to about `pieces` pieces of similar size.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn bounds_of_pieces(&self, pieces: usize) -> Result<Vec<Vec<u8>>> {
+        let mut bounds = Vec::new();
+        for level in (1..self.depth()? as u8).rev() {
+            bounds.clear();
+            let mut at = Vec::new();
+            while let Some(guard) = self.descend(crate::descend::Target::Key(&at), level)? {
+                let damaged = |fault| BtreeError::corrupt(guard.page_no(), fault);
+                let node = Node::open(&guard).map_err(damaged)?;
+                for slot in 0..node.count() {
+                    bounds.push(node.child_lower(slot).map_err(damaged)?);
+                }
+                match node.upper_fence() {
+                    Some(upper) => at = upper.to_vec(),
+                    None => break,
+                }
+            }
+            if bounds.len() >= pieces {
+                break;
+            }
+        }
+        let step = bounds.len().div_ceil(pieces.max(1)).max(1);
+        Ok(bounds.into_iter().skip(step).step_by(step).collect())
+    }
+}
+
+/// What is wrong with a page, without its number.
+pub(crate) fn reason(error: &leafline_storage::StorageError) -> String {
+    match error {
+        leafline_storage::StorageError::Corrupt { reason, .. } => reason.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Walk {
+    fn look_at(&mut self, node: &Node<'_>, page: PageNo) {
+        if let Err(NodeFault(what)) = check(node) {
+            let fault = TreeFault { page, what: what.into(), out_of_reach: None };
+            self.faults.entry(page).or_insert(fault);
+        }
+        self.pages.push(page);
+        if node.is_leaf() {
+            self.report.leaves += 1;
+            self.report.entries += node.count() as u64;
+            self.report.ghosts += node.ghosts() as u64;
+            self.used += node.used() as u64;
+        } else {
+            self.report.branches += 1;
+        }
+    }
+
+    fn add(&mut self, part: Walk) {
+        self.report.leaves += part.report.leaves;
+        self.report.entries += part.report.entries;
+        self.report.ghosts += part.report.ghosts;
+        self.used += part.used;
+        self.pages.extend(part.pages);
+        for (page, fault) in part.faults {
+            self.faults.entry(page).or_insert(fault);
+        }
+    }
+}
