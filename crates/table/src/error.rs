@@ -74,6 +74,17 @@ pub enum TableError {
     Internal(String),
 }
 
+impl TableError {
+    /// Whether something on disk cannot be read, or is not what it must be; the rest of the database may well be sound.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            TableError::Corrupt(_) | TableError::Tree(BtreeError::Corrupt { .. }) => true,
+            TableError::Storage(error) => error.is_damage(),
+            _ => false,
+        }
+    }
+}
+
 impl From<StorageError> for TableError {
     fn from(error: StorageError) -> TableError {
         TableError::Storage(error)

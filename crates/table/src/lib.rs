@@ -15,6 +15,7 @@
 //! | [`run`] | sorted runs: the external sort of builds |
 //! | [`build`] | bulk load, new indexes |
 //! | [`check`] | rows against entries, entries against rows |
+//! | [`repair`] | new trees in the place of damaged ones |
 
 mod bytes;
 mod counters;
@@ -30,6 +31,7 @@ pub mod engine;
 pub mod index;
 pub mod lock;
 pub mod read;
+pub mod repair;
 pub mod run;
 pub mod txn;
 
@@ -44,6 +46,7 @@ pub use catalog::{
     IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId,
     TableOptions, TableSpec,
 };
+pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};
 pub use error::{Result, TableError};
 pub use index::{EntryDecoder, RowDecoder, entry_decoder, locator_of, row_decoder};
@@ -52,6 +55,7 @@ pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
 pub use lock::{LockLimits, LockStats, LockStrength, LockWait};
 pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowReader, RowRef};
+pub use repair::{LostRange, SalvageReport, TableRepair};
 pub use txn::{
     CommitOutcome, InsertOutcome, Isolation, Locked, LockedRow, Mark, RegisteredSnapshot, RowLocker,
     Snapshot, StatementMark, Transaction, TxnMode,

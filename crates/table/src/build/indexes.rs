@@ -38,7 +38,7 @@ pub(crate) fn build_indexes(
 }
 
 /// Adds the entry of a row to the sort of an index.
-pub(super) fn push_entry(
+pub(crate) fn push_entry(
     engine: &Engine,
     table: &TableDef,
     index: &IndexDef,
@@ -54,7 +54,7 @@ pub(super) fn push_entry(
 }
 
 /// Builds the tree of a secondary index from its sorted entries.
-pub(super) fn build_secondary(
+pub(crate) fn build_secondary(
     engine: &Engine,
     table: &TableDef,
     index: &IndexDef,

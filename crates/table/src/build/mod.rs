@@ -8,7 +8,7 @@ mod indexes;
 mod loader;
 mod source;
 
-pub(crate) use indexes::build_indexes;
+pub(crate) use indexes::{build_indexes, build_secondary, push_entry};
 pub use loader::{LoadOutcome, TableLoader};
 
 use crate::ddl::NewTrees;

@@ -1,215 +1,206 @@
 //! Checking a table: the structure of its trees, and that rows and entries agree.
 //!
+//! | module | is |
+//! |---|---|
+//! | `structure` | every node of every tree; nothing else is read of a tree that is damaged |
+//! | `contents` | rows against entries and entries against rows, by sums |
+//! | `compare` | what does not agree, by name |
+//! | `parallel` | pieces of work for several threads |
+//!
 //! Rows and entries are compared at one snapshot, so that commits can go on. First cheaply: each index is read once,
 //! in its own order, and the sum of the hashes of its entries is compared with that of the entries derived from the
-//! rows. Only where the sums differ is every row and every entry looked up, to name what is wrong.
+//! rows. Only where the sums differ are the entries derived from the rows sorted, and merged with those of the index, to
+//! name what is wrong.
+
+mod compare;
+mod contents;
+mod parallel;
+mod structure;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{describe_entry, entry_of_row, locator_of_entry, unique_prefix};
-use crate::read::{EntryStep, LocatorBatch, ReadView};
+use crate::read::ReadView;
 use crate::txn::write_set::WriteSet;
-use leafline_btree::{BtreeError, Direction};
-use std::hash::{DefaultHasher, Hasher};
+use leafline_btree::BtreeError;
+use leafline_storage::PageNo;
+use std::fmt;
 use std::sync::Arc;
 
 /// Faults reported per table, at most.
 const MAX_FAULTS: usize = 100;
 
-/// Number of entries and the sum of their hashes.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Sum {
-    entries: u64,
-    hashes: u64,
+/// How much is checked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum CheckDepth {
+    /// Pages and the structure of the trees.
+    Quick,
+    /// That, and rows against entries both ways.
+    #[default]
+    Medium,
+    /// That, and every value of every row.
+    Extended,
 }
 
-impl Sum {
-    fn add(&mut self, key: &[u8], payload: &[u8]) {
-        let mut hasher = DefaultHasher::new();
-        hasher.write_usize(key.len());
-        hasher.write(key);
-        hasher.write(payload);
-        self.entries += 1;
-        self.hashes = self.hashes.wrapping_add(hasher.finish());
+/// How a table is checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckOptions {
+    /// How much.
+    pub depth: CheckDepth,
+    /// Threads that work on it.
+    pub threads: usize,
+}
+
+impl Default for CheckOptions {
+    /// Everything but values that no index has, with a thread for each core.
+    fn default() -> CheckOptions {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        CheckOptions { depth: CheckDepth::default(), threads }
     }
 }
 
-/// Called with key and payload of each entry.
-type EachEntry<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+/// Something that is wrong with a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableFault {
+    /// Name of the index, if it is about one.
+    pub index: Option<String>,
+    /// The page, if it is about one.
+    pub page: Option<PageNo>,
+    /// What is wrong, as text.
+    pub what: String,
+}
 
+impl fmt::Display for TableFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.index, self.page) {
+            (Some(index), Some(page)) => write!(f, "index {index}, page {page}: {}", self.what),
+            (Some(index), None) => write!(f, "index {index}: {}", self.what),
+            (None, Some(page)) => write!(f, "page {page}: {}", self.what),
+            (None, None) => f.write_str(&self.what),
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct TableCheck {
+    /// What is wrong, the first so many.
+    pub faults: Vec<TableFault>,
+    /// Number of faults that are not listed.
+    pub unlisted: u64,
+    /// Indexes that something is wrong with, by position in the table; 0 is the clustered one.
+    pub damaged: Vec<usize>,
+    /// Whether the number of rows is not the one that is counted, in a table that is sound otherwise.
+    pub miscounted: bool,
+}
+
+impl TableCheck {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    fn note(&mut self, table: &TableDef, index: Option<&IndexDef>, page: Option<PageNo>, what: String) {
+        if let Some(index) = index
+            && let Some(position) = table.indexes.iter().position(|found| found.id == index.id)
+            && !self.damaged.contains(&position)
+        {
+            self.damaged.push(position);
+        }
+        match self.faults.len() < MAX_FAULTS {
+            true => self.faults.push(TableFault { index: index.map(|index| index.name.clone()), page, what }),
+            false => self.unlisted += 1,
+        }
+    }
+}
+
+/// A check that is going on.
 struct Check<'a> {
     view: &'a ReadView,
     table: &'a Arc<TableDef>,
-    faults: Vec<String>,
+    options: CheckOptions,
+    progress: &'a (dyn Fn(u64) + Sync),
+    found: TableCheck,
 }
 
 impl Engine {
     /// Checks a table. Returns what is wrong with it, nothing if it is sound.
     ///
     /// # Errors
-    /// What the store returns, except for damage, which is reported.
+    /// As [`check_table_with`](Self::check_table_with).
     pub fn check_table(self: &Arc<Self>, table: &Arc<TableDef>) -> Result<Vec<String>> {
+        let check = self.check_table_with(table, CheckOptions::default(), &|_| ())?;
+        Ok(check.faults.iter().map(ToString::to_string).collect())
+    }
+
+    /// Checks a table, while others go on using it. `progress` is called with the number of pages since the last call; in
+    /// all there are about as many as [`pages_to_check`](Self::pages_to_check) says.
+    ///
+    /// # Errors
+    /// What the store returns, except for damage, which is reported; `DefinitionChanged`.
+    pub fn check_table_with(
+        self: &Arc<Self>,
+        table: &Arc<TableDef>,
+        options: CheckOptions,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<TableCheck> {
         let (snapshot, rows) = {
             let _closed = self.gates.close(table.id);
             self.store.wait_durable(self.store.log_end())?;
             (self.snapshot(), self.row_count(table.id))
         };
         let view = ReadView::new(self.clone(), snapshot, Arc::new(WriteSet::default().into()), 0);
-        let mut check = Check { view: &view, table, faults: Vec::new() };
-        for index in &table.indexes {
-            let found = check.structure(index);
-            check.report(found)?;
+        let mut check = Check { view: &view, table, options, progress, found: TableCheck::default() };
+        check.structure()?;
+        if options.depth > CheckDepth::Quick {
+            check.contents(rows)?;
         }
-        let found = check.contents(rows);
-        check.report(found)?;
-        Ok(check.faults)
+        check.found.damaged.sort_unstable();
+        Ok(check.found)
+    }
+
+    /// Pages that a check of the table reads, about.
+    pub fn pages_to_check(&self, table: &TableDef, depth: CheckDepth) -> u64 {
+        let times = if depth == CheckDepth::Quick { 1 } else { 2 };
+        let of_table = |id| table.indexes.iter().any(|index| index.tree == id);
+        let segments = self.store.segments();
+        segments.iter().filter(|info| of_table(info.id)).map(|info| info.pages * times).sum()
     }
 }
 
 impl Check<'_> {
-    fn fault(&mut self, what: String) {
-        if self.faults.len() < MAX_FAULTS {
-            self.faults.push(what);
-        }
+    fn fault(&mut self, index: &IndexDef, what: String) {
+        self.found.note(self.table, Some(index), None, what);
     }
 
-    /// Damage is a fault, not an error.
-    fn report(&mut self, found: Result<()>) -> Result<()> {
-        match found {
-            Err(TableError::Corrupt(what) | TableError::Internal(what)) => self.fault(what),
-            Err(TableError::Tree(error @ BtreeError::Corrupt { .. })) => self.fault(error.to_string()),
-            Err(TableError::Storage(error @ leafline_storage::StorageError::Corrupt { .. })) => {
-                self.fault(error.to_string());
+    /// Takes a result that must not end the check: damage is a fault of the index.
+    fn tolerate<T>(&mut self, index: &IndexDef, result: Result<T>) -> Result<Option<T>> {
+        match result.map_err(damage) {
+            Ok(value) => Ok(Some(value)),
+            Err(Ok((page, what))) => {
+                self.found.note(self.table, Some(index), page, what);
+                Ok(None)
             }
-            Err(TableError::Sql(error)) => self.fault(error.message),
-            other => return other,
+            Err(Err(error)) => Err(error),
         }
-        Ok(())
-    }
-
-    fn structure(&mut self, index: &IndexDef) -> Result<()> {
-        let tree = self.view.engine().trees.for_snapshot(index, self.view.snapshot())?;
-        tree.tree.verify()?;
-        Ok(())
-    }
-
-    /// Reads every index and compares.
-    fn contents(&mut self, rows: u64) -> Result<()> {
-        let table = self.table;
-        let mut derived = vec![Sum::default(); table.secondary().len()];
-        let found = self.scan(table.clustered(), &mut |key, payload| {
-            for (index, sum) in table.secondary().iter().zip(&mut derived) {
-                let entry = entry_of_row(table, index, key, payload)?;
-                sum.add(&entry.key, &entry.payload);
-            }
-            Ok(())
-        })?;
-        if found.entries != rows {
-            self.fault(format!("table {}: it has {} rows, {rows} were counted", table.name, found.entries));
-        }
-        for (index, derived) in table.secondary().iter().zip(derived) {
-            let found = self.scan(index, &mut |_, _| Ok(()))?;
-            if found != derived {
-                self.compare(index, found.entries, derived.entries)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads an index, checking the order of its keys and that unique ones are.
-    fn scan(&mut self, index: &Arc<IndexDef>, each: EachEntry<'_>) -> Result<Sum> {
-        let mut cursor = self.view.entries(self.table, index)?;
-        let mut sum = Sum::default();
-        let (mut last, mut last_unique) = (None::<Vec<u8>>, Vec::new());
-        let mut faults = Vec::new();
-        let mut failed = None;
-        let mut entry = |key: &[u8], payload: &[u8]| -> Result<()> {
-            if last.as_deref().is_some_and(|last| last >= key) {
-                faults.push(format!("index {}: keys out of order at {}", index.name, hex(key)));
-            }
-            if let Some(prefix) = unique_prefix(index, key)? {
-                if sum.entries > 0 && prefix == last_unique {
-                    let values = describe_entry(index, key, payload)?;
-                    faults.push(format!("index {}: duplicate entry '{values}'", index.name));
-                }
-                last_unique.clear();
-                last_unique.extend_from_slice(prefix);
-            }
-            last.get_or_insert_default().clear();
-            last.get_or_insert_default().extend_from_slice(key);
-            sum.add(key, payload);
-            each(key, payload)
-        };
-        while cursor.visit(Direction::Forward, &mut |found| match entry(found.key, found.payload) {
-            Ok(()) => EntryStep::Next,
-            Err(error) => {
-                failed = Some(error);
-                EntryStep::Stop
-            }
-        })? {}
-        faults.into_iter().for_each(|fault| self.fault(fault));
-        failed.map_or(Ok(sum), Err)
-    }
-
-    /// Names the differences between an index and the rows.
-    fn compare(&mut self, index: &Arc<IndexDef>, entries: u64, rows: u64) -> Result<()> {
-        let table = self.table;
-        let before = self.faults.len();
-        let mut keys = Vec::new();
-        self.scan(table.clustered(), &mut |key, payload| {
-            keys.push(entry_of_row(table, index, key, payload)?);
-            Ok(())
-        })?;
-        keys.sort();
-        let mut found = Vec::new();
-        self.scan(index, &mut |key, payload| {
-            found.push((key.to_vec(), payload.to_vec()));
-            Ok(())
-        })?;
-        let mut expected = keys.into_iter().peekable();
-        for (key, payload) in found {
-            while let Some(missing) = expected.next_if(|entry| entry.key < key) {
-                let values = describe_entry(index, &missing.key, &missing.payload)?;
-                self.fault(format!("index {}: entry '{values}' of a row is missing", index.name));
-            }
-            match expected.next_if(|entry| entry.key == key) {
-                Some(entry) if entry.payload == payload => {}
-                Some(_) => {
-                    let values = describe_entry(index, &key, &payload)?;
-                    self.fault(format!(
-                        "index {}: entry '{values}' has other values than its row",
-                        index.name
-                    ));
-                }
-                None => {
-                    let row =
-                        if self.has_row(index, &key)? { "its row has another key" } else { "it has no row" };
-                    self.fault(format!("index {}: entry {}: {row}", index.name, hex(&key)));
-                }
-            }
-        }
-        for missing in expected {
-            let values = describe_entry(index, &missing.key, &missing.payload)?;
-            self.fault(format!("index {}: entry '{values}' of a row is missing", index.name));
-        }
-        if self.faults.len() == before {
-            self.fault(format!("index {}: {entries} entries for {rows} rows", index.name));
-        }
-        Ok(())
-    }
-
-    fn has_row(&self, index: &IndexDef, key: &[u8]) -> Result<bool> {
-        let mut locator = Vec::new();
-        locator_of_entry(index, key, &mut locator)?;
-        let mut locators = LocatorBatch::new();
-        locators.push(&locator);
-        let mut found = false;
-        self.view.fetch(self.table, &locators, &mut |_, row| found = row.is_some())?;
-        Ok(found)
     }
 }
 
-fn hex(key: &[u8]) -> String {
+/// Page and reason, if the error says that something on disk is not what it should be; else the error.
+pub(crate) fn damage(error: TableError) -> Result<(Option<PageNo>, String), TableError> {
+    match error {
+        TableError::Corrupt(what) | TableError::Internal(what) => Ok((None, what)),
+        TableError::Tree(BtreeError::Corrupt { page, what }) => Ok((Some(page), what)),
+        TableError::Storage(leafline_storage::StorageError::Corrupt { page, reason }) => {
+            Ok((Some(page), reason))
+        }
+        TableError::Storage(error) if error.is_damage() => Ok((None, error.to_string())),
+        TableError::Sql(error) => Ok((None, error.message)),
+        other => Err(other),
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(key: &[u8]) -> String {
     key.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -8,4 +8,5 @@ mod large;
 mod load;
 mod model;
 mod reapply;
+mod repair;
 mod threads;

@@ -68,6 +68,8 @@ impl Engine {
                     self.purge_queue.put_back(ghost);
                     break;
                 }
+                // It stays on its damaged page, and others are not to wait for it.
+                Err(error) if error.is_damage() => {}
                 Err(error) => return Err(error),
             }
         }

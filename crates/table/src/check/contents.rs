@@ -1,0 +1,206 @@
+//! Rows against entries, entries against rows.
+//!
+//! A look at the row of every entry, and at the entries of every row, would be a random read each. Instead the hashes of
+//! an index's entries are summed up, and so are those of the entries that the rows should have: sums do not depend on
+//! the order, so each tree is read once, in its own, in pieces.
+
+use super::parallel::in_parallel;
+use super::{Check, CheckDepth, hex};
+use crate::catalog::IndexDef;
+use crate::error::Result;
+use crate::index::entry::{describe_entry, entry_of_row, row_values, unique_prefix};
+use crate::read::{EntryStep, ReadView};
+use leafline_btree::Direction;
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+
+/// Pieces of an index for each thread.
+const PIECES_PER_THREAD: usize = 8;
+
+/// Number of entries and the sum of their hashes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Sum {
+    pub(super) entries: u64,
+    hashes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, key: &[u8], payload: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_usize(key.len());
+        hasher.write(key);
+        hasher.write(payload);
+        self.entries += 1;
+        self.hashes = self.hashes.wrapping_add(hasher.finish());
+    }
+
+    fn join(&mut self, other: Sum) {
+        self.entries += other.entries;
+        self.hashes = self.hashes.wrapping_add(other.hashes);
+    }
+}
+
+/// What a piece of an index came to.
+#[derive(Default)]
+struct Piece {
+    sum: Sum,
+    /// The entries that the secondary indexes should have for the rows.
+    derived: Vec<Sum>,
+    /// What no other entry may begin with: of the first and the last entry.
+    first_unique: Option<Vec<u8>>,
+    last_unique: Option<Vec<u8>>,
+    faults: Vec<String>,
+}
+
+impl Check<'_> {
+    /// Reads every index and compares. What is damaged in its structure is left out.
+    pub(super) fn contents(&mut self, rows: u64) -> Result<()> {
+        let table = self.table;
+        if self.found.damaged.contains(&0) {
+            let what = "rows and entries were not compared, because not all rows can be read";
+            self.found.note(table, None, None, what.into());
+            return Ok(());
+        }
+        let Some((found, derived)) = self.sums(table.clustered())? else { return Ok(()) };
+        if found.entries != rows {
+            let what = format!("table {}: it has {} rows, {rows} were counted", table.name, found.entries);
+            self.found.miscounted = true;
+            self.found.note(table, None, None, what);
+        }
+        for (position, (index, derived)) in table.secondary().iter().zip(derived).enumerate() {
+            if self.found.damaged.contains(&(position + 1)) {
+                continue;
+            }
+            let Some((found, _)) = self.sums(index)? else { continue };
+            if found != derived {
+                let compared = self.compare(index, found, derived);
+                self.tolerate(index, compared)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an index in pieces. Nothing if that cannot be.
+    fn sums(&mut self, index: &Arc<IndexDef>) -> Result<Option<(Sum, Vec<Sum>)>> {
+        let read = self.read_pieces(index);
+        let Some(pieces) = self.tolerate(index, read)? else { return Ok(None) };
+        let mut sum = Sum::default();
+        let mut derived = vec![Sum::default(); self.table.secondary().len()];
+        let mut last: Option<Vec<u8>> = None;
+        let mut faults = 0;
+        for piece in pieces {
+            if piece.sum.entries == 0 && piece.faults.is_empty() {
+                continue;
+            }
+            if last.is_some() && last == piece.first_unique {
+                self.fault(index, format!("duplicate entry with key {}", hex(&last.unwrap_or_default())));
+            }
+            last = piece.last_unique;
+            sum.join(piece.sum);
+            derived.iter_mut().zip(piece.derived).for_each(|(all, part)| all.join(part));
+            faults += piece.faults.len();
+            for fault in piece.faults {
+                self.fault(index, fault);
+            }
+        }
+        // Rows that cannot be read would show as entries without a row.
+        let usable = faults == 0 || !index.is_clustered();
+        Ok(usable.then_some((sum, derived)))
+    }
+
+    fn read_pieces(&self, index: &Arc<IndexDef>) -> Result<Vec<Piece>> {
+        let threads = self.options.threads;
+        let bounds = match threads {
+            0 | 1 => Vec::new(),
+            _ => {
+                let tree = self.view.engine().trees.for_snapshot(index, self.view.snapshot())?;
+                tree.tree.bounds_of_pieces(threads * PIECES_PER_THREAD)?
+            }
+        };
+        let lowers = std::iter::once(&[][..]).chain(bounds.iter().map(Vec::as_slice));
+        let uppers = bounds.iter().map(|bound| Some(bound.as_slice())).chain([None]);
+        let ranges: Vec<(&[u8], Option<&[u8]>)> = lowers.zip(uppers).collect();
+        in_parallel(threads, &ranges, |(lower, upper)| self.read_piece(index, lower, *upper))
+    }
+
+    /// Reads the entries in `[lower, upper)`.
+    fn read_piece(&self, index: &Arc<IndexDef>, lower: &[u8], upper: Option<&[u8]>) -> Result<Piece> {
+        let table = self.table;
+        let derive = if index.is_clustered() { table.secondary() } else { &[] };
+        let mut piece = Piece { derived: vec![Sum::default(); derive.len()], ..Piece::default() };
+        let extended = index.is_clustered() && self.options.depth == CheckDepth::Extended;
+        let mut last = None::<Vec<u8>>;
+        for_each_entry(self.view, self.table, index, (lower, upper), self.progress, &mut |key, payload| {
+            if last.as_deref().is_some_and(|last| last >= key) {
+                piece.faults.push(format!("keys out of order at {}", hex(key)));
+            }
+            let last = last.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(key);
+            let mut look = || -> Result<()> {
+                if let Some(prefix) = unique_prefix(index, key)? {
+                    if piece.last_unique.as_deref() == Some(prefix) {
+                        let values = describe_entry(index, key, payload)?;
+                        piece.faults.push(format!("duplicate entry '{values}'"));
+                    }
+                    if piece.sum.entries == 0 {
+                        piece.first_unique = Some(prefix.to_vec());
+                    }
+                    let last = piece.last_unique.get_or_insert_default();
+                    last.clear();
+                    last.extend_from_slice(prefix);
+                }
+                if extended {
+                    row_values(table, key, payload)?;
+                }
+                for (index, sum) in derive.iter().zip(&mut piece.derived) {
+                    let entry = entry_of_row(table, index, key, payload)?;
+                    sum.add(&entry.key, &entry.payload);
+                }
+                piece.sum.add(key, payload);
+                Ok(())
+            };
+            match look().map_err(super::damage) {
+                Err(Ok((_, what))) => {
+                    piece.faults.push(format!("entry {} cannot be read: {what}", hex(key)));
+                    Ok(())
+                }
+                Err(Err(error)) => Err(error),
+                Ok(()) => Ok(()),
+            }
+        })?;
+        Ok(piece)
+    }
+}
+
+/// Called with key and payload of each entry.
+type EachEntry<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
+
+/// Calls `each` with key and payload of the visible entries in a range of an index, a leaf latched: it must not block.
+fn for_each_entry(
+    view: &ReadView,
+    table: &Arc<crate::catalog::TableDef>,
+    index: &Arc<IndexDef>,
+    (lower, upper): (&[u8], Option<&[u8]>),
+    progress: &(dyn Fn(u64) + Sync),
+    each: EachEntry<'_>,
+) -> Result<()> {
+    let mut cursor = view.entries(table, index)?;
+    cursor.seek(lower);
+    let mut failed = None;
+    while cursor.visit(Direction::Forward, &mut |found| {
+        if upper.is_some_and(|upper| found.key >= upper) {
+            return EntryStep::Stop;
+        }
+        match each(found.key, found.payload) {
+            Ok(()) => EntryStep::Next,
+            Err(error) => {
+                failed = Some(error);
+                EntryStep::Stop
+            }
+        }
+    })? {
+        progress(1);
+    }
+    failed.map_or(Ok(()), Err)
+}

@@ -1,0 +1,114 @@
+//! Repairing a table.
+//!
+//! Secondary indexes hold nothing that the rows do not have: a damaged one is built anew from the clustered index. A
+//! damaged clustered index is *salvaged* (`salvage`): what its readable leaves hold goes into a new tree, all secondary
+//! indexes are built anew from that, and the report says which keys were on leaves that cannot be read. The new trees
+//! are durable before one commit puts them in the place of the old ones, whose pages are freed after it, so that a crash
+//! leaves one or the other.
+
+mod report;
+mod salvage;
+
+pub use report::{LostRange, SalvageReport, TableRepair};
+
+use crate::catalog::{IndexDef, TableDef};
+use crate::check::TableCheck;
+use crate::ddl::{CatalogChange, NewTrees};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::lock::{LockLimits, LockMode, LockOwner};
+use crate::txn::op::CounterChange;
+use std::sync::Arc;
+
+impl Engine {
+    /// Repairs what `check`, a check of this table that was not a quick one, has found; with `dry_run` only says what that
+    /// would come to. `progress` is called with the number of pages of the clustered index since the last call. The
+    /// transactions that use the table must have ended.
+    ///
+    /// # Errors
+    /// 1062 if rows have the same values in a unique index that is to be built; 1205 if a transaction that writes to the table does
+    /// not end; `DefinitionChanged`; what the store returns. The table is as it was then.
+    pub fn repair_table(
+        self: &Arc<Self>,
+        table: &Arc<TableDef>,
+        check: &TableCheck,
+        dry_run: bool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<TableRepair> {
+        let mut repair = TableRepair {
+            table: format!("{}.{}", table.database, table.name),
+            counted: self.row_count(table.id),
+            ..TableRepair::default()
+        };
+        if check.is_sound() {
+            return Ok(repair);
+        }
+        let locks = LockOwner::new(&self.locks);
+        locks.lock_table(table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;
+        let _ddl = self.ddl.lock();
+        let closed = self.gates.close(table.id);
+        let current = self.catalog().table_by_id(table.id).cloned();
+        if !current.is_some_and(|current| Arc::ptr_eq(&current, table)) {
+            return Err(TableError::DefinitionChanged);
+        }
+        let mut new = NewTrees::new(self);
+        let mut changed = (**table).clone();
+        let mut rows = None;
+        if check.damaged.contains(&0) {
+            let names = table.secondary().iter().map(|index| index.name.clone());
+            repair.rebuilt = names.collect();
+            let salvaged = salvage::salvage(self, table, dry_run, &mut new, progress)?;
+            rows = Some(salvaged.report.rows);
+            changed.indexes = salvaged.indexes;
+            repair.salvage = Some(salvaged.report);
+        } else {
+            let damaged = |position: &usize| check.damaged.contains(position);
+            let drafts: Vec<IndexDef> = (0..table.indexes.len())
+                .filter(damaged)
+                .filter_map(|position| table.indexes.get(position))
+                .map(|index| (**index).clone())
+                .collect();
+            repair.rebuilt = drafts.iter().map(|index| index.name.clone()).collect();
+            if !dry_run && !drafts.is_empty() {
+                for built in crate::build::build_indexes(self, table, drafts, &mut new)? {
+                    if let Some(index) = changed.indexes.iter_mut().find(|index| index.id == built.id) {
+                        *index = Arc::new(built);
+                    }
+                }
+            }
+            if check.miscounted {
+                rows = Some(self.count_rows(table)?);
+            }
+        }
+        repair.recounted = rows.filter(|rows| *rows != repair.counted);
+        if dry_run {
+            return Ok(repair);
+        }
+        let difference = rows.map_or(0, |rows| {
+            let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+            signed(rows) - signed(repair.counted)
+        });
+        let counters = CounterChange {
+            table: table.id,
+            rows: difference,
+            next_row_id: self.counters.next_row_id(table.id),
+            next_auto_increment: self.counters.next_auto_increment(table.id),
+        };
+        self.change_catalog(CatalogChange {
+            put_tables: vec![changed],
+            counters: vec![counters],
+            ..CatalogChange::default()
+        })?;
+        new.keep();
+        drop(closed);
+        self.purge()?;
+        Ok(repair)
+    }
+
+    /// Rows of a table whose clustered index is sound, and that nobody changes.
+    fn count_rows(&self, table: &TableDef) -> Result<u64> {
+        let handle = self.trees.current(table.clustered().tree)?;
+        let (report, _) = handle.tree.examine(1, &|_| ())?;
+        Ok(report.entries - report.ghosts)
+    }
+}
