@@ -213,3 +213,61 @@ fn the_demo_runs_small_and_leaves_nothing_behind() {
     assert!(out.contains("On an emulated disk: 5 ms seek, 100 MiB/s; reads only"), "{out}");
     assert!(!dir.exists());
 }
+
+/// Flips a bit in a leaf of the segment made last, and takes away the copies of the pages written last.
+fn damage_newest_index(dir: &Path) {
+    const PAGE: usize = 16384;
+    let copies = std::fs::metadata(dir.join("doublewrite")).expect("a file").len();
+    std::fs::write(dir.join("doublewrite"), vec![0; copies as usize]).expect("written");
+    let mut data = std::fs::read(dir.join("data")).expect("read");
+    let owner = |page: &[u8]| u64::from_le_bytes(page[24..32].try_into().expect("eight bytes"));
+    let leaves = data.chunks_mut(PAGE).filter(|page| page[4] == 16);
+    leaves.max_by_key(|page| owner(page)).expect("a leaf")[PAGE - 10] ^= 4;
+    std::fs::write(dir.join("data"), data).expect("written");
+}
+
+#[test]
+fn damage_is_found_and_an_index_is_built_anew() {
+    let (_holder, dir) = directory();
+    let at = dir.to_str().expect("UTF-8");
+    let rows: Vec<String> = (0..3000).map(|n| format!("({n}, {})", n * 7 % 1000)).collect();
+    let sql = format!(
+        "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k)); INSERT INTO t VALUES {}",
+        rows.join(",")
+    );
+    assert_eq!(script(&dir, &[], &sql).0, 0);
+    let (code, out, err) = run(&["check", at]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("d.t") && out.contains("OK"), "{out}");
+    assert_eq!(run(&["repair", at]).1, "Nothing to repair.\n");
+
+    damage_newest_index(&dir);
+    let (code, out, err) = run(&["check", at, "--table", "d.t", "--quick", "--threads", "2"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("index k, page ") && out.contains("checksum") && out.contains("Corrupt"), "{out}");
+    assert!(err.contains("leafline repair"), "{err}");
+    assert_eq!(run(&["check", at]).0, 1);
+    for words in [&["repair", at][..], &["repair", at, "--dry-run"]] {
+        let (code, out, _) = run(words);
+        assert_eq!(code, 1);
+        assert!(out.contains("index k built anew") && out.contains("Nothing was changed."), "{out}");
+    }
+    let (code, out, err) = run(&["repair", at, "--yes"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let report = out.trim().rsplit(' ').next().expect("a path");
+    let report = std::fs::read_to_string(report).expect("a report");
+    assert!(report.contains("d.t:") && report.contains("index k built anew") && report.ends_with("done\n"));
+    let (code, out, err) = run(&["check", at]);
+    assert_eq!(code, 0, "{out}{err}");
+    let sql = "SELECT COUNT(*), SUM(k) FROM d.t FORCE INDEX (k); CHECK TABLE d.t QUICK; REPAIR TABLE d.t";
+    let (_, out, err) = script(&dir, &["-N"], sql);
+    let note = "d.t\trepair\tnote\tThe storage engine for the table doesn't support repair";
+    assert_eq!(
+        (out.as_str(), err.as_str()),
+        (&*format!("3000\t1498500\nd.t\tcheck\tstatus\tOK\n{note}\n"), "")
+    );
+
+    let (code, _, err) = run(&["check", &format!("{at}/nothing")]);
+    assert_eq!(code, 1);
+    assert!(err.contains("there is no database"), "{err}");
+}

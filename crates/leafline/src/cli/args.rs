@@ -34,6 +34,10 @@ pub enum Verb {
     Serve(ServeOptions),
     /// Fills a database with the tables of the TPC-H benchmark
     Tpch(TpchOptions),
+    /// Checks a database that nobody has open: every page, every tree, rows against entries; exits with 1 if it is damaged
+    Check(CheckOptions),
+    /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to
+    Repair(RepairOptions),
     /// Shows what index condition pushdown does, on a table that does not fit in memory
     Demo(DemoOptions),
 }
@@ -138,6 +142,45 @@ pub struct TpchOptions {
     pub buffer_pool_size: Size,
 }
 
+/// What the verbs take that look after a database that exists.
+#[derive(Args, Clone, Debug)]
+pub struct ExistingArguments {
+    /// The database's directory
+    pub dir: PathBuf,
+    /// Only this table, DATABASE.TABLE; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub table: Vec<String>,
+    /// Memory for pages
+    #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
+    pub buffer_pool_size: Size,
+}
+
+/// `leafline check`.
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    #[command(flatten)]
+    pub existing: ExistingArguments,
+    /// Only pages and trees, not rows against entries
+    #[arg(long)]
+    pub quick: bool,
+    /// Threads that work on it [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    pub threads: Option<usize>,
+}
+
+/// `leafline repair`.
+#[derive(Args, Debug)]
+pub struct RepairOptions {
+    #[command(flatten)]
+    pub existing: ExistingArguments,
+    /// Repair without asking; without it, and nobody to ask, nothing is changed
+    #[arg(long)]
+    pub yes: bool,
+    /// Only say what would be done
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+}
+
 /// `leafline demo`.
 #[derive(Args, Debug)]
 pub struct DemoOptions {
@@ -169,6 +212,13 @@ fn parse_setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().into(), value.trim().into())),
         _ => Err("write NAME=VALUE".into()),
+    }
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(threads) if (1..=1024).contains(&threads) => Ok(threads),
+        _ => Err("a number from 1 to 1024".into()),
     }
 }
 
@@ -252,6 +302,9 @@ mod tests {
             "tpch d --scale NaN",
             "serve d --port 70000",
             "demo --disk floppy",
+            "check",
+            "check d --threads 0",
+            "repair d --yes --dry-run",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -6,6 +6,8 @@
 //! | `shell` | SQL typed or from a script |
 //! | `serve` | the MySQL protocol |
 //! | `tpch` | the tables of TPC-H |
+//! | `check` | is a database sound? |
+//! | `repair` | new trees for damaged ones |
 //! | `demo` | index condition pushdown, shown |
 //! | `open` | opening a database for a verb |
 //! | `failure` | what ends a verb early |
@@ -15,11 +17,13 @@
 //! | `size` | sizes such as `64M`, and how much memory there is |
 
 mod args;
+mod check;
 mod demo;
 mod failure;
 mod open;
 mod output;
 mod progress;
+mod repair;
 mod script;
 mod serve;
 mod shell;
@@ -44,6 +48,8 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
         Verb::Shell(options) => shell::run(options),
         Verb::Serve(options) => serve::run(options),
         Verb::Tpch(options) => tpch::run(options),
+        Verb::Check(options) => check::run(options),
+        Verb::Repair(options) => repair::run(options),
         Verb::Demo(options) => demo::run(options),
     };
     match result {

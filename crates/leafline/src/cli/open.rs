@@ -58,7 +58,8 @@ fn progress_line(step: RecoveryStep) -> String {
     }
 }
 
-fn already_open(path: &Path) -> String {
+/// What to say of a database that is open elsewhere.
+pub fn already_open(path: &Path) -> String {
     let socket = path.join(SOCKET_NAME);
     let path = path.display();
     if socket.exists() {

@@ -25,6 +25,29 @@ impl Progress {
         Progress::new(label, ProgressBar::new(expected), style)
     }
 
+    /// Of about `expected` pages.
+    pub fn pages(label: &str, expected: u64) -> Progress {
+        let style = ProgressStyle::with_template(
+            "{prefix:<24} [{bar:30}] {human_pos} of {human_len} pages  {elapsed}",
+        );
+        Progress::new(label, ProgressBar::new(expected), style)
+    }
+
+    /// So many more pages.
+    pub fn add(&self, pages: u64) {
+        self.bar.inc(pages);
+    }
+
+    /// So many pages by now.
+    pub fn set(&self, pages: u64) {
+        self.bar.set_position(pages);
+    }
+
+    /// Done, and nothing to say about it.
+    pub fn clear(self) {
+        self.bar.finish_and_clear();
+    }
+
     /// Of something that tells nothing before it is done.
     pub fn spinner(label: &str) -> Progress {
         let style = ProgressStyle::with_template("{prefix:<24} {spinner} {elapsed}");

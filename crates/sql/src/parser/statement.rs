@@ -2,6 +2,7 @@
 
 use super::ast::{Explain, FlushItem, PrepareSource, Statement, StatementKind};
 use super::cursor::{Parsed, Parser};
+use leafline_table::CheckDepth;
 use leafline_types::error::MysqlError;
 
 use super::error::unsupported;
@@ -47,6 +48,7 @@ impl Parser<'_> {
             }
             "ANALYZE" => self.analyze_table(),
             "CHECK" => self.check_table(),
+            "REPAIR" => self.repair_table(),
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
             "SHOW" => self.show(),
             "USE" => {
@@ -86,7 +88,7 @@ impl Parser<'_> {
             | "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if matches!(second.as_str(), "DATA" | "XML" | "INDEX") => format!("LOAD {second}"),
             "RENAME" if matches!(second.as_str(), "TABLE" | "TABLES" | "USER") => format!("RENAME {second}"),
-            "OPTIMIZE" | "REPAIR" | "CHECKSUM" => format!("{word} TABLE"),
+            "OPTIMIZE" | "CHECKSUM" => format!("{word} TABLE"),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
             "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {
                 "GET DIAGNOSTICS".to_owned()
@@ -113,14 +115,38 @@ impl Parser<'_> {
         Ok(StatementKind::AnalyzeTable(tables))
     }
 
+    /// CHECK TABLE. Of several options the most thorough counts; FAST and CHANGED are for engines that note whether a
+    /// table was closed properly, and check nothing less here.
     fn check_table(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.expect_any_word(&["TABLE", "TABLES"])?;
         let tables = self.table_names()?;
-        if self.at_any_word(&["FOR", "QUICK", "FAST", "MEDIUM", "EXTENDED", "CHANGED"]) {
-            return self.refuse("CHECK TABLE with options");
+        let mut depth = None;
+        loop {
+            if self.at_word("FOR") {
+                return self.refuse("CHECK TABLE ... FOR UPGRADE");
+            }
+            let option = if self.accept_word("QUICK") {
+                CheckDepth::Quick
+            } else if self.accept_any_word(&["FAST", "CHANGED", "MEDIUM"]) {
+                CheckDepth::Medium
+            } else if self.accept_word("EXTENDED") {
+                CheckDepth::Extended
+            } else {
+                break;
+            };
+            depth = depth.max(Some(option));
         }
-        Ok(StatementKind::CheckTable(tables))
+        Ok(StatementKind::CheckTable(tables, depth.unwrap_or_default()))
+    }
+
+    fn repair_table(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]); // there is no binary log to keep it from
+        self.expect_any_word(&["TABLE", "TABLES"])?;
+        let tables = self.table_names()?;
+        while self.accept_any_word(&["QUICK", "EXTENDED", "USE_FRM"]) {}
+        Ok(StatementKind::RepairTable(tables))
     }
 
     /// EXPLAIN, DESCRIBE and DESC: of a statement, or of a table.

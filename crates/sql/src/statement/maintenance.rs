@@ -1,10 +1,11 @@
-//! ANALYZE TABLE, CHECK TABLE, FLUSH, KILL.
+//! ANALYZE TABLE, CHECK TABLE, REPAIR TABLE, FLUSH, KILL.
 
 use super::evaluate;
 use crate::parser::ast::{Expr, FlushItem, TableName};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::show;
+use leafline_table::{CheckDepth, CheckOptions};
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, SqlType, Value};
 
@@ -45,21 +46,42 @@ pub(super) fn analyze(session: &mut Session, tables: &[TableName]) -> RowSet {
 }
 
 /// CHECK TABLE: the structure of every tree, every row against its entries, every entry against its row.
-pub(super) fn check(session: &mut Session, tables: &[TableName]) -> RowSet {
+pub(super) fn check(session: &mut Session, tables: &[TableName], depth: CheckDepth) -> RowSet {
     let mut rows = messages();
+    let options = CheckOptions { depth, ..CheckOptions::default() };
     for table in tables {
         let name = full_name(session, table);
-        let faults = show::resolve(session, table)
-            .and_then(|table| Ok(session.instance.engine().check_table(&table)?));
-        match faults {
-            Ok(faults) if faults.is_empty() => message(&mut rows, &name, "check", "status", "OK"),
-            Ok(faults) => {
-                for fault in faults {
-                    message(&mut rows, &name, "check", "error", &fault);
+        let check = show::resolve(session, table)
+            .and_then(|table| Ok(session.instance.engine().check_table_with(&table, options, &|_| ())?));
+        match check {
+            Ok(check) if check.is_sound() => message(&mut rows, &name, "check", "status", "OK"),
+            Ok(check) => {
+                for fault in check.faults {
+                    message(&mut rows, &name, "check", "error", &fault.to_string());
+                }
+                if check.unlisted > 0 {
+                    let more = format!("{} more faults", check.unlisted);
+                    message(&mut rows, &name, "check", "warning", &more);
                 }
                 message(&mut rows, &name, "check", "error", "Corrupt");
             }
             Err(error) => failed(&mut rows, &name, "check", &error),
+        }
+    }
+    rows
+}
+
+/// REPAIR TABLE: not while others use the table. What MySQL says of engines that cannot.
+pub(super) fn repair(session: &mut Session, tables: &[TableName]) -> RowSet {
+    let mut rows = messages();
+    for table in tables {
+        let name = full_name(session, table);
+        match show::resolve(session, table) {
+            Ok(_) => {
+                let text = "The storage engine for the table doesn't support repair";
+                message(&mut rows, &name, "repair", "note", text);
+            }
+            Err(error) => failed(&mut rows, &name, "repair", &error),
         }
     }
     rows

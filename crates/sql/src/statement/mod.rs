@@ -6,7 +6,7 @@
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `definitions` | CREATE, DROP, ALTER, TRUNCATE |
 //! | `set` | SET |
-//! | `maintenance` | ANALYZE TABLE, CHECK TABLE, FLUSH, KILL |
+//! | `maintenance` | ANALYZE TABLE, CHECK TABLE, REPAIR TABLE, FLUSH, KILL |
 //! | [`evaluate`] | expressions without a table |
 
 mod change;
@@ -59,7 +59,8 @@ impl Session {
             StatementKind::Show(what) => show::show(self, what, sql)?,
             StatementKind::Describe { table, column } => show::describe(self, table, column.as_deref())?,
             StatementKind::AnalyzeTable(tables) => maintenance::analyze(self, tables),
-            StatementKind::CheckTable(tables) => maintenance::check(self, tables),
+            StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth),
+            StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
             _ => return Ok(None),
         }))
     }
@@ -119,7 +120,8 @@ impl Session {
             | StatementKind::Show(_)
             | StatementKind::Describe { .. }
             | StatementKind::AnalyzeTable(_)
-            | StatementKind::CheckTable(_)
+            | StatementKind::CheckTable(..)
+            | StatementKind::RepairTable(_)
             | StatementKind::Execute { .. } => {
                 return Err(MysqlError::unknown_error(
                     "a statement that gives rows was run as one that does not",
@@ -200,7 +202,8 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::AlterTable(_)
             | StatementKind::Truncate(_)
             | StatementKind::AnalyzeTable(_)
-            | StatementKind::CheckTable(_)
+            | StatementKind::CheckTable(..)
+            | StatementKind::RepairTable(_)
             | StatementKind::AlterUser { .. }
             | StatementKind::CreateUser { .. }
             | StatementKind::DropUser { .. }

@@ -4,6 +4,7 @@ use super::{
     AlterTable, CreateDatabase, CreateIndex, CreateTable, Delete, DropDatabase, DropIndex, DropTable, Expr,
     Ident, Insert, Query, Span, TableName, Update, VariableScope,
 };
+use leafline_table::CheckDepth;
 
 /// One parsed statement.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +44,10 @@ pub enum StatementKind {
     Truncate(TableName),
     /// ANALYZE TABLE.
     AnalyzeTable(Vec<TableName>),
-    /// CHECK TABLE.
-    CheckTable(Vec<TableName>),
+    /// CHECK TABLE, and how thoroughly.
+    CheckTable(Vec<TableName>, CheckDepth),
+    /// REPAIR TABLE.
+    RepairTable(Vec<TableName>),
     /// EXPLAIN of a statement.
     Explain(Explain),
     /// SHOW.

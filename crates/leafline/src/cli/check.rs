@@ -1,0 +1,155 @@
+//! `leafline check`: everything that can be checked of a database that nobody uses.
+//!
+//! The engine is opened by itself, without the instance above it, so that damage to a table it would read is no hindrance.
+
+use super::args::{CheckOptions as Options, ExistingArguments};
+use super::failure::Failure;
+use super::open;
+use super::output::{Column, Kind, format_table};
+use super::progress::Progress;
+use leafline_storage::device::DirectoryEnv;
+use leafline_storage::{PageNo, SegmentId, SpaceFault, StorageError};
+use leafline_table::{
+    CheckDepth, CheckOptions, Engine, EngineOptions, StoreOptions, TableCheck, TableDef, TableError,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A row of the result: table, type of the message, text.
+type Message = (String, &'static str, String);
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let engine = open(&options.existing)?;
+    let tables = chosen(&engine, &options.existing.table)?;
+    let threads = options.threads.unwrap_or(CheckOptions::default().threads);
+    let mut messages: Vec<Message> = Vec::new();
+    let mut space = Vec::new();
+    if options.existing.table.is_empty() {
+        space = check_space(&engine, threads)?;
+    }
+    let depth = if options.quick { CheckDepth::Quick } else { CheckDepth::Extended };
+    let mut named = BTreeSet::new();
+    let mut of_tables = Vec::new();
+    for table in &tables {
+        let check = check_table(&engine, table, CheckOptions { depth, threads })?;
+        named.extend(check.faults.iter().filter_map(|fault| fault.page));
+        of_tables.extend(describe(table, &check));
+    }
+    messages.extend(space.into_iter().filter_map(|fault| describe_space(&engine, fault, &named)));
+    messages.extend(of_tables);
+    let rows = messages.iter().map(|(table, kind, text)| {
+        vec![table.as_str().into(), "check".into(), (*kind).into(), text.as_str().into()]
+    });
+    let column = |name: &str| Column { name: name.into(), kind: Kind::Text };
+    let columns = ["Table", "Op", "Msg_type", "Msg_text"].map(column);
+    print!("{}", format_table(&columns, &rows.collect::<Vec<_>>()).map_err(Failure::output)?);
+    engine.close().map_err(failed)?;
+    match messages.iter().any(|(_, kind, _)| *kind != "status") {
+        true => Err(Failure::Message(format!(
+            "the database is damaged; to see what can be done:\n    leafline repair {}",
+            options.existing.dir.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Opens the engine of a database that exists.
+pub fn open(existing: &ExistingArguments) -> Result<Arc<Engine>, Failure> {
+    let dir = &existing.dir;
+    if !dir.join("control").exists() {
+        return Err(Failure::Message(format!("there is no database in {}", dir.display())));
+    }
+    let env = DirectoryEnv::open(dir)
+        .map_err(|source| Failure::io(format!("cannot open {}", dir.display()), source))?;
+    // What is in memory already would not be read from the disk.
+    let store = StoreOptions {
+        buffer_pool_bytes: existing.buffer_pool_size.0,
+        warm_up: false,
+        ..StoreOptions::default()
+    };
+    let engine = Engine::open(Arc::new(env), EngineOptions { store, ..EngineOptions::default() });
+    engine.map_err(|error| match error {
+        TableError::Storage(StorageError::AlreadyOpen) => Failure::Message(open::already_open(dir)),
+        error if error.is_damage() => Failure::Message(format!(
+            "the database cannot be opened: {error}\nIt cannot be opened without this: a space map, the segment \
+             directory, the catalog, or a page that recovery has to finish a commit on. `leafline repair` cannot put \
+             that right; a backup can."
+        )),
+        error => failed(error),
+    })
+}
+
+/// The tables that were named, or all.
+pub fn chosen(engine: &Engine, names: &[String]) -> Result<Vec<Arc<TableDef>>, Failure> {
+    if names.is_empty() {
+        return Ok(engine.catalog().all_tables().cloned().collect());
+    }
+    let table = |name: &String| match name.split_once('.') {
+        Some((database, table)) => engine.table(database, table).map_err(failed),
+        None => Err(Failure::Message(format!("{name}: write DATABASE.TABLE"))),
+    };
+    names.iter().map(table).collect()
+}
+
+/// Checks a table, with a bar.
+pub fn check_table(
+    engine: &Arc<Engine>,
+    table: &Arc<TableDef>,
+    options: CheckOptions,
+) -> Result<TableCheck, Failure> {
+    let name = format!("{}.{}", table.database, table.name);
+    let bar = Progress::pages(&name, engine.pages_to_check(table, options.depth));
+    let check = engine.check_table_with(table, options, &|pages| bar.add(pages)).map_err(failed)?;
+    bar.finish();
+    Ok(check)
+}
+
+fn check_space(engine: &Engine, threads: usize) -> Result<Vec<SpaceFault>, Failure> {
+    let pages: u64 = engine.store().segments().iter().map(|segment| segment.pages).sum();
+    let bar = Progress::pages("space", pages);
+    let faults = engine
+        .store()
+        .check_space(threads, &|done, _| bar.set(done))
+        .map_err(|error| failed(TableError::from(error)))?;
+    bar.finish();
+    Ok(faults)
+}
+
+fn describe(table: &TableDef, check: &TableCheck) -> Vec<Message> {
+    let name = format!("{}.{}", table.database, table.name);
+    if check.is_sound() {
+        return vec![(name, "status", "OK".into())];
+    }
+    let faults = check.faults.iter().map(|fault| (name.clone(), "error", fault.to_string()));
+    let mut messages: Vec<Message> = faults.collect();
+    if check.unlisted > 0 {
+        messages.push((name.clone(), "warning", format!("{} more faults", check.unlisted)));
+    }
+    messages.push((name, "error", "Corrupt".into()));
+    messages
+}
+
+/// A fault of the space, unless a table's check has named the page already.
+fn describe_space(engine: &Engine, fault: SpaceFault, named: &BTreeSet<PageNo>) -> Option<Message> {
+    if fault.page.is_some_and(|page| named.contains(&page)) {
+        return None;
+    }
+    let catalog = engine.catalog();
+    let owner = fault.segment.filter(|segment| *segment != SegmentId::NONE).and_then(|segment| {
+        let mut indexes =
+            catalog.all_tables().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
+        indexes.find(|(_, index)| index.tree == segment)
+    });
+    Some(match owner {
+        Some((table, index)) => {
+            (format!("{}.{}", table.database, table.name), "error", format!("index {}, {fault}", index.name))
+        }
+        None => ("(space)".into(), "error", fault.to_string()),
+    })
+}
+
+/// An error of the engine.
+pub fn failed(error: TableError) -> Failure {
+    Failure::Sql(error.into())
+}
