@@ -4,6 +4,7 @@ mod fjall_store;
 mod leafline_store;
 mod lmdb;
 mod redb_store;
+#[cfg(feature = "rocksdb")]
 mod rocksdb_store;
 mod sqlite;
 
@@ -19,6 +20,7 @@ pub const ALL: &[(&str, Open)] = &[
     ("lmdb", lmdb::open),
     ("redb", redb_store::open),
     ("fjall", fjall_store::open),
+    #[cfg(feature = "rocksdb")]
     ("rocksdb", rocksdb_store::open),
     ("sqlite", sqlite::open),
 ];
