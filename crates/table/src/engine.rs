@@ -33,6 +33,11 @@ pub struct EngineOptions {
     pub transaction_memory_bytes: u64,
     /// Most bytes of memory a sort of a bulk load or index build may take before it goes to files.
     pub build_memory_bytes: u64,
+    /// Bytes of operations up to which a commit has them in its log record, and beyond which in a file of its own. `None`:
+    /// one part in sixteen of the log.
+    pub inline_commit_bytes: Option<u64>,
+    /// Bytes of log after which a commit with such a file records how far it is. `None`: one part in thirty-two of the log.
+    pub progress_bytes: Option<u64>,
 }
 
 impl Default for EngineOptions {
@@ -41,6 +46,8 @@ impl Default for EngineOptions {
             store: StoreOptions::default(),
             transaction_memory_bytes: 256 << 20,
             build_memory_bytes: 64 << 20,
+            inline_commit_bytes: None,
+            progress_bytes: None,
         }
     }
 }
@@ -94,6 +101,8 @@ pub struct Engine {
     pub(crate) versions: VersionStore,
     pub(crate) purge_queue: PurgeQueue,
     pub(crate) counts: EngineCounts,
+    /// Number of the last run of operations.
+    pub(crate) last_op_run: AtomicU64,
     purge_thread: Mutex<Option<PurgeThread>>,
     /// Called between the steps of a commit's application.
     #[cfg(test)]
@@ -129,12 +138,12 @@ impl Engine {
         let (counters, pending) = replay.finish();
         let clock = Arc::new(Clock::new(counters.newest));
         for commit in &pending {
-            clock.resume_commit(commit.record.ts, commit.start);
+            clock.resume_commit(commit.ts, commit.start);
         }
         let counters = Arc::new(Counters::new(counters));
         store.set_checkpoint_source(Arc::new(Source { counters: counters.clone(), clock: clock.clone() }));
-        let recovered = Recovered::new(&store, &clock, pending)?;
         let limits = Limits::new(&store, &options);
+        let recovered = Recovered::new(&env, &store, &clock, limits.progress_bytes, pending)?;
         let background = options.store.background;
         let engine = Arc::new(Engine {
             env,
@@ -152,6 +161,7 @@ impl Engine {
             versions: VersionStore::default(),
             purge_queue: PurgeQueue::default(),
             counts: EngineCounts::default(),
+            last_op_run: AtomicU64::new(0),
             purge_thread: Mutex::default(),
             #[cfg(test)]
             observer: Mutex::default(),
@@ -266,6 +276,14 @@ impl Engine {
     /// What was deleted or replaced before this is needed by nobody.
     pub(crate) fn bound(&self) -> CommitTs {
         self.clock.bound(self.shown_lsn())
+    }
+
+    /// A number for a run of operations: never used before, as the log does not get shorter.
+    pub(crate) fn new_op_run(&self) -> u64 {
+        let end = self.store.log_end().0;
+        let next = |last: u64| Some((last + 1).max(end));
+        let last = self.last_op_run.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        last.map_or(end, |last| (last + 1).max(end))
     }
 
     /// Stops the engine after a failure that must not happen, and returns the error.

@@ -11,6 +11,11 @@ const LOCK_SHARE: u64 = 8;
 /// However small the pool is.
 const LEAST_LOCKS: u64 = 1 << 16;
 
+/// A commit record may take this part of the log.
+const INLINE_SHARE: u64 = 16;
+/// A large commit records how far it is after this part of the log.
+const PROGRESS_SHARE: u64 = 32;
+
 /// What keys, rows and commits may be at most, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -18,8 +23,10 @@ pub struct Limits {
     pub max_key: usize,
     /// An entry, key and payload together.
     pub max_entry: usize,
-    /// A commit record.
-    pub max_commit: usize,
+    /// The operations of a commit, in its log record; more go to a file of their own.
+    pub inline_commit: usize,
+    /// Log bytes after which a commit with such a file records how far it is.
+    pub progress_bytes: usize,
     /// The writes of one transaction, in memory.
     pub max_write_set: u64,
     /// Locks held at once, by all transactions.
@@ -28,10 +35,14 @@ pub struct Limits {
 
 impl Limits {
     pub(crate) fn new(store: &Store, options: &EngineOptions) -> Limits {
+        let log = options.store.log_capacity_bytes;
+        // Counters and the rest of a commit record take some too.
+        let inline = (store.max_logical_payload() / 2).min((log / INLINE_SHARE) as usize);
         Limits {
             max_key: policy::max_key_len(store.page_size()),
             max_entry: policy::max_entry_len(store.page_size()),
-            max_commit: store.max_logical_payload(),
+            inline_commit: options.inline_commit_bytes.map_or(inline, |bytes| inline.min(bytes as usize)),
+            progress_bytes: options.progress_bytes.unwrap_or(log / PROGRESS_SHARE) as usize,
             max_write_set: options.transaction_memory_bytes,
             max_locks: (options.store.buffer_pool_bytes / LOCK_SHARE / LOCK_BYTES).max(LEAST_LOCKS),
         }

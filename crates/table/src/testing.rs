@@ -37,7 +37,13 @@ pub(crate) fn options() -> EngineOptions {
         },
         transaction_memory_bytes: 8 << 20,
         build_memory_bytes: 16 << 10,
+        ..EngineOptions::default()
     }
+}
+
+/// As [`options`], but every commit is by reference and records how far it is again and again.
+pub(crate) fn by_reference_options() -> EngineOptions {
+    EngineOptions { inline_commit_bytes: Some(0), progress_bytes: Some(500), ..options() }
 }
 
 /// An engine on a simulated device.

@@ -606,16 +606,22 @@ impl LogReservation {
     pub fn left(&self) -> u64 {
         self.left - self.left / 32
     }
-}
 
-impl Drop for LogReservation {
-    fn drop(&mut self) {
-        if self.left > 0 {
+    /// Gives back what is left.
+    pub fn release(&mut self) {
+        let left = std::mem::take(&mut self.left);
+        if left > 0 {
             let mut state = self.inner.state.lock();
-            state.space.reserved -= self.left;
+            state.space.reserved -= left;
             if state.space.waiting() > 0 {
                 self.inner.freed.notify_all();
             }
         }
+    }
+}
+
+impl Drop for LogReservation {
+    fn drop(&mut self) {
+        self.release();
     }
 }

@@ -126,6 +126,35 @@ impl Reservation {
         Ok(())
     }
 
+    /// Makes sure that at least `pages` pages can be allocated. What is left of the log bytes is given back first, because
+    /// this may wait for log space: [`renew_log`](Self::renew_log) is to follow. The caller holds no latch.
+    ///
+    /// # Errors
+    /// `DiskFull`, `Io`, `Poisoned`; the pages there are stay.
+    pub fn ensure_pages(&mut self, pages: usize) -> Result<()> {
+        self.release_log();
+        self.add_pages(pages.saturating_sub(self.pages))
+    }
+
+    /// Gives back what is left of the log bytes and sets `log_bytes` aside, waiting for log space as needed. Whoever has to
+    /// go on with this must let checkpoints pass what it has appended so far. The caller holds no latch.
+    ///
+    /// # Errors
+    /// As [`Store::reserve`](crate::Store::reserve). What was granted once is granted again, sooner or later.
+    pub fn renew_log(&mut self, log_bytes: usize) -> Result<()> {
+        self.release_log();
+        let log_bytes = log_bytes.saturating_add(GROUP_OVERHEAD);
+        self.inner.log.check_reservation(log_bytes as u64)?;
+        self.log = self.inner.reserve_log(log_bytes as u64)?;
+        self.log_bytes = log_bytes;
+        Ok(())
+    }
+
+    fn release_log(&mut self) {
+        self.log.release();
+        self.log_bytes = 0;
+    }
+
     /// Gives pages back before the reservation is dropped.
     pub(crate) fn give_back_pages(&mut self, pages: usize) {
         let pages = pages.min(self.pages);

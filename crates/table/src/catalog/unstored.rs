@@ -18,7 +18,8 @@ impl TableSpec {
         let limits = Limits {
             max_key: policy::max_key_len(page_size),
             max_entry: policy::max_entry_len(page_size),
-            max_commit: usize::MAX,
+            inline_commit: usize::MAX,
+            progress_bytes: usize::MAX,
             max_write_set: u64::MAX,
             max_locks: u64::MAX,
         };

@@ -1,14 +1,16 @@
-//! Run files: entries one after the other, written and read in large blocks.
+//! Run files: entries one after the other, in blocks with checksums, written and read in large pieces.
 //!
-//! | field          | type              |
-//! |----------------|-------------------|
-//! | key length     | u32 little-endian |
-//! | payload length | u32 little-endian |
-//! | key            | bytes             |
-//! | payload        | bytes             |
+//! A block takes a multiple of [`BLOCK`] bytes: as many entries as fit 64 KiB, or a single one that does not. The next one
+//! follows at once.
 //!
-//! The file is padded to a whole block; its length in bytes is kept in memory. It lives as long as the process wants
-//! it and is never read after a crash, so it is neither synced nor checksummed.
+//! | offset | bytes | field |
+//! |-------:|------:|-------|
+//! |      0 |     4 | crc32c of bytes 4.. up to the end of the entries, seeded with the number of the run and the block's offset |
+//! |      4 |     4 | bytes of entries |
+//! |      8 |       | entries: key length u32, payload length u32, key, payload; then zeros |
+//!
+//! All integers are little-endian. A run under `temp` lives as long as the process wants it and is never read after a
+//! crash, so it is not synced; one that a commit record names is ([`RunFile::make_durable`]).
 
 use super::{EntrySource, TEMP, io_error};
 use crate::error::{Result, TableError};
@@ -17,81 +19,209 @@ use leafline_storage::{Env, File, OpenMode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names of run files begin with this.
+/// Names of temporary run files begin with this.
 pub(super) const PREFIX: &str = "run-";
 /// Bytes written at once.
 const WRITE_BYTES: usize = 256 << 10;
-/// Bytes read at once: many runs are read at the same time.
-const READ_BYTES: usize = 128 << 10;
+/// Bytes of a block with more than one entry, and read at once: many runs are read at the same time.
+const BLOCK_BYTES: usize = 64 << 10;
+/// Bytes of a block before its entries.
+const HEADER: usize = 8;
 
-/// Numbers for the names of run files, unique in the process.
+/// Numbers for the names of temporary run files, unique in the process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A finished run. The file is removed when this is dropped.
-pub(super) struct RunFile {
+/// A finished run.
+pub(crate) struct RunFile {
     env: Arc<dyn Env>,
     name: String,
     file: Arc<dyn File>,
+    number: u64,
     bytes: u64,
+    /// The file is removed when this is dropped.
+    temporary: bool,
 }
 
 impl Drop for RunFile {
     fn drop(&mut self) {
-        // If this fails, the next open removes the file.
-        let _ = self.env.remove(&self.name);
+        if self.temporary {
+            // If this fails, the next open removes the file.
+            let _ = self.env.remove(&self.name);
+        }
+    }
+}
+
+impl RunFile {
+    /// Opens a run that is there, of `bytes` bytes.
+    pub(crate) fn open(env: &Arc<dyn Env>, name: String, number: u64, bytes: u64) -> Result<RunFile> {
+        let file = env.open(&name, OpenMode::Existing).map_err(|error| io_error("open", &name, error))?;
+        Ok(RunFile { env: env.clone(), name, file, number, bytes, temporary: false })
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Makes the contents and the name durable.
+    pub(crate) fn make_durable(&self) -> Result<()> {
+        self.file.sync().map_err(|error| io_error("sync", &self.name, error))?;
+        let directory = self.name.rsplit_once('/').map_or("", |(directory, _)| directory);
+        self.env.sync_dir(directory).map_err(|error| io_error("sync", directory, error))
+    }
+
+    /// The file is not removed any more when this is dropped.
+    pub(crate) fn keep(&mut self) {
+        self.temporary = false;
+    }
+
+    /// Reads the block at `offset`; `None` at the end.
+    pub(crate) fn read_block(&self, offset: u64, buffer: &mut AlignedBuf) -> Result<Option<Block>> {
+        if offset >= self.bytes {
+            return Ok(None);
+        }
+        let damaged = |what: &str| TableError::Corrupt(format!("{}: {what} at {offset}", self.name));
+        let left = self.bytes - offset;
+        let first = left.min(BLOCK_BYTES as u64) as usize;
+        if buffer.len() < first {
+            *buffer = AlignedBuf::zeroed(BLOCK_BYTES);
+        }
+        self.read(&mut buffer[..first], offset)?;
+        let entries = u32_at(buffer, 4).ok_or_else(|| damaged("no block"))? as usize;
+        let length = (HEADER + entries).next_multiple_of(BLOCK);
+        if length as u64 > left {
+            return Err(damaged("a block that is too long"));
+        }
+        if length > first {
+            if buffer.len() < length {
+                *buffer = AlignedBuf::zeroed(length);
+            }
+            self.read(&mut buffer[..length], offset)?;
+        }
+        let covered = buffer.get(4..HEADER + entries).unwrap_or_default();
+        if u32_at(buffer, 0) != Some(checksum(self.number, offset, covered)) {
+            return Err(damaged("a wrong checksum"));
+        }
+        Ok(Some(Block { begin: HEADER, end: HEADER + entries, next: offset + length as u64 }))
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+        self.file.read_at(buffer, offset).map_err(|error| io_error("read", &self.name, error))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_at(bytes, self.bytes);
+        written.map_err(|error| io_error("write", &self.name, error))?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// A block in a buffer: where its entries are, and the offset of the next one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    begin: usize,
+    end: usize,
+    pub(crate) next: u64,
+}
+
+impl Block {
+    /// Takes the next entry, key and payload, out of the block in `buffer`.
+    pub(crate) fn next_entry<'a>(&mut self, buffer: &'a [u8]) -> Result<Option<(&'a [u8], &'a [u8])>> {
+        if self.begin == self.end {
+            return Ok(None);
+        }
+        let entry = buffer.get(self.begin..self.end).and_then(|rest| {
+            let (key, payload) = (u32_at(rest, 0)? as usize, u32_at(rest, 4)? as usize);
+            Some((rest.get(8..)?.get(..key)?, rest.get(8 + key..)?.get(..payload)?))
+        });
+        let (key, payload) = entry.ok_or_else(|| TableError::Corrupt("a run's entry is cut off".into()))?;
+        self.begin += 8 + key.len() + payload.len();
+        Ok(Some((key, payload)))
     }
 }
 
 /// Writes a run.
-pub(super) struct RunWriter {
+pub(crate) struct RunWriter {
     run: RunFile,
+    /// Whole blocks, not yet written.
     buffer: AlignedBuf,
     filled: usize,
+    /// The block being filled, its header included.
+    block: Vec<u8>,
 }
 
 impl RunWriter {
+    /// A temporary run.
     pub(super) fn create(env: &Arc<dyn Env>) -> Result<RunWriter> {
-        let name = format!("{TEMP}/{PREFIX}{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        env.create_dir(TEMP).map_err(|error| io_error("create", TEMP, error))?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        RunWriter::create_in(env, TEMP, format!("{TEMP}/{PREFIX}{number}"), number)
+    }
+
+    /// A run with a name of its own, in a directory that is made if it is not there. It is removed when dropped, unless it
+    /// is told to [`keep`](RunFile::keep) the file.
+    pub(crate) fn create_in(
+        env: &Arc<dyn Env>,
+        directory: &str,
+        name: String,
+        number: u64,
+    ) -> Result<RunWriter> {
+        env.create_dir(directory).map_err(|error| io_error("create", directory, error))?;
         let file = env.open(&name, OpenMode::CreateNew).map_err(|error| io_error("create", &name, error))?;
-        let run = RunFile { env: env.clone(), name, file, bytes: 0 };
-        Ok(RunWriter { run, buffer: AlignedBuf::zeroed(WRITE_BYTES), filled: 0 })
+        let run = RunFile { env: env.clone(), name, file, number, bytes: 0, temporary: true };
+        Ok(RunWriter { run, buffer: AlignedBuf::zeroed(WRITE_BYTES), filled: 0, block: vec![0; HEADER] })
     }
 
-    pub(super) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
-        self.write(&(key.len() as u32).to_le_bytes())?;
-        self.write(&(payload.len() as u32).to_le_bytes())?;
-        self.write(key)?;
-        self.write(payload)
-    }
-
-    pub(super) fn finish(mut self) -> Result<RunFile> {
-        let padded = self.filled.next_multiple_of(BLOCK);
-        self.buffer[self.filled..padded].fill(0);
-        self.flush(padded)?;
-        Ok(self.run)
-    }
-
-    fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
-        while !bytes.is_empty() {
-            let taken = bytes.len().min(self.buffer.len() - self.filled);
-            let (head, rest) = bytes.split_at(taken);
-            self.buffer[self.filled..self.filled + taken].copy_from_slice(head);
-            self.filled += taken;
-            bytes = rest;
-            if self.filled == self.buffer.len() {
-                self.flush(self.filled)?;
-            }
+    /// Adds an entry; the caller adds them in the order in which they are to be read.
+    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+        let bytes = 8 + key.len() + payload.len();
+        if self.block.len() > HEADER && self.block.len() + bytes > BLOCK_BYTES {
+            self.end_block()?;
         }
+        self.block.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.block.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        self.block.extend_from_slice(key);
+        self.block.extend_from_slice(payload);
         Ok(())
     }
 
-    fn flush(&mut self, until: usize) -> Result<()> {
-        let (name, offset) = (&self.run.name, self.run.bytes);
-        let write = self.run.file.write_at(&self.buffer[..until], offset);
-        write.map_err(|error| io_error("write", name, error))?;
-        self.run.bytes += self.filled as u64;
-        self.filled = 0;
+    /// Writes what is left.
+    pub(crate) fn finish(mut self) -> Result<RunFile> {
+        if self.block.len() > HEADER {
+            self.end_block()?;
+        }
+        self.flush()?;
+        Ok(self.run)
+    }
+
+    fn end_block(&mut self) -> Result<()> {
+        let entries = (self.block.len() - HEADER) as u32;
+        self.block[4..HEADER].copy_from_slice(&entries.to_le_bytes());
+        let offset = self.run.bytes + self.filled as u64;
+        let sum = checksum(self.run.number, offset, &self.block[4..]);
+        self.block[..4].copy_from_slice(&sum.to_le_bytes());
+        self.block.resize(self.block.len().next_multiple_of(BLOCK), 0);
+        if self.filled + self.block.len() > self.buffer.len() {
+            self.flush()?;
+        }
+        if self.block.len() > self.buffer.len() {
+            let mut single = AlignedBuf::zeroed(self.block.len());
+            single.copy_from_slice(&self.block);
+            self.run.write(&single)?;
+        } else {
+            self.buffer[self.filled..self.filled + self.block.len()].copy_from_slice(&self.block);
+            self.filled += self.block.len();
+        }
+        self.block.truncate(HEADER);
+        self.block.fill(0);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let filled = std::mem::take(&mut self.filled);
+        if filled > 0 {
+            self.run.write(&self.buffer[..filled])?;
+        }
         Ok(())
     }
 }
@@ -100,69 +230,65 @@ impl RunWriter {
 pub(super) struct RunReader {
     run: RunFile,
     buffer: AlignedBuf,
-    /// Part of the buffer not taken yet.
-    begin: usize,
-    end: usize,
-    /// Bytes of the file read into the buffer so far.
-    read: u64,
-    key: Vec<u8>,
-    payload: Vec<u8>,
+    block: Block,
 }
 
 impl RunReader {
     pub(super) fn new(run: RunFile) -> RunReader {
-        let buffer = AlignedBuf::zeroed(READ_BYTES);
-        RunReader { run, buffer, begin: 0, end: 0, read: 0, key: Vec::new(), payload: Vec::new() }
-    }
-
-    /// Appends `count` bytes of the run to `out`.
-    fn take(&mut self, mut count: usize, out: &mut Vec<u8>) -> Result<()> {
-        while count > 0 {
-            if self.begin == self.end {
-                self.fill()?;
-            }
-            let taken = count.min(self.end - self.begin);
-            out.extend_from_slice(&self.buffer[self.begin..self.begin + taken]);
-            self.begin += taken;
-            count -= taken;
-        }
-        Ok(())
-    }
-
-    fn fill(&mut self) -> Result<()> {
-        let left = self.run.bytes - self.read;
-        if left == 0 {
-            return Err(TableError::Corrupt(format!("{} ends too early", self.run.name)));
-        }
-        let bytes = left.min(self.buffer.len() as u64) as usize;
-        let padded = bytes.next_multiple_of(BLOCK);
-        let read = self.run.file.read_at(&mut self.buffer[..padded], self.read);
-        read.map_err(|error| io_error("read", &self.run.name, error))?;
-        self.read += bytes as u64;
-        (self.begin, self.end) = (0, bytes);
-        Ok(())
-    }
-
-    fn take_length(&mut self) -> Result<usize> {
-        let mut bytes = Vec::with_capacity(4);
-        self.take(4, &mut bytes)?;
-        let bytes: [u8; 4] = bytes.try_into().unwrap_or_default();
-        Ok(u32::from_le_bytes(bytes) as usize)
+        RunReader { run, buffer: AlignedBuf::zeroed(BLOCK_BYTES), block: Block { begin: 0, end: 0, next: 0 } }
     }
 }
 
 impl EntrySource for RunReader {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        if self.begin == self.end && self.read == self.run.bytes {
-            return Ok(None);
+        if self.block.begin == self.block.end {
+            match self.run.read_block(self.block.next, &mut self.buffer)? {
+                Some(block) => self.block = block,
+                None => return Ok(None),
+            }
         }
-        let (key_len, payload_len) = (self.take_length()?, self.take_length()?);
-        let (mut key, mut payload) = (std::mem::take(&mut self.key), std::mem::take(&mut self.payload));
-        key.clear();
-        payload.clear();
-        self.take(key_len, &mut key)?;
-        self.take(payload_len, &mut payload)?;
-        (self.key, self.payload) = (key, payload);
-        Ok(Some((&self.key, &self.payload)))
+        self.block.next_entry(&self.buffer)
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk::<4>()?))
+}
+
+fn checksum(number: u64, offset: u64, covered: &[u8]) -> u32 {
+    let seed = crc32c::crc32c(&number.to_le_bytes());
+    crc32c::crc32c_append(crc32c::crc32c_append(seed, &offset.to_le_bytes()), covered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leafline_storage::device::SimulatedEnv;
+
+    #[test]
+    fn entries_of_any_size_come_back_and_damage_is_noticed() {
+        let simulated = SimulatedEnv::new();
+        let env: Arc<dyn Env> = Arc::new(simulated.clone());
+        let sizes = [0, 1, 5000, 70_000, 3, 300_000, 40_000, 40_000, 8];
+        let mut writer = RunWriter::create_in(&env, "d", "d/r".into(), 7).unwrap();
+        for (at, size) in sizes.iter().enumerate() {
+            writer.push(&[at as u8], &vec![at as u8; *size]).unwrap();
+        }
+        let mut run = writer.finish().unwrap();
+        run.keep();
+        let bytes = run.bytes();
+        run.make_durable().unwrap();
+        drop(run);
+        let open = || RunFile::open(&env, "d/r".into(), 7, bytes).unwrap();
+        let mut reader = RunReader::new(open());
+        for (at, size) in sizes.iter().enumerate() {
+            let (key, payload) = reader.next().unwrap().unwrap();
+            assert_eq!((key, payload), (&[at as u8][..], &vec![at as u8; *size][..]));
+        }
+        assert_eq!(reader.next().unwrap(), None);
+        let mut buffer = AlignedBuf::zeroed(BLOCK);
+        assert!(RunFile::open(&env, "d/r".into(), 8, bytes).unwrap().read_block(0, &mut buffer).is_err());
+        simulated.damage("d/r", 0, &mut |block| block[20] ^= 1).unwrap();
+        assert!(matches!(open().read_block(0, &mut buffer), Err(TableError::Corrupt(_))));
     }
 }

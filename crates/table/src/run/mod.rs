@@ -1,4 +1,4 @@
-//! Sorted runs: the external sort under bulk loads and index builds.
+//! Sorted runs: the external sort under bulk loads, index builds and large commits, and the files that these leave.
 //!
 //! Entries (key and payload) are collected in memory; when they exceed the limit they are sorted and written to a
 //! file, a *run*. At the end all runs and what is still in memory are merged. When there are too many runs to merge
@@ -8,6 +8,7 @@ mod file;
 mod merge;
 mod sorter;
 
+pub(crate) use file::{RunFile, RunWriter};
 pub(crate) use merge::{EntrySource, Merge};
 pub(crate) use sorter::Sorter;
 
@@ -33,6 +34,6 @@ pub(crate) fn remove_leftovers(env: &Arc<dyn Env>) -> Result<()> {
     Ok(())
 }
 
-fn io_error(op: &'static str, name: &str, error: io::Error) -> TableError {
+pub(crate) fn io_error(op: &'static str, name: &str, error: io::Error) -> TableError {
     TableError::Storage(StorageError::io(op, name, error))
 }

@@ -6,7 +6,7 @@
 //! check must find them sound.
 
 use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineOptions};
 use crate::error::{Result, TableError};
 use crate::testing::*;
 use leafline_btree::Direction;
@@ -30,6 +30,10 @@ struct Table {
 }
 
 type State = BTreeMap<String, Table>;
+
+fn open_with(env: &SimulatedEnv, options: &EngineOptions) -> Result<Arc<Engine>> {
+    Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone())
+}
 
 /// What is in the database, checking it on the way.
 fn read_state(engine: &Arc<Engine>, what: &str) -> State {
@@ -62,8 +66,8 @@ struct Workload {
 }
 
 impl Workload {
-    fn open(env: &SimulatedEnv, seed: u64) -> Result<Workload> {
-        let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options())?;
+    fn open(env: &SimulatedEnv, seed: u64, options: &EngineOptions) -> Result<Workload> {
+        let engine = open_with(env, options)?;
         // Commits become durable, and pages are written, while they are applied in part.
         let (store, random) = (engine.store.clone(), Mutex::new(SmallRng::seed_from_u64(seed)));
         let meddle = Arc::new(AtomicBool::new(false));
@@ -133,7 +137,8 @@ impl Workload {
         let table = self.engine.table("d", name)?;
         let mut transaction = self.engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
         let mut rows = before.rows;
-        for _ in 0..self.random.random_range(1..14) {
+        let most = if self.random.random_range(0..12) == 0 { 150 } else { 14 };
+        for _ in 0..self.random.random_range(1..most) {
             let new = self.values(&table);
             let choice = self.random.random_range(0..10);
             if choice < 6 || rows.is_empty() {
@@ -222,8 +227,16 @@ impl Workload {
 }
 
 /// Opens after a cut and checks that the tables are what they may be. Returns them.
-fn recover(env: &SimulatedEnv, allowed: &[&State], what: &str) -> (Arc<Engine>, State) {
-    let engine = open(env);
+fn recover(
+    env: &SimulatedEnv,
+    options: &EngineOptions,
+    allowed: &[&State],
+    what: &str,
+) -> (Arc<Engine>, State) {
+    let engine = open_with(env, options).unwrap();
+    if env.exists("commits").unwrap() {
+        assert!(env.list("commits").unwrap().is_empty(), "{what}: no commit is in doubt");
+    }
     let found = read_state(&engine, what);
     assert!(allowed.contains(&&found), "{what}: found {found:#?}\nallowed {allowed:#?}");
     (engine, found)
@@ -231,12 +244,12 @@ fn recover(env: &SimulatedEnv, allowed: &[&State], what: &str) -> (Arc<Engine>, 
 
 const STEPS: usize = 40;
 
-fn cut_at(seed: u64, n: u64, recovery_cuts: bool) -> bool {
+fn cut_at(seed: u64, n: u64, recovery_cuts: bool, options: &EngineOptions) -> bool {
     let what = format!("seed {seed}, cut at {n}");
     let env = SimulatedEnv::new();
     env.power_cut_after(n);
     let mut finished = false;
-    let (acknowledged, running) = match Workload::open(&env, seed) {
+    let (acknowledged, running) = match Workload::open(&env, seed, options) {
         Ok(mut workload) => {
             match workload.run(STEPS) {
                 Ok(()) => finished = true,
@@ -255,13 +268,12 @@ fn cut_at(seed: u64, n: u64, recovery_cuts: bool) -> bool {
         for round in 0..6 {
             let copy = env.snapshot();
             copy.power_cut_after(random.random_range(0..=round * 8));
-            let opened = Engine::open(Arc::new(copy.clone()) as Arc<dyn Env>, options());
-            drop(opened);
+            drop(open_with(&copy, options));
             copy.reboot(random.random());
-            drop(recover(&copy, &allowed, &format!("{what}, cut in recovery")));
+            drop(recover(&copy, options, &allowed, &format!("{what}, cut in recovery")));
         }
     }
-    let (engine, found) = recover(&env, &allowed, &what);
+    let (engine, found) = recover(&env, options, &allowed, &what);
     // It goes on: one more commit, and a clean end.
     if found.contains_key("t") {
         let table = engine.table("d", "t").unwrap();
@@ -269,44 +281,71 @@ fn cut_at(seed: u64, n: u64, recovery_cuts: bool) -> bool {
         transact(&engine, |transaction| transaction.insert(&table, &extra).map(drop)).unwrap();
         engine.close().unwrap();
         drop(engine);
-        let engine = open(&env);
+        let engine = open_with(&env, options).unwrap();
         let rows = read_state(&engine, &what)["t"].rows.len();
         assert_eq!(rows, found["t"].rows.len() + 1, "{what}");
     }
     finished
 }
 
-#[test]
-fn a_power_cut_at_any_write_loses_nothing_acknowledged() {
+/// From cut to cut at random distances, so that repeated runs meet every write.
+fn cut_at_any_write(options: &EngineOptions) {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let most = 30 * scale();
-    // From cut to cut at random distances, so that repeated runs meet every write.
     let env = SimulatedEnv::new();
-    Workload::open(&env, seed).unwrap().run(STEPS).unwrap();
+    Workload::open(&env, seed, options).unwrap().run(STEPS).unwrap();
     let changes = env.counts().changes();
     let stride = (2 * changes / most).max(1);
     let mut n = 0;
-    while !cut_at(seed, n, false) {
+    while !cut_at(seed, n, false, options) {
         n += random.random_range(1..=stride);
     }
     assert!(n + stride >= changes, "seed {seed}: the workload stopped early");
 }
 
-#[test]
-fn a_power_cut_during_recovery_loses_nothing_either() {
+fn cut_during_recovery(options: &EngineOptions) {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     for _ in 0..6 * scale() {
-        cut_at(seed, random.random_range(20..400), true);
+        cut_at(seed, random.random_range(20..400), true, options);
     }
 }
 
 #[test]
+fn a_power_cut_at_any_write_loses_nothing_acknowledged() {
+    cut_at_any_write(&options());
+}
+
+#[test]
+fn a_power_cut_at_any_write_of_commits_by_reference_loses_nothing_acknowledged() {
+    cut_at_any_write(&by_reference_options());
+}
+
+#[test]
+fn a_power_cut_during_recovery_loses_nothing_either() {
+    cut_during_recovery(&options());
+}
+
+#[test]
+fn a_power_cut_during_recovery_of_commits_by_reference_loses_nothing_either() {
+    cut_during_recovery(&by_reference_options());
+}
+
+#[test]
 fn a_full_disk_is_an_error_that_changes_nothing() {
+    fill_the_disk(&options());
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_changes_nothing_of_commits_by_reference() {
+    fill_the_disk(&by_reference_options());
+}
+
+fn fill_the_disk(options: &EngineOptions) {
     let seed = seed();
     let env = SimulatedEnv::new();
-    let mut workload = Workload::open(&env, seed).unwrap();
+    let mut workload = Workload::open(&env, seed, options).unwrap();
     workload.engine.create_database("d", true).unwrap();
     workload.create(&keyed_spec()).unwrap();
     workload.create(&other_spec(false)).unwrap();
@@ -340,5 +379,5 @@ fn a_full_disk_is_an_error_that_changes_nothing() {
     let acknowledged = workload.acknowledged.clone();
     drop(workload);
     env.cut(seed);
-    recover(&env, &[&acknowledged], &format!("seed {seed}"));
+    recover(&env, options, &[&acknowledged], &format!("seed {seed}"));
 }

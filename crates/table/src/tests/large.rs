@@ -1,5 +1,5 @@
-//! Large commits: what is reserved for them suffices, and those that are too large are refused before anything is
-//! changed.
+//! Large commits: what is reserved for them suffices, they may be larger than the log, and what memory has no room for is
+//! refused before anything is changed.
 
 use crate::engine::{Engine, EngineOptions};
 use crate::testing::*;
@@ -81,37 +81,144 @@ fn reservations_suffice_for_any_pattern_of_keys() {
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
 }
 
+/// Inserts, updates and deletes of many times the log, on a small pool, are made whole.
+#[test]
+fn a_commit_larger_than_log_and_pool_is_made() {
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let env = SimulatedEnv::new();
+    let store = StoreOptions { log_capacity_bytes: 1 << 20, ..options().store };
+    let options = EngineOptions { store, transaction_memory_bytes: 64 << 20, ..options() };
+    let open = || Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone()).unwrap();
+    let engine = open();
+    let table = create(&engine, &keyed_spec());
+    let values = |id: i64, c: i64| row(&table, &[Some(id), Some(id * 7919 % 1_000_003), Some(id), Some(c)]);
+    let mut ids: Vec<i64> = (0..15_000).collect();
+    ids.shuffle(&mut random);
+    let logged = engine.store.stats().log_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    transact(&engine, |transaction| {
+        ids.iter().try_for_each(|&id| transaction.insert(&table, &values(id, id % 100)).map(drop))
+    })
+    .unwrap();
+    let more = engine.store.stats().log_bytes.load(std::sync::atomic::Ordering::Relaxed) - logged;
+    assert!(more > 4 << 20, "{more} bytes of log");
+    assert!(env.list("commits").unwrap().is_empty());
+    assert_eq!(engine.row_count(table.id), 15_000);
+    let before = view(&engine);
+    let all = rows(&before, &table);
+    let key = |old: &[Value]| {
+        let mut key = Vec::new();
+        table.clustered().format.encode_key(old, &[], &mut key).unwrap();
+        key
+    };
+    transact(&engine, |transaction| {
+        all.iter().enumerate().try_for_each(|(at, old)| match at % 3 {
+            0 => transaction.delete(&table, &key(old), old).map(drop),
+            1 => transaction.update(&table, &key(old), old, &values(at as i64, 1000)).map(drop),
+            _ => Ok(()),
+        })
+    })
+    .unwrap();
+    assert_eq!(rows(&before, &table), all, "an old snapshot sees none of it");
+    drop(before);
+    let expected: Vec<Vec<Value>> = (0..15_000)
+        .filter(|at| at % 3 != 0)
+        .map(|at| values(at, if at % 3 == 1 { 1000 } else { at % 100 }))
+        .collect();
+    assert_eq!(rows(&view(&engine), &table), expected, "seed {seed}");
+    engine.purge().unwrap();
+    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
+    drop(engine);
+    env.cut(seed);
+    let engine = open();
+    assert_eq!(rows(&view(&engine), &table), expected, "seed {seed}");
+    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+}
+
+/// The power goes somewhere in a commit of many times the log: it is there whole or not at all, whatever happens in recovery.
+#[test]
+fn a_power_cut_in_a_large_commit_leaves_all_of_it_or_nothing() {
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let store = StoreOptions { log_capacity_bytes: 512 << 10, ..options().store };
+    let options = EngineOptions { store, transaction_memory_bytes: 64 << 20, ..options() };
+    let open = |env: &SimulatedEnv| Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone());
+    let base = SimulatedEnv::new();
+    let engine = open(&base).unwrap();
+    let table = create(&engine, &keyed_spec());
+    engine.close().unwrap();
+    drop(engine);
+    let values = |id: i64| row(&table, &[Some(id), Some(id * 7919 % 1_000_003), Some(id), Some(id % 50)]);
+    const ROWS: usize = 3_000;
+    let commit = |env: &SimulatedEnv| {
+        open(env).and_then(|engine| {
+            transact(&engine, |transaction| {
+                (0..ROWS as i64).try_for_each(|id| transaction.insert(&table, &values(id)).map(drop))
+            })
+        })
+    };
+    let whole = base.snapshot();
+    let before = whole.counts().changes();
+    commit(&whole).unwrap();
+    let changes = whole.counts().changes() - before;
+    let (mut nothing, mut all) = (0, 0);
+    for round in 0..24 * scale() {
+        let env = base.snapshot();
+        let at = random.random_range(0..changes);
+        env.power_cut_after(at);
+        let acknowledged = commit(&env).is_ok();
+        env.reboot(random.random());
+        let what = format!("seed {seed}, round {round}, cut at {at}");
+        for _ in 0..random.random_range(0..3) {
+            env.power_cut_after(random.random_range(0..200));
+            drop(open(&env));
+            env.reboot(random.random());
+        }
+        let engine = open(&env).unwrap();
+        let found = rows(&view(&engine), &table).len();
+        assert!(found == ROWS || (found == 0 && !acknowledged), "{what}: {found} rows");
+        if found == 0 {
+            nothing += 1
+        } else {
+            all += 1
+        }
+        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
+        assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
+        assert_eq!(engine.row_count(table.id), found as u64, "{what}");
+    }
+    assert!(nothing > 0 && all > 0, "seed {seed}: {nothing} without, {all} with the commit");
+}
+
 #[test]
 fn what_is_too_large_is_refused_and_changes_nothing() {
-    for (log, memory) in [(4 << 20, 64 << 20), (64 << 20, 100 << 10)] {
-        let env = SimulatedEnv::new();
-        let engine = open_with(&env, log, memory);
-        let table = create(&engine, &keyed_spec());
-        let values = |id: i64| row(&table, &[Some(id), None, Some(id), Some(id)]);
-        let mut count = 100;
-        let refused = loop {
-            let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-            let inserted = (0..count).try_for_each(|id| transaction.insert(&table, &values(id)).map(drop));
-            let result = inserted.and_then(|()| transaction.commit().map(drop));
-            if let Err(error) = result {
-                break error;
-            }
-            let all = rows(&view(&engine), &table);
-            assert_eq!(all.len() as i64, count);
-            transact(&engine, |transaction| {
-                all.iter().try_for_each(|old| {
-                    let mut key = Vec::new();
-                    table.clustered().format.encode_key(old, &[], &mut key)?;
-                    transaction.delete(&table, &key, old).map(drop)
-                })
+    let env = SimulatedEnv::new();
+    let engine = open_with(&env, 64 << 20, 100 << 10);
+    let table = create(&engine, &keyed_spec());
+    let values = |id: i64| row(&table, &[Some(id), None, Some(id), Some(id)]);
+    let mut count = 100;
+    let refused = loop {
+        let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let inserted = (0..count).try_for_each(|id| transaction.insert(&table, &values(id)).map(drop));
+        let result = inserted.and_then(|()| transaction.commit().map(drop));
+        if let Err(error) = result {
+            break error;
+        }
+        let all = rows(&view(&engine), &table);
+        assert_eq!(all.len() as i64, count);
+        transact(&engine, |transaction| {
+            all.iter().try_for_each(|old| {
+                let mut key = Vec::new();
+                table.clustered().format.encode_key(old, &[], &mut key)?;
+                transaction.delete(&table, &key, old).map(drop)
             })
-            .unwrap();
-            count *= 2;
-        };
-        assert!(matches!(refused, TableError::TransactionTooLarge { .. }), "{refused}");
-        assert!(rows(&view(&engine), &table).is_empty());
-        transact(&engine, |transaction| transaction.insert(&table, &values(1)).map(drop)).unwrap();
-        assert_eq!(scan(&view(&engine), &table, 3, &[], Direction::Forward).unwrap().len(), 1);
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
-    }
+        })
+        .unwrap();
+        count *= 2;
+    };
+    assert!(matches!(refused, TableError::TransactionTooLarge { .. }), "{refused}");
+    assert!(rows(&view(&engine), &table).is_empty());
+    transact(&engine, |transaction| transaction.insert(&table, &values(1)).map(drop)).unwrap();
+    assert_eq!(scan(&view(&engine), &table, 3, &[], Direction::Forward).unwrap().len(), 1);
+    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
 }

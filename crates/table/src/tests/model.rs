@@ -7,13 +7,14 @@
 //! snapshots are taken between every two of its steps: they must show the state before it, then and later.
 
 use crate::catalog::{IndexKind, TableDef};
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
 use crate::lock::LockLimits;
 use crate::read::{EntryStep, LocatorBatch, ReadView};
 use crate::testing::*;
 use crate::txn::{Isolation, Mark, Transaction, TxnMode};
 use leafline_btree::Direction;
+use leafline_storage::Env;
 use leafline_storage::device::SimulatedEnv;
 use leafline_types::Value;
 use parking_lot::Mutex;
@@ -239,8 +240,8 @@ enum Outcome {
 }
 
 impl Model {
-    fn new(env: &SimulatedEnv, seed: u64) -> Model {
-        let engine = open(env);
+    fn new(env: &SimulatedEnv, options: &EngineOptions, seed: u64) -> Model {
+        let engine = open_with(env, options);
         let tables = vec![
             create(&engine, &keyed_spec()),
             create(&engine, &other_spec(false)),
@@ -562,9 +563,13 @@ thread_local! {
     static BEFORE: std::cell::RefCell<Option<Arc<Mutex<Arc<State>>>>> = const { std::cell::RefCell::new(None) };
 }
 
-fn run(seed: u64, steps: u64) {
+fn open_with(env: &SimulatedEnv, options: &EngineOptions) -> Arc<Engine> {
+    Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone()).unwrap()
+}
+
+fn run(seed: u64, steps: u64, options: &EngineOptions) {
     let env = SimulatedEnv::new();
-    let mut model = Model::new(&env, seed);
+    let mut model = Model::new(&env, options, seed);
     let mut sessions: Vec<Session> = Vec::new();
     for _ in 0..steps {
         match model.random.random_range(0..40) {
@@ -602,7 +607,7 @@ fn run(seed: u64, steps: u64) {
                 model.engine.close().unwrap();
                 // The old engine goes before the directory can be opened again.
                 model.engine = open(&SimulatedEnv::new());
-                model.engine = open(&env);
+                model.engine = open_with(&env, options);
                 for table in &mut model.tables {
                     *table = model.engine.table("d", &table.name).unwrap();
                 }
@@ -627,6 +632,14 @@ fn run(seed: u64, steps: u64) {
 fn transactions_and_snapshots_agree_with_the_model() {
     let first = seed();
     for round in 0..3 * scale() {
-        run(first.wrapping_add(round), 350);
+        run(first.wrapping_add(round), 350, &options());
+    }
+}
+
+#[test]
+fn so_they_do_when_every_commit_is_by_reference() {
+    let first = seed();
+    for round in 0..3 * scale() {
+        run(first.wrapping_add(round), 350, &by_reference_options());
     }
 }

@@ -25,7 +25,8 @@ pub(crate) const MAX_TIMESTAMP: u64 = (1 << 48) - 1;
 #[derive(Debug)]
 struct State {
     next: u64,
-    /// Appended or about to be, not applied in full: timestamp and an LSN not above that of the record.
+    /// Appended or about to be, not applied in full: timestamp and an LSN not above that of the record, or of its newest
+    /// progress record.
     in_flight: BTreeMap<CommitTs, Lsn>,
     /// Appended, not known durable: timestamp and end of the record.
     volatile: VecDeque<(CommitTs, Lsn)>,
@@ -95,6 +96,13 @@ impl Clock {
     /// The commit is applied in full and its end record is in the log.
     pub(crate) fn applied(&self, ts: CommitTs) {
         self.state.lock().in_flight.remove(&ts);
+    }
+
+    /// What recovery needs of the commit begins at `start`.
+    pub(crate) fn progressed(&self, ts: CommitTs, start: Lsn) {
+        if let Some(needed) = self.state.lock().in_flight.get_mut(&ts) {
+            *needed = start;
+        }
     }
 
     /// First LSN that recovery needs for commits that are not applied in full.

@@ -13,17 +13,21 @@
 //! 6. Append the end record, publish, leave the gates, release the locks.
 //! 7. Wait until the record is durable, as the flush policy says.
 //!
+//! This is how a commit of few operations goes. Many operations are sorted on disk and go by reference: see [`super::large`].
+//!
 //! Locks are released before the record is durable, so that a hot row is not locked for as long as a flush takes
 //! (early lock release; Johnson et al., VLDB 2010). Whoever gets them appends behind it, and is durable after it.
 
 use super::Transaction;
 use super::apply::Applier;
+use super::large::commit_by_reference;
 use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, END_RECORD_BYTES, Op, encode_end};
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::entry_of_row;
+use crate::run::Sorter;
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError};
@@ -42,9 +46,18 @@ pub struct CommitOutcome {
 #[derive(Default)]
 pub(crate) struct CommitPlan {
     pub(crate) ops: Vec<Op>,
+    /// Bytes of them in a record.
+    bytes: usize,
+    /// All operations, once they have become too many for a record.
+    large: Option<Sorter>,
     pub(crate) counters: Vec<CounterChange>,
     pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
 }
+
+/// Operations that are handed to the sort together.
+const SPILLED_OPS: usize = 1024;
+/// Most memory for sorting the operations of a commit.
+const SORT_BYTES: u64 = 16 << 20;
 
 /// Commits a transaction.
 pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
@@ -60,7 +73,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let tables: Vec<TableId> = writes.tables().map(|table| table.id).collect();
     let inside = engine.gates.enter(tables);
     let plan = transaction_plan(engine, &writes)?;
-    if plan.ops.is_empty() {
+    if plan.is_empty() {
         return Ok(CommitOutcome::default());
     }
     drop(writes);
@@ -78,21 +91,28 @@ pub(crate) fn commit_plan(
     mut plan: CommitPlan,
     publish: &mut dyn FnMut(CommitTs) -> Result<()>,
 ) -> Result<(CommitTs, Lsn)> {
-    plan.sort();
-    let mut record = CommitRecord { counters: std::mem::take(&mut plan.counters), ..CommitRecord::default() };
-    record.ops = std::mem::take(&mut plan.ops);
-    let size = record.encoded_len();
-    let limit = engine.limits.max_commit;
-    if size > limit {
-        return Err(TableError::TransactionTooLarge { size: size as u64, limit: limit as u64 });
+    let size = plan.ops.iter().map(Op::encoded_len).sum::<usize>();
+    if plan.large.is_none() && size <= engine.limits.inline_commit {
+        plan.sort();
+        let counters = plan.counters.clone();
+        let mut record =
+            CommitRecord { counters, ops: std::mem::take(&mut plan.ops), ..CommitRecord::default() };
+        read_in(engine, &plan, &record.ops)?;
+        let purge_before = engine.bound();
+        if let Some(mut reservation) = reserve(engine, &plan, &record.ops, record.encoded_len())? {
+            let committed =
+                append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
+                    .map_err(|error| engine.poison(error))?;
+            engine.counts.commits.fetch_add(1, Ordering::Relaxed);
+            engine.reclaim_versions(2 * record.ops.len() + 8);
+            return Ok(committed);
+        }
+        plan.ops = record.ops;
     }
-    read_in(engine, &plan, &record.ops)?;
-    let purge_before = engine.bound();
-    let mut reservation = reserve(engine, &plan, &record.ops, size)?;
-    let committed = append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
-        .map_err(|error| engine.poison(error))?;
+    plan.spill(engine)?;
+    let Some(sorter) = plan.large.take() else { return Err(TableError::Internal("no operations".into())) };
+    let committed = commit_by_reference(engine, &mut plan, &mut sorter.finish()?, publish)?;
     engine.counts.commits.fetch_add(1, Ordering::Relaxed);
-    engine.reclaim_versions(2 * record.ops.len() + 8);
     Ok(committed)
 }
 
@@ -145,6 +165,35 @@ impl CommitPlan {
         self.ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
     }
 
+    /// Whether there is nothing to be done.
+    fn is_empty(&self) -> bool {
+        self.ops.is_empty() && self.large.is_none()
+    }
+
+    /// Adds an operation: to the others in memory, or, when those have become too many for one record, to a sort on disk.
+    fn push(&mut self, engine: &Engine, op: Op) -> Result<()> {
+        self.bytes += op.encoded_len();
+        self.ops.push(op);
+        let full = if self.large.is_some() {
+            self.ops.len() >= SPILLED_OPS
+        } else {
+            self.bytes > engine.limits.inline_commit
+        };
+        if full { self.spill(engine) } else { Ok(()) }
+    }
+
+    /// Moves the operations in memory to the sort.
+    fn spill(&mut self, engine: &Engine) -> Result<()> {
+        let memory = engine.options.build_memory_bytes.min(SORT_BYTES);
+        let sorter = self.large.get_or_insert_with(|| Sorter::new(&engine.env, memory));
+        let (mut key, mut entry) = (Vec::new(), Vec::new());
+        for op in self.ops.drain(..) {
+            op.to_entry(&mut key, &mut entry);
+            sorter.push(&key, &entry)?;
+        }
+        Ok(())
+    }
+
     fn add_tree(&mut self, engine: &Engine, id: SegmentId) -> Result<()> {
         if let std::collections::btree_map::Entry::Vacant(slot) = self.trees.entry(id) {
             slot.insert(engine.trees.current(id)?);
@@ -156,10 +205,11 @@ impl CommitPlan {
     fn add_row(&mut self, engine: &Engine, table: &TableDef, change: &NetChange<'_>) -> Result<()> {
         let clustered = table.clustered();
         let (tree, key) = (clustered.tree, change.key.to_vec());
-        self.ops.push(match change.after {
+        let op = match change.after {
             Some(payload) => Op::PutRow { table: table.id, tree, key, payload: payload.to_vec() },
             None => Op::DeleteRow { table: table.id, tree, key },
-        });
+        };
+        self.push(engine, op)?;
         for index in table.secondary() {
             self.add_tree(engine, index.tree)?;
             let entry = |payload| entry_of_row(table, index, change.key, payload);
@@ -170,10 +220,10 @@ impl CommitPlan {
             }
             let same_key = old.as_ref().map(|old| &old.key) == new.as_ref().map(|new| &new.key);
             if let (Some(old), false) = (old, same_key) {
-                self.ops.push(Op::DropEntry { tree: index.tree, key: old.key });
+                self.push(engine, Op::DropEntry { tree: index.tree, key: old.key })?;
             }
             if let Some(new) = new {
-                self.ops.push(Op::PutEntry { tree: index.tree, key: new.key, payload: new.payload });
+                self.push(engine, Op::PutEntry { tree: index.tree, key: new.key, payload: new.payload })?;
             }
         }
         Ok(())
@@ -235,12 +285,13 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<()> {
 const SMALL_COMMIT: usize = 16;
 /// Splits by others, from the look at the leaves to the last operation, that a large commit reserves for; what they make
 /// necessary beyond that comes out of the margin.
-const OTHERS_SPLITS: usize = 16;
+pub(super) const OTHERS_SPLITS: usize = 16;
 
 /// Step 3: reserves pages for the worst case, and log space for nearly the worst case.
 ///
-/// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`].
-fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Result<Reservation> {
+/// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`]. `None` if the
+/// log can never have so much.
+fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Result<Option<Reservation>> {
     let page_size = engine.store.page_size();
     let mut pages = 0;
     let mut log = record + END_RECORD_BYTES + LOG_OVERHEAD;
@@ -263,13 +314,13 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
         for op in group {
             let page = tree.leaf_of(op.key())?;
             if leaf != Some(page) {
-                splits += std::mem::take(&mut on_leaf).splits(page_size);
+                splits += std::mem::take(&mut on_leaf).splits(page_size, key);
                 leaf = Some(page);
             }
             on_leaf.add(op, page_size);
             log += op.key().len() + op.payload_len() + LOG_OVERHEAD;
         }
-        splits += on_leaf.splits(page_size);
+        splits += on_leaf.splits(page_size, key);
         // A branch splits at every second split below it at most, and mostly at one of many.
         pages += splits + splits / 2 + tree.worst_case_pages_for(1, key + payload);
         // A split logs the smaller half and two separators.
@@ -281,11 +332,9 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
             if estimated {
                 reservation.allow_more()?;
             }
-            Ok(reservation)
+            Ok(Some(reservation))
         }
-        Err(StorageError::TooLarge { size, limit, .. }) => {
-            Err(TableError::TransactionTooLarge { size, limit })
-        }
+        Err(StorageError::TooLarge { .. }) => Ok(None),
         Err(other) => Err(other.into()),
     }
 }
@@ -298,22 +347,27 @@ const LOG_OVERHEAD: usize = 128;
 /// An entry of up to an eighth of a page causes one split at most, a larger one three. After a split two neighbours hold more
 /// than a page together, so that the pages there are in the end, and with them the splits, are bounded by the bytes.
 #[derive(Default)]
-struct LeafGroup {
+pub(super) struct LeafGroup {
     most: usize,
     bytes: usize,
 }
 
 impl LeafGroup {
-    fn add(&mut self, op: &Op, page_size: usize) {
+    pub(super) fn add(&mut self, op: &Op, page_size: usize) {
         let bytes = op.key().len() + op.payload_len();
         self.most += if bytes <= page_size / 8 { 1 } else { 3 };
         self.bytes += bytes + ENTRY_OVERHEAD;
     }
 
-    fn splits(self, page_size: usize) -> usize {
-        self.most.min(3 + 3 * self.bytes / page_size)
+    /// Splits they cause at most, with keys of up to this length in the tree.
+    pub(super) fn splits(self, page_size: usize, longest_key: usize) -> usize {
+        // Both fences take room, too.
+        let room = page_size - 2 * longest_key - PAGE_OVERHEAD;
+        self.most.min(3 + (2 * self.bytes / room).min(3 * self.bytes / page_size))
     }
 }
 
 /// Bytes of an entry on a page beyond key and payload, at most.
 const ENTRY_OVERHEAD: usize = 32;
+/// Bytes of a page that are not for entries and fences, at most.
+const PAGE_OVERHEAD: usize = 128;

@@ -21,6 +21,8 @@
 //! | 4 drop entry | tree u64, key bytes                                                                       |
 //!
 //! End (kind 2): format u8 (2), ts u64. Everything the commit record says is on the pages, as far as the log goes.
+//!
+//! A commit whose operations are too many for one record has them in a file: see [`super::op_run`].
 
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::TableId;
@@ -138,7 +140,27 @@ pub(crate) struct CounterChange {
 }
 
 /// Bytes of a [`CounterChange`] in a record.
-const COUNTER_BYTES: usize = 32;
+pub(crate) const COUNTER_BYTES: usize = 32;
+
+pub(crate) fn encode_counters(counters: &[CounterChange], out: &mut ByteWriter) {
+    out.u32(counters.len() as u32);
+    for counter in counters {
+        out.u64(counter.table.0).i64(counter.rows).u64(counter.next_row_id).u64(counter.next_auto_increment);
+    }
+}
+
+pub(crate) fn decode_counters(from: &mut ByteReader<'_>) -> Result<Vec<CounterChange>> {
+    let mut counters = Vec::new();
+    for _ in 0..from.u32()? {
+        counters.push(CounterChange {
+            table: TableId(from.u64()?),
+            rows: from.i64()?,
+            next_row_id: from.u64()?,
+            next_auto_increment: from.u64()?,
+        });
+    }
+    Ok(counters)
+}
 
 /// Everything about a commit.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -157,13 +179,8 @@ impl CommitRecord {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = ByteWriter::with_capacity(self.encoded_len());
-        out.u8(FORMAT).u64(self.ts.0).u64(self.next_object).u32(self.counters.len() as u32);
-        for counter in &self.counters {
-            out.u64(counter.table.0)
-                .i64(counter.rows)
-                .u64(counter.next_row_id)
-                .u64(counter.next_auto_increment);
-        }
+        out.u8(FORMAT).u64(self.ts.0).u64(self.next_object);
+        encode_counters(&self.counters, &mut out);
         out.u32(self.ops.len() as u32);
         for op in &self.ops {
             op.encode(&mut out);
@@ -171,7 +188,7 @@ impl CommitRecord {
         out.finish()
     }
 
-    /// Puts the timestamp into an encoded record: it is known when the record's place in the log is.
+    /// Puts the timestamp into an encoded record, this one or one of a commit by reference: it is known when the record's place in the log is.
     pub(crate) fn set_ts(payload: &mut [u8], ts: CommitTs) {
         if let Some(place) = payload.get_mut(1..9) {
             place.copy_from_slice(&ts.0.to_le_bytes());
@@ -182,15 +199,7 @@ impl CommitRecord {
         let mut from = ByteReader::new("commit record", payload);
         from.format(FORMAT)?;
         let (ts, next_object) = (CommitTs(from.u64()?), from.u64()?);
-        let mut counters = Vec::new();
-        for _ in 0..from.u32()? {
-            counters.push(CounterChange {
-                table: TableId(from.u64()?),
-                rows: from.i64()?,
-                next_row_id: from.u64()?,
-                next_auto_increment: from.u64()?,
-            });
-        }
+        let counters = decode_counters(&mut from)?;
         let mut ops = Vec::new();
         for _ in 0..from.u32()? {
             ops.push(Op::decode(&mut from)?);

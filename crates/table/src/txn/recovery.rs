@@ -2,27 +2,45 @@
 //!
 //! The store has redone the pages. The log's logical records say which commits have no end record: their record is
 //! durable, so they may have been acknowledged, and any part of them may be on the pages. They are applied again,
-//! in any order, and ended; a crash in here is no different from the first one. Then the catalog is read, and
+//! in any order, and ended; a crash in here is no different from the first one. One whose operations are in a file goes on
+//! from its last progress record. Then the catalog is read, and
 //! segments that it does not name (trees being built, trees dropped but still read at the crash) are freed.
 
 use super::apply::reapply;
 use super::clock::Clock;
-use super::op::{COMMIT_RECORD, CommitRecord, END_RECORD, END_RECORD_BYTES, decode_end, encode_end};
+use super::large::finish_commit_by_reference;
+use super::op::{COMMIT_RECORD, CommitRecord, END_RECORD, END_RECORD_BYTES, Op, decode_end, encode_end};
+use super::op_run::{
+    OpRun, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord, RunName, RunPosition,
+    remove_leftovers,
+};
 use crate::catalog::{Catalog, CatalogRow, decode_catalog};
 use crate::counters::CounterState;
 use crate::error::{Result, TableError};
 use crate::trees::Trees;
 use leafline_btree::{CommitTs, Direction, LeafStep, Tree};
 use leafline_storage::{
-    LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Reservation, SegmentId, SegmentState, Store,
+    Env, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Reservation, SegmentId, SegmentState, Store,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A commit without an end record.
 #[derive(Debug)]
 pub(crate) struct Pending {
+    pub(crate) ts: CommitTs,
+    /// Where its record, or its newest progress record, begins.
     pub(crate) start: Lsn,
-    pub(crate) record: CommitRecord,
+    work: Work,
+}
+
+/// What is left to be done.
+#[derive(Debug)]
+enum Work {
+    /// These operations, some of which may be done.
+    Ops(Vec<Op>),
+    /// Those of a file, from a position on.
+    Run(RunName, RunPosition),
 }
 
 /// Collects what the log says.
@@ -36,6 +54,10 @@ impl Replay {
     /// The counters, and the commits in doubt.
     pub(crate) fn finish(self) -> (CounterState, Vec<Pending>) {
         (self.counters, self.pending.into_values().collect())
+    }
+
+    fn add(&mut self, ts: CommitTs, start: Lsn, work: Work) {
+        self.pending.insert(ts, Pending { ts, start, work });
     }
 }
 
@@ -52,7 +74,16 @@ impl LogicalReplay for Replay {
             COMMIT_RECORD => {
                 let record = CommitRecord::decode(payload)?;
                 self.counters.count(range.end, record.ts, record.next_object, &record.counters);
-                self.pending.insert(record.ts, Pending { start: range.start, record });
+                self.add(record.ts, range.start, Work::Ops(record.ops));
+            }
+            REFERENCE_RECORD => {
+                let record = ReferenceRecord::decode(payload)?;
+                self.counters.count(range.end, record.ts, record.next_object, &record.counters);
+                self.add(record.ts, range.start, Work::Run(record.run, RunPosition::default()));
+            }
+            PROGRESS_RECORD => {
+                let record = ProgressRecord::decode(payload)?;
+                self.add(record.ts, range.start, Work::Run(record.run, record.position));
             }
             END_RECORD => {
                 self.pending.remove(&decode_end(payload)?);
@@ -72,11 +103,28 @@ pub(crate) struct Recovered {
 
 impl Recovered {
     /// Finishes the commits in doubt and reads the catalog; makes one in a new store.
-    pub(crate) fn new(store: &Store, clock: &Clock, pending: Vec<Pending>) -> Result<Recovered> {
+    pub(crate) fn new(
+        env: &Arc<dyn Env>,
+        store: &Store,
+        clock: &Clock,
+        progress_bytes: usize,
+        pending: Vec<Pending>,
+    ) -> Result<Recovered> {
         for commit in pending {
-            finish_commit(store, &commit.record)?;
-            clock.applied(commit.record.ts);
+            match commit.work {
+                Work::Ops(ops) => finish_commit(store, commit.ts, &ops)?,
+                Work::Run(name, position) => {
+                    let (run, trees) = (OpRun::open(env, name)?, OpenTrees::new(store));
+                    let mut tree_of = |op: &Op| trees.tree_of(op);
+                    let (ts, piece) = (commit.ts, progress_bytes);
+                    finish_commit_by_reference(store, clock, &run, ts, position, piece, &mut tree_of)?;
+                    // The file is needed until its commit's end is durable.
+                    store.wait_durable(store.log_end())?;
+                }
+            }
+            clock.applied(commit.ts);
         }
+        remove_leftovers(&**env)?;
         let catalog_tree = catalog_tree(store)?;
         let catalog = decode_catalog(&catalog_rows(&catalog_tree)?)?;
         let trees = Trees::default();
@@ -99,24 +147,37 @@ impl Recovered {
 }
 
 /// Applies a commit in doubt and ends it. Doing it again changes nothing.
-pub(crate) fn finish_commit(store: &Store, record: &CommitRecord) -> Result<()> {
-    let roots: BTreeMap<SegmentId, PageNo> = store
-        .segments()
-        .iter()
-        .filter(|segment| segment.state != SegmentState::Dropping)
-        .map(|segment| (segment.id, segment.root))
-        .collect();
-    for op in &record.ops {
-        // A tree that is gone was dropped by a later commit; what it held does not matter any more.
-        let Some(&root) = roots.get(&op.tree()) else { continue };
-        let tree = Tree::open(store, op.tree(), root)?;
+pub(crate) fn finish_commit(store: &Store, ts: CommitTs, ops: &[Op]) -> Result<()> {
+    let trees = OpenTrees::new(store);
+    for op in ops {
+        let Some(tree) = trees.tree_of(op)? else { continue };
         let log = tree.worst_case_log(op.key().len(), op.payload_len());
         let mut reservation = store.reserve(tree.worst_case_pages(), log)?;
-        reapply(&tree, op, record.ts, &mut reservation)?;
+        reapply(&tree, op, ts, &mut reservation)?;
     }
     let mut reservation = store.reserve(0, END_RECORD_BYTES + 256)?;
-    store.append_logical(&mut reservation, END_RECORD, &encode_end(record.ts))?;
+    store.append_logical(&mut reservation, END_RECORD, &encode_end(ts))?;
     Ok(())
+}
+
+/// The trees there are, before the catalog can be read.
+struct OpenTrees<'a> {
+    store: &'a Store,
+    roots: BTreeMap<SegmentId, PageNo>,
+}
+
+impl OpenTrees<'_> {
+    fn new(store: &Store) -> OpenTrees<'_> {
+        let segments = store.segments();
+        let there = segments.iter().filter(|segment| segment.state != SegmentState::Dropping);
+        OpenTrees { store, roots: there.map(|segment| (segment.id, segment.root)).collect() }
+    }
+
+    /// The tree of an operation. One that is gone was dropped by a later commit; what it held does not matter any more.
+    fn tree_of(&self, op: &Op) -> Result<Option<Tree>> {
+        let root = self.roots.get(&op.tree());
+        Ok(root.map(|&root| Tree::open(self.store, op.tree(), root)).transpose()?)
+    }
 }
 
 /// The catalog's tree is the first segment that ever became `Live`, and is never dropped.

@@ -1,0 +1,332 @@
+//! Commit by reference: commits whose operations are too many for one log record.
+//!
+//! The operations are written to a file of their own ([`super::op_run`]) in the order of trees and keys, which is made
+//! durable before the commit record is appended: that names the file only. They are applied from the file. Log space is
+//! reserved a piece at a time; before each piece a progress record says how far the commit is, so that checkpoints can
+//! pass what it has logged, and the log is never too small for it. Recovery goes on from the last progress record.
+//!
+//! What keeps it from failing between the commit record and the end record:
+//! - pages are reserved beforehand, for as many splits as the operations can cause; what other commits' splits make necessary
+//!   beyond that is added when log is renewed, or comes out of the margin that all large commits share;
+//! - a piece of log that was granted once can be granted again, because nothing of the commit holds the log back while it
+//!   waits. It waits with the rows locked, but without any latch, and without any log reserved;
+//! - before each operation its worst case, and a progress record, are reserved.
+//!
+//! Pages are not read in beforehand, as there may be more than memory holds: one that cannot be read stops the store.
+
+use super::commit::{CommitPlan, LeafGroup, OTHERS_SPLITS};
+use super::op::{CommitRecord, END_RECORD, Op, encode_end};
+use super::op_run::{
+    OpRun, PROGRESS_LOG_BYTES, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord,
+    RunPosition,
+};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::run::EntrySource;
+use crate::txn::apply::Applier;
+use crate::txn::clock::Clock;
+use leafline_btree::{CommitTs, Tree};
+use leafline_storage::{Lsn, PageNo, Reservation, SegmentId, StorageError, Store};
+
+/// Pieces of log reserved at first. So the log has grown to several times what is asked for later, and grants that whatever
+/// else happens.
+const FIRST_PIECES: usize = 3;
+/// Pages that are added at once when more are used than was foreseen.
+const MORE_PAGES: usize = 64;
+
+/// Commits the operations of `source`; `publish` as in [`commit_plan`](super::commit_plan). Returns the timestamp and the
+/// end of the commit's record.
+pub(super) fn commit_by_reference(
+    engine: &Engine,
+    plan: &mut CommitPlan,
+    source: &mut dyn EntrySource,
+    publish: &mut dyn FnMut(CommitTs) -> Result<()>,
+) -> Result<(CommitTs, Lsn)> {
+    let written = write_run(engine, plan, source)?;
+    let mut run = written.run;
+    let mut record = ReferenceRecord {
+        run: run.name(),
+        counters: std::mem::take(&mut plan.counters),
+        ..ReferenceRecord::default()
+    };
+    let piece = engine.limits.progress_bytes;
+    let mut reservation = engine.store.reserve(0, 0)?;
+    reservation.ensure_pages(written.pages)?;
+    let log = record.encoded_len() + 2 * PROGRESS_LOG_BYTES;
+    let renewed = reservation.renew_log(log + FIRST_PIECES * (piece + written.worst_log));
+    match renewed {
+        // A very small log.
+        Err(StorageError::TooLarge { .. }) => reservation.renew_log(log + written.worst_log)?,
+        other => other?,
+    }
+    reservation.allow_more()?;
+    run.keep()?;
+    let purge_before = engine.bound();
+    let committed =
+        append_and_apply(engine, plan, &mut record, &run, &mut reservation, purge_before, publish);
+    drop(reservation);
+    let (ts, ends, end) = committed.map_err(|error| engine.poison(error))?;
+    // Recovery needs the file until the end record is durable.
+    engine.store.wait_durable(end)?;
+    run.remove(&*engine.env);
+    engine.reclaim_versions(usize::try_from(2 * written.count).unwrap_or(usize::MAX));
+    Ok((ts, ends))
+}
+
+/// A run that was written, and what to reserve for it.
+struct Written {
+    run: OpRun,
+    count: u64,
+    /// Pages for all splits.
+    pages: usize,
+    /// Log bytes for the worst of the operations.
+    worst_log: usize,
+}
+
+fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -> Result<Written> {
+    let number = engine.new_op_run();
+    let mut writer = OpRun::create(&engine.env, number)?;
+    let (mut count, mut pages, mut worst_log) = (0, 0, 0);
+    let mut estimate: Option<SplitEstimate<'_>> = None;
+    while let Some((key, payload)) = source.next()? {
+        writer.push(key, payload)?;
+        let op = Op::from_entry(key, payload)?;
+        if estimate.as_ref().is_none_or(|estimate| estimate.tree.id() != op.tree()) {
+            pages += estimate.take().map_or(0, SplitEstimate::pages);
+            let tree = plan.tree(&op)?;
+            worst_log = worst_log.max(worst_case(tree).log);
+            estimate = Some(SplitEstimate::new(engine, tree));
+        }
+        if let Some(estimate) = &mut estimate {
+            estimate.add(&op)?;
+        }
+        count += 1;
+    }
+    pages += estimate.map_or(0, SplitEstimate::pages);
+    Ok(Written { run: OpRun::new(writer.finish()?, number), count, pages, worst_log })
+}
+
+/// Counts the splits that many operations on one tree, in key order, can cause at most.
+struct SplitEstimate<'a> {
+    tree: &'a Tree,
+    page_size: usize,
+    leaf: Option<PageNo>,
+    on_leaf: LeafGroup,
+    splits: usize,
+    longest_key: usize,
+}
+
+impl<'a> SplitEstimate<'a> {
+    fn new(engine: &Engine, tree: &'a Tree) -> SplitEstimate<'a> {
+        SplitEstimate {
+            tree,
+            page_size: engine.store.page_size(),
+            leaf: None,
+            on_leaf: LeafGroup::default(),
+            splits: 2 * OTHERS_SPLITS,
+            longest_key: 0,
+        }
+    }
+
+    fn add(&mut self, op: &Op) -> Result<()> {
+        let leaf = self.tree.leaf_of(op.key())?;
+        if self.leaf != Some(leaf) {
+            self.end_leaf();
+            self.leaf = Some(leaf);
+        }
+        self.longest_key = self.longest_key.max(op.key().len());
+        self.on_leaf.add(op, self.page_size);
+        Ok(())
+    }
+
+    fn end_leaf(&mut self) {
+        self.splits += std::mem::take(&mut self.on_leaf).splits(self.page_size, self.longest_key);
+    }
+
+    fn pages(mut self) -> usize {
+        self.end_leaf();
+        // A branch splits at every second split below it at most. Many splits are bounded by the bytes of the separators: after
+        // a split of a branch two neighbours hold more than a page together.
+        let separator = self.longest_key + BRANCH_OVERHEAD;
+        let capacity = self.page_size - 2 * self.longest_key - BRANCH_OVERHEAD;
+        let branches = (self.splits / 2).min(4 * self.splits * separator / capacity + 8);
+        self.splits + branches + self.tree.worst_case_pages()
+    }
+}
+
+/// Bytes of a separator on a branch beyond the key, and of a page that are not for entries, at most.
+const BRANCH_OVERHEAD: usize = 128;
+
+/// What one operation on a tree can need.
+#[derive(Clone, Copy, Default)]
+struct WorstCase {
+    pages: usize,
+    log: usize,
+}
+
+fn worst_case(tree: &Tree) -> WorstCase {
+    let key = tree.max_key_len();
+    let (pages, entry) = (tree.worst_case_pages(), tree.max_entry_len());
+    // Handing a page out is logged, too.
+    WorstCase { pages, log: tree.worst_case_log(key, entry - key) + (pages + 2) * BRANCH_OVERHEAD }
+}
+
+/// Everything from the commit record to the end record; returns the end of either. The caller poisons the store if this
+/// fails.
+fn append_and_apply(
+    engine: &Engine,
+    plan: &CommitPlan,
+    record: &mut ReferenceRecord,
+    run: &OpRun,
+    reservation: &mut Reservation,
+    purge_before: CommitTs,
+    publish: &mut dyn FnMut(CommitTs) -> Result<()>,
+) -> Result<(CommitTs, Lsn, Lsn)> {
+    record.next_object = engine.counters.next_object();
+    let mut payload = record.encode();
+    let (ts, appended) = engine.counters.append(record.next_object, &record.counters, || {
+        let ts = engine.clock.begin_commit(engine.store.log_end());
+        let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
+        CommitRecord::set_ts(&mut payload, ts);
+        let range = engine.store.append_logical(reservation, REFERENCE_RECORD, &payload)?;
+        engine.clock.appended(ts, range.end);
+        Ok::<_, TableError>((ts, range.end))
+    })?;
+    engine.observe();
+    let needed = || engine.clock.needed(engine.shown_lsn());
+    let applier = Applier { versions: &engine.versions, needed: &needed, purge_before };
+    let applying = Applying {
+        store: &engine.store,
+        clock: &engine.clock,
+        run,
+        ts,
+        piece: engine.limits.progress_bytes,
+        recovery: false,
+    };
+    let mut tree_of = |op: &Op| plan.tree(op).map(|tree| Some(tree.clone()));
+    applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, op, reservation| {
+        applier.apply(tree, op, ts, reservation)?;
+        if matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
+            engine.purge_queue.add(ts, std::iter::once((op.tree(), op.key())));
+        }
+        engine.observe();
+        Ok(())
+    })?;
+    let end = engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?.end;
+    publish(ts)?;
+    engine.clock.applied(ts);
+    Ok((ts, appended, end))
+}
+
+/// Finishes a commit by reference that is in doubt, from where its last record says.
+pub(super) fn finish_commit_by_reference(
+    store: &Store,
+    clock: &Clock,
+    run: &OpRun,
+    ts: CommitTs,
+    from: RunPosition,
+    piece: usize,
+    tree_of: &mut dyn FnMut(&Op) -> Result<Option<Tree>>,
+) -> Result<()> {
+    let mut reservation = store.reserve(0, 2 * PROGRESS_LOG_BYTES)?;
+    let applying = Applying { store, clock, run, ts, piece, recovery: true };
+    applying.run(from, &mut reservation, tree_of, &mut |tree, op, reservation| {
+        super::apply::reapply(tree, op, ts, reservation)
+    })?;
+    store.append_logical(&mut reservation, END_RECORD, &encode_end(ts))?;
+    Ok(())
+}
+
+/// The way through a run.
+struct Applying<'a> {
+    store: &'a Store,
+    clock: &'a Clock,
+    run: &'a OpRun,
+    ts: CommitTs,
+    /// Log bytes between two progress records.
+    piece: usize,
+    /// Pages were not reserved beforehand; a full disk ends it.
+    recovery: bool,
+}
+
+type Change<'a> = dyn FnMut(&Tree, &Op, &mut Reservation) -> Result<()> + 'a;
+
+impl Applying<'_> {
+    /// Makes every change from `from` on. At the end an end record is still reserved.
+    fn run(
+        &self,
+        from: RunPosition,
+        reservation: &mut Reservation,
+        tree_of: &mut dyn FnMut(&Op) -> Result<Option<Tree>>,
+        change: &mut Change<'_>,
+    ) -> Result<()> {
+        let mut reader = self.run.read_from(from);
+        let mut current: Option<(SegmentId, Option<Tree>)> = None;
+        let mut worst = WorstCase::default();
+        while let Some(block) = reader.next_block()? {
+            self.read_ahead(&block.ops, tree_of)?;
+            let mut position = block.first;
+            for op in &block.ops {
+                if current.as_ref().is_none_or(|(id, _)| *id != op.tree()) {
+                    let tree = tree_of(op)?;
+                    worst = tree.as_ref().map_or(worst, worst_case);
+                    current = Some((op.tree(), tree));
+                }
+                // A tree that is gone was dropped by a later commit; what it held does not matter any more.
+                if let Some((_, Some(tree))) = &current {
+                    if reservation.log_bytes() < worst.log + PROGRESS_LOG_BYTES {
+                        self.progress(position, reservation)?;
+                        worst = worst_case(tree);
+                        self.renew(worst, reservation)?;
+                    }
+                    change(tree, op, reservation)?;
+                }
+                position.entries += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says in the log how far the commit is. What came before may be forgotten by checkpoints.
+    fn progress(&self, position: RunPosition, reservation: &mut Reservation) -> Result<()> {
+        let record = ProgressRecord { ts: self.ts, run: self.run.name(), position };
+        let range = self.store.append_logical(reservation, PROGRESS_RECORD, &record.encode())?;
+        self.clock.progressed(self.ts, range.start);
+        Ok(())
+    }
+
+    fn renew(&self, worst: WorstCase, reservation: &mut Reservation) -> Result<()> {
+        // Enough for what a piece of the log can say of splits.
+        let few = worst.pages + self.piece.min(MORE_PAGES * self.store.page_size()) / self.store.page_size();
+        if reservation.pages() < few {
+            match reservation.ensure_pages(few + MORE_PAGES) {
+                // There is the margin, and what was foreseen.
+                Err(StorageError::DiskFull) if !self.recovery => {}
+                other => other?,
+            }
+        }
+        let log = worst.log + 2 * PROGRESS_LOG_BYTES;
+        match reservation.renew_log(log + self.piece) {
+            Err(StorageError::TooLarge { .. }) => Ok(reservation.renew_log(log)?),
+            other => Ok(other?),
+        }
+    }
+
+    /// Has the leaves that a block's operations change read as a batch.
+    fn read_ahead(&self, ops: &[Op], tree_of: &mut dyn FnMut(&Op) -> Result<Option<Tree>>) -> Result<()> {
+        let mut pages = Vec::new();
+        for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
+            let Some(tree) = group.first().map(&mut *tree_of).transpose()?.flatten() else { continue };
+            for op in group {
+                let page = tree.leaf_of(op.key())?;
+                if pages.last() != Some(&page) && !self.store.is_resident(page) {
+                    pages.push(page);
+                }
+            }
+        }
+        if pages.len() > 1 {
+            self.store.prefetch(&pages)?;
+        }
+        Ok(())
+    }
+}
