@@ -3,14 +3,16 @@
 
 use crate::catalog::TableId;
 use crate::testing::{scale, seed};
-use crate::txn::apply::Applier;
-use crate::txn::clock::Needed;
+use crate::txn::apply::{Applier, reapply};
+use crate::txn::clock::{Clock, Needed};
+use crate::txn::large::finish_commit_by_reference;
 use crate::txn::op::{CommitRecord, Op};
+use crate::txn::op_run::{OpRun, RunPosition};
 use crate::txn::recovery::{create_tree, finish_commit};
 use crate::txn::versions::VersionStore;
 use leafline_btree::{CommitTs, Direction, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{HandlerId, LogicalReplay, LsnRange, ReplayError, Store};
+use leafline_storage::{Env, HandlerId, LogicalReplay, LsnRange, ReplayError, Store};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -67,7 +69,7 @@ fn run(seed: u64) {
     let env = Arc::new(SimulatedEnv::new());
     let handlers: Vec<(HandlerId, Arc<dyn leafline_storage::RedoHandler>)> =
         vec![(HandlerId::BTREE, Arc::new(TreeRedo))];
-    let store = Store::open(env, crate::testing::options().store, handlers, &mut Ignore).unwrap();
+    let store = Store::open(env.clone(), crate::testing::options().store, handlers, &mut Ignore).unwrap();
     let versions = VersionStore::default();
     let (rows, index) = (create_tree(&store).unwrap(), create_tree(&store).unwrap());
     let table = TableId(9);
@@ -135,7 +137,34 @@ fn run(seed: u64) {
     order.shuffle(&mut random);
     let finished: BTreeSet<usize> = order.iter().copied().collect();
     assert_eq!(finished.len(), commits.len());
-    for number in order {
+    let clock = Arc::new(Clock::new(CommitTs(100)));
+    for (turn, number) in order.into_iter().enumerate() {
+        if random.random() {
+            let mut ops = commits[number].ops.clone();
+            ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
+            let (env, ts) = (env.clone() as Arc<dyn Env>, commits[number].ts);
+            let mut writer = OpRun::create(&env, turn as u64).unwrap();
+            let (mut key, mut entry) = (Vec::new(), Vec::new());
+            for op in &ops {
+                op.to_entry(&mut key, &mut entry);
+                writer.push(&key, &entry).unwrap();
+            }
+            let run = OpRun::new(writer.finish().unwrap(), turn as u64);
+            // What comes before the place that the last progress record names is applied.
+            let done = random.random_range(0..=ops.len());
+            for op in &ops[..done] {
+                let tree = if op.tree() == rows.id() { &rows } else { &index };
+                let log = tree.worst_case_log(op.key().len(), op.payload_len());
+                let mut reservation = store.reserve(tree.worst_case_pages(), log).unwrap();
+                reapply(tree, op, ts, &mut reservation).unwrap();
+            }
+            let from = RunPosition { block: 0, entries: done as u32 };
+            let mut tree_of =
+                |op: &Op| Ok(Some(if op.tree() == rows.id() { rows.clone() } else { index.clone() }));
+            let piece = random.random_range(0..2000);
+            finish_commit_by_reference(&store, &clock, &run, ts, from, piece, &mut tree_of).unwrap();
+            continue;
+        }
         finish_commit(&store, commits[number].ts, &commits[number].ops).unwrap();
     }
     assert_eq!([entries(&rows, seed), entries(&index, seed)], expected, "seed {seed}");

@@ -219,7 +219,7 @@ fn append_and_apply(
 }
 
 /// Finishes a commit by reference that is in doubt, from where its last record says.
-pub(super) fn finish_commit_by_reference(
+pub(crate) fn finish_commit_by_reference(
     store: &Store,
     clock: &Clock,
     run: &OpRun,

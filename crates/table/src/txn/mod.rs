@@ -10,7 +10,7 @@ pub(crate) mod clock;
 mod commit;
 mod dml;
 pub(crate) mod gates;
-mod large;
+pub(crate) mod large;
 mod locking;
 pub(crate) mod op;
 pub(crate) mod op_run;
