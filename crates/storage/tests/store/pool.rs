@@ -239,7 +239,9 @@ fn of_a_full_pool_what_a_scan_has_read_is_not_read_in_again_and_of_one_with_room
         if all {
             wait_until("the others were not read in", || resident(&store, &pages) == pages.len());
         } else {
-            assert_eq!(resident(&store, scanned), 0);
+            // What a scan has read on its way while others waited may have been used twice.
+            let kept = resident(&store, scanned);
+            assert!(kept < scanned.len() / 50, "{kept} pages of the scan");
         }
     }
 }

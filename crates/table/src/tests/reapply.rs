@@ -64,6 +64,39 @@ fn apply(store: &Store, tree: &Tree, versions: &VersionStore, op: &Op, ts: Commi
     applier.apply(tree, op, ts, &mut reservation).unwrap();
 }
 
+/// Finishes a commit by reference: its operations in a file, some of them, as far as the last progress record says, applied.
+fn finish_from_anywhere(
+    store: &Store,
+    (env, file): (Arc<SimulatedEnv>, u64),
+    [rows, index]: [&Tree; 2],
+    commit: &CommitRecord,
+    clock: &Clock,
+    random: &mut SmallRng,
+) {
+    let tree_of = |op: &Op| if op.tree() == rows.id() { rows } else { index };
+    let mut ops = commit.ops.clone();
+    ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
+    let env = env as Arc<dyn Env>;
+    let mut writer = OpRun::create(&env, file).unwrap();
+    let (mut key, mut entry) = (Vec::new(), Vec::new());
+    for op in &ops {
+        op.to_entry(&mut key, &mut entry);
+        writer.push(&key, &entry).unwrap();
+    }
+    let run = OpRun::new(writer.finish().unwrap(), file);
+    let done = random.random_range(0..=ops.len());
+    for op in &ops[..done] {
+        let tree = tree_of(op);
+        let log = tree.worst_case_log(op.key().len(), op.payload_len());
+        let mut reservation = store.reserve(tree.worst_case_pages(), log).unwrap();
+        reapply(tree, op, commit.ts, &mut reservation).unwrap();
+    }
+    let from = RunPosition { block: 0, entries: done as u32 };
+    let mut found = |op: &Op| Ok(Some(tree_of(op).clone()));
+    let piece = random.random_range(0..2000);
+    finish_commit_by_reference(store, clock, &run, commit.ts, from, piece, &mut found).unwrap();
+}
+
 fn run(seed: u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let env = Arc::new(SimulatedEnv::new());
@@ -140,29 +173,15 @@ fn run(seed: u64) {
     let clock = Arc::new(Clock::new(CommitTs(100)));
     for (turn, number) in order.into_iter().enumerate() {
         if random.random() {
-            let mut ops = commits[number].ops.clone();
-            ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
-            let (env, ts) = (env.clone() as Arc<dyn Env>, commits[number].ts);
-            let mut writer = OpRun::create(&env, turn as u64).unwrap();
-            let (mut key, mut entry) = (Vec::new(), Vec::new());
-            for op in &ops {
-                op.to_entry(&mut key, &mut entry);
-                writer.push(&key, &entry).unwrap();
-            }
-            let run = OpRun::new(writer.finish().unwrap(), turn as u64);
-            // What comes before the place that the last progress record names is applied.
-            let done = random.random_range(0..=ops.len());
-            for op in &ops[..done] {
-                let tree = if op.tree() == rows.id() { &rows } else { &index };
-                let log = tree.worst_case_log(op.key().len(), op.payload_len());
-                let mut reservation = store.reserve(tree.worst_case_pages(), log).unwrap();
-                reapply(tree, op, ts, &mut reservation).unwrap();
-            }
-            let from = RunPosition { block: 0, entries: done as u32 };
-            let mut tree_of =
-                |op: &Op| Ok(Some(if op.tree() == rows.id() { rows.clone() } else { index.clone() }));
-            let piece = random.random_range(0..2000);
-            finish_commit_by_reference(&store, &clock, &run, ts, from, piece, &mut tree_of).unwrap();
+            let commit = &commits[number];
+            finish_from_anywhere(
+                &store,
+                (env.clone(), turn as u64),
+                [&rows, &index],
+                commit,
+                &clock,
+                &mut random,
+            );
             continue;
         }
         finish_commit(&store, commits[number].ts, &commits[number].ops).unwrap();
