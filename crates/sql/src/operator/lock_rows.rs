@@ -79,15 +79,16 @@ impl LockRows {
         Ok(verdict)
     }
 
-    /// Some rows of a batch, some of them with other values.
+    /// Some rows of a batch, some of them with other values: one place in `newer` for each that is kept.
     fn delivered(
         &self,
         batch: &Batch,
         kept: Vec<u32>,
-        replaced: &[(usize, Vec<Value>)],
+        newer: &[Option<Vec<Value>>],
     ) -> Result<Batch, MysqlError> {
         let rows = kept.len();
-        if rows == batch.rows && replaced.is_empty() {
+        let replaces = newer.iter().any(Option::is_some);
+        if rows == batch.rows && !replaces {
             return Ok(slice(batch, 0, rows));
         }
         let wanted = UInt32Array::from(kept);
@@ -97,13 +98,13 @@ impl LockRows {
         let [LockedTable { table, columns: of_table, .. }] = &self.locking.tables[..] else {
             return Ok(Batch { columns, rows });
         };
-        for &(position, ordinal) in of_table.iter().filter(|_| !replaced.is_empty()) {
+        for &(position, ordinal) in of_table.iter().filter(|_| replaces) {
             let (Some(old), Some(column)) = (columns.get_mut(position), table.columns.get(ordinal)) else {
                 continue;
             };
             let mut builder = ColumnBuilder::with_capacity(&column.ty, rows);
-            for row in 0..rows {
-                let newer = replaced.iter().find(|(at, _)| *at == row).and_then(|(_, row)| row.get(ordinal));
+            for (row, newer) in newer.iter().enumerate() {
+                let newer = newer.as_ref().and_then(|values| values.get(ordinal));
                 let value = newer.cloned().unwrap_or_else(|| value_at(&**old, row, &column.ty));
                 builder.push_value(&value).map_err(MysqlError::unknown_error)?;
             }
@@ -135,7 +136,7 @@ impl Operator for LockRows {
         };
         while deliver > 0 {
             let Some(batch) = self.input.next(cx)? else { break };
-            let (mut kept, mut replaced) = (Vec::new(), Vec::new());
+            let (mut kept, mut newer) = (Vec::new(), Vec::new());
             for row in 0..batch.rows {
                 cx.eval.cancel.check()?;
                 let verdict = self.lock(&batch, row, &locks.locker, locks.restartable, cx)?;
@@ -146,9 +147,10 @@ impl Operator for LockRows {
                     skip -= 1;
                     continue;
                 }
-                if let Verdict::Replace(values) = verdict {
-                    replaced.push((kept.len(), values));
-                }
+                newer.push(match verdict {
+                    Verdict::Replace(values) => Some(values),
+                    Verdict::Keep | Verdict::Drop => None,
+                });
                 kept.push(row as u32);
                 deliver -= 1;
                 if deliver == 0 {
@@ -157,7 +159,7 @@ impl Operator for LockRows {
             }
             self.left = Some((skip, deliver));
             if !kept.is_empty() && !self.conflict {
-                return self.delivered(&batch, kept, &replaced).map(Some);
+                return self.delivered(&batch, kept, &newer).map(Some);
             }
         }
         self.left = Some((skip, 0));

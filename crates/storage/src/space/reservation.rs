@@ -63,18 +63,18 @@ impl Reservation {
     }
 
     /// From here on somewhat more may be taken than was reserved: pages from a margin that all such reservations share, log
-    /// bytes at the cost of the log's margin and at last of another log file. For whoever can reserve an estimate only,
-    /// and will not be able to go back.
+    /// bytes at the cost of the log's margin and at last of another log file. For whoever will not be able to go back, and
+    /// cannot know what others will have done to the tree by then.
     ///
     /// # Errors
-    /// Disk full if the margin cannot be filled.
+    /// Disk full if the margin cannot be filled; what there is of it may be used all the same.
     pub fn allow_more(&mut self) -> Result<()> {
+        self.more = true;
         let lacking = MARGIN_PAGES.saturating_sub(self.inner.space.margin.load(Ordering::Acquire));
         if lacking > 0 {
             self.inner.reserve_pages(lacking)?;
             self.inner.space.margin.fetch_add(lacking, Ordering::AcqRel);
         }
-        self.more = true;
         Ok(())
     }
 

@@ -74,6 +74,10 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let inside = engine.gates.enter(tables);
     let plan = transaction_plan(engine, &writes)?;
     if plan.is_empty() {
+        // What it wrote is what was there, which may not be durable yet.
+        if let Some(seen) = seen {
+            engine.store.commit_durable(seen)?;
+        }
         return Ok(CommitOutcome::default());
     }
     drop(writes);
@@ -329,8 +333,10 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
     }
     match engine.store.reserve(pages, log) {
         Ok(mut reservation) => {
-            if estimated {
-                reservation.allow_more()?;
+            match reservation.allow_more() {
+                // The worst case is reserved; only what others do to its leaves meanwhile is not.
+                Err(StorageError::DiskFull) if !estimated => {}
+                allowed => allowed?,
             }
             Ok(Some(reservation))
         }
