@@ -7,9 +7,9 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | [`table`] | the table of all locks: granting, waiting, releasing |
-//! | [`deadlock`] | who waits for whom, and who has to give up |
-//! | [`owner`] | what one transaction holds, and where it sleeps |
+//! | `table` | the table of all locks: granting, waiting, releasing |
+//! | `deadlock` | who waits for whom, and who has to give up |
+//! | `owner` | what one transaction holds, and where it sleeps |
 //!
 //! # Order
 //! `waits` (who sleeps) | one shard of the lock table | a sleeper's own state. A lock that nobody waits for is taken

@@ -73,8 +73,8 @@ impl Transaction {
         self.update_locked(table, locator, old, new)
     }
 
-    /// As [`update`](Self::update), of a row that the running statement has locked ([`RowLocker::lock`]
-    /// (super::RowLocker::lock)); `old` is what it then was.
+    /// As [`update`](Self::update), of a row that the running statement has locked (by
+    /// [`RowLocker::lock`](super::RowLocker::lock)); `old` is what it then was.
     ///
     /// # Errors
     /// As [`update`](Self::update).
