@@ -1,7 +1,7 @@
 //! Run files: entries one after the other, in blocks with checksums, written and read in large pieces.
 //!
-//! A block takes a multiple of [`BLOCK`] bytes: as many entries as fit 64 KiB, or a single one that does not. The next one
-//! follows at once.
+//! A block takes a multiple of [`BLOCK`] bytes: as many entries as fit the bytes a block of the run has (64 KiB; 16 KiB in a
+//! run that is searched, see [`super::indexed`]), or a single one that does not. The next one follows at once.
 //!
 //! | offset | bytes | field |
 //! |-------:|------:|-------|
@@ -23,8 +23,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) const PREFIX: &str = "run-";
 /// Bytes written at once.
 const WRITE_BYTES: usize = 256 << 10;
-/// Bytes of a block with more than one entry, and read at once: many runs are read at the same time.
+/// Bytes of a block with more than one entry, unless the run is to be searched.
 const BLOCK_BYTES: usize = 64 << 10;
+/// Bytes read at once from the beginning to the end: many runs are read at the same time.
+const READ_BYTES: usize = 64 << 10;
 /// Bytes of a block before its entries.
 const HEADER: usize = 8;
 
@@ -38,6 +40,8 @@ pub(crate) struct RunFile {
     file: Arc<dyn File>,
     number: u64,
     bytes: u64,
+    /// Bytes of a block with more than one entry, at most.
+    block_bytes: usize,
     /// The file is removed when this is dropped.
     temporary: bool,
 }
@@ -55,7 +59,15 @@ impl RunFile {
     /// Opens a run that is there, of `bytes` bytes.
     pub(crate) fn open(env: &Arc<dyn Env>, name: String, number: u64, bytes: u64) -> Result<RunFile> {
         let file = env.open(&name, OpenMode::Existing).map_err(|error| io_error("open", &name, error))?;
-        Ok(RunFile { env: env.clone(), name, file, number, bytes, temporary: false })
+        Ok(RunFile {
+            env: env.clone(),
+            name,
+            file,
+            number,
+            bytes,
+            block_bytes: BLOCK_BYTES,
+            temporary: false,
+        })
     }
 
     /// Bytes of the file.
@@ -77,32 +89,47 @@ impl RunFile {
 
     /// Reads the block at `offset`; `None` at the end.
     pub(crate) fn read_block(&self, offset: u64, buffer: &mut AlignedBuf) -> Result<Option<Block>> {
-        if offset >= self.bytes {
+        let first = self.read_up_to(self.block_bytes, offset, buffer)?;
+        if first == 0 {
             return Ok(None);
         }
-        let damaged = |what: &str| TableError::Corrupt(format!("{}: {what} at {offset}", self.name));
-        let left = self.bytes - offset;
-        let first = left.min(BLOCK_BYTES as u64) as usize;
-        if buffer.len() < first {
-            *buffer = AlignedBuf::zeroed(BLOCK_BYTES);
+        if let Some(block) = self.block(&buffer[..first], offset)? {
+            return Ok(Some(block));
         }
-        self.read(&mut buffer[..first], offset)?;
-        let entries = u32_at(buffer, 4).ok_or_else(|| damaged("no block"))? as usize;
-        let length = (HEADER + entries).next_multiple_of(BLOCK);
-        if length as u64 > left {
-            return Err(damaged("a block that is too long"));
+        let length = self.read_up_to(block_length(buffer), offset, buffer)?;
+        self.block(&buffer[..length], offset)?
+            .ok_or_else(|| self.damaged("a block that is too long", offset))
+            .map(Some)
+    }
+
+    /// Reads up to `bytes` bytes at `offset`, which is less at the end of the run; returns how many.
+    fn read_up_to(&self, bytes: usize, offset: u64, buffer: &mut AlignedBuf) -> Result<usize> {
+        let bytes = self.bytes.saturating_sub(offset).min(bytes as u64) as usize;
+        if buffer.len() < bytes {
+            *buffer = AlignedBuf::zeroed(bytes);
         }
-        if length > first {
-            if buffer.len() < length {
-                *buffer = AlignedBuf::zeroed(length);
-            }
-            self.read(&mut buffer[..length], offset)?;
+        if bytes > 0 {
+            self.read(&mut buffer[..bytes], offset)?;
         }
-        let covered = buffer.get(4..HEADER + entries).unwrap_or_default();
-        if u32_at(buffer, 0) != Some(checksum(self.number, offset, covered)) {
-            return Err(damaged("a wrong checksum"));
+        Ok(bytes)
+    }
+
+    /// Checks the block at `offset` of the run, which `bytes` begins with. `None` if it does not end there.
+    fn block(&self, bytes: &[u8], offset: u64) -> Result<Option<Block>> {
+        let length = block_length(bytes);
+        if length > bytes.len() {
+            return Ok(None);
         }
-        Ok(Some(Block { begin: HEADER, end: HEADER + entries, next: offset + length as u64 }))
+        let end = HEADER + u32_at(bytes, 4).unwrap_or_default() as usize;
+        let covered = bytes.get(4..end).unwrap_or_default();
+        if u32_at(bytes, 0) != Some(checksum(self.number, offset, covered)) {
+            return Err(self.damaged("a wrong checksum", offset));
+        }
+        Ok(Some(Block { begin: HEADER, end, next: offset + length as u64 }))
+    }
+
+    fn damaged(&self, what: &str, offset: u64) -> TableError {
+        TableError::Corrupt(format!("{}: {what} at {offset}", self.name))
     }
 
     fn read(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
@@ -120,7 +147,7 @@ impl RunFile {
 /// A block in a buffer: where its entries are, and the offset of the next one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
-    begin: usize,
+    pub(super) begin: usize,
     end: usize,
     pub(crate) next: u64,
 }
@@ -158,6 +185,13 @@ impl RunWriter {
         RunWriter::create_in(env, TEMP, format!("{TEMP}/{PREFIX}{number}"), number)
     }
 
+    /// A temporary run with blocks of another size.
+    pub(super) fn create_with_blocks(env: &Arc<dyn Env>, block_bytes: usize) -> Result<RunWriter> {
+        let mut writer = RunWriter::create(env)?;
+        writer.run.block_bytes = block_bytes;
+        Ok(writer)
+    }
+
     /// A run with a name of its own, in a directory that is made if it is not there. It is removed when dropped, unless it
     /// is told to [`keep`](RunFile::keep) the file.
     pub(crate) fn create_in(
@@ -168,21 +202,24 @@ impl RunWriter {
     ) -> Result<RunWriter> {
         env.create_dir(directory).map_err(|error| io_error("create", directory, error))?;
         let file = env.open(&name, OpenMode::CreateNew).map_err(|error| io_error("create", &name, error))?;
-        let run = RunFile { env: env.clone(), name, file, number, bytes: 0, temporary: true };
+        let env = env.clone();
+        let run = RunFile { env, name, file, number, bytes: 0, block_bytes: BLOCK_BYTES, temporary: true };
         Ok(RunWriter { run, buffer: AlignedBuf::zeroed(WRITE_BYTES), filled: 0, block: vec![0; HEADER] })
     }
 
-    /// Adds an entry; the caller adds them in the order in which they are to be read.
-    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+    /// Adds an entry; the caller adds them in the order in which they are to be read. Returns the offset of the block if the
+    /// entry is the first one of it.
+    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<Option<u64>> {
         let bytes = 8 + key.len() + payload.len();
-        if self.block.len() > HEADER && self.block.len() + bytes > BLOCK_BYTES {
+        if self.block.len() > HEADER && self.block.len() + bytes > self.run.block_bytes {
             self.end_block()?;
         }
+        let begins = (self.block.len() == HEADER).then_some(self.run.bytes + self.filled as u64);
         self.block.extend_from_slice(&(key.len() as u32).to_le_bytes());
         self.block.extend_from_slice(&(payload.len() as u32).to_le_bytes());
         self.block.extend_from_slice(key);
         self.block.extend_from_slice(payload);
-        Ok(())
+        Ok(begins)
     }
 
     /// Writes what is left.
@@ -228,27 +265,57 @@ impl RunWriter {
 
 /// Reads a run from the beginning.
 pub(super) struct RunReader {
-    run: RunFile,
+    run: Arc<RunFile>,
+    /// What was read last: this many bytes of the run, from `offset` on.
     buffer: AlignedBuf,
+    filled: usize,
+    offset: u64,
     block: Block,
 }
 
 impl RunReader {
-    pub(super) fn new(run: RunFile) -> RunReader {
-        RunReader { run, buffer: AlignedBuf::zeroed(BLOCK_BYTES), block: Block { begin: 0, end: 0, next: 0 } }
+    pub(super) fn new(run: Arc<RunFile>) -> RunReader {
+        let block = Block { begin: 0, end: 0, next: 0 };
+        RunReader { run, buffer: AlignedBuf::zeroed(READ_BYTES), filled: 0, offset: 0, block }
+    }
+
+    /// Goes on to the next block: in the buffer, if all of it is there. False at the end.
+    fn next_block(&mut self) -> Result<bool> {
+        let offset = self.block.next;
+        let mut at = (offset - self.offset) as usize;
+        let mut block = self.run.block(&self.buffer[at..self.filled.max(at)], offset)?;
+        if block.is_none() {
+            (self.offset, at) = (offset, 0);
+            self.filled = self.run.read_up_to(READ_BYTES, offset, &mut self.buffer)?;
+            block = self.run.block(&self.buffer[..self.filled], offset)?;
+        }
+        if block.is_none() && self.filled > 0 {
+            self.filled = self.run.read_up_to(block_length(&self.buffer), offset, &mut self.buffer)?;
+            block = self.run.block(&self.buffer[..self.filled], offset)?;
+            if block.is_none() {
+                return Err(self.run.damaged("a block that is too long", offset));
+            }
+        }
+        let found = block.is_some();
+        if let Some(Block { begin, end, next }) = block {
+            self.block = Block { begin: at + begin, end: at + end, next };
+        }
+        Ok(found)
     }
 }
 
 impl EntrySource for RunReader {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        if self.block.begin == self.block.end {
-            match self.run.read_block(self.block.next, &mut self.buffer)? {
-                Some(block) => self.block = block,
-                None => return Ok(None),
-            }
+        if self.block.begin == self.block.end && !self.next_block()? {
+            return Ok(None);
         }
         self.block.next_entry(&self.buffer)
     }
+}
+
+/// Bytes of the block that `bytes` begins with.
+fn block_length(bytes: &[u8]) -> usize {
+    (HEADER + u32_at(bytes, 4).unwrap_or_default() as usize).next_multiple_of(BLOCK)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -280,7 +347,7 @@ mod tests {
         run.make_durable().unwrap();
         drop(run);
         let open = || RunFile::open(&env, "d/r".into(), 7, bytes).unwrap();
-        let mut reader = RunReader::new(open());
+        let mut reader = RunReader::new(Arc::new(open()));
         for (at, size) in sizes.iter().enumerate() {
             let (key, payload) = reader.next().unwrap().unwrap();
             assert_eq!((key, payload), (&[at as u8][..], &vec![at as u8; *size][..]));

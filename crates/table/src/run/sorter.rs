@@ -59,7 +59,7 @@ impl Sorter {
         self.sort();
         let mut sources: Vec<Box<dyn EntrySource>> = Vec::with_capacity(self.runs.len() + 1);
         for run in self.runs {
-            sources.push(Box::new(RunReader::new(run)));
+            sources.push(Box::new(RunReader::new(Arc::new(run))));
         }
         sources.push(Box::new(MemoryRun { arena: self.arena, spans: self.spans, next: 0 }));
         Merge::new(sources)
@@ -77,8 +77,10 @@ impl Sorter {
     fn spill(&mut self) -> Result<()> {
         self.sort();
         if self.runs.len() >= MAX_FAN_IN {
-            let sources =
-                self.runs.drain(..).map(|run| Box::new(RunReader::new(run)) as Box<dyn EntrySource>);
+            let sources = self
+                .runs
+                .drain(..)
+                .map(|run| Box::new(RunReader::new(Arc::new(run))) as Box<dyn EntrySource>);
             let mut merge = Merge::new(sources.collect())?;
             let merged = write_run(&self.env, &mut merge)?;
             self.runs.push(merged);
