@@ -1,9 +1,10 @@
 //! The open database: what transactions, cursors and DDL share.
 //!
 //! # Locks, in the order in which they may be taken
-//! row and table locks | `ddl` (one DDL statement at a time) | gates (commits against DDL) | counters (also the append of a
-//! commit's record) | page latches | write sets, version store shards, clock, catalog, registered trees. The last group
-//! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
+//! row and table locks | `ddl` (one DDL statement at a time) | gates (commits against DDL) | making room for old versions and
+//! moving them (files are read and written) | counters (also the append of a commit's record) | page latches | write sets,
+//! version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group are leaves of the
+//! order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
 
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::counters::Counters;
@@ -13,7 +14,9 @@ use crate::lock::{LockStats, LockTable};
 use crate::trees::Trees;
 use crate::txn::clock::{Clock, RegisteredSnapshot};
 use crate::txn::gates::Gates;
-use crate::txn::purge::{PurgeQueue, PurgeThread};
+use crate::txn::ghosts::GhostQueue;
+use crate::txn::history_memory::HistoryMemory;
+use crate::txn::purge::PurgeThread;
 use crate::txn::recovery::{Recovered, Replay};
 use crate::txn::versions::VersionStore;
 use crate::txn::{Isolation, Transaction, TxnMode};
@@ -33,6 +36,9 @@ pub struct EngineOptions {
     pub transaction_memory_bytes: u64,
     /// Most bytes of memory a sort of a bulk load or index build may take before it goes to files.
     pub build_memory_bytes: u64,
+    /// Most bytes of memory that old versions of rows, and deleted ones that wait to be removed, may take before they go to
+    /// files. `None`: a quarter of the buffer pool.
+    pub version_memory_bytes: Option<u64>,
     /// Bytes of operations up to which a commit has them in its log record, and beyond which in a file of its own. `None`:
     /// one part in sixteen of the log.
     pub inline_commit_bytes: Option<u64>,
@@ -46,6 +52,7 @@ impl Default for EngineOptions {
             store: StoreOptions::default(),
             transaction_memory_bytes: 256 << 20,
             build_memory_bytes: 64 << 20,
+            version_memory_bytes: None,
             inline_commit_bytes: None,
             progress_bytes: None,
         }
@@ -63,12 +70,32 @@ pub struct EngineStats {
     pub locks: LockStats,
     /// Old row versions in memory.
     pub versions: u64,
-    /// Bytes they take, roughly.
+    /// Bytes of memory they take.
     pub version_bytes: u64,
+    /// Old row versions in files. Some may be in memory too, for a moment.
+    pub spilled_versions: u64,
+    /// Bytes of those files.
+    pub spilled_version_bytes: u64,
+    /// Number of those files.
+    pub version_runs: u64,
+    /// Times that old versions were written to a file.
+    pub version_spills: u64,
+    /// Memory of old versions, the index of their files, and the purge queue.
+    pub history_bytes: u64,
+    /// What of the buffer pool is borrowed for it.
+    pub history_borrowed: u64,
+    /// What of it may be used before something is written to files.
+    pub history_limit: u64,
     /// Deleted rows and entries waiting to be removed.
     pub purge_queue: u64,
+    /// Bytes of files that hold a part of them.
+    pub purge_queue_file_bytes: u64,
     /// Deleted rows and entries removed.
     pub purged: u64,
+    /// Deleted rows and entries that could not wait to be removed, for lack of temporary space: later writes to their pages do.
+    pub purge_forgotten: u64,
+    /// Snapshots that were given up for lack of temporary space.
+    pub snapshots_given_up: u64,
     /// Snapshots in use.
     pub snapshots: u64,
     /// Age of the oldest of them.
@@ -82,6 +109,7 @@ pub(crate) struct EngineCounts {
     pub(crate) commits: AtomicU64,
     pub(crate) conflicts: AtomicU64,
     pub(crate) purged: AtomicU64,
+    pub(crate) spills: AtomicU64,
 }
 
 /// An open database.
@@ -98,8 +126,11 @@ pub struct Engine {
     pub(crate) gates: Gates,
     pub(crate) locks: Arc<LockTable>,
     pub(crate) ddl: Mutex<()>,
+    pub(crate) history: Arc<HistoryMemory>,
     pub(crate) versions: VersionStore,
-    pub(crate) purge_queue: PurgeQueue,
+    pub(crate) ghosts: GhostQueue,
+    /// Held by who makes room for old versions; usage below which it is of no use to try again.
+    pub(crate) relief: Mutex<u64>,
     pub(crate) counts: EngineCounts,
     /// Number of the last run of operations.
     pub(crate) last_op_run: AtomicU64,
@@ -145,7 +176,13 @@ impl Engine {
         let limits = Limits::new(&store, &options);
         let recovered = Recovered::new(&env, &store, &clock, limits.progress_bytes, pending)?;
         let background = options.store.background;
+        let history = Arc::new(HistoryMemory::new(Some(store.clone()), limits.version_memory));
+        crate::run::remove_leftovers(&env)?;
         let engine = Arc::new(Engine {
+            versions: VersionStore::new(&env, &history),
+            ghosts: GhostQueue::new(&env, &history),
+            relief: Mutex::default(),
+            history,
             env,
             store,
             options,
@@ -158,15 +195,12 @@ impl Engine {
             gates: Gates::default(),
             locks: Arc::new(LockTable::new(limits.max_locks)),
             ddl: Mutex::default(),
-            versions: VersionStore::default(),
-            purge_queue: PurgeQueue::default(),
             counts: EngineCounts::default(),
             last_op_run: AtomicU64::new(0),
             purge_thread: Mutex::default(),
             #[cfg(test)]
             observer: Mutex::default(),
         });
-        crate::run::remove_leftovers(&engine.env)?;
         if background {
             *engine.purge_thread.lock() = Some(PurgeThread::start(&engine)?);
         }
@@ -239,14 +273,25 @@ impl Engine {
     /// Counters.
     pub fn stats(&self) -> EngineStats {
         let (snapshots, oldest_snapshot) = self.clock.snapshots();
+        let (versions, ghosts) = (self.versions.counts(), self.ghosts.counts());
         EngineStats {
             commits: self.counts.commits.load(Ordering::Relaxed),
             conflicts: self.counts.conflicts.load(Ordering::Relaxed),
             locks: self.locks.stats(),
-            versions: self.versions.versions(),
-            version_bytes: self.versions.bytes(),
-            purge_queue: self.purge_queue.len() as u64,
+            versions: versions.in_memory.0,
+            version_bytes: versions.in_memory.1,
+            spilled_versions: versions.in_runs.0,
+            spilled_version_bytes: versions.in_runs.1,
+            version_runs: versions.runs,
+            version_spills: self.counts.spills.load(Ordering::Relaxed),
+            history_bytes: self.history.used(),
+            history_borrowed: self.history.borrowed(),
+            history_limit: self.history.limit(),
+            purge_queue: ghosts.waiting,
+            purge_queue_file_bytes: ghosts.file_bytes,
             purged: self.counts.purged.load(Ordering::Relaxed),
+            purge_forgotten: ghosts.forgotten,
+            snapshots_given_up: self.clock.given_up(),
             snapshots: snapshots as u64,
             oldest_snapshot,
             retired_trees: self.trees.retired() as u64,
@@ -271,6 +316,11 @@ impl Engine {
             FlushPolicy::EachCommit => self.store.durable_lsn(),
             FlushPolicy::WriteEachCommit | FlushPolicy::EverySecond => self.store.log_end(),
         }
+    }
+
+    /// Whether there are threads that do in the background what can wait.
+    pub(crate) fn has_background_threads(&self) -> bool {
+        self.options.store.background
     }
 
     /// What was deleted or replaced before this is needed by nobody.

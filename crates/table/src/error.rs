@@ -53,6 +53,10 @@ pub enum TableError {
     /// The definition of the table is newer than the snapshot, or older than the one in force (1412).
     #[error("Table definition has changed, please retry transaction")]
     DefinitionChanged,
+    /// Old versions of rows that the snapshot needs were given up, because there was neither memory nor temporary space for
+    /// them (1412, as InnoDB has it where the history that a read view needs is gone). The transaction can be tried again.
+    #[error("Old versions of rows were given up for lack of temporary space; please retry transaction")]
+    SnapshotTooOld,
     /// The write set is larger than one commit can be (1197).
     #[error(
         "Multi-statement transaction of {size} bytes is larger than the {limit} bytes one commit can have"
@@ -125,6 +129,7 @@ impl From<TableError> for MysqlError {
             TableError::LockNotAvailable => MysqlError::lock_not_available(),
             TableError::LockTableFull => MysqlError::lock_table_full(),
             TableError::DefinitionChanged => MysqlError::table_definition_changed(),
+            TableError::SnapshotTooOld => MysqlError::with_message(errno::ER_TABLE_DEF_CHANGED, text),
             TableError::TransactionTooLarge { .. } => MysqlError::with_message(1197, text),
             TableError::ReadOnlyTransaction => MysqlError::read_only_transaction(),
             TableError::Storage(StorageError::DiskFull) => {

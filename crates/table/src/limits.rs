@@ -8,6 +8,8 @@ use leafline_storage::Store;
 const LOCK_BYTES: u64 = 48;
 /// Locks may take this part of what the buffer pool has.
 const LOCK_SHARE: u64 = 8;
+/// Old versions and ghosts may take this part of the buffer pool.
+const VERSION_SHARE: u64 = 4;
 /// However small the pool is.
 const LEAST_LOCKS: u64 = 1 << 16;
 
@@ -29,6 +31,8 @@ pub struct Limits {
     pub progress_bytes: usize,
     /// The writes of one transaction, in memory.
     pub max_write_set: u64,
+    /// Memory of old versions and of ghosts that wait to be removed; more goes to files.
+    pub version_memory: u64,
     /// Locks held at once, by all transactions.
     pub max_locks: u64,
 }
@@ -44,6 +48,9 @@ impl Limits {
             inline_commit: options.inline_commit_bytes.map_or(inline, |bytes| inline.min(bytes as usize)),
             progress_bytes: options.progress_bytes.unwrap_or(log / PROGRESS_SHARE) as usize,
             max_write_set: options.transaction_memory_bytes,
+            version_memory: options
+                .version_memory_bytes
+                .unwrap_or(options.store.buffer_pool_bytes / VERSION_SHARE),
             max_locks: (options.store.buffer_pool_bytes / LOCK_SHARE / LOCK_BYTES).max(LEAST_LOCKS),
         }
     }

@@ -29,7 +29,7 @@ fn report(session: &Session) -> String {
     let mut section = |title: &str, lines: &[(&str, String)]| {
         let _ = writeln!(report, "{title}");
         for (name, value) in lines {
-            let _ = writeln!(report, "  {name:<38} {value}");
+            let _ = writeln!(report, "  {name:<40} {value}");
         }
     };
     let oldest = match figures.oldest_snapshot {
@@ -42,6 +42,7 @@ fn report(session: &Session) -> String {
             ("commits", figures.commits.to_string()),
             ("snapshots in use", figures.snapshots.to_string()),
             ("age of the oldest snapshot", oldest),
+            ("snapshots given up", figures.snapshots_given_up.to_string()),
             ("rows met that had changed", figures.conflicts.to_string()),
         ],
     );
@@ -60,13 +61,21 @@ fn report(session: &Session) -> String {
             ("deadlocks", locks.deadlocks.to_string()),
         ],
     );
+    let borrowed = format!("{}, {}", figures.history_borrowed, figures.history_limit);
     section(
         "OLD VERSIONS",
         &[
-            ("versions", figures.versions.to_string()),
-            ("bytes", figures.version_bytes.to_string()),
+            ("versions in memory", figures.versions.to_string()),
+            ("bytes of them", figures.version_bytes.to_string()),
+            ("versions in files", figures.spilled_versions.to_string()),
+            ("files, bytes", format!("{}, {}", figures.version_runs, figures.spilled_version_bytes)),
+            ("times written to a file", figures.version_spills.to_string()),
+            ("memory, with queue and indexes of files", figures.history_bytes.to_string()),
+            ("borrowed from the buffer pool, limit", borrowed),
             ("deleted entries to be removed", figures.purge_queue.to_string()),
+            ("bytes of files that list them", figures.purge_queue_file_bytes.to_string()),
             ("deleted entries removed", figures.purged.to_string()),
+            ("left to later writes", figures.purge_forgotten.to_string()),
             ("dropped trees still read", figures.retired_trees.to_string()),
         ],
     );

@@ -21,6 +21,7 @@ impl TableSpec {
             inline_commit: usize::MAX,
             progress_bytes: usize::MAX,
             max_write_set: u64::MAX,
+            version_memory: u64::MAX,
             max_locks: u64::MAX,
         };
         let draft = TableDraft::new(self, &limits)?;

@@ -3,14 +3,15 @@
 //! Three ways to read a leaf, from the common to the rare:
 //! - *in place*: the snapshot sees every entry as it stands (the leaf's newest commit is below `low`) and the
 //!   transaction has not written to the table. Visitors run under the leaf's latch, nothing is copied. Leaves of the
-//!   clustered index are read in place even when they are not settled: old versions are found without another page;
+//!   clustered index are read in place even when they are not settled: old versions are found without another page,
+//!   unless they are in a file;
 //! - *through a window* (see `window`): entries are copied out first, because deciding about some of them needs
 //!   their rows, or because own writes have to be merged in.
 //!
 //! The cursor's position is a gap between keys, so that it means the same for both directions: forward goes on with
 //! the first entry at or above it, reverse with the last one below.
 
-use super::row::visible_row;
+use super::row::{Visible, visible_row};
 use super::view::ReadView;
 use super::window::Window;
 use super::{EntryRef, EntryStep};
@@ -108,8 +109,18 @@ impl EntryCursor {
     /// `Stop`. Changing the direction needs a seek.
     ///
     /// # Errors
-    /// What the store returns; `Corrupt`.
+    /// What the store returns; `Corrupt`; `SnapshotTooOld`: what the visitor was shown may be wrong then.
     pub fn visit(
+        &mut self,
+        direction: Direction,
+        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
+    ) -> Result<bool> {
+        let more = self.visit_some(direction, visitor)?;
+        self.view.snapshot.check()?;
+        Ok(more)
+    }
+
+    fn visit_some(
         &mut self,
         direction: Direction,
         visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
@@ -292,7 +303,15 @@ impl InPlace<'_> {
             } else {
                 let (versions, snapshot) = (&self.view.engine.versions, &self.view.snapshot);
                 match visible_row(versions, self.table.id, &key, &entry, snapshot) {
-                    Ok(row) => row.map(|row| visitor(EntryRef { key: &key, payload: row.bytes() })),
+                    Ok(Visible::Row(row)) => Some(visitor(EntryRef { key: &key, payload: row.bytes() })),
+                    Ok(Visible::Nothing) => None,
+                    Ok(Visible::Spilled) => {
+                        *outcome = Outcome::NeedsWindow;
+                        return Step::Window(match self.direction {
+                            Direction::Forward => slot..end,
+                            Direction::Reverse => start..slot + 1,
+                        });
+                    }
                     Err(error) => {
                         *outcome = Outcome::Failed(error);
                         return Step::Tree(LeafStep::Stop);

@@ -1,11 +1,11 @@
 //! Rows by key: sorted locators in, rows out, with the missing leaves read as batches.
 
-use super::row::visible_row;
+use super::row::{Visible, spilled_row, visible_row};
 use super::{LocatorBatch, ReadView, RowRef};
 use crate::catalog::TableDef;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::txn::snapshot::Snapshot;
+use crate::txn::RegisteredSnapshot;
 use crate::txn::write_set::State;
 use leafline_btree::{Direction, LeafStep, LeafView, Tree};
 use std::sync::Arc;
@@ -39,33 +39,38 @@ impl ReadView {
 pub(super) fn fetch_rows(
     engine: &Engine,
     table: &TableDef,
-    snapshot: &Snapshot,
+    snapshot: &RegisteredSnapshot,
     locators: &LocatorBatch,
     own: &[Option<State>],
     visitor: &mut dyn FnMut(usize, Option<RowRef<'_>>),
 ) -> Result<()> {
     let handle = engine.trees.for_snapshot(table.clustered(), snapshot)?;
-    let mut fetch = Fetch { engine, table, snapshot, locators, own, visitor, next: 0 };
+    let mut fetch = Fetch { engine, table, snapshot, locators, own, visitor, next: 0, spilled: false };
     if locators.len() == 1 {
-        return fetch.one(&handle.tree);
+        fetch.one(&handle.tree)?;
+        return snapshot.check();
     }
     let mut ahead = fetch.read_ahead(&handle.tree, 0)?;
     while fetch.next < locators.len() {
         let until = ahead;
         ahead = fetch.read_ahead(&handle.tree, until)?;
-        fetch.visit(&handle.tree, until)?;
+        while fetch.next < until {
+            fetch.visit(&handle.tree, until)?;
+        }
     }
-    Ok(())
+    snapshot.check()
 }
 
 struct Fetch<'a> {
     engine: &'a Engine,
     table: &'a TableDef,
-    snapshot: &'a Snapshot,
+    snapshot: &'a RegisteredSnapshot,
     locators: &'a LocatorBatch,
     own: &'a [Option<State>],
     visitor: &'a mut dyn FnMut(usize, Option<RowRef<'_>>),
     next: usize,
+    /// The next row is in a file, which must not be read under a latch.
+    spilled: bool,
 }
 
 impl Fetch<'_> {
@@ -85,32 +90,36 @@ impl Fetch<'_> {
         Ok(until)
     }
 
-    /// Visits the locators before `until`.
+    /// Visits the locators before `until`, or fewer.
     fn visit(&mut self, tree: &Tree, until: usize) -> Result<()> {
         let locators = self.locators;
         let mut cursor = tree.cursor();
         cursor.seek(locators.get(self.next));
         let mut error = None;
-        while self.next < until && error.is_none() {
+        while self.next < until && error.is_none() && !self.spilled {
             let more = cursor.visit_leaf(Direction::Forward, |leaf, _| match self.on_leaf(leaf, until) {
-                Ok(()) if self.next < until => LeafStep::SeekTo(locators.get(self.next).to_vec()),
+                Ok(()) if self.next < until && !self.spilled => {
+                    LeafStep::SeekTo(locators.get(self.next).to_vec())
+                }
                 Ok(()) => LeafStep::Stop,
                 Err(failed) => {
                     error = Some(failed);
                     LeafStep::Stop
                 }
             })?;
-            if !more && error.is_none() {
+            if !more && error.is_none() && !self.spilled {
                 // Beyond the last entry of the tree.
                 while self.next < until {
                     self.deliver(None);
                 }
             }
         }
-        error.map_or(Ok(()), Err)
+        error.map_or(Ok(()), Err)?;
+        if self.spilled { self.deliver_spilled() } else { Ok(()) }
     }
 
-    /// Delivers the locators before `until` that belong on this leaf, or before it where no leaf has them.
+    /// Delivers the locators before `until` that belong on this leaf, or before it where no leaf has them,
+    /// up to one that is in a file.
     fn on_leaf(&mut self, leaf: &LeafView<'_>, until: usize) -> Result<()> {
         while self.next < until {
             let key = self.locators.get(self.next);
@@ -124,10 +133,24 @@ impl Fetch<'_> {
                 self.deliver(None);
                 continue;
             }
-            let row =
-                visible_row(&self.engine.versions, self.table.id, key, &leaf.entry(slot), self.snapshot)?;
-            self.deliver(row.as_ref().map(|row| row.bytes()));
+            match visible_row(&self.engine.versions, self.table.id, key, &leaf.entry(slot), self.snapshot)? {
+                Visible::Row(row) => self.deliver(Some(row.bytes())),
+                Visible::Nothing => self.deliver(None),
+                Visible::Spilled => {
+                    self.spilled = true;
+                    return Ok(());
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// Delivers the next row, which is in a file. No latch is held.
+    fn deliver_spilled(&mut self) -> Result<()> {
+        let key = self.locators.get(self.next);
+        let row = spilled_row(&self.engine.versions, self.table.id, key, self.snapshot)?;
+        self.spilled = false;
+        self.deliver(row.as_deref());
         Ok(())
     }
 
@@ -135,13 +158,18 @@ impl Fetch<'_> {
         let key = self.locators.get(0);
         let (versions, table, snapshot) = (&self.engine.versions, self.table.id, self.snapshot);
         tree.get(key, |entry| -> Result<(), TableError> {
-            let row = match &entry {
+            let visible = match &entry {
                 Some(entry) => visible_row(versions, table, key, entry, snapshot)?,
-                None => None,
+                None => Visible::Nothing,
             };
-            self.deliver(row.as_ref().map(|row| row.bytes()));
+            match visible {
+                Visible::Row(row) => self.deliver(Some(row.bytes())),
+                Visible::Nothing => self.deliver(None),
+                Visible::Spilled => self.spilled = true,
+            }
             Ok(())
-        })?
+        })??;
+        if self.spilled { self.deliver_spilled() } else { Ok(()) }
     }
 
     /// Hands out the next locator with its row; an own version takes the place of the committed one.

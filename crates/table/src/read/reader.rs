@@ -3,7 +3,7 @@
 //! What a statement has to look up for every row, which tree it is and whether the transaction has written to the table, is
 //! looked up once here.
 
-use super::row::visible_row;
+use super::row::{Visible, spilled_row, visible_row};
 use super::{EntryStep, ReadView, RowRef};
 use crate::catalog::TableDef;
 use crate::error::Result;
@@ -47,13 +47,26 @@ impl RowReader {
             return Ok(f(own.as_deref().map(|payload| RowRef { key, payload })));
         }
         let (versions, snapshot) = (&self.view.engine.versions, &self.view.snapshot);
-        self.tree.tree.get(key, |entry| {
-            let row = match &entry {
+        let shown = self.tree.tree.get(key, |entry| -> Result<Result<R, _>> {
+            let visible = match &entry {
                 Some(entry) => visible_row(versions, self.table.id, key, entry, snapshot)?,
-                None => None,
+                None => Visible::Nothing,
             };
-            Ok(f(row.as_ref().map(|row| RowRef { key, payload: row.bytes() })))
-        })?
+            Ok(match visible {
+                Visible::Row(row) => Ok(f(Some(RowRef { key, payload: row.bytes() }))),
+                Visible::Nothing => Ok(f(None)),
+                Visible::Spilled => Err(f),
+            })
+        })??;
+        let shown = match shown {
+            Ok(shown) => shown,
+            Err(f) => {
+                let row = spilled_row(versions, self.table.id, key, snapshot)?;
+                f(row.as_deref().map(|payload| RowRef { key, payload }))
+            }
+        };
+        snapshot.check()?;
+        Ok(shown)
     }
 
     /// Shows rows to `visitor` until it returns false: from the first one at or after `from` on, in the order of the

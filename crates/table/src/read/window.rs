@@ -3,14 +3,15 @@
 //! A window covers an interval of keys, from the cursor's position to where its leaf ends (or less). It is filled in
 //! three steps:
 //! 1. copy the leaf's entries, under the latch, with their timestamps;
-//! 2. decide about entries the snapshot does not see as they stand. A clustered one is replaced by its old version.
+//! 2. decide about entries the snapshot does not see as they stand. A clustered one is replaced by its old version: one in
+//!    memory when it is copied, one in a file afterwards, when the latch is gone.
 //!    For a secondary one the row is visited as the snapshot sees it and the entry derived from it again: it stands
 //!    if the keys agree, with the values of that row version, whether it is a ghost now or not;
 //! 3. lay the transaction's own writes in the interval over the result.
 
 use super::cursor::EntryCursor;
 use super::fetch::fetch_rows;
-use super::row::visible_row;
+use super::row::{Visible, spilled_row, visible_row};
 use super::{EntryRef, LocatorBatch};
 use crate::error::{Result, TableError};
 use crate::index::entry::{entry_of_row, locator_of_entry};
@@ -81,8 +82,12 @@ impl EntryCursor {
     pub(super) fn fill_window(&mut self, direction: Direction) -> Result<()> {
         self.ensure_placed(direction);
         let mut copy = self.copy_leaf(direction)?;
-        if !self.index.is_clustered() && copy.entries.iter().any(|entry| entry.unsure) {
-            self.decide(&mut copy.entries)?;
+        if copy.entries.iter().any(|entry| entry.unsure) {
+            if self.index.is_clustered() {
+                self.read_spilled(&mut copy.entries)?;
+            } else {
+                self.decide(&mut copy.entries)?;
+            }
         }
         if self.overlay {
             if !self.index.is_clustered() && self.view.has_unseen_bases(self.table.id) {
@@ -118,11 +123,14 @@ impl EntryCursor {
             leaf.key_into(slot, &mut key);
             if seen || !clustered {
                 entries.push(Copied { key, payload: entry.payload.to_vec(), unsure: !seen });
-            } else if let Some(row) =
-                visible_row(&view.engine.versions, table.id, &key, &entry, &view.snapshot)?
-            {
-                let payload = row.bytes().to_vec();
-                entries.push(Copied { key, payload, unsure: false });
+                return Ok(());
+            }
+            match visible_row(&view.engine.versions, table.id, &key, &entry, &view.snapshot)? {
+                Visible::Row(row) => {
+                    entries.push(Copied { key, payload: row.bytes().to_vec(), unsure: false });
+                }
+                Visible::Nothing => {}
+                Visible::Spilled => entries.push(Copied { key, payload: Vec::new(), unsure: true }),
             }
             Ok(())
         };
@@ -169,6 +177,20 @@ impl EntryCursor {
             Some(error) => Err(error),
             None => Ok(copy),
         }
+    }
+
+    /// Step 2, for rows in files.
+    fn read_spilled(&self, entries: &mut Vec<Copied>) -> Result<()> {
+        for entry in entries.iter_mut().filter(|entry| entry.unsure) {
+            let row =
+                spilled_row(&self.view.engine.versions, self.table.id, &entry.key, &self.view.snapshot)?;
+            if let Some(row) = row {
+                entry.payload = row.to_vec();
+                entry.unsure = false;
+            }
+        }
+        entries.retain(|entry| !entry.unsure);
+        Ok(())
     }
 
     /// Step 2, for secondary entries.

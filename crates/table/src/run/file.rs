@@ -180,7 +180,7 @@ pub(crate) struct RunWriter {
 
 impl RunWriter {
     /// A temporary run.
-    pub(super) fn create(env: &Arc<dyn Env>) -> Result<RunWriter> {
+    pub(crate) fn create(env: &Arc<dyn Env>) -> Result<RunWriter> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         RunWriter::create_in(env, TEMP, format!("{TEMP}/{PREFIX}{number}"), number)
     }

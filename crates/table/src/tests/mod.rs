@@ -4,6 +4,7 @@ mod basics;
 mod crash;
 mod ddl;
 mod faults;
+mod history;
 mod large;
 mod load;
 mod model;

@@ -4,7 +4,8 @@
 use crate::catalog::TableId;
 use crate::testing::{scale, seed};
 use crate::txn::apply::{Applier, reapply};
-use crate::txn::clock::{Clock, Needed};
+use crate::txn::clock::Clock;
+use crate::txn::history_memory::HistoryMemory;
 use crate::txn::large::finish_commit_by_reference;
 use crate::txn::op::{CommitRecord, Op};
 use crate::txn::op_run::{OpRun, RunPosition};
@@ -57,8 +58,7 @@ fn entries(tree: &Tree, seed: u64) -> Entries {
 }
 
 fn apply(store: &Store, tree: &Tree, versions: &VersionStore, op: &Op, ts: CommitTs) {
-    let needed = || Needed { low: CommitTs(0), snapshots: Vec::new() };
-    let applier = Applier { versions, needed: &needed, purge_before: CommitTs(0) };
+    let applier = Applier { versions, purge_before: CommitTs(0) };
     let log = tree.worst_case_log(op.key().len(), op.payload_len());
     let mut reservation = store.reserve(tree.worst_case_pages(), log).unwrap();
     applier.apply(tree, op, ts, &mut reservation).unwrap();
@@ -103,7 +103,8 @@ fn run(seed: u64) {
     let handlers: Vec<(HandlerId, Arc<dyn leafline_storage::RedoHandler>)> =
         vec![(HandlerId::BTREE, Arc::new(TreeRedo))];
     let store = Store::open(env.clone(), crate::testing::options().store, handlers, &mut Ignore).unwrap();
-    let versions = VersionStore::default();
+    let memory = Arc::new(HistoryMemory::new(None, 1 << 20));
+    let versions = VersionStore::new(&(env.clone() as Arc<dyn Env>), &memory);
     let (rows, index) = (create_tree(&store).unwrap(), create_tree(&store).unwrap());
     let table = TableId(9);
     let key = |number: u32| number.to_be_bytes().to_vec();

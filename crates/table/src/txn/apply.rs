@@ -6,9 +6,8 @@
 //! commit deleted outright, because no snapshot is left that could ask. Commits that are in doubt never conflict
 //! with each other, nor with later commits: a conflicting one would have been appended after their end record.
 
-use super::clock::Needed;
 use super::op::Op;
-use super::versions::{Replaced, VersionStore};
+use super::versions::{Version, VersionStore};
 use crate::catalog::TableId;
 use crate::error::Result;
 use leafline_btree::{Change, CommitTs, EntryView, Tree};
@@ -18,7 +17,6 @@ use std::borrow::Cow;
 /// Who applies.
 pub(crate) struct Applier<'a> {
     pub(crate) versions: &'a VersionStore,
-    pub(crate) needed: &'a dyn Fn() -> Needed,
     /// What was deleted or settled before this may be cleared away.
     pub(crate) purge_before: CommitTs,
 }
@@ -38,8 +36,7 @@ impl Applier<'_> {
             Some(entry) => {
                 let payload = (!entry.is_ghost()).then_some(entry.payload);
                 let first = !entry.has_previous();
-                let replaced = Replaced { table, key, begin: entry.commit_ts, end: ts, first, payload };
-                self.versions.save(replaced, self.needed);
+                self.versions.save(&Version { table, key, begin: entry.commit_ts, end: ts, first, payload });
                 true
             }
         };

@@ -6,17 +6,20 @@
 //! Invariants:
 //! - timestamps ascend in log order (they are handed out by the holder of the apply mutex, who appends next);
 //! - [`Clock::bound`] never goes back, and every snapshot in use or taken later has `low >= bound`. What was
-//!   replaced or deleted below it is needed by nobody;
+//!   replaced or deleted below it is needed by nobody. A snapshot that was given up counts no more: who reads at it
+//!   asks afterwards whether it was ([`RegisteredSnapshot::check`]), and is told before the bound moves;
 //! - a commit in flight has been announced before its record is in the log, so that neither a snapshot nor a
 //!   checkpoint can miss it.
 
 use super::snapshot::Snapshot;
+use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
 use leafline_storage::Lsn;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// The largest timestamp: they have 48 bits on disk.
@@ -35,12 +38,14 @@ struct State {
     /// Snapshots in use, each once per registration, by `low`.
     snapshots: BTreeMap<(CommitTs, u64), InUse>,
     registrations: u64,
+    given_up: u64,
 }
 
 #[derive(Debug)]
 struct InUse {
     snapshot: Snapshot,
     since: Instant,
+    registration: Weak<Registration>,
 }
 
 /// The timestamps of one engine.
@@ -61,6 +66,7 @@ impl Clock {
                 high: CommitTs(next),
                 snapshots: BTreeMap::new(),
                 registrations: 0,
+                given_up: 0,
             }),
         }
     }
@@ -148,6 +154,31 @@ impl Clock {
         }
     }
 
+    /// Gives up the oldest snapshot in use, for which old versions are kept: whoever reads at it gets `SnapshotTooOld`. False
+    /// if there is none, so that nothing is kept for the sake of one.
+    pub(crate) fn give_up_oldest(&self, durable: Lsn) -> bool {
+        let mut state = self.state.lock();
+        state.advance(durable);
+        let low = state.low();
+        let Some(oldest) = state.snapshots.first_entry().filter(|oldest| oldest.key().0 < low) else {
+            return false;
+        };
+        let registration = oldest.remove().registration.upgrade();
+        if let Some(registration) = &registration {
+            registration.given_up.store(true, Ordering::Release);
+        }
+        state.given_up += 1;
+        // If this is the last reference, dropping it locks the state.
+        drop(state);
+        drop(registration);
+        true
+    }
+
+    /// Number of snapshots that were given up.
+    pub(crate) fn given_up(&self) -> u64 {
+        self.state.lock().given_up
+    }
+
     /// Number of snapshots in use, and the age of the oldest.
     pub(crate) fn snapshots(&self) -> (usize, Option<Duration>) {
         let state = self.state.lock();
@@ -170,8 +201,12 @@ impl State {
     fn register(&mut self, clock: &Arc<Clock>, snapshot: Snapshot) -> RegisteredSnapshot {
         self.registrations += 1;
         let key = (snapshot.low, self.registrations);
-        self.snapshots.insert(key, InUse { snapshot: snapshot.clone(), since: Instant::now() });
-        RegisteredSnapshot(Arc::new(Registration { clock: clock.clone(), key, snapshot }))
+        let (copy, given_up) = (snapshot.clone(), AtomicBool::new(false));
+        let registration = Arc::new(Registration { clock: clock.clone(), key, snapshot, given_up });
+        let in_use =
+            InUse { snapshot: copy, since: Instant::now(), registration: Arc::downgrade(&registration) };
+        self.snapshots.insert(key, in_use);
+        RegisteredSnapshot(registration)
     }
 
     /// `low` of a snapshot taken now.
@@ -207,6 +242,7 @@ struct Registration {
     clock: Arc<Clock>,
     key: (CommitTs, u64),
     snapshot: Snapshot,
+    given_up: AtomicBool,
 }
 
 impl Drop for Registration {
@@ -218,6 +254,16 @@ impl Drop for Registration {
 /// A snapshot that is counted as being in use until the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct RegisteredSnapshot(Arc<Registration>);
+
+impl RegisteredSnapshot {
+    /// Whether what was read at it until now is right.
+    ///
+    /// # Errors
+    /// `SnapshotTooOld` if it was given up.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.0.given_up.load(Ordering::Acquire) { Err(TableError::SnapshotTooOld) } else { Ok(()) }
+    }
+}
 
 impl Deref for RegisteredSnapshot {
     type Target = Snapshot;
@@ -291,5 +337,25 @@ mod tests {
         assert!(needed.version(CommitTs(13), CommitTs(14), false), "replaced by a commit not shown yet");
         drop(old);
         assert!(!clock.needed(Lsn(10)).version(CommitTs(5), CommitTs(11), true));
+    }
+
+    #[test]
+    fn a_snapshot_that_is_given_up_holds_nothing_and_says_so() {
+        let clock = Arc::new(Clock::new(CommitTs(10)));
+        let (oldest, old) = (clock.snapshot(Lsn(0)), clock.snapshot(Lsn(0)));
+        assert!(!clock.give_up_oldest(Lsn(0)), "nothing is kept for them");
+        let ts = commit(&clock, 1, 1);
+        clock.applied(ts);
+        let new = clock.snapshot(Lsn(1));
+        assert!(clock.give_up_oldest(Lsn(1)));
+        assert!(matches!(oldest.check(), Err(TableError::SnapshotTooOld)));
+        assert!(old.check().is_ok());
+        assert_eq!(clock.bound(Lsn(1)), old.low);
+        assert!(clock.give_up_oldest(Lsn(1)));
+        assert!(old.check().is_err() && new.check().is_ok());
+        assert_eq!((clock.bound(Lsn(1)), clock.given_up(), clock.snapshots().0), (new.low, 2, 1));
+        assert!(!clock.give_up_oldest(Lsn(1)), "the next snapshot needs as much");
+        drop((oldest, old, new));
+        assert_eq!(clock.snapshots().0, 0);
     }
 }

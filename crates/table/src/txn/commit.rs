@@ -54,6 +54,8 @@ pub(crate) struct CommitPlan {
     pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
 }
 
+/// Bytes of an old version, or a ghost, beyond its key and payload, about.
+pub(super) const HISTORY_OVERHEAD: usize = 64;
 /// Operations that are handed to the sort together.
 const SPILLED_OPS: usize = 1024;
 /// Most memory for sorting the operations of a commit.
@@ -102,13 +104,13 @@ pub(crate) fn commit_plan(
         let mut record =
             CommitRecord { counters, ops: std::mem::take(&mut plan.ops), ..CommitRecord::default() };
         read_in(engine, &plan, &record.ops)?;
+        engine.make_room(size + record.ops.len() * HISTORY_OVERHEAD);
         let purge_before = engine.bound();
         if let Some(mut reservation) = reserve(engine, &plan, &record.ops, record.encoded_len())? {
             let committed =
                 append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
                     .map_err(|error| engine.poison(error))?;
             engine.counts.commits.fetch_add(1, Ordering::Relaxed);
-            engine.reclaim_versions(2 * record.ops.len() + 8);
             return Ok(committed);
         }
         plan.ops = record.ops;
@@ -141,15 +143,14 @@ fn append_and_apply(
     })?;
     drop(payload);
     engine.observe();
-    let needed = || engine.clock.needed(engine.shown_lsn());
-    let applier = Applier { versions: &engine.versions, needed: &needed, purge_before };
+    let applier = Applier { versions: &engine.versions, purge_before };
     for op in &record.ops {
         applier.apply(plan.tree(op)?, op, ts, reservation)?;
         engine.observe();
     }
     engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;
     let ghosts = record.ops.iter().filter(|op| matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }));
-    engine.purge_queue.add(ts, ghosts.map(|op| (op.tree(), op.key())));
+    engine.ghosts.add(ts, ghosts.map(|op| (op.tree(), op.key())));
     publish(ts)?;
     engine.clock.applied(ts);
     Ok((ts, end))

@@ -14,7 +14,7 @@
 //!
 //! Pages are not read in beforehand, as there may be more than memory holds: one that cannot be read stops the store.
 
-use super::commit::{CommitPlan, LeafGroup, OTHERS_SPLITS};
+use super::commit::{CommitPlan, HISTORY_OVERHEAD, LeafGroup, OTHERS_SPLITS};
 use super::op::{CommitRecord, END_RECORD, Op, encode_end};
 use super::op_run::{
     OpRun, PROGRESS_LOG_BYTES, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord,
@@ -69,14 +69,12 @@ pub(super) fn commit_by_reference(
     // Recovery needs the file until the end record is durable.
     engine.store.wait_durable(end)?;
     run.remove(&*engine.env);
-    engine.reclaim_versions(usize::try_from(2 * written.count).unwrap_or(usize::MAX));
     Ok((ts, ends))
 }
 
 /// A run that was written, and what to reserve for it.
 struct Written {
     run: OpRun,
-    count: u64,
     /// Pages for all splits.
     pages: usize,
     /// Log bytes for the worst of the operations.
@@ -86,7 +84,7 @@ struct Written {
 fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -> Result<Written> {
     let number = engine.new_op_run();
     let mut writer = OpRun::create(&engine.env, number)?;
-    let (mut count, mut pages, mut worst_log) = (0, 0, 0);
+    let (mut pages, mut worst_log) = (0, 0);
     let mut estimate: Option<SplitEstimate<'_>> = None;
     while let Some((key, payload)) = source.next()? {
         writer.push(key, payload)?;
@@ -100,10 +98,9 @@ fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -
         if let Some(estimate) = &mut estimate {
             estimate.add(&op)?;
         }
-        count += 1;
     }
     pages += estimate.map_or(0, SplitEstimate::pages);
-    Ok(Written { run: OpRun::new(writer.finish()?, number), count, pages, worst_log })
+    Ok(Written { run: OpRun::new(writer.finish()?, number), pages, worst_log })
 }
 
 /// Counts the splits that many operations on one tree, in key order, can cause at most.
@@ -193,8 +190,7 @@ fn append_and_apply(
         Ok::<_, TableError>((ts, range.end))
     })?;
     engine.observe();
-    let needed = || engine.clock.needed(engine.shown_lsn());
-    let applier = Applier { versions: &engine.versions, needed: &needed, purge_before };
+    let applier = Applier { versions: &engine.versions, purge_before };
     let applying = Applying {
         store: &engine.store,
         clock: &engine.clock,
@@ -205,9 +201,10 @@ fn append_and_apply(
     };
     let mut tree_of = |op: &Op| plan.tree(op).map(|tree| Some(tree.clone()));
     applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, op, reservation| {
+        engine.make_room(op.key().len() + op.payload_len() + HISTORY_OVERHEAD);
         applier.apply(tree, op, ts, reservation)?;
         if matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
-            engine.purge_queue.add(ts, std::iter::once((op.tree(), op.key())));
+            engine.ghosts.add(ts, std::iter::once((op.tree(), op.key())));
         }
         engine.observe();
         Ok(())

@@ -1,16 +1,15 @@
 //! Purge: removing what was deleted once no snapshot can need it.
 //!
-//! A deleted row or entry stays as a ghost. The commit that made it puts it on a queue, nearly in timestamp order; when
+//! A deleted row or entry stays as a ghost. The commit that made it puts it on a queue ([`super::ghosts`]); when
 //! its timestamp is below the bound, the ghost is taken out of its tree, and old versions of rows and retired trees
-//! go the same way. The queue is lost in a crash: ghosts from before are cleared away by later writes to their
-//! pages.
+//! go the same way.
 
+use super::ghosts::{Ghost, GhostChunk};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
-use leafline_storage::{SegmentId, StorageError};
+use leafline_storage::StorageError;
 use parking_lot::{Condvar, Mutex};
-use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -18,38 +17,6 @@ use std::time::Duration;
 
 /// How often the background thread looks.
 const PURGE_INTERVAL: Duration = Duration::from_millis(100);
-
-#[derive(Debug)]
-struct Ghost {
-    ts: CommitTs,
-    tree: SegmentId,
-    key: Box<[u8]>,
-}
-
-/// Ghosts, nearly in timestamp order: one that is out of order waits for those before it.
-#[derive(Debug, Default)]
-pub(crate) struct PurgeQueue(Mutex<VecDeque<Ghost>>);
-
-impl PurgeQueue {
-    /// Adds the ghosts of the commit at `ts`, one of the newest.
-    pub(crate) fn add<'a>(&self, ts: CommitTs, ghosts: impl Iterator<Item = (SegmentId, &'a [u8])>) {
-        self.0.lock().extend(ghosts.map(|(tree, key)| Ghost { ts, tree, key: key.into() }));
-    }
-
-    /// Number of ghosts.
-    pub(crate) fn len(&self) -> usize {
-        self.0.lock().len()
-    }
-
-    fn take(&self, bound: CommitTs) -> Option<Ghost> {
-        let mut queue = self.0.lock();
-        if queue.front().is_some_and(|ghost| ghost.ts < bound) { queue.pop_front() } else { None }
-    }
-
-    fn put_back(&self, ghost: Ghost) {
-        self.0.lock().push_front(ghost);
-    }
-}
 
 impl Engine {
     /// Removes every ghost, old version and dropped tree that nobody needs any more. Done in the background where
@@ -60,42 +27,51 @@ impl Engine {
     pub fn purge(&self) -> Result<u64> {
         let mut removed = 0;
         let bound = self.bound();
-        while let Some(ghost) = self.purge_queue.take(bound) {
-            match self.purge_one(&ghost, bound) {
-                Ok(true) => removed += 1,
-                Ok(false) => {}
-                Err(TableError::Storage(StorageError::DiskFull)) => {
-                    self.purge_queue.put_back(ghost);
-                    break;
-                }
-                // It stays on its damaged page, and others are not to wait for it.
-                Err(error) if error.is_damage() => {}
+        while let Some(mut chunk) = self.ghosts.take(bound) {
+            let done = self.purge_chunk(&mut chunk, bound, &mut removed);
+            self.ghosts.put_back(chunk);
+            match done {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(error) => return Err(error),
             }
         }
         self.counts.purged.fetch_add(removed, Ordering::Relaxed);
-        self.reclaim_versions(usize::MAX);
+        self.tidy_history();
         while let Some(segment) = self.trees.take_unused(bound) {
             self.store.drop_segment(segment)?;
         }
         Ok(removed)
     }
 
-    /// Frees old versions, looking at up to `max` rows.
-    pub(crate) fn reclaim_versions(&self, max: usize) {
-        let bound = self.bound();
-        if self.versions.has_before(bound) {
-            let needed = self.clock.needed(self.shown_lsn());
-            self.versions.reclaim(bound, &needed, max);
+    /// Removes the ghosts of a chunk from before `bound`. False: there is no use in going on.
+    fn purge_chunk(&self, chunk: &mut GhostChunk, bound: CommitTs, removed: &mut u64) -> Result<bool> {
+        while let Some(ghost) = chunk.first() {
+            if ghost.ts >= bound {
+                return Ok(false);
+            }
+            let result = self.purge_one(&ghost, bound);
+            if matches!(result, Err(TableError::Storage(StorageError::DiskFull))) {
+                return Ok(false);
+            }
+            chunk.pop();
+            self.ghosts.removed();
+            match result {
+                Ok(done) => *removed += u64::from(done),
+                // It stays on its damaged page, and others are not to wait for it.
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
         }
+        Ok(true)
     }
 
-    fn purge_one(&self, ghost: &Ghost, bound: CommitTs) -> Result<bool> {
+    fn purge_one(&self, ghost: &Ghost<'_>, bound: CommitTs) -> Result<bool> {
         let Ok(handle) = self.trees.current(ghost.tree) else { return Ok(false) };
         let tree = &handle.tree;
         let mut reservation =
             self.store.reserve(tree.worst_case_pages(), tree.worst_case_log(ghost.key.len(), 0))?;
-        Ok(tree.purge(&mut reservation, &ghost.key, bound)?)
+        Ok(tree.purge(&mut reservation, ghost.key, bound)?)
     }
 }
 

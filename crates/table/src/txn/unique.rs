@@ -4,7 +4,7 @@
 //! An entry that is in the way may be one that another transaction is about to delete, of which no page tells: so its
 //! row is locked shared, and looked at again.
 
-use super::snapshot::Snapshot;
+use super::clock::RegisteredSnapshot;
 use super::write_set::{NOW, WriteSet};
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
@@ -34,7 +34,7 @@ pub(crate) fn check_clustered(
     engine: &Engine,
     table: &TableDef,
     key: &[u8],
-    snapshot: &Snapshot,
+    snapshot: &RegisteredSnapshot,
 ) -> Result<Probe> {
     // A tree built after the snapshot has no timestamps that could tell of a change.
     let tree = engine.trees.for_snapshot(table.clustered(), snapshot)?;
@@ -47,7 +47,9 @@ pub(crate) fn check_clustered(
             (false, false) => Probe::PresentUnseen(entry.payload.into()),
         },
     };
-    Ok(tree.tree.get(key, probe)?)
+    let probe = tree.tree.get(key, probe)?;
+    snapshot.check()?;
+    Ok(probe)
 }
 
 /// The row, if any, that has the unique parts of `key` in `index` and that the transaction has not itself deleted
