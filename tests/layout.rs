@@ -52,7 +52,7 @@ fn root() -> PathBuf {
 fn sources() -> Vec<Source> {
     let root = root();
     let mut found = Vec::new();
-    for folder in ["crates", "tests", "bench"] {
+    for folder in ["crates", "tests", "bench", "fuzz"] {
         collect(&root.join(folder), &root, &mut found);
     }
     assert!(found.len() > 50, "the tree was not found below {}", root.display());

@@ -199,3 +199,33 @@ fn waiting_ends_when_the_statement_is_killed() {
     assert_eq!(b.answer(), Err(1317));
     a.must(&["COMMIT"]);
 }
+
+#[test]
+fn a_key_that_was_looked_up_to_be_locked_is_not_inserted_by_others() {
+    let [a, b, c] = clients();
+    assert_eq!(a.must(&["BEGIN", "SELECT v FROM t WHERE id = 7 FOR UPDATE"]), [""; 0]);
+    b.blocks("INSERT INTO t VALUES (7, 7, 70)");
+    assert_eq!(c.run("SELECT v FROM t WHERE id = 7 FOR UPDATE NOWAIT"), Err(NOT_AVAILABLE));
+    assert_eq!(c.must(&["SELECT v FROM t WHERE id IN (2, 7) FOR UPDATE SKIP LOCKED"]), ["20"]);
+    c.must(&["INSERT INTO t VALUES (8, 8, 80)"]);
+    a.must(&["INSERT INTO t VALUES (7, 7, 71)", "COMMIT"]);
+    assert_eq!(b.answer(), Err(DUPLICATE));
+    // Whether it is there is looked at again by whoever waited.
+    assert_eq!(
+        a.must(&["BEGIN", "DELETE FROM t WHERE id = 7", "SELECT v FROM t WHERE id = 7 FOR SHARE"]),
+        [""; 0]
+    );
+    b.blocks("UPDATE t SET v = 0 WHERE id = 7");
+    a.must(&["ROLLBACK"]);
+    b.answer().unwrap();
+    assert_eq!(a.must(&["SELECT v FROM t WHERE id = 7"]), ["0"]);
+}
+
+#[test]
+fn at_read_committed_a_key_without_a_row_is_not_locked() {
+    let [a, b] = clients();
+    a.must(&["SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "BEGIN"]);
+    assert_eq!(a.must(&["SELECT v FROM t WHERE id = 7 FOR UPDATE"]), [""; 0]);
+    b.must(&["INSERT INTO t VALUES (7, 7, 70)"]);
+    assert_eq!(a.must(&["SELECT v FROM t WHERE id = 7 FOR UPDATE"]), ["70"]);
+}

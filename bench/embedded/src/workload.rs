@@ -1,6 +1,6 @@
 //! The workloads, timed.
 
-use crate::engine::{Engine, Keys, SCAN_ROWS, VALUE_BYTES, value};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, VALUE_BYTES, value};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -8,20 +8,30 @@ use std::time::{Duration, Instant};
 pub struct Workload {
     /// Rows loaded.
     pub rows: u64,
-    /// Time for each figure.
+    /// Time of each round.
     pub seconds: f64,
+    /// Rounds: in each one every engine has its turn, and the median counts.
+    pub rounds: usize,
 }
 
 impl Default for Workload {
     fn default() -> Workload {
-        Workload { rows: 1_000_000, seconds: 5.0 }
+        Workload { rows: 1_000_000, seconds: 1.0, rounds: 5 }
     }
+}
+
+/// An engine in the ring.
+pub struct Contender {
+    pub name: &'static str,
+    pub engine: Box<dyn Engine>,
 }
 
 /// Rows of a batch.
 const BATCH: u64 = 1000;
 /// Reads that share a snapshot.
 const READS: u64 = 1000;
+/// Scans that share a snapshot.
+const SCANS: u64 = 100;
 
 /// xorshift64*: the same for every engine, and cheap.
 struct Random(u64);
@@ -35,87 +45,91 @@ impl Random {
     }
 }
 
+/// What is done over and over; a turn gives the operations done.
+type Turn<'a> = dyn Fn(&mut dyn Client, &mut Random, usize) -> u64 + Sync + 'a;
+
+/// Keys in no order: n is spread over all numbers by an odd factor.
+fn key(n: u64) -> u64 {
+    n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16
+}
+
 impl Workload {
-    pub fn run(&self, name: &str, engine: &dyn Engine, keys: Keys, threads: &[usize]) {
-        let print = |threads: usize, what: &str, rate: f64| {
-            println!("{name}\t{}\t{threads}\t{what}\t{rate:.0}", keys.name());
-        };
-        // Keys are put in random order: n is spread over all numbers by an odd factor.
-        let key = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+    /// Puts all rows, in random order.
+    pub fn load(&self, contender: &Contender, keys: Keys) {
         let started = Instant::now();
-        let mut client = engine.client();
+        let mut client = contender.engine.client();
         for first in (0..self.rows).step_by(BATCH as usize) {
-            let rows: Vec<_> = (first..(first + BATCH).min(self.rows)).map(|n| (key(n), value(key(n), 0))).collect();
+            let rows: Vec<_> =
+                (first..(first + BATCH).min(self.rows)).map(|n| (key(n), value(key(n), 0))).collect();
             client.put(&rows);
         }
-        drop(client);
-        print(1, "random inserts in batches of 1000", self.rows as f64 / started.elapsed().as_secs_f64());
-        for &threads in threads {
-            let rate = self.timed(threads, |thread, stop, done| {
-                let mut client = engine.client();
-                let mut random = Random(thread as u64 + 0x1234_5678);
-                while !stop.load(Ordering::Relaxed) {
-                    let mut left = READS;
-                    let mut next = || {
-                        left = left.checked_sub(1)?;
-                        Some(key(random.below(self.rows)))
-                    };
-                    let bytes = client.reads(&mut next);
-                    assert_eq!(bytes, READS * VALUE_BYTES as u64, "{name}: rows are missing");
-                    done.fetch_add(READS, Ordering::Relaxed);
-                }
+        let rate = self.rows as f64 / started.elapsed().as_secs_f64();
+        print(contender.name, keys, 1, "random inserts, 1000 a commit", rate);
+    }
+
+    /// Runs everything on engines that are loaded.
+    pub fn run(&self, contenders: &[Contender], keys: Keys, threads: usize) {
+        let run = |what: &str, turn: &Turn<'_>| self.rounds(contenders, keys, threads, what, turn);
+        let keys_of = |random: &mut Random, count: u64| {
+            let numbers: Vec<u64> = (0..count).map(|_| key(random.below(self.rows))).collect();
+            numbers.into_iter()
+        };
+        run("point reads", &|client, random, _| {
+            let mut numbers = keys_of(random, READS);
+            let bytes = client.reads(&mut || numbers.next());
+            assert_eq!(bytes, READS * VALUE_BYTES as u64, "rows are missing");
+            READS
+        });
+        run("range scans of 100", &|client, random, _| {
+            let mut numbers = keys_of(random, SCANS);
+            let rows = client.scans(&mut || numbers.next());
+            assert!(rows > SCANS * SCAN_ROWS as u64 / 2, "rows are missing");
+            SCANS
+        });
+        for (what, batch) in [("durable updates, 1 a commit", 1), ("durable updates, 1000 a commit", BATCH)] {
+            run(what, &|client, random, thread| {
+                // Writers of different threads do not meet.
+                let threads = threads as u64;
+                let own = |n: u64| n / threads * threads + thread as u64;
+                let mut numbers: Vec<u64> = (0..batch).map(|_| own(random.below(self.rows))).collect();
+                numbers.retain(|n| *n < self.rows);
+                numbers.sort_unstable();
+                numbers.dedup();
+                let changes = random.0;
+                let rows: Vec<_> = numbers.iter().map(|&n| (key(n), value(key(n), changes))).collect();
+                client.put(&rows);
+                rows.len() as u64
             });
-            print(threads, "point reads", rate);
-            let rate = self.timed(threads, |thread, stop, done| {
-                let mut client = engine.client();
-                let mut random = Random(thread as u64 + 0x8765_4321);
-                while !stop.load(Ordering::Relaxed) {
-                    let mut left = READS / 10;
-                    let mut next = || {
-                        left = left.checked_sub(1)?;
-                        Some(key(random.below(self.rows)))
-                    };
-                    let rows = client.scans(&mut next);
-                    assert!(rows > READS / 10 * SCAN_ROWS as u64 / 2, "{name}: rows are missing");
-                    done.fetch_add(READS / 10, Ordering::Relaxed);
-                }
-            });
-            print(threads, "range scans of 100", rate);
-            let mut writes = |what: &str, batch: u64| {
-                let rate = self.timed(threads, |thread, stop, done| {
-                    let mut client = engine.client();
-                    let mut random = Random(thread as u64 + 0xabcd_ef01);
-                    let mut changes = 1;
-                    while !stop.load(Ordering::Relaxed) {
-                        let mut numbers: Vec<u64> = (0..batch).map(|_| random.below(self.rows)).collect();
-                        // Writers of different threads do not meet.
-                        numbers.iter_mut().for_each(|n| *n = *n / threads as u64 * threads as u64 + thread as u64);
-                        numbers.retain(|n| *n < self.rows);
-                        numbers.sort_unstable();
-                        numbers.dedup();
-                        let rows: Vec<_> = numbers.iter().map(|&n| (key(n), value(key(n), changes))).collect();
-                        client.put(&rows);
-                        changes += 1;
-                        done.fetch_add(rows.len() as u64, Ordering::Relaxed);
-                    }
-                });
-                print(threads, what, rate);
-            };
-            writes("durable updates of 1 row", 1);
-            writes("durable updates of 1000 rows", BATCH);
         }
     }
 
-    /// Runs `work` in so many threads; gives operations per second.
-    fn timed(&self, threads: usize, work: impl Fn(usize, &AtomicBool, &AtomicU64) + Sync) -> f64 {
+    fn rounds(&self, contenders: &[Contender], keys: Keys, threads: usize, what: &str, turn: &Turn<'_>) {
+        let mut rates = vec![Vec::new(); contenders.len()];
+        for round in 0..self.rounds {
+            for (contender, rates) in contenders.iter().zip(&mut rates) {
+                rates.push(self.timed(&*contender.engine, threads, round, turn));
+            }
+        }
+        for (contender, rates) in contenders.iter().zip(&mut rates) {
+            rates.sort_by(f64::total_cmp);
+            print(contender.name, keys, threads, what, rates[rates.len() / 2]);
+        }
+    }
+
+    /// Takes turns in so many threads; gives operations per second.
+    fn timed(&self, engine: &dyn Engine, threads: usize, round: usize, turn: &Turn<'_>) -> f64 {
         let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
         let start = Barrier::new(threads + 1);
         std::thread::scope(|scope| {
             for thread in 0..threads {
-                let (stop, done, start, work) = (&stop, &done, &start, &work);
+                let (stop, done, start) = (&stop, &done, &start);
                 scope.spawn(move || {
+                    let mut client = engine.client();
+                    let mut random = Random(0x1234_5678 + (round * 64 + thread) as u64 * 0x9e37_79b9);
                     start.wait();
-                    work(thread, stop, done);
+                    while !stop.load(Ordering::Relaxed) {
+                        done.fetch_add(turn(&mut *client, &mut random, thread), Ordering::Relaxed);
+                    }
                 });
             }
             start.wait();
@@ -126,4 +140,8 @@ impl Workload {
             count as f64 / elapsed.as_secs_f64()
         })
     }
+}
+
+fn print(engine: &str, keys: Keys, threads: usize, what: &str, rate: f64) {
+    println!("{engine}\t{}\t{threads}\t{what}\t{rate:.0}", keys.name());
 }

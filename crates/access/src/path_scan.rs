@@ -80,6 +80,38 @@ pub struct PathScan {
     pending: Option<Pending>,
 }
 
+impl AccessPath {
+    /// The ranges of a path whose bounds depend on no outer row.
+    fn targets(&self, eval: &mut EvalContext<'_>) -> Result<Targets> {
+        let mut values = Vec::with_capacity(self.constraint.values().len());
+        for value in self.constraint.values() {
+            values.push(evaluate_scalar(value, eval)?);
+        }
+        Ok(Targets::new([(0, self.constraint.instantiate(&values))]))
+    }
+
+    /// Are they whole primary keys?
+    fn looks_up(&self, targets: &Targets) -> bool {
+        self.is_clustered() && self.is_unique_lookup() && targets.are_keys(self.index.key_parts.len())
+    }
+
+    /// The primary keys that a path without outer rows looks up, in order, if that is all it does.
+    ///
+    /// # Errors
+    /// Those of the bounds.
+    pub fn looked_up(&self, eval: &mut EvalContext<'_>) -> Result<Option<Vec<Vec<u8>>>> {
+        if !(self.is_clustered() && self.is_unique_lookup()) {
+            return Ok(None);
+        }
+        let targets = self.targets(eval)?;
+        if !self.looks_up(&targets) {
+            return Ok(None);
+        }
+        let (keys, _) = targets.into_points();
+        Ok(Some((0..keys.len()).map(|key| keys.get(key).to_vec()).collect()))
+    }
+}
+
 impl PathScan {
     /// A scan of a path, not started.
     pub fn new(path: &Arc<AccessPath>) -> PathScan {
@@ -97,13 +129,9 @@ impl PathScan {
 
     /// Starts it with bounds that depend on no outer row.
     pub fn start(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
-        let mut values = Vec::with_capacity(self.path.constraint.values().len());
-        for value in self.path.constraint.values() {
-            values.push(evaluate_scalar(value, cx.eval)?);
-        }
-        let bounds = self.path.constraint.instantiate(&values);
         self.outer = None;
-        self.begin(Targets::new([(0, bounds)]), demand, cx)
+        let targets = self.path.targets(cx.eval)?;
+        self.begin(targets, demand, cx)
     }
 
     /// Starts it for the rows of `outer`.
@@ -143,9 +171,7 @@ impl PathScan {
         self.pending = None;
         self.exact = targets.exact();
         // Whole primary keys are looked up as rows, without a cursor.
-        let whole_keys = self.path.is_clustered()
-            && self.path.is_unique_lookup()
-            && targets.are_keys(self.path.index.key_parts.len());
+        let whole_keys = self.path.looks_up(&targets);
         if self.fetch.is_none() && (self.path.fetches() || whole_keys) {
             self.fetch = Some(RowFetch::new(&self.path)?);
         }

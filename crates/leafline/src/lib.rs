@@ -50,7 +50,7 @@ pub use api::error::{Error, Result};
 pub use api::rows::{ColumnIndex, Row, Rows};
 pub use api::statement::Statement;
 pub use api::table::{Reader, RowView, Snapshot, Table, Writer};
-pub use api::value::{FromValue, Params, ToValue};
+pub use api::value::{FromValue, Parameter, Params, ToValue};
 pub use leafline_access::cost::DeviceClass;
 pub use leafline_sql::{ColumnFlags, ColumnMeta};
 pub use leafline_storage::device::DiskModel;

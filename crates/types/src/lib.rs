@@ -30,7 +30,10 @@ pub use column::{Batch, ColumnBuilder, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;
 pub use error::MysqlError;
-pub use key::{KeyPart, decode_part, decode_value, encode_part, is_restorable, prefix_successor, skip_part};
+pub use key::{
+    KeyPart, decode_part, decode_value, encode_part, encode_stored_text, is_restorable, prefix_successor,
+    skip_part,
+};
 pub use row::{ColumnLayout, EntryFormat, RowDecoder, RowLayout};
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit};

@@ -1,7 +1,7 @@
 //! Leafline, through its interface without SQL.
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS, text};
-use leafline::{Database, OpenOptions, Table, Value};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, TEXT_BYTES, text};
+use leafline::{Database, OpenOptions, Table, ToValue};
 use std::path::Path;
 
 struct Store {
@@ -24,10 +24,11 @@ pub fn open(path: &Path, keys: Keys, memory: u64) -> Box<dyn Engine> {
 }
 
 impl Store {
-    fn key(&self, n: u64) -> Value {
+    /// Calls `f` with the key number `n`.
+    fn with_key<R>(&self, n: u64, f: impl FnOnce(&dyn ToValue) -> R) -> R {
         match self.keys {
-            Keys::Int => Value::UInt(n),
-            Keys::Text => Value::string(text(n)),
+            Keys::Int => f(&n),
+            Keys::Text => f(&text(n, &mut [0; TEXT_BYTES])),
         }
     }
 }
@@ -42,7 +43,7 @@ impl Client for &Store {
     fn put(&mut self, rows: &[(u64, String)]) {
         let mut writer = self.database.begin();
         for (n, value) in rows {
-            writer.put(&self.table, (self.key(*n), value.as_str())).expect("puts");
+            self.with_key(*n, |key| writer.put(&self.table, (key, value.as_str()))).expect("puts");
         }
         writer.commit().expect("commits");
     }
@@ -53,7 +54,7 @@ impl Client for &Store {
         let mut bytes = 0;
         while let Some(n) = next() {
             let length = |row: leafline::RowView<'_>| row.bytes(1).expect("a string").map_or(0, <[u8]>::len);
-            bytes += reader.get((self.key(n),), length).expect("gets").unwrap_or(0) as u64;
+            bytes += self.with_key(n, |key| reader.get((key,), length)).expect("gets").unwrap_or(0) as u64;
         }
         bytes
     }
@@ -70,7 +71,7 @@ impl Client for &Store {
                 left -= 1;
                 left > 0
             };
-            reader.scan((self.key(n),), visit).expect("scans");
+            self.with_key(n, |key| reader.scan((key,), visit)).expect("scans");
             rows += (SCAN_ROWS - left) as u64;
             std::hint::black_box(bytes);
         }

@@ -1,6 +1,6 @@
 //! SQLite in WAL mode with synchronous=FULL, through prepared statements. Writers wait for each other.
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS, text};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, TEXT_BYTES, text};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl Engine for Store {
 fn key(keys: Keys, n: u64) -> Value {
     match keys {
         Keys::Int => Value::Integer(n as i64),
-        Keys::Text => Value::Text(text(n)),
+        Keys::Text => Value::Text(text(n, &mut [0; TEXT_BYTES]).to_owned()),
     }
 }
 

@@ -7,14 +7,14 @@
 
 use super::database::Database;
 use super::error::{Error, Result};
-use super::value::{FromValue, Params, parameters};
+use super::value::{FromValue, Parameter, Params, parameters, sayable};
 use leafline_sql::type_of;
 use leafline_table::{
     ColumnDef, Direction, Engine, IndexDef, Isolation, ReadView, RowReader, RowRef, TableDef, TableError,
     Transaction, TxnMode,
 };
 use leafline_types::convert::{StoreContext, store_cast};
-use leafline_types::{MysqlError, SqlType, Value, Warnings, convert, encode_part};
+use leafline_types::{MysqlError, SqlType, Value, Warnings, convert, encode_part, encode_stored_text};
 use std::fmt;
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Database {
     /// Begins a transaction.
     pub fn begin(&self) -> Writer {
         let engine: &Arc<Engine> = self.instance().engine();
-        Writer { transaction: engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite), key: Vec::new() }
+        Writer { transaction: engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite) }
     }
 }
 
@@ -84,19 +84,35 @@ impl Table {
         self.def.clustered()
     }
 
-    /// Replaces `key` by the encoded form of a key, or of the first values of one.
-    fn encode_key(&self, values: &[Value], whole: bool, key: &mut Vec<u8>) -> Result<()> {
+    /// The encoded form of a key, or of the first values of one.
+    fn encode_key(&self, values: impl Params, whole: bool) -> Result<Vec<u8>> {
         let clustered = self.clustered();
-        let parts = clustered.parts.len();
-        if values.len() > parts || (whole && values.len() < parts) {
+        let mut parts = clustered.parts.iter().zip(&clustered.key_parts);
+        let mut key = Vec::with_capacity(32);
+        values.each(&mut |value| {
+            let (part, encoded) = parts.next().ok_or_else(|| MysqlError::wrong_value_count(1))?;
+            let stored = match value {
+                Parameter::Text(text) => {
+                    encode_stored_text(encoded, text, &mut key).map_err(MysqlError::from)?
+                }
+                // Out of range is an error here; which one is for the conversion to say.
+                Parameter::Value(ref number @ (Value::Int(_) | Value::UInt(_)))
+                    if encoded.ty.is_integer() =>
+                {
+                    encode_part(encoded, number, &mut key).is_ok()
+                }
+                _ => false,
+            };
+            if !stored {
+                let value = self.stored(part.column, &sayable(value.into_value())?)?;
+                encode_part(encoded, &value, &mut key).map_err(MysqlError::from)?;
+            }
+            Ok(())
+        })?;
+        if whole && parts.next().is_some() {
             return Err(MysqlError::wrong_value_count(1).into());
         }
-        key.clear();
-        for ((value, part), encoded) in values.iter().zip(&clustered.parts).zip(&clustered.key_parts) {
-            let value = self.stored(part.column, value)?;
-            encode_part(encoded, &value, key).map_err(MysqlError::from)?;
-        }
-        Ok(())
+        Ok(key)
     }
 
     fn row(&self, params: impl Params) -> Result<Vec<Value>> {
@@ -156,7 +172,6 @@ impl fmt::Debug for Snapshot {
 #[derive(Debug)]
 pub struct Writer {
     transaction: Transaction,
-    key: Vec<u8>,
 }
 
 impl Writer {
@@ -194,11 +209,8 @@ impl Writer {
     /// # Errors
     /// As [`put`](Self::put).
     pub fn delete(&mut self, table: &Table, key: impl Params) -> Result<bool> {
-        let mut encoded = std::mem::take(&mut self.key);
-        table.encode_key(&parameters(key)?, true, &mut encoded)?;
-        let deleted = self.write(|transaction| transaction.delete_key(&table.def, &encoded));
-        self.key = encoded;
-        deleted
+        let key = table.encode_key(key, true)?;
+        self.write(|transaction| transaction.delete_key(&table.def, &key))
     }
 
     fn write<R>(&mut self, mut write: impl FnMut(&mut Transaction) -> Result<R, TableError>) -> Result<R> {
@@ -246,9 +258,8 @@ impl Reader {
     /// # Errors
     /// Those of values that the key cannot hold; what the engine says.
     pub fn get<R>(&self, key: impl Params, f: impl FnOnce(RowView<'_>) -> R) -> Result<Option<R>> {
-        let mut encoded = Vec::with_capacity(32);
-        self.table.encode_key(&parameters(key)?, true, &mut encoded)?;
-        let found = self.rows.get(&encoded, |row| row.map(|row| f(self.view(row))));
+        let key = self.table.encode_key(key, true)?;
+        let found = self.rows.get(&key, |row| row.map(|row| f(self.view(row))));
         Ok(found.map_err(MysqlError::from)?)
     }
 
@@ -259,10 +270,9 @@ impl Reader {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn scan(&self, from: impl Params, mut f: impl FnMut(RowView<'_>) -> bool) -> Result<()> {
-        let mut encoded = Vec::with_capacity(32);
-        self.table.encode_key(&parameters(from)?, false, &mut encoded)?;
+        let from = self.table.encode_key(from, false)?;
         let mut visit = |row: RowRef<'_>| f(self.view(row));
-        Ok(self.rows.scan(Direction::Forward, Some(&encoded), &mut visit).map_err(MysqlError::from)?)
+        Ok(self.rows.scan(Direction::Forward, Some(&from), &mut visit).map_err(MysqlError::from)?)
     }
 
     fn view<'r>(&'r self, row: RowRef<'r>) -> RowView<'r> {

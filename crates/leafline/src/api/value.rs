@@ -18,6 +18,33 @@ use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Value, conver
 pub trait ToValue {
     /// The SQL value.
     fn to_value(&self) -> Value;
+
+    /// The same, strings without a copy.
+    fn to_parameter(&self) -> Parameter<'_> {
+        Parameter::Value(self.to_value())
+    }
+}
+
+/// A parameter, which may lie where the caller has it.
+#[derive(Debug)]
+pub enum Parameter<'p> {
+    /// A string.
+    Text(&'p str),
+    /// A binary string.
+    Bytes(&'p [u8]),
+    /// Any value.
+    Value(Value),
+}
+
+impl Parameter<'_> {
+    /// The SQL value.
+    pub fn into_value(self) -> Value {
+        match self {
+            Parameter::Text(text) => Value::string(text),
+            Parameter::Bytes(bytes) => Value::bytes(bytes),
+            Parameter::Value(value) => value,
+        }
+    }
 }
 
 /// Can be had from a column.
@@ -91,25 +118,41 @@ impl ToValue for f32 {
 
 impl ToValue for str {
     fn to_value(&self) -> Value {
-        Value::string(self)
+        self.to_parameter().into_value()
+    }
+
+    fn to_parameter(&self) -> Parameter<'_> {
+        Parameter::Text(self)
     }
 }
 
 impl ToValue for String {
     fn to_value(&self) -> Value {
-        Value::string(self.as_str())
+        self.to_parameter().into_value()
+    }
+
+    fn to_parameter(&self) -> Parameter<'_> {
+        Parameter::Text(self)
     }
 }
 
 impl ToValue for [u8] {
     fn to_value(&self) -> Value {
-        Value::bytes(self)
+        self.to_parameter().into_value()
+    }
+
+    fn to_parameter(&self) -> Parameter<'_> {
+        Parameter::Bytes(self)
     }
 }
 
 impl ToValue for Vec<u8> {
     fn to_value(&self) -> Value {
-        Value::bytes(self.as_slice())
+        self.to_parameter().into_value()
+    }
+
+    fn to_parameter(&self) -> Parameter<'_> {
+        Parameter::Bytes(self)
     }
 }
 
@@ -139,13 +182,21 @@ impl ToValue for Value {
 
 impl<T: ToValue> ToValue for Option<T> {
     fn to_value(&self) -> Value {
-        self.as_ref().map_or(Value::Null, T::to_value)
+        self.to_parameter().into_value()
+    }
+
+    fn to_parameter(&self) -> Parameter<'_> {
+        self.as_ref().map_or(Parameter::Value(Value::Null), T::to_parameter)
     }
 }
 
 impl<T: ToValue + ?Sized> ToValue for &T {
     fn to_value(&self) -> Value {
         T::to_value(self)
+    }
+
+    fn to_parameter(&self) -> Parameter<'_> {
+        T::to_parameter(self)
     }
 }
 
@@ -261,37 +312,40 @@ impl<T: FromValue> FromValue for Option<T> {
 
 /// The parameters of a statement, for its `?`s in order: `()` for none, a tuple, an array, a slice or a vector.
 pub trait Params {
-    /// The values.
-    fn values(&self) -> Vec<Value>;
+    /// Calls `f` with each of them in order, until it fails.
+    ///
+    /// # Errors
+    /// That of `f`.
+    fn each(&self, f: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()>;
 }
 
 impl Params for () {
-    fn values(&self) -> Vec<Value> {
-        Vec::new()
+    fn each(&self, _: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()> {
+        Ok(())
     }
 }
 
 impl<T: ToValue> Params for [T] {
-    fn values(&self) -> Vec<Value> {
-        self.iter().map(T::to_value).collect()
+    fn each(&self, f: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()> {
+        self.iter().try_for_each(|one| f(one.to_parameter()))
     }
 }
 
 impl<T: ToValue, const N: usize> Params for [T; N] {
-    fn values(&self) -> Vec<Value> {
-        self.as_slice().values()
+    fn each(&self, f: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()> {
+        self.as_slice().each(f)
     }
 }
 
 impl<T: ToValue> Params for Vec<T> {
-    fn values(&self) -> Vec<Value> {
-        self.as_slice().values()
+    fn each(&self, f: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()> {
+        self.as_slice().each(f)
     }
 }
 
 impl<P: Params + ?Sized> Params for &P {
-    fn values(&self) -> Vec<Value> {
-        P::values(self)
+    fn each(&self, f: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()> {
+        P::each(self, f)
     }
 }
 
@@ -299,9 +353,10 @@ macro_rules! tuples {
     ($($name:ident)*) => {
         impl<$($name: ToValue),*> Params for ($($name,)*) {
             #[expect(non_snake_case, reason = "values are named as their types")]
-            fn values(&self) -> Vec<Value> {
+            fn each(&self, f: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()> {
                 let ($($name,)*) = self;
-                vec![$($name.to_value()),*]
+                $(f($name.to_parameter())?;)*
+                Ok(())
             }
         }
     };
@@ -322,15 +377,22 @@ tuples! { A B C D E F G H I J K L }
 
 /// The values of `params`, which SQL must be able to say: it has neither infinities nor NaN.
 pub(crate) fn parameters(params: impl Params) -> Result<Vec<Value>> {
-    let values = params.values();
-    for value in &values {
-        if let Value::Double(number) = value
-            && !number.is_finite()
-        {
-            return Err(Error::Sql(MysqlError::illegal_value_for_type("double", number)));
-        }
-    }
+    let mut values = Vec::new();
+    params.each(&mut |parameter| {
+        values.push(sayable(parameter.into_value())?);
+        Ok(())
+    })?;
     Ok(values)
+}
+
+/// A value, unless it is a number that SQL cannot say.
+pub(crate) fn sayable(value: Value) -> Result<Value> {
+    match value {
+        Value::Double(number) if !number.is_finite() => {
+            Err(Error::Sql(MysqlError::illegal_value_for_type("double", number)))
+        }
+        value => Ok(value),
+    }
 }
 
 #[cfg(test)]

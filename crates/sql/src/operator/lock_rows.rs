@@ -7,20 +7,24 @@
 
 use super::limit::{resolve, slice};
 use super::{BoxedOperator, ExecutionContext, Operator, build};
-use crate::plan::{LockRows as Locking, LockedTable};
+use crate::plan::{self, LockRows as Locking, LockedTable, Node};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, UInt32Array};
 use arrow_select::take::take;
+use leafline_access::AccessPath;
 use leafline_table::{LockedRow, RowLocker, TableError};
 use leafline_types::column::value_at;
 use leafline_types::expr::{Expr, evaluate_row, truth};
 use leafline_types::{Batch, ColumnBuilder, MysqlError, Value};
+use std::sync::Arc;
 
 pub(super) struct LockRows {
     input: BoxedOperator,
     locking: Locking,
     /// Rows to skip and to deliver, once the parameters are known.
     left: Option<(u64, u64)>,
+    /// How the rows are looked up, if they are and it has not been done yet.
+    lookup: Option<Arc<AccessPath>>,
     /// A row was met that had been changed.
     conflict: bool,
 }
@@ -36,7 +40,24 @@ enum Verdict {
 impl LockRows {
     pub fn new(locking: &Locking, profiled: bool) -> LockRows {
         let input = build(&locking.input, profiled);
-        LockRows { input, locking: locking.clone(), left: None, conflict: false }
+        let lookup = match (&locking.tables[..], &locking.limit) {
+            ([_], None) => lookup(&locking.input).cloned(),
+            _ => None,
+        };
+        LockRows { input, locking: locking.clone(), left: None, lookup, conflict: false }
+    }
+
+    /// Locks the keys that are looked up, whether there are such rows or not: so that nobody else inserts them.
+    fn lock_keys(&mut self, locker: &RowLocker, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        let (Some(path), [table]) = (self.lookup.take(), &self.locking.tables[..]) else { return Ok(()) };
+        if !locker.locks_absent() {
+            return Ok(());
+        }
+        let Some(keys) = path.looked_up(&mut cx.eval)? else { return Ok(()) };
+        for key in keys {
+            locker.lock_key(&table.table, &key, table.lock.strength, table.lock.wait)?;
+        }
+        Ok(())
     }
 
     fn lock(
@@ -114,6 +135,17 @@ impl LockRows {
     }
 }
 
+/// The lookup that delivers the rows, if they come from one.
+fn lookup(node: &Node) -> Option<&Arc<AccessPath>> {
+    match &node.operator {
+        plan::Operator::Scan(scan) if scan.path.is_clustered() && scan.path.is_unique_lookup() => {
+            Some(&scan.path)
+        }
+        plan::Operator::Filter { input, .. } => lookup(input),
+        _ => None,
+    }
+}
+
 fn meets(conditions: &[Expr], row: &[Value], cx: &mut ExecutionContext<'_>) -> Result<bool, MysqlError> {
     for condition in conditions {
         let value = evaluate_row(condition, row, &mut cx.eval)?;
@@ -129,6 +161,7 @@ impl Operator for LockRows {
         let Some(locks) = cx.locks else {
             return Err(MysqlError::internal("rows to lock, but no transaction to lock them for"));
         };
+        self.lock_keys(&locks.locker, cx)?;
         let (mut skip, mut deliver) = match (self.left, &self.locking.limit) {
             (Some(left), _) => left,
             (None, Some(limit)) => resolve(limit, cx.eval.parameters)?,

@@ -99,7 +99,7 @@ impl FileHeader {
     /// Reads a header and how many bytes the file has to have; `None` if it is none or is damaged.
     pub fn decode(block: &[u8]) -> Option<(FileHeader, u64)> {
         let covered = block.get(12..FILE_HEADER)?;
-        if get(block, 0)? != FILE_MAGIC || get_u32(block, 8)? != crc32c::crc32c(covered) {
+        if get(block, 0)? != FILE_MAGIC || !is_right(get_u32(block, 8)?, crc32c::crc32c(covered)) {
             return None;
         }
         let header = FileHeader {
@@ -171,13 +171,18 @@ impl BatchHeader {
     /// Whether `batch`, which begins with this header, is whole and unchanged.
     pub fn is_intact(&self, batch: &[u8]) -> bool {
         let covered = batch.get(8..BATCH_HEADER + self.payload);
-        covered.is_some_and(|covered| batch_checksum(self.salt, covered) == self.checksum)
+        covered.is_some_and(|covered| is_right(self.checksum, batch_checksum(self.salt, covered)))
     }
 }
 
 /// Bytes a batch of this payload takes in a file.
 pub(super) fn batch_size(payload: usize) -> usize {
     (BATCH_HEADER + payload).next_multiple_of(BLOCK)
+}
+
+/// Whether a checksum is what it should be. Under a fuzzer all are, or it would never get past them.
+fn is_right(found: u32, expected: u32) -> bool {
+    cfg!(fuzzing) || found == expected
 }
 
 fn batch_checksum(salt: u64, covered: &[u8]) -> u32 {

@@ -10,7 +10,7 @@
 
 use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, WriteSet};
-use super::{RegisteredSnapshot, Transaction};
+use super::{Isolation, RegisteredSnapshot, Transaction};
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
@@ -53,12 +53,19 @@ pub struct RowLocker {
     writes: Arc<RwLock<WriteSet>>,
     /// Goes on with the newest version where that is not what the snapshot sees.
     follows: bool,
+    locks_absent: bool,
 }
 
 impl RowLocker {
     /// Whether it answers [`LockedRow::Newer`] and [`LockedRow::Gone`] rather than `WriteConflict`.
     pub fn follows(&self) -> bool {
         self.follows
+    }
+
+    /// Whether keys that a statement looks up are locked though there is no such row, so that there will be none until the
+    /// transaction ends: at REPEATABLE READ.
+    pub fn locks_absent(&self) -> bool {
+        self.locks_absent
     }
 
     /// Locks the row that the statement has read under `locator`.
@@ -144,6 +151,7 @@ impl Transaction {
             snapshot: self.snapshot(),
             writes: self.writes.clone(),
             follows: self.follows(),
+            locks_absent: self.isolation == Isolation::RepeatableRead,
         }
     }
 

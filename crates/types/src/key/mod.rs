@@ -130,6 +130,20 @@ pub(crate) fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) ->
     Ok(())
 }
 
+/// Appends the bytes of one part for a text, if the column certainly holds it as it is; whether it does.
+pub fn encode_stored_text(part: &KeyPart, text: &str, out: &mut Vec<u8>) -> Result<bool, CodecError> {
+    let fits = match part.ty {
+        // As many bytes as it may have characters.
+        SqlType::Varchar { len } => text.len() <= len as usize,
+        SqlType::Text { max_bytes } => text.len() <= max_bytes as usize,
+        _ => false,
+    };
+    if fits {
+        encode_string_part(part, text.as_bytes(), out)?;
+    }
+    Ok(fits)
+}
+
 /// Appends the bytes of `values`, one per part, as far as there are values: a whole key or the first parts of one.
 pub fn encode_key<'a>(
     parts: &[KeyPart],

@@ -1,0 +1,30 @@
+//! What is fuzzed: functions of any bytes, which must come back, and must not find that what they check is not so.
+//!
+//! | target | bytes are | checked |
+//! |---|---|---|
+//! | `page` | a tree page below its checksum | whatever reads it says that it is damaged, or reads within the page |
+//! | `record` | redo records, applied to a sound page | a record is refused, or leaves a page that can be opened |
+//! | `tree` | operations on a small tree | it is a sorted map, and the verifier finds nothing |
+//! | `key` | parts of a key, and values | bytes sort as values do; what is decoded encodes to the same |
+//! | `log` | commits, and damage to what they left | opening the store gives a store or an error |
+//!
+//! They run under libFuzzer (`fuzz/run`) and, over the corpus that it leaves, as tests.
+
+mod input;
+mod key;
+mod log;
+mod page;
+mod record;
+mod tree;
+
+/// A function that is fuzzed.
+pub type Target = fn(&[u8]);
+
+/// All of them by name.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("page", page::target),
+    ("record", record::target),
+    ("tree", tree::target),
+    ("key", key::target),
+    ("log", log::target),
+];
