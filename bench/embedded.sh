@@ -2,7 +2,8 @@
 # Leafline beside redb, LMDB, fjall, RocksDB and SQLite as embedded engines: point reads, range scans, random inserts, durable updates.
 # The first run builds them all, which takes a while. RocksDB's build needs libclang (Debian: libclang-dev).
 #
-#   bench/embedded.sh [--rows N] [--seconds N] [--rounds N] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES]
+#   bench/embedded.sh [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--engine NAME]...
+#       [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES]
 #
 # With LIMIT=BYTES each engine has a process of its own whose memory, page cache included, is limited to so much (control
 # groups, as root); half of it is the engine's cache, three quarters where the engine bypasses the page cache.

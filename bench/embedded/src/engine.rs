@@ -58,6 +58,16 @@ pub fn value(n: u64, changes: u64) -> String {
     format!("{seed:0>width$x}", width = VALUE_BYTES)
 }
 
+/// How an engine is opened.
+pub struct Settings {
+    /// The keys it will hold.
+    pub keys: Keys,
+    /// Bytes of cache.
+    pub memory: u64,
+    /// Bytes of a page of Leafline; 0 for its default.
+    pub page_size: usize,
+}
+
 /// An open store.
 pub trait Engine: Sync {
     /// A handle for one thread.

@@ -1,6 +1,6 @@
 //! Leafline beside redb, LMDB, fjall, RocksDB and SQLite, in one process, on the same rows.
 //!
-//! `embedded [--rows N] [--seconds N] [--rounds N] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--directory PATH]`
+//! `embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]`
 //!
 //! Every engine stores keys (8-byte integers, or strings of 30 bytes) with values of 100 bytes, and is as durable as it can
 //! be when it commits. Leafline is used through its interface without SQL (`leafline::Table`); SQLite through prepared
@@ -12,7 +12,7 @@ mod engine;
 mod engines;
 mod workload;
 
-use engine::Keys;
+use engine::{Keys, Settings};
 use std::path::PathBuf;
 use workload::{Contender, Workload};
 
@@ -22,7 +22,7 @@ fn main() {
     let mut names: Vec<String> = Vec::new();
     let mut directory = PathBuf::from("target/embedded");
     let (mut threads, mut keys) = (vec![1, 2], vec![Keys::Int, Keys::Text]);
-    let mut memory = 1 << 30;
+    let (mut memory, mut page_size) = (1 << 30, 0);
     while let Some(argument) = arguments.next() {
         let value = arguments.next().unwrap_or_else(|| usage(&argument));
         let number = || value.parse::<u64>().unwrap_or_else(|_| usage(&value));
@@ -30,15 +30,20 @@ fn main() {
             "--rows" => workload.rows = number(),
             "--seconds" => workload.seconds = number() as f64,
             "--rounds" => workload.rounds = number().max(1) as usize,
+            "--only" => workload.only = value.clone(),
             "--engine" => names.push(value.clone()),
-            "--threads" => threads = value.split(',').map(|n| n.parse().unwrap_or_else(|_| usage(n))).collect(),
+            "--threads" => {
+                threads = value.split(',').map(|n| n.parse().unwrap_or_else(|_| usage(n))).collect()
+            }
             "--keys" => keys = value.split(',').map(|k| Keys::parse(k).unwrap_or_else(|| usage(k))).collect(),
             "--memory" => memory = number(),
+            "--page-size" => page_size = number() as usize,
             "--directory" => directory = PathBuf::from(&value),
             _ => usage(&argument),
         }
     }
     for keys in keys {
+        let settings = Settings { keys, memory, page_size };
         let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
         let chosen = engines::ALL.iter().filter(|(name, _)| wanted(name));
         let contenders: Vec<Contender> = chosen
@@ -46,7 +51,7 @@ fn main() {
                 let path = directory.join(format!("{name}-{}", keys.name()));
                 let _ = std::fs::remove_dir_all(&path);
                 std::fs::create_dir_all(&path).expect("the directory can be made");
-                Contender { name, engine: open(&path, keys, memory) }
+                Contender { name, engine: open(&path, &settings) }
             })
             .collect();
         contenders.iter().for_each(|contender| workload.load(contender, keys));
@@ -59,7 +64,7 @@ fn main() {
 fn usage(what: &str) -> ! {
     eprintln!("not understood: {what}");
     eprintln!(
-        "usage: embedded [--rows N] [--seconds N] [--rounds N] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--directory PATH]"
+        "usage: embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]"
     );
     std::process::exit(2);
 }

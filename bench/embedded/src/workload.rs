@@ -12,11 +12,13 @@ pub struct Workload {
     pub seconds: f64,
     /// Rounds: in each one every engine has its turn, and the median counts.
     pub rounds: usize,
+    /// Only what has this in its name, and loading.
+    pub only: String,
 }
 
 impl Default for Workload {
     fn default() -> Workload {
-        Workload { rows: 1_000_000, seconds: 1.0, rounds: 5 }
+        Workload { rows: 1_000_000, seconds: 1.0, rounds: 5, only: String::new() }
     }
 }
 
@@ -104,6 +106,9 @@ impl Workload {
     }
 
     fn rounds(&self, contenders: &[Contender], keys: Keys, threads: usize, what: &str, turn: &Turn<'_>) {
+        if !what.contains(&self.only) {
+            return;
+        }
         let mut rates = vec![Vec::new(); contenders.len()];
         for round in 0..self.rounds {
             for (contender, rates) in contenders.iter().zip(&mut rates) {

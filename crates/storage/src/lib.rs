@@ -44,7 +44,7 @@ pub use ids::{Lsn, LsnRange, PageNo, SegmentId};
 pub use log::{FlushPolicy, LogSpace};
 pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
 pub use page::{PAGE_HEADER, PageKind};
-pub use pool::{MemoryLoan, Optimistic, OptimisticPage, SharedGuard};
+pub use pool::{MemoryLoan, Optimistic, OptimisticPage, SharedGuard, prefetch_line};
 pub use recovery::{RecoveryReport, UnreadablePage};
 pub use redo::{
     CheckpointSource, GROUP_OVERHEAD, HandlerId, LogicalReplay, NoReplay, RECORD_OVERHEAD, RedoError,

@@ -1,6 +1,6 @@
 //! fjall (an LSM tree). Each transaction is a batch, synced.
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings};
 use fjall::{Config, Keyspace, PartitionCreateOptions, PartitionHandle, PersistMode};
 use std::path::Path;
 
@@ -10,10 +10,10 @@ struct Store {
     keys: Keys,
 }
 
-pub fn open(path: &Path, keys: Keys, memory: u64) -> Box<dyn Engine> {
-    let keyspace = Config::new(path).cache_size(memory).open().expect("opens");
+pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
+    let keyspace = Config::new(path).cache_size(settings.memory).open().expect("opens");
     let partition = keyspace.open_partition("t", PartitionCreateOptions::default()).expect("a partition");
-    Box::new(Store { keyspace, partition, keys })
+    Box::new(Store { keyspace, partition, keys: settings.keys })
 }
 
 impl Engine for Store {

@@ -1,6 +1,6 @@
 //! Leafline, through its interface without SQL.
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS, TEXT_BYTES, text};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings, TEXT_BYTES, text};
 use leafline::{Database, OpenOptions, Table, ToValue};
 use std::path::Path;
 
@@ -10,17 +10,23 @@ struct Store {
     keys: Keys,
 }
 
-pub fn open(path: &Path, keys: Keys, memory: u64) -> Box<dyn Engine> {
-    let database = OpenOptions::new().buffer_pool_size(memory).open(path.join("db")).expect("opens");
+pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
+    let mut options = OpenOptions::new().buffer_pool_size(settings.memory);
+    if settings.page_size > 0 {
+        options = options.page_size(settings.page_size);
+    }
+    let database = options.open(path.join("db")).expect("opens");
     let mut connection = database.connect().expect("a connection");
-    let ty = match keys {
+    let ty = match settings.keys {
         Keys::Int => "BIGINT UNSIGNED",
         Keys::Text => "VARCHAR(30)",
     };
     connection.execute("CREATE DATABASE d", ()).expect("a database");
-    connection.execute(&format!("CREATE TABLE d.t (k {ty} PRIMARY KEY, v VARCHAR(100) NOT NULL)"), ()).expect("a table");
+    connection
+        .execute(&format!("CREATE TABLE d.t (k {ty} PRIMARY KEY, v VARCHAR(100) NOT NULL)"), ())
+        .expect("a table");
     let table = database.table("d", "t").expect("the table");
-    Box::new(Store { database, table, keys })
+    Box::new(Store { database, table, keys: settings.keys })
 }
 
 impl Store {

@@ -1,8 +1,9 @@
 //! LMDB by way of heed. Commits are synced (its default).
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvOpenOptions};
+use std::ops::Bound;
 use std::path::Path;
 
 struct Store {
@@ -11,13 +12,13 @@ struct Store {
     keys: Keys,
 }
 
-pub fn open(path: &Path, keys: Keys, _memory: u64) -> Box<dyn Engine> {
+pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
     // SAFETY: nobody else has the directory, which was just made.
     let env = unsafe { EnvOpenOptions::new().map_size(64 << 30).open(path) }.expect("opens");
     let mut transaction = env.write_txn().expect("a transaction");
     let database = env.create_database(&mut transaction, None).expect("a database");
     transaction.commit().expect("commits");
-    Box::new(Store { env, database, keys })
+    Box::new(Store { env, database, keys: settings.keys })
 }
 
 impl Engine for Store {
@@ -52,7 +53,10 @@ impl Client for &Store {
         let (mut key, mut rows) = (Vec::new(), 0);
         while let Some(n) = next() {
             self.keys.bytes(n, &mut key);
-            let range = self.database.range(&transaction, &(key.as_slice()..)).expect("a range");
+            let range = self
+                .database
+                .range(&transaction, &(Bound::Included(key.as_slice()), Bound::Unbounded))
+                .expect("a range");
             let mut bytes = 0;
             for entry in range.take(SCAN_ROWS) {
                 bytes += entry.expect("an entry").1.len();

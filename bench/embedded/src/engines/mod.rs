@@ -8,11 +8,11 @@ mod redb_store;
 mod rocksdb_store;
 mod sqlite;
 
-use crate::engine::{Engine, Keys};
+use crate::engine::{Engine, Settings};
 use std::path::Path;
 
-/// Opens an engine in an empty directory, with so many bytes of cache.
-pub type Open = fn(&Path, Keys, u64) -> Box<dyn Engine>;
+/// Opens an engine in an empty directory.
+pub type Open = fn(&Path, &Settings) -> Box<dyn Engine>;
 
 /// All engines by name.
 pub const ALL: &[(&str, Open)] = &[

@@ -1,6 +1,6 @@
 //! redb. Commits are synced (its default).
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings};
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::path::Path;
 
@@ -11,14 +11,14 @@ struct Store {
     keys: Keys,
 }
 
-pub fn open(path: &Path, keys: Keys, memory: u64) -> Box<dyn Engine> {
+pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
     let mut builder = Database::builder();
-    builder.set_cache_size(memory as usize);
+    builder.set_cache_size(settings.memory as usize);
     let database = builder.create(path.join("db")).expect("opens");
     let transaction = database.begin_write().expect("a transaction");
     transaction.open_table(TABLE).expect("a table");
     transaction.commit().expect("commits");
-    Box::new(Store { database, keys })
+    Box::new(Store { database, keys: settings.keys })
 }
 
 impl Engine for Store {
@@ -42,7 +42,6 @@ impl Client for &Store {
     }
 
     fn reads(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64 {
-        use redb::ReadableTable;
         let transaction = self.database.begin_read().expect("a transaction");
         let table = transaction.open_table(TABLE).expect("the table");
         let (mut key, mut bytes) = (Vec::new(), 0);
@@ -54,7 +53,6 @@ impl Client for &Store {
     }
 
     fn scans(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64 {
-        use redb::ReadableTable;
         let transaction = self.database.begin_read().expect("a transaction");
         let table = transaction.open_table(TABLE).expect("the table");
         let (mut key, mut rows) = (Vec::new(), 0);

@@ -1,6 +1,6 @@
 //! RocksDB with a block cache and Bloom filters. Each transaction is a write batch, synced.
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings};
 use rocksdb::{BlockBasedOptions, Cache, DB, Direction, IteratorMode, Options, WriteBatch, WriteOptions};
 use std::path::Path;
 
@@ -9,16 +9,16 @@ struct Store {
     keys: Keys,
 }
 
-pub fn open(path: &Path, keys: Keys, memory: u64) -> Box<dyn Engine> {
+pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
     let mut blocks = BlockBasedOptions::default();
-    blocks.set_block_cache(&Cache::new_lru_cache(memory as usize));
+    blocks.set_block_cache(&Cache::new_lru_cache(settings.memory as usize));
     blocks.set_bloom_filter(10.0, false);
     let mut options = Options::default();
     options.create_if_missing(true);
     options.set_block_based_table_factory(&blocks);
     options.increase_parallelism(2);
     let database = DB::open(&options, path).expect("opens");
-    Box::new(Store { database, keys })
+    Box::new(Store { database, keys: settings.keys })
 }
 
 impl Engine for Store {
@@ -54,7 +54,8 @@ impl Client for &Store {
         while let Some(n) = next() {
             self.keys.bytes(n, &mut key);
             let mut bytes = 0;
-            for entry in self.database.iterator(IteratorMode::From(&key, Direction::Forward)).take(SCAN_ROWS) {
+            for entry in self.database.iterator(IteratorMode::From(&key, Direction::Forward)).take(SCAN_ROWS)
+            {
                 bytes += entry.expect("an entry").1.len();
                 rows += 1;
             }

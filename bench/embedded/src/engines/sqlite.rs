@@ -1,6 +1,6 @@
 //! SQLite in WAL mode with synchronous=FULL, through prepared statements. Writers wait for each other.
 
-use crate::engine::{Client, Engine, Keys, SCAN_ROWS, TEXT_BYTES, text};
+use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings, TEXT_BYTES, text};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ struct Session {
     keys: Keys,
 }
 
-pub fn open(path: &Path, keys: Keys, memory: u64) -> Box<dyn Engine> {
-    let store = Store { path: path.join("db"), keys, memory };
+pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
+    let store = Store { path: path.join("db"), keys: settings.keys, memory: settings.memory };
     let connection = store.connect();
-    let table = match keys {
+    let table = match settings.keys {
         Keys::Int => "CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT NOT NULL)",
         Keys::Text => "CREATE TABLE t (k TEXT PRIMARY KEY, v TEXT NOT NULL) WITHOUT ROWID",
     };
@@ -58,7 +58,8 @@ impl Client for Session {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).expect("a transaction");
         {
-            let mut put = transaction.prepare_cached("INSERT OR REPLACE INTO t VALUES (?, ?)").expect("a statement");
+            let mut put =
+                transaction.prepare_cached("INSERT OR REPLACE INTO t VALUES (?, ?)").expect("a statement");
             for (n, value) in rows {
                 put.execute(params![key(keys, *n), value]).expect("puts");
             }

@@ -2,8 +2,12 @@
 
 use leafline_storage::PageNo;
 
+use super::Source;
 use super::layout::{CHILD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
 use crate::entry::{EntryFlags, EntryView};
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// A leaf cell, decoded.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +39,16 @@ impl<'a> Node<'a> {
         let (suffix, payload) = body.ok_or(NodeFault("entry outside the page"))?.split_at(at.suffix_len);
         let entry = EntryView { flags: at.flags, commit_ts: at.commit_ts, payload };
         Ok(LeafCell { suffix, entry })
+    }
+
+    /// Says that the cell of a slot, if there is one, will be read soon.
+    #[inline]
+    pub fn prefetch_cell(&self, slot: usize) {
+        if let Ok(slot) = self.slot(slot) {
+            // Its beginning, and what follows of a row of usual length.
+            self.bytes().prefetch(slot.offset);
+            self.bytes().prefetch(slot.offset + LINE);
+        }
     }
 
     /// Bytes of the heap that the cell of a slot takes.

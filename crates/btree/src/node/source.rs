@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use leafline_storage::OptimisticPage;
+use leafline_storage::{OptimisticPage, prefetch_line};
 
 /// The bytes of a page.
 pub trait Source: Copy {
@@ -92,6 +92,11 @@ impl Source for &[u8] {
     #[inline]
     fn compare(self, at: usize, len: usize, key: &[u8]) -> Ordering {
         self.get(at..at + len).unwrap_or_default().cmp(key)
+    }
+
+    #[inline]
+    fn prefetch(self, at: usize) {
+        prefetch_line(self, at);
     }
 }
 

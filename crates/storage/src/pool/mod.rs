@@ -41,6 +41,6 @@ pub(crate) use frames::BufferPool;
 pub use guard::SharedGuard;
 pub(crate) use guard::{ExclusiveGuard, OwnedFrame, held};
 pub(crate) use latch::Latch;
-pub use optimistic::{Optimistic, OptimisticPage};
+pub use optimistic::{Optimistic, OptimisticPage, prefetch_line};
 pub(crate) use translation::MAX_PAGES;
 pub(crate) use write_back::Latching;

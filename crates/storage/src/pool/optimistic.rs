@@ -85,14 +85,7 @@ impl OptimisticPage<'_> {
     /// Asks the processor to fetch the cache line at `at`, rounded as for [`word_at`](Self::word_at).
     #[inline]
     pub fn prefetch(&self, at: usize) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch has no effect that a program could observe; the address lies in the frame, too.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(self.start.add(at & self.last).cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = at;
+        fetch_line(self.start.wrapping_add(at & self.last));
     }
 
     /// Whether everything read so far is one state of the page, and it still is in that state.
@@ -136,4 +129,24 @@ impl BufferPool {
             Err(changed) => Word(changed),
         }
     }
+}
+
+/// Asks the processor to fetch the cache line of `bytes` at `at`; nothing if it is not there.
+#[inline]
+pub fn prefetch_line(bytes: &[u8], at: usize) {
+    if let Some(byte) = bytes.get(at) {
+        fetch_line(byte);
+    }
+}
+
+#[inline]
+fn fetch_line(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch has no effect that a program could observe, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }

@@ -44,6 +44,8 @@ pub struct EntryCursor {
     examined: u64,
 }
 
+/// Entries that are fetched from memory while one is read.
+const AHEAD: usize = 8;
 /// Entries of the first window after a seek.
 const FIRST_WINDOW: usize = 16;
 
@@ -282,6 +284,12 @@ impl InPlace<'_> {
         }
         let Range { mut start, mut end } = slots;
         let mut key = Vec::new();
+        let ahead = |from: usize, slots: usize| match self.direction {
+            Direction::Forward => from + slots,
+            Direction::Reverse => from.wrapping_sub(slots),
+        };
+        let first = if self.direction == Direction::Forward { start } else { end - 1 };
+        (0..AHEAD).for_each(|slots| leaf.prefetch(ahead(first, slots)));
         while start < end {
             let slot = match self.direction {
                 Direction::Forward => {
@@ -293,6 +301,7 @@ impl InPlace<'_> {
                     end
                 }
             };
+            leaf.prefetch(ahead(slot, AHEAD));
             let entry = leaf.entry(slot);
             if settled && entry.is_ghost() {
                 continue;
