@@ -58,7 +58,7 @@ fn part(input: &mut Input<'_>) -> KeyPart {
 
 /// A value of the part, of a type whose order is easily told.
 fn value(part: &KeyPart, input: &mut Input<'_>) -> Option<Value> {
-    if part.nullable && input.u8() % 8 == 0 {
+    if part.nullable && input.u8().is_multiple_of(8) {
         return Some(Value::Null);
     }
     Some(match part.ty {

@@ -244,12 +244,18 @@ impl Writer {
 pub struct Reader {
     rows: RowReader,
     table: Table,
+    /// Per column, whether its bytes can be shown where they are stored.
+    shown: Vec<bool>,
 }
 
 impl Reader {
     fn new(view: &ReadView, table: &Table) -> Result<Reader> {
         let rows = view.rows(&table.def).map_err(MysqlError::from)?;
-        Ok(Reader { rows, table: table.clone() })
+        let is_key = |column| table.clustered().parts.iter().any(|part| part.column == column);
+        let is_string = |ty: &SqlType| ty.is_character() || matches!(ty, SqlType::Varbinary { .. });
+        let columns = table.def.columns.iter().enumerate();
+        let shown = columns.map(|(at, column)| is_string(&column.ty) && !is_key(at)).collect();
+        Ok(Reader { rows, table: table.clone(), shown })
     }
 
     /// What `f` makes of the row with a key; `None` if there is none. `f` may hold up writers of neighbouring rows, and
@@ -276,7 +282,7 @@ impl Reader {
     }
 
     fn view<'r>(&'r self, row: RowRef<'r>) -> RowView<'r> {
-        RowView { def: &self.table.def, row }
+        RowView { reader: self, row }
     }
 }
 
@@ -289,7 +295,7 @@ impl fmt::Debug for Reader {
 /// A row where it is stored.
 #[derive(Clone, Copy)]
 pub struct RowView<'r> {
-    def: &'r TableDef,
+    reader: &'r Reader,
     row: RowRef<'r>,
 }
 
@@ -316,33 +322,36 @@ impl<'r> RowView<'r> {
     /// # Errors
     /// [`Error::NoSuchColumn`]; [`Error::WrongType`] for a column of another type, and for columns of the primary key.
     pub fn bytes(&self, column: usize) -> Result<Option<&'r [u8]>> {
-        let def = self.column(column)?;
-        let is_key = self.def.clustered().parts.iter().any(|part| part.column == column);
-        if is_key || !(def.ty.is_character() || matches!(def.ty, SqlType::Varbinary { .. })) {
+        if self.reader.shown.get(column) != Some(&true) {
+            let def = self.column(column)?;
             let found = format!("{:?}", def.ty);
-            return Err(Error::WrongType {
-                column: def.name.clone(),
-                found,
-                wanted: "bytes as they are stored",
-            });
+            let wanted = "bytes as they are stored";
+            return Err(Error::WrongType { column: def.name.clone(), found, wanted });
         }
-        let bytes = self.def.clustered().format.stored_bytes(self.row.payload, column);
+        let bytes = self.reader.table.clustered().format.stored_bytes(self.row.payload, column);
         Ok(bytes.map_err(MysqlError::from)?)
     }
 
     fn column(&self, column: usize) -> Result<&'r ColumnDef> {
-        self.def.columns.get(column).ok_or_else(|| Error::NoSuchColumn(format!("number {column}")))
+        self.reader
+            .table
+            .def
+            .columns
+            .get(column)
+            .ok_or_else(|| Error::NoSuchColumn(format!("number {column}")))
     }
 
     fn value(&self, column: usize) -> Result<Value> {
-        let format = &self.def.clustered().format;
+        let format = &self.reader.table.clustered().format;
         Ok(format.decode_value(self.row.key, self.row.payload, column).map_err(MysqlError::from)?)
     }
 }
 
 impl fmt::Debug for RowView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = (0..self.def.columns.len()).map(|column| self.value(column).ok());
-        f.debug_map().entries(self.def.columns.iter().map(|column| &column.name).zip(values)).finish()
+        let values = (0..self.reader.table.def.columns.len()).map(|column| self.value(column).ok());
+        f.debug_map()
+            .entries(self.reader.table.def.columns.iter().map(|column| &column.name).zip(values))
+            .finish()
     }
 }

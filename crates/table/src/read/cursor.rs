@@ -18,6 +18,7 @@ use super::{EntryRef, EntryStep};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use crate::trees::TreeHandle;
+use leafline_btree::node::LeafCell;
 use leafline_btree::{Cursor, Direction, LeafStep, LeafView};
 use std::ops::Range;
 use std::sync::Arc;
@@ -283,7 +284,8 @@ impl InPlace<'_> {
             return Step::Window(slots);
         }
         let Range { mut start, mut end } = slots;
-        let mut key = Vec::new();
+        let prefix = leaf.prefix();
+        let mut key = prefix.to_vec();
         let ahead = |from: usize, slots: usize| match self.direction {
             Direction::Forward => from + slots,
             Direction::Reverse => from.wrapping_sub(slots),
@@ -302,11 +304,12 @@ impl InPlace<'_> {
                 }
             };
             leaf.prefetch(ahead(slot, AHEAD));
-            let entry = leaf.entry(slot);
+            let LeafCell { suffix, entry } = leaf.cell(slot);
             if settled && entry.is_ghost() {
                 continue;
             }
-            leaf.key_into(slot, &mut key);
+            key.truncate(prefix.len());
+            key.extend_from_slice(suffix);
             let step = if settled {
                 Some(visitor(EntryRef { key: &key, payload: entry.payload }))
             } else {
