@@ -197,6 +197,7 @@ fn what_was_in_memory_when_the_store_was_closed_is_read_in_again() {
     (0..2).for_each(|_| touch(&store, &pages[300..]));
     let hot = &pages[..50];
     (0..2).for_each(|_| touch(&store, hot));
+    assert_eq!(resident(&store, hot), hot.len(), "used last, and twice");
     store.close().unwrap();
     let store = open_with(&env, with_threads(400)).unwrap();
     assert_eq!(store.recovery_report().warm_up_ignored, None);
