@@ -150,6 +150,45 @@ fn what_was_committed_is_there_when_opened_again() {
 }
 
 #[test]
+fn a_transaction_may_be_many_times_the_buffer_pool() {
+    let holder = tempfile::tempdir().expect("a directory");
+    let path = holder.path().join("db");
+    let database = OpenOptions::new().buffer_pool_size(8 << 20).open(&path).unwrap();
+    let mut connection = database.connect().unwrap();
+    connection.execute("CREATE DATABASE d", ()).unwrap();
+    connection.execute("USE d", ()).unwrap();
+    connection
+        .execute(
+            "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, k INT NOT NULL, s VARCHAR(600), KEY (k))",
+            (),
+        )
+        .unwrap();
+    let number = |connection: &mut Connection, sql: &str| {
+        let row = connection.query(sql, ()).unwrap().next().unwrap().expect("a row");
+        row.get::<i64>(0).unwrap()
+    };
+    let mut transaction = connection.transaction().unwrap();
+    transaction
+        .execute("INSERT INTO t (k, s) VALUES (1, REPEAT('x', 500)), (2, REPEAT('y', 500))", ())
+        .unwrap();
+    for _ in 0..14 {
+        transaction.execute("INSERT INTO t (k, s) SELECT k + 1, s FROM t", ()).unwrap();
+    }
+    transaction.execute("UPDATE t SET k = k + 100, s = CONCAT(s, 'z')", ()).unwrap();
+    transaction.execute("SAVEPOINT here", ()).unwrap();
+    let deleted = transaction.execute("DELETE FROM t WHERE k > 0", ()).unwrap();
+    assert_eq!(deleted.rows_affected, 2 << 14);
+    transaction.execute("ROLLBACK TO here", ()).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(number(&mut connection, "SELECT COUNT(*) FROM t WHERE k > 100 AND LENGTH(s) = 501"), 2 << 14);
+    // Each step adds the numbers of neighbours, as in Pascal's triangle.
+    assert_eq!(number(&mut connection, "SELECT COUNT(*) FROM t WHERE k = 101"), 1);
+    assert_eq!(number(&mut connection, "SELECT COUNT(*) FROM t WHERE k = 102"), 15);
+    let mut check = connection.query("CHECK TABLE t", ()).unwrap();
+    assert_eq!(check.next().unwrap().expect("a row").get::<String>(3).unwrap(), "OK");
+}
+
+#[test]
 fn connections_outlive_the_handle_they_came_from() {
     let (holder, database) = database();
     let mut connection = with_table(&database);

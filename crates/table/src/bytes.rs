@@ -140,6 +140,16 @@ impl<'a> ByteReader<'a> {
         }
     }
 
+    /// Whether nothing is left.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// What is left.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Nothing may be left.
     pub(crate) fn end(&self) -> Result<()> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.damaged("bytes are left over")) }

@@ -1,10 +1,11 @@
 //! The open database: what transactions, cursors and DDL share.
 //!
 //! # Locks, in the order in which they may be taken
-//! row and table locks | `ddl` (one DDL statement at a time) | gates (commits against DDL) | making room for old versions and
-//! moving them (files are read and written) | counters (also the append of a commit's record) | page latches | write sets,
-//! version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group are leaves of the
-//! order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
+//! row and table locks | write sets (each its transaction's and its cursors' own; pages and files are waited for while one is
+//! held) | `ddl` (one DDL statement at a time) | gates (commits against DDL) | making room for old versions and moving them
+//! (files are read and written) | counters (also the append of a commit's record) | page latches | version store shards, the
+//! back of the queue of ghosts, clock, catalog, registered trees. The last group are leaves of the order: nothing but the log's
+//! buffer is waited for while one of them, or the counters, is held.
 
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::counters::Counters;
@@ -32,8 +33,9 @@ use std::time::Duration;
 pub struct EngineOptions {
     /// The store underneath.
     pub store: StoreOptions,
-    /// Most bytes of memory the writes of one transaction may take.
-    pub transaction_memory_bytes: u64,
+    /// Most bytes of memory the writes of one transaction may take before they go to files. `None`: an eighth of the buffer
+    /// pool, which they are borrowed from, but not less than 1 MiB nor more than 256 MiB.
+    pub transaction_memory_bytes: Option<u64>,
     /// Most bytes of memory a sort of a bulk load or index build may take before it goes to files.
     pub build_memory_bytes: u64,
     /// Most bytes of memory that old versions of rows, and deleted ones that wait to be removed, may take before they go to
@@ -50,7 +52,7 @@ impl Default for EngineOptions {
     fn default() -> EngineOptions {
         EngineOptions {
             store: StoreOptions::default(),
-            transaction_memory_bytes: 256 << 20,
+            transaction_memory_bytes: None,
             build_memory_bytes: 64 << 20,
             version_memory_bytes: None,
             inline_commit_bytes: None,

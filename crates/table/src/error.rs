@@ -57,14 +57,12 @@ pub enum TableError {
     /// them (1412, as InnoDB has it where the history that a read view needs is gone). The transaction can be tried again.
     #[error("Old versions of rows were given up for lack of temporary space; please retry transaction")]
     SnapshotTooOld,
-    /// The write set is larger than one commit can be (1197).
-    #[error(
-        "Multi-statement transaction of {size} bytes is larger than the {limit} bytes one commit can have"
-    )]
+    /// One row, or one entry of an index, was written too often by one transaction (1197).
+    #[error("the transaction's writes to one row are {size} bytes together; they may be {limit}")]
     TransactionTooLarge {
-        /// Bytes the commit would need.
+        /// Bytes of the writes.
         size: u64,
-        /// Bytes it may have.
+        /// Bytes they may have.
         limit: u64,
     },
     /// A write in a transaction that may only read (1792).

@@ -13,6 +13,15 @@ const VERSION_SHARE: u64 = 4;
 /// However small the pool is.
 const LEAST_LOCKS: u64 = 1 << 16;
 
+/// The writes of one transaction may take this part of what the buffer pool has, in memory.
+const WRITE_SET_SHARE: u64 = 8;
+/// However small the pool is.
+const LEAST_WRITE_SET: u64 = 1 << 20;
+/// However large it is: one would notice how long it takes to write more than that to a file.
+const LARGEST_WRITE_SET: u64 = 256 << 20;
+/// What is put together, in memory, when files are merged.
+const LARGEST_ROW_HISTORY: u64 = 256 << 20;
+
 /// A commit record may take this part of the log.
 const INLINE_SHARE: u64 = 16;
 /// A large commit records how far it is after this part of the log.
@@ -29,8 +38,10 @@ pub struct Limits {
     pub inline_commit: usize,
     /// Log bytes after which a commit with such a file records how far it is.
     pub progress_bytes: usize,
-    /// The writes of one transaction, in memory.
-    pub max_write_set: u64,
+    /// The writes of one transaction in memory; beyond, they go to files.
+    pub write_set_memory: u64,
+    /// All writes of one transaction to the same row.
+    pub max_row_history: u64,
     /// Memory of old versions and of ghosts that wait to be removed; more goes to files.
     pub version_memory: u64,
     /// Locks held at once, by all transactions.
@@ -47,7 +58,10 @@ impl Limits {
             max_entry: policy::max_entry_len(store.page_size()),
             inline_commit: options.inline_commit_bytes.map_or(inline, |bytes| inline.min(bytes as usize)),
             progress_bytes: options.progress_bytes.unwrap_or(log / PROGRESS_SHARE) as usize,
-            max_write_set: options.transaction_memory_bytes,
+            write_set_memory: options.transaction_memory_bytes.unwrap_or_else(|| {
+                (options.store.buffer_pool_bytes / WRITE_SET_SHARE).clamp(LEAST_WRITE_SET, LARGEST_WRITE_SET)
+            }),
+            max_row_history: LARGEST_ROW_HISTORY,
             version_memory: options
                 .version_memory_bytes
                 .unwrap_or(options.store.buffer_pool_bytes / VERSION_SHARE),

@@ -35,7 +35,7 @@ pub(crate) fn options() -> EngineOptions {
             background: false,
             ..StoreOptions::default()
         },
-        transaction_memory_bytes: 8 << 20,
+        transaction_memory_bytes: None,
         build_memory_bytes: 16 << 10,
         ..EngineOptions::default()
     }

@@ -176,7 +176,7 @@ impl Transaction<'_> {
     /// Commits: when it returns, all of the transaction is durable.
     ///
     /// # Errors
-    /// 1197 if it is too large, 1412 if a table was changed meanwhile, disk full; everything is rolled back then.
+    /// 1412 if a table was changed meanwhile, disk full; everything is rolled back then.
     pub fn commit(mut self) -> Result<()> {
         self.open = false;
         self.connection.execute("COMMIT", ()).map(|_| ())

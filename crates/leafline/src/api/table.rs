@@ -230,7 +230,7 @@ impl Writer {
     /// Makes the writes permanent and visible. Returns when they are durable.
     ///
     /// # Errors
-    /// 1197 if they are too many, 1412 if a table was changed meanwhile, disk full: nothing is changed then.
+    /// 1412 if a table was changed meanwhile, disk full: nothing is changed then.
     pub fn commit(self) -> Result<()> {
         self.transaction.commit().map_err(MysqlError::from)?;
         Ok(())

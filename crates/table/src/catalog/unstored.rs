@@ -20,7 +20,8 @@ impl TableSpec {
             max_entry: policy::max_entry_len(page_size),
             inline_commit: usize::MAX,
             progress_bytes: usize::MAX,
-            max_write_set: u64::MAX,
+            write_set_memory: u64::MAX,
+            max_row_history: u64::MAX,
             version_memory: u64::MAX,
             max_locks: u64::MAX,
         };

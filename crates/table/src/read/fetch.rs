@@ -29,8 +29,8 @@ impl ReadView {
         if !self.has_writes(table.id) {
             return fetch_rows(&self.engine, table, &self.snapshot, locators, &[], visitor);
         }
-        let own: Vec<Option<State>> =
-            (0..locators.len()).map(|at| self.own_row(table.id, locators.get(at))).collect();
+        let own = (0..locators.len()).map(|at| self.own_row(table.id, locators.get(at)));
+        let own: Vec<Option<State>> = own.collect::<Result<_>>()?;
         fetch_rows(&self.engine, table, &self.snapshot, locators, &own, visitor)
     }
 }

@@ -42,7 +42,7 @@ impl RowReader {
     /// What the store returns.
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
         if self.overlay
-            && let Some(own) = self.view.own_row(self.table.id, key)
+            && let Some(own) = self.view.own_row(self.table.id, key)?
         {
             return Ok(f(own.as_deref().map(|payload| RowRef { key, payload })));
         }

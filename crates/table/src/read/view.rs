@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::txn::RegisteredSnapshot;
 use crate::txn::write_set::{OverlayEntry, State, WriteSet};
 use parking_lot::RwLock;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// What a statement sees: a snapshot, and its transaction's writes from before the statement. Independent of the
@@ -61,14 +60,14 @@ impl ReadView {
     }
 
     /// The transaction's own version of a row, if it wrote it.
-    pub(super) fn own_row(&self, table: TableId, key: &[u8]) -> Option<State> {
+    pub(super) fn own_row(&self, table: TableId, key: &[u8]) -> Result<Option<State>> {
         self.writes.read().row(table, key, self.as_of)
     }
 
     /// Makes sure that own writes can be read in the order of `index`.
     pub(super) fn prepare(&self, table: TableId, index: &IndexDef) -> Result<()> {
         if !self.writes.read().has_view(table, index) {
-            self.writes.write().build_view(table, index)?;
+            self.writes.write().build_view(&self.engine, table, index)?;
         }
         Ok(())
     }
@@ -78,11 +77,10 @@ impl ReadView {
         &self,
         table: TableId,
         index: &IndexDef,
-        (lower, upper): (&[u8], Option<&[u8]>),
+        range: (&[u8], Option<&[u8]>),
         reverse: bool,
         max: usize,
-    ) -> Vec<OverlayEntry> {
-        let range = (Bound::Included(lower), upper.map_or(Bound::Unbounded, Bound::Excluded));
+    ) -> Result<Vec<OverlayEntry>> {
         self.writes.read().overlay(table, index, range, reverse, self.as_of, max)
     }
 }

@@ -93,7 +93,7 @@ impl EntryCursor {
             if !self.index.is_clustered() && self.view.has_unseen_bases(self.table.id) {
                 self.hide_own_rows(&mut copy.entries)?;
             }
-            self.overlay_own(direction, &mut copy);
+            self.overlay_own(direction, &mut copy)?;
         }
         self.gap = match (&copy.end, direction) {
             (Some(end), _) => Some(end.clone()),
@@ -237,24 +237,25 @@ impl EntryCursor {
     fn hide_own_rows(&self, entries: &mut Vec<Copied>) -> Result<()> {
         let mut locator = Vec::new();
         let mut failed = None;
-        entries.retain(|entry| match locator_of_entry(&self.index, &entry.key, &mut locator) {
-            Ok(()) => self.view.own_row(self.table.id, &locator).is_none(),
-            Err(error) => {
+        entries.retain(|entry| {
+            let own = locator_of_entry(&self.index, &entry.key, &mut locator)
+                .and_then(|()| self.view.own_row(self.table.id, &locator));
+            own.map(|own| own.is_none()).unwrap_or_else(|error| {
                 failed = Some(error);
                 true
-            }
+            })
         });
         failed.map_or(Ok(()), Err)
     }
 
     /// Step 3.
-    fn overlay_own(&mut self, direction: Direction, copy: &mut Copy) {
+    fn overlay_own(&mut self, direction: Direction, copy: &mut Copy) -> Result<()> {
         let reverse = direction == Direction::Reverse;
         let range = match direction {
             Direction::Forward => (self.gap.as_deref().unwrap_or_default(), copy.end.as_deref()),
             Direction::Reverse => (copy.end.as_deref().unwrap_or_default(), self.gap.as_deref()),
         };
-        let own = self.view.own_entries(self.table.id, &self.index, range, reverse, MAX_OWN);
+        let own = self.view.own_entries(self.table.id, &self.index, range, reverse, MAX_OWN)?;
         if own.len() == MAX_OWN
             && let Some(last) = own.last()
         {
@@ -285,6 +286,7 @@ impl EntryCursor {
             }
         }
         merged.extend(committed);
+        Ok(())
     }
 }
 

@@ -101,11 +101,19 @@ pub(crate) struct IndexedRun {
 }
 
 impl IndexedRun {
+    /// Whether there may be an entry that was added to the filter as `key`.
+    pub(crate) fn may_contain(&self, key: &[u8]) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.may_contain(key))
+    }
+
     /// The payload under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        if key > self.last_key.as_slice()
-            || self.filter.as_ref().is_some_and(|filter| !filter.may_contain(key))
-        {
+        self.get_as(key, key)
+    }
+
+    /// The payload under `key`, which was added to the filter as `filtered`.
+    pub(crate) fn get_as(&self, key: &[u8], filtered: &[u8]) -> Result<Option<Vec<u8>>> {
+        if key > self.last_key.as_slice() || key < self.index.first_key(0) || !self.may_contain(filtered) {
             return Ok(None);
         }
         let Some(number) = self.index.find(key) else { return Ok(None) };
@@ -174,7 +182,10 @@ impl IndexedRun {
 
 impl std::fmt::Debug for IndexedRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IndexedRun").field("entries", &self.entries).finish_non_exhaustive()
+        f.debug_struct("IndexedRun")
+            .field("entries", &self.entries)
+            .field("bytes", &self.file_bytes())
+            .finish()
     }
 }
 
@@ -268,6 +279,11 @@ impl IndexedRunWriter {
 
     /// Adds an entry, whose key is greater than the last one's.
     pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+        self.push_as(key, key, payload)
+    }
+
+    /// As [`push`](Self::push); to the filter the key is added as `filtered`.
+    pub(crate) fn push_as(&mut self, key: &[u8], filtered: &[u8], payload: &[u8]) -> Result<()> {
         if self.entries > 0 && key <= self.last_key.as_slice() {
             return Err(TableError::Internal("the keys of a run do not ascend".into()));
         }
@@ -276,7 +292,7 @@ impl IndexedRunWriter {
             self.index.keys.extend_from_slice(key);
         }
         if let Some(filter) = &mut self.filter {
-            filter.add(key);
+            filter.add(filtered);
         }
         self.last_key.clear();
         self.last_key.extend_from_slice(key);

@@ -4,20 +4,17 @@
 //! file, a *run*. At the end all runs and what is still in memory are merged. When there are too many runs to merge
 //! at once, they are merged into one first. Entries with equal keys come out in no particular order.
 //!
-//! A run can also be searched: an `IndexedRun` has an index and a Bloom filter in memory, and cursors.
+//! A run can also be searched: an `IndexedRun` has an index and a Bloom filter in memory, and cursors. That is where the writes
+//! of large transactions are.
 
 mod file;
-#[cfg_attr(not(test), allow(dead_code, reason = "used by what is to be spilled"))]
 mod filter;
-#[cfg_attr(not(test), allow(dead_code, reason = "used by what is to be spilled"))]
 mod indexed;
 mod merge;
 mod sorter;
 
 pub(crate) use file::{RunFile, RunWriter};
-#[allow(unused_imports, reason = "used by what is to be spilled")]
 pub(crate) use filter::filter_bytes;
-#[allow(unused_imports, reason = "used by what is to be spilled")]
 pub(crate) use indexed::{IndexedRun, IndexedRunWriter, RunCursor};
 pub(crate) use merge::{EntrySource, Merge};
 pub(crate) use sorter::Sorter;

@@ -1,9 +1,7 @@
-//! Large commits: what is reserved for them suffices, they may be larger than the log, and what memory has no room for is
-//! refused before anything is changed.
+//! Large commits: what is reserved for them suffices, and they may be larger than the log.
 
 use crate::engine::{Engine, EngineOptions};
 use crate::testing::*;
-use crate::{Direction, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, StoreOptions};
 use leafline_types::{SqlType, Value};
@@ -12,9 +10,9 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-fn open_with(env: &SimulatedEnv, log: u64, memory: u64) -> Arc<Engine> {
+fn open_with(env: &SimulatedEnv, log: u64) -> Arc<Engine> {
     let store = StoreOptions { log_capacity_bytes: log, buffer_pool_bytes: 8 << 20, ..options().store };
-    let options = EngineOptions { store, transaction_memory_bytes: memory, ..options() };
+    let options = EngineOptions { store, ..options() };
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options).unwrap()
 }
 
@@ -23,7 +21,7 @@ fn reservations_suffice_for_any_pattern_of_keys() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let env = SimulatedEnv::new();
-    let engine = open_with(&env, 64 << 20, 64 << 20);
+    let engine = open_with(&env, 64 << 20);
     let columns = vec![
         column("id", int(), false),
         column("b", SqlType::Varbinary { len: 1900 }, false),
@@ -88,7 +86,7 @@ fn a_commit_larger_than_log_and_pool_is_made() {
     let mut random = SmallRng::seed_from_u64(seed);
     let env = SimulatedEnv::new();
     let store = StoreOptions { log_capacity_bytes: 1 << 20, ..options().store };
-    let options = EngineOptions { store, transaction_memory_bytes: 64 << 20, ..options() };
+    let options = EngineOptions { store, ..options() };
     let open = || Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone()).unwrap();
     let engine = open();
     let table = create(&engine, &keyed_spec());
@@ -142,7 +140,7 @@ fn a_power_cut_in_a_large_commit_leaves_all_of_it_or_nothing() {
     let seed = seed();
     let mut random = SmallRng::seed_from_u64(seed);
     let store = StoreOptions { log_capacity_bytes: 512 << 10, ..options().store };
-    let options = EngineOptions { store, transaction_memory_bytes: 64 << 20, ..options() };
+    let options = EngineOptions { store, ..options() };
     let open = |env: &SimulatedEnv| Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone());
     let base = SimulatedEnv::new();
     let engine = open(&base).unwrap();
@@ -188,37 +186,4 @@ fn a_power_cut_in_a_large_commit_leaves_all_of_it_or_nothing() {
         assert_eq!(engine.row_count(table.id), found as u64, "{what}");
     }
     assert!(nothing > 0 && all > 0, "seed {seed}: {nothing} without, {all} with the commit");
-}
-
-#[test]
-fn what_is_too_large_is_refused_and_changes_nothing() {
-    let env = SimulatedEnv::new();
-    let engine = open_with(&env, 64 << 20, 100 << 10);
-    let table = create(&engine, &keyed_spec());
-    let values = |id: i64| row(&table, &[Some(id), None, Some(id), Some(id)]);
-    let mut count = 100;
-    let refused = loop {
-        let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-        let inserted = (0..count).try_for_each(|id| transaction.insert(&table, &values(id)).map(drop));
-        let result = inserted.and_then(|()| transaction.commit().map(drop));
-        if let Err(error) = result {
-            break error;
-        }
-        let all = rows(&view(&engine), &table);
-        assert_eq!(all.len() as i64, count);
-        transact(&engine, |transaction| {
-            all.iter().try_for_each(|old| {
-                let mut key = Vec::new();
-                table.clustered().format.encode_key(old, &[], &mut key)?;
-                transaction.delete(&table, &key, old).map(drop)
-            })
-        })
-        .unwrap();
-        count *= 2;
-    };
-    assert!(matches!(refused, TableError::TransactionTooLarge { .. }), "{refused}");
-    assert!(rows(&view(&engine), &table).is_empty());
-    transact(&engine, |transaction| transaction.insert(&table, &values(1)).map(drop)).unwrap();
-    assert_eq!(scan(&view(&engine), &table, 3, &[], Direction::Forward).unwrap().len(), 1);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
 }

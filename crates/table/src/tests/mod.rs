@@ -10,4 +10,5 @@ mod load;
 mod model;
 mod reapply;
 mod repair;
+mod spilled;
 mod threads;

@@ -654,3 +654,12 @@ fn so_they_do_when_every_commit_is_by_reference() {
         run(first.wrapping_add(round), 350, &by_reference_options());
     }
 }
+
+#[test]
+fn so_they_do_when_writes_go_to_files_at_once() {
+    let first = seed();
+    let options = EngineOptions { transaction_memory_bytes: Some(600), ..options() };
+    for round in 0..3 * scale() {
+        run(first.wrapping_add(round), 350, &options);
+    }
+}

@@ -31,6 +31,7 @@ use crate::run::Sorter;
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError};
+use parking_lot::RwLockWriteGuard;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -64,14 +65,17 @@ const SORT_BYTES: u64 = 16 << 20;
 /// Commits a transaction.
 pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let engine = &transaction.engine;
-    let seen = transaction.writes.write().take_seen();
-    let writes = transaction.writes.read();
+    let mut writes = transaction.writes.write();
+    let seen = writes.take_seen();
     if writes.is_empty() {
+        drop(writes);
         if let Some(seen) = seen {
             engine.store.commit_durable(seen)?;
         }
         return Ok(CommitOutcome::default());
     }
+    writes.finish(engine)?;
+    let writes = RwLockWriteGuard::downgrade(writes);
     let tables: Vec<TableId> = writes.tables().map(|table| table.id).collect();
     let inside = engine.gates.enter(tables);
     let plan = transaction_plan(engine, &writes)?;
@@ -83,6 +87,10 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
         return Ok(CommitOutcome::default());
     }
     drop(writes);
+    if plan.large.is_some() && Arc::strong_count(&transaction.writes) == 1 {
+        // It is all in the plan, and nobody else reads it: memory and files are of more use to what follows.
+        *transaction.writes.write() = WriteSet::default();
+    }
     let (ts, end) = commit_plan(engine, plan, &mut |_| Ok(()))?;
     drop(inside);
     transaction.locks.release_all();
@@ -251,7 +259,8 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
         }
         plan.add_tree(engine, table.clustered().tree)?;
         let mut counters = CounterChange { table: table.id, ..CounterChange::default() };
-        for change in writes.net_changes(table.id) {
+        let mut changes = writes.net_changes(table.id)?;
+        while let Some(change) = changes.next()? {
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
             plan.add_row(engine, table, &change)?;
         }

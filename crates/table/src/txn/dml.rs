@@ -28,7 +28,7 @@ impl Transaction {
     /// # Errors
     /// `DuplicateEntry` (1062), 1118 if the row is too large, `WriteConflict` (1213) if the row was deleted by a
     /// transaction that this one does not see; those of [`RowLocker::lock`](super::RowLocker::lock);
-    /// `TransactionTooLarge`, what the store returns.
+    /// `TransactionTooLarge`, disk full, what else the store returns.
     pub fn insert(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<InsertOutcome> {
         self.check_writable()?;
         let mut generated = None;
@@ -119,7 +119,8 @@ impl Transaction {
     /// before.
     ///
     /// # Errors
-    /// Those of [`RowLocker::lock`](super::RowLocker::lock); `TransactionTooLarge`, what the store returns.
+    /// Those of [`RowLocker::lock`](super::RowLocker::lock); `TransactionTooLarge`, disk full, what else
+    /// the store returns.
     pub fn delete(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
         self.check_writable()?;
         self.lock_read_row(table, locator)?;
@@ -132,7 +133,7 @@ impl Transaction {
     /// As [`delete`](Self::delete).
     pub fn delete_locked(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
         self.check_writable()?;
-        if let Some(None) = self.writes.read().row(table.id, locator, NOW) {
+        if let Some(None) = self.writes.read().row(table.id, locator, NOW)? {
             return Ok(false);
         }
         let before = self.present_row(table, locator, old)?;
@@ -188,7 +189,7 @@ impl Transaction {
 
     /// Locks a clustered key; the row there as it is now.
     fn lock_present(&mut self, table: &Arc<TableDef>, key: &[u8]) -> Result<State> {
-        if let Some(state) = self.writes.read().row(table.id, key, NOW) {
+        if let Some(state) = self.writes.read().row(table.id, key, NOW)? {
             return Ok(state);
         }
         self.lock_new_row(table, key)?;
@@ -249,7 +250,7 @@ impl Transaction {
 
     /// The row as the transaction sees it now: as it wrote it, or as the caller read it.
     fn present_row(&self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<Arc<[u8]>> {
-        match self.writes.read().row(table.id, locator, NOW) {
+        match self.writes.read().row(table.id, locator, NOW)? {
             Some(Some(payload)) => Ok(payload),
             Some(None) => Err(TableError::Internal("a row that was deleted is updated".into())),
             None => {
@@ -262,20 +263,14 @@ impl Transaction {
 
     fn put(&mut self, table: &Arc<TableDef>, key: &[u8], base: State, after: State) -> Result<()> {
         let mut writes = self.writes.write();
-        let mark = writes.mark();
-        writes.put_row(table, key, base, after)?;
-        let (size, limit) = (writes.bytes(), self.engine.limits.max_write_set);
-        if size > limit {
-            writes.roll_back_to(mark);
-            return Err(TableError::TransactionTooLarge { size, limit });
-        }
-        Ok(())
+        writes.make_room(&self.engine)?;
+        writes.put_row(table, key, base, after)
     }
 
     /// Locks the primary key. No live row may have it; and that must be so for the snapshot too, unless the transaction
     /// follows what it does not see.
     fn check_primary(&mut self, table: &Arc<TableDef>, entry: &Entry) -> Result<()> {
-        let written = self.writes.read().row(table.id, &entry.key, NOW);
+        let written = self.writes.read().row(table.id, &entry.key, NOW)?;
         let present = match written {
             Some(state) => state.is_some(),
             None => {

@@ -80,7 +80,7 @@ impl RowLocker {
         strength: LockStrength,
         wait: LockWait,
     ) -> Result<Locked> {
-        if self.writes.read().row(table.id, locator, NOW).is_some() {
+        if self.writes.read().row(table.id, locator, NOW)?.is_some() {
             // Locked since it was written.
             return Ok(Locked { row: LockedRow::AsSeen, lock: None });
         }

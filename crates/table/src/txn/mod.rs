@@ -1,9 +1,9 @@
 //! Transactions: snapshots, write sets, commit, recovery, old versions, purge.
 //!
 //! Nothing uncommitted is on a page. A transaction reads at a snapshot, merged with its own writes, and keeps what
-//! it writes in a write set. It locks the rows it writes, and looks whether they still are what it has read. Committing it
-//! appends one record that holds every change, applies the changes to the trees, releases the locks and waits until the
-//! record is durable. There is no undo.
+//! it writes in a write set, on disk if there is much of it. It locks the rows it writes, and looks whether they still are
+//! what it has read. Committing it appends one record that holds every change, applies the changes to the trees, releases the
+//! locks and waits until the record is durable. There is no undo.
 
 pub(crate) mod apply;
 pub(crate) mod clock;
@@ -206,8 +206,8 @@ impl Transaction {
     /// Makes the writes permanent and visible. Returns when they are as durable as the flush policy asks for.
     ///
     /// # Errors
-    /// `TransactionTooLarge`, `DefinitionChanged`, disk full: nothing is changed then. Any other error of the store:
-    /// it has stopped, and whether the transaction is durable is known after the next open.
+    /// `TransactionTooLarge`, `DefinitionChanged`, disk full, a file of the transaction that cannot be read: nothing is changed
+    /// then. Any other error of the store: it has stopped, and whether the transaction is durable is known after the next open.
     pub fn commit(self) -> Result<CommitOutcome> {
         commit::commit(&self)
     }

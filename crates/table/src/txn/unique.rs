@@ -11,9 +11,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::entry::{locator_of_entry, unique_prefix};
 use leafline_btree::{Direction, EntryView, LeafStep};
-use leafline_types::prefix_successor;
 use parking_lot::RwLock;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// A row as it is committed now.
@@ -66,20 +64,17 @@ pub(crate) fn check_secondary(
     let written = writes.read().has_table(table.id);
     if written {
         if !writes.read().has_view(table.id, index) {
-            writes.write().build_view(table.id, index)?;
+            writes.write().build_view(engine, table.id, index)?;
         }
-        let end = prefix_successor(prefix);
-        let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let range = (Bound::Included(prefix), upper);
         // Of the keys with this prefix only one can be live, but any number may be gone.
-        let own = writes.read().overlay(table.id, index, range, false, NOW, usize::MAX);
+        let own = writes.read().with_unique_parts(table.id, index.id, prefix)?;
         if let Some(live) = own.iter().find(|entry| entry.state.is_some()) {
             locator_of_entry(index, &live.key, &mut locator)?;
             return Ok(Some(locator));
         }
     }
     for found in live_entries(engine, index, prefix)? {
-        let deleted = written && matches!(writes.read().entry(table.id, index.id, &found, NOW), Some(None));
+        let deleted = written && matches!(writes.read().entry(table.id, index.id, &found, NOW)?, Some(None));
         if !deleted {
             locator_of_entry(index, &found, &mut locator)?;
             return Ok(Some(locator));

@@ -1,0 +1,257 @@
+//! The writes of a transaction to one key: in memory, and as the payload of an entry of a run.
+//!
+//! | part of the payload | bytes |
+//! |---|---|
+//! | flags | u8: 1, the base is known; 2, and it is not nothing |
+//! | base | u32 length, bytes; with flag 2 only |
+//! | writes, ascending | each: sequence number u64; live u8; if that is 1, u32 length and bytes |
+//!
+//! Integers are little-endian.
+
+use super::State;
+use crate::bytes::ByteReader;
+use crate::error::Result;
+
+const BASE_KNOWN: u8 = 1;
+const BASE_LIVE: u8 = 2;
+
+/// Intervals of sequence numbers that were rolled back: disjoint, ascending, half open.
+#[derive(Debug, Default)]
+pub(super) struct Aborted(pub(super) Vec<(u64, u64)>);
+
+impl Aborted {
+    pub(super) fn contains(&self, seq: u64) -> bool {
+        let after = self.0.partition_point(|&(from, _)| from <= seq);
+        after.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|&(_, to)| seq < to)
+    }
+
+    pub(super) fn add(&mut self, from: u64, to: u64) {
+        while self.0.last().is_some_and(|&(earlier, _)| earlier >= from) {
+            self.0.pop();
+        }
+        match self.0.last_mut() {
+            Some(last) if last.1 >= from => last.1 = to,
+            _ => self.0.push((from, to)),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether every number from `from` to before `to` was rolled back.
+    pub(super) fn is_all(&self, from: u64, to: u64) -> bool {
+        self.0 == [(from, to)]
+    }
+}
+
+/// What was under a key before the first write to it.
+#[derive(Clone, Debug)]
+pub(super) enum Base {
+    /// An older layer may have writes to the key; then it knows.
+    Below,
+    /// This. Older layers have nothing on the key but writes that were rolled back.
+    Is(State),
+}
+
+/// Writes to one key.
+#[derive(Debug)]
+pub(super) struct KeyWrites {
+    pub(super) base: Base,
+    /// In ascending sequence number.
+    pub(super) writes: Vec<(u64, State)>,
+}
+
+impl KeyWrites {
+    pub(super) fn new(base: Base) -> KeyWrites {
+        // Most keys are written once.
+        KeyWrites { base, writes: Vec::with_capacity(1) }
+    }
+
+    pub(super) fn newest(&self, as_of: u64, aborted: &Aborted) -> Option<&State> {
+        let found = self.writes.iter().rev().find(|(seq, _)| *seq < as_of && !aborted.contains(*seq));
+        found.map(|(_, state)| state)
+    }
+
+    /// Appends the payload of an entry to `out`, without what was rolled back. False if that is everything: then there
+    /// need not be an entry.
+    pub(super) fn encode(&self, aborted: &Aborted, out: &mut Vec<u8>) -> bool {
+        match &self.base {
+            Base::Below => encode_base(None, out),
+            Base::Is(base) => encode_base(Some(base.as_deref()), out),
+        }
+        let before = out.len();
+        for (seq, state) in self.writes.iter().filter(|(seq, _)| !aborted.contains(*seq)) {
+            encode_write(*seq, state.as_deref(), out);
+        }
+        out.len() > before
+    }
+}
+
+fn encode_base(base: Option<Option<&[u8]>>, out: &mut Vec<u8>) {
+    match base {
+        None => out.push(0),
+        Some(None) => out.push(BASE_KNOWN),
+        Some(Some(base)) => {
+            out.push(BASE_KNOWN | BASE_LIVE);
+            encode_bytes(base, out);
+        }
+    }
+}
+
+/// Appends one write.
+pub(super) fn encode_write(seq: u64, state: Option<&[u8]>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&seq.to_le_bytes());
+    out.push(u8::from(state.is_some()));
+    if let Some(bytes) = state {
+        encode_bytes(bytes, out);
+    }
+}
+
+/// Rows and entries fit half a page.
+fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// A write in bytes: sequence number, and payload if the row or entry is live.
+pub(super) type Write<'a> = (u64, Option<&'a [u8]>);
+
+/// Writes in bytes, one after the other.
+pub(super) struct WriteReader<'a>(ByteReader<'a>);
+
+impl<'a> WriteReader<'a> {
+    /// Reads what [`encode_write`] wrote.
+    pub(super) fn new(bytes: &'a [u8]) -> WriteReader<'a> {
+        WriteReader(ByteReader::new("writes in a run", bytes))
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Write<'a>>> {
+        if self.0.is_at_end() {
+            return Ok(None);
+        }
+        let seq = self.0.u64()?;
+        let state = if self.0.bool()? { Some(self.0.bytes()?) } else { None };
+        Ok(Some((seq, state)))
+    }
+}
+
+/// The payload of an entry, taken apart.
+#[derive(Clone, Copy)]
+pub(super) struct Encoded<'a> {
+    /// `None` if older layers know.
+    pub(super) base: Option<Option<&'a [u8]>>,
+    writes: &'a [u8],
+}
+
+impl<'a> Encoded<'a> {
+    pub(super) fn new(payload: &'a [u8]) -> Result<Encoded<'a>> {
+        let mut reader = ByteReader::new("writes in a run", payload);
+        let base = match reader.u8()? {
+            0 => None,
+            BASE_KNOWN => Some(None),
+            flags if flags == BASE_KNOWN | BASE_LIVE => Some(Some(reader.bytes()?)),
+            flags => return Err(reader.damaged(format!("flags {flags}"))),
+        };
+        Ok(Encoded { base, writes: reader.rest() })
+    }
+
+    pub(super) fn writes(&self) -> WriteReader<'a> {
+        WriteReader::new(self.writes)
+    }
+
+    pub(super) fn newest(&self, as_of: u64, aborted: &Aborted) -> Result<Option<Option<&'a [u8]>>> {
+        let mut writes = self.writes();
+        let mut found = None;
+        while let Some((seq, state)) = writes.next()? {
+            if seq >= as_of {
+                break;
+            }
+            if !aborted.contains(seq) {
+                found = Some(state);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Makes one payload of those that several layers have for a key, the newest layer's first, without what was rolled back.
+/// False if nothing is left.
+pub(super) fn combine(parts: &[Vec<u8>], aborted: &Aborted, out: &mut Vec<u8>) -> Result<bool> {
+    let mut layers = Vec::with_capacity(parts.len());
+    let mut base = None;
+    for part in parts {
+        let encoded = Encoded::new(part)?;
+        layers.push(encoded);
+        base = encoded.base;
+        if base.is_some() {
+            break;
+        }
+    }
+    encode_base(base, out);
+    let before = out.len();
+    for layer in layers.iter().rev() {
+        let mut writes = layer.writes();
+        while let Some((seq, state)) = writes.next()? {
+            if !aborted.contains(seq) {
+                encode_write(seq, state, out);
+            }
+        }
+    }
+    Ok(out.len() > before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writes(base: Base, writes: &[(u64, Option<&[u8]>)]) -> KeyWrites {
+        KeyWrites { base, writes: writes.iter().map(|&(seq, state)| (seq, state.map(Into::into))).collect() }
+    }
+
+    fn encode(writes: &KeyWrites, aborted: &Aborted) -> Vec<u8> {
+        let mut out = Vec::new();
+        writes.encode(aborted, &mut out);
+        out
+    }
+
+    #[test]
+    fn layers_are_put_together() {
+        let mut aborted = Aborted::default();
+        aborted.add(5, 7);
+        let old = encode(&writes(Base::Is(Some((*b"base").into())), &[(1, Some(b"a")), (3, None)]), &aborted);
+        let newer = encode(&writes(Base::Below, &[(4, Some(b"b")), (5, Some(b"gone"))]), &aborted);
+        let newest = encode(&writes(Base::Below, &[(8, Some(b""))]), &Aborted::default());
+        let mut out = Vec::new();
+        assert!(combine(&[newest.clone(), newer.clone(), old.clone()], &aborted, &mut out).unwrap());
+        let all = Encoded::new(&out).unwrap();
+        assert_eq!(all.base, Some(Some(&b"base"[..])));
+        let states = [(2, Some(&b"a"[..])), (4, None), (5, Some(b"b")), (8, Some(b"b")), (9, Some(b""))];
+        for (as_of, state) in states {
+            assert_eq!(all.newest(as_of, &aborted).unwrap(), Some(state), "as of {as_of}");
+        }
+        assert_eq!(all.newest(1, &aborted).unwrap(), None);
+        // Where a layer knows the base, what is below it was rolled back.
+        let restarted = encode(&writes(Base::Is(None), &[(9, None)]), &aborted);
+        out.clear();
+        assert!(combine(&[restarted, newer, old], &aborted, &mut out).unwrap());
+        let all = Encoded::new(&out).unwrap();
+        assert_eq!((all.base, all.newest(9, &aborted).unwrap()), (Some(None), None));
+        // Nothing is left of this one.
+        aborted.add(8, 10);
+        out.clear();
+        assert!(!combine(&[newest], &aborted, &mut out).unwrap());
+    }
+
+    #[test]
+    fn damaged_payloads_are_errors() {
+        assert!(Encoded::new(&[]).is_err());
+        assert!(Encoded::new(&[2]).is_err());
+        assert!(Encoded::new(&[3, 9, 0, 0, 0, 1]).is_err());
+        let whole = encode(&writes(Base::Below, &[(4, Some(b"b"))]), &Aborted::default());
+        for length in 2..whole.len() {
+            let cut = Encoded::new(&whole[..length]).unwrap();
+            assert!(cut.newest(9, &Aborted::default()).is_err(), "{length} bytes");
+        }
+    }
+}
