@@ -312,3 +312,50 @@ fn the_first_write_goes_on_from_the_newest_version_and_a_later_one_does_not() {
     drop(second);
     assert_eq!(name_of(&database.snapshot().read(&table).unwrap(), 7).as_deref(), Some("third"));
 }
+
+fn status(connection: &mut Connection, name: &str) -> u64 {
+    let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
+    let row = connection.query(&sql, ()).unwrap().next().expect("a row").unwrap();
+    row.get::<String>(1).unwrap().parse().expect("a number")
+}
+
+#[test]
+fn a_held_snapshot_is_visible_and_bounded() {
+    let holder = tempfile::tempdir().expect("a directory");
+    let options = OpenOptions::new().buffer_pool_size(8 << 20);
+    let database = options.open(holder.path().join("db")).expect("a database");
+    let mut connection = with_table(&database);
+    let insert = connection.prepare("INSERT INTO t VALUES (?, ?)").unwrap();
+    let mut transaction = connection.transaction().unwrap();
+    for id in 0..20_000_i64 {
+        insert.execute(&mut transaction, (id, "x".repeat(40))).unwrap();
+    }
+    transaction.commit().unwrap();
+    let mut reader = database.connect().unwrap();
+    reader.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT", ()).unwrap();
+    for round in 0..3 {
+        connection.execute("UPDATE d.t SET name = ?", (format!("round {round}"),)).unwrap();
+    }
+    let old = "SELECT COUNT(*), MIN(id), MAX(id) FROM d.t WHERE name = REPEAT('x', 40)";
+    let row = reader.query(old, ()).unwrap().next().unwrap().unwrap();
+    let found: (i64, i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap(), row.get(2).unwrap());
+    assert_eq!(found, (20_000, 0, 19_999));
+    assert!(status(&mut connection, "Leafline_old_versions_in_files") > 0);
+    assert!(status(&mut connection, "Leafline_old_versions_bytes") <= 2 << 20);
+    let report = connection.query("SHOW ENGINE LEAFLINE STATUS", ()).unwrap().next().unwrap().unwrap();
+    let report: String = report.get(2).unwrap();
+    for line in
+        ["age of the oldest snapshot", "versions in memory", "versions in files", "snapshots given up"]
+    {
+        assert!(report.contains(line), "{line}: {report}");
+    }
+    reader.execute("COMMIT", ()).unwrap();
+    let begun = std::time::Instant::now();
+    while status(&mut connection, "Leafline_old_versions")
+        + status(&mut connection, "Leafline_old_versions_in_files")
+        > 0
+    {
+        assert!(begun.elapsed() < Duration::from_secs(60), "old versions are still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
