@@ -12,14 +12,14 @@
 //!
 //! All integers in it are little-endian. Of a row, what is in a newer run is newer than what is in an older one, and older than
 //! what is in memory. Versions that nobody needs are left out whenever a run is written or runs are merged, and a run of which
-//! nobody needs anything is removed. What a run keeps in memory (the first key of each block, ten bits per row) counts as
-//! memory of old versions.
+//! nobody needs anything is removed. What a run keeps in memory (the first key of each block, ten bits per row unless
+//! that is much) counts as memory of old versions.
 
 use super::segment::{RowHash, Segment};
 use super::{Found, Version};
 use crate::catalog::TableId;
 use crate::error::{Result, TableError};
-use crate::run::{EntrySource, IndexedRun, IndexedRunWriter, Merge};
+use crate::run::{EntrySource, IndexedRun, IndexedRunWriter, Merge, filter_bytes};
 use crate::txn::clock::Needed;
 use crate::txn::history_memory::HistoryMemory;
 use crate::txn::snapshot::Snapshot;
@@ -34,6 +34,10 @@ const MANY: usize = 4;
 const MAX_FAN_IN: usize = 16;
 /// A run is merged with newer ones when it is not more than this many times larger than they are together.
 const SIMILAR: u64 = 2;
+/// The filter of a run takes this part of the memory at most, or there is none: a few large runs are read for nothing then.
+const FILTER_SHARE: u64 = 8;
+/// A filter of this many bytes is always there.
+const SMALL_FILTER: u64 = 64 << 10;
 const HEADER: usize = 20;
 const FIRST: u64 = 1 << 63;
 const DELETED: u32 = u32::MAX;
@@ -100,19 +104,27 @@ impl Runs {
         needed: &Needed,
         hash: RowHash<'_>,
     ) -> Result<()> {
-        let mut rows: Vec<(TableId, &[u8], usize)> = Vec::new();
-        for (shard, segments) in shards.iter().enumerate() {
-            let newest = segments.iter().flat_map(|segment| segment.rows());
-            rows.extend(newest.map(|version| (version.table, version.key, shard)));
+        let segments: Vec<(&Segment, &[Arc<Segment>])> = shards
+            .iter()
+            .flat_map(|shard| shard.iter().map(|segment| (&**segment, shard.as_slice())))
+            .collect();
+        // Segment and offset: what sorting needs is not part of the memory that is counted, so it is little.
+        let mut rows: Vec<(u32, u32)> = Vec::new();
+        for (number, (segment, _)) in (0..).zip(&segments) {
+            rows.extend(segment.rows().map(|offset| (number, offset)));
         }
-        rows.sort_unstable();
-        rows.dedup();
-        let mut writer = Writer::new(&self.env, rows.len() as u64);
+        let row = |&(segment, offset): &(u32, u32)| segments.get(segment as usize)?.0.row(offset);
+        rows.sort_unstable_by(|a, b| row(a).cmp(&row(b)));
+        rows.dedup_by(|a, b| row(a) == row(b));
+        let mut writer = self.writer(rows.len() as u64);
         let mut versions = Vec::new();
-        for &(table, key, shard) in &rows {
+        for at in &rows {
+            let (Some((table, key)), Some((_, shard))) = (row(at), segments.get(at.0 as usize)) else {
+                continue;
+            };
             versions.clear();
             let hash = hash(table, key);
-            for segment in shards.get(shard).into_iter().flatten().rev() {
+            for segment in shard.iter().rev() {
                 versions.extend(segment.of_row(hash, table, key));
             }
             versions.reverse();
@@ -139,7 +151,8 @@ impl Runs {
         });
         let count = similar.count().min(MAX_FAN_IN);
         let old = list.get(list.len() - count..).unwrap_or_default();
-        let merged = merged(&self.env, old, needed)?;
+        let entries = old.iter().map(|run| run.entries.entries()).sum();
+        let merged = merged(self.writer(entries), old, needed)?;
         self.change(|list| {
             let is_old = |run: &Arc<Run>| old.iter().any(|old| Arc::ptr_eq(old, run));
             // If none is left, nobody needs anything of them any more.
@@ -150,6 +163,14 @@ impl Runs {
             }
         });
         Ok(())
+    }
+
+    /// A writer for up to `rows` rows.
+    fn writer(&self, rows: u64) -> Writer<'_> {
+        let most = (self.memory.limit() / FILTER_SHARE).max(SMALL_FILTER);
+        let filtered = if filter_bytes(rows) <= most { rows } else { 0 };
+        let (newest_end, payload) = (CommitTs::NONE, Vec::new());
+        Writer { env: &self.env, filtered, entries: None, versions: 0, newest_end, payload }
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<Run>>)) {
@@ -166,10 +187,9 @@ impl Runs {
     }
 }
 
-fn merged(env: &Arc<dyn Env>, runs: &[Arc<Run>], needed: &Needed) -> Result<Option<Run>> {
+fn merged(mut writer: Writer<'_>, runs: &[Arc<Run>], needed: &Needed) -> Result<Option<Run>> {
     let sources = runs.iter().map(|run| Box::new(run.entries.reader()) as Box<dyn EntrySource>);
     let mut merge = Merge::new(sources.collect())?;
-    let mut writer = Writer::new(env, runs.iter().map(|run| run.entries.entries()).sum());
     let (mut row, mut payload) = (Vec::new(), Vec::new());
     loop {
         let next = merge.next()?;
@@ -195,8 +215,8 @@ fn merged(env: &Arc<dyn Env>, runs: &[Arc<Run>], needed: &Needed) -> Result<Opti
 /// Writes a run of what is needed. Without anything there is no file.
 struct Writer<'a> {
     env: &'a Arc<dyn Env>,
-    /// Rows there may be.
-    rows: u64,
+    /// Rows there may be, or 0 if there is to be no filter.
+    filtered: u64,
     entries: Option<IndexedRunWriter>,
     versions: u64,
     newest_end: CommitTs,
@@ -204,10 +224,6 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn new(env: &Arc<dyn Env>, rows: u64) -> Writer<'_> {
-        Writer { env, rows, entries: None, versions: 0, newest_end: CommitTs::NONE, payload: Vec::new() }
-    }
-
     /// Adds the versions of a row, oldest first.
     fn push(&mut self, key: &[u8], versions: &[Version<'_>], needed: &Needed) -> Result<()> {
         self.payload.clear();
@@ -226,7 +242,7 @@ impl Writer<'_> {
         }
         let entries = match &mut self.entries {
             Some(entries) => entries,
-            none => none.insert(IndexedRunWriter::create(self.env, self.rows)?),
+            none => none.insert(IndexedRunWriter::create(self.env, self.filtered)?),
         };
         entries.push(key, &self.payload)
     }

@@ -93,9 +93,14 @@ impl Segment {
         self.chain(self.rows.find(hash, of_row).copied())
     }
 
-    /// The newest version of every row, in no order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Version<'_>> {
-        self.rows.iter().filter_map(|&at| decode(&self.bytes, at)).map(|(version, _)| version)
+    /// Offsets of one version of every row, in no order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = u32> {
+        self.rows.iter().copied()
+    }
+
+    /// Table and key of the version at an offset.
+    pub(super) fn row(&self, offset: u32) -> Option<(TableId, &[u8])> {
+        row_at(&self.bytes, offset)
     }
 
     /// All versions, those of each row oldest first.
