@@ -341,7 +341,8 @@ fn a_held_snapshot_is_visible_and_bounded() {
     let found: (i64, i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap(), row.get(2).unwrap());
     assert_eq!(found, (20_000, 0, 19_999));
     assert!(status(&mut connection, "Leafline_old_versions_in_files") > 0);
-    assert!(status(&mut connection, "Leafline_old_versions_bytes") <= 2 << 20);
+    // A quarter of the pool, and a little.
+    assert!(status(&mut connection, "Leafline_old_versions_bytes") <= 5 << 19);
     let report = connection.query("SHOW ENGINE LEAFLINE STATUS", ()).unwrap().next().unwrap().unwrap();
     let report: String = report.get(2).unwrap();
     for line in

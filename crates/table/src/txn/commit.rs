@@ -55,8 +55,6 @@ pub(crate) struct CommitPlan {
     pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
 }
 
-/// Bytes of an old version, or a ghost, beyond its key and payload, about.
-pub(super) const HISTORY_OVERHEAD: usize = 64;
 /// Operations that are handed to the sort together.
 const SPILLED_OPS: usize = 1024;
 /// Most memory for sorting the operations of a commit.
@@ -112,7 +110,6 @@ pub(crate) fn commit_plan(
         let mut record =
             CommitRecord { counters, ops: std::mem::take(&mut plan.ops), ..CommitRecord::default() };
         read_in(engine, &plan, &record.ops)?;
-        engine.make_room(size + record.ops.len() * HISTORY_OVERHEAD);
         let purge_before = engine.bound();
         if let Some(mut reservation) = reserve(engine, &plan, &record.ops, record.encoded_len())? {
             let committed =
@@ -153,6 +150,7 @@ fn append_and_apply(
     engine.observe();
     let applier = Applier { versions: &engine.versions, purge_before };
     for op in &record.ops {
+        engine.make_room_for(op);
         applier.apply(plan.tree(op)?, op, ts, reservation)?;
         engine.observe();
     }

@@ -2,8 +2,8 @@
 //!
 //! What is used is counted where it is allocated, under latches too; it is borrowed before that, in steps, by whoever is
 //! about to need more and holds no latch ([`HistoryMemory::borrow`]). Who finds that no more can be had spills (see
-//! [`super::relief`]). What a commit needs is not known to the byte, so usage may be above what is borrowed by what the
-//! commits that are being applied save.
+//! [`super::relief`]). What an operation saves is not known to the byte, and segments grow by more than it needs; so usage may be
+//! above what is borrowed by some tens of KiB for each commit that is being applied.
 
 use leafline_storage::{MemoryLoan, Store};
 use parking_lot::Mutex;

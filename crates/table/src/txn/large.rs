@@ -14,7 +14,7 @@
 //!
 //! Pages are not read in beforehand, as there may be more than memory holds: one that cannot be read stops the store.
 
-use super::commit::{CommitPlan, HISTORY_OVERHEAD, LeafGroup, OTHERS_SPLITS};
+use super::commit::{CommitPlan, LeafGroup, OTHERS_SPLITS};
 use super::op::{CommitRecord, END_RECORD, Op, encode_end};
 use super::op_run::{
     OpRun, PROGRESS_LOG_BYTES, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord,
@@ -201,7 +201,7 @@ fn append_and_apply(
     };
     let mut tree_of = |op: &Op| plan.tree(op).map(|tree| Some(tree.clone()));
     applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, op, reservation| {
-        engine.make_room(op.key().len() + op.payload_len() + HISTORY_OVERHEAD);
+        engine.make_room_for(op);
         applier.apply(tree, op, ts, reservation)?;
         if matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
             engine.ghosts.add(ts, std::iter::once((op.tree(), op.key())));

@@ -7,21 +7,27 @@
 //! 5. if they cannot be written: give up the oldest snapshot, and begin again. Who reads at it gets an error; who writes
 //!    never does. What the next snapshot needs, that is what running commits replace, stays in memory whatever it takes.
 //!
-//! Asked for with no latch held, before a commit is applied and, in a large one, between its operations.
+//! Asked for with no latch held, before each operation of a commit is applied: how much one saves is known only then, and a commit
+//! may save more than there is memory.
 
+use super::op::Op;
 use crate::engine::Engine;
 use std::sync::atomic::Ordering;
 
 /// Where room could not be made, it is tried again after this part of the limit.
 const TRIED_AGAIN_AFTER: u64 = 8;
+/// Bytes of an old version, or a ghost, beyond its key and payload, about.
+const HISTORY_OVERHEAD: u64 = 64;
 /// Runs beyond which whoever spills merges them, where the background thread does not get round to it.
 const TOO_MANY_RUNS: u64 = 32;
 
 impl Engine {
-    /// Makes sure, as far as can be, that `bytes` more of old versions and ghosts find memory. The caller holds no latch.
-    pub(crate) fn make_room(&self, bytes: usize) {
-        if !self.history.fits(bytes as u64) {
-            self.make_more_room(bytes as u64);
+    /// Makes sure, as far as can be, that what applying an operation saves finds memory. The caller holds no latch.
+    pub(crate) fn make_room_for(&self, op: &Op) {
+        // What it replaces is taken for as large as what it puts there.
+        let bytes = (op.key().len() + op.payload_len()) as u64 + HISTORY_OVERHEAD;
+        if !self.history.fits(bytes) {
+            self.make_more_room(bytes);
         }
     }
 
