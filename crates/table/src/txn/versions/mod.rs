@@ -155,11 +155,10 @@ impl VersionStore {
     pub(crate) fn save(&self, version: &Version<'_>) {
         let mut shard = self.shard(self.hash(version.table, version.key)).lock();
         let before = shard.current.memory();
-        if !shard.current.push(version, &|table, key| self.hash(table, key)) {
-            return;
-        }
+        let added = shard.current.push(version, &|table, key| self.hash(table, key));
+        // The index may grow although nothing is added.
         let grown = shard.current.memory() - before;
-        self.versions.fetch_add(1, Ordering::Relaxed);
+        self.versions.fetch_add(u64::from(added), Ordering::Relaxed);
         self.bytes.fetch_add(grown, Ordering::Relaxed);
         self.memory.add(grown);
         if shard.current.len() >= self.segment_bytes {

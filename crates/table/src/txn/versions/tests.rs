@@ -92,6 +92,20 @@ fn saving_twice_keeps_one() {
 }
 
 #[test]
+fn memory_is_counted_to_the_byte_though_versions_are_saved_twice() {
+    let Fixture { store, memory, .. } = fixture();
+    for number in 0..2000_u32 {
+        for _ in 0..2 {
+            let (key, begin, end) = (&number.to_be_bytes(), CommitTs(1), CommitTs(2));
+            store.save(&Version { table: TABLE, key, begin, end, first: true, payload: None });
+        }
+    }
+    assert!(memory.used() > 0);
+    store.reclaim(CommitTs(3));
+    assert_eq!((store.counts(), memory.used()), (VersionCounts::default(), 0));
+}
+
+#[test]
 fn only_what_a_snapshot_can_ask_for_is_kept() {
     let Fixture { store, memory, env } = fixture();
     for ts in 1..=10 {
