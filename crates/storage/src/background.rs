@@ -44,6 +44,9 @@ const WORTH: u64 = 1;
 /// Rounds without a change until pages are written because there is nothing else to do.
 const IDLE_ROUNDS: u32 = 10;
 
+/// Checkpoints that free nothing of a log that cannot grow, before there is no hope.
+const FRUITLESS_ROUNDS: u32 = 20;
+
 #[derive(Default)]
 struct Signal {
     stop: bool,
@@ -195,9 +198,14 @@ fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
             // What little is left of the log has to go as well.
             store.checkpoint()?;
             if store.log.space() == after {
+                pace.fruitless += 1;
+                if pace.fruitless > FRUITLESS_ROUNDS && store.log.is_disk_full()? {
+                    store.log.refuse_waiting();
+                }
                 return Ok(());
             }
         }
+        pace.fruitless = 0;
     }
 }
 
@@ -207,6 +215,8 @@ struct Pace {
     /// Bytes of log written when last asked.
     written: u64,
     idle: u32,
+    /// Checkpoints in a row that gave nothing back to those who wait for log space.
+    fruitless: u32,
 }
 
 impl Pace {
@@ -236,7 +246,7 @@ mod tests {
     fn the_pace_rises_with_age_and_with_the_log_and_is_nothing_for_young_pages() {
         const MIB: u64 = 1 << 20;
         let pages = |age: u64, grown: u64| {
-            let mut pace = Pace { written: 5 * MIB, idle: 0 };
+            let mut pace = Pace { written: 5 * MIB, ..Pace::default() };
             pace.pages(10_000, age * MIB, 160 * MIB, 5 * MIB + grown)
         };
         assert_eq!(pages(20, MIB), 0);

@@ -90,8 +90,13 @@ impl BatchWriter {
         Ok(())
     }
 
+    /// Number and file that the last write went to. What is before it is durable.
+    pub fn file(&self) -> (u64, Arc<dyn File>) {
+        (self.header.sequence, Arc::clone(&self.file))
+    }
+
     /// Makes what was written durable.
-    pub fn sync(&mut self) -> Result<()> {
+    fn sync(&mut self) -> Result<()> {
         self.done.syncs += 1;
         self.file.sync().map_err(|error| StorageError::io("sync", name(self.header.sequence), error))
     }

@@ -2,7 +2,8 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | `writer` | [`Log`]: append, group commit, truncation |
+//! | `writer` | [`Log`]: append, reserve, truncate |
+//! | `flush` | group commit: writes and syncs |
 //! | `reader` | [`LogReader`]: the groups again, up to the end, or damage |
 //! | `space` | reservations: who may use how much of the files |
 //! | `batches` | writing batches, file after file |
@@ -15,6 +16,7 @@
 
 mod batches;
 mod files;
+mod flush;
 mod format;
 mod position;
 mod reader;

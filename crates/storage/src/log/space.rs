@@ -31,6 +31,8 @@ pub(super) struct Space {
     /// Callers that wait for space, by ticket: the first is served first, or a large one would wait for ever.
     queue: VecDeque<u64>,
     last_ticket: u64,
+    /// How often all who waited were told that there will be no room.
+    pub refusals: u64,
 }
 
 /// What `bytes` of stream may take in the files, small flushes left aside.
@@ -46,7 +48,18 @@ fn limit(bytes: u64, last: u64) -> u64 {
 impl Space {
     pub fn new(layout: Layout, ring: RingSize, at: u64) -> Space {
         let (queue, last_ticket) = (VecDeque::new(), 0);
-        Space { layout, ring, disk_full: false, at, freed: 0, pending: 0, reserved: 0, queue, last_ticket }
+        Space {
+            layout,
+            ring,
+            disk_full: false,
+            at,
+            freed: 0,
+            pending: 0,
+            reserved: 0,
+            queue,
+            last_ticket,
+            refusals: 0,
+        }
     }
 
     /// What the files can grow to; what there is, if the disk is full.

@@ -4,15 +4,11 @@
 //! mini-transaction can append with its pages latched. What keeps the buffer small is [`Log::throttle`], called before a
 //! latch is taken; what keeps the files from running full is a reservation, made then too.
 //!
-//! Group commit has no thread and no timer of its own: the first that has to wait becomes the leader, takes the
-//! whole buffer, writes it and syncs, for all that were appended by then. Those that come meanwhile append to the other buffer
-//! and wait; when the leader is done one of them leads next.
-//!
-//! A write or sync that fails stops the log for good: what is on disk is not known, and a second sync would
-//! report success without having written (Rebello et al., ATC 2020).
+//! Who waits for what it appended finds in [`super::flush`] how it gets to the disk.
 
-use super::batches::{BatchWriter, Flushed};
+use super::batches::BatchWriter;
 use super::files::{DIRECTORY, Growth, Layout, Ring, remove_all};
+use super::flush::{Inner, State};
 use super::format::{FileHeader, GROUP_HEADER, group_header};
 use super::position::{LogPosition, Marks};
 use super::reader::LogTail;
@@ -20,7 +16,8 @@ use super::space::{Space, charge};
 use crate::device::Env;
 use crate::error::{Result, StorageError};
 use crate::ids::{Lsn, LsnRange};
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -91,48 +88,6 @@ pub struct LogReservation {
     left: u64,
 }
 
-struct Inner {
-    state: Mutex<State>,
-    /// A flush has ended, or the log has stopped.
-    flushed: Condvar,
-    /// Space has been given back, or the log has stopped.
-    freed: Condvar,
-    /// Used by the leader; locked after no other lock is held.
-    writer: Mutex<BatchWriter>,
-    /// Locked by the leader at the end of a file, by truncation and by growth; never together with `state`.
-    ring: Arc<Mutex<Ring>>,
-    /// Held while a file is made; before `ring`.
-    growing: Mutex<()>,
-    /// Copies of what `state` holds, to be read without its lock.
-    durable: AtomicU64,
-    end: AtomicU64,
-    stopped: AtomicBool,
-    buffer_bytes: usize,
-    max_payload: u64,
-}
-
-struct State {
-    /// Appended, not taken by a leader: the bytes of the stream from `taken` on.
-    buffer: Vec<u8>,
-    /// The other buffer, empty, while no leader has it.
-    other: Vec<u8>,
-    taken: Lsn,
-    written: Lsn,
-    durable: Lsn,
-    flushing: bool,
-    stopped: Option<String>,
-    space: Space,
-    marks: Marks,
-    counts: LogCounts,
-}
-
-/// How far a flush has to bring the log.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
-    Written,
-    Durable,
-}
-
 impl Log {
     /// Makes the files of a new log that starts at LSN `first`; whatever was in `wal/` goes.
     pub fn create(env: &Arc<dyn Env>, options: LogOptions, first: Lsn) -> Result<(Log, LogPosition)> {
@@ -191,7 +146,9 @@ impl Log {
             taken: first,
             written: first,
             durable: first,
-            flushing: false,
+            writing: false,
+            syncing: VecDeque::new(),
+            file: writer.file(),
             stopped: None,
             space,
             marks,
@@ -199,7 +156,8 @@ impl Log {
         };
         let inner = Inner {
             state: Mutex::new(state),
-            flushed: Condvar::new(),
+            written: Condvar::new(),
+            synced: Condvar::new(),
             freed: Condvar::new(),
             writer: Mutex::new(writer),
             ring,
@@ -279,6 +237,12 @@ impl Log {
         }
     }
 
+    /// Has all who wait for space fail with `DiskFull`: the files cannot grow, and no checkpoint gives anything back.
+    pub fn refuse_waiting(&self) {
+        self.inner.state.lock().space.refusals += 1;
+        self.inner.freed.notify_all();
+    }
+
     /// As [`Log::try_reserve`], but waits until [`Log::truncate_before`] has freed the space. The caller holds no
     /// latch and no other reservation, and has seen to it that a checkpoint is under way. If one checkpoint
     /// is not enough, [`LogSpace::waiting`] tells that another is wanted. `DiskFull` if the files, which could not be
@@ -289,12 +253,16 @@ impl Log {
         if state.space.never_fits(charge) {
             return Err(StorageError::DiskFull);
         }
-        let ticket = state.space.enqueue();
+        let (ticket, refusals) = (state.space.enqueue(), state.space.refusals);
         while !state.space.try_reserve_in_turn(ticket, charge) {
             self.inner.freed.wait(&mut state);
-            if let Err(stopped) = state.check() {
+            let refused = match state.space.refusals == refusals {
+                true => Ok(()),
+                false => Err(StorageError::DiskFull),
+            };
+            if let Err(error) = state.check().and(refused) {
                 state.space.leave(ticket);
-                return Err(stopped);
+                return Err(error);
             }
         }
         // Now it is the next one's turn, for which there may be room too.
@@ -326,7 +294,7 @@ impl Log {
     /// does.
     pub fn throttle(&self) -> Result<()> {
         let limit = self.inner.buffer_bytes;
-        self.inner.flush_until(Level::Written, |state| state.buffer.len() <= limit)
+        self.inner.write_until(|state| state.buffer.len() <= limit)
     }
 
     /// Appends one group, made of `parts` one after the other. Never waits for I/O.
@@ -366,7 +334,7 @@ impl Log {
             return Ok(());
         }
         self.check_within(lsn)?;
-        inner.flush_until(Level::Durable, |state| state.durable >= lsn)
+        inner.sync_until(lsn)
     }
 
     /// What a commit that ends at `lsn` waits for, by policy.
@@ -375,7 +343,7 @@ impl Log {
             FlushPolicy::EachCommit => self.wait_durable(lsn),
             FlushPolicy::WriteEachCommit => {
                 self.check_within(lsn)?;
-                self.inner.flush_until(Level::Written, |state| state.written >= lsn)
+                self.inner.write_until(|state| state.written >= lsn)
             }
             FlushPolicy::EverySecond => self.inner.lock().map(drop),
         }
@@ -496,107 +464,6 @@ impl Log {
         let sequence = self.inner.ring.lock().current();
         let reason = format!("LSN {lsn} is in use and the log ends before it");
         Err(StorageError::LogDamaged { sequence, offset: 0, lsn: end, reason })
-    }
-}
-
-impl Inner {
-    /// Locks the state of a log that has not stopped.
-    fn lock(&self) -> Result<MutexGuard<'_, State>> {
-        let state = self.state.lock();
-        state.check()?;
-        Ok(state)
-    }
-
-    fn check(&self) -> Result<()> {
-        self.lock().map(drop)
-    }
-
-    /// Flushes, or waits for others to, until the state is as wanted.
-    fn flush_until(&self, level: Level, reached: impl Fn(&State) -> bool) -> Result<()> {
-        let mut state = self.lock()?;
-        while !reached(&state) {
-            if state.flushing {
-                self.flushed.wait(&mut state);
-            } else {
-                self.lead(&mut state, level);
-            }
-            state.check()?;
-        }
-        Ok(())
-    }
-
-    /// Writes, and for [`Level::Durable`] syncs, everything appended so far. The lock is not held meanwhile.
-    fn lead(&self, guard: &mut MutexGuard<'_, State>, level: Level) {
-        let state = &mut **guard;
-        let (start, end, durable) = (state.taken, state.end(), state.durable);
-        let pending = state.space.pending;
-        let mut bytes = std::mem::replace(&mut state.buffer, std::mem::take(&mut state.other));
-        state.taken = end;
-        state.flushing = true;
-        let (result, done, at) = MutexGuard::unlocked(guard, || {
-            let mut writer = self.writer.lock();
-            let mut result = writer.write(start, &bytes, durable);
-            if level == Level::Durable && result.is_ok() {
-                result = writer.sync();
-            }
-            (result, writer.take_done(), writer.at())
-        });
-        // One large group must not keep its memory for ever.
-        bytes.clear();
-        bytes.shrink_to(4 * self.buffer_bytes);
-        let state = &mut **guard;
-        state.flushing = false;
-        state.other = bytes;
-        match result {
-            Ok(()) => {
-                state.written = end;
-                state.durable = if level == Level::Durable { end } else { state.durable.max(done.synced) };
-                self.durable.store(state.durable.0, Ordering::Release);
-                state.space.pending -= pending;
-                state.space.at = at;
-                state.take_over(done);
-                // What was written may take less than it was charged.
-                if state.space.waiting() > 0 {
-                    self.freed.notify_all();
-                }
-            }
-            Err(error) => {
-                self.stop(state, error.to_string());
-            }
-        }
-        self.flushed.notify_all();
-    }
-
-    /// Stops the log, wakes all that wait, and returns the error that all calls give from now on.
-    fn stop(&self, state: &mut State, why: String) -> StorageError {
-        let why = state.stopped.get_or_insert(why).clone();
-        self.stopped.store(true, Ordering::Release);
-        self.flushed.notify_all();
-        self.freed.notify_all();
-        StorageError::Poisoned { why }
-    }
-}
-
-impl State {
-    fn check(&self) -> Result<()> {
-        match &self.stopped {
-            Some(why) => Err(StorageError::Poisoned { why: why.clone() }),
-            None => Ok(()),
-        }
-    }
-
-    fn end(&self) -> Lsn {
-        self.taken.plus(self.buffer.len() as u64)
-    }
-
-    fn take_over(&mut self, done: Flushed) {
-        self.marks.extend(done.marks);
-        if let Some(size) = done.ring {
-            self.space.set_ring(size);
-        }
-        self.counts.writes += done.writes;
-        self.counts.bytes += done.bytes;
-        self.counts.syncs += done.syncs;
     }
 }
 

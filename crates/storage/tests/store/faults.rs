@@ -248,3 +248,21 @@ fn missing_control_file_is_no_reason_to_make_a_new_store_over_the_data() {
     Env::remove(&env, "control").unwrap();
     assert!(matches!(open(&env), Err(StorageError::Format { .. })));
 }
+
+#[test]
+fn who_waits_for_a_log_that_can_neither_grow_nor_be_given_back_is_told_that_the_disk_is_full() {
+    for background in [false, true] {
+        let env = SimulatedEnv::new();
+        let large = StoreOptions { log_capacity_bytes: 64 << 20, background, io_threads: 1, ..options(200) };
+        let store = open_with(&env, large).unwrap();
+        env.set_space_limit(Some(env.space_used()));
+        // Another holds most of what there is, and does not go on.
+        let held = store.reserve(0, 400_000).unwrap();
+        match store.reserve(0, 250_000) {
+            Err(StorageError::DiskFull) => {}
+            other => panic!("background {background}: {:?}", other.map(|_| "granted")),
+        }
+        drop(held);
+        store.reserve(0, 250_000).unwrap();
+    }
+}

@@ -1,7 +1,8 @@
 //! Who waits for what, failures, and many threads at once.
 
 use super::*;
-use crate::device::Operation;
+use crate::device::{File, OpenMode, Operation};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
@@ -162,4 +163,153 @@ fn many_threads_append_and_commit_while_checkpoints_go_on() {
     drop(log);
     env.cut(1);
     assert!(read_all(&env, position).unwrap().0 == groups);
+}
+
+/// A device on which a sync ends only once another has begun: with syncs that take turns nothing would ever end.
+#[derive(Default)]
+struct Pairs {
+    armed: AtomicBool,
+    begun: parking_lot::Mutex<u32>,
+    another: parking_lot::Condvar,
+    alone: AtomicBool,
+}
+
+impl Pairs {
+    fn meet(&self) {
+        if !self.armed.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut begun = self.begun.lock();
+        *begun += 1;
+        self.another.notify_all();
+        let pair = begun.next_multiple_of(2);
+        while *begun < pair {
+            if self.another.wait_for(&mut begun, std::time::Duration::from_secs(20)).timed_out() {
+                self.alone.store(true, Ordering::SeqCst);
+                return;
+            }
+        }
+    }
+}
+
+struct PairedFile(Arc<dyn File>, Arc<Pairs>);
+
+impl File for PairedFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_at(buf, offset)
+    }
+    fn read_vectored_at(&self, bufs: &mut [io::IoSliceMut<'_>], offset: u64) -> io::Result<()> {
+        self.0.read_vectored_at(bufs, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_at(buf, offset)
+    }
+    fn write_vectored_at(&self, bufs: &[io::IoSlice<'_>], offset: u64) -> io::Result<()> {
+        self.0.write_vectored_at(bufs, offset)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.1.meet();
+        self.0.sync()
+    }
+    fn size(&self) -> io::Result<u64> {
+        self.0.size()
+    }
+    fn allocate(&self, upto: u64) -> io::Result<()> {
+        self.0.allocate(upto)
+    }
+    fn truncate(&self, to: u64) -> io::Result<()> {
+        self.0.truncate(to)
+    }
+}
+
+struct PairedEnv(SimulatedEnv, Arc<Pairs>);
+
+impl Env for PairedEnv {
+    fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        Ok(Arc::new(PairedFile(self.0.open(name, mode)?, Arc::clone(&self.1))))
+    }
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        self.0.exists(name)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.0.remove(name)
+    }
+    fn remove_dir(&self, name: &str) -> io::Result<()> {
+        self.0.remove_dir(name)
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        self.0.list(dir)
+    }
+    fn sync_dir(&self, dir: &str) -> io::Result<()> {
+        self.0.sync_dir(dir)
+    }
+    fn create_dir(&self, name: &str) -> io::Result<()> {
+        self.0.create_dir(name)
+    }
+    fn lock(&self) -> io::Result<crate::LockGuard> {
+        self.0.lock()
+    }
+    fn direct_io(&self) -> bool {
+        self.0.direct_io()
+    }
+}
+
+#[test]
+fn a_commit_that_comes_during_a_sync_is_written_and_synced_without_waiting_for_its_end() {
+    let (env, pairs) = (SimulatedEnv::new(), Arc::new(Pairs::default()));
+    let paired: Arc<dyn Env> = Arc::new(PairedEnv(env.clone(), Arc::clone(&pairs)));
+    let options = LogOptions { capacity: 1 << 20, ..SMALL };
+    let (log, start) = Log::create(&paired, options, Lsn(1000)).unwrap();
+    pairs.armed.store(true, Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| commit(&log, 1, &[1; 100]));
+        while *pairs.begun.lock() == 0 {
+            std::thread::yield_now();
+        }
+        commit(&log, 1, &[2; 100]);
+        first.join().unwrap();
+    });
+    assert!(!pairs.alone.load(Ordering::SeqCst), "the second waited for the sync of the first");
+    assert_eq!(log.counts().syncs, 2);
+    pairs.armed.store(false, Ordering::SeqCst);
+    drop(log);
+    env.cut(1);
+    assert_eq!(read_all(&env, start).unwrap().0.len(), 2);
+}
+
+#[test]
+fn of_two_syncs_at_a_time_the_failure_of_one_lets_neither_acknowledge_what_is_lost() {
+    for seed in 0..100 {
+        let (env, pairs) = (SimulatedEnv::new(), Arc::new(Pairs::default()));
+        let paired: Arc<dyn Env> = Arc::new(PairedEnv(env.clone(), Arc::clone(&pairs)));
+        let (log, start) = Log::create(&paired, SMALL, Lsn(1000)).unwrap();
+        pairs.armed.store(true, Ordering::SeqCst);
+        // As on Linux: of a failed sync one caller hears, the next one succeeds without the data.
+        let failed = AtomicBool::new(false);
+        env.set_fault(Some(Arc::new(move |operation, _, _| {
+            operation == Operation::Sync && !failed.swap(true, Ordering::SeqCst)
+        })));
+        let acknowledged = std::thread::scope(|scope| {
+            let commit = |kind: u8| {
+                let group = append(&log, kind, &[kind; 100]).ok()?;
+                log.wait_durable(group.range.end).ok().map(|()| kind)
+            };
+            let first = scope.spawn(move || commit(1));
+            while *pairs.begun.lock() == 0 {
+                std::thread::yield_now();
+            }
+            let second = commit(2);
+            [first.join().unwrap(), second]
+        });
+        drop(log);
+        env.set_fault(None);
+        env.cut(seed);
+        let (found, _) = read_all(&env, start).unwrap();
+        for kind in acknowledged.into_iter().flatten() {
+            assert!(found.iter().any(|group| group.kind == kind), "seed {seed}: commit {kind} is lost");
+        }
+    }
 }
