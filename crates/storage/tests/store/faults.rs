@@ -3,7 +3,9 @@
 use super::support::*;
 use leafline_storage::device::{Operation, SimulatedEnv};
 use leafline_storage::{Env, OpenMode, PageClass, PageNo, StorageError, Store, StoreOptions};
-use std::sync::Arc;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn full_disk_is_a_clear_error_before_anything_is_changed_and_work_goes_on() {
@@ -265,4 +267,48 @@ fn who_waits_for_a_log_that_can_neither_grow_nor_be_given_back_is_told_that_the_
         drop(held);
         store.reserve(0, 250_000).unwrap();
     }
+}
+
+/// Lets one operation in `one_in` fail, by the seed.
+fn random_faults(env: &SimulatedEnv, seed: u64, one_in: u32) {
+    let random = Mutex::new(SmallRng::seed_from_u64(seed));
+    env.set_fault(Some(Arc::new(move |_, _, _| random.lock().unwrap().random_ratio(1, one_in))));
+}
+
+/// What a device that fails may lead to, and nothing else.
+fn is_device_failure(error: &StorageError) -> bool {
+    matches!(error, StorageError::Io { .. } | StorageError::Poisoned { .. })
+}
+
+#[test]
+fn faults_at_random_are_errors_and_nothing_acknowledged_is_lost() {
+    let (mut failed_runs, mut failed_openings) = (0, 0);
+    for seed in seeds(12) {
+        let env = SimulatedEnv::new();
+        let mut run = Workload::create(&env, seed);
+        for round in 0..8 {
+            eprintln!("seed {seed}, round {round}");
+            random_faults(&env, seed * 100 + round, 700);
+            if let Err(error) = run.run(300) {
+                assert!(is_device_failure(&error), "{error}");
+                failed_runs += 1;
+            }
+            env.set_fault(None);
+            let (counter, history) = (run.counter(), run.history.clone());
+            drop(run);
+            env.cut(seed + round);
+            // Opening meets faults as well, and is tried again.
+            random_faults(&env, seed * 1000 + round, 60);
+            if let Err(error) = open(&env) {
+                assert!(is_device_failure(&error), "{error}");
+                failed_openings += 1;
+            }
+            env.set_fault(None);
+            env.cut(seed + round + 1);
+            let store = open(&env).unwrap();
+            let steps = check_recovered(&store, &history, counter);
+            run = Workload::go_on(store, &history, steps, counter, seed * 1000 + round);
+        }
+    }
+    assert!(failed_runs > 20 && failed_openings > 20, "{failed_runs} and {failed_openings}");
 }
