@@ -113,9 +113,14 @@ impl Inner {
         let mut state = self.lock()?;
         while state.durable < lsn {
             if state.taken < lsn {
-                match state.writing {
-                    true => self.written.wait(&mut state),
-                    false => self.write(&mut state),
+                if state.writing {
+                    self.written.wait(&mut state);
+                } else {
+                    self.write(&mut state);
+                    if state.durable >= lsn {
+                        // A file ended in between, and with it our need for a sync; others of the batch count on one.
+                        self.synced.notify_all();
+                    }
                 }
             } else if state.written < lsn || state.syncs_under_way() >= MAX_SYNCS || state.is_synced(lsn) {
                 // Whoever writes it syncs it, or wakes us.
