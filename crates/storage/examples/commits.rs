@@ -1,4 +1,4 @@
-//! Durable commits per second by 1, 2 and 8 threads, beside a bare loop of one write and one sync on the same disk.
+//! Durable commits per second by 1, 2, 8 and 32 threads, beside a bare loop of one write and one sync on the same disk.
 //!
 //! `bench/commits.sh [seconds] [bytes of a commit]`
 //!
@@ -15,7 +15,7 @@ use leafline_storage::device::{AlignedBuf, BLOCK, DirectoryEnv};
 use leafline_storage::{Env, NoReplay, OpenMode, Store, StoreOptions};
 
 const ROUNDS: usize = 3;
-const THREADS: [usize; 3] = [1, 2, 8];
+const THREADS: [usize; 4] = [1, 2, 8, 32];
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -34,7 +34,9 @@ fn main() -> Result<(), Failure> {
 fn run(directory: &Path, time: Duration, bytes: usize) -> Result<(), Failure> {
     let env: Arc<dyn Env> = Arc::new(DirectoryEnv::open(directory)?);
     let store = Store::open(Arc::clone(&env), StoreOptions::default(), Vec::new(), &mut NoReplay)?;
-    println!("round  bare loop   1 thread  2 threads  8 threads  (commits/s)  writes and syncs per commit");
+    println!(
+        "round  bare loop   1 thread  2 threads  8 threads 32 threads  (commits/s)  writes and syncs per commit"
+    );
     let mut ratios = Vec::new();
     for round in 1..=ROUNDS {
         let bare = bare_loop(&*env, time)?;

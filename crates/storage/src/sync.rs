@@ -1,19 +1,19 @@
-//! The primitives that the pool's protocol is made of, so that a model checker can take their place.
+//! The primitives that the protocols of pool and log are made of, so that a model checker can take their place.
 //!
 //! Normally these are the atomics of the standard library and the locks of `parking_lot`, by other names. With
 //! `--cfg loom` they are [loom](https://docs.rs/loom)'s, which runs a test in every order that the language's memory model allows
-//! (`pool::model`; `.ci/run` says how). Counters and other values that no decision of the protocol depends on are no
+//! (`pool::model`, `log::model`; `.ci/run` says how). Counters and other values that no decision of the protocol depends on are no
 //! part of it, and stay plain.
 
 #[cfg(not(loom))]
-pub(crate) use parking_lot::{Condvar, Mutex};
+pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 
 #[cfg(loom)]
-pub(crate) use checked::{Condvar, Mutex};
+pub(crate) use checked::{Condvar, Mutex, MutexGuard};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize, fence};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 
 /// To be called between a store and a load of another variable that must not change places, both of them sequentially
 /// consistent. That is enough for the processor, so this does nothing; loom takes sequentially consistent accesses for
@@ -32,8 +32,8 @@ mod checked {
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
-    /// Empty only while its condition is waited for.
-    pub(crate) struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
+    /// Empty only while its condition is waited for, or something is done without it.
+    pub(crate) struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>, &'a Mutex<T>);
 
     impl<T> Mutex<T> {
         pub(crate) fn new(value: T) -> Mutex<T> {
@@ -41,7 +41,11 @@ mod checked {
         }
 
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-            MutexGuard(Some(self.0.lock().expect("no thread of a model panics")))
+            MutexGuard(Some(self.locked()), self)
+        }
+
+        fn locked(&self) -> loom::sync::MutexGuard<'_, T> {
+            self.0.lock().expect("no thread of a model panics")
         }
     }
 
@@ -62,6 +66,15 @@ mod checked {
     impl<T> DerefMut for MutexGuard<'_, T> {
         fn deref_mut(&mut self) -> &mut T {
             self.0.as_deref_mut().expect("not waiting")
+        }
+    }
+
+    impl<T> MutexGuard<'_, T> {
+        pub(crate) fn unlocked<R>(guard: &mut Self, run: impl FnOnce() -> R) -> R {
+            drop(guard.0.take());
+            let result = run();
+            guard.0 = Some(guard.1.locked());
+            result
         }
     }
 

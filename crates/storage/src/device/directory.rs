@@ -7,6 +7,7 @@
 use super::aligned::AlignedBuf;
 use super::direct;
 use super::env::{BLOCK, Env, File, LockGuard, OpenMode};
+use parking_lot::Mutex;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -113,7 +114,8 @@ impl Env for DirectoryEnv {
                 options.create_new(true);
             }
         }
-        Ok(Arc::new(DirectoryFile { file: options.open(self.root.join(name))? }))
+        let file = options.open(self.root.join(name))?;
+        Ok(Arc::new(DirectoryFile { file, cached: (!self.direct).then(Mutex::default) }))
     }
 
     fn exists(&self, name: &str) -> io::Result<bool> {
@@ -184,6 +186,9 @@ impl Env for DirectoryEnv {
 /// An open file of the file system.
 struct DirectoryFile {
     file: fs::File,
+    /// If it is not opened for direct I/O: whether a sync has failed. What the system cannot write back it reports to one sync, and
+    /// then forgets; of two at a time the other would report success. So they take turns, and none succeeds after a failure.
+    cached: Option<Mutex<bool>>,
 }
 
 impl File for DirectoryFile {
@@ -204,7 +209,14 @@ impl File for DirectoryFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        let Some(failed) = &self.cached else { return self.file.sync_data() };
+        let mut failed = failed.lock();
+        if *failed {
+            return Err(io::Error::other("a sync of this file has failed before"));
+        }
+        let synced = self.file.sync_data();
+        *failed = synced.is_err();
+        synced
     }
 
     fn size(&self) -> io::Result<u64> {
@@ -290,6 +302,15 @@ mod tests {
         assert_eq!(file.size().unwrap(), BLOCK as u64);
         fill_with_zeros(&*file, BLOCK as u64, (1 << 20) + 2 * BLOCK as u64).unwrap();
         assert_eq!(file.size().unwrap(), (1 << 20) + 2 * BLOCK as u64);
+    }
+
+    #[test]
+    fn after_a_failed_sync_of_a_cached_file_none_succeeds() {
+        // What is no file cannot be synced.
+        let pipe = || fs::File::from(std::os::fd::OwnedFd::from(io::pipe().unwrap().1));
+        let cached = DirectoryFile { file: pipe(), cached: Some(Mutex::default()) };
+        assert_eq!(cached.sync().unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert!(cached.sync().unwrap_err().to_string().contains("failed before"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::position::Mark;
 use crate::device::{AlignedBuf, BLOCK, File};
 use crate::error::{Result, StorageError};
 use crate::ids::Lsn;
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use std::sync::Arc;
 
 /// Where the next batch goes, and what it is chained to.

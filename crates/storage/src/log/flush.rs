@@ -20,10 +20,10 @@ use super::writer::LogCounts;
 use crate::device::File;
 use crate::error::{Result, StorageError};
 use crate::ids::Lsn;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Most syncs under way at a time.
 const MAX_SYNCS: usize = 2;
@@ -117,10 +117,6 @@ impl Inner {
                     self.written.wait(&mut state);
                 } else {
                     self.write(&mut state);
-                    if state.durable >= lsn {
-                        // A file ended in between, and with it our need for a sync; others of the batch count on one.
-                        self.synced.notify_all();
-                    }
                 }
             } else if state.written < lsn || state.syncs_under_way() >= MAX_SYNCS || state.is_synced(lsn) {
                 // Whoever writes it syncs it, or wakes us.
@@ -133,7 +129,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes everything appended so far. The lock is not held meanwhile.
+    /// Writes everything appended so far. The lock is not held meanwhile. Those who wait for a sync of it are not woken: the
+    /// caller goes on to sync, or wakes them.
     fn write(&self, guard: &mut MutexGuard<'_, State>) {
         let state = &mut **guard;
         let (start, end, durable) = (state.taken, state.end(), state.durable);
@@ -157,9 +154,10 @@ impl Inner {
                 state.written = end;
                 state.file = file;
                 if done.synced > state.durable {
-                    // By the end of a file.
+                    // By the end of a file. That may be all the caller needs, so others have to see to the rest.
                     state.syncing.push_back(Sync { covers: done.synced, done: true });
                     self.count_syncs(state);
+                    self.synced.notify_all();
                 }
                 state.space.pending -= pending;
                 state.space.at = at;
@@ -201,8 +199,12 @@ impl Inner {
         self.synced.notify_all();
     }
 
-    /// Raises the durable LSN by the syncs that have succeeded and have none before them.
+    /// Raises the durable LSN by the syncs that have succeeded and have none before them. None counts any more once the log
+    /// has stopped.
     fn count_syncs(&self, state: &mut State) {
+        if state.stopped.is_some() {
+            return;
+        }
         while let Some(sync) = state.next_done_sync() {
             state.durable = state.durable.max(sync.covers);
         }

@@ -18,6 +18,9 @@ mod batches;
 mod files;
 mod flush;
 mod format;
+#[cfg(test)]
+#[cfg(loom)]
+mod model;
 mod position;
 mod reader;
 mod space;

@@ -16,10 +16,10 @@ use super::space::{Space, charge};
 use crate::device::Env;
 use crate::error::{Result, StorageError};
 use crate::ids::{Lsn, LsnRange};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Kind of a group that holds the page records of one mini-transaction. All other kinds are logical records.
 pub const PAGE_GROUP: u8 = 0;
@@ -156,9 +156,9 @@ impl Log {
         };
         let inner = Inner {
             state: Mutex::new(state),
-            written: Condvar::new(),
-            synced: Condvar::new(),
-            freed: Condvar::new(),
+            written: Condvar::default(),
+            synced: Condvar::default(),
+            freed: Condvar::default(),
             writer: Mutex::new(writer),
             ring,
             growing: Mutex::new(()),
@@ -262,6 +262,8 @@ impl Log {
             };
             if let Err(error) = state.check().and(refused) {
                 state.space.leave(ticket);
+                // Who came after the refusal has waited for its turn behind us.
+                self.inner.freed.notify_all();
                 return Err(error);
             }
         }
