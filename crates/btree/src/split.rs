@@ -59,7 +59,7 @@ impl Tree {
         level: u8,
         cell_len: usize,
     ) -> Result<Attempt> {
-        reservation.top_up(1)?;
+        reservation.top_up()?;
         let mut mini = self.store().begin(reservation, 1)?;
         let parent = match self.latch(&mut mini, key, level + 1)? {
             Latched::Page(parent) => parent,
@@ -126,7 +126,7 @@ impl Tree {
         let root = self.root();
         let mut faults = Faults::default();
         loop {
-            reservation.top_up(1)?;
+            reservation.top_up()?;
             let mut mini = self.store().begin(reservation, 1)?;
             let Some(latched) = mini.latch(root)? else {
                 drop(mini);

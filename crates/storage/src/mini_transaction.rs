@@ -166,7 +166,7 @@ impl<'a> MiniTransaction<'a> {
     }
 
     fn check_promises(&mut self) -> Result<()> {
-        if !self.reservation.has_page() {
+        if self.reservation.pages() == 0 {
             return Err(StorageError::Misuse { what: "more pages allocated than reserved".into() });
         }
         if self.frames.is_empty() {

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use leafline_btree::{Change, CommitTs};
+use leafline_btree::{BtreeError, Change, CommitTs};
+use leafline_storage::{Reservation, StorageError};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -92,4 +93,35 @@ fn a_split_that_nobody_reserved_pages_for_adds_them_to_the_reservation() {
     assert_eq!((report.entries, report.levels), (100, 2));
     let top_ups = fixture.store.stats().reservation_top_ups.load(Ordering::Relaxed);
     assert_eq!(top_ups, report.leaves + report.branches - 1);
+}
+
+#[test]
+fn on_a_full_disk_the_pages_of_splits_come_from_the_margin_for_those_who_have_asked_for_it() {
+    let fixture = Fixture::new(4096, 256);
+    let reserve = || fixture.store.reserve(0, 20_000).expect("a reservation");
+    let mut committed = fixture.store.reserve(0, 4 << 20).expect("log for all of it");
+    committed.allow_more().expect("room for the margin");
+    // Others have all pages that there are.
+    fixture.env.set_space_limit(Some(fixture.env.space_used()));
+    let mut taken = Vec::new();
+    while let Ok(pages) = fixture.store.reserve(1, 0) {
+        taken.push(pages);
+    }
+    let fill = |reservation: &mut Reservation, from: u32| {
+        (from..from + 1000).try_for_each(|n| {
+            let put = Change::Put { payload: vec![7; 100].into(), ts: CommitTs(1), has_previous: false };
+            fixture.tree.modify(reservation, &n.to_be_bytes(), CommitTs(0), &mut |_| put.clone()).map(drop)
+        })
+    };
+    let refused = fill(&mut reserve(), 0).expect_err("no page for a split");
+    assert!(matches!(refused, BtreeError::Storage(StorageError::DiskFull)), "{refused}");
+    assert!(fixture.tree.verify().expect("a sound tree").leaves == 1);
+    fill(&mut committed, 1000).expect("pages of the margin");
+    let report = fixture.tree.verify().expect("a sound tree");
+    assert!(report.leaves > 20, "{} leaves", report.leaves);
+    // What was promised is given back once, and can be promised again.
+    drop((taken, committed));
+    assert_eq!(fixture.store.verify_space().expect("a check"), Vec::<String>::new());
+    let mut reservation = fixture.store.reserve(0, 1 << 20).expect("log for all of it");
+    fill(&mut reservation, 9000).expect("free pages");
 }

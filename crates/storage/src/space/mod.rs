@@ -44,7 +44,7 @@ pub use verify::SpaceFault;
 
 use crate::{PageNo, SegmentId};
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Pages a segment holds singly before it takes extents.
 pub(crate) const SINGLE_PAGES: usize = 32;
@@ -116,6 +116,12 @@ impl Space {
             margin: AtomicU64::new(0),
             entering: Mutex::default(),
         }
+    }
+
+    /// Takes one of the margin's pages, if there is one. It stays promised, now to the caller.
+    pub(crate) fn take_from_margin(&self) -> bool {
+        let taken = |left: u64| left.checked_sub(1);
+        self.margin.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok()
     }
 
     /// The state, locked. Last in latch order: nothing is latched or waited for under it.

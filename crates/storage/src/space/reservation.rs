@@ -1,6 +1,11 @@
 //! Reservations: pages and log bytes set aside so that what follows cannot run out.
 //!
 //! Everything that can fail for want of space fails here, before anything was changed.
+//!
+//! Who cannot go back once he has begun may still find that he lacks a page, because others have changed the tree since:
+//! they used the room that it had, and kept the pages that they had reserved. Then a page is added to the reservation
+//! ([`Reservation::top_up`]): from free space, and on a full disk from a margin that was filled beforehand
+//! ([`Reservation::allow_more`]).
 
 use super::record::ALLOCATE_LOG_BYTES;
 use crate::log::{Log, LogReservation};
@@ -19,7 +24,7 @@ pub struct Reservation {
     pages: usize,
     log: LogReservation,
     log_bytes: usize,
-    /// See [`Reservation::allow_more`].
+    /// It may use the margin: see [`Reservation::allow_more`].
     more: bool,
 }
 
@@ -62,9 +67,9 @@ impl Reservation {
         self.log_bytes
     }
 
-    /// From here on somewhat more may be taken than was reserved: pages from a margin that all such reservations share, log
-    /// bytes at the cost of the log's margin and at last of another log file. For whoever will not be able to go back, and
-    /// cannot know what others will have done to the tree by then.
+    /// From here on somewhat more may be taken than was reserved: pages that [`top_up`](Self::top_up) finds nowhere else from a
+    /// margin that all such reservations share, log bytes at the cost of the log's margin and at last of another log file. For
+    /// whoever will not be able to go back, and cannot know what others will have done to the tree by then.
     ///
     /// # Errors
     /// Disk full if the margin cannot be filled; what there is of it may be used all the same.
@@ -78,34 +83,21 @@ impl Reservation {
         Ok(())
     }
 
-    /// Whether a page can be taken: one of those reserved, or one of the margin if that is allowed.
-    pub(crate) fn has_page(&mut self) -> bool {
-        if self.pages == 0 && self.more {
-            let margin = &self.inner.space.margin;
-            let taken = margin.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1));
-            self.pages += usize::from(taken.is_ok());
-        }
-        self.pages > 0
-    }
-
-    /// Sees to it that at least `pages` pages can be allocated; if there are fewer, they are added, and what is appended may
-    /// take more than was reserved. For whoever cannot go back, and reserved for a tree that others have changed since: they used
-    /// the room that it had, and kept the pages that they had reserved. The caller holds no latch.
+    /// Sees to it that a page can be allocated: if none is left one is added, and with it the log bytes that filling it takes,
+    /// beyond the log's limit if need be. The caller holds no latch.
     ///
     /// # Errors
     /// `DiskFull`, `Io`, `Poisoned`.
-    pub fn top_up(&mut self, pages: usize) -> Result<()> {
-        if let Some(lacking) = pages.checked_sub(self.pages)
-            && lacking > 0
-        {
-            self.inner.stats.reservation_top_ups.fetch_add(1, Ordering::Relaxed);
-            match self.add_pages(lacking) {
-                // The margin may still have some.
-                Err(_) if self.more => {}
-                added => added?,
-            }
-            self.more = true;
+    pub fn top_up(&mut self) -> Result<()> {
+        if self.pages > 0 {
+            return Ok(());
         }
+        self.inner.stats.reservation_top_ups.fetch_add(1, Ordering::Relaxed);
+        match self.add_pages(1) {
+            Err(_) if self.more && self.inner.space.take_from_margin() => self.pages += 1,
+            added => added?,
+        }
+        self.log_bytes += 2 * self.inner.cache.page_size;
         Ok(())
     }
 
