@@ -394,7 +394,8 @@ mod tests {
             assert!(queue.write(&buffer, &pieces).is_err());
             let mut found = AlignedBuf::zeroed(3 * PAGE);
             file.read_at(&mut found, 3 * PAGE as u64).unwrap();
-            assert_eq!([found[0], found[PAGE], found[2 * PAGE]], [9, 4, 9]);
+            // What failed may have been done in part.
+            assert_eq!([1, 2, 3].map(|piece| found[piece * PAGE - 1]), [9, 4, 9]);
             assert!(queue.write(&buffer, &[]).is_ok());
         }
     }

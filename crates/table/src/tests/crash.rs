@@ -24,19 +24,19 @@ type Row = Vec<Value>;
 
 /// Indexes and rows of a table.
 #[derive(Clone, PartialEq, Debug, Default)]
-struct Table {
+pub(super) struct Table {
     indexes: Vec<String>,
-    rows: BTreeMap<Vec<u8>, Row>,
+    pub(super) rows: BTreeMap<Vec<u8>, Row>,
 }
 
-type State = BTreeMap<String, Table>;
+pub(super) type State = BTreeMap<String, Table>;
 
 fn open_with(env: &SimulatedEnv, options: &EngineOptions) -> Result<Arc<Engine>> {
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options.clone())
 }
 
 /// What is in the database, checking it on the way.
-fn read_state(engine: &Arc<Engine>, what: &str) -> State {
+pub(super) fn read_state(engine: &Arc<Engine>, what: &str) -> State {
     let catalog = engine.catalog();
     let mut state = State::new();
     for table in catalog.all_tables() {
