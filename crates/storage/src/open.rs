@@ -155,6 +155,7 @@ fn recover(
     redo.run()?;
     report.pages_changed = redo.pages_changed();
     let state = space::load(cache, Geometry::new(cache.page_size))?;
+    redo.check_misfits(&state)?;
     report.unreadable = redo.unreadable_pages(&state);
     // Redo may have brought in pages that were freed later on.
     let in_use = |page: &PageNo| page.0 == 0 || state.usage_of(*page).is_some();

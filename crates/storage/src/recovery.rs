@@ -14,6 +14,11 @@
 //! A page that cannot be read in pass 3 is given up for the moment: the log may format it anew, or it may belong to
 //! nobody (an extent that an unlogged writer had begun to fill). What is left after pass 4 is reported; reading
 //! such a page is an error for who does it, and none for the rest of the store.
+//!
+//! Neither can a page be given up for good that a record does not fit. Who frees a page forgets its changes: if it is
+//! used anew they are not written, nor does its new use keep the log that they are in. So redo may begin in the middle of a former
+//! life of a page, with an older image than its records were made for. What becomes of it does not matter: before the
+//! page is used the log formats it. Only if that has not happened, and the page is in use, it is damaged.
 
 use crate::control::ControlFile;
 use crate::device::Env;
@@ -133,6 +138,8 @@ pub(crate) struct Redo<'a> {
     /// Where the log ends: no page can be newer.
     end: Lsn,
     unreadable: BTreeMap<PageNo, String>,
+    /// Pages that a record did not fit, and why; until the log formats them.
+    misfits: BTreeMap<PageNo, String>,
     pages_changed: u64,
 }
 
@@ -156,7 +163,8 @@ struct Found {
 impl<'a> Redo<'a> {
     /// Redo of a log that ends at `end`.
     pub(crate) fn new(crash: &'a Crash<'a>, end: Lsn) -> Redo<'a> {
-        Redo { crash, cache: crash.cache, end, unreadable: BTreeMap::new(), pages_changed: 0 }
+        let (unreadable, misfits) = (BTreeMap::new(), BTreeMap::new());
+        Redo { crash, cache: crash.cache, end, unreadable, misfits, pages_changed: 0 }
     }
 
     /// Pages that changes were replayed on, counted each time.
@@ -229,6 +237,9 @@ impl<'a> Redo<'a> {
     /// Replays one group's records of one page.
     fn redo_page(&mut self, page: PageNo, records: &[PageRecord<'_>], range: LsnRange) -> Result<()> {
         let formats = records.first().is_some_and(is_format);
+        if self.misfits.contains_key(&page) && !formats {
+            return Ok(());
+        }
         let mut guard = loop {
             if let Latch::Held(guard) = self.cache.pool.exclusive(page) {
                 break guard;
@@ -247,11 +258,18 @@ impl<'a> Redo<'a> {
         if lsn >= range.end {
             return Ok(());
         }
+        self.misfits.remove(&page);
         for record in records {
-            self.crash.handlers.redo(record, &mut guard).map_err(|error| {
+            if let Err(error) = self.crash.handlers.redo(record, &mut guard) {
                 let (kind, handler) = (record.kind, record.handler.0);
-                corrupt(format!("record {kind} of handler {handler} at LSN {}: {error}", range.start))
-            })?;
+                let reason = format!("record {kind} of handler {handler} at LSN {}: {error}", range.start);
+                if record.handler == HandlerId::STORAGE {
+                    // The store's own pages have one life.
+                    return Err(corrupt(reason));
+                }
+                self.misfits.insert(page, reason);
+                return Ok(());
+            }
         }
         page::set_lsn(&mut guard, range.end);
         self.cache.pool.set_dirty(&guard, range.start);
@@ -297,6 +315,20 @@ impl<'a> Redo<'a> {
         self.cache.data.allocate(bytes).map_err(|source| StorageError::io("allocate", "data", source))?;
         self.cache.set_file_pages(pages);
         Ok(())
+    }
+
+    /// An error if a page that a record did not fit is in use.
+    pub(crate) fn check_misfits(&mut self, space: &SpaceState) -> Result<()> {
+        let in_use = |page: &PageNo| {
+            space.owner_of(*page).is_some_and(|owner| {
+                let found = space.segments.get(&owner);
+                owner == SegmentId::NONE || found.is_some_and(|found| found.state == SegmentState::Live)
+            })
+        };
+        match std::mem::take(&mut self.misfits).into_iter().find(|(page, _)| in_use(page)) {
+            Some((page, reason)) => Err(StorageError::Corrupt { page, reason }),
+            None => Ok(()),
+        }
     }
 
     /// The pages that could not be read and that a segment uses.

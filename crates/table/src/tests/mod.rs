@@ -15,3 +15,4 @@ mod reapply;
 mod repair;
 mod spilled;
 mod threads;
+mod threads_cut;
