@@ -315,8 +315,8 @@ fn the_first_write_goes_on_from_the_newest_version_and_a_later_one_does_not() {
 
 fn status(connection: &mut Connection, name: &str) -> u64 {
     let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
-    let row = connection.query(&sql, ()).unwrap().next().expect("a row").unwrap();
-    row.get::<String>(1).unwrap().parse().expect("a number")
+    let row = connection.query(&sql, ()).expect("an answer").next().expect("a row").expect("a row");
+    row.get::<String>(1).expect("a string").parse().expect("a number")
 }
 
 #[test]
