@@ -8,7 +8,7 @@
 //! The record needs log space when there is least of it, so some is held for it all the time.
 
 use crate::control::{ControlData, ControlFile};
-use crate::log::{Log, LogReservation};
+use crate::log::{CHECKPOINT_SHARE, Log, LogReservation};
 use crate::pool::Latching;
 use crate::redo::{CHECKPOINT_KIND, GROUP_OVERHEAD};
 use crate::store::Inner;
@@ -17,8 +17,6 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Largest share of the log that a checkpoint record may take: one part in this many.
-const LARGEST_SHARE: u64 = 16;
 /// Log held for the next record: twice what the last one took, and at least this much.
 const HELD: u64 = 64 << 10;
 
@@ -73,7 +71,7 @@ impl Checkpointer {
 
     /// Most bytes of a record.
     fn limit(log: &Log) -> u64 {
-        (log.space().capacity / LARGEST_SHARE).min(log.max_payload() as u64)
+        (log.space().capacity / CHECKPOINT_SHARE).min(log.max_payload() as u64)
     }
 
     /// What to hold for the record after one of `size`.

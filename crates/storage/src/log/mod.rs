@@ -30,4 +30,5 @@ mod writer;
 
 pub use position::LogPosition;
 pub use reader::{LogGroup, LogReader, LogTail};
+pub(crate) use space::CHECKPOINT_SHARE;
 pub use writer::{FlushPolicy, Log, LogCounts, LogOptions, LogReservation, LogSpace, PAGE_GROUP};

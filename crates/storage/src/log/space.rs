@@ -14,6 +14,9 @@ use crate::device::BLOCK;
 use crate::error::{Result, StorageError};
 use std::collections::VecDeque;
 
+/// Largest share of the log that the record of a checkpoint may take: one part in this many.
+pub(crate) const CHECKPOINT_SHARE: u64 = 16;
+
 /// The account of the log files' space, in bytes.
 pub(super) struct Space {
     layout: Layout,
@@ -108,10 +111,11 @@ impl Space {
     }
 
     /// Most bytes that one reservation can be for: it fits when the ring has grown to its capacity and a checkpoint has
-    /// freed every file but the current one.
+    /// freed every file but the current one; what is held for the next checkpoint's record stays held.
     pub fn largest_reservation(&self) -> u64 {
         let room = self.layout.largest_room();
-        let bytes = limit(self.layout.capacity, room) - room - 2 * BLOCK as u64;
+        let checkpoint = charge(self.layout.capacity / CHECKPOINT_SHARE) + 2 * BLOCK as u64;
+        let bytes = limit(self.layout.capacity, room) - room - checkpoint - 2 * BLOCK as u64;
         bytes - bytes / 32
     }
 
@@ -186,6 +190,8 @@ mod tests {
         for capacity in [0, 1 << 20, 1 << 30, 1 << 40] {
             let (layout, mut space) = grown(capacity);
             space.at = layout.largest_room();
+            // As the checkpointer does, for good.
+            space.reserve_beyond_limit(charge(layout.capacity / CHECKPOINT_SHARE) + 2 * BLOCK as u64);
             let charge = space.reservation_charge(space.largest_reservation()).unwrap();
             assert!(space.try_reserve(charge), "capacity {capacity}");
             assert!(space.reservation_charge(space.largest_reservation() + 1).is_err());
