@@ -85,8 +85,7 @@ fn who_needs_no_sync_after_the_end_of_a_file_leaves_no_one_of_its_batch_without(
     check(|| {
         let (_, log) = create();
         // Of the file's 15 blocks one is left: a batch of all three goes on in the next file.
-        commit(&log, 40_000).expect("durable");
-        commit(&log, 14_000).expect("durable");
+        (0..2).for_each(|_| commit(&log, 28_000).expect("durable"));
         let ends = [10, 4000, 300].map(|bytes| append(&log, bytes).expect("room"));
         let others = [ends[1], ends[2]].map(|end| spawn(&log, move |log| log.wait_durable(end)));
         log.wait_durable(ends[0]).expect("durable");
