@@ -55,6 +55,7 @@ impl LockRows {
         }
         let Some(keys) = path.looked_up(&mut cx.eval)? else { return Ok(()) };
         for key in keys {
+            cx.eval.cancel.check()?;
             locker.lock_key(&table.table, &key, table.lock.strength, table.lock.wait)?;
         }
         Ok(())

@@ -4,7 +4,8 @@
 //! commits whose record is not known to be durable, and the snapshots in use.
 //!
 //! Invariants:
-//! - timestamps ascend in log order (they are handed out by the holder of the apply mutex, who appends next);
+//! - timestamps ascend in log order (they are handed out under the mutex of the counters, and the record is appended
+//!   before it is let go);
 //! - [`Clock::bound`] never goes back, and every snapshot in use or taken later has `low >= bound`. What was
 //!   replaced or deleted below it is needed by nobody. A snapshot that was given up counts no more: who reads at it
 //!   asks afterwards whether it was ([`RegisteredSnapshot::check`]), and is told before the bound moves;
