@@ -6,7 +6,7 @@
 //! | rule | |
 //! |---|---|
 //! | frames lent × page size >= bytes lent | what is borrowed is not used for pages |
-//! | at most half of the frames are lent | pages can always be worked with |
+//! | at most half of the frames that translation has left are lent | pages can always be worked with |
 //! | a loan is given back when its [`MemoryLoan`] is dropped | nothing else to remember |
 //!
 //! Borrowing evicts, and may write, pages; so it must not be done with a latch held. Borrow in steps (some KiB at least), not
@@ -19,7 +19,7 @@ use crate::{Result, StorageError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Most of the frames that can be lent: one part in this many.
+/// Most of the usable frames that can be lent: one part in this many.
 const LARGEST_SHARE: usize = 2;
 /// Frames are lent and taken back this many at a time, or a loan that wavers would map and unmap memory all the time.
 const STEP: usize = 8;
@@ -83,7 +83,8 @@ impl std::fmt::Debug for MemoryLoan {
 impl PageCache {
     /// Most bytes that can be lent in all.
     pub(crate) fn lending_limit(&self) -> u64 {
-        (self.pool.frame_count() / LARGEST_SHARE * self.page_size) as u64
+        let frames = self.pool.usable_frames() / LARGEST_SHARE;
+        (frames / STEP * STEP * self.page_size) as u64
     }
 
     /// Bytes that are lent.

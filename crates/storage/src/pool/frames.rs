@@ -4,7 +4,8 @@
 //! - A frame is in exactly one place: the free list, an [`OwnedFrame`], or one word (state not evicted).
 //! - `(frames - retired) * page_size + bytes of the translation array <= the memory given`: when the array grows,
 //!   frames are retired from the free list and their memory goes back to the system. One growth is paid ahead, so
-//!   that the cap holds while it is paid for.
+//!   that the cap holds while it is paid for. [`MIN_FRAMES`] are never retired: a pool of less than a thousandth of its
+//!   pages works slowly, and beyond the cap, rather than not at all.
 //! - A frame's `rec_lsn` is [`CLEAN`] or an LSN at or below the first change that `data` lacks. It is set under the
 //!   exclusive latch before the change is appended to the log, and cleared under a latch.
 
@@ -128,10 +129,16 @@ impl BufferPool {
         (self.frames.len() - retired) * self.arena.page_size() + self.words.bytes()
     }
 
-    /// Retires as many free frames as the translation array has grown over.
+    /// Frames that pages and borrowers share: all but what the translation array has grown over.
+    pub(crate) fn usable_frames(&self) -> usize {
+        self.frames.len() - self.free.lock().retired
+    }
+
+    /// Retires as many free frames as the translation array has grown over, as long as enough are left to work with.
     fn pay_for_translation(&self, free: &mut FreeList) {
         let target = (self.words.bytes() + LARGEST_GROWTH).div_ceil(self.arena.page_size());
-        while free.retired < target {
+        let kept = MIN_FRAMES + self.stats.pool_lent.load(Ordering::Relaxed) as usize;
+        while free.retired < target.min(self.frames.len().saturating_sub(kept)) {
             let Some(frame) = free.frames.pop() else { break };
             self.arena.discard(frame);
             free.retired += 1;

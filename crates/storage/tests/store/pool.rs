@@ -122,7 +122,7 @@ fn memory_that_is_lent_is_not_used_for_pages_and_comes_back() {
     let whole = used();
     assert!(whole <= cap && store.memory_lent() == 0);
     let limit = store.memory_limit();
-    assert!(limit >= cap / 2 - PAGE as u64);
+    assert!(limit > cap * 2 / 5 && limit <= whole / 2);
     let mut loan = store.borrow_memory(300_000).unwrap();
     let second = store.borrow_memory(50_000).unwrap();
     assert_eq!((loan.bytes(), store.memory_lent()), (300_000, 350_000));
@@ -146,6 +146,23 @@ fn memory_that_is_lent_is_not_used_for_pages_and_comes_back() {
     drop(second);
     assert_eq!((store.memory_lent(), used()), (0, whole));
     touch(&store, &pages);
+}
+
+#[test]
+fn the_smallest_pool_that_lends_all_it_can_still_works_with_pages() {
+    let env = SimulatedEnv::new();
+    let too_small = StoreOptions { buffer_pool_bytes: 1, ..options(100) };
+    let Err(StorageError::PoolBelowMinimum { minimum, .. }) = open_with(&env, too_small).map(drop) else {
+        panic!("a pool of one byte");
+    };
+    let smallest = || StoreOptions { buffer_pool_bytes: minimum, ..options(100) };
+    let store = open_with(&env, smallest()).unwrap();
+    let _loan = store.borrow_memory(store.memory_limit()).unwrap();
+    // Enough for the translation array to grow meanwhile.
+    let (_, pages) = pages(&store, 3000);
+    touch(&store, &pages);
+    let (_, others) = self::pages(&store, 100);
+    touch(&store, &others);
 }
 
 #[test]
