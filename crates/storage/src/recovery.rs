@@ -22,7 +22,7 @@
 
 use crate::control::ControlFile;
 use crate::device::Env;
-use crate::log::{LogReader, LogTail, PAGE_GROUP};
+use crate::log::{LogPosition, LogReader, LogTail, PAGE_GROUP};
 use crate::pool::{Latch, PageCache};
 use crate::redo::{CHECKPOINT_KIND, Handlers, LogicalReplay, PageRecord, decode_group};
 use crate::space::{EXTENT_PAGES, SpaceRecord, SpaceState};
@@ -105,9 +105,11 @@ pub(crate) fn read_log(
         let mut reader = LogReader::open(env, data.database_id, position)?;
         match reader.next_group()? {
             Some(group) if group.kind == CHECKPOINT_KIND => payload = group.payload.to_vec(),
+            // The control file names it only when it is durable.
             _ => {
-                let reason = "the checkpoint record is not where the control file says".into();
-                return Err(StorageError::Format { file: "control".into(), reason });
+                let LogPosition { sequence, offset, lsn } = position;
+                let reason = "the record of the last checkpoint is damaged".into();
+                return Err(StorageError::LogDamaged { sequence, offset, lsn, reason });
             }
         }
         replay.checkpoint(&payload).map_err(StorageError::Replay)?;

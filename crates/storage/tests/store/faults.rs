@@ -139,6 +139,37 @@ fn a_log_that_has_lost_its_last_file_or_the_end_of_one_is_not_opened() {
 }
 
 #[test]
+fn rot_on_the_record_of_the_last_checkpoint_is_damage_of_the_log() {
+    // After others in its file, or the first of it.
+    for reopened in [false, true] {
+        let env = SimulatedEnv::new();
+        let mut store = open(&env).unwrap();
+        new_segment(&store).unwrap();
+        if reopened {
+            drop(store);
+            store = open(&env).unwrap();
+        }
+        store.checkpoint().unwrap();
+        drop(store);
+        let mut noticed = 0;
+        for name in env.list("wal").unwrap() {
+            let name = format!("wal/{name}");
+            let size = env.open(&name, OpenMode::Existing).unwrap().size().unwrap();
+            for offset in (0..size).step_by(4096) {
+                let copy = env.snapshot();
+                copy.damage(&name, offset, &mut |block| block[10] ^= 1).unwrap();
+                match open(&copy) {
+                    Ok(_) => {}
+                    Err(StorageError::LogDamaged { .. }) => noticed += 1,
+                    Err(other) => panic!("reopened {reopened}, {name} at {offset}: {other}"),
+                }
+            }
+        }
+        assert!(noticed > 0, "reopened {reopened}");
+    }
+}
+
+#[test]
 fn either_slot_of_the_control_file_is_enough_after_any_checkpoint() {
     for seed in seeds(2) {
         let env = SimulatedEnv::new();

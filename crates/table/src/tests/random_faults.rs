@@ -256,11 +256,7 @@ fn rot_in_the_log_is_noticed_or_has_lost_the_end_of_the_log_only() {
                 assert!(states.contains(&found), "{what}: a state that never was");
             }
             Err(error) => {
-                // `Format`: it was the checkpoint record.
-                let named = matches!(
-                    error,
-                    TableError::Storage(StorageError::LogDamaged { .. } | StorageError::Format { .. })
-                );
+                let named = matches!(error, TableError::Storage(StorageError::LogDamaged { .. }));
                 assert!(named, "{what}: {error}");
                 refused += 1;
             }
