@@ -5,18 +5,19 @@
 //! Random updates of data four times the pool, then an end without a checkpoint; the opening after it is timed. Printed too: what
 //! recovery read, and what it replayed.
 
+mod shared;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use leafline_btree::{BulkBuilder, Change, CommitTs, Tree, TreeRedo};
+use leafline_btree::{Change, CommitTs, TreeRedo};
 use leafline_storage::device::DirectoryEnv;
-use leafline_storage::{HandlerId, NoReplay, SegmentState, Store, StoreOptions};
+use leafline_storage::{HandlerId, NoReplay, Store, StoreOptions};
+use shared::{PAYLOAD, entries_for, load};
 
 type Failure = Box<dyn std::error::Error>;
-
-const PAYLOAD: usize = 180;
 
 fn main() -> Result<(), Failure> {
     let argument = |n: usize, default: u64| {
@@ -43,7 +44,7 @@ fn open(directory: &Path, pool: u64, log: u64) -> Result<Store, Failure> {
 
 fn run(directory: &Path, updates: u64, pool: u64, log: u64) -> Result<(), Failure> {
     let store = open(directory, pool, log)?;
-    let entries = 4 * pool / (PAYLOAD as u64 + 24);
+    let entries = entries_for(pool);
     let tree = load(&store, entries)?;
     store.checkpoint()?;
     let checkpoints = store.stats().checkpoints.load(Ordering::Relaxed);
@@ -80,17 +81,4 @@ fn run(directory: &Path, updates: u64, pool: u64, log: u64) -> Result<(), Failur
         store.stats().page_reads.load(Ordering::Relaxed),
     );
     Ok(())
-}
-
-fn load(store: &Store, entries: u64) -> Result<Tree, Failure> {
-    let mut reservation = store.reserve(2, 64 << 10)?;
-    let segment = store.create_segment(&mut reservation)?;
-    drop(reservation);
-    let mut builder = BulkBuilder::new(store, segment, 90)?;
-    for n in 0..entries {
-        builder.push(&n.to_be_bytes(), &[0; PAYLOAD])?;
-    }
-    let tree = builder.finish()?;
-    store.set_segment_state(&mut store.reserve(0, 4096)?, segment, SegmentState::Live)?;
-    Ok(tree)
 }

@@ -6,20 +6,22 @@
 //! Each update is a reservation, one changed entry of a random key and, every `COMMIT` updates of a thread, a wait for the log
 //! to be durable, as commits do. What is printed per second: updates, pages read and written, checkpoints, how full the log is.
 
+mod shared;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use leafline_btree::{BtreeError, BulkBuilder, Change, CommitTs, Tree, TreeRedo};
+use leafline_btree::{BtreeError, Change, CommitTs, Tree, TreeRedo};
 use leafline_storage::device::DirectoryEnv;
-use leafline_storage::{HandlerId, NoReplay, SegmentState, Store, StoreOptions};
+use leafline_storage::{HandlerId, NoReplay, Store, StoreOptions};
+use shared::{PAYLOAD, entries_for, load};
 
 /// Updates of a thread between two waits for the log.
 const COMMIT: u64 = 10;
 /// Seconds at the start that are not counted: the pool fills.
 const WARM_UP: usize = 3;
-const PAYLOAD: usize = 180;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = |n: usize, default: u64| {
@@ -45,7 +47,7 @@ fn run(
     let options =
         StoreOptions { buffer_pool_bytes: pool, log_capacity_bytes: log, ..StoreOptions::default() };
     let store = Store::open(env, options, vec![(HandlerId::BTREE, Arc::new(TreeRedo))], &mut NoReplay)?;
-    let entries = 4 * pool / (PAYLOAD as u64 + 24);
+    let entries = entries_for(pool);
     let tree = load(&store, entries)?;
     store.checkpoint()?;
     let stats = store.stats();
@@ -104,19 +106,6 @@ fn run(
 
 /// Microseconds of the longest update.
 static LONGEST: AtomicU64 = AtomicU64::new(0);
-
-fn load(store: &Store, entries: u64) -> Result<Tree, BtreeError> {
-    let mut reservation = store.reserve(2, 64 << 10)?;
-    let segment = store.create_segment(&mut reservation)?;
-    drop(reservation);
-    let mut builder = BulkBuilder::new(store, segment, 90)?;
-    for n in 0..entries {
-        builder.push(&n.to_be_bytes(), &[0; PAYLOAD])?;
-    }
-    let tree = builder.finish()?;
-    store.set_segment_state(&mut store.reserve(0, 4096)?, segment, SegmentState::Live)?;
-    Ok(tree)
-}
 
 fn update(
     store: &Store,
