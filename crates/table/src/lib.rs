@@ -22,6 +22,7 @@ mod counters;
 mod ddl;
 mod error;
 mod limits;
+mod memory;
 mod trees;
 
 pub mod build;

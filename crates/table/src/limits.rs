@@ -4,8 +4,8 @@ use crate::engine::EngineOptions;
 use leafline_btree::policy;
 use leafline_storage::Store;
 
-/// Bytes a lock takes, in the lock table and in its owner's list.
-const LOCK_BYTES: u64 = 48;
+/// Bytes a lock takes, in the lock table and in its owner's list: from 36 to 73, as both double when they are full.
+pub(crate) const LOCK_BYTES: u64 = 64;
 /// Locks may take this part of what the buffer pool has.
 const LOCK_SHARE: u64 = 8;
 /// Old versions and ghosts may take this part of the buffer pool.
@@ -13,7 +13,8 @@ const VERSION_SHARE: u64 = 4;
 /// However small the pool is.
 const LEAST_LOCKS: u64 = 1 << 16;
 
-/// The writes of one transaction may take this part of what the buffer pool has, in memory.
+/// The writes of one transaction, and then the operations of its commit, may take this part of what the buffer pool has, in
+/// memory.
 const WRITE_SET_SHARE: u64 = 8;
 /// However small the pool is.
 const LEAST_WRITE_SET: u64 = 1 << 20;
@@ -40,11 +41,13 @@ pub struct Limits {
     pub progress_bytes: usize,
     /// The writes of one transaction in memory; beyond, they go to files.
     pub write_set_memory: u64,
+    /// The operations of one commit in memory; beyond, they are sorted on disk.
+    pub commit_memory: u64,
     /// All writes of one transaction to the same row.
     pub max_row_history: u64,
     /// Memory of old versions and of ghosts that wait to be removed; more goes to files.
     pub version_memory: u64,
-    /// Locks held at once, by all transactions.
+    /// Locks held at once, by all transactions, if the buffer pool lends the memory.
     pub max_locks: u64,
 }
 
@@ -53,19 +56,18 @@ impl Limits {
         let log = options.store.log_capacity_bytes;
         // Counters and the rest of a commit record take some too.
         let inline = (store.max_logical_payload() / 2).min((log / INLINE_SHARE) as usize);
+        let pool = options.store.buffer_pool_bytes;
+        let of_transaction = (pool / WRITE_SET_SHARE).clamp(LEAST_WRITE_SET, LARGEST_WRITE_SET);
         Limits {
             max_key: policy::max_key_len(store.page_size()),
             max_entry: policy::max_entry_len(store.page_size()),
             inline_commit: options.inline_commit_bytes.map_or(inline, |bytes| inline.min(bytes as usize)),
             progress_bytes: options.progress_bytes.unwrap_or(log / PROGRESS_SHARE) as usize,
-            write_set_memory: options.transaction_memory_bytes.unwrap_or_else(|| {
-                (options.store.buffer_pool_bytes / WRITE_SET_SHARE).clamp(LEAST_WRITE_SET, LARGEST_WRITE_SET)
-            }),
+            write_set_memory: options.transaction_memory_bytes.unwrap_or(of_transaction),
+            commit_memory: of_transaction,
             max_row_history: LARGEST_ROW_HISTORY,
-            version_memory: options
-                .version_memory_bytes
-                .unwrap_or(options.store.buffer_pool_bytes / VERSION_SHARE),
-            max_locks: (options.store.buffer_pool_bytes / LOCK_SHARE / LOCK_BYTES).max(LEAST_LOCKS),
+            version_memory: options.version_memory_bytes.unwrap_or(pool / VERSION_SHARE),
+            max_locks: (pool / LOCK_SHARE / LOCK_BYTES).max(LEAST_LOCKS),
         }
     }
 }

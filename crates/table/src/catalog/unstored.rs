@@ -21,6 +21,7 @@ impl TableSpec {
             inline_commit: usize::MAX,
             progress_bytes: usize::MAX,
             write_set_memory: u64::MAX,
+            commit_memory: u64::MAX,
             max_row_history: u64::MAX,
             version_memory: u64::MAX,
             max_locks: u64::MAX,

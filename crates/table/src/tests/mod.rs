@@ -8,6 +8,7 @@ mod history;
 mod interleaved;
 mod large;
 mod load;
+mod memory;
 mod model;
 mod power_cuts;
 mod random_faults;

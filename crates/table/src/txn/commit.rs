@@ -13,7 +13,8 @@
 //! 6. Append the end record, publish, leave the gates, release the locks.
 //! 7. Wait until the record is durable, as the flush policy says.
 //!
-//! This is how a commit of few operations goes. Many operations are sorted on disk and go by reference: see [`super::large`].
+//! This is how a commit of few operations goes. Many operations, or more than memory is lent for, are sorted on disk and go by
+//! reference: see [`super::large`].
 //!
 //! Locks are released before the record is durable, so that a hot row is not locked for as long as a flush takes
 //! (early lock release; Johnson et al., VLDB 2010). Whoever gets them appends behind it, and is durable after it.
@@ -27,6 +28,7 @@ use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::entry_of_row;
+use crate::memory::{MemoryAccount, Terms};
 use crate::run::Sorter;
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
@@ -44,21 +46,28 @@ pub struct CommitOutcome {
 }
 
 /// Everything a commit is going to do.
-#[derive(Default)]
 pub(crate) struct CommitPlan {
     pub(crate) ops: Vec<Op>,
     /// Bytes of them in a record.
     bytes: usize,
+    /// For the operations and their record, or the sort.
+    memory: MemoryAccount,
     /// All operations, once they have become too many for a record.
     large: Option<Sorter>,
     pub(crate) counters: Vec<CounterChange>,
     pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
 }
 
+/// Bytes of an operation in memory beyond twice its bytes in a record: its place in the vector, which may have room for as
+/// many again, and two allocations.
+const OP_OVERHEAD: u64 = 2 * size_of::<Op>() as u64 + 32;
 /// Operations that are handed to the sort together.
 const SPILLED_OPS: usize = 1024;
 /// Most memory for sorting the operations of a commit.
 const SORT_BYTES: u64 = 16 << 20;
+
+/// Of the account of a commit: most need not borrow.
+static TERMS: Terms = Terms { allowance: 512 << 10, step: (256 << 10, 4 << 20), yields: true };
 
 /// Commits a transaction.
 pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
@@ -162,6 +171,19 @@ fn append_and_apply(
     Ok((ts, end))
 }
 
+impl Default for CommitPlan {
+    fn default() -> CommitPlan {
+        CommitPlan {
+            ops: Vec::new(),
+            bytes: 0,
+            memory: MemoryAccount::new(&TERMS),
+            large: None,
+            counters: Vec::new(),
+            trees: BTreeMap::new(),
+        }
+    }
+}
+
 impl CommitPlan {
     /// The tree of an operation.
     pub(crate) fn tree(&self, op: &Op) -> Result<&Tree> {
@@ -181,27 +203,46 @@ impl CommitPlan {
         self.ops.is_empty() && self.large.is_none()
     }
 
-    /// Adds an operation: to the others in memory, or, when those have become too many for one record, to a sort on disk.
+    /// Adds an operation: to the others in memory, or, when those have become too many for one record or for memory, to a sort
+    /// on disk.
     fn push(&mut self, engine: &Engine, op: Op) -> Result<()> {
         self.bytes += op.encoded_len();
         self.ops.push(op);
+        let used = 2 * self.bytes as u64 + self.ops.len() as u64 * OP_OVERHEAD;
         let full = if self.large.is_some() {
-            self.ops.len() >= SPILLED_OPS
+            self.ops.len() >= SPILLED_OPS || used > TERMS.allowance / 2
         } else {
             self.bytes > engine.limits.inline_commit
+                || (used > self.memory.granted() && !self.find_room(engine, used)?)
         };
         if full { self.spill(engine) } else { Ok(()) }
     }
 
+    /// Borrows memory for operations that take `used` bytes. False if they are to be sorted on disk.
+    #[cold]
+    fn find_room(&self, engine: &Engine, used: u64) -> Result<bool> {
+        let most = engine.limits.commit_memory;
+        Ok(used <= most && self.memory.reach(&engine.store, used, most)?)
+    }
+
     /// Moves the operations in memory to the sort.
     fn spill(&mut self, engine: &Engine) -> Result<()> {
-        let memory = engine.options.build_memory_bytes.min(SORT_BYTES);
-        let sorter = self.large.get_or_insert_with(|| Sorter::new(&engine.env, memory));
+        let sorter = match &mut self.large {
+            Some(sorter) => sorter,
+            none => {
+                // What the sort fills may be allocated twice, while it grows; and some operations are beside it.
+                self.memory.approach(&engine.store, engine.limits.commit_memory.min(2 * SORT_BYTES))?;
+                let memory = self.memory.borrowed().max(TERMS.allowance / 2) / 2;
+                let memory = memory.min(engine.options.build_memory_bytes).min(SORT_BYTES);
+                none.insert(Sorter::new(&engine.env, memory))
+            }
+        };
         let (mut key, mut entry) = (Vec::new(), Vec::new());
-        for op in self.ops.drain(..) {
+        for op in std::mem::take(&mut self.ops) {
             op.to_entry(&mut key, &mut entry);
             sorter.push(&key, &entry)?;
         }
+        self.bytes = 0;
         Ok(())
     }
 

@@ -5,29 +5,24 @@
 //! [`super::relief`]). What an operation saves is not known to the byte, and segments grow by more than it needs; so usage may be
 //! above what is borrowed by some tens of KiB for each commit that is being applied.
 
-use leafline_storage::{MemoryLoan, Store};
-use parking_lot::Mutex;
+use crate::memory::{MemoryAccount, Terms};
+use leafline_storage::Store;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that need not be borrowed, so that a store with little to do lends nothing.
-const ALLOWANCE: u64 = 64 << 10;
-/// Borrowed and given back this much at a time, at least.
-const STEP: u64 = 256 << 10;
+static TERMS: Terms = Terms { allowance: 64 << 10, step: (256 << 10, 256 << 10), yields: true };
 
 /// Bytes in use and borrowed.
 pub(crate) struct HistoryMemory {
     used: AtomicU64,
-    borrowed: AtomicU64,
     limit: u64,
     store: Option<Store>,
-    loan: Mutex<Option<MemoryLoan>>,
+    account: MemoryAccount,
 }
 
 impl HistoryMemory {
     /// Up to `limit` bytes, of the pool of `store` if there is one.
     pub(crate) fn new(store: Option<Store>, limit: u64) -> HistoryMemory {
-        let borrowed = AtomicU64::new(if store.is_some() { 0 } else { limit });
-        HistoryMemory { used: AtomicU64::new(0), borrowed, limit, store, loan: Mutex::default() }
+        HistoryMemory { used: AtomicU64::new(0), limit, store, account: MemoryAccount::new(&TERMS) }
     }
 
     /// Most bytes that should be in use.
@@ -42,7 +37,7 @@ impl HistoryMemory {
 
     /// Bytes that can be in use without borrowing.
     pub(crate) fn available(&self) -> u64 {
-        (self.borrowed.load(Ordering::Relaxed) + ALLOWANCE).min(self.limit)
+        if self.store.is_some() { self.account.granted().min(self.limit) } else { self.limit }
     }
 
     /// `bytes` more are in use.
@@ -67,37 +62,19 @@ impl HistoryMemory {
             return false;
         }
         if let Some(store) = &self.store {
-            let mut loan = self.loan.lock();
-            let have = self.borrowed.load(Ordering::Relaxed);
-            let want = needed.saturating_sub(ALLOWANCE).next_multiple_of(STEP);
-            if want > have {
-                let grown = match &mut *loan {
-                    Some(loan) => loan.grow(want - have),
-                    none => store.borrow_memory(want).map(|borrowed| *none = Some(borrowed)),
-                };
-                // A failure of the store shows where the store is needed.
-                if grown.is_ok() {
-                    self.borrowed.store(want, Ordering::Relaxed);
-                }
-            }
+            // A failure of the store shows where the store is needed.
+            let _ = self.account.reach(store, needed, self.limit);
         }
         self.fits(bytes)
     }
 
     /// Gives back what has been too much for some time, as far as this call knows.
     pub(crate) fn give_back(&self) {
-        let mut loan = self.loan.lock();
-        let Some(borrowed) = &mut *loan else { return };
-        let want = self.used().saturating_sub(ALLOWANCE).next_multiple_of(STEP);
-        let want = if want == 0 { 0 } else { want + STEP };
-        if borrowed.bytes() > want {
-            borrowed.shrink(borrowed.bytes() - want);
-            self.borrowed.store(want, Ordering::Relaxed);
-        }
+        self.account.give_back(self.used());
     }
 
     /// Bytes borrowed from the pool.
     pub(crate) fn borrowed(&self) -> u64 {
-        self.borrowed.load(Ordering::Relaxed)
+        self.account.borrowed()
     }
 }

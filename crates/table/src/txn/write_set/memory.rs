@@ -1,6 +1,6 @@
 //! The memory of a write set: where it comes from, and what happens when there is no more.
 //!
-//! The first [`ALLOWANCE`] bytes are free, so that small transactions pay nothing; what is more is borrowed from the buffer
+//! The first 64 KiB are free, so that small transactions pay nothing; what is more is borrowed from the buffer
 //! pool, in steps. When the pool lends no more, or the transaction has what one may have (`transaction_memory_bytes`), the largest
 //! layers are written to runs. Runs keep their index and filters in memory, which is borrowed too. Filters are done without
 //! when nothing is lent for them; an index (about 1/300 of the run) and two blocks for each run are taken in any case.
@@ -10,14 +10,11 @@ use super::{TableWrites, WriteSet};
 use crate::catalog::TableId;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::memory::Terms;
 use crate::run::filter_bytes;
-use leafline_storage::{MemoryLoan, StorageError};
 
-/// Bytes of memory that a write set takes without borrowing them.
-pub(crate) const ALLOWANCE: u64 = 64 << 10;
-/// Bytes that are borrowed at once, at least and at most: as many as the transaction has already, in between.
-const LEAST_STEP: u64 = 64 << 10;
-const LARGEST_STEP: u64 = 1 << 20;
+/// Of the account of a write set.
+pub(super) static TERMS: Terms = Terms { allowance: 64 << 10, step: (64 << 10, 1 << 20), yields: true };
 
 impl WriteSet {
     /// Makes room for the next write: borrows memory, or moves writes to runs. Fails if neither is possible; nothing is lost
@@ -35,8 +32,8 @@ impl WriteSet {
             return Ok(());
         }
         if self.room < limit {
-            let step = self.room.clamp(LEAST_STEP, LARGEST_STEP).min(limit - self.room);
-            if self.borrow(engine, step)? {
+            let granted = self.memory.granted();
+            if self.borrow(engine, 1, granted + (limit - self.room))? {
                 return Ok(());
             }
         }
@@ -46,31 +43,21 @@ impl WriteSet {
     /// Computes how much there may be in memory.
     fn set_room(&mut self, engine: &Engine) {
         let limit = engine.limits.write_set_memory;
-        let granted = ALLOWANCE + self.loan.as_ref().map_or(0, MemoryLoan::bytes);
-        let room = granted.saturating_sub(self.run_bytes());
-        self.room = room.max(ALLOWANCE).min(limit);
+        let room = self.memory.granted().saturating_sub(self.run_bytes());
+        self.room = room.max(TERMS.allowance).min(limit);
     }
 
-    /// Borrows more. False if the pool does not lend it.
-    pub(super) fn borrow(&mut self, engine: &Engine, bytes: u64) -> Result<bool> {
-        let lent = match &mut self.loan {
-            Some(loan) => loan.grow(bytes),
-            none => engine.store.borrow_memory(bytes).map(|loan| *none = Some(loan)),
-        };
-        let lent = match lent {
-            Ok(()) => true,
-            Err(StorageError::MemoryExhausted { .. }) => false,
-            Err(other) => return Err(other.into()),
-        };
+    /// Borrows `bytes` more, and some that will be needed next, up to `most` in all. False if the pool does not lend them.
+    pub(super) fn borrow(&mut self, engine: &Engine, bytes: u64, most: u64) -> Result<bool> {
+        let lent = self.memory.reach(&engine.store, self.memory.granted() + bytes, most)?;
         self.set_room(engine);
         Ok(lent)
     }
 
     /// Whether a filter for as many keys may be kept in memory: filters alone take half of what is granted at most.
     pub(super) fn has_room_for_filter(&mut self, engine: &Engine, keys: u64) -> Result<bool> {
-        let granted = ALLOWANCE + self.loan.as_ref().map_or(0, MemoryLoan::bytes);
         let bytes = filter_bytes(keys);
-        Ok(self.run_bytes() + bytes <= granted / 2 || self.borrow(engine, bytes)?)
+        Ok(self.run_bytes() + bytes <= self.memory.granted() / 2 || self.borrow(engine, bytes, 0)?)
     }
 
     /// Bytes of memory that the runs take.

@@ -23,10 +23,11 @@ use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, entry_of_row};
+use crate::memory::MemoryAccount;
 use crate::run::Sorter;
 use history::{Aborted, Base, Encoded, encode_write};
 use layers::Layers;
-use leafline_storage::{Lsn, MemoryLoan};
+use leafline_storage::Lsn;
 use leafline_types::prefix_successor;
 use memory::spill;
 pub(crate) use net_changes::NetChange;
@@ -81,7 +82,7 @@ pub(crate) struct WriteSet {
     bytes: u64,
     /// What they may come to before something has to be done.
     room: u64,
-    loan: Option<MemoryLoan>,
+    memory: MemoryAccount,
     /// The log's end when the transaction last met a commit that may not be durable.
     seen: Option<Lsn>,
 }
@@ -94,7 +95,7 @@ impl Default for WriteSet {
             tables: BTreeMap::new(),
             bytes: 0,
             room: 0,
-            loan: None,
+            memory: MemoryAccount::new(&memory::TERMS),
             seen: None,
         }
     }
@@ -195,7 +196,7 @@ impl WriteSet {
         // It takes about what the rows take.
         let needed = self.bytes + writes.rows.bytes();
         let small = !writes.rows.has_runs() && needed <= engine.limits.write_set_memory;
-        let view = if small && (needed <= self.room || self.borrow(engine, needed - self.room)?) {
+        let view = if small && (needed <= self.room || self.borrow(engine, needed - self.room, 0)?) {
             self.view_in_memory(table, &index)?
         } else {
             self.view_by_sorting(engine, table, &index)?
