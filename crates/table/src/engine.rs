@@ -180,6 +180,7 @@ impl Engine {
         let background = options.store.background;
         let history = Arc::new(HistoryMemory::new(Some(store.clone()), limits.version_memory));
         crate::run::remove_leftovers(&env)?;
+        let locks = Arc::new(LockTable::new(Some(store.clone()), limits.max_locks));
         let engine = Arc::new(Engine {
             versions: VersionStore::new(&env, &history),
             ghosts: GhostQueue::new(&env, &history),
@@ -195,7 +196,7 @@ impl Engine {
             counters,
             clock,
             gates: Gates::default(),
-            locks: Arc::new(LockTable::new(limits.max_locks)),
+            locks,
             ddl: Mutex::default(),
             counts: EngineCounts::default(),
             last_op_run: AtomicU64::new(0),

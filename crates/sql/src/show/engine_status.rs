@@ -51,6 +51,7 @@ fn report(session: &Session) -> String {
         "LOCKS",
         &[
             ("held", locks.held.to_string()),
+            ("bytes borrowed from the buffer pool", locks.borrowed.to_string()),
             ("transactions waiting", locks.waiting.to_string()),
             ("waits", locks.waits.to_string()),
             (

@@ -4,12 +4,19 @@
 //! holders, or waiters, there is a queue beside it. Waiters are served first come, first served, except that a
 //! holder who wants a stronger mode goes ahead of those who hold nothing yet. Whoever changes a queue that has waiters
 //! holds `waits`; that is what makes the search for deadlocks see one state.
+//!
+//! Memory is borrowed from the buffer pool before there are more locks than it suffices for, with nothing held but the locks
+//! of the one who asks; it goes back some time after most of the locks are gone ([`LockTable::give_back`]). What waiters are
+//! granted is not asked for: there are not more of them than transactions.
 
 use super::deadlock::Waits;
 use super::owner::{OwnerId, OwnerState, Woken};
 use super::{Granted, LockError, LockLimits, LockMode, Modes};
+use crate::limits::LOCK_BYTES;
+use crate::memory::{MemoryAccount, Terms};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use leafline_storage::Store;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
@@ -18,6 +25,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 const SHARDS: usize = 128;
+
+static TERMS: Terms = Terms { allowance: 256 << 10, step: (128 << 10, 2 << 20), yields: false };
+/// Memory is given back when less than one part in this many is used.
+const MOSTLY_UNUSED: u64 = 4;
 
 /// What a lock is on: a hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -61,6 +72,8 @@ type Shard = HashTable<Lock>;
 pub struct LockStats {
     /// Locks held now.
     pub held: u64,
+    /// Bytes of the buffer pool that are borrowed for them.
+    pub borrowed: u64,
     /// Transactions waiting now.
     pub waiting: u64,
     /// Waits there were.
@@ -86,13 +99,15 @@ struct Counts {
 }
 
 /// All locks of an engine.
-#[derive(Debug)]
 pub(crate) struct LockTable {
     hasher: hashbrown::DefaultHashBuilder,
     shards: Box<[Mutex<Shard>]>,
     waits: Mutex<Waits>,
     last_owner: AtomicU64,
     limit: u64,
+    /// Whose memory it is.
+    store: Option<Store>,
+    memory: MemoryAccount,
     counts: Counts,
 }
 
@@ -103,14 +118,16 @@ enum Attempt {
 }
 
 impl LockTable {
-    /// A table for at most `limit` locks.
-    pub(crate) fn new(limit: u64) -> LockTable {
+    /// A table for at most `limit` locks, in memory of the pool of `store` if there is one.
+    pub(crate) fn new(store: Option<Store>, limit: u64) -> LockTable {
         LockTable {
             hasher: hashbrown::DefaultHashBuilder::default(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             waits: Mutex::default(),
             last_owner: AtomicU64::new(0),
             limit,
+            store,
+            memory: MemoryAccount::new(&TERMS),
             counts: Counts::default(),
         }
     }
@@ -141,6 +158,7 @@ impl LockTable {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         LockStats {
             held: get(&self.counts.held),
+            borrowed: self.memory.borrowed(),
             waiting: self.waits.lock().len() as u64,
             waits: get(&self.counts.waits),
             wait_us: get(&self.counts.wait_us),
@@ -158,13 +176,47 @@ impl LockTable {
         mode: LockMode,
         limits: Option<&LockLimits>,
     ) -> Result<Granted, LockError> {
-        if let Attempt::Granted(granted) = self.try_acquire(&mut self.shard(key), owner.id, key, mode)? {
-            return Ok(granted);
+        loop {
+            let attempt = self.try_acquire(&mut self.shard(key), owner.id, key, mode);
+            let result = match (attempt, limits) {
+                (Ok(Attempt::Granted(granted)), _) => Ok(granted),
+                (Ok(Attempt::Conflict), Some(limits)) => self.wait(owner, key, mode, limits),
+                (Ok(Attempt::Conflict), None) => Err(LockError::WouldWait),
+                (Err(error), _) => Err(error),
+            };
+            if result != Err(LockError::Full) || !self.find_room() {
+                return result;
+            }
         }
-        match limits {
-            Some(limits) => self.wait(owner, key, mode, limits),
-            None => Err(LockError::WouldWait),
+    }
+
+    /// Locks there is memory for.
+    fn room(&self) -> u64 {
+        if self.store.is_some() { (self.memory.granted() / LOCK_BYTES).min(self.limit) } else { self.limit }
+    }
+
+    /// Borrows memory for more locks. False if there may be no more, or the pool does not lend it.
+    #[cold]
+    fn find_room(&self) -> bool {
+        let held = self.counts.held.load(Ordering::Relaxed);
+        let Some(store) = &self.store else { return held < self.limit };
+        // A failure of the store shows where the store is needed.
+        held < self.limit
+            && self.memory.reach(store, (held + 1) * LOCK_BYTES, self.limit * LOCK_BYTES).unwrap_or(false)
+    }
+
+    /// Gives memory back that most locks have left. The caller holds no latch.
+    pub(crate) fn give_back(&self) {
+        let used = self.counts.held.load(Ordering::Relaxed) * LOCK_BYTES;
+        if self.memory.borrowed() == 0 || used > self.memory.granted() / MOSTLY_UNUSED {
+            return;
         }
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            let enough = 2 * shard.len();
+            shard.shrink_to(enough, |lock| lock.key.0);
+        }
+        self.memory.give_back(used);
     }
 
     fn try_acquire(
@@ -176,7 +228,7 @@ impl LockTable {
     ) -> Result<Attempt, LockError> {
         match shard.entry(key.0, |lock| lock.key == key, |lock| lock.key.0) {
             Entry::Vacant(slot) => {
-                if self.counts.held.load(Ordering::Relaxed) >= self.limit {
+                if self.counts.held.load(Ordering::Relaxed) >= self.room() {
                     return Err(LockError::Full);
                 }
                 self.counts.held.fetch_add(1, Ordering::Relaxed);
@@ -348,6 +400,12 @@ impl LockTable {
         // The low bits choose the place within the shard.
         let at = (key.0 >> 40) as usize % SHARDS;
         self.shards[at].lock()
+    }
+}
+
+impl std::fmt::Debug for LockTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LockTable").field("stats", &self.stats()).finish_non_exhaustive()
     }
 }
 

@@ -16,7 +16,7 @@ const TABLE: TableId = TableId(7);
 const LONG: Duration = Duration::from_secs(100);
 
 fn table() -> Arc<LockTable> {
-    Arc::new(LockTable::new(1 << 20))
+    Arc::new(LockTable::new(None, 1 << 20))
 }
 
 fn limits(timeout: Duration) -> LockLimits {
@@ -200,7 +200,7 @@ fn many_row_locks_become_one_on_the_table_when_nobody_is_in_the_way() {
 
 #[test]
 fn too_many_locks_are_an_error() {
-    let table = Arc::new(LockTable::new(100));
+    let table = Arc::new(LockTable::new(None, 100));
     let (one, other) = (LockOwner::new(&table), LockOwner::new(&table));
     take(&other, b"other", LockStrength::Update).unwrap();
     let full = (0..200u64).find_map(|key| take(&one, &key.to_be_bytes(), LockStrength::Update).err());

@@ -3,7 +3,9 @@
 use crate::catalog::TableDef;
 use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
+use crate::lock::{LockStrength, LockWait};
 use crate::testing::*;
+use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, StoreOptions};
 use leafline_types::Value;
@@ -65,4 +67,48 @@ fn the_operations_of_a_commit_are_borrowed_or_sorted_on_disk() {
     let expected: Vec<Vec<Value>> = (0..2000).map(|id| values(&table, id)).collect();
     assert_eq!(rows(&view(&engine), &table), expected);
     assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn locks_are_borrowed_and_given_back() {
+    let env = SimulatedEnv::new();
+    let engine = open_with(&env);
+    let table = create(&engine, &keyed_spec());
+    let lock = |transaction: &mut Transaction, keys: std::ops::Range<u64>| {
+        let locker = transaction.row_locker();
+        keys.into_iter().try_for_each(|key| {
+            locker.lock_key(&table, &key.to_be_bytes(), LockStrength::Update, LockWait::NoWait)
+        })
+    };
+    let begin = || engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let (mut small, mut large) = (begin(), begin());
+    lock(&mut small, 0..3000).unwrap();
+    assert_eq!(engine.stats().locks.borrowed, 0, "few");
+    lock(&mut large, 5000..25_000).unwrap();
+    let stats = engine.stats().locks;
+    assert!(stats.borrowed >= 19_000 * 64, "{stats:?}");
+    assert_eq!(stats.borrowed, engine.store.memory_lent());
+    // The pool lends nothing any more. Both have an intention lock on the table, so neither can have all of it.
+    let left = engine.store.memory_limit() - engine.store.memory_lent();
+    let others = engine.store.borrow_memory(left).unwrap();
+    let failed = lock(&mut large, 30_000..60_000).unwrap_err();
+    assert!(matches!(failed, TableError::LockTableFull), "{failed}");
+    assert_eq!(leafline_types::MysqlError::from(failed).code, 1206);
+    let held = engine.stats().locks.held;
+    assert!((23_000..60_000).contains(&held), "{held}");
+    // With memory it goes on.
+    drop(others);
+    lock(&mut large, 30_000..31_000).unwrap();
+    engine.purge().unwrap();
+    assert!(engine.stats().locks.borrowed >= stats.borrowed, "still needed");
+    drop(large);
+    assert!(engine.stats().locks.borrowed >= stats.borrowed, "not at once");
+    engine.purge().unwrap();
+    assert_eq!((engine.stats().locks.borrowed, engine.store.memory_lent()), (0, 0));
+    // What is left is as it was.
+    let mut other = begin();
+    assert!(matches!(lock(&mut other, 2999..3000), Err(TableError::LockNotAvailable)));
+    drop(small);
+    lock(&mut other, 0..31_000).unwrap();
+    assert!(engine.stats().locks.borrowed > 0);
 }

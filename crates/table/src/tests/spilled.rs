@@ -8,7 +8,7 @@ use crate::testing::*;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::Direction;
 use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{Env, StorageError};
+use leafline_storage::{Env, StorageError, StoreOptions};
 use leafline_types::Value;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -224,7 +224,10 @@ fn a_pool_that_lends_nothing_makes_it_slower_but_not_wrong() {
 fn unique_keys_that_are_new_are_not_looked_for_on_disk() {
     let seed = seed();
     let env = SimulatedEnv::new();
-    let engine = open_with(&env, Some(100 << 10));
+    // Room for the filters beside the locks.
+    let store = StoreOptions { buffer_pool_bytes: 8 << 20, ..options().store };
+    let options = EngineOptions { store, transaction_memory_bytes: Some(100 << 10), ..options() };
+    let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options).unwrap();
     let table = create(&engine, &keyed_spec());
     let mut ids: Vec<i64> = (0..8000).collect();
     ids.shuffle(&mut SmallRng::seed_from_u64(seed));

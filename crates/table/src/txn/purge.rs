@@ -38,6 +38,7 @@ impl Engine {
         }
         self.counts.purged.fetch_add(removed, Ordering::Relaxed);
         self.tidy_history();
+        self.locks.give_back();
         while let Some(segment) = self.trees.take_unused(bound) {
             self.store.drop_segment(segment)?;
         }
