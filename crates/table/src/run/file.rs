@@ -102,6 +102,24 @@ impl RunFile {
             .map(Some)
     }
 
+    /// Reads the blocks from offset `begin` to before `end` at once, and calls `each` with key and payload of their entries.
+    pub(super) fn read_blocks(&self, begin: u64, end: u64, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+        let mut buffer = AlignedBuf::zeroed(0);
+        let length = self.read_up_to(end.saturating_sub(begin) as usize, begin, &mut buffer)?;
+        let mut offset = begin;
+        while let Some(bytes) = buffer.get((offset - begin) as usize..length)
+            && !bytes.is_empty()
+        {
+            let block = self.block(bytes, offset)?;
+            let mut block = block.ok_or_else(|| self.damaged("a block that is too long", offset))?;
+            while let Some((key, payload)) = block.next_entry(bytes)? {
+                each(key, payload);
+            }
+            offset = block.next;
+        }
+        Ok(())
+    }
+
     /// Reads up to `bytes` bytes at `offset`, which is less at the end of the run; returns how many.
     fn read_up_to(&self, bytes: usize, offset: u64, buffer: &mut AlignedBuf) -> Result<usize> {
         let bytes = self.bytes.saturating_sub(offset).min(bytes as u64) as usize;

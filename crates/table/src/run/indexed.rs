@@ -3,45 +3,83 @@
 //! The file is as any other run's (see [`super::file`]), with smaller blocks, as mostly a single entry of one is wanted. In
 //! memory are the first key of every block and a Bloom filter over all keys, so that looking a key up reads one block, and
 //! none for most keys that are not there. Keys are unique and ascend.
+//!
+//! The index has a bound. When it is reached, every other key is left out, and from then on what is read at once is a group of
+//! twice as many blocks: with keys of 30 bytes 64 KiB for a run of a GB.
 
 use super::EntrySource;
 use super::file::{RunFile, RunReader, RunWriter};
 use super::filter::BloomFilter;
 use crate::error::{Result, TableError};
 use leafline_storage::Env;
-use leafline_storage::device::AlignedBuf;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// Bytes of a block with more than one entry.
 const BLOCK_BYTES: usize = 16 << 10;
-/// Blocks that were read last and are kept, per run: for cursors that come again, one in each direction.
+/// Groups of blocks that were read last and are kept, per run: for cursors that come again, one in each direction.
 const RECENT: usize = 2;
+/// Most bytes of a run's index.
+const MOST_INDEX_BYTES: usize = if cfg!(test) { 512 } else { 1 << 20 };
 
-/// Where a block is, and where its first key is in the index's bytes. The key ends where the next one begins.
+/// Where a group of blocks is, and where its first key is in the index's bytes. The key ends where the next one begins.
 #[derive(Clone, Copy)]
-struct BlockStart {
+struct GroupStart {
     offset: u64,
     key: usize,
 }
 
-/// A block's first entry, in the order of the blocks.
-#[derive(Default)]
+/// The first entries of groups of consecutive blocks, in their order.
 struct SparseIndex {
-    blocks: Vec<BlockStart>,
+    groups: Vec<GroupStart>,
     keys: Vec<u8>,
+    /// Blocks of a group; the last may have less.
+    blocks_of_group: usize,
+    /// Blocks there are.
+    blocks: usize,
 }
 
 impl SparseIndex {
-    fn first_key(&self, block: usize) -> &[u8] {
-        let begin = self.blocks.get(block).map_or(self.keys.len(), |start| start.key);
-        let end = self.blocks.get(block + 1).map_or(self.keys.len(), |start| start.key);
+    fn new() -> SparseIndex {
+        SparseIndex { groups: Vec::new(), keys: Vec::new(), blocks_of_group: 1, blocks: 0 }
+    }
+
+    /// Adds the next block, which begins at `offset` with `key`.
+    fn push(&mut self, offset: u64, key: &[u8]) {
+        if self.blocks.is_multiple_of(self.blocks_of_group) {
+            self.groups.push(GroupStart { offset, key: self.keys.len() });
+            self.keys.extend_from_slice(key);
+        }
+        self.blocks += 1;
+        if self.bytes() > MOST_INDEX_BYTES && self.groups.len() > 1 {
+            self.join_groups();
+        }
+    }
+
+    /// Makes one group of every two.
+    fn join_groups(&mut self) {
+        let (mut groups, mut keys) = (Vec::new(), Vec::new());
+        for (number, start) in self.groups.iter().enumerate().step_by(2) {
+            groups.push(GroupStart { offset: start.offset, key: keys.len() });
+            keys.extend_from_slice(self.first_key(number));
+        }
+        (self.groups, self.keys) = (groups, keys);
+        self.blocks_of_group *= 2;
+    }
+
+    fn bytes(&self) -> usize {
+        self.keys.len() + self.groups.len() * size_of::<GroupStart>()
+    }
+
+    fn first_key(&self, group: usize) -> &[u8] {
+        let begin = self.groups.get(group).map_or(self.keys.len(), |start| start.key);
+        let end = self.groups.get(group + 1).map_or(self.keys.len(), |start| start.key);
         &self.keys[begin..end]
     }
 
-    /// The block that holds `key`, if any does.
+    /// The group that holds `key`, if any does.
     fn find(&self, key: &[u8]) -> Option<usize> {
-        let (mut low, mut high) = (0, self.blocks.len());
+        let (mut low, mut high) = (0, self.groups.len());
         while low < high {
             let middle = low.midpoint(high);
             if self.first_key(middle) <= key {
@@ -54,11 +92,12 @@ impl SparseIndex {
     }
 }
 
-/// A block in memory, its entries found.
+/// A group of blocks in memory.
 struct Loaded {
     number: usize,
-    bytes: AlignedBuf,
-    /// Where entries begin, and where the last one ends.
+    /// The entries: length of the key (4 bytes), key, payload.
+    bytes: Vec<u8>,
+    /// Where they begin, and where the last one ends.
     bounds: Vec<u32>,
 }
 
@@ -71,7 +110,7 @@ impl Loaded {
     fn entry(&self, slot: usize) -> (&[u8], &[u8]) {
         let entry = &self.bytes[self.bounds[slot] as usize..self.bounds[slot + 1] as usize];
         let key = entry.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-        entry[8..].split_at(key)
+        entry[4..].split_at(key)
     }
 
     /// The first slot whose key is not below `key`.
@@ -125,7 +164,7 @@ impl IndexedRun {
 
     /// A cursor, before the first entry.
     pub(crate) fn cursor(self: &Arc<Self>) -> RunCursor {
-        RunCursor { run: self.clone(), loaded: None, block: 0, slot: 0 }
+        RunCursor { run: self.clone(), loaded: None, group: 0, slot: 0 }
     }
 
     /// All entries, read in large pieces.
@@ -143,11 +182,11 @@ impl IndexedRun {
         self.file.bytes()
     }
 
-    /// Bytes of memory it takes: index, filter and recent blocks.
+    /// Bytes of memory it takes: index, filter and recent groups of blocks.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let index = self.index.keys.len() + self.index.blocks.len() * size_of::<BlockStart>();
         let filter = self.filter.as_ref().map_or(0, BloomFilter::bytes);
-        (index + self.last_key.len() + RECENT * BLOCK_BYTES) as u64 + filter
+        let recent = RECENT * self.index.blocks_of_group * BLOCK_BYTES;
+        (self.index.bytes() + self.last_key.len() + recent) as u64 + filter
     }
 
     fn load(&self, number: usize) -> Result<Arc<Loaded>> {
@@ -168,14 +207,16 @@ impl IndexedRun {
     }
 
     fn read(&self, number: usize) -> Result<Loaded> {
-        let offset = self.index.blocks.get(number).map_or(u64::MAX, |start| start.offset);
-        let mut bytes = AlignedBuf::zeroed(BLOCK_BYTES);
-        let block = self.file.read_block(offset, &mut bytes)?;
-        let mut block = block.ok_or_else(|| TableError::Internal("a run has no such block".into()))?;
-        let mut bounds = vec![block.begin as u32];
-        while block.next_entry(&bytes)?.is_some() {
-            bounds.push(block.begin as u32);
-        }
+        let offset =
+            |number: usize| self.index.groups.get(number).map_or(self.file.bytes(), |start| start.offset);
+        let (begin, end) = (offset(number), offset(number + 1));
+        let (mut bytes, mut bounds) = (Vec::with_capacity((end - begin) as usize), vec![0]);
+        self.file.read_blocks(begin, end, &mut |key, payload| {
+            bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(key);
+            bytes.extend_from_slice(payload);
+            bounds.push(bytes.len() as u32);
+        })?;
         Ok(Loaded { number, bytes, bounds })
     }
 }
@@ -192,10 +233,10 @@ impl std::fmt::Debug for IndexedRun {
 /// A position between two entries of a run, before the first or after the last.
 pub(crate) struct RunCursor {
     run: Arc<IndexedRun>,
-    /// The block that was looked at last.
+    /// The group of blocks that was looked at last.
     loaded: Option<Arc<Loaded>>,
-    block: usize,
-    /// In the block; its length is the same position as the beginning of the next one.
+    group: usize,
+    /// In the group; its length is the same position as the beginning of the next one.
     slot: usize,
 }
 
@@ -207,28 +248,28 @@ impl RunCursor {
             self.seek_end();
             return Ok(());
         }
-        (self.block, self.slot) = match self.run.index.find(key) {
+        (self.group, self.slot) = match self.run.index.find(key) {
             None => (0, 0),
-            Some(block) => (block, self.load(block)?.lower_bound(key)),
+            Some(group) => (group, self.load(group)?.lower_bound(key)),
         };
         Ok(())
     }
 
     /// Goes behind the last entry.
     pub(crate) fn seek_end(&mut self) {
-        (self.block, self.slot) = (self.run.index.blocks.len(), 0);
+        (self.group, self.slot) = (self.run.index.groups.len(), 0);
     }
 
     /// The entry after the position, which moves behind it.
     pub(crate) fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         loop {
-            if self.block >= self.run.index.blocks.len() {
+            if self.group >= self.run.index.groups.len() {
                 return Ok(None);
             }
-            if self.slot < self.load(self.block)?.len() {
+            if self.slot < self.load(self.group)?.len() {
                 break;
             }
-            (self.block, self.slot) = (self.block + 1, 0);
+            (self.group, self.slot) = (self.group + 1, 0);
         }
         let slot = self.slot;
         self.slot += 1;
@@ -238,12 +279,12 @@ impl RunCursor {
     /// The entry before the position, which moves before it.
     pub(crate) fn previous(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         while self.slot == 0 {
-            let Some(block) = self.block.checked_sub(1) else { return Ok(None) };
-            (self.block, self.slot) = (block, self.load(block)?.len());
+            let Some(group) = self.group.checked_sub(1) else { return Ok(None) };
+            (self.group, self.slot) = (group, self.load(group)?.len());
         }
         self.slot -= 1;
-        let (block, slot) = (self.block, self.slot);
-        Ok(Some(self.load(block)?.entry(slot)))
+        let (group, slot) = (self.group, self.slot);
+        Ok(Some(self.load(group)?.entry(slot)))
     }
 
     fn load(&mut self, number: usize) -> Result<&Loaded> {
@@ -270,7 +311,7 @@ impl IndexedRunWriter {
     pub(crate) fn create(env: &Arc<dyn Env>, filtered: u64) -> Result<IndexedRunWriter> {
         Ok(IndexedRunWriter {
             file: RunWriter::create_with_blocks(env, BLOCK_BYTES)?,
-            index: SparseIndex::default(),
+            index: SparseIndex::new(),
             last_key: Vec::new(),
             filter: BloomFilter::new(filtered),
             entries: 0,
@@ -288,8 +329,7 @@ impl IndexedRunWriter {
             return Err(TableError::Internal("the keys of a run do not ascend".into()));
         }
         if let Some(offset) = self.file.push(key, payload)? {
-            self.index.blocks.push(BlockStart { offset, key: self.index.keys.len() });
-            self.index.keys.extend_from_slice(key);
+            self.index.push(offset, key);
         }
         if let Some(filter) = &mut self.filter {
             filter.add(filtered);
@@ -303,7 +343,7 @@ impl IndexedRunWriter {
     /// Writes what is left.
     pub(crate) fn finish(mut self) -> Result<IndexedRun> {
         self.index.keys.shrink_to_fit();
-        self.index.blocks.shrink_to_fit();
+        self.index.groups.shrink_to_fit();
         Ok(IndexedRun {
             file: Arc::new(self.file.finish()?),
             index: self.index,
@@ -353,11 +393,13 @@ mod tests {
         let mut random = SmallRng::seed_from_u64(seed);
         for round in 0..10 * crate::testing::scale() {
             let env: Arc<dyn Env> = Arc::new(SimulatedEnv::new());
-            let count = [0, 1, 50, 1500][round as usize % 4];
+            let count = [0, 1, 50, 1500, 6000][round as usize % 5];
             let entries = random_entries(&mut random, count);
             let filtered = if random.random() { entries.len() as u64 } else { 0 };
             let run = write(&env, &entries, filtered);
             assert_eq!(run.entries(), entries.len() as u64);
+            assert!(run.index.bytes() <= MOST_INDEX_BYTES, "seed {seed}");
+            assert!(run.index.blocks_of_group <= 16 && (count < 6000 || run.index.blocks_of_group > 2));
             let mut reader = run.reader();
             for (key, payload) in &entries {
                 assert_eq!(reader.next().unwrap(), Some((&key[..], &payload[..])), "seed {seed}");
@@ -410,8 +452,8 @@ mod tests {
         let key = |number: u32| number.to_be_bytes().to_vec();
         let entries = (0..20_000).map(|number| (key(2 * number), vec![1; 20])).collect();
         let run = write(&env, &entries, 20_000);
-        // An index and ten bits a key.
-        let most = 20_000 * 10 / 8 + run.file_bytes() / 500 + (RECENT * BLOCK_BYTES) as u64;
+        // An index, groups of two blocks, and ten bits a key.
+        let most = 20_000 * 10 / 8 + (MOST_INDEX_BYTES + RECENT * 2 * BLOCK_BYTES) as u64;
         assert!(run.memory_bytes() < most, "{} bytes", run.memory_bytes());
         let before = simulated.counts().reads;
         for number in 0..20_000 {
