@@ -8,6 +8,7 @@
 //! Nodes are latched as readers latch them, so this may run beside writers.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leafline_storage::{PageNo, SharedGuard};
@@ -43,6 +44,10 @@ pub struct TreeFault {
     pub out_of_reach: Option<KeyRange>,
 }
 
+/// Told of the number of nodes looked at since the last call; says whether to go on. What is found until it does not is not
+/// all there is.
+pub type NodeProgress<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
+
 /// What was found at every node of a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
@@ -50,6 +55,8 @@ pub(crate) struct Walk {
     pub pages: Vec<PageNo>,
     pub faults: BTreeMap<PageNo, TreeFault>,
     used: u64,
+    /// Ended before the last node.
+    pub stopped: bool,
 }
 
 /// What a descent that goes on after damage came to.
@@ -60,8 +67,8 @@ enum Reached<'s> {
 }
 
 impl Tree {
-    /// Looks at all nodes with `threads` threads. `progress` is called with the number of nodes since the last call.
-    pub(crate) fn walk(&self, threads: usize, progress: &(dyn Fn(u64) + Sync)) -> Result<Walk> {
+    /// Looks at all nodes with `threads` threads.
+    pub(crate) fn walk(&self, threads: usize, progress: &NodeProgress<'_>) -> Result<Walk> {
         let mut walk = Walk::default();
         let root = match self.reach(&[], u8::MAX)? {
             Reached::NoSuchLevel => self.store().shared(self.root())?,
@@ -82,6 +89,9 @@ impl Tree {
         for level in (1..levels as u8).rev() {
             starts.clear();
             self.walk_level(level, &[], None, &mut walk, progress, &mut |lower| starts.push(lower.to_vec()))?;
+            if walk.stopped {
+                return Ok(walk);
+            }
         }
         self.walk_leaves(threads, &starts, &mut walk, progress)?;
         let capacity = policy::capacity(self.store().page_size()) as f64;
@@ -95,7 +105,7 @@ impl Tree {
         threads: usize,
         starts: &[Vec<u8>],
         walk: &mut Walk,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &NodeProgress<'_>,
     ) -> Result<()> {
         // A branch has some dozens of children at least.
         let most = (starts.len() * 32 / LEAVES_PER_PIECE).min(threads * PIECES_PER_THREAD);
@@ -109,7 +119,7 @@ impl Tree {
             let mut part = Walk::default();
             loop {
                 let piece = next.fetch_add(1, Ordering::Relaxed);
-                if piece > bounds.len() {
+                if piece > bounds.len() || part.stopped {
                     return Ok(part);
                 }
                 let begin = piece.checked_sub(1).and_then(|before| bounds.get(before)).copied();
@@ -134,7 +144,7 @@ impl Tree {
         from: &[u8],
         to: Option<&[u8]>,
         walk: &mut Walk,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &NodeProgress<'_>,
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<()> {
         let mut at = from.to_vec();
@@ -154,7 +164,10 @@ impl Tree {
                     node.upper_fence().map(<[u8]>::to_vec)
                 }
             };
-            progress(1);
+            if progress(1).is_break() {
+                walk.stopped = true;
+                return Ok(());
+            }
             match next {
                 Some(next) if next > at && to.is_none_or(|to| next.as_slice() < to) => at = next,
                 _ => return Ok(()),
@@ -289,6 +302,7 @@ impl Walk {
         self.report.entries += part.report.entries;
         self.report.ghosts += part.report.ghosts;
         self.used += part.used;
+        self.stopped |= part.stopped;
         self.pages.extend(part.pages);
         for (page, fault) in part.faults {
             self.faults.entry(page).or_insert(fault);

@@ -45,7 +45,7 @@ pub use entry::{Change, CommitTs, EntryFlags, EntryView};
 pub use enumerate::LeafList;
 pub use error::{BtreeError, Result};
 pub use estimate::Estimate;
-pub use examine::{KeyRange, TreeFault};
+pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use node::TreeRedo;
 pub use salvage::Salvage;
 pub use tree::Tree;

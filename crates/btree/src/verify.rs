@@ -3,12 +3,13 @@
 //! It looks at every node (see `examine`), so it may run beside writers; the count of the segment's pages is compared
 //! only if no page came or went meanwhile.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use leafline_storage::PageNo;
 
 use crate::error::{BtreeError, Result};
-use crate::examine::TreeFault;
+use crate::examine::{NodeProgress, TreeFault};
 use crate::merge::freed_pages;
 use crate::tree::Tree;
 
@@ -39,7 +40,7 @@ impl Tree {
     /// # Errors
     /// `Corrupt` names the first fault; what the store returns.
     pub fn verify(&self) -> Result<TreeReport> {
-        let (report, faults) = self.examine(1, &|_| ())?;
+        let (report, faults) = self.examine(1, &|_| ControlFlow::Continue(()))?;
         match faults.into_iter().next() {
             None => Ok(report),
             Some(TreeFault { page, what, .. }) => Err(BtreeError::Corrupt { page, what }),
@@ -47,20 +48,20 @@ impl Tree {
     }
 
     /// As [`verify`](Self::verify), with `threads` threads, and goes on after a fault: returns all of them, by page. The report
-    /// is about the nodes that could be reached. `progress` is called with the number of nodes since the last call.
+    /// is about the nodes that could be reached, until `progress` had enough.
     ///
     /// # Errors
     /// What the store returns, except for pages that cannot be read or used.
     pub fn examine(
         &self,
         threads: usize,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &NodeProgress<'_>,
     ) -> Result<(TreeReport, Vec<TreeFault>)> {
         let mut attempts = 0;
         loop {
             let (freed, allocated) = (freed_pages(), self.allocated_pages());
             let mut walk = self.walk(threads, progress)?;
-            if !walk.faults.is_empty() {
+            if walk.stopped || !walk.faults.is_empty() {
                 return Ok((walk.report, walk.faults.into_values().collect()));
             }
             if freed != freed_pages() || allocated != self.allocated_pages() {

@@ -12,6 +12,7 @@ use leafline_storage::{PageNo, SegmentId, SpaceFault, StorageError};
 use leafline_table::{
     CheckDepth, CheckOptions, Engine, EngineOptions, StoreOptions, TableCheck, TableDef, TableError,
 };
+use leafline_types::CancelToken;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -69,7 +70,7 @@ pub fn open(existing: &ExistingArguments) -> Result<Arc<Engine>, Failure> {
         ..StoreOptions::default()
     };
     let engine = Engine::open(Arc::new(env), EngineOptions { store, ..EngineOptions::default() });
-    engine.map_err(|error| match error {
+    let engine = engine.map_err(|error| match error {
         TableError::Storage(StorageError::AlreadyOpen) => Failure::Message(open::already_open(dir)),
         error if error.is_damage() => Failure::Message(format!(
             "the database cannot be opened: {error}\nIt cannot be opened without this: a space map, the segment \
@@ -77,7 +78,9 @@ pub fn open(existing: &ExistingArguments) -> Result<Arc<Engine>, Failure> {
              that right; a backup can."
         )),
         error => failed(error),
-    })
+    })?;
+    open::tell(engine.store().recovery_report());
+    Ok(engine)
 }
 
 /// The tables that were named, or all.
@@ -100,7 +103,8 @@ pub fn check_table(
 ) -> Result<TableCheck, Failure> {
     let name = format!("{}.{}", table.database, table.name);
     let bar = Progress::pages(&name, engine.pages_to_check(table, options.depth));
-    let check = engine.check_table_with(table, options, &|pages| bar.add(pages)).map_err(failed)?;
+    let check = engine.check_table_with(table, options, &|pages| bar.add(pages), &CancelToken::new());
+    let check = check.map_err(failed)?;
     bar.finish();
     Ok(check)
 }

@@ -46,13 +46,20 @@ pub(super) fn analyze(session: &mut Session, tables: &[TableName]) -> RowSet {
 }
 
 /// CHECK TABLE: the structure of every tree, every row against its entries, every entry against its row.
-pub(super) fn check(session: &mut Session, tables: &[TableName], depth: CheckDepth) -> RowSet {
+pub(super) fn check(
+    session: &mut Session,
+    tables: &[TableName],
+    depth: CheckDepth,
+) -> Result<RowSet, MysqlError> {
     let mut rows = messages();
     let options = CheckOptions { depth, ..CheckOptions::default() };
     for table in tables {
         let name = full_name(session, table);
-        let check = show::resolve(session, table)
-            .and_then(|table| Ok(session.instance.engine().check_table_with(&table, options, &|_| ())?));
+        let check = show::resolve(session, table).and_then(|table| {
+            let engine = session.instance.engine();
+            Ok(engine.check_table_with(&table, options, &|_| (), &session.cancel)?)
+        });
+        session.cancel.check()?;
         match check {
             Ok(check) if check.is_sound() => message(&mut rows, &name, "check", "status", "OK"),
             Ok(check) => {
@@ -68,7 +75,7 @@ pub(super) fn check(session: &mut Session, tables: &[TableName], depth: CheckDep
             Err(error) => failed(&mut rows, &name, "check", &error),
         }
     }
-    rows
+    Ok(rows)
 }
 
 /// REPAIR TABLE: not while others use the table. What MySQL says of engines that cannot.

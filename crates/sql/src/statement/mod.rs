@@ -59,7 +59,7 @@ impl Session {
             StatementKind::Show(what) => show::show(self, what, sql)?,
             StatementKind::Describe { table, column } => show::describe(self, table, column.as_deref())?,
             StatementKind::AnalyzeTable(tables) => maintenance::analyze(self, tables),
-            StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth),
+            StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth)?,
             StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
             _ => return Ok(None),
         }))

@@ -105,7 +105,7 @@ impl Check<'_> {
                 EntryStep::Next
             })?;
             each(&entries)?;
-            if !more {
+            if !more || (self.progress)(0).is_break() {
                 return Ok(());
             }
         }

@@ -10,7 +10,7 @@ use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::index::entry::{describe_entry, entry_of_row, row_values, unique_prefix};
 use crate::read::{EntryStep, ReadView};
-use leafline_btree::Direction;
+use leafline_btree::{Direction, NodeProgress};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
@@ -182,7 +182,7 @@ fn for_each_entry(
     table: &Arc<crate::catalog::TableDef>,
     index: &Arc<IndexDef>,
     (lower, upper): (&[u8], Option<&[u8]>),
-    progress: &(dyn Fn(u64) + Sync),
+    progress: &NodeProgress<'_>,
     each: EachEntry<'_>,
 ) -> Result<()> {
     let mut cursor = view.entries(table, index)?;
@@ -200,7 +200,9 @@ fn for_each_entry(
             }
         }
     })? {
-        progress(1);
+        if progress(1).is_break() {
+            break;
+        }
     }
     failed.map_or(Ok(()), Err)
 }

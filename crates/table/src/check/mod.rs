@@ -22,9 +22,11 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::read::ReadView;
 use crate::txn::write_set::WriteSet;
-use leafline_btree::BtreeError;
+use leafline_btree::{BtreeError, NodeProgress};
 use leafline_storage::PageNo;
+use leafline_types::CancelToken;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Faults reported per table, at most.
@@ -119,7 +121,7 @@ struct Check<'a> {
     view: &'a ReadView,
     table: &'a Arc<TableDef>,
     options: CheckOptions,
-    progress: &'a (dyn Fn(u64) + Sync),
+    progress: &'a NodeProgress<'a>,
     found: TableCheck,
 }
 
@@ -129,7 +131,7 @@ impl Engine {
     /// # Errors
     /// As [`check_table_with`](Self::check_table_with).
     pub fn check_table(self: &Arc<Self>, table: &Arc<TableDef>) -> Result<Vec<String>> {
-        let check = self.check_table_with(table, CheckOptions::default(), &|_| ())?;
+        let check = self.check_table_with(table, CheckOptions::default(), &|_| (), &CancelToken::new())?;
         Ok(check.faults.iter().map(ToString::to_string).collect())
     }
 
@@ -137,23 +139,33 @@ impl Engine {
     /// all there are about as many as [`pages_to_check`](Self::pages_to_check) says.
     ///
     /// # Errors
-    /// What the store returns, except for damage, which is reported; `DefinitionChanged`.
+    /// What the store returns, except for damage, which is reported; `DefinitionChanged`; 1317 or 3024 once `cancel` says so.
     pub fn check_table_with(
         self: &Arc<Self>,
         table: &Arc<TableDef>,
         options: CheckOptions,
         progress: &(dyn Fn(u64) + Sync),
+        cancel: &CancelToken,
     ) -> Result<TableCheck> {
+        cancel.check()?;
+        let progress = |pages| {
+            progress(pages);
+            if cancel.reason().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
         let (snapshot, rows) = {
             let _closed = self.gates.close(table.id);
             self.store.wait_durable(self.store.log_end())?;
             (self.snapshot(), self.row_count(table.id))
         };
         let view = ReadView::new(self.clone(), snapshot, Arc::new(WriteSet::default().into()), 0);
-        let mut check = Check { view: &view, table, options, progress, found: TableCheck::default() };
+        let mut check =
+            Check { view: &view, table, options, progress: &progress, found: TableCheck::default() };
         check.structure()?;
+        cancel.check()?;
         if options.depth > CheckDepth::Quick {
             check.contents(rows)?;
+            // What was read in part does not agree.
+            cancel.check()?;
         }
         check.found.damaged.sort_unstable();
         Ok(check.found)

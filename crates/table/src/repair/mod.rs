@@ -18,6 +18,7 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockMode, LockOwner};
 use crate::txn::op::CounterChange;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl Engine {
@@ -108,7 +109,7 @@ impl Engine {
     /// Rows of a table whose clustered index is sound, and that nobody changes.
     fn count_rows(&self, table: &TableDef) -> Result<u64> {
         let handle = self.trees.current(table.clustered().tree)?;
-        let (report, _) = handle.tree.examine(1, &|_| ())?;
+        let (report, _) = handle.tree.examine(1, &|_| ControlFlow::Continue(()))?;
         Ok(report.entries - report.ghosts)
     }
 }

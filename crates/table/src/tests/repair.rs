@@ -4,18 +4,21 @@ use crate::catalog::TableDef;
 use crate::check::{CheckDepth, CheckOptions, TableCheck};
 use crate::ddl::CatalogChange;
 use crate::engine::Engine;
+use crate::error::TableError;
 use crate::repair::TableRepair;
 use crate::testing::{self, Entry, create, keyed_spec, open, other_spec, row, scan, transact, view};
 use crate::txn::op::CounterChange;
 use leafline_btree::{Direction, node::Node};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, OpenMode, PageKind, PageNo, SegmentId, page};
-use leafline_types::Value;
+use leafline_types::statement::CancelReason;
+use leafline_types::{CancelToken, Value};
 use rand::rngs::SmallRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const PAGE: u64 = 4096;
 
@@ -41,7 +44,7 @@ fn tables(engine: &Engine) -> Vec<Arc<TableDef>> {
 
 fn deep(engine: &Arc<Engine>, table: &Arc<TableDef>) -> TableCheck {
     let options = CheckOptions { depth: CheckDepth::Extended, threads: 2 };
-    engine.check_table_with(table, options, &|_| ()).unwrap()
+    engine.check_table_with(table, options, &|_| (), &CancelToken::new()).unwrap()
 }
 
 fn repair(engine: &Arc<Engine>, table: &Arc<TableDef>, check: &TableCheck, dry_run: bool) -> TableRepair {
@@ -133,7 +136,8 @@ fn check_and_repair(engine: &Arc<Engine>, sound: &Sound, damaged: &BTreeSet<Page
         let position = |page: &PageNo| trees.iter().position(|tree| sound.pages[page] == *tree);
         let of_table: BTreeSet<usize> = damaged.iter().filter_map(position).collect();
         let quick = CheckOptions { depth: CheckDepth::Quick, threads: 1 };
-        assert_eq!(engine.check_table_with(&table, quick, &|_| ()).unwrap().is_sound(), of_table.is_empty());
+        let check = engine.check_table_with(&table, quick, &|_| (), &CancelToken::new()).unwrap();
+        assert_eq!(check.is_sound(), of_table.is_empty());
         let check = deep(engine, &table);
         assert_eq!(check.damaged, of_table.iter().copied().collect::<Vec<_>>(), "{:?}", check.faults);
         // A damaged page behind another one is not met; but one of each tree is named.
@@ -303,4 +307,42 @@ fn a_wrong_number_of_rows_is_put_right() {
     assert_eq!((done.counted, done.recounted), (25, Some(20)));
     let table = engine.table("d", "t").unwrap();
     assert!(deep(&engine, &table).is_sound());
+}
+
+#[test]
+fn a_check_ends_soon_after_it_is_cancelled() {
+    let engine = open(&SimulatedEnv::new());
+    let table = create(&engine, &keyed_spec());
+    transact(&engine, |transaction| {
+        (0..5000).try_for_each(|id| {
+            transaction
+                .insert(&table, &row(&table, &[Some(id), Some(id), Some(id % 700), Some(id)]))
+                .map(drop)
+        })
+    })
+    .unwrap();
+    let options = CheckOptions { depth: CheckDepth::Extended, threads: 1 };
+    let pages = AtomicU64::new(0);
+    let check = |at: u64| {
+        pages.store(0, Ordering::Relaxed);
+        let cancel = CancelToken::new();
+        let progress = |more| {
+            if pages.fetch_add(more, Ordering::Relaxed) + more >= at {
+                cancel.cancel(CancelReason::QueryKilled);
+            }
+        };
+        engine.check_table_with(&table, options, &progress, &cancel)
+    };
+    assert!(check(u64::MAX).unwrap().is_sound());
+    let all = pages.load(Ordering::Relaxed);
+    assert!(all > 200, "{all} pages");
+    for at in (0..all).step_by(7) {
+        match check(at) {
+            Err(TableError::Sql(error)) => assert_eq!(error.code, 1317),
+            other => panic!("cancelled at page {at} of {all}: {other:?}"),
+        }
+        // Each of four trees, on each of a few levels.
+        let after = pages.load(Ordering::Relaxed) - at;
+        assert!(after < 20, "cancelled at page {at}: {after} more");
+    }
 }
