@@ -4,6 +4,7 @@ use super::args::{Disk, OpenArguments};
 use super::failure::Failure;
 use super::size::Size;
 use leafline::{Database, DiskModel, Error, OpenOptions, RecoveryStep};
+use leafline_storage::RecoveryReport;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -37,14 +38,34 @@ pub fn options(open: &OpenArguments, pool: Size, disk: Disk) -> OpenOptions {
 
 /// Opens the database in `dir`; one that is served says where to connect to.
 pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> {
-    options.open(dir).map_err(|error| match error {
+    let database = options.open(dir).map_err(|error| match error {
         Error::AlreadyOpen { path } => Failure::Message(already_open(&path)),
         Error::NotADatabase { path } => Failure::Message(format!(
             "{} is not empty and holds no Leafline database; name an empty or a new directory",
             path.display()
         )),
         other => other.into(),
-    })
+    })?;
+    tell(database.instance().engine().store().recovery_report());
+    Ok(database)
+}
+
+/// Says what opening the database has met that should not be.
+pub fn tell(report: &RecoveryReport) {
+    found(report).iter().for_each(|line| eprintln!("{line}"));
+}
+
+fn found(report: &RecoveryReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.control_repaired {
+        lines.push(
+            "one of the two slots of the control file was damaged; it was made good from the other".into(),
+        );
+    }
+    if let Some(reason) = &report.warm_up_ignored {
+        lines.push(format!("the buffer pool is not warmed up: {reason}"));
+    }
+    lines
 }
 
 fn progress_line(step: RecoveryStep) -> String {
@@ -85,5 +106,32 @@ mod tests {
         let step = RecoveryStep::Redo { done: 30 << 20, total: 120 << 20 };
         assert_eq!(progress_line(step), "recovery: 30 of 120 MiB of the log replayed (25%)");
         assert!(progress_line(RecoveryStep::Redo { done: 0, total: 0 }).ends_with("(0%)"));
+    }
+
+    #[test]
+    fn damage_that_opening_has_met_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let dir = directory.path().join("db");
+        Database::open(&dir).unwrap().close().unwrap();
+        let open = || {
+            let database = Database::open(&dir).unwrap();
+            let lines = found(database.instance().engine().store().recovery_report());
+            database.close().unwrap();
+            lines
+        };
+        let damage = |name: &str, at: usize| {
+            let mut bytes = std::fs::read(dir.join(name)).unwrap();
+            bytes[at] ^= 1;
+            std::fs::write(dir.join(name), bytes).unwrap();
+        };
+        assert_eq!(open(), Vec::<String>::new());
+        damage("control", 30);
+        damage("hot-pages", 20);
+        let lines = open();
+        assert!(
+            matches!(&lines[..], [control, warm] if control.contains("control") && warm.contains("warm")),
+            "{lines:?}"
+        );
+        assert_eq!(open(), Vec::<String>::new());
     }
 }
