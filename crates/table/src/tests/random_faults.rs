@@ -181,18 +181,23 @@ fn read_damaged(engine: &Arc<Engine>, state: &State, what: &str) -> Result<()> {
     damaged
 }
 
+/// A database without rows, for a test that damages it: what is drawn for it comes first.
+fn to_be_damaged(seed: u64) -> (SmallRng, EngineOptions, SimulatedEnv, Arc<World>) {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let (options, env) = (options(), SimulatedEnv::new());
+    create_tables(&env, &options);
+    let engine = open_with(&env, &options).unwrap();
+    let world = World::new(engine, State::default(), random.random(), format!("seed {seed}")).unwrap();
+    (random, options, env, world)
+}
+
 #[test]
 fn rot_in_the_data_is_an_error_for_who_meets_it_and_never_a_wrong_answer() {
     let (first, mut noticed) = (seed(), 0);
     for seed in (0..30 * scale()).map(|n| first.wrapping_add(n)) {
         let _reporter = Seed(seed);
-        let mut random = SmallRng::seed_from_u64(seed);
-        let options = options();
-        let env = SimulatedEnv::new();
-        create_tables(&env, &options);
         let what = format!("seed {seed}");
-        let engine = open_with(&env, &options).unwrap();
-        let world = World::new(engine, State::default(), random.random(), what.clone()).unwrap();
+        let (mut random, options, env, world) = to_be_damaged(seed);
         (0..200).for_each(|_| world.step().unwrap());
         world.roll_back();
         let state = (*world.committed()).clone();
@@ -230,13 +235,8 @@ fn rot_in_the_log_is_noticed_or_has_lost_the_end_of_the_log_only() {
     let (first, mut refused, mut lost) = (seed(), 0, 0);
     for seed in (0..30 * scale()).map(|n| first.wrapping_add(n)) {
         let _reporter = Seed(seed);
-        let mut random = SmallRng::seed_from_u64(seed);
-        let options = options();
-        let env = SimulatedEnv::new();
-        create_tables(&env, &options);
         let what = format!("seed {seed}");
-        let engine = open_with(&env, &options).unwrap();
-        let world = World::new(engine, State::default(), random.random(), what.clone()).unwrap();
+        let (mut random, options, env, world) = to_be_damaged(seed);
         let mut states = vec![State::default()];
         for _ in 0..random.random_range(20..200) {
             world.step().unwrap();

@@ -55,9 +55,13 @@ fn batches_and_rows_agree_on_random_expressions() {
                     texts.dedup();
                     texts
                 };
-                assert_eq!(texts(&at_once), texts(&by_row), "{e}");
                 values += 1;
-                warned += usize::from(!by_row.warnings.is_empty());
+                // Of too many the first are kept, and batches and rows do not come to them in the same order.
+                let all_kept = |s: &Session| s.warnings.count() == s.warnings.iter().len() as u64;
+                if all_kept(&at_once) && all_kept(&by_row) {
+                    assert_eq!(texts(&at_once), texts(&by_row), "{e}");
+                    warned += usize::from(!by_row.warnings.is_empty());
+                }
             }
             (Err(expected), Err(actual)) => {
                 assert_eq!(actual.code, expected.code, "{e}");
