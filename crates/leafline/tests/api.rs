@@ -122,16 +122,20 @@ fn an_interrupt_ends_the_running_statement_only() {
     let handle = connection.interrupt_handle();
     handle.interrupt();
     assert_eq!(count(&mut connection), 2000, "an interrupt between statements does nothing");
-    // Eight thousand million pairs: it runs until it is stopped.
-    let stopper = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
-        handle.interrupt();
-    });
+    // Eight thousand million pairs, or ten thousand checks: it runs until it is stopped.
     let cross = "SELECT COUNT(*) FROM t a, t b, t c WHERE a.id + b.id + c.id = -1";
-    let error = connection.query(cross, ()).and_then(|mut rows| rows.next().unwrap()).unwrap_err();
-    assert_eq!((error.code(), error.sqlstate()), (1317, "70100"));
-    stopper.join().unwrap();
-    assert_eq!(count(&mut connection), 2000);
+    let checks = format!("CHECK TABLE {}", ["t"; 10_000].join(", "));
+    for statement in [cross, &checks] {
+        let handle = handle.clone();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            handle.interrupt();
+        });
+        let error = connection.query(statement, ()).and_then(|mut rows| rows.next().unwrap()).unwrap_err();
+        assert_eq!((error.code(), error.sqlstate()), (1317, "70100"));
+        stopper.join().unwrap();
+        assert_eq!(count(&mut connection), 2000);
+    }
 }
 
 #[test]

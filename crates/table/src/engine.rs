@@ -3,9 +3,9 @@
 //! # Locks, in the order in which they may be taken
 //! row and table locks | write sets (each its transaction's and its cursors' own; pages and files are waited for while one is
 //! held) | `ddl` (one DDL statement at a time) | gates (commits against DDL) | making room for old versions and moving them
-//! (files are read and written) | counters (also the append of a commit's record) | page latches | version store shards, the
-//! back of the queue of ghosts, clock, catalog, registered trees. The last group are leaves of the order: nothing but the log's
-//! buffer is waited for while one of them, or the counters, is held.
+//! (files are read and written) | accounts of memory (pages are written to borrow more) | counters (also the append of a commit's
+//! record) | page latches | version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group
+//! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
 
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::counters::Counters;
