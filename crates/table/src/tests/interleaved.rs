@@ -165,6 +165,18 @@ impl World {
         allowed
     }
 
+    /// The states that the log's beginnings lead to, from the last one that was settled on.
+    pub(super) fn passed_through(&self) -> Vec<State> {
+        let core = self.core.lock();
+        let mut state = (*core.committed).clone();
+        let mut passed = vec![state.clone()];
+        for commit in core.commits.iter().filter(|commit| commit.outcome != Outcome::Refused) {
+            apply(&mut state, &commit.writes);
+            passed.push(state.clone());
+        }
+        passed
+    }
+
     /// The states that readers may see now. Of a store that has stopped while commits were applied they may see less than what it
     /// will have when it is opened again: a commit that waits to be finished is not shown, later ones are.
     fn visible(&self) -> Vec<State> {
