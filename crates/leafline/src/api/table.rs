@@ -14,7 +14,9 @@ use leafline_table::{
     Transaction, TxnMode,
 };
 use leafline_types::convert::{StoreContext, store_cast};
-use leafline_types::{MysqlError, SqlType, Value, Warnings, convert, encode_part, encode_stored_text};
+use leafline_types::{
+    MysqlError, SqlType, StringPlace, Value, Warnings, convert, encode_part, encode_stored_text,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -244,8 +246,8 @@ impl Writer {
 pub struct Reader {
     rows: RowReader,
     table: Table,
-    /// Per column, whether its bytes can be shown where they are stored.
-    shown: Vec<bool>,
+    /// Per column whose bytes can be shown where they are stored: where that is.
+    shown: Vec<Option<StringPlace>>,
 }
 
 impl Reader {
@@ -253,8 +255,12 @@ impl Reader {
         let rows = view.rows(&table.def).map_err(MysqlError::from)?;
         let is_key = |column| table.clustered().parts.iter().any(|part| part.column == column);
         let is_string = |ty: &SqlType| ty.is_character() || matches!(ty, SqlType::Varbinary { .. });
-        let columns = table.def.columns.iter().enumerate();
-        let shown = columns.map(|(at, column)| is_string(&column.ty) && !is_key(at)).collect();
+        let format = &table.clustered().format;
+        let place = |(at, column): (usize, &ColumnDef)| {
+            let shown = is_string(&column.ty) && !is_key(at);
+            shown.then(|| format.newest_string_place(at)).flatten()
+        };
+        let shown = table.def.columns.iter().enumerate().map(place).collect();
         Ok(Reader { rows, table: table.clone(), shown })
     }
 
@@ -277,8 +283,8 @@ impl Reader {
     /// As [`get`](Self::get).
     pub fn scan(&self, from: impl Params, mut f: impl FnMut(RowView<'_>) -> bool) -> Result<()> {
         let from = self.table.encode_key(from, false)?;
-        let mut visit = |row: RowRef<'_>| f(self.view(row));
-        Ok(self.rows.scan(Direction::Forward, Some(&from), &mut visit).map_err(MysqlError::from)?)
+        let visit = |row: RowRef<'_>| f(self.view(row));
+        Ok(self.rows.scan(Direction::Forward, Some(&from), visit).map_err(MysqlError::from)?)
     }
 
     fn view<'r>(&'r self, row: RowRef<'r>) -> RowView<'r> {
@@ -321,15 +327,26 @@ impl<'r> RowView<'r> {
     ///
     /// # Errors
     /// [`Error::NoSuchColumn`]; [`Error::WrongType`] for a column of another type, and for columns of the primary key.
+    #[inline]
     pub fn bytes(&self, column: usize) -> Result<Option<&'r [u8]>> {
-        if self.reader.shown.get(column) != Some(&true) {
-            let def = self.column(column)?;
-            let found = format!("{:?}", def.ty);
-            let wanted = "bytes as they are stored";
-            return Err(Error::WrongType { column: def.name.clone(), found, wanted });
-        }
-        let bytes = self.reader.table.clustered().format.stored_bytes(self.row.payload, column);
+        let Some(Some(place)) = self.reader.shown.get(column) else { return Err(self.not_shown(column)) };
+        let bytes = match place.is_in(self.row.payload) {
+            true => place.bytes(self.row.payload),
+            false => self.reader.table.clustered().format.stored_bytes(self.row.payload, column),
+        };
         Ok(bytes.map_err(MysqlError::from)?)
+    }
+
+    #[cold]
+    fn not_shown(&self, column: usize) -> Error {
+        match self.column(column) {
+            Ok(def) => Error::WrongType {
+                column: def.name.clone(),
+                found: format!("{:?}", def.ty),
+                wanted: "bytes as they are stored",
+            },
+            Err(error) => error,
+        }
     }
 
     fn column(&self, column: usize) -> Result<&'r ColumnDef> {

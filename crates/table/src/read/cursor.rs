@@ -11,7 +11,7 @@
 //! The cursor's position is a gap between keys, so that it means the same for both directions: forward goes on with
 //! the first entry at or above it, reverse with the last one below.
 
-use super::row::{Visible, visible_row};
+use super::row::{RowPayload, Visible, visible_row};
 use super::view::ReadView;
 use super::window::Window;
 use super::{EntryRef, EntryStep};
@@ -64,7 +64,17 @@ enum Outcome {
 impl EntryCursor {
     pub(super) fn new(view: &ReadView, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
         let tree = view.engine.trees.for_snapshot(index, &view.snapshot)?;
-        let overlay = view.has_writes(table.id);
+        Self::on(view, table, index, tree, view.has_writes(table.id))
+    }
+
+    /// For those who know the index's tree, and whether own writes are to be merged in.
+    pub(super) fn on(
+        view: &ReadView,
+        table: &Arc<TableDef>,
+        index: &Arc<IndexDef>,
+        tree: Arc<TreeHandle>,
+        overlay: bool,
+    ) -> Result<EntryCursor> {
         if overlay {
             view.prepare(table.id, index)?;
         }
@@ -255,6 +265,29 @@ impl EntryCursor {
     }
 }
 
+/// Appends `bytes`; what most suffixes have, 4 to 16, without a call.
+#[inline]
+fn extend_short(key: &mut Vec<u8>, bytes: &[u8]) {
+    /// In two pieces, which overlap.
+    #[inline]
+    fn pieces<const N: usize>(key: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
+        let (first, last) = (bytes.first_chunk::<N>()?, bytes.last_chunk::<N>()?);
+        let begin = key.len();
+        key.extend_from_slice(first);
+        key.truncate(begin + bytes.len() - N);
+        key.extend_from_slice(last);
+        Some(())
+    }
+    let done = match bytes.len() {
+        4..=8 => pieces::<4>(key, bytes),
+        9..=16 => pieces::<8>(key, bytes),
+        _ => None,
+    };
+    if done.is_none() {
+        key.extend_from_slice(bytes);
+    }
+}
+
 /// What a leaf visit returns to the tree's cursor, or the slots that a window has to read.
 enum Step {
     Tree(LeafStep),
@@ -309,14 +342,14 @@ impl InPlace<'_> {
                 continue;
             }
             key.truncate(prefix.len());
-            key.extend_from_slice(suffix);
-            let step = if settled {
-                Some(visitor(EntryRef { key: &key, payload: entry.payload }))
+            extend_short(&mut key, suffix);
+            let row = if settled {
+                RowPayload::Page(entry.payload)
             } else {
                 let (versions, snapshot) = (&self.view.engine.versions, &self.view.snapshot);
                 match visible_row(versions, self.table.id, &key, &entry, snapshot) {
-                    Ok(Visible::Row(row)) => Some(visitor(EntryRef { key: &key, payload: row.bytes() })),
-                    Ok(Visible::Nothing) => None,
+                    Ok(Visible::Row(row)) => row,
+                    Ok(Visible::Nothing) => continue,
                     Ok(Visible::Spilled) => {
                         *outcome = Outcome::NeedsWindow;
                         return Step::Window(match self.direction {
@@ -330,10 +363,10 @@ impl InPlace<'_> {
                     }
                 }
             };
-            *examined += u64::from(step.is_some());
-            match step {
-                None | Some(EntryStep::Next) => {}
-                Some(EntryStep::SeekTo(target)) => match self.direction {
+            *examined += 1;
+            match visitor(EntryRef { key: &key, payload: row.bytes() }) {
+                EntryStep::Next => {}
+                EntryStep::SeekTo(target) => match self.direction {
                     Direction::Forward if leaf.upper_fence().is_some_and(|fence| *target >= *fence) => {
                         return Step::Tree(LeafStep::SeekTo(target));
                     }
@@ -343,7 +376,7 @@ impl InPlace<'_> {
                     }
                     Direction::Reverse => end = end.min(leaf.lower_bound(&target)),
                 },
-                Some(EntryStep::Pause) => {
+                EntryStep::Pause => {
                     *outcome = Outcome::Paused;
                     return Step::Tree(match self.direction {
                         Direction::Forward if start < end => LeafStep::StayAt(start),
@@ -351,7 +384,7 @@ impl InPlace<'_> {
                         _ => LeafStep::NextLeaf,
                     });
                 }
-                Some(EntryStep::Stop) => {
+                EntryStep::Stop => {
                     *outcome = Outcome::Stopped;
                     return Step::Tree(LeafStep::Stop);
                 }

@@ -4,7 +4,7 @@
 //! looked up once here.
 
 use super::row::{Visible, spilled_row, visible_row};
-use super::{EntryStep, ReadView, RowRef};
+use super::{EntryCursor, EntryStep, ReadView, RowRef};
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::trees::TreeHandle;
@@ -79,9 +79,10 @@ impl RowReader {
         &self,
         direction: Direction,
         from: Option<&[u8]>,
-        visitor: &mut dyn FnMut(RowRef<'_>) -> bool,
+        mut visitor: impl FnMut(RowRef<'_>) -> bool,
     ) -> Result<()> {
-        let mut cursor = self.view.entries(&self.table, self.table.clustered())?;
+        let (table, tree) = (&self.table, self.tree.clone());
+        let mut cursor = EntryCursor::on(&self.view, table, table.clustered(), tree, self.overlay)?;
         match direction {
             Direction::Forward => cursor.seek(from.unwrap_or_default()),
             Direction::Reverse => cursor.seek_before(from),

@@ -1,6 +1,6 @@
 //! Where the columns of a table lie in the entries of one of its trees.
 
-use super::{ColumnLayout, RowLayout, row_version};
+use super::{ColumnLayout, RowLayout, StringPlace, row_version};
 use crate::codec::CodecError;
 use crate::key::{KeyPart, decode_value, encode_part, is_restorable, skip_part};
 use crate::value::Value;
@@ -184,12 +184,21 @@ impl EntryFormat {
     /// The bytes of a string or binary string that is stored in the payload, without a copy; `None` for NULL, and for columns
     /// that are not stored there as they are.
     pub fn stored_bytes<'p>(&self, payload: &'p [u8], column: usize) -> Result<Option<&'p [u8]>, CodecError> {
-        let Some(Source::Payload(stored)) = self.sources.get(column) else { return Ok(None) };
-        let version = &self.versions[self.version_of(payload)?];
-        match version.columns.get(*stored).copied().flatten() {
-            Some(slot) => version.layout.stored_bytes(payload, slot),
+        match self.string_place(self.version_of(payload)?, column) {
+            Some(place) => place.bytes(payload),
             None => Ok(None),
         }
+    }
+
+    /// Where a string column is in payloads of the newest version, if it is stored there as it is.
+    pub fn newest_string_place(&self, column: usize) -> Option<StringPlace> {
+        self.string_place(self.versions.len() - 1, column)
+    }
+
+    fn string_place(&self, version: usize, column: usize) -> Option<StringPlace> {
+        let Some(Source::Payload(stored)) = self.sources.get(column) else { return None };
+        let version = self.versions.get(version)?;
+        version.layout.string_place(version.columns.get(*stored).copied().flatten()?)
     }
 
     /// One table column's value.

@@ -188,14 +188,14 @@ impl RowLayout {
         self.slot(column)?.value(row)
     }
 
-    /// The bytes of a string or binary string; `None` for NULL and other types. The row must be of this layout's columns.
-    pub fn stored_bytes<'r>(&self, row: &'r [u8], column: usize) -> Result<Option<&'r [u8]>, CodecError> {
-        let slot = self.slot(column)?;
+    /// Where a string column is in rows of this layout.
+    pub(super) fn string_place(&self, column: usize) -> Option<StringPlace> {
+        let slot = self.columns.get(column)?;
         match slot.place {
-            Place::String { end_at, start_at, strings_at } if !slot.is_null(row)? => {
-                string(row, end_at, start_at, strings_at).map(Some)
+            Place::String { end_at, start_at, strings_at } => {
+                Some(StringPlace { version: self.version, null: slot.null, end_at, start_at, strings_at })
             }
-            _ => Ok(None),
+            _ => None,
         }
     }
 
@@ -239,6 +239,43 @@ impl RowLayout {
     }
 }
 
+/// Where a string column is in the rows of one schema version: for readers of many rows.
+#[derive(Debug, Clone, Copy)]
+pub struct StringPlace {
+    version: Option<u16>,
+    null: Option<(usize, u8)>,
+    end_at: usize,
+    start_at: Option<usize>,
+    strings_at: usize,
+}
+
+impl StringPlace {
+    /// Whether the row is of the version.
+    #[inline]
+    pub fn is_in(&self, row: &[u8]) -> bool {
+        self.version.is_none_or(|version| row_version(row) == Ok(version))
+    }
+
+    /// The bytes of the string or binary string in a row of the version; `None` for NULL.
+    #[inline]
+    pub fn bytes<'r>(&self, row: &'r [u8]) -> Result<Option<&'r [u8]>, CodecError> {
+        match is_null(self.null, row)? {
+            true => Ok(None),
+            false => string(row, self.end_at, self.start_at, self.strings_at).map(Some),
+        }
+    }
+}
+
+/// Whether the bit that says NULL, if there is one, is set.
+#[inline]
+fn is_null(bit: Option<(usize, u8)>, row: &[u8]) -> Result<bool, CodecError> {
+    let Some((byte, mask)) = bit else { return Ok(false) };
+    match row.get(byte) {
+        Some(bits) => Ok(bits & mask != 0),
+        None => Err(CodecError::Truncated { what: "NULL bitmap of a row", needed: 1, left: 0 }),
+    }
+}
+
 /// The schema version at the front of a row.
 #[inline]
 pub fn row_version(row: &[u8]) -> Result<u16, CodecError> {
@@ -263,13 +300,7 @@ fn read_offset(row: &[u8], at: usize) -> Result<usize, CodecError> {
 impl Slot {
     #[inline]
     fn is_null(&self, row: &[u8]) -> Result<bool, CodecError> {
-        match self.null {
-            None => Ok(matches!(self.place, Place::Nothing)),
-            Some((byte, mask)) => match row.get(byte) {
-                Some(bits) => Ok(bits & mask != 0),
-                None => Err(CodecError::Truncated { what: "NULL bitmap of a row", needed: 1, left: 0 }),
-            },
-        }
+        Ok(is_null(self.null, row)? || matches!(self.place, Place::Nothing))
     }
 
     #[inline]
