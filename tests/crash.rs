@@ -12,7 +12,7 @@ use std::time::Duration;
 use support::Served;
 use support::client::{Answer, Client};
 
-const CLIENTS: u64 = 4;
+const CLIENTS: u64 = 8;
 /// Rows of every second transaction.
 const GROUP: u64 = 5;
 

@@ -91,17 +91,18 @@ impl Tree {
             }
         };
         let entry = EntryView { flags, commit_ts, payload: &payload };
-        if let Some(records) = change_records(&leaf, key, entry).on(page)? {
-            apply_all(&mut mini, latched, &records)?;
+        if let Some(records) = ChangeRecords::of(&leaf, key, (slot, found), entry).on(page)? {
+            records.apply(&mut mini, latched)?;
             mini.commit();
             return Ok(Attempt::Done(false));
         }
         if settle_gain(&leaf, purge_before).on(page)? > 0 {
             apply(&mut mini, latched, &Record::leaf_settle(purge_before))?;
             let leaf = Node::open(mini.page(latched)).on(page)?;
-            let records = change_records(&leaf, key, entry).on(page)?;
+            let found = leaf.lower_bound(key).on(page)?;
+            let records = ChangeRecords::of(&leaf, key, found, entry).on(page)?;
             if let Some(records) = &records {
-                apply_all(&mut mini, latched, records)?;
+                records.apply(&mut mini, latched)?;
             }
             let room = room_needed(&Node::open(mini.page(latched)).on(page)?, key, entry);
             mini.commit();
@@ -116,30 +117,46 @@ impl Tree {
     }
 }
 
-fn apply_all(mini: &mut MiniTransaction<'_>, latched: PageSlot, records: &[Record]) -> Result<()> {
-    records.iter().try_for_each(|record| apply(mini, latched, record))
-}
-
 /// Bytes of heap that an insert may need, with what a shorter prefix would cost.
 fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> usize {
     let shorter = leaf.prefix_for(key).map_or(0, |prefix| leaf.free() - leaf.free_with_prefix(prefix));
     leaf_cell_len(entry.commit_ts.is_some(), key.len(), entry.payload.len()) + shorter
 }
 
-/// The records that put `entry` under `key`, if there is room for it: perhaps a change of the prefix, then an insert
-/// or a replacement.
-fn change_records(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeResult<Option<Vec<Record>>> {
-    let (slot, found) = leaf.lower_bound(key)?;
-    let prefix = leaf.prefix_for(key);
-    let prefix_len = prefix.unwrap_or(leaf.prefix().len());
-    let suffix = key.get(prefix_len..).unwrap_or_default();
-    let len = leaf_cell_len(entry.commit_ts.is_some(), suffix.len(), entry.payload.len());
-    if found {
-        let room = leaf.free() + leaf.cell_len(slot)?;
-        let old = leaf.leaf_cell(slot)?.entry.payload;
-        return Ok((len <= room).then(|| vec![Record::leaf_replace(slot, old, entry)]));
+/// The records that put an entry under a key.
+struct ChangeRecords {
+    /// The leaf's prefix must become shorter first.
+    prefix: Option<Record>,
+    /// An insert or a replacement.
+    entry: Record,
+}
+
+impl ChangeRecords {
+    /// Those that put `entry` under `key`, which a search has `found` or not at a slot; `None` if there is no room.
+    fn of(
+        leaf: &Node<'_>,
+        key: &[u8],
+        (slot, found): (usize, bool),
+        entry: EntryView<'_>,
+    ) -> NodeResult<Option<ChangeRecords>> {
+        let prefix = leaf.prefix_for(key);
+        let prefix_len = prefix.unwrap_or(leaf.prefix().len());
+        let suffix = key.get(prefix_len..).unwrap_or_default();
+        let len = leaf_cell_len(entry.commit_ts.is_some(), suffix.len(), entry.payload.len());
+        if found {
+            let room = leaf.free() + leaf.cell_len(slot)?;
+            let old = leaf.leaf_cell(slot)?.entry.payload;
+            let replace = || ChangeRecords { prefix: None, entry: Record::leaf_replace(slot, old, entry) };
+            return Ok((len <= room).then(replace));
+        }
+        let insert = || ChangeRecords {
+            prefix: prefix.map(Record::set_prefix),
+            entry: Record::leaf_insert(slot, suffix, entry),
+        };
+        Ok((len + SLOT <= leaf.free_with_prefix(prefix_len)).then(insert))
     }
-    let insert = || Record::leaf_insert(slot, suffix, entry);
-    let fits = len + SLOT <= leaf.free_with_prefix(prefix_len);
-    Ok(fits.then(|| prefix.map(Record::set_prefix).into_iter().chain([insert()]).collect()))
+
+    fn apply(&self, mini: &mut MiniTransaction<'_>, latched: PageSlot) -> Result<()> {
+        self.prefix.iter().chain([&self.entry]).try_for_each(|record| apply(mini, latched, record))
+    }
 }

@@ -122,6 +122,7 @@ pub(crate) struct PageRecord<'a> {
 impl<'a> PageRecord<'a> {
     /// Appends the record to a group. The payload is shorter than 2^24 bytes.
     pub(crate) fn encode(&self, group: &mut Vec<u8>) {
+        group.reserve(RECORD_OVERHEAD + self.payload.len());
         group.extend_from_slice(&[self.handler.0, self.kind]);
         group.extend_from_slice(&self.page.0.to_le_bytes()[..6]);
         group.extend_from_slice(&(self.payload.len() as u32).to_le_bytes()[..3]);

@@ -70,11 +70,18 @@ impl Record {
 
     /// Inserts a leaf entry.
     pub fn leaf_insert(slot: usize, suffix: &[u8], entry: EntryView<'_>) -> Record {
-        let ts = timestamp(entry.flags, entry.commit_ts);
+        let ts = u48_bytes(entry.commit_ts.0);
         let suffix_len = (suffix.len() as u16).to_le_bytes();
         Record::new(
             LEAF_INSERT,
-            &[&slot_bytes(slot), &[entry.flags.0], &suffix_len, &ts, suffix, entry.payload],
+            &[
+                &slot_bytes(slot),
+                &[entry.flags.0],
+                &suffix_len,
+                &ts[..timestamp_len(entry.flags)],
+                suffix,
+                entry.payload,
+            ],
         )
     }
 
@@ -85,12 +92,13 @@ impl Record {
         let head = super::common_prefix(old, new);
         let tail =
             old.iter().rev().zip(new.iter().rev()).take(shorter - head).take_while(|(a, b)| a == b).count();
+        let ts = u48_bytes(entry.commit_ts.0);
         Record::new(
             LEAF_REPLACE,
             &[
                 &slot_bytes(slot),
                 &[entry.flags.0],
-                &timestamp(entry.flags, entry.commit_ts),
+                &ts[..timestamp_len(entry.flags)],
                 &(head as u16).to_le_bytes(),
                 &(tail as u16).to_le_bytes(),
                 &new[head..new.len() - tail],
@@ -154,8 +162,9 @@ fn side_byte(side: Side) -> u8 {
     }
 }
 
-fn timestamp(flags: EntryFlags, ts: CommitTs) -> Vec<u8> {
-    if flags.contains(EntryFlags::HAS_TS) { u48_bytes(ts.0).to_vec() } else { Vec::new() }
+/// Bytes of the timestamp in a record of an entry with these flags.
+fn timestamp_len(flags: EntryFlags) -> usize {
+    if flags.contains(EntryFlags::HAS_TS) { 6 } else { 0 }
 }
 
 /// The used bytes of a page without garbage.

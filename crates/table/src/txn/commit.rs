@@ -32,7 +32,7 @@ use crate::memory::{MemoryAccount, Terms};
 use crate::run::Sorter;
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
-use leafline_storage::{Lsn, Reservation, SegmentId, StorageError};
+use leafline_storage::{Lsn, PageNo, Reservation, SegmentId, StorageError};
 use parking_lot::RwLockWriteGuard;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -118,9 +118,9 @@ pub(crate) fn commit_plan(
         let counters = plan.counters.clone();
         let mut record =
             CommitRecord { counters, ops: std::mem::take(&mut plan.ops), ..CommitRecord::default() };
-        read_in(engine, &plan, &record.ops)?;
+        let leaves = read_in(engine, &plan, &record.ops)?;
         let purge_before = engine.bound();
-        if let Some(mut reservation) = reserve(engine, &plan, &record.ops, record.encoded_len())? {
+        if let Some(mut reservation) = reserve(engine, &plan, &record.ops, &leaves, record.encoded_len())? {
             let committed =
                 append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
                     .map_err(|error| engine.poison(error))?;
@@ -312,14 +312,16 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
     Ok(plan)
 }
 
-/// Step 3: reads in the leaves that will be changed, those that are missing as one batch.
-fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<()> {
+/// Step 3: reads in the leaves that will be changed, those that are missing as one batch. Returns the leaf of each operation.
+fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>> {
     // Pages beyond a part of the pool would push each other out again.
     let most = (engine.store.stats().pool_frames.load(Ordering::Relaxed) / 4).max(8) as usize;
     let mut missing = Vec::new();
     let mut pages = Vec::new();
+    let mut leaves = Vec::with_capacity(ops.len());
     for op in ops {
         let page = plan.tree(op)?.leaf_of(op.key())?;
+        leaves.push(page);
         if pages.last() != Some(&page) && !engine.store.is_resident(page) && pages.len() < most {
             pages.push(page);
             missing.push(op);
@@ -331,7 +333,7 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<()> {
     for op in missing {
         plan.tree(op)?.get(op.key(), |_| ())?;
     }
-    Ok(())
+    Ok(leaves)
 }
 
 /// Operations on a tree up to which each one's worst case is reserved.
@@ -344,13 +346,21 @@ pub(super) const OTHERS_SPLITS: usize = 16;
 ///
 /// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`]. `None` if the
 /// log can never have so much.
-fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Result<Option<Reservation>> {
+fn reserve(
+    engine: &Engine,
+    plan: &CommitPlan,
+    ops: &[Op],
+    mut leaves: &[PageNo],
+    record: usize,
+) -> Result<Option<Reservation>> {
     let page_size = engine.store.page_size();
     let mut pages = 0;
     let mut log = record + END_RECORD_BYTES + LOG_OVERHEAD;
     let mut estimated = false;
     for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
         let Some(first) = group.first() else { continue };
+        let (on_leaves, others) = leaves.split_at_checked(group.len()).unwrap_or((leaves, &[]));
+        leaves = others;
         let tree = plan.tree(first)?;
         let key = group.iter().map(|op| op.key().len()).max().unwrap_or(0);
         let payload = group.iter().map(Op::payload_len).max().unwrap_or(0);
@@ -364,8 +374,7 @@ fn reserve(engine: &Engine, plan: &CommitPlan, ops: &[Op], record: usize) -> Res
         let mut splits = 2 * OTHERS_SPLITS;
         let mut on_leaf = LeafGroup::default();
         let mut leaf = None;
-        for op in group {
-            let page = tree.leaf_of(op.key())?;
+        for (op, page) in group.iter().zip(on_leaves) {
             if leaf != Some(page) {
                 splits += std::mem::take(&mut on_leaf).splits(page_size, key);
                 leaf = Some(page);
