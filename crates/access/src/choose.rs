@@ -129,7 +129,9 @@ impl Planner<'_> {
         let table = request.table;
         let mut paths = Vec::new();
         for (position, index) in table.indexes.iter().enumerate() {
-            let allowed = question.allowed.allows(position);
+            // One that is quarantined cannot be read, whatever hints say.
+            let readable = index.is_clustered() || !self.engine.is_quarantined(index);
+            let allowed = readable && question.allowed.allows(position);
             let (path, ranged) = match (index.is_clustered(), allowed) {
                 (true, false) => (request.build_scan(), vec![false; request.conjuncts.len()]),
                 (false, false) => continue,

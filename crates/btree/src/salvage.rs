@@ -31,15 +31,24 @@ pub struct Salvage {
 }
 
 impl Tree {
-    /// Finds the leaves that can still be read. `progress` is called with the number of pages since the last call.
+    /// Finds the leaves that can still be read. Those in `unusable` (each with a reason) are not to be believed, whatever they
+    /// hold. `progress` is called with the number of pages since the last call.
     ///
     /// # Errors
     /// What the store returns, except for pages that cannot be read.
-    pub fn salvage(&self, progress: &mut dyn FnMut(u64)) -> Result<Salvage> {
+    pub fn salvage(
+        &self,
+        unusable: &BTreeMap<PageNo, String>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Salvage> {
         let mut leaves: Vec<(Lsn, PageNo, KeyRange)> = Vec::new();
         let mut damaged = Vec::new();
         for page in self.store().segment_pages(self.id())? {
-            match self.readable_leaf(page)? {
+            let found = match unusable.get(&page) {
+                Some(reason) => Err(reason.clone()),
+                None => self.readable_leaf(page)?,
+            };
+            match found {
                 Ok(Some((lsn, range))) => leaves.push((lsn, page, range)),
                 Ok(None) => {}
                 Err(what) => damaged.push((page, what)),

@@ -214,6 +214,86 @@ fn the_demo_runs_small_and_leaves_nothing_behind() {
     assert!(!dir.exists());
 }
 
+/// Copies a database that is open, as a crash would leave it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("made");
+    for entry in std::fs::read_dir(from).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let target = to.join(path.file_name().expect("a name"));
+        match path.is_dir() {
+            true => copy(&path, &target),
+            false => drop(std::fs::copy(&path, target).expect("copied")),
+        }
+    }
+}
+
+/// Flips a bit in every leaf of a segment: the newest, or one that is older by so many.
+fn damage_leaves(dir: &Path, older: u64) {
+    const PAGE: usize = 16384;
+    let copies = std::fs::metadata(dir.join("doublewrite")).expect("a file").len();
+    std::fs::write(dir.join("doublewrite"), vec![0; copies as usize]).expect("written");
+    let mut data = std::fs::read(dir.join("data")).expect("read");
+    let owner = |page: &[u8]| u64::from_le_bytes(page[24..32].try_into().expect("eight bytes"));
+    let newest = data.chunks(PAGE).filter(|page| page[4] == 16).map(owner).max().expect("a leaf");
+    let leaves = data.chunks_mut(PAGE).filter(|page| page[4] == 16 && owner(page) == newest - older);
+    leaves.for_each(|page| page[PAGE - 10] ^= 4);
+    std::fs::write(dir.join("data"), data).expect("written");
+}
+
+#[test]
+fn what_recovery_cannot_bring_up_to_date_is_set_aside_and_repaired() {
+    let (_holder, dir) = directory();
+    let rows: Vec<String> = (0..3000).map(|n| format!("({n}, {})", n * 7 % 1000)).collect();
+    let sql = format!(
+        "CREATE DATABASE d; USE d; CREATE TABLE other (id INT PRIMARY KEY); \
+         CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k)); INSERT INTO t VALUES {}",
+        rows.join(",")
+    );
+    assert_eq!(script(&dir, &[], &sql).0, 0);
+    let (index, table) = (dir.with_extension("index"), dir.with_extension("table"));
+    let database = leafline::Database::open(&dir).expect("a database");
+    database
+        .connect()
+        .expect("a connection")
+        .execute("UPDATE d.t SET k = k + 1 WHERE id < 1000", ())
+        .expect("updated");
+    copy(&dir, &index);
+    copy(&dir, &table);
+    drop(database);
+    damage_leaves(&index, 0);
+    damage_leaves(&table, 1);
+
+    let (code, out, err) =
+        script(&index, &["-N"], "SELECT COUNT(*), SUM(k) FROM d.t FORCE INDEX (k) WHERE k > -1");
+    assert_eq!((code, out.as_str()), (0, "3000\t1499500\n"), "{err}");
+    let (_, out, err) = script(
+        &index,
+        &["-N", "--force"],
+        "INSERT INTO d.t VALUES (-1, 1); INSERT INTO d.other VALUES (1); SHOW INDEX FROM d.t; CHECK TABLE d.t",
+    );
+    assert!(err.contains("ERROR 1712 (HY000)") && err.contains("Index k is corrupted"), "{err}");
+    assert!(out.contains("quarantined") && out.contains("d.t\tcheck\terror\tCorrupt"), "{out}");
+    let at = index.to_str().expect("UTF-8");
+    let (code, out, _) = run(&["check", at]);
+    assert!(code == 1 && out.contains("index k") && out.contains("quarantined"), "{out}");
+    let (code, out, err) = run(&["repair", at, "--yes"]);
+    assert!(code == 0 && out.contains("index k built anew"), "{out}{err}");
+    assert_eq!(run(&["check", at]).0, 0);
+    let sql = "INSERT INTO d.t VALUES (-1, 1); SELECT COUNT(*), SUM(k) FROM d.t FORCE INDEX (k) WHERE k > -1; \
+               SELECT * FROM d.other";
+    assert_eq!(script(&index, &["-N"], sql), (0, "3001\t1499501\n1\n".into(), String::new()));
+
+    let sql = "SELECT COUNT(*) FROM d.t; SELECT COUNT(*) FROM d.t WHERE k = 5; UPDATE d.t SET k = 1 WHERE id = 1; \
+               INSERT INTO d.other VALUES (1); SELECT * FROM d.other";
+    let (_, out, err) = script(&table, &["-N", "--force"], sql);
+    assert_eq!((out.as_str(), err.matches("ERROR 1877 (HY000)").count()), ("1\n", 3), "{err}");
+    let at = table.to_str().expect("UTF-8");
+    let (code, out, err) = run(&["repair", at, "--yes"]);
+    assert!(code == 0 && out.contains("d.t:") && out.contains("cannot be used"), "{out}{err}");
+    assert_eq!(run(&["check", at]).0, 0);
+    assert_eq!(script(&table, &[], "INSERT INTO d.t VALUES (-1, 1)"), (0, String::new(), String::new()));
+}
+
 /// Flips a bit in a leaf of the segment made last, and takes away the copies of the pages written last.
 fn damage_newest_index(dir: &Path) {
     const PAGE: usize = 16384;

@@ -10,8 +10,8 @@
 //! |         1 ... | the pages, in the header's order, sealed                                                  |
 //!
 //! At open each copy whose checksum is the header's replaces the page in `data` if that one is damaged. A torn
-//! header, or a copy that does not match it, means that the batch was not synced and `data` not touched by it. An
-//! intact page in `data` is never replaced: it is the old or the new image, and the log brings either up to date.
+//! header, or a copy that does not match it, means that the batch was not synced and `data` not touched by it, or that
+//! the copy is damaged, too. An intact page in `data` is never replaced: it is the old or the new image, and the log brings either up to date.
 
 use crate::device::{AlignedBuf, BLOCK, Env, File, IoQueue, OpenMode, ReadTarget};
 use crate::page::bytes;
@@ -140,8 +140,9 @@ impl Doublewrite {
         for (index, (page_no, sum)) in self.batch_on_disk().into_iter().enumerate() {
             let copy = &self.buffer[self.slot(index)];
             if page::stored_checksum(copy) != sum || page::verify(copy, page_no).is_err() {
-                // Not synced, so nothing of the batch was written to `data`.
-                break;
+                // Either it was not synced, and nothing of the batch was written to `data`, or it is damaged itself. Other copies are
+                // what they say they are, and no older than the page.
+                continue;
             }
             let offset = page_no.0 * self.page_size as u64;
             let damaged = if offset + self.page_size as u64 > data_size {
@@ -150,7 +151,8 @@ impl Doublewrite {
                 match data.read_at(&mut current, offset) {
                     Ok(()) => page::verify(&current, page_no).is_err(),
                     Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => true,
-                    Err(source) => return Err(StorageError::io("read", "data", source)),
+                    // Whoever needs it will try again, and be told.
+                    Err(_) => false,
                 }
             };
             if damaged {

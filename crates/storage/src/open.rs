@@ -155,12 +155,12 @@ fn recover(
     redo.run()?;
     report.pages_changed = redo.pages_changed();
     let state = space::load(cache, Geometry::new(cache.page_size))?;
-    redo.check_misfits(&state)?;
-    report.unreadable = redo.unreadable_pages(&state);
+    report.unreadable = redo.unusable_pages(&state)?;
     // Redo may have brought in pages that were freed later on.
     let in_use = |page: &PageNo| page.0 == 0 || state.usage_of(*page).is_some();
     cache.pool.pages().into_iter().filter(|page| !in_use(page)).for_each(|page| cache.pool.purge(page));
-    let needed = (report.logical_records > 0 || !payload.is_empty()).then_some(control.data().redo.lsn);
+    let concerns_others = report.logical_records > 0 || !payload.is_empty() || !report.unreadable.is_empty();
+    let needed = concerns_others.then_some(control.data().redo.lsn);
     Ok(Recovery { log, recovered: Recovered { payload, needed }, state })
 }
 

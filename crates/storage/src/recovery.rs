@@ -11,14 +11,16 @@
 //! Passes 1 to 4 make no change that the log does not already hold, and write pages only by the rules of
 //! [`crate::pool`], so a crash in them, or in pass 5, is a crash like any other.
 //!
-//! A page that cannot be read in pass 3 is given up for the moment: the log may format it anew, or it may belong to
-//! nobody (an extent that an unlogged writer had begun to fill). What is left after pass 4 is reported; reading
-//! such a page is an error for who does it, and none for the rest of the store.
+//! A page that cannot be read in pass 3, again and again, is given up for the moment: the log may format it anew, or it may
+//! belong to nobody (an extent that an unlogged writer had begun to fill). What is left after pass 4 is reported, and the log
+//! is not given back before the crate above has taken note ([`crate::Store::set_checkpoint_source`]): such a page lacks
+//! changes, even if it can be read one day.
 //!
 //! Neither can a page be given up for good that a record does not fit. Who frees a page forgets its changes: if it is
 //! used anew they are not written, nor does its new use keep the log that they are in. So redo may begin in the middle of a former
 //! life of a page, with an older image than its records were made for. What becomes of it does not matter: before the
-//! page is used the log formats it. Only if that has not happened, and the page is in use, it is damaged.
+//! page is used the log formats it. Only if that has not happened, and the page is in use, it is damaged, and reported with
+//! those that cannot be read.
 
 use crate::control::ControlFile;
 use crate::device::Env;
@@ -46,13 +48,14 @@ pub struct RecoveryReport {
     pub pages_changed: u64,
     /// Why the list of pages to be read in at the start was of no use.
     pub warm_up_ignored: Option<String>,
-    /// Pages in use that could not be read.
+    /// Pages in use that changes could not be replayed on: they could not be read, or were not what the log says. They are not
+    /// to be believed, whatever reading them gives.
     pub unreadable: Vec<UnreadablePage>,
     /// Segments whose freeing was finished.
     pub segments_freed: Vec<SegmentId>,
 }
 
-/// A page in use that could not be read.
+/// A page in use that changes could not be replayed on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnreadablePage {
     /// The page.
@@ -80,6 +83,8 @@ impl Crash<'_> {
     }
 }
 
+/// How often a page is read before it is given up: a device that fails now and then is no damage.
+const ATTEMPTS: usize = 5;
 /// Bytes of log between two reports of progress while it is read.
 const REPORT: u64 = 1 << 20;
 /// Bytes of records that are replayed together; about as much again is used for keeping them by page.
@@ -286,10 +291,7 @@ impl<'a> Redo<'a> {
         self.extend_file(page)?;
         let mut frames = self.cache.take_frames(1)?;
         let Some(mut fault) = self.cache.pool.begin_fault(page, &mut frames) else { return Ok(true) };
-        let offset = page.0 * self.cache.page_size as u64;
-        let read = self.cache.data.read_at(fault.frame_mut(), offset);
-        read.map_err(|source| StorageError::io("read", "data", source))?;
-        match page::verify(fault.frame_mut(), page) {
+        match self.read(page, fault.frame_mut()) {
             Ok(()) => fault.publish(),
             Err(_) if formats => {
                 fault.frame_mut().fill(0);
@@ -302,6 +304,21 @@ impl<'a> Redo<'a> {
         }
         self.unreadable.remove(&page);
         Ok(true)
+    }
+
+    /// Reads a page from the file; the reason if it cannot be used.
+    fn read(&self, page: PageNo, frame: &mut [u8]) -> Result<(), String> {
+        let offset = page.0 * self.cache.page_size as u64;
+        let mut result = Ok(());
+        for _ in 0..ATTEMPTS {
+            let read =
+                self.cache.data.read_at(frame, offset).map_err(|error| format!("cannot read it: {error}"));
+            result = read.and_then(|()| page::verify(frame, page));
+            if result.is_ok() {
+                break;
+            }
+        }
+        result
     }
 
     /// The log may name pages beyond the end of the file: its growth was not synced.
@@ -319,28 +336,28 @@ impl<'a> Redo<'a> {
         Ok(())
     }
 
-    /// An error if a page that a record did not fit is in use.
-    pub(crate) fn check_misfits(&mut self, space: &SpaceState) -> Result<()> {
-        let in_use = |page: &PageNo| {
-            space.owner_of(*page).is_some_and(|owner| {
-                let found = space.segments.get(&owner);
-                owner == SegmentId::NONE || found.is_some_and(|found| found.state == SegmentState::Live)
-            })
-        };
-        match std::mem::take(&mut self.misfits).into_iter().find(|(page, _)| in_use(page)) {
-            Some((page, reason)) => Err(StorageError::Corrupt { page, reason }),
-            None => Ok(()),
+    /// The pages in use that could not be read or that a record did not fit.
+    ///
+    /// # Errors
+    /// `Corrupt` if the store itself uses a page that a record did not fit.
+    pub(crate) fn unusable_pages(self, space: &SpaceState) -> Result<Vec<UnreadablePage>> {
+        let mut found = Vec::new();
+        let misfits = self.misfits.into_iter().map(|(page, reason)| (page, reason, true));
+        let unreadable = self.unreadable.into_iter().map(|(page, reason)| (page, reason, false));
+        for (page, reason, misfit) in misfits.chain(unreadable) {
+            let Some(segment) = space.owner_of(page) else { continue };
+            if misfit && segment == SegmentId::NONE {
+                return Err(StorageError::Corrupt { page, reason });
+            }
+            if misfit {
+                // What is in memory may have a part of a change.
+                self.cache.pool.purge(page);
+            }
+            if space.segments.get(&segment).is_some_and(|found| found.state == SegmentState::Live) {
+                found.push(UnreadablePage { page, segment, reason });
+            }
         }
-    }
-
-    /// The pages that could not be read and that a segment uses.
-    pub(crate) fn unreadable_pages(self, space: &SpaceState) -> Vec<UnreadablePage> {
-        let in_use = |(page, reason): (PageNo, String)| {
-            let segment = space.owner_of(page)?;
-            let live = space.segments.get(&segment).is_some_and(|found| found.state == SegmentState::Live);
-            live.then_some(UnreadablePage { page, segment, reason })
-        };
-        self.unreadable.into_iter().filter_map(in_use).collect()
+        Ok(found)
     }
 }
 

@@ -200,8 +200,9 @@ impl Store {
     }
 
     /// Sets who contributes to checkpoints. Until then checkpoints carry the payload that recovery found, and if
-    /// recovery has handed out logical records no log is given back: the caller may not have acted on them yet.
-    /// So this is to be called once it has.
+    /// recovery has handed out logical records, or found pages that it could not use
+    /// ([`RecoveryReport::unreadable`]), no log is given back: the caller may not have acted on them yet. So this is to be
+    /// called once it has.
     pub fn set_checkpoint_source(&self, source: Arc<dyn CheckpointSource>) {
         self.inner.checkpointer.set_source(source);
     }

@@ -12,13 +12,14 @@ use crate::counters::Counters;
 use crate::error::{Result, TableError};
 use crate::limits::Limits;
 use crate::lock::{LockStats, LockTable};
+use crate::quarantine::Quarantine;
 use crate::trees::Trees;
 use crate::txn::clock::{Clock, RegisteredSnapshot};
 use crate::txn::gates::Gates;
 use crate::txn::ghosts::GhostQueue;
 use crate::txn::history_memory::HistoryMemory;
 use crate::txn::purge::PurgeThread;
-use crate::txn::recovery::{Recovered, Replay};
+use crate::txn::recovery::{Recovered, Replay, catalog_segment};
 use crate::txn::versions::VersionStore;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::{CommitTs, Tree, TreeRedo};
@@ -123,6 +124,9 @@ pub struct Engine {
     pub(crate) catalog_tree: Tree,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) trees: Trees,
+    /// Trees that cannot be used before they are repaired. Its files are written and removed while it is held, with nothing
+    /// else held.
+    pub(crate) quarantine: Mutex<Quarantine>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) gates: Gates,
@@ -173,10 +177,15 @@ impl Engine {
         for commit in &pending {
             clock.resume_commit(commit.ts, commit.start);
         }
+        // Before a checkpoint gives up the log that could not be replayed on them.
+        let essential = catalog_segment(&store).map(|segment| segment.id);
+        let mut quarantine = Quarantine::load(&env, essential)?;
+        quarantine.note_pages(&store.recovery_report().unreadable)?;
+        quarantine.save()?;
         let counters = Arc::new(Counters::new(counters));
         store.set_checkpoint_source(Arc::new(Source { counters: counters.clone(), clock: clock.clone() }));
         let limits = Limits::new(&store, &options);
-        let recovered = Recovered::new(&env, &store, &clock, limits.progress_bytes, pending)?;
+        let recovered = Recovered::new(&env, &store, &clock, limits.progress_bytes, pending, quarantine)?;
         let background = options.store.background;
         let history = Arc::new(HistoryMemory::new(Some(store.clone()), limits.version_memory));
         crate::run::remove_leftovers(&env)?;
@@ -193,6 +202,7 @@ impl Engine {
             catalog_tree: recovered.catalog_tree,
             catalog: RwLock::new(Arc::new(recovered.catalog)),
             trees: recovered.trees,
+            quarantine: Mutex::new(recovered.quarantine),
             counters,
             clock,
             gates: Gates::default(),
@@ -248,9 +258,14 @@ impl Engine {
     /// The tree of an index: for dives and statistics.
     ///
     /// # Errors
-    /// `DefinitionChanged` if the index is not there any more.
+    /// `DefinitionChanged` if the index is not there any more; `IndexQuarantined` (1712), `TableQuarantined` (1877).
     pub fn tree(&self, index: &IndexDef) -> Result<Tree> {
         Ok(self.trees.current(index.tree)?.tree.clone())
+    }
+
+    /// Whether an index cannot be read, because it is quarantined or its table's rows are.
+    pub fn is_quarantined(&self, index: &IndexDef) -> bool {
+        self.trees.is_refused(index.tree)
     }
 
     /// Committed rows of a table.

@@ -68,6 +68,27 @@ pub enum TableError {
     /// A write in a transaction that may only read (1792).
     #[error("Cannot execute statement in a READ ONLY transaction.")]
     ReadOnlyTransaction,
+    /// A secondary index is quarantined: recovery could not bring it up to date (1712, as InnoDB has it where an index is marked
+    /// corrupt). It cannot be read, nor can its table be written to, until a repair has built it anew, or it is dropped.
+    #[error(
+        "Index {index} is corrupted: it lacks changes of table '{table}', and is to be repaired ('leafline repair') or dropped"
+    )]
+    IndexQuarantined {
+        /// Name of the index.
+        index: String,
+        /// Name of the table, with its database.
+        table: String,
+    },
+    /// The rows of a table are quarantined: recovery could not bring them up to date (1877, as InnoDB has it where a table is
+    /// marked corrupt). The table cannot be used until it is repaired, truncated or dropped.
+    #[error(
+        "Operation cannot be performed. The table '{table}' is missing, corrupt or contains bad data: not all changes could be \
+         made to it; it is to be repaired ('leafline repair')"
+    )]
+    TableQuarantined {
+        /// Name of the table, with its database.
+        table: String,
+    },
     /// Something on disk contradicts what this crate wrote there.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
@@ -80,7 +101,10 @@ impl TableError {
     /// Whether something on disk cannot be read, or is not what it must be; the rest of the database may well be sound.
     pub fn is_damage(&self) -> bool {
         match self {
-            TableError::Corrupt(_) | TableError::Tree(BtreeError::Corrupt { .. }) => true,
+            TableError::Corrupt(_)
+            | TableError::Tree(BtreeError::Corrupt { .. })
+            | TableError::IndexQuarantined { .. }
+            | TableError::TableQuarantined { .. } => true,
             TableError::Storage(error) => error.is_damage(),
             _ => false,
         }
@@ -136,6 +160,8 @@ impl From<TableError> for MysqlError {
             TableError::Storage(StorageError::DiskFullAtCreation { .. }) => {
                 MysqlError::with_message(errno::ER_DISK_FULL, text)
             }
+            TableError::IndexQuarantined { .. } => MysqlError::with_message(errno::ER_INDEX_CORRUPT, text),
+            TableError::TableQuarantined { .. } => MysqlError::with_message(errno::ER_TABLE_CORRUPT, text),
             TableError::Corrupt(_)
             | TableError::Tree(BtreeError::Corrupt { .. })
             | TableError::Storage(StorageError::Corrupt { .. }) => {

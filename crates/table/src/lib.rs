@@ -16,6 +16,7 @@
 //! | [`build`] | bulk load, new indexes |
 //! | [`check`] | rows against entries, entries against rows |
 //! | [`repair`] | new trees in the place of damaged ones |
+//! | `quarantine` | trees that recovery could not bring up to date, until they are repaired |
 
 mod bytes;
 mod counters;
@@ -23,6 +24,7 @@ mod ddl;
 mod error;
 mod limits;
 mod memory;
+mod quarantine;
 mod trees;
 
 pub mod build;

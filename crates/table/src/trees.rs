@@ -4,8 +4,12 @@
 //! is older. It is *retired* then: cursors hold on to its [`TreeHandle`], snapshots from before may still open it,
 //! newer ones get error 1412, and its segment is freed once neither is left. Being retired is not recorded; after a
 //! crash, segments that the catalog does not name are freed.
+//!
+//! A tree that is quarantined ([`crate::quarantine`]), and every tree of a table whose rows are, is *refused* to who wants to
+//! use it; a check and a repair get it nevertheless. That is decided when the database is opened, and ends when another tree
+//! takes its place.
 
-use crate::catalog::IndexDef;
+use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use crate::txn::snapshot::Snapshot;
 use leafline_btree::{CommitTs, Tree};
@@ -13,6 +17,7 @@ use leafline_storage::{PageNo, SegmentId, Store};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A tree in use.
 pub(crate) struct TreeHandle {
@@ -25,23 +30,96 @@ struct Registered {
     valid_from: CommitTs,
     /// Snapshots that see this timestamp cannot use the tree any more.
     retired: Option<CommitTs>,
+    refused: Option<Refusal>,
+}
+
+impl Registered {
+    fn is_visible(&self, snapshot: &Snapshot) -> bool {
+        snapshot.sees(self.valid_from) && !self.retired.is_some_and(|ts| snapshot.sees(ts))
+    }
+}
+
+/// Why a tree cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Refusal {
+    /// Name of the table, with its database.
+    table: String,
+    /// Name of the index that is quarantined, unless that is the clustered one.
+    index: Option<String>,
+}
+
+impl Refusal {
+    /// The rows of the table are quarantined.
+    pub(crate) fn of_table(table: &TableDef) -> Refusal {
+        Refusal { table: format!("{}.{}", table.database, table.name), index: None }
+    }
+
+    /// A secondary index of the table is.
+    pub(crate) fn of_index(table: &TableDef, index: &IndexDef) -> Refusal {
+        Refusal { index: Some(index.name.clone()), ..Refusal::of_table(table) }
+    }
+
+    fn error(&self) -> TableError {
+        let table = self.table.clone();
+        match self.index.clone() {
+            Some(index) => TableError::IndexQuarantined { index, table },
+            None => TableError::TableQuarantined { table },
+        }
+    }
 }
 
 /// All trees by segment.
 #[derive(Default)]
-pub(crate) struct Trees(RwLock<HashMap<SegmentId, Registered>>);
+pub(crate) struct Trees {
+    trees: RwLock<HashMap<SegmentId, Registered>>,
+    /// Whether any is refused, so that who writes a row need not look.
+    any_refused: AtomicBool,
+}
 
 impl Trees {
     /// Makes a tree known. `valid_from` as in [`IndexDef`].
     pub(crate) fn add(&self, store: &Store, id: SegmentId, root: PageNo, valid_from: CommitTs) -> Result<()> {
         let handle = Arc::new(TreeHandle { tree: Tree::open(store, id, root)? });
-        self.0.write().insert(id, Registered { handle, valid_from, retired: None });
+        self.trees.write().insert(id, Registered { handle, valid_from, retired: None, refused: None });
         Ok(())
+    }
+
+    /// Refuses a tree to who wants to use it, from now on.
+    pub(crate) fn refuse(&self, id: SegmentId, why: Refusal) {
+        if let Some(tree) = self.trees.write().get_mut(&id) {
+            tree.refused = Some(why);
+            self.any_refused.store(true, Ordering::Release);
+        }
+    }
+
+    /// An error if the table cannot be written to, because one of its trees is refused.
+    pub(crate) fn check_writable(&self, table: &TableDef) -> Result<()> {
+        if !self.any_refused.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let trees = self.trees.read();
+        let refused = |index: &Arc<IndexDef>| trees.get(&index.tree)?.refused.as_ref();
+        table.indexes.iter().find_map(refused).map_or(Ok(()), |why| Err(why.error()))
+    }
+
+    /// Whether a tree is refused.
+    pub(crate) fn is_refused(&self, id: SegmentId) -> bool {
+        self.any_refused.load(Ordering::Acquire)
+            && self.trees.read().get(&id).is_some_and(|tree| tree.refused.is_some())
     }
 
     /// The tree of an index, for what needs the present state.
     pub(crate) fn current(&self, id: SegmentId) -> Result<Arc<TreeHandle>> {
-        match self.0.read().get(&id) {
+        match self.trees.read().get(&id) {
+            Some(Registered { retired: None, refused: Some(why), .. }) => Err(why.error()),
+            Some(Registered { handle, retired: None, .. }) => Ok(handle.clone()),
+            _ => Err(TableError::DefinitionChanged),
+        }
+    }
+
+    /// As [`current`](Self::current), a refused one too: for a repair.
+    pub(crate) fn current_even_refused(&self, id: SegmentId) -> Result<Arc<TreeHandle>> {
+        match self.trees.read().get(&id) {
             Some(Registered { handle, retired: None, .. }) => Ok(handle.clone()),
             _ => Err(TableError::DefinitionChanged),
         }
@@ -49,26 +127,37 @@ impl Trees {
 
     /// The tree of an index, for reading at `snapshot`.
     pub(crate) fn for_snapshot(&self, index: &IndexDef, snapshot: &Snapshot) -> Result<Arc<TreeHandle>> {
-        match self.0.read().get(&index.tree) {
-            Some(found)
-                if snapshot.sees(found.valid_from) && !found.retired.is_some_and(|ts| snapshot.sees(ts)) =>
-            {
-                Ok(found.handle.clone())
-            }
+        match self.trees.read().get(&index.tree) {
+            Some(found) if found.is_visible(snapshot) => match &found.refused {
+                Some(why) => Err(why.error()),
+                None => Ok(found.handle.clone()),
+            },
+            _ => Err(TableError::DefinitionChanged),
+        }
+    }
+
+    /// As [`for_snapshot`](Self::for_snapshot), a refused one too: for a check.
+    pub(crate) fn for_snapshot_even_refused(
+        &self,
+        index: &IndexDef,
+        snapshot: &Snapshot,
+    ) -> Result<Arc<TreeHandle>> {
+        match self.trees.read().get(&index.tree) {
+            Some(found) if found.is_visible(snapshot) => Ok(found.handle.clone()),
             _ => Err(TableError::DefinitionChanged),
         }
     }
 
     /// The definition that comes into force at `ts` does not have this tree any more.
     pub(crate) fn retire(&self, id: SegmentId, ts: CommitTs) {
-        if let Some(tree) = self.0.write().get_mut(&id) {
+        if let Some(tree) = self.trees.write().get_mut(&id) {
             tree.retired = Some(ts);
         }
     }
 
     /// Takes out a retired tree that nobody uses or can open any more: those retired before `bound`.
     pub(crate) fn take_unused(&self, bound: CommitTs) -> Option<SegmentId> {
-        let mut trees = self.0.write();
+        let mut trees = self.trees.write();
         let unused = trees.iter().find_map(|(&id, tree)| {
             let gone = tree.retired.is_some_and(|ts| ts < bound) && Arc::strong_count(&tree.handle) == 1;
             gone.then_some(id)
@@ -79,6 +168,6 @@ impl Trees {
 
     /// Number of retired trees.
     pub(crate) fn retired(&self) -> usize {
-        self.0.read().values().filter(|tree| tree.retired.is_some()).count()
+        self.trees.read().values().filter(|tree| tree.retired.is_some()).count()
     }
 }

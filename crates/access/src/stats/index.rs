@@ -95,8 +95,13 @@ impl Statistics {
 }
 
 fn sample(engine: &Engine, table: &TableDef, index: &IndexDef, rows: f64) -> Result<IndexStatistics> {
-    let tree = engine.tree(index)?;
     let parts = &index.key_parts;
+    if !index.is_clustered() && engine.is_quarantined(index) {
+        // Nothing can be looked at, and nobody will read it.
+        let entries_per_prefix = vec![1.0; parts.len()];
+        return Ok(IndexStatistics { rows, entries_per_prefix, row_leaves_per_entry: 1.0 });
+    }
+    let tree = engine.tree(index)?;
     let mut sampled = Sampled { steps: 0, changes: vec![0; parts.len()], located: Vec::new(), error: None };
     let wants_rows = !index.is_clustered();
     let leaves = leaves_to_sample(&tree, LEAVES, COLD_LEAVES)?;

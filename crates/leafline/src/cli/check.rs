@@ -74,8 +74,7 @@ pub fn open(existing: &ExistingArguments) -> Result<Arc<Engine>, Failure> {
         TableError::Storage(StorageError::AlreadyOpen) => Failure::Message(open::already_open(dir)),
         error if error.is_damage() => Failure::Message(format!(
             "the database cannot be opened: {error}\nIt cannot be opened without this: a space map, the segment \
-             directory, the catalog, or a page that recovery has to finish a commit on. `leafline repair` cannot put \
-             that right; a backup can."
+             directory or the catalog. `leafline repair` cannot put that right; a backup can."
         )),
         error => failed(error),
     })?;

@@ -202,6 +202,9 @@ impl Check<'_> {
 pub(crate) fn damage(error: TableError) -> Result<(Option<PageNo>, String), TableError> {
     match error {
         TableError::Corrupt(what) | TableError::Internal(what) => Ok((None, what)),
+        TableError::IndexQuarantined { .. } | TableError::TableQuarantined { .. } => {
+            Ok((None, error.to_string()))
+        }
         TableError::Tree(BtreeError::Corrupt { page, what }) => Ok((Some(page), what)),
         TableError::Storage(leafline_storage::StorageError::Corrupt { page, reason }) => {
             Ok((Some(page), reason))

@@ -1,13 +1,24 @@
-//! The trees of a table, node by node.
+//! The trees of a table, node by node. Of one that is quarantined nothing is looked at: it is not what it should be, whatever
+//! its nodes look like.
 
 use super::Check;
 use crate::error::Result;
+use leafline_storage::PageNo;
 
 impl Check<'_> {
     /// Looks at every node of every tree.
     pub(super) fn structure(&mut self) -> Result<()> {
         for index in &self.table.indexes {
-            let tree = self.view.engine().trees.for_snapshot(index, self.view.snapshot())?;
+            let engine = self.view.engine();
+            if let Some(known) = engine.quarantine.lock().get(index.tree) {
+                for (page, reason) in &known.pages {
+                    let what = format!("quarantined, because changes could not be made to it: {reason}");
+                    let page = Some(*page).filter(|page| *page != PageNo::NONE);
+                    self.found.note(self.table, Some(index), page, what);
+                }
+                continue;
+            }
+            let tree = engine.trees.for_snapshot_even_refused(index, self.view.snapshot())?;
             let (_, faults) = tree.tree.examine(self.options.threads, self.progress)?;
             for fault in faults {
                 self.found.note(self.table, Some(index), Some(fault.page), fault.what);

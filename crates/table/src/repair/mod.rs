@@ -2,10 +2,12 @@
 //!
 //! Secondary indexes hold nothing that the rows do not have: a damaged one is built anew from the clustered index. A
 //! damaged clustered index is *salvaged* (`salvage`): what its readable leaves hold goes into a new tree, all secondary
-//! indexes are built anew from that, and the report says which keys were on leaves that cannot be read. The new trees
+//! indexes are built anew from that, and the report says which keys were on leaves that cannot be read. What commits had to
+//! change in it when recovery set it aside is made up for (`pending`). The new trees
 //! are durable before one commit puts them in the place of the old ones, whose pages are freed after it, so that a crash
 //! leaves one or the other.
 
+mod pending;
 mod report;
 mod salvage;
 

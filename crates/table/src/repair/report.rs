@@ -29,6 +29,10 @@ pub struct SalvageReport {
     pub pages: Vec<(PageNo, String)>,
     /// Rows that were left out, and why.
     pub left_out: Vec<String>,
+    /// Changes by commits that recovery could not make, and that have been made now.
+    pub made_up: u64,
+    /// Such changes that cannot be read, as text.
+    pub unknown: Vec<String>,
 }
 
 /// All rows of the table between two that were kept are lost, or are not: there may have been none.
@@ -48,7 +52,9 @@ impl TableRepair {
 
     /// Whether rows are lost, or may be.
     pub fn loses_rows(&self) -> bool {
-        self.salvage.as_ref().is_some_and(|report| !report.lost.is_empty() || !report.left_out.is_empty())
+        self.salvage.as_ref().is_some_and(|report| {
+            !(report.lost.is_empty() && report.left_out.is_empty() && report.unknown.is_empty())
+        })
     }
 }
 
@@ -79,6 +85,16 @@ impl fmt::Display for TableRepair {
             }
             for row in &report.left_out {
                 writeln!(f, "lost: {row}")?;
+            }
+            for what in &report.unknown {
+                writeln!(f, "lost: {what}")?;
+            }
+            if report.made_up > 0 {
+                writeln!(
+                    f,
+                    "changes of commits that recovery could not make, and that are made now: {}",
+                    report.made_up
+                )?;
             }
             if !self.loses_rows() {
                 writeln!(f, "no row is lost")?;

@@ -1,5 +1,6 @@
 //! From a damaged clustered index to a new one.
 
+use super::pending::{Pending, PendingRows};
 use super::report::{LostRange, SalvageReport};
 use crate::build::{build_secondary, finish_builder, new_builder, push_entry};
 use crate::catalog::{IndexDef, TableDef};
@@ -9,7 +10,7 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{describe_entry, row_id_of, row_values};
 use crate::run::Sorter;
-use leafline_btree::{KeyRange, Salvage};
+use leafline_btree::{BulkBuilder, KeyRange, Salvage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ pub(super) struct Salvaged {
     pub(super) indexes: Vec<Arc<IndexDef>>,
 }
 
-/// Builds all indexes of `table` from the readable leaves of its clustered index; with `dry_run` only looks at those.
+/// Builds all indexes of `table` from the readable leaves of its clustered index, and from what commits still have to change
+/// in it; with `dry_run` only looks at those.
 pub(super) fn salvage(
     engine: &Engine,
     table: &TableDef,
@@ -32,13 +34,16 @@ pub(super) fn salvage(
     new: &mut NewTrees<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Salvaged> {
-    let old = engine.trees.current(table.clustered().tree)?;
-    let found = old.tree.salvage(progress)?;
+    let id = table.clustered().tree;
+    let old = engine.trees.current_even_refused(id)?;
+    let known = engine.quarantine.lock().get(id).cloned().unwrap_or_default();
+    let found = old.tree.salvage(&known.pages, progress)?;
     // Rows of an older state of a leaf may be in the way of newer ones: what is left out is found by trying.
     let mut left_out: BTreeMap<Vec<u8>, String> = BTreeMap::new();
     loop {
         let mut attempt = NewTrees::new(engine);
-        match build(engine, table, &found, &left_out, dry_run, &mut attempt) {
+        let pending = PendingRows::new(engine, id, &known)?;
+        match Building::new(engine, table, &found, &left_out, dry_run, &mut attempt)?.run(&found, pending) {
             Ok(mut salvaged) => {
                 for index in salvaged.indexes.iter().filter(|_| !dry_run) {
                     new.note(index.tree);
@@ -59,60 +64,105 @@ pub(super) fn salvage(
     }
 }
 
-fn build(
-    engine: &Engine,
-    table: &TableDef,
-    found: &Salvage,
-    left_out: &BTreeMap<Vec<u8>, String>,
-    dry_run: bool,
-    new: &mut NewTrees<'_>,
-) -> Result<Salvaged> {
-    let mut report = SalvageReport::default();
-    let mut gaps = Gaps { ranges: &found.lost, last: None };
-    let memory = engine.options.build_memory_bytes / table.indexes.len().max(1) as u64;
-    let mut sorters: Vec<Sorter> =
-        table.secondary().iter().map(|_| Sorter::new(&engine.env, memory)).collect();
-    let mut builder = match dry_run {
-        true => None,
-        false => Some(new_builder(engine, new)?.1),
-    };
-    found.entries(|key, entry| -> Result<()> {
-        if entry.is_ghost() || left_out.contains_key(key) {
+/// One attempt at it.
+struct Building<'a, 'e> {
+    engine: &'e Engine,
+    table: &'a TableDef,
+    left_out: &'a BTreeMap<Vec<u8>, String>,
+    new: &'a mut NewTrees<'e>,
+    report: SalvageReport,
+    gaps: Gaps<'a>,
+    /// One for each secondary index.
+    sorters: Vec<Sorter>,
+    /// The new clustered index, unless it is a dry run.
+    builder: Option<BulkBuilder>,
+}
+
+impl<'a, 'e> Building<'a, 'e> {
+    fn new(
+        engine: &'e Engine,
+        table: &'a TableDef,
+        found: &'a Salvage,
+        left_out: &'a BTreeMap<Vec<u8>, String>,
+        dry_run: bool,
+        new: &'a mut NewTrees<'e>,
+    ) -> Result<Building<'a, 'e>> {
+        let memory = engine.options.build_memory_bytes / table.indexes.len().max(1) as u64;
+        Ok(Building {
+            engine,
+            table,
+            left_out,
+            report: SalvageReport::default(),
+            gaps: Gaps { ranges: &found.lost, last: None },
+            sorters: table.secondary().iter().map(|_| Sorter::new(&engine.env, memory)).collect(),
+            builder: match dry_run {
+                true => None,
+                false => Some(new_builder(engine, new)?.1),
+            },
+            new,
+        })
+    }
+
+    /// Goes through what was found and what is pending, both in key order.
+    fn run(mut self, found: &Salvage, mut pending: PendingRows) -> Result<Salvaged> {
+        found.entries(|key, entry| -> Result<()> {
+            while let Some((key, payload)) = pending.next_before(Some(key))? {
+                self.row(&key, &payload)?;
+            }
+            match pending.resolve(key, Some(&entry))? {
+                Pending::Nothing if entry.is_ghost() => Ok(()),
+                Pending::Nothing => self.row(key, entry.payload),
+                Pending::Row(payload) => self.row(key, &payload),
+                Pending::Gone => Ok(()),
+            }
+        })?;
+        while let Some((key, payload)) = pending.next_before(None)? {
+            self.row(&key, &payload)?;
+        }
+        (self.report.made_up, self.report.unknown) = pending.outcome();
+        self.finish()
+    }
+
+    /// The next row.
+    fn row(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+        if self.left_out.contains_key(key) {
             return Ok(());
         }
-        match row_values(table, key, entry.payload).map_err(damage) {
+        match row_values(self.table, key, payload).map_err(damage) {
             Ok(_) => {}
             Err(Ok((_, what))) => {
-                report
-                    .left_out
-                    .push(format!("the row with clustered key {} cannot be read: {what}", hex(key)));
+                let row = format!("the row with clustered key {} cannot be read: {what}", hex(key));
+                self.report.left_out.push(row);
                 return Ok(());
             }
             Err(Err(error)) => return Err(error),
         }
-        gaps.pass(table, key, entry.payload, &mut report.lost)?;
-        report.rows += 1;
-        if let Some(builder) = &mut builder {
-            for (index, sorter) in table.secondary().iter().zip(&mut sorters) {
-                push_entry(engine, table, index, sorter, (key, entry.payload))?;
+        self.gaps.pass(self.table, key, payload, &mut self.report.lost)?;
+        self.report.rows += 1;
+        if let Some(builder) = &mut self.builder {
+            for (index, sorter) in self.table.secondary().iter().zip(&mut self.sorters) {
+                push_entry(self.engine, self.table, index, sorter, (key, payload))?;
             }
-            builder.push(key, entry.payload)?;
+            builder.push(key, payload)?;
         }
         Ok(())
-    })?;
-    gaps.end(&mut report.lost);
-    let mut indexes = table.indexes.clone();
-    if let Some(builder) = builder {
-        let mut trees = vec![finish_builder(engine, builder)?];
-        for (index, sorter) in table.secondary().iter().zip(sorters) {
-            trees.push(build_secondary(engine, table, index, sorter, new)?);
-        }
-        for (index, tree) in indexes.iter_mut().zip(&trees) {
-            let index: &mut IndexDef = Arc::make_mut(index);
-            (index.tree, index.root) = (tree.id(), tree.root());
-        }
     }
-    Ok(Salvaged { report, indexes })
+
+    fn finish(mut self) -> Result<Salvaged> {
+        self.gaps.end(&mut self.report.lost);
+        let mut indexes = self.table.indexes.clone();
+        if let Some(builder) = self.builder {
+            let mut trees = vec![finish_builder(self.engine, builder)?];
+            for (index, sorter) in self.table.secondary().iter().zip(self.sorters) {
+                trees.push(build_secondary(self.engine, self.table, index, sorter, self.new)?);
+            }
+            for (index, tree) in indexes.iter_mut().zip(&trees) {
+                let index: &mut IndexDef = Arc::make_mut(index);
+                (index.tree, index.root) = (tree.id(), tree.root());
+            }
+        }
+        Ok(Salvaged { report: self.report, indexes })
+    }
 }
 
 /// Says between which rows the ranges lie that are lost.

@@ -11,6 +11,7 @@ mod load;
 mod memory;
 mod model;
 mod power_cuts;
+mod quarantine;
 mod random_faults;
 mod reapply;
 mod repair;

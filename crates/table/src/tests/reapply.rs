@@ -2,6 +2,7 @@
 //! or twice, the trees end as if each had been applied once.
 
 use crate::catalog::TableId;
+use crate::quarantine::Quarantine;
 use crate::testing::{scale, seed};
 use crate::txn::apply::{Applier, reapply};
 use crate::txn::clock::Clock;
@@ -94,7 +95,9 @@ fn finish_from_anywhere(
     let from = RunPosition { block: 0, entries: done as u32 };
     let mut found = |op: &Op| Ok(Some(tree_of(op).clone()));
     let piece = random.random_range(0..2000);
-    finish_commit_by_reference(store, clock, &run, commit.ts, from, piece, &mut found).unwrap();
+    let quarantine = &mut Quarantine::load(&env, None).unwrap();
+    finish_commit_by_reference(store, clock, &run, commit.ts, from, piece, quarantine, &mut found).unwrap();
+    assert!(quarantine.get(rows.id()).is_none() && quarantine.get(index.id()).is_none());
 }
 
 fn run(seed: u64) {
@@ -185,7 +188,8 @@ fn run(seed: u64) {
             );
             continue;
         }
-        finish_commit(&store, commits[number].ts, &commits[number].ops).unwrap();
+        let quarantine = &mut Quarantine::load(&(env.clone() as Arc<dyn Env>), None).unwrap();
+        finish_commit(&store, commits[number].ts, &commits[number].ops, quarantine).unwrap();
     }
     assert_eq!([entries(&rows, seed), entries(&index, seed)], expected, "seed {seed}");
 }

@@ -30,7 +30,7 @@ impl Transaction {
     /// transaction that this one does not see; those of [`RowLocker::lock`](super::RowLocker::lock);
     /// `TransactionTooLarge`, disk full, what else the store returns.
     pub fn insert(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<InsertOutcome> {
-        self.check_writable()?;
+        self.check_writable(table)?;
         let mut generated = None;
         let mut filled;
         let mut row = row;
@@ -68,7 +68,7 @@ impl Transaction {
         old: &[Value],
         new: &[Value],
     ) -> Result<Vec<u8>> {
-        self.check_writable()?;
+        self.check_writable(table)?;
         self.lock_read_row(table, locator)?;
         self.update_locked(table, locator, old, new)
     }
@@ -85,7 +85,7 @@ impl Transaction {
         old: &[Value],
         new: &[Value],
     ) -> Result<Vec<u8>> {
-        self.check_writable()?;
+        self.check_writable(table)?;
         if let Some(column) = table.auto_increment_column()
             && old.get(column) != new.get(column)
             && let Some(value) = new.get(column)
@@ -122,7 +122,7 @@ impl Transaction {
     /// Those of [`RowLocker::lock`](super::RowLocker::lock); `TransactionTooLarge`, disk full, what else
     /// the store returns.
     pub fn delete(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
-        self.check_writable()?;
+        self.check_writable(table)?;
         self.lock_read_row(table, locator)?;
         self.delete_locked(table, locator, old)
     }
@@ -132,7 +132,7 @@ impl Transaction {
     /// # Errors
     /// As [`delete`](Self::delete).
     pub fn delete_locked(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
-        self.check_writable()?;
+        self.check_writable(table)?;
         if let Some(None) = self.writes.read().row(table.id, locator, NOW)? {
             return Ok(false);
         }
@@ -157,7 +157,7 @@ impl Transaction {
     /// # Errors
     /// As [`insert`](Self::insert).
     pub fn put_row(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<bool> {
-        self.check_writable()?;
+        self.check_writable(table)?;
         let generates = table.auto_increment_column().is_some_and(|column| {
             matches!(row.get(column), Some(Value::Null | Value::Int(0) | Value::UInt(0)))
         });
@@ -181,7 +181,7 @@ impl Transaction {
     /// # Errors
     /// As [`delete`](Self::delete).
     pub fn delete_key(&mut self, table: &Arc<TableDef>, key: &[u8]) -> Result<bool> {
-        self.check_writable()?;
+        self.check_writable(table)?;
         let Some(before) = self.lock_present(table, key)? else { return Ok(false) };
         self.put(table, key, Some(before), None)?;
         Ok(true)

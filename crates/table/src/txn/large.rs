@@ -22,6 +22,7 @@ use super::op_run::{
 };
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::quarantine::Quarantine;
 use crate::run::EntrySource;
 use crate::txn::apply::Applier;
 use crate::txn::clock::Clock;
@@ -215,7 +216,9 @@ fn append_and_apply(
     Ok((ts, appended, end))
 }
 
-/// Finishes a commit by reference that is in doubt, from where its last record says.
+/// Finishes a commit by reference that is in doubt, from where its last record says, but for what concerns quarantined
+/// trees.
+#[expect(clippy::too_many_arguments, reason = "what recovery has, before there is an engine")]
 pub(crate) fn finish_commit_by_reference(
     store: &Store,
     clock: &Clock,
@@ -223,12 +226,17 @@ pub(crate) fn finish_commit_by_reference(
     ts: CommitTs,
     from: RunPosition,
     piece: usize,
+    quarantine: &mut Quarantine,
     tree_of: &mut dyn FnMut(&Op) -> Result<Option<Tree>>,
 ) -> Result<()> {
     let mut reservation = store.reserve(0, 2 * PROGRESS_LOG_BYTES)?;
     let applying = Applying { store, clock, run, ts, piece, recovery: true };
     applying.run(from, &mut reservation, tree_of, &mut |tree, op, reservation| {
-        super::apply::reapply(tree, op, ts, reservation)
+        quarantine.apply_or_keep(op, ts, Some(run.name()), &mut || {
+            super::apply::reapply(tree, op, ts, reservation)
+        })?;
+        // Before a progress record passes it.
+        quarantine.save()
     })?;
     store.append_logical(&mut reservation, END_RECORD, &encode_end(ts))?;
     Ok(())
@@ -315,7 +323,11 @@ impl Applying<'_> {
         for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
             let Some(tree) = group.first().map(&mut *tree_of).transpose()?.flatten() else { continue };
             for op in group {
-                let page = tree.leaf_of(op.key())?;
+                let page = match tree.leaf_of(op.key()).map_err(TableError::from) {
+                    // A hint is not where that matters.
+                    Err(error) if error.is_damage() => continue,
+                    page => page?,
+                };
                 if pages.last() != Some(&page) && !self.store.is_resident(page) {
                     pages.push(page);
                 }

@@ -33,6 +33,7 @@ pub use locking::{Locked, LockedRow, RowLocker};
 pub use snapshot::Snapshot;
 pub use write_set::Mark;
 
+use crate::catalog::TableDef;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockOwner};
@@ -215,9 +216,9 @@ impl Transaction {
     /// Forgets the writes.
     pub fn rollback(self) {}
 
-    fn check_writable(&self) -> Result<()> {
+    fn check_writable(&self, table: &TableDef) -> Result<()> {
         match self.mode {
-            TxnMode::ReadWrite => Ok(()),
+            TxnMode::ReadWrite => self.engine.trees.check_writable(table),
             TxnMode::ReadOnly => Err(TableError::ReadOnlyTransaction),
         }
     }

@@ -86,7 +86,7 @@ impl Op {
         25 + self.key().len() + self.payload_len()
     }
 
-    fn encode(&self, out: &mut ByteWriter) {
+    pub(crate) fn encode(&self, out: &mut ByteWriter) {
         match self {
             Op::PutRow { table, tree, key, payload } => {
                 out.u8(1).u64(table.0).u64(tree.0).bytes(key).bytes(payload);
@@ -103,7 +103,7 @@ impl Op {
         }
     }
 
-    fn decode(from: &mut ByteReader<'_>) -> Result<Op> {
+    pub(crate) fn decode(from: &mut ByteReader<'_>) -> Result<Op> {
         Ok(match from.u8()? {
             1 => Op::PutRow {
                 table: TableId(from.u64()?),

@@ -219,8 +219,7 @@ impl OpRun {
     /// Removes it: nobody will ask for it any more.
     pub(crate) fn remove(self, env: &dyn Env) {
         drop(self.file);
-        // If this fails, the next open removes the file.
-        let _ = env.remove(&file_name(self.number));
+        remove_run(env, self.number);
     }
 
     /// Reads it from a position on.
@@ -234,14 +233,20 @@ impl OpRun {
     }
 }
 
-/// Removes the runs that are there: no commit is in doubt.
-pub(crate) fn remove_leftovers(env: &dyn Env) -> Result<()> {
+/// Removes a run that nobody will ask for any more.
+pub(crate) fn remove_run(env: &dyn Env, number: u64) {
+    // If this fails, the next open removes the file.
+    let _ = env.remove(&file_name(number));
+}
+
+/// Removes the runs that are there, but for those that are `needed`: no commit is in doubt.
+pub(crate) fn remove_leftovers(env: &dyn Env, needed: &dyn Fn(u64) -> bool) -> Result<()> {
     let failed = |error| io_error("clear", DIRECTORY, error);
     if !env.exists(DIRECTORY).map_err(failed)? {
         return Ok(());
     }
     for name in env.list(DIRECTORY).map_err(failed)? {
-        if name.parse::<u64>().is_ok() {
+        if name.parse().is_ok_and(|run| !needed(run)) {
             env.remove(&format!("{DIRECTORY}/{name}")).map_err(failed)?;
         }
     }

@@ -41,6 +41,7 @@ impl Engine {
         self.locks.give_back();
         while let Some(segment) = self.trees.take_unused(bound) {
             self.store.drop_segment(segment)?;
+            self.quarantine.lock().forget(segment);
         }
         Ok(removed)
     }

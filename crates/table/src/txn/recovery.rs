@@ -3,7 +3,8 @@
 //! The store has redone the pages. The log's logical records say which commits have no end record: their record is
 //! durable, so they may have been acknowledged, and any part of them may be on the pages. They are applied again,
 //! in any order, and ended; a crash in here is no different from the first one. One whose operations are in a file goes on
-//! from its last progress record. Then the catalog is read, and
+//! from its last progress record. What they have to change in a tree that is damaged is kept for a repair
+//! ([`crate::quarantine`]). Then the catalog is read, and
 //! segments that it does not name (trees being built, trees dropped but still read at the crash) are freed.
 
 use super::apply::reapply;
@@ -17,10 +18,12 @@ use super::op_run::{
 use crate::catalog::{Catalog, CatalogRow, decode_catalog};
 use crate::counters::CounterState;
 use crate::error::{Result, TableError};
-use crate::trees::Trees;
+use crate::quarantine::Quarantine;
+use crate::trees::{Refusal, Trees};
 use leafline_btree::{CommitTs, Direction, LeafStep, Tree};
 use leafline_storage::{
-    Env, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Reservation, SegmentId, SegmentState, Store,
+    Env, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Reservation, SegmentId, SegmentInfo,
+    SegmentState, Store,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,6 +35,23 @@ pub(crate) struct Pending {
     /// Where its record, or its newest progress record, begins.
     pub(crate) start: Lsn,
     work: Work,
+}
+
+#[cfg(test)]
+impl Pending {
+    /// What may be left to be done.
+    pub(crate) fn ops(&self, env: &Arc<dyn Env>) -> Result<Vec<Op>> {
+        let (name, position) = match &self.work {
+            Work::Ops(ops) => return Ok(ops.clone()),
+            Work::Run(name, position) => (*name, *position),
+        };
+        let run = OpRun::open(env, name)?;
+        let (mut reader, mut ops) = (run.read_from(position), Vec::new());
+        while let Some(block) = reader.next_block()? {
+            ops.extend(block.ops);
+        }
+        Ok(ops)
+    }
 }
 
 /// What is left to be done.
@@ -99,6 +119,7 @@ pub(crate) struct Recovered {
     pub(crate) catalog_tree: Tree,
     pub(crate) catalog: Catalog,
     pub(crate) trees: Trees,
+    pub(crate) quarantine: Quarantine,
 }
 
 impl Recovered {
@@ -109,52 +130,78 @@ impl Recovered {
         clock: &Clock,
         progress_bytes: usize,
         pending: Vec<Pending>,
+        mut quarantine: Quarantine,
     ) -> Result<Recovered> {
         for commit in pending {
             match commit.work {
-                Work::Ops(ops) => finish_commit(store, commit.ts, &ops)?,
+                Work::Ops(ops) => finish_commit(store, commit.ts, &ops, &mut quarantine)?,
                 Work::Run(name, position) => {
                     let (run, trees) = (OpRun::open(env, name)?, OpenTrees::new(store));
                     let mut tree_of = |op: &Op| trees.tree_of(op);
                     let (ts, piece) = (commit.ts, progress_bytes);
-                    finish_commit_by_reference(store, clock, &run, ts, position, piece, &mut tree_of)?;
+                    let quarantine = &mut quarantine;
+                    finish_commit_by_reference(
+                        store,
+                        clock,
+                        &run,
+                        ts,
+                        position,
+                        piece,
+                        quarantine,
+                        &mut tree_of,
+                    )?;
                     // The file is needed until its commit's end is durable.
                     store.wait_durable(store.log_end())?;
                 }
             }
             clock.applied(commit.ts);
         }
-        remove_leftovers(&**env)?;
+        remove_leftovers(&**env, &|run| quarantine.needs_run(run))?;
         let catalog_tree = catalog_tree(store)?;
         let catalog = decode_catalog(&catalog_rows(&catalog_tree)?)?;
         let trees = Trees::default();
         trees.add(store, catalog_tree.id(), catalog_tree.root(), CommitTs::NONE)?;
         let mut named = BTreeSet::from([catalog_tree.id()]);
         let segments: BTreeSet<SegmentId> = store.segments().iter().map(|segment| segment.id).collect();
-        for index in catalog.all_tables().flat_map(|table| &table.indexes) {
+        for (table, index) in
+            catalog.all_tables().flat_map(|table| table.indexes.iter().map(move |index| (table, index)))
+        {
             if !segments.contains(&index.tree) {
                 let what = format!("the tree of index {} ({}) is not there", index.name, index.tree);
                 return Err(TableError::Corrupt(what));
             }
             trees.add(store, index.tree, index.root, CommitTs::NONE)?;
+            let refused = |tree| quarantine.get(tree).is_some();
+            if refused(table.clustered().tree) {
+                trees.refuse(index.tree, Refusal::of_table(table));
+            } else if refused(index.tree) {
+                trees.refuse(index.tree, Refusal::of_index(table, index));
+            }
             named.insert(index.tree);
         }
+        quarantine.retain(&named);
         for segment in segments.difference(&named) {
             store.drop_segment(*segment)?;
         }
-        Ok(Recovered { catalog_tree, catalog, trees })
+        Ok(Recovered { catalog_tree, catalog, trees, quarantine })
     }
 }
 
-/// Applies a commit in doubt and ends it. Doing it again changes nothing.
-pub(crate) fn finish_commit(store: &Store, ts: CommitTs, ops: &[Op]) -> Result<()> {
+/// Applies a commit in doubt, but for what concerns quarantined trees, and ends it. Doing it again changes nothing.
+pub(crate) fn finish_commit(
+    store: &Store,
+    ts: CommitTs,
+    ops: &[Op],
+    quarantine: &mut Quarantine,
+) -> Result<()> {
     let trees = OpenTrees::new(store);
     for op in ops {
         let Some(tree) = trees.tree_of(op)? else { continue };
         let log = tree.worst_case_log(op.key().len(), op.payload_len());
         let mut reservation = store.reserve(tree.worst_case_pages(), log)?;
-        reapply(&tree, op, ts, &mut reservation)?;
+        quarantine.apply_or_keep(op, ts, None, &mut || reapply(&tree, op, ts, &mut reservation))?;
     }
+    quarantine.save()?;
     let mut reservation = store.reserve(0, END_RECORD_BYTES + 256)?;
     store.append_logical(&mut reservation, END_RECORD, &encode_end(ts))?;
     Ok(())
@@ -180,10 +227,14 @@ impl OpenTrees<'_> {
     }
 }
 
-/// The catalog's tree is the first segment that ever became `Live`, and is never dropped.
-fn catalog_tree(store: &Store) -> Result<Tree> {
+/// The catalog's segment is the first that ever became `Live`, and is never dropped.
+pub(crate) fn catalog_segment(store: &Store) -> Option<SegmentInfo> {
     let live = store.segments().into_iter().filter(|segment| segment.state == SegmentState::Live);
-    match live.min_by_key(|segment| segment.id) {
+    live.min_by_key(|segment| segment.id)
+}
+
+fn catalog_tree(store: &Store) -> Result<Tree> {
+    match catalog_segment(store) {
         Some(segment) => Ok(Tree::open(store, segment.id, segment.root)?),
         None => create_tree(store),
     }

@@ -189,6 +189,7 @@ catalogue! {
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     1690 "22003" ER_DATA_OUT_OF_RANGE data_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
+    1712 "HY000" ER_INDEX_CORRUPT index_corrupt(index) "Index {index} is corrupted";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 "HY000" ER_INTERNAL_ERROR internal(detail) "Internal error: {detail}";
     1819 "HY000" ER_NOT_VALID_PASSWORD not_valid_password() "Your password does not satisfy the current policy requirements";
@@ -196,6 +197,7 @@ catalogue! {
     1835 "HY000" ER_MALFORMED_PACKET malformed_packet() "Malformed communication packet.";
     1836 "HY000" ER_READ_ONLY_MODE read_only_mode() "Running in read-only mode";
     1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
+    1877 "HY000" ER_TABLE_CORRUPT table_corrupt(database, table) "Operation cannot be performed. The table '{database}.{table}' is missing, corrupt or contains bad data.";
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";

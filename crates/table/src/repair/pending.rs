@@ -1,0 +1,155 @@
+//! What commits still have to change in a quarantined clustered index.
+//!
+//! The changes come in the order of keys, and of timestamps under a key, as they are merged with the rows that can be read. One is
+//! made where the row has not seen it: by the same rule as in recovery ([`crate::txn::apply`]).
+
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::quarantine::Quarantined;
+use crate::run::{EntrySource, Merge, Sorter};
+use crate::txn::op::Op;
+use crate::txn::op_run::{OpRun, RunName, RunPosition};
+use leafline_btree::{CommitTs, EntryView};
+use leafline_storage::{SegmentId, StorageError};
+use std::io;
+
+/// Length of a timestamp behind a key: keys of an index are not prefixes of each other, so that keys with timestamps are sorted
+/// as keys are, and then by timestamp.
+const TS_BYTES: usize = 8;
+
+/// A change of a row: what it becomes, `None` if it is deleted.
+struct Change {
+    key: Vec<u8>,
+    ts: CommitTs,
+    payload: Option<Vec<u8>>,
+}
+
+/// What pending changes make of a row.
+pub(super) enum Pending {
+    /// There are none.
+    Nothing,
+    /// A row with this payload.
+    Row(Vec<u8>),
+    /// It is deleted.
+    Gone,
+}
+
+/// The changes that are pending, in order.
+pub(super) struct PendingRows {
+    changes: Merge<'static>,
+    next: Option<Change>,
+    made: u64,
+    unknown: Vec<String>,
+}
+
+impl PendingRows {
+    /// What is known to be pending in `tree`.
+    pub(super) fn new(engine: &Engine, tree: SegmentId, known: &Quarantined) -> Result<PendingRows> {
+        let mut sorter = Sorter::new(&engine.env, engine.options.build_memory_bytes);
+        let mut unknown = Vec::new();
+        if known.incomplete {
+            unknown.push(
+                "changes by commits that recovery could not make: what was kept of them cannot be read"
+                    .into(),
+            );
+        }
+        for ((_, ts), op) in &known.ops {
+            push(&mut sorter, *ts, op)?;
+        }
+        for (ts, run) in &known.runs {
+            match push_run(engine, tree, *ts, *run, &mut sorter) {
+                Err(error) if is_lost(&error) => {
+                    unknown.push(format!("changes by a large commit that recovery could not make: {error}"));
+                }
+                other => other?,
+            }
+        }
+        let mut rows = PendingRows { changes: sorter.finish()?, next: None, made: 0, unknown };
+        rows.advance()?;
+        Ok(rows)
+    }
+
+    fn advance(&mut self) -> Result<Option<Change>> {
+        let damaged = || TableError::Internal("a pending change is malformed".into());
+        let next = match self.changes.next()? {
+            None => None,
+            Some((key, entry)) => {
+                let (key, ts) = key.split_last_chunk::<TS_BYTES>().ok_or_else(damaged)?;
+                let (is_put, payload) = entry.split_first().ok_or_else(damaged)?;
+                let payload = (*is_put == 1).then(|| payload.to_vec());
+                Some(Change { key: key.to_vec(), ts: CommitTs(u64::from_be_bytes(*ts)), payload })
+            }
+        };
+        Ok(std::mem::replace(&mut self.next, next))
+    }
+
+    /// The next row that is made by changes, and lies before `bound`. The rows from there on have not been resolved.
+    pub(super) fn next_before(&mut self, bound: Option<&[u8]>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        loop {
+            let key = match &self.next {
+                Some(next) if bound.is_none_or(|bound| next.key.as_slice() < bound) => next.key.clone(),
+                _ => return Ok(None),
+            };
+            if let Pending::Row(payload) = self.resolve(&key, None)? {
+                return Ok(Some((key, payload)));
+            }
+        }
+    }
+
+    /// What the changes under `key`, which are next if there are any, make of the entry there.
+    pub(super) fn resolve(&mut self, key: &[u8], entry: Option<&EntryView<'_>>) -> Result<Pending> {
+        let mut outcome = Pending::Nothing;
+        while self.next.as_ref().is_some_and(|next| next.key == key) {
+            let Some(change) = self.advance()? else { break };
+            let seen = |entry: &&EntryView<'_>| {
+                entry.commit_ts >= change.ts && !(entry.is_ghost() && entry.commit_ts == change.ts)
+            };
+            if entry.filter(seen).is_some() {
+                continue;
+            }
+            self.made += 1;
+            outcome = change.payload.map_or(Pending::Gone, Pending::Row);
+        }
+        Ok(outcome)
+    }
+
+    /// How many changes were made, and what is not known of others.
+    pub(super) fn outcome(self) -> (u64, Vec<String>) {
+        (self.made, self.unknown)
+    }
+}
+
+fn push(sorter: &mut Sorter, ts: CommitTs, op: &Op) -> Result<()> {
+    let key = [op.key(), &ts.0.to_be_bytes()].concat();
+    match op {
+        Op::PutRow { payload, .. } => sorter.push(&key, &[&[1], payload.as_slice()].concat()),
+        Op::DeleteRow { .. } => sorter.push(&key, &[0]),
+        Op::PutEntry { .. } | Op::DropEntry { .. } => Ok(()),
+    }
+}
+
+/// Those of a large commit that concern `tree`, whether they have been made or not.
+fn push_run(engine: &Engine, tree: SegmentId, ts: CommitTs, run: RunName, sorter: &mut Sorter) -> Result<()> {
+    let run = OpRun::open(&engine.env, run)?;
+    let mut reader = run.read_from(RunPosition::default());
+    while let Some(block) = reader.next_block()? {
+        for op in block.ops.iter().filter(|op| op.tree() == tree) {
+            push(sorter, ts, op)?;
+        }
+        if block.ops.last().is_some_and(|op| op.tree() > tree) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether what was kept is not there any more, or not what it was.
+fn is_lost(error: &TableError) -> bool {
+    match error {
+        TableError::Corrupt(_) => true,
+        TableError::Storage(StorageError::Io { source, .. }) => {
+            matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof)
+        }
+        _ => false,
+    }
+}
