@@ -15,12 +15,14 @@
 //! | `bulk` | building a tree from sorted entries |
 //! | `verify`, `examine` | the structural invariants, executable |
 //! | `salvage` | what can still be read of a damaged tree |
+//! | `claimed` | the same, where it is not known which pages the tree has |
 //!
 //! The store must be opened with [`TreeRedo`] under [`HandlerId::BTREE`](leafline_storage::HandlerId::BTREE).
 
 pub mod node;
 
 mod bulk;
+mod claimed;
 mod cursor;
 mod delete;
 mod descend;

@@ -17,13 +17,13 @@ use crate::node::{Node, NodeFault, check};
 use crate::tree::Tree;
 
 /// What a page holds: a leaf of the tree, a branch, or something that cannot be used.
-type Found = Result<Option<(Lsn, KeyRange)>, String>;
+pub(crate) type Found = Result<Option<(Lsn, KeyRange)>, String>;
 
 /// The readable leaves of a tree.
 pub struct Salvage {
-    tree: Tree,
+    pub(crate) tree: Tree,
     /// Which leaf holds which keys, by the first of them: first key beyond, and page. Ranges do not overlap.
-    parts: BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>,
+    pub(crate) parts: BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>,
     /// Ranges of keys that no readable leaf covers, ascending.
     pub lost: Vec<KeyRange>,
     /// Pages of the segment that cannot be read or used, and why. A page that was a branch costs nothing.
@@ -66,7 +66,7 @@ impl Tree {
     }
 
     /// LSN and range of a leaf of this tree; nothing for a branch; what is wrong with anything else.
-    fn readable_leaf(&self, page: PageNo) -> Result<Found> {
+    pub(crate) fn readable_leaf(&self, page: PageNo) -> Result<Found> {
         let guard = match self.store().shared(page) {
             Ok(guard) => guard,
             Err(error) if error.is_damage() => return Ok(Err(reason(&error))),
@@ -124,7 +124,11 @@ impl Salvage {
 }
 
 /// Adds what `parts` do not cover yet of a range.
-fn cover(parts: &mut BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>, range: &KeyRange, page: PageNo) {
+pub(crate) fn cover(
+    parts: &mut BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>,
+    range: &KeyRange,
+    page: PageNo,
+) {
     let mut at = range.lower.clone();
     match parts.range(..=at.clone()).next_back() {
         Some((_, (None, _))) => return,
@@ -156,7 +160,7 @@ fn cover(parts: &mut BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>, range: &KeyRa
 }
 
 /// The ranges between the parts.
-fn gaps(parts: &BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>) -> Vec<KeyRange> {
+pub(crate) fn gaps(parts: &BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>) -> Vec<KeyRange> {
     let mut gaps = Vec::new();
     let mut at = Some(Vec::new());
     for (lower, (upper, _)) in parts {

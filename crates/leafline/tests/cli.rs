@@ -294,6 +294,42 @@ fn what_recovery_cannot_bring_up_to_date_is_set_aside_and_repaired() {
     assert_eq!(script(&table, &[], "INSERT INTO d.t VALUES (-1, 1)"), (0, String::new(), String::new()));
 }
 
+#[test]
+fn what_is_left_of_a_database_that_cannot_be_opened_is_written_to_a_new_one() {
+    let (_holder, dir) = directory();
+    let rows: Vec<String> = (0..3000).map(|n| format!("({n}, {})", n * 7 % 1000)).collect();
+    let sql = format!(
+        "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, k INT, KEY (k)); \
+         INSERT INTO t VALUES {}",
+        rows[1..].join(",")
+    );
+    assert_eq!(script(&dir, &[], &sql).0, 0);
+    let at = dir.to_str().expect("UTF-8");
+    // The superblock, the space map, the first page of the segment directory.
+    for page in [0, 1, 2] {
+        let mut data = std::fs::read(dir.join("data")).expect("read");
+        data[page * 16384 + 200] ^= 1;
+        std::fs::write(dir.join("data"), &data).expect("written");
+        let copies = std::fs::metadata(dir.join("doublewrite")).expect("a file").len();
+        std::fs::write(dir.join("doublewrite"), vec![0; copies as usize]).expect("written");
+        let (code, _, err) = script(&dir, &[], "SELECT 1");
+        assert!(code != 0 && err.contains("leafline repair"), "{err}");
+        for words in [["check", at], ["repair", at]] {
+            let (code, _, err) = run(&words);
+            assert!(code == 1 && err.contains("--into"), "{err}");
+        }
+    }
+    let new = dir.with_extension("new");
+    let into = new.to_str().expect("UTF-8");
+    let (code, out, err) = run(&["repair", at, "--into", into]);
+    assert!(code == 0 && out.contains("d.t:\n  rows kept: 2999, of 2999 that were counted"), "{out}{err}");
+    assert!(out.contains("page 1 of the database itself cannot be used"), "{out}");
+    assert!(run(&["repair", at, "--into", into]).2.contains("is there already"));
+    assert_eq!(run(&["check", into]).0, 0);
+    let sql = "INSERT INTO d.t (k) VALUES (5); SELECT MAX(id), COUNT(*), SUM(k) FROM d.t FORCE INDEX (k) WHERE k > -1";
+    assert_eq!(script(&new, &["-N"], sql), (0, "3000\t3000\t1498505\n".into(), String::new()));
+}
+
 /// Flips a bit in a leaf of the segment made last, and takes away the copies of the pages written last.
 fn damage_newest_index(dir: &Path) {
     const PAGE: usize = 16384;

@@ -43,6 +43,7 @@ pub use error::{Result, StorageError};
 pub use ids::{Lsn, LsnRange, PageNo, SegmentId};
 pub use log::{FlushPolicy, LogSpace};
 pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
+pub use open::page_size_of;
 pub use page::{PAGE_HEADER, PageKind};
 pub use pool::{MemoryLoan, Optimistic, OptimisticPage, SharedGuard, prefetch_line};
 pub use recovery::{RecoveryReport, UnreadablePage};
@@ -51,7 +52,8 @@ pub use redo::{
     RedoHandler, ReplayError,
 };
 pub use space::{
-    BulkWriter, FREE_PAGE_LOG_BYTES, Reservation, SEGMENT_LOG_BYTES, SegmentInfo, SegmentState, SpaceFault,
+    BulkWriter, FREE_PAGE_LOG_BYTES, RemainingSegment, Remains, Reservation, SEGMENT_LOG_BYTES, SegmentInfo,
+    SegmentState, SpaceFault,
 };
 pub use stats::{Counter, StoreStats};
 pub use store::{RecoveryProgress, RecoveryStep, Store, StoreOptions};

@@ -18,8 +18,8 @@ use crate::space::{
 use crate::store::Inner;
 use crate::warm_up;
 use crate::{
-    Env, HandlerId, LogicalReplay, Lsn, PageKind, PageNo, RecoveryReport, RedoHandler, Result, SegmentId,
-    SegmentState, StorageError, StoreOptions, StoreStats, page,
+    Env, HandlerId, LogicalReplay, Lsn, PageKind, PageNo, RecoveryReport, RedoHandler, Remains, Result,
+    SegmentId, SegmentState, StorageError, StoreOptions, StoreStats, page,
 };
 use std::hash::{BuildHasher, Hasher};
 use std::io;
@@ -39,12 +39,25 @@ struct Recovery {
     state: SpaceState,
 }
 
-/// Opens the store, creating it if there is none.
+/// Bytes of a page of the store in `env`, which need not be one that can be opened.
+///
+/// # Errors
+/// `Io`, `Format`.
+pub fn page_size_of(env: &dyn Env) -> Result<usize> {
+    match ControlFile::open(env)? {
+        Some(control) => checked_page_size(control.data().page_size as usize),
+        None => Err(StorageError::Format { file: "control".into(), reason: "missing".into() }),
+    }
+}
+
+/// Opens the store, creating it if there is none. If `remains` are asked for, neither space maps nor the segment directory are
+/// relied on, and a store is not made.
 pub(crate) fn open(
     env: Arc<dyn Env>,
     options: StoreOptions,
     mut handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
     replay: &mut dyn LogicalReplay,
+    remains: Option<&mut Remains>,
 ) -> Result<Arc<Inner>> {
     let lock = env.lock().map_err(|source| match source.kind() {
         io::ErrorKind::WouldBlock => StorageError::AlreadyOpen,
@@ -54,6 +67,9 @@ pub(crate) fn open(
     let handlers = Handlers::new(handlers)?;
     let (control, created_log) = match ControlFile::open(&*env)? {
         Some(control) => (control, None),
+        None if remains.is_some() => {
+            return Err(StorageError::Format { file: "control".into(), reason: "missing".into() });
+        }
         None => {
             let (control, log) = create(&env, &options)?;
             (control, Some(log))
@@ -62,6 +78,9 @@ pub(crate) fn open(
     let geometry = Geometry::new(checked_page_size(control.data().page_size as usize)?);
     let mut report = RecoveryReport { control_repaired: control.was_repaired(), ..RecoveryReport::default() };
     let cache = open_cache(&*env, &options, &control, &mut report)?;
+    if remains.is_none() {
+        check_superblock(&*cache.data, &control)?;
+    }
     let Recovery { log, recovered, state } = match created_log {
         Some(log) => {
             cache.set_log(log.clone());
@@ -72,7 +91,7 @@ pub(crate) fn open(
             let log_options = log_options(&options, control.data().database_id);
             let progress = options.recovery_progress.as_ref();
             let crash = Crash { env: &env, control: &control, cache: &cache, handlers: &handlers, progress };
-            recover(&crash, log_options, replay, &mut report)?
+            recover(&crash, log_options, replay, &mut report, remains)?
         }
     };
     let dropping =
@@ -128,7 +147,6 @@ fn open_cache(
     let data = env.open(DATA, OpenMode::Existing).map_err(|source| StorageError::io("open", DATA, source))?;
     let mut doublewrite = Doublewrite::open(env, OpenMode::Existing, page_size)?;
     report.repaired = doublewrite.repair(&*data)?;
-    check_superblock(&*data, control)?;
     let size = data.size().map_err(|source| StorageError::io("stat", DATA, source))?;
     let stats = Arc::new(StoreStats::default());
     let pool = BufferPool::new(options.buffer_pool_bytes, page_size, Arc::clone(&stats))?;
@@ -144,6 +162,7 @@ fn recover(
     log_options: LogOptions,
     replay: &mut dyn LogicalReplay,
     report: &mut RecoveryReport,
+    remains: Option<&mut Remains>,
 ) -> Result<Recovery> {
     let (cache, control) = (crash.cache, crash.control);
     let ReadLog { tail, payload } = recovery::read_log(crash, replay, report)?;
@@ -154,7 +173,14 @@ fn recover(
     let mut redo = Redo::new(crash, end);
     redo.run()?;
     report.pages_changed = redo.pages_changed();
-    let state = space::load(cache, Geometry::new(cache.page_size))?;
+    let geometry = Geometry::new(cache.page_size);
+    if let Some(remains) = remains {
+        *remains = space::remains(cache, geometry, redo.given_up())?;
+        // Nobody has acted on what the log says.
+        let recovered = Recovered { payload, needed: Some(control.data().redo.lsn) };
+        return Ok(Recovery { log, recovered, state: SpaceState::new() });
+    }
+    let state = space::load(cache, geometry)?;
     report.unreadable = redo.unusable_pages(&state)?;
     // Redo may have brought in pages that were freed later on.
     let in_use = |page: &PageNo| page.0 == 0 || state.usage_of(*page).is_some();

@@ -336,6 +336,12 @@ impl<'a> Redo<'a> {
         Ok(())
     }
 
+    /// The pages that could not be read or that a record did not fit, whoever they belong to.
+    pub(crate) fn given_up(self) -> BTreeMap<PageNo, String> {
+        self.misfits.keys().for_each(|page| self.cache.pool.purge(*page));
+        self.unreadable.into_iter().chain(self.misfits).collect()
+    }
+
     /// The pages in use that could not be read or that a record did not fit.
     ///
     /// # Errors

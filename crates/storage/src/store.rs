@@ -9,8 +9,8 @@ use crate::redo::{CHECKPOINT_KIND, Handlers};
 use crate::space::Space;
 use crate::{
     BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LockGuard, LogicalReplay, Lsn, LsnRange,
-    MemoryLoan, MiniTransaction, Optimistic, PageNo, RecoveryReport, RedoHandler, Reservation, Result,
-    SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault, StorageError, StoreStats,
+    MemoryLoan, MiniTransaction, Optimistic, PageNo, RecoveryReport, RedoHandler, Remains, Reservation,
+    Result, SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault, StorageError, StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -195,8 +195,26 @@ impl Store {
         handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
         replay: &mut dyn LogicalReplay,
     ) -> Result<Store> {
-        let inner = crate::open::open(env, options, handlers, replay)?;
+        let inner = crate::open::open(env, options, handlers, replay, None)?;
         Ok(Store { _last: Arc::new(LastClone(Arc::clone(&inner))), inner })
+    }
+
+    /// Opens a store whose space maps or segment directory may be damaged, to read what is left of it. It has no segments and
+    /// no space, so that nothing can be changed but what redo changes; what its pages belong to is in [`Remains`]. It has no
+    /// threads of its own.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for damage of those pages.
+    pub fn open_remains(
+        env: Arc<dyn Env>,
+        options: StoreOptions,
+        handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>,
+        replay: &mut dyn LogicalReplay,
+    ) -> Result<(Store, Remains)> {
+        let mut remains = Remains::default();
+        let options = StoreOptions { background: false, warm_up: false, ..options };
+        let inner = crate::open::open(env, options, handlers, replay, Some(&mut remains))?;
+        Ok((Store { _last: Arc::new(LastClone(Arc::clone(&inner))), inner }, remains))
     }
 
     /// Sets who contributes to checkpoints. Until then checkpoints carry the payload that recovery found, and if

@@ -23,7 +23,9 @@ use crate::txn::recovery::{Recovered, Replay, catalog_segment};
 use crate::txn::versions::VersionStore;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::{CommitTs, Tree, TreeRedo};
-use leafline_storage::{CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, Store, StoreOptions};
+use leafline_storage::{
+    CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, StorageError, Store, StoreOptions,
+};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -166,8 +168,18 @@ impl Engine {
     /// Opens the database in `env`, creating it if there is none, and finishes what a crash interrupted.
     ///
     /// # Errors
-    /// What the store returns; `Corrupt` if the catalog or the log cannot be read.
+    /// What the store returns; `NotOpened` if a page is damaged that it cannot do without.
     pub fn open(env: Arc<dyn Env>, options: EngineOptions) -> Result<Arc<Engine>> {
+        Engine::try_open(env, options).map_err(|error| match error {
+            TableError::Storage(StorageError::Format { ref file, .. }) if file == "data" => {
+                TableError::NotOpened(Box::new(error))
+            }
+            error if error.is_damage() => TableError::NotOpened(Box::new(error)),
+            error => error,
+        })
+    }
+
+    fn try_open(env: Arc<dyn Env>, options: EngineOptions) -> Result<Arc<Engine>> {
         let mut replay = Replay::default();
         let handlers: Vec<(HandlerId, Arc<dyn leafline_storage::RedoHandler>)> =
             vec![(HandlerId::BTREE, Arc::new(TreeRedo))];

@@ -89,6 +89,12 @@ pub enum TableError {
         /// Name of the table, with its database.
         table: String,
     },
+    /// A page that a database cannot be opened without is damaged: a space map, the segment directory, or the catalog.
+    #[error(
+        "the database cannot be opened: {0}; a page is damaged that says what the others are. 'leafline repair' can write what \
+         is left of it to a new database"
+    )]
+    NotOpened(Box<TableError>),
     /// Something on disk contradicts what this crate wrote there.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
@@ -104,7 +110,8 @@ impl TableError {
             TableError::Corrupt(_)
             | TableError::Tree(BtreeError::Corrupt { .. })
             | TableError::IndexQuarantined { .. }
-            | TableError::TableQuarantined { .. } => true,
+            | TableError::TableQuarantined { .. }
+            | TableError::NotOpened(_) => true,
             TableError::Storage(error) => error.is_damage(),
             _ => false,
         }
@@ -163,6 +170,7 @@ impl From<TableError> for MysqlError {
             TableError::IndexQuarantined { .. } => MysqlError::with_message(errno::ER_INDEX_CORRUPT, text),
             TableError::TableQuarantined { .. } => MysqlError::with_message(errno::ER_TABLE_CORRUPT, text),
             TableError::Corrupt(_)
+            | TableError::NotOpened(_)
             | TableError::Tree(BtreeError::Corrupt { .. })
             | TableError::Storage(StorageError::Corrupt { .. }) => {
                 MysqlError::with_message(errno::ER_CRASHED_ON_USAGE, text)

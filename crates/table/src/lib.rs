@@ -58,7 +58,7 @@ pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
 pub use lock::{LockLimits, LockStats, LockStrength, LockWait};
 pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowReader, RowRef};
-pub use repair::{LostRange, SalvageReport, TableRepair};
+pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use txn::{
     CommitOutcome, InsertOutcome, Isolation, Locked, LockedRow, Mark, RegisteredSnapshot, RowLocker,
     Snapshot, StatementMark, Transaction, TxnMode,

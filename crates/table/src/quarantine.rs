@@ -65,6 +65,12 @@ pub(crate) struct Quarantined {
 }
 
 impl Quarantined {
+    /// Takes note of changes of rows that are to be made in `tree`.
+    pub(crate) fn keep(&mut self, tree: SegmentId, ts: CommitTs, ops: &[Op]) {
+        let of_rows = |op: &&Op| matches!(op, Op::PutRow { .. } | Op::DeleteRow { .. }) && op.tree() == tree;
+        self.ops.extend(ops.iter().filter(of_rows).map(|op| ((op.key().to_vec(), ts), op.clone())));
+    }
+
     /// Notes what is wrong.
     fn note(&mut self, page: PageNo, reason: String) {
         self.pages.entry(page).or_insert(reason);
@@ -268,6 +274,11 @@ impl Quarantine {
     /// What is known of a tree, if it is quarantined.
     pub(crate) fn get(&self, tree: SegmentId) -> Option<&Quarantined> {
         self.trees.get(&tree)
+    }
+
+    /// All pages that are not to be believed, and why.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = (&PageNo, &String)> {
+        self.trees.values().flat_map(|found| &found.pages)
     }
 
     /// Whether a file with operations is still needed.

@@ -36,7 +36,8 @@ pub enum Verb {
     Tpch(TpchOptions),
     /// Checks a database that nobody has open: every page, every tree, rows against entries; exits with 1 if it is damaged
     Check(CheckOptions),
-    /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to
+    /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to. With --into,
+    /// writes what can be read of a database that cannot be opened to a new one
     Repair(RepairOptions),
     /// Shows what index condition pushdown does, on a table that does not fit in memory
     Demo(DemoOptions),
@@ -179,6 +180,9 @@ pub struct RepairOptions {
     /// Only say what would be done
     #[arg(long, conflicts_with = "yes")]
     pub dry_run: bool,
+    /// Change nothing, and write what can be read to a new database in this directory: for one that cannot be opened
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["yes", "dry_run", "table"])]
+    pub into: Option<PathBuf>,
 }
 
 /// `leafline demo`.
@@ -305,6 +309,7 @@ mod tests {
             "check",
             "check d --threads 0",
             "repair d --yes --dry-run",
+            "repair d --into e --yes",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -8,12 +8,13 @@ use super::open;
 use super::output::{Column, Kind, format_table};
 use super::progress::Progress;
 use leafline_storage::device::DirectoryEnv;
-use leafline_storage::{PageNo, SegmentId, SpaceFault, StorageError};
+use leafline_storage::{Env, PageNo, SegmentId, SpaceFault, StorageError};
 use leafline_table::{
     CheckDepth, CheckOptions, Engine, EngineOptions, StoreOptions, TableCheck, TableDef, TableError,
 };
 use leafline_types::CancelToken;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A row of the result: table, type of the message, text.
@@ -61,25 +62,31 @@ pub fn open(existing: &ExistingArguments) -> Result<Arc<Engine>, Failure> {
     if !dir.join("control").exists() {
         return Err(Failure::Message(format!("there is no database in {}", dir.display())));
     }
-    let env = DirectoryEnv::open(dir)
-        .map_err(|source| Failure::io(format!("cannot open {}", dir.display()), source))?;
-    // What is in memory already would not be read from the disk.
-    let store = StoreOptions {
-        buffer_pool_bytes: existing.buffer_pool_size.0,
-        warm_up: false,
-        ..StoreOptions::default()
-    };
-    let engine = Engine::open(Arc::new(env), EngineOptions { store, ..EngineOptions::default() });
+    let engine = Engine::open(environment(dir)?, engine_options(existing));
     let engine = engine.map_err(|error| match error {
         TableError::Storage(StorageError::AlreadyOpen) => Failure::Message(open::already_open(dir)),
-        error if error.is_damage() => Failure::Message(format!(
-            "the database cannot be opened: {error}\nIt cannot be opened without this: a space map, the segment \
-             directory or the catalog. `leafline repair` cannot put that right; a backup can."
+        TableError::NotOpened(error) => Failure::Message(format!(
+            "the database cannot be opened: {error}\nIt cannot be opened without this: a space map, the segment directory or \
+             the catalog. What can be read of it can be written to a new database:\n    leafline repair {} --into NEW_DIRECTORY",
+            dir.display()
         )),
         error => failed(error),
     })?;
     open::tell(engine.store().recovery_report());
     Ok(engine)
+}
+
+/// The files of a directory.
+pub fn environment(dir: &Path) -> Result<Arc<dyn Env>, Failure> {
+    let env = DirectoryEnv::open(dir);
+    Ok(Arc::new(env.map_err(|source| Failure::io(format!("cannot open {}", dir.display()), source))?))
+}
+
+/// How the engine is opened. What is in memory already would not be read from the disk.
+pub fn engine_options(existing: &ExistingArguments) -> EngineOptions {
+    let buffer_pool_bytes = existing.buffer_pool_size.0;
+    let store = StoreOptions { buffer_pool_bytes, warm_up: false, ..StoreOptions::default() };
+    EngineOptions { store, ..EngineOptions::default() }
 }
 
 /// The tables that were named, or all.

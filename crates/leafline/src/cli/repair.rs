@@ -1,11 +1,15 @@
 //! `leafline repair`: new trees in the place of damaged ones.
 //!
 //! First it says what it would do. What it does is written to a file in the database's directory before it is done.
+//!
+//! With `--into`, nothing is changed: what can be read is written to a new database. That takes no space map, segment directory
+//! or catalog that is whole.
 
 use super::args::RepairOptions as Options;
-use super::check::{check_table, chosen, failed, open};
+use super::check::{check_table, chosen, engine_options, environment, failed, open};
 use super::failure::Failure;
 use super::progress::Progress;
+use leafline_storage::Env;
 use leafline_table::{CheckDepth, CheckOptions, Engine, TableCheck, TableDef, TableRepair};
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
@@ -18,6 +22,9 @@ type Planned = (Arc<TableDef>, TableCheck, TableRepair);
 
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<(), Failure> {
+    if let Some(into) = &options.into {
+        return rescue(options, into);
+    }
     let engine = open(&options.existing)?;
     let check_options = CheckOptions { depth: CheckDepth::Extended, ..CheckOptions::default() };
     let mut plans: Vec<Planned> = Vec::new();
@@ -61,6 +68,52 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     engine.close().map_err(failed)?;
     println!("The report is in {}", path.display());
     result
+}
+
+/// Writes what can be read to a new database.
+fn rescue(options: &Options, into: &Path) -> Result<(), Failure> {
+    let existing = &options.existing;
+    if !existing.dir.join("control").exists() {
+        return Err(Failure::Message(format!("there is no database in {}", existing.dir.display())));
+    }
+    if into.exists() {
+        return Err(Failure::Message(format!("{} is there already; name a new directory", into.display())));
+    }
+    let from = environment(&existing.dir)?;
+    let data = std::fs::metadata(existing.dir.join("data")).map_or(0, |data| data.len());
+    let mut engine_options = engine_options(existing);
+    let page_size = page_size(&from)?;
+    engine_options.store.page_size = page_size;
+    // Two pools, of the database that is read and of the one that is written.
+    engine_options.store.buffer_pool_bytes /= 2;
+    let engine = Engine::open(environment(into)?, engine_options.clone()).map_err(failed)?;
+    let bar = Progress::pages("pages", data / page_size as u64);
+    let rescue = engine.rescue(&from, &engine_options, &mut |pages| bar.add(pages));
+    bar.clear();
+    let rescue = rescue.map_err(failed)?;
+    engine.close().map_err(failed)?;
+    let mut report = String::new();
+    for (page, reason) in &rescue.pages {
+        report.push_str(&format!("page {page} of the database itself cannot be used: {reason}\n"));
+    }
+    for table in &rescue.tables {
+        report.push_str(&format!("{}:\n{}", table.table, indented(table)));
+    }
+    for lost in &rescue.lost {
+        report.push_str(&format!("lost: {lost}\n"));
+    }
+    print!("{report}");
+    let (path, mut file) = report_file(into)?;
+    file.write_all(report.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(|source| Failure::io(format!("cannot write {}", path.display()), source))?;
+    println!("The new database is in {}, the report in {}", into.display(), path.display());
+    if rescue.loses() { Err(Failure::Silent) } else { Ok(()) }
+}
+
+/// Bytes of a page of the database.
+fn page_size(env: &Arc<dyn Env>) -> Result<usize, Failure> {
+    leafline_storage::page_size_of(&**env).map_err(|error| failed(error.into()))
 }
 
 fn repair(

@@ -10,6 +10,7 @@
 //! | `grow` | making the file larger, so that a full disk shows before anything is changed |
 //! | `segment` | creating and dropping segments |
 //! | `bulk` | writing fresh extents past the pool and the log |
+//! | `remains` | what is left of all this where it is damaged |
 //! | `verify`, `scrub` | checking that the maps agree with each other and that every page in use can be read |
 //!
 //! A segment's first 32 pages come singly from shared extents, so that small tables stay small; after that it takes
@@ -25,6 +26,7 @@ mod mirror;
 mod mirror_tests;
 mod open;
 mod record;
+mod remains;
 mod reservation;
 mod scrub;
 mod segment;
@@ -38,6 +40,8 @@ pub(crate) use mirror::{Segment, SpaceState, Taken};
 pub(crate) use open::load;
 pub use record::FREE_PAGE_LOG_BYTES;
 pub(crate) use record::{ExtentUse, SpaceRecord, SpaceRedo};
+pub(crate) use remains::remains;
+pub use remains::{RemainingSegment, Remains};
 pub use reservation::Reservation;
 pub use segment::SEGMENT_LOG_BYTES;
 pub use verify::SpaceFault;

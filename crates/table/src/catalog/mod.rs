@@ -15,7 +15,7 @@ pub use definition::{
     ROW_ID_BYTES, TableDef, TableId, TableOptions,
 };
 pub(crate) use definition::{IndexShape, LocatorMap, row_id_part};
-pub(crate) use encoding::{CatalogRow, decode_catalog};
+pub(crate) use encoding::{CatalogRow, decode_catalog, decode_remains};
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use spec::{IndexDraft, TableDraft, check_name, index_order, validate_index};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};

@@ -6,12 +6,15 @@
 //! change in it when recovery set it aside is made up for (`pending`). The new trees
 //! are durable before one commit puts them in the place of the old ones, whose pages are freed after it, so that a crash
 //! leaves one or the other.
+//!
+//! A database that cannot be opened is written anew to another place, as far as it can be read (`rescue`).
 
 mod pending;
 mod report;
+mod rescue;
 mod salvage;
 
-pub use report::{LostRange, SalvageReport, TableRepair};
+pub use report::{LostRange, Rescue, SalvageReport, TableRepair};
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::check::TableCheck;

@@ -3,15 +3,15 @@
 //! The changes come in the order of keys, and of timestamps under a key, as they are merged with the rows that can be read. One is
 //! made where the row has not seen it: by the same rule as in recovery ([`crate::txn::apply`]).
 
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::quarantine::Quarantined;
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::txn::op::Op;
 use crate::txn::op_run::{OpRun, RunName, RunPosition};
 use leafline_btree::{CommitTs, EntryView};
-use leafline_storage::{SegmentId, StorageError};
+use leafline_storage::{Env, SegmentId, StorageError};
 use std::io;
+use std::sync::Arc;
 
 /// Length of a timestamp behind a key: keys of an index are not prefixes of each other, so that keys with timestamps are sorted
 /// as keys are, and then by timestamp.
@@ -43,9 +43,15 @@ pub(super) struct PendingRows {
 }
 
 impl PendingRows {
-    /// What is known to be pending in `tree`.
-    pub(super) fn new(engine: &Engine, tree: SegmentId, known: &Quarantined) -> Result<PendingRows> {
-        let mut sorter = Sorter::new(&engine.env, engine.options.build_memory_bytes);
+    /// What is known to be pending in `tree` of the database in `from`; sorted in `env`, with up to so many bytes of `memory`.
+    pub(super) fn new(
+        env: &Arc<dyn Env>,
+        memory: u64,
+        from: &Arc<dyn Env>,
+        tree: SegmentId,
+        known: &Quarantined,
+    ) -> Result<PendingRows> {
+        let mut sorter = Sorter::new(env, memory);
         let mut unknown = Vec::new();
         if known.incomplete {
             unknown.push(
@@ -57,7 +63,7 @@ impl PendingRows {
             push(&mut sorter, *ts, op)?;
         }
         for (ts, run) in &known.runs {
-            match push_run(engine, tree, *ts, *run, &mut sorter) {
+            match push_run(from, tree, *ts, *run, &mut sorter) {
                 Err(error) if is_lost(&error) => {
                     unknown.push(format!("changes by a large commit that recovery could not make: {error}"));
                 }
@@ -129,8 +135,14 @@ fn push(sorter: &mut Sorter, ts: CommitTs, op: &Op) -> Result<()> {
 }
 
 /// Those of a large commit that concern `tree`, whether they have been made or not.
-fn push_run(engine: &Engine, tree: SegmentId, ts: CommitTs, run: RunName, sorter: &mut Sorter) -> Result<()> {
-    let run = OpRun::open(&engine.env, run)?;
+fn push_run(
+    from: &Arc<dyn Env>,
+    tree: SegmentId,
+    ts: CommitTs,
+    run: RunName,
+    sorter: &mut Sorter,
+) -> Result<()> {
+    let run = OpRun::open(from, run)?;
     let mut reader = run.read_from(RunPosition::default());
     while let Some(block) = reader.next_block()? {
         for op in block.ops.iter().filter(|op| op.tree() == tree) {

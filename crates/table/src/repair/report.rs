@@ -18,6 +18,24 @@ pub struct TableRepair {
     pub recounted: Option<u64>,
 }
 
+/// What was written of a damaged database to a new one.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Rescue {
+    /// Pages of the store itself that cannot be used, and why.
+    pub pages: Vec<(PageNo, String)>,
+    /// What became of each table.
+    pub tables: Vec<TableRepair>,
+    /// What is lost besides, as text.
+    pub lost: Vec<String>,
+}
+
+impl Rescue {
+    /// Whether anything is lost, or may be.
+    pub fn loses(&self) -> bool {
+        !self.lost.is_empty() || self.tables.iter().any(TableRepair::loses_rows)
+    }
+}
+
 /// What was kept of a damaged clustered index.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SalvageReport {

@@ -9,8 +9,10 @@ use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{describe_entry, row_id_of, row_values};
+use crate::quarantine::Quarantined;
 use crate::run::Sorter;
 use leafline_btree::{BulkBuilder, KeyRange, Salvage};
+use leafline_storage::{Env, SegmentId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,11 +40,35 @@ pub(super) fn salvage(
     let old = engine.trees.current_even_refused(id)?;
     let known = engine.quarantine.lock().get(id).cloned().unwrap_or_default();
     let found = old.tree.salvage(&known.pages, progress)?;
+    let source = Source { env: &engine.env, tree: id, known: &known };
+    build(engine, table, found, &source, dry_run, new)
+}
+
+/// Where the rows come from, besides what was found.
+pub(super) struct Source<'a> {
+    /// Where the files of large commits are.
+    pub(super) env: &'a Arc<dyn Env>,
+    /// The tree that held the rows.
+    pub(super) tree: SegmentId,
+    /// What is to be changed in it.
+    pub(super) known: &'a Quarantined,
+}
+
+/// Builds all indexes of `table` from what was found.
+pub(super) fn build(
+    engine: &Engine,
+    table: &TableDef,
+    found: Salvage,
+    source: &Source<'_>,
+    dry_run: bool,
+    new: &mut NewTrees<'_>,
+) -> Result<Salvaged> {
     // Rows of an older state of a leaf may be in the way of newer ones: what is left out is found by trying.
     let mut left_out: BTreeMap<Vec<u8>, String> = BTreeMap::new();
     loop {
         let mut attempt = NewTrees::new(engine);
-        let pending = PendingRows::new(engine, id, &known)?;
+        let memory = engine.options.build_memory_bytes;
+        let pending = PendingRows::new(&engine.env, memory, source.env, source.tree, source.known)?;
         match Building::new(engine, table, &found, &left_out, dry_run, &mut attempt)?.run(&found, pending) {
             Ok(mut salvaged) => {
                 for index in salvaged.indexes.iter().filter(|_| !dry_run) {

@@ -15,6 +15,7 @@ mod quarantine;
 mod random_faults;
 mod reapply;
 mod repair;
+mod rescue;
 mod spilled;
 mod threads;
 mod threads_cut;

@@ -25,26 +25,44 @@ use std::sync::Arc;
 /// Seeds that failed once.
 const FAILED_ONCE: [u64; 0] = [];
 
-const NAMES: [&str; 3] = ["t", "p", "h"];
+pub(super) const NAMES: [&str; 3] = ["t", "p", "h"];
 const PAGE: u64 = 4096;
 
 /// Keys of a leaf: from the first on, below the second.
-type Range = (Vec<u8>, Option<Vec<u8>>);
+pub(super) type Range = (Vec<u8>, Option<Vec<u8>>);
 
 /// What a power cut has left.
-struct Crashed {
-    env: SimulatedEnv,
+pub(super) struct Crashed {
+    pub(super) env: SimulatedEnv,
     /// The rows, once commits in doubt are finished.
-    state: State,
+    pub(super) state: State,
     /// Pages of tables' trees, as redo leaves them.
-    pages: BTreeMap<PageNo, SegmentId>,
-    leaves: BTreeMap<PageNo, Range>,
+    pub(super) pages: BTreeMap<PageNo, SegmentId>,
+    pub(super) leaves: BTreeMap<PageNo, Range>,
+    /// Pages of the catalog.
+    pub(super) catalog: Vec<PageNo>,
     /// What is in doubt.
-    pending: Vec<Op>,
+    pub(super) pending: Vec<Op>,
+}
+
+impl Crashed {
+    /// Whether the keys of one of `damaged`, a leaf of `tree`, are those around `key`.
+    pub(super) fn is_on(&self, key: &[u8], damaged: &BTreeSet<PageNo>, tree: SegmentId) -> bool {
+        damaged.iter().filter(|page| self.pages.get(page) == Some(&tree)).any(|page| {
+            self.leaves.get(page).is_some_and(|(lower, upper)| {
+                lower.as_slice() <= key && upper.as_deref().is_none_or(|upper| key < upper)
+            })
+        })
+    }
 }
 
 /// Works until the power goes.
-fn crash(env: SimulatedEnv, options: &EngineOptions, random: &mut SmallRng, what: &str) -> Crashed {
+pub(super) fn crash(
+    env: SimulatedEnv,
+    options: &EngineOptions,
+    random: &mut SmallRng,
+    what: &str,
+) -> Crashed {
     create_tables(&env, options);
     let engine = open_with(&env, options).unwrap();
     let world = World::new(engine, State::default(), random.random(), what.to_owned()).unwrap();
@@ -67,6 +85,7 @@ fn crash(env: SimulatedEnv, options: &EngineOptions, random: &mut SmallRng, what
     let pending = replay.finish().1.iter().flat_map(|commit| commit.ops(&shared).unwrap()).collect();
     let (mut pages, mut leaves) = (BTreeMap::new(), BTreeMap::new());
     let catalog = catalog_segment(&store).unwrap().id;
+    let store_pages = store.segment_pages(catalog).unwrap();
     for segment in store.segments().iter().filter(|segment| segment.id != catalog) {
         for page in store.segment_pages(segment.id).unwrap() {
             pages.insert(page, segment.id);
@@ -79,11 +98,12 @@ fn crash(env: SimulatedEnv, options: &EngineOptions, random: &mut SmallRng, what
         }
     }
     let state = state_of(&open_with(&env.snapshot(), options).unwrap(), what);
-    Crashed { env, state, pages, leaves, pending }
+    let catalog = store_pages;
+    Crashed { env, state, pages, leaves, catalog, pending }
 }
 
 /// Flips a bit of a page, and of its copy in the doublewrite file, if there is one.
-fn flip(env: &SimulatedEnv, page: PageNo, random: &mut SmallRng) {
+pub(super) fn flip(env: &SimulatedEnv, page: PageNo, random: &mut SmallRng) {
     let data = env.open("data", OpenMode::Existing).unwrap();
     if data.size().unwrap() < (page.0 + 1) * PAGE {
         return;
@@ -210,14 +230,7 @@ fn compare(
 ) {
     let found = state_of(engine, what);
     for (number, rows) in found.iter().enumerate() {
-        let lost = |key: &Vec<u8>| {
-            damaged.iter().any(|page| {
-                crashed.pages[page] == trees[number]
-                    && crashed.leaves.get(page).is_some_and(|(lower, upper)| {
-                        lower <= key && upper.as_ref().is_none_or(|upper| key < upper)
-                    })
-            })
-        };
+        let lost = |key: &Vec<u8>| crashed.is_on(key, damaged, trees[number]);
         let expected = &crashed.state[number];
         for (key, row) in rows {
             assert_eq!(Some(row), expected.get(key), "{what}: {} has a wrong row", NAMES[number]);

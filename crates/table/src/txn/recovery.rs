@@ -18,7 +18,7 @@ use super::op_run::{
 use crate::catalog::{Catalog, CatalogRow, decode_catalog};
 use crate::counters::CounterState;
 use crate::error::{Result, TableError};
-use crate::quarantine::Quarantine;
+use crate::quarantine::{Quarantine, Quarantined};
 use crate::trees::{Refusal, Trees};
 use leafline_btree::{CommitTs, Direction, LeafStep, Tree};
 use leafline_storage::{
@@ -35,6 +35,16 @@ pub(crate) struct Pending {
     /// Where its record, or its newest progress record, begins.
     pub(crate) start: Lsn,
     work: Work,
+}
+
+impl Pending {
+    /// Has `known` take note of what the commit has to change in `tree`.
+    pub(crate) fn keep(&self, tree: SegmentId, known: &mut Quarantined) {
+        match &self.work {
+            Work::Ops(ops) => known.keep(tree, self.ts, ops),
+            Work::Run(name, _) => drop(known.runs.insert(self.ts, *name)),
+        }
+    }
 }
 
 #[cfg(test)]

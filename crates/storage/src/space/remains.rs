@@ -1,0 +1,206 @@
+//! What can be known of a store whose space maps or segment directory are damaged, from its pages alone.
+//!
+//! Every page says whose it is, but not that it is still in use: who frees a page leaves it as it was. Where the space map of
+//! its region can be read, that is known, and the page is *certain*. Where it cannot, the page is *claimed* by who it says it
+//! belongs to: it may be free, and hold something old.
+//!
+//! Nothing is put right in the store itself. It is for being read, and for being written to another store.
+
+use super::layout::{DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, Geometry};
+use super::map_page::{self, Descriptor};
+use super::record::ExtentUse;
+use super::{SegmentState, directory};
+use crate::device::AlignedBuf;
+use crate::pool::PageCache;
+use crate::{PageKind, PageNo, Result, SegmentId, page};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is left of a segment.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct RemainingSegment {
+    /// Its state, if the directory has it.
+    pub state: Option<SegmentState>,
+    /// Its root page, if the directory has it.
+    pub root: PageNo,
+    /// Pages that it uses.
+    pub certain: Vec<PageNo>,
+    /// Pages that say they belong to it, and may be free.
+    pub claimed: Vec<PageNo>,
+}
+
+/// What is left of a store.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Remains {
+    /// What is left of each segment, and of some that were dropped.
+    pub segments: BTreeMap<SegmentId, RemainingSegment>,
+    /// Whether the directory is all there.
+    pub directory_is_whole: bool,
+    /// Pages of the store itself that cannot be used, and why.
+    pub damaged: BTreeMap<PageNo, String>,
+    /// Pages that are not to be believed whatever they hold, and why: redo could not be done on them.
+    pub unusable: BTreeMap<PageNo, String>,
+    /// Pages that cannot be read, and of which nobody knows whose they are, or whether they are in use.
+    pub unknown: BTreeSet<PageNo>,
+}
+
+impl Remains {
+    /// The segment that became live first: the lowest number there is.
+    pub fn first_segment(&self) -> Option<SegmentId> {
+        let lives = |found: &RemainingSegment| match found.state {
+            Some(state) => state == SegmentState::Live,
+            None => !self.directory_is_whole,
+        };
+        self.segments.iter().find(|(_, found)| lives(found)).map(|(id, _)| *id)
+    }
+}
+
+/// Looks at all pages. The log has been replayed on them, but for those that are `unusable`.
+pub(crate) fn remains(
+    cache: &PageCache,
+    geometry: Geometry,
+    unusable: BTreeMap<PageNo, String>,
+) -> Result<Remains> {
+    let remains = Remains { unusable, directory_is_whole: true, ..Remains::default() };
+    let mut look = Look { cache, geometry, remains, maps: Vec::new(), singles: BTreeMap::new() };
+    look.read_maps();
+    let seen = look.scan()?;
+    look.read_directory(&seen);
+    seen.into_iter().for_each(|(page, seen)| look.assign(page, seen));
+    Ok(look.remains)
+}
+
+/// What a page says of itself; nothing if it cannot be read.
+type Seen = Option<(PageKind, SegmentId)>;
+
+struct Look<'a> {
+    cache: &'a PageCache,
+    geometry: Geometry,
+    remains: Remains,
+    /// By region; `None` if the map cannot be used.
+    maps: Vec<Option<Vec<Descriptor>>>,
+    /// Pages held singly, by the directory.
+    singles: BTreeMap<PageNo, SegmentId>,
+}
+
+impl Look<'_> {
+    fn read_maps(&mut self) {
+        if let Err(reason) = self.image(PageNo(0), PageKind::SUPERBLOCK) {
+            self.remains.damaged.insert(PageNo(0), reason);
+        }
+        let extents = self.cache.file_pages() / EXTENT_PAGES;
+        let per_region = u64::from(self.geometry.region_extents());
+        for region in 0..extents.div_ceil(per_region) {
+            let page = self.geometry.map_of_region(region as u32);
+            let map = self.image(page, PageKind::SPACE_MAP).and_then(|bytes| {
+                (0..per_region as u16).map(|index| map_page::read(&bytes, index)).collect()
+            });
+            self.maps.push(map.map_err(|reason| self.remains.damaged.insert(page, reason)).ok());
+        }
+    }
+
+    /// A page of the store itself.
+    fn image(&self, page: PageNo, kind: PageKind) -> Result<Vec<u8>, String> {
+        if let Some(reason) = self.remains.unusable.get(&page) {
+            return Err(reason.clone());
+        }
+        let guard = self.cache.shared(page).map_err(|error| error.to_string())?;
+        page::check_kind(&guard, kind)?;
+        Ok(guard.to_vec())
+    }
+
+    /// What each page says; those that were never written are left out.
+    fn scan(&self) -> Result<Vec<(PageNo, Seen)>> {
+        let size = self.cache.page_size;
+        let mut seen = Vec::new();
+        let mut bytes = AlignedBuf::zeroed(EXTENT_PAGES as usize * size);
+        for extent in (0..self.cache.file_pages() / EXTENT_PAGES).map(|number| ExtentNo(number as u32)) {
+            let first = extent.first_page();
+            let whole = self.cache.data.read_at(&mut bytes, first.0 * size as u64).is_ok();
+            for bit in 0..EXTENT_PAGES as u32 {
+                let page = extent.page(bit);
+                let at = bit as usize * size;
+                let image = bytes.get_mut(at..at + size).unwrap_or_default();
+                let readable = whole || self.cache.data.read_at(image, page.0 * size as u64).is_ok();
+                let found = if self.remains.unusable.contains_key(&page) {
+                    None
+                } else if let Some(guard) = self.cache.try_shared(page) {
+                    Some((page::kind(&guard), page::owner(&guard)))
+                } else if readable && image.iter().all(|byte| *byte == 0) {
+                    continue;
+                } else if readable && page::verify(image, page).is_ok() {
+                    Some((page::kind(image), page::owner(image)))
+                } else {
+                    None
+                };
+                seen.push((page, found));
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Reads all directory pages, those too that no other leads to.
+    fn read_directory(&mut self, seen: &[(PageNo, Seen)]) {
+        let mut expected = BTreeSet::from([DIRECTORY_ROOT]);
+        let named = |(page, seen): &(PageNo, Seen)| {
+            seen.filter(|(kind, _)| *kind == PageKind::SEGMENT_DIRECTORY).map(|_| *page)
+        };
+        let found: BTreeSet<PageNo> = seen.iter().filter_map(named).collect();
+        for page in &found {
+            let entries = self.image(*page, PageKind::SEGMENT_DIRECTORY).and_then(|bytes| {
+                expected.insert(directory::next(&bytes));
+                (0..directory::entries_per_page(bytes.len()))
+                    .map(|entry| directory::read(&bytes, entry))
+                    .collect::<Result<Vec<_>, _>>()
+            });
+            match entries {
+                Ok(entries) => {
+                    for entry in entries.into_iter().flatten() {
+                        let segment = self.remains.segments.entry(entry.id).or_default();
+                        (segment.state, segment.root) = (Some(entry.state), entry.root);
+                        let used = entry.singles.into_iter().filter(|page| *page != PageNo::NONE);
+                        self.singles.extend(used.map(|page| (page, entry.id)));
+                    }
+                }
+                Err(reason) => drop(self.remains.damaged.insert(*page, reason)),
+            }
+        }
+        expected.remove(&PageNo::NONE);
+        for lost in expected.difference(&found) {
+            let reason = self.image(*lost, PageKind::SEGMENT_DIRECTORY).err().unwrap_or_default();
+            self.remains.damaged.insert(*lost, reason);
+        }
+        let is_damaged = |page: &PageNo| self.remains.damaged.contains_key(page);
+        self.remains.directory_is_whole = !found.iter().chain(&expected).any(is_damaged);
+    }
+
+    /// Finds out whose a page is.
+    fn assign(&mut self, page: PageNo, seen: Seen) {
+        let Some((extent, bit)) = ExtentNo::of(page) else { return };
+        let region = (extent.0 / self.geometry.region_extents()) as usize;
+        let index = (extent.0 % self.geometry.region_extents()) as usize;
+        let owner = seen.map(|(_, owner)| owner);
+        let single = self.singles.get(&page).copied();
+        let known = match self.maps.get(region).and_then(Option::as_ref).map(|map| map.get(index)) {
+            // Nobody knows whether it is in use.
+            None => None,
+            Some(Some(Some((usage, pages)))) if pages & bit != 0 => Some(*usage),
+            Some(_) => return,
+        };
+        let (owner, certain) = match (known, single) {
+            (Some(ExtentUse::Owned(owner, _)), _) => (Some(owner), true),
+            (_, Some(owner)) => (Some(owner), true),
+            (Some(ExtentUse::Shared), None) => (owner, true),
+            (None, None) => (owner, false),
+        };
+        match owner {
+            Some(SegmentId::NONE) => {}
+            Some(owner) => {
+                let segment = self.remains.segments.entry(owner).or_default();
+                let pages = if certain { &mut segment.certain } else { &mut segment.claimed };
+                pages.push(page);
+            }
+            None if self.remains.damaged.contains_key(&page) => {}
+            None => drop(self.remains.unknown.insert(page)),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! From what is left of a database to a new one.
+//!
+//! Where space maps, segment directory or catalog are damaged, a database cannot be opened: nobody knows which pages are free, or
+//! which rows are whose. But its pages can be read, and say much of it. What can be known of its tables is written to another
+//! database; the damaged one is left as opening it leaves it.
+//!
+//! | damaged | what is done without it |
+//! |---|---|
+//! | space map | the branches of a tree say which pages it has; see [`leafline_storage::Remains`] and `leafline_btree::claimed` |
+//! | segment directory | pages say which segment they are of, the catalog where the roots are |
+//! | catalog | what is left of it is read; a table some of whose definition is lost is named, and not written |
+//!
+//! Commits in doubt are made up for as in [`super::salvage`]. Secondary indexes are built from the rows.
+
+use super::pending::{Pending as Change, PendingRows};
+use super::report::{Rescue, TableRepair};
+use super::salvage::{Source, build};
+use crate::catalog::{CatalogRow, TableDef, TableId, decode_remains};
+use crate::counters::Counters;
+use crate::ddl::{CatalogChange, NewTrees};
+use crate::engine::{Engine, EngineOptions};
+use crate::error::{Result, TableError};
+use crate::quarantine::{Quarantine, Quarantined};
+use crate::txn::op::CounterChange;
+use crate::txn::recovery::{Pending, Replay};
+use leafline_btree::{KeyRange, Tree, TreeRedo};
+use leafline_storage::{Env, HandlerId, PageNo, RedoHandler, Remains, SegmentId, SegmentState, Store};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A database that is read as far as it can be.
+struct Wreck {
+    env: Arc<dyn Env>,
+    store: Store,
+    remains: Remains,
+    counters: Counters,
+    pending: Vec<Pending>,
+    quarantine: Quarantine,
+}
+
+impl Engine {
+    /// Writes all that can be known of the tables of the database in `from`, which nobody has open, to this one, which is new.
+    /// `options` are for opening the other one; `progress` is called with the number of pages since the last call.
+    ///
+    /// # Errors
+    /// What the stores return, except for pages that cannot be read; `Corrupt` if nothing is left of the catalog.
+    pub fn rescue(
+        self: &Arc<Self>,
+        from: &Arc<dyn Env>,
+        options: &EngineOptions,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Rescue> {
+        let wreck = Wreck::open(from, options)?;
+        let mut rescue = Rescue::default();
+        for (page, reason) in &wreck.remains.damaged {
+            rescue.pages.push((*page, reason.clone()));
+        }
+        let (rows, lost) = wreck.catalog_rows(self, progress)?;
+        let is_lost = |lower: &[u8], upper: &[u8]| {
+            lost.iter().any(|gap| {
+                gap.lower.as_slice() < upper && gap.upper.as_ref().is_none_or(|end| end.as_slice() > lower)
+            })
+        };
+        let left = decode_remains(&rows, &is_lost);
+        if !wreck.remains.directory_is_whole && left.databases.is_empty() && left.tables.is_empty() {
+            // What was taken for it was another tree.
+            return Err(TableError::Corrupt("nothing is left of the catalog".into()));
+        }
+        rescue.lost.extend(left.faults);
+        for database in left.databases {
+            self.create_database(&database.name, true)?;
+        }
+        for table in &left.tables {
+            self.create_database(&table.database, true)?;
+            rescue.tables.push(self.rescue_table(&wreck, table, progress)?);
+        }
+        let mut named: BTreeSet<SegmentId> =
+            left.tables.iter().flat_map(|table| &table.indexes).map(|index| index.tree).collect();
+        named.extend(wreck.remains.first_segment());
+        for (id, segment) in &wreck.remains.segments {
+            if segment.state == Some(SegmentState::Live) && !named.contains(id) && !lost.is_empty() {
+                let pages = segment.certain.len() + segment.claimed.len();
+                rescue
+                    .lost
+                    .push(format!("segment {id} of {pages} pages: the catalog does not say what it was"));
+            }
+        }
+        Ok(rescue)
+    }
+
+    /// Makes a table of the same definition, with what can be read of the rows.
+    fn rescue_table(
+        self: &Arc<Self>,
+        wreck: &Wreck,
+        table: &TableDef,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<TableRepair> {
+        let clustered = table.clustered();
+        let tree = Tree::open(&wreck.store, clustered.tree, clustered.root)?;
+        let found = tree.salvage_remains(&wreck.remains, progress)?;
+        let known = wreck.known_of(clustered.tree);
+        let mut copy = table.clone();
+        copy.id = TableId(self.counters.new_object());
+        for index in &mut copy.indexes {
+            Arc::make_mut(index).id = self.counters.new_object();
+        }
+        let _ddl = self.ddl.lock();
+        let mut new = NewTrees::new(self);
+        let source = Source { env: &wreck.env, tree: clustered.tree, known: &known };
+        let salvaged = build(self, &copy, found, &source, false, &mut new)?;
+        copy.indexes = salvaged.indexes;
+        let counted = wreck.counters.rows(table.id);
+        let rows = salvaged.report.rows;
+        let counters = CounterChange {
+            table: copy.id,
+            rows: i64::try_from(rows).unwrap_or(i64::MAX),
+            next_row_id: wreck.counters.next_row_id(table.id),
+            next_auto_increment: wreck.counters.next_auto_increment(table.id),
+        };
+        let repair = TableRepair {
+            table: format!("{}.{}", table.database, table.name),
+            rebuilt: table.secondary().iter().map(|index| index.name.clone()).collect(),
+            counted,
+            recounted: Some(rows).filter(|rows| *rows != counted),
+            salvage: Some(salvaged.report),
+        };
+        self.change_catalog(CatalogChange {
+            put_tables: vec![copy],
+            counters: vec![counters],
+            ..CatalogChange::default()
+        })?;
+        new.keep();
+        Ok(repair)
+    }
+}
+
+impl Wreck {
+    fn open(env: &Arc<dyn Env>, options: &EngineOptions) -> Result<Wreck> {
+        let mut replay = Replay::default();
+        let handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)> = vec![(HandlerId::BTREE, Arc::new(TreeRedo))];
+        let (store, mut remains) =
+            Store::open_remains(env.clone(), options.store.clone(), handlers, &mut replay)?;
+        let (counters, pending) = replay.finish();
+        let quarantine = Quarantine::load(env, None)?;
+        let pages = quarantine.pages().filter(|(page, _)| **page != PageNo::NONE);
+        remains.unusable.extend(pages.map(|(page, reason)| (*page, reason.clone())));
+        let counters = Counters::new(counters);
+        Ok(Wreck { env: env.clone(), store, remains, counters, pending, quarantine })
+    }
+
+    /// What is to be changed in a tree.
+    fn known_of(&self, tree: SegmentId) -> Quarantined {
+        let mut known = self.quarantine.get(tree).cloned().unwrap_or_default();
+        self.pending.iter().for_each(|commit| commit.keep(tree, &mut known));
+        known
+    }
+
+    /// The rows of the catalog that can be read, and the keys between which others are lost.
+    fn catalog_rows(
+        &self,
+        engine: &Engine,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(Vec<CatalogRow>, Vec<KeyRange>)> {
+        let id = self.remains.first_segment();
+        let id = id.ok_or_else(|| TableError::Corrupt("nothing is left of the catalog".into()))?;
+        let root = self.remains.segments.get(&id).map_or(PageNo::NONE, |segment| segment.root);
+        let found = Tree::open(&self.store, id, root)?.salvage_remains(&self.remains, progress)?;
+        let memory = engine.options.build_memory_bytes;
+        let mut pending = PendingRows::new(&engine.env, memory, &self.env, id, &self.known_of(id))?;
+        let mut rows = Vec::new();
+        let mut add = |key: &[u8], payload: &[u8]| {
+            rows.push(CatalogRow { key: key.to_vec(), payload: payload.to_vec() });
+        };
+        found.entries(|key, entry| -> Result<()> {
+            while let Some((key, payload)) = pending.next_before(Some(key))? {
+                add(&key, &payload);
+            }
+            match pending.resolve(key, Some(&entry))? {
+                Change::Nothing if entry.is_ghost() => {}
+                Change::Nothing => add(key, entry.payload),
+                Change::Row(payload) => add(key, &payload),
+                Change::Gone => {}
+            }
+            Ok(())
+        })?;
+        while let Some((key, payload)) = pending.next_before(None)? {
+            add(&key, &payload);
+        }
+        Ok((rows, found.lost))
+    }
+}
