@@ -139,6 +139,29 @@ fn an_interrupt_ends_the_running_statement_only() {
 }
 
 #[test]
+fn a_database_has_the_page_size_it_was_made_with() {
+    let directory = tempfile::tempdir().unwrap();
+    for page_size in [4096, 8192, 16384, 32768, 65536] {
+        let path = directory.path().join(page_size.to_string());
+        {
+            let options = OpenOptions::new().buffer_pool_size(16 << 20).page_size(page_size);
+            let mut connection = options.open(&path).unwrap().connect().unwrap();
+            connection.execute("CREATE DATABASE d", ()).unwrap();
+            connection.execute("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(40), KEY (b))", ()).unwrap();
+            for n in 0..500 {
+                connection.execute("INSERT INTO d.t VALUES (?, ?)", (n, format!("row {n}"))).unwrap();
+            }
+        }
+        let database = OpenOptions::new().create(false).buffer_pool_size(16 << 20).open(&path).unwrap();
+        let mut connection = database.connect().unwrap();
+        let mut rows =
+            connection.query("SELECT COUNT(*), @@innodb_page_size FROM d.t WHERE b > ''", ()).unwrap();
+        let row = rows.next().unwrap().unwrap();
+        assert_eq!((row.get::<i64>(0).unwrap(), row.get::<i64>(1).unwrap()), (500, page_size as i64));
+    }
+}
+
+#[test]
 fn what_was_committed_is_there_when_opened_again() {
     let (holder, database) = database();
     let path = holder.path().join("db");

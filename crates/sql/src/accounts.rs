@@ -131,7 +131,8 @@ fn user_table() -> TableSpec {
         database: SYSTEM_DATABASE.into(),
         name: USER_TABLE.into(),
         columns: vec![
-            column("Host", 255),
+            // As long as in MySQL 5.7: with 255 the key would be too long for pages of 4 KiB.
+            column("Host", 60),
             column("User", 32),
             column("plugin", 64),
             column("authentication_string", 255),
