@@ -19,6 +19,10 @@ use crate::tree::Tree;
 const ATTEMPTS: u64 = 8;
 /// Looks at a page that is latched exclusively before the attempt is given up.
 const SPINS: usize = 40;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Lines of slots of a leaf that are fetched while the header is: a search would wait for one after the other.
+const SLOT_LINES: usize = 16;
 /// Longest payload that is copied to the stack; longer ones go to the heap.
 const SHORT: usize = 512;
 
@@ -152,6 +156,9 @@ impl Tree {
             Walk::Contended => return Ok(Walk::Contended),
         };
         let page = self.begin(reference.page)?;
+        if let Some(page) = &page {
+            (2..=SLOT_LINES).for_each(|line| page.prefetch(line * LINE));
+        }
         if !reference.stands() {
             return Err(Restart);
         }
@@ -227,7 +234,7 @@ impl Tree {
             match self.store().optimistic(page) {
                 Optimistic::Page(page) => {
                     // The first slots; the header is about to be read.
-                    page.prefetch(64);
+                    page.prefetch(LINE);
                     return Ok(Some(page));
                 }
                 Optimistic::NotResident => return Ok(None),

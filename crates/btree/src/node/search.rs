@@ -230,6 +230,8 @@ impl<S: Source> Search<S> {
         if at + slot.suffix_len > self.source.size() {
             return Err(NodeFault("key outside the page"));
         }
+        // Of the rest of the key, or of what is stored under it, if it is the one.
+        self.source.prefetch(at + 64);
         Ok(self.source.compare(at + HEAD, slot.suffix_len - HEAD, &suffix[HEAD..]))
     }
 
