@@ -25,7 +25,7 @@ impl Random {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        (u128::from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)) * bound as u128 >> 64) as usize
+        ((u128::from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)) * bound as u128) >> 64) as usize
     }
 }
 
