@@ -15,8 +15,8 @@
 
 use crate::device::{AlignedBuf, BLOCK, Env, File, IoQueue, OpenMode, ReadTarget};
 use crate::page::bytes;
+use crate::recovery::ATTEMPTS;
 use crate::{Lsn, PageNo, Result, StorageError, StoreStats, page};
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -145,17 +145,11 @@ impl Doublewrite {
                 continue;
             }
             let offset = page_no.0 * self.page_size as u64;
-            let damaged = if offset + self.page_size as u64 > data_size {
-                true
-            } else {
-                match data.read_at(&mut current, offset) {
-                    Ok(()) => page::verify(&current, page_no).is_err(),
-                    Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => true,
-                    // Whoever needs it will try again, and be told.
-                    Err(_) => false,
-                }
-            };
-            if damaged {
+            // What the device does not give, it may take: a sector that cannot be read is replaced when it is written.
+            let intact = offset + self.page_size as u64 <= data_size
+                && (0..ATTEMPTS).any(|_| data.read_at(&mut current, offset).is_ok())
+                && page::verify(&current, page_no).is_ok();
+            if !intact {
                 data.write_at(copy, offset).map_err(|source| StorageError::io("write", "data", source))?;
                 repaired.push(page_no);
             }

@@ -84,7 +84,7 @@ impl Crash<'_> {
 }
 
 /// How often a page is read before it is given up: a device that fails now and then is no damage.
-const ATTEMPTS: usize = 5;
+pub(crate) const ATTEMPTS: usize = 5;
 /// Bytes of log between two reports of progress while it is read.
 const REPORT: u64 = 1 << 20;
 /// Bytes of records that are replayed together; about as much again is used for keeping them by page.
