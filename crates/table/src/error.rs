@@ -91,8 +91,8 @@ pub enum TableError {
     },
     /// A page that a database cannot be opened without is damaged: a space map, the segment directory, or the catalog.
     #[error(
-        "the database cannot be opened: {0}; a page is damaged that says what the others are. 'leafline repair' can write what \
-         is left of it to a new database"
+        "the database cannot be opened: {0}; a page is damaged that says what the others are. 'leafline repair \
+         DIR --into NEW' writes what is left of it to a new database"
     )]
     NotOpened(Box<TableError>),
     /// Something on disk contradicts what this crate wrote there.

@@ -2,8 +2,8 @@
 //!
 //! First it says what it would do. What it does is written to a file in the database's directory before it is done.
 //!
-//! With `--into`, nothing is changed: what can be read is written to a new database. That takes no space map, segment directory
-//! or catalog that is whole.
+//! With `--into`, what can be read is written to a new database; the log is replayed on the damaged one, and nothing else is done
+//! to it. That takes no space map, segment directory or catalog that is whole.
 
 use super::args::RepairOptions as Options;
 use super::check::{check_table, chosen, engine_options, environment, failed, open};

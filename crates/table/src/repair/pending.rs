@@ -8,7 +8,7 @@ use crate::quarantine::Quarantined;
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::txn::op::Op;
 use crate::txn::op_run::{OpRun, RunName, RunPosition};
-use leafline_btree::{CommitTs, EntryView};
+use leafline_btree::{CommitTs, EntryView, Salvage};
 use leafline_storage::{Env, SegmentId, StorageError};
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ struct Change {
 }
 
 /// What pending changes make of a row.
-pub(super) enum Pending {
+enum Pending {
     /// There are none.
     Nothing,
     /// A row with this payload.
@@ -75,6 +75,29 @@ impl PendingRows {
         Ok(rows)
     }
 
+    /// Shows the rows that were found, as the changes leave them, and those that changes make, to `row`, in key order.
+    pub(super) fn merge(
+        &mut self,
+        found: &Salvage,
+        mut row: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        found.entries(|key, entry| -> Result<()> {
+            while let Some((key, payload)) = self.next_before(Some(key))? {
+                row(&key, &payload)?;
+            }
+            match self.resolve(key, Some(&entry))? {
+                Pending::Nothing if entry.is_ghost() => Ok(()),
+                Pending::Nothing => row(key, entry.payload),
+                Pending::Row(payload) => row(key, &payload),
+                Pending::Gone => Ok(()),
+            }
+        })?;
+        while let Some((key, payload)) = self.next_before(None)? {
+            row(&key, &payload)?;
+        }
+        Ok(())
+    }
+
     fn advance(&mut self) -> Result<Option<Change>> {
         let damaged = || TableError::Internal("a pending change is malformed".into());
         let next = match self.changes.next()? {
@@ -90,7 +113,7 @@ impl PendingRows {
     }
 
     /// The next row that is made by changes, and lies before `bound`. The rows from there on have not been resolved.
-    pub(super) fn next_before(&mut self, bound: Option<&[u8]>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    fn next_before(&mut self, bound: Option<&[u8]>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         loop {
             let key = match &self.next {
                 Some(next) if bound.is_none_or(|bound| next.key.as_slice() < bound) => next.key.clone(),
@@ -103,7 +126,7 @@ impl PendingRows {
     }
 
     /// What the changes under `key`, which are next if there are any, make of the entry there.
-    pub(super) fn resolve(&mut self, key: &[u8], entry: Option<&EntryView<'_>>) -> Result<Pending> {
+    fn resolve(&mut self, key: &[u8], entry: Option<&EntryView<'_>>) -> Result<Pending> {
         let mut outcome = Pending::Nothing;
         while self.next.as_ref().is_some_and(|next| next.key == key) {
             let Some(change) = self.advance()? else { break };

@@ -12,7 +12,7 @@
 //!
 //! Commits in doubt are made up for as in [`super::salvage`]. Secondary indexes are built from the rows.
 
-use super::pending::{Pending as Change, PendingRows};
+use super::pending::PendingRows;
 use super::report::{Rescue, TableRepair};
 use super::salvage::{Source, build};
 use crate::catalog::{CatalogRow, TableDef, TableId, decode_remains};
@@ -168,24 +168,10 @@ impl Wreck {
         let memory = engine.options.build_memory_bytes;
         let mut pending = PendingRows::new(&engine.env, memory, &self.env, id, &self.known_of(id))?;
         let mut rows = Vec::new();
-        let mut add = |key: &[u8], payload: &[u8]| {
+        pending.merge(&found, |key, payload| {
             rows.push(CatalogRow { key: key.to_vec(), payload: payload.to_vec() });
-        };
-        found.entries(|key, entry| -> Result<()> {
-            while let Some((key, payload)) = pending.next_before(Some(key))? {
-                add(&key, &payload);
-            }
-            match pending.resolve(key, Some(&entry))? {
-                Change::Nothing if entry.is_ghost() => {}
-                Change::Nothing => add(key, entry.payload),
-                Change::Row(payload) => add(key, &payload),
-                Change::Gone => {}
-            }
             Ok(())
         })?;
-        while let Some((key, payload)) = pending.next_before(None)? {
-            add(&key, &payload);
-        }
         Ok((rows, found.lost))
     }
 }

@@ -1,6 +1,6 @@
 //! From a damaged clustered index to a new one.
 
-use super::pending::{Pending, PendingRows};
+use super::pending::PendingRows;
 use super::report::{LostRange, SalvageReport};
 use crate::build::{build_secondary, finish_builder, new_builder, push_entry};
 use crate::catalog::{IndexDef, TableDef};
@@ -131,20 +131,7 @@ impl<'a, 'e> Building<'a, 'e> {
 
     /// Goes through what was found and what is pending, both in key order.
     fn run(mut self, found: &Salvage, mut pending: PendingRows) -> Result<Salvaged> {
-        found.entries(|key, entry| -> Result<()> {
-            while let Some((key, payload)) = pending.next_before(Some(key))? {
-                self.row(&key, &payload)?;
-            }
-            match pending.resolve(key, Some(&entry))? {
-                Pending::Nothing if entry.is_ghost() => Ok(()),
-                Pending::Nothing => self.row(key, entry.payload),
-                Pending::Row(payload) => self.row(key, &payload),
-                Pending::Gone => Ok(()),
-            }
-        })?;
-        while let Some((key, payload)) = pending.next_before(None)? {
-            self.row(&key, &payload)?;
-        }
+        pending.merge(found, |key, payload| self.row(key, payload))?;
         (self.report.made_up, self.report.unknown) = pending.outcome();
         self.finish()
     }
