@@ -2,23 +2,24 @@
 # Leafline beside redb, LMDB, fjall, RocksDB and SQLite as embedded engines: point reads, range scans, random inserts, durable updates.
 # The first run builds them all, which takes a while. RocksDB's build needs libclang (Debian: libclang-dev).
 #
-#   bench/embedded.sh [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--engine NAME]...
+#   bench/embedded.sh [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--data beyond-memory] [--engine NAME]...
 #       [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES]
 #
 # With LIMIT=BYTES each engine has a process of its own whose memory, page cache included, is limited to so much (control
-# groups, as root); half of it is the engine's cache, three quarters where the engine bypasses the page cache.
+# groups, as root). A quarter of it is the engine's cache, the rest is for its other buffers and the page cache. Leafline,
+# which bypasses the page cache, gets all but 48 MiB for its buffer pool: 32 MiB are its log's buffers.
 set -euo pipefail
 cd "$(dirname "$0")/embedded"
-engines="leafline lmdb redb fjall rocksdb sqlite"
+engines=${ENGINES:-leafline lmdb redb fjall rocksdb sqlite}
 cargo build --release --quiet
 binary="${CARGO_TARGET_DIR:-target}/release/embedded"
 figures=$(mktemp)
 trap 'rm -f "$figures"' EXIT
 
 limited() { # limited ENGINE ARGUMENTS...: in a control group of its own
-    local engine=$1 group cache=$((LIMIT / 2))
+    local engine=$1 group cache=$((LIMIT / 4))
     shift
-    [ "$engine" = leafline ] && cache=$((LIMIT * 3 / 4))
+    [ "$engine" = leafline ] && cache=$((LIMIT - 48 * 1024 * 1024))
     if [ -d /sys/fs/cgroup/memory ]; then
         group=/sys/fs/cgroup/memory/leafline-bench
         mkdir -p $group
@@ -28,7 +29,8 @@ limited() { # limited ENGINE ARGUMENTS...: in a control group of its own
         mkdir -p $group
         echo "$LIMIT" > $group/memory.max
     fi
-    (echo $BASHPID > $group/cgroup.procs; exec "$binary" --engine "$engine" --memory $cache "$@")
+    (echo $BASHPID > $group/cgroup.procs; exec "$binary" --engine "$engine" --memory $cache "$@") ||
+        echo "$engine did not get through" >&2
     rmdir $group
 }
 

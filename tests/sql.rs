@@ -48,9 +48,14 @@ fn check(session: &mut Session, record: &Record) -> Result<(), String> {
         (Expected::Changed(expected), Ok(Answer::Changed(found))) if *expected == found => Ok(()),
         (Expected::Changed(_), Ok(Answer::Changed(found))) => Err(format!("{found} rows changed")),
         (Expected::Error(pattern), Err(message)) if error_matches(pattern, &message) => Ok(()),
-        (Expected::Rows { order, rows }, Ok(Answer::Rows(found))) => {
+        (Expected::Rows { order, lines, .. }, Ok(Answer::Rows(found))) => {
             let found = order.apply(found);
-            if found == *rows { Ok(()) } else { Err(format!("rows are\n{}", found.join("\n"))) }
+            let words = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            if found == order.apply(lines.iter().map(words).collect()) {
+                Ok(())
+            } else {
+                Err(format!("rows are\n{}", found.join("\n")))
+            }
         }
         (_, Err(message)) => Err(message),
         (_, Ok(_)) => Err("an error, rows or a count was expected".into()),

@@ -66,6 +66,8 @@ pub struct Settings {
     pub memory: u64,
     /// Bytes of a page of Leafline; 0 for its default.
     pub page_size: usize,
+    /// The data will be larger than memory.
+    pub beyond_memory: bool,
 }
 
 /// An open store.

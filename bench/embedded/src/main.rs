@@ -1,6 +1,6 @@
 //! Leafline beside redb, LMDB, fjall, RocksDB and SQLite, in one process, on the same rows.
 //!
-//! `embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]`
+//! `embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--data beyond-memory] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]`
 //!
 //! Every engine stores keys (8-byte integers, or strings of 30 bytes) with values of 100 bytes, and is as durable as it can
 //! be when it commits. Leafline is used through its interface without SQL (`leafline::Table`); SQLite through prepared
@@ -29,6 +29,7 @@ fn main() {
         match argument.as_str() {
             "--rows" => workload.rows = number(),
             "--seconds" => workload.seconds = number() as f64,
+            "--data" if value == "beyond-memory" => workload.beyond_memory = true,
             "--rounds" => workload.rounds = number().max(1) as usize,
             "--only" => workload.only = value.clone(),
             "--engine" => names.push(value.clone()),
@@ -43,7 +44,7 @@ fn main() {
         }
     }
     for keys in keys {
-        let settings = Settings { keys, memory, page_size };
+        let settings = Settings { keys, memory, page_size, beyond_memory: workload.beyond_memory };
         let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
         let chosen = engines::ALL.iter().filter(|(name, _)| wanted(name));
         let contenders: Vec<Contender> = chosen
@@ -64,7 +65,7 @@ fn main() {
 fn usage(what: &str) -> ! {
     eprintln!("not understood: {what}");
     eprintln!(
-        "usage: embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]"
+        "usage: embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--data beyond-memory] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]"
     );
     std::process::exit(2);
 }

@@ -11,8 +11,14 @@ struct Store {
 }
 
 pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
-    let keyspace = Config::new(path).cache_size(settings.memory).open().expect("opens");
-    let partition = keyspace.open_partition("t", PartitionCreateOptions::default()).expect("a partition");
+    let (mut config, mut partition) =
+        (Config::new(path).cache_size(settings.memory), PartitionCreateOptions::default());
+    if settings.beyond_memory {
+        config = config.max_write_buffer_size(settings.memory / 2);
+        partition = partition.max_memtable_size((settings.memory / 8) as u32);
+    }
+    let keyspace = config.open().expect("opens");
+    let partition = keyspace.open_partition("t", partition).expect("a partition");
     Box::new(Store { keyspace, partition, keys: settings.keys })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings};
 use heed::types::Bytes;
-use heed::{Database, Env, EnvOpenOptions};
+use heed::{Database, Env, EnvFlags, EnvOpenOptions};
 use std::ops::Bound;
 use std::path::Path;
 
@@ -13,8 +13,14 @@ struct Store {
 }
 
 pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
+    let mut options = EnvOpenOptions::new();
+    options.map_size(64 << 30);
+    if settings.beyond_memory {
+        // SAFETY: the flag only tells the kernel not to read ahead of page faults.
+        unsafe { options.flags(EnvFlags::NO_READ_AHEAD) };
+    }
     // SAFETY: nobody else has the directory, which was just made.
-    let env = unsafe { EnvOpenOptions::new().map_size(64 << 30).open(path) }.expect("opens");
+    let env = unsafe { options.open(path) }.expect("opens");
     let mut transaction = env.write_txn().expect("a transaction");
     let database = env.create_database(&mut transaction, None).expect("a database");
     transaction.commit().expect("commits");

@@ -17,6 +17,10 @@ pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
     options.create_if_missing(true);
     options.set_block_based_table_factory(&blocks);
     options.increase_parallelism(2);
+    if settings.beyond_memory {
+        options.set_db_write_buffer_size(settings.memory as usize / 2);
+        options.set_write_buffer_size(settings.memory as usize / 8);
+    }
     let database = DB::open(&options, path).expect("opens");
     Box::new(Store { database, keys: settings.keys })
 }

@@ -3,27 +3,27 @@
 use super::lexer::{LexMode, Lexer, Symbol, TokenKind};
 
 /// The statements of a script, without the semicolons between them. Strings, quoted names and comments hide
-/// semicolons; pieces without any token are left out. What cannot be lexed ends in the last piece.
+/// semicolons; pieces without any token are left out. What cannot be lexed ends in the last piece. Comments stay: a
+/// statement may begin or end within one (`/*!40101 SET .. */`).
 pub fn split_statements(sql: &str, mode: LexMode) -> Vec<&str> {
     let mut statements = Vec::new();
     let mut lexer = Lexer::new(sql, mode);
-    let mut start = None;
-    let mut end = 0;
+    let (mut start, mut has_tokens) = (0, false);
     loop {
         let token = lexer.next_token();
         match token.kind {
             TokenKind::End | TokenKind::Symbol(Symbol::Semicolon) => {
-                if let Some(start) = start.take() {
-                    statements.extend(sql.get(start..end));
+                let at_end = token.kind == TokenKind::End;
+                let end = if at_end { sql.len() } else { token.span.start as usize };
+                if std::mem::take(&mut has_tokens) {
+                    statements.extend(sql.get(start..end).map(str::trim));
                 }
-                if token.kind == TokenKind::End {
+                if at_end {
                     return statements;
                 }
+                start = token.span.end as usize;
             }
-            _ => {
-                start.get_or_insert(token.span.start as usize);
-                end = token.span.end as usize;
-            }
+            _ => has_tokens = true,
         }
     }
 }
@@ -37,7 +37,16 @@ mod tests {
         let sql = "SELECT ';' ; -- a;b\n SELECT `;`, \";\" /* ; */ ;; # ;\n SELECT 3";
         assert_eq!(
             split_statements(sql, LexMode::default()),
-            ["SELECT ';'", "SELECT `;`, \";\"", "SELECT 3"]
+            ["SELECT ';'", "-- a;b\n SELECT `;`, \";\" /* ; */", "# ;\n SELECT 3"]
+        );
+    }
+
+    #[test]
+    fn statements_may_begin_and_end_in_version_comments() {
+        let sql = "/*!40101 SET a */; CREATE TABLE t (a INT) /*! ENGINE = x */ ; SET b /*! c */";
+        assert_eq!(
+            split_statements(sql, LexMode::default()),
+            ["/*!40101 SET a */", "CREATE TABLE t (a INT) /*! ENGINE = x */", "SET b /*! c */"]
         );
     }
 
