@@ -387,3 +387,37 @@ fn a_held_snapshot_is_visible_and_bounded() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn sessions_that_count_in_one_row_lose_nothing() {
+    const SESSIONS: i64 = 4;
+    const TIMES: i64 = 50;
+    for isolation in ["READ COMMITTED", "REPEATABLE READ"] {
+        let (_holder, database) = database();
+        let mut first = database.connect().expect("a connection");
+        for sql in
+            ["CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, n INT, m INT, UNIQUE KEY (m))"]
+        {
+            first.execute(sql, ()).expect("DDL");
+        }
+        std::thread::scope(|scope| {
+            for session in 0..SESSIONS {
+                let database = &database;
+                scope.spawn(move || {
+                    let mut connection = database.connect().expect("a connection");
+                    let level = format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
+                    connection.execute(&level, ()).expect("a setting");
+                    for _ in 0..TIMES {
+                        // By the primary key, and by another unique key.
+                        let row = if session % 2 == 0 { "(1, 1, 1)" } else { "(2, 1, 1)" };
+                        let sql = format!("INSERT INTO d.t VALUES {row} ON DUPLICATE KEY UPDATE n = n + 1");
+                        connection.execute(&sql, ()).expect("a count");
+                    }
+                });
+            }
+        });
+        let row =
+            first.query("SELECT CAST(SUM(n) AS SIGNED) FROM d.t", ()).expect("rows").next().expect("a row");
+        assert_eq!(row.and_then(|row| row.get::<i64>(0)).expect("a sum"), SESSIONS * TIMES, "{isolation}");
+    }
+}

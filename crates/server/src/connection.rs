@@ -264,7 +264,7 @@ impl<S: Stream> Connection<S> {
         let found = self.capabilities & cap::FOUND_ROWS != 0;
         let ok = reply::Ok {
             affected: if found { done.matched } else { done.affected },
-            last_insert_id: done.last_insert_id,
+            last_insert_id: done.insert_id,
             status: status_of(&self.session, more),
             warnings: self.warning_count(),
             info: &done.info,

@@ -244,9 +244,15 @@ pub struct BoundLimit {
     pub count: Expr,
 }
 
-/// INSERT.
+/// INSERT and REPLACE.
 #[derive(Debug, Clone)]
 pub struct BoundInsert {
+    /// With IGNORE: what is wrong with a row is a warning.
+    pub ignore: bool,
+    /// What becomes of a row that has a key which is there already.
+    pub on_duplicate: OnDuplicate,
+    /// Values of VALUES refer to the columns of their row: those before them, and else the defaults.
+    pub reads_row: bool,
     /// The table.
     pub table: Arc<TableDef>,
     /// For each value of a row, the column it goes to; columns not named get their defaults (error 1364 at
@@ -274,23 +280,60 @@ pub enum NewValue {
     Default,
 }
 
-/// UPDATE of one table.
+/// What INSERT does where a unique key is there already.
 #[derive(Debug, Clone)]
-pub struct BoundUpdate {
-    /// The rows to change: a block over the table alone, whose outputs are its columns in order.
-    pub rows: BoundSelect,
-    /// The table.
-    pub table: Arc<TableDef>,
-    /// Position of the column and its new value, in the order written. Expressions refer to the table's columns by
-    /// position and see the assignments before them, as in MySQL: `SET a = a + 1, b = a` stores the same in both.
-    pub assignments: Vec<(usize, NewValue)>,
+pub enum OnDuplicate {
+    /// Error 1062.
+    Fail,
+    /// REPLACE: delete the rows that have it.
+    Replace,
+    /// ON DUPLICATE KEY UPDATE: change the first row that has it. Expressions refer to the columns of that row, then to
+    /// those of the row that was to be inserted, then to the outputs of the query behind the inserted columns.
+    Update(Vec<BoundAssignment>),
 }
 
-/// DELETE from one table.
+/// A table whose rows are changed or deleted.
 #[derive(Debug, Clone)]
-pub struct BoundDelete {
-    /// The rows to delete: a block over the table alone, whose outputs are its columns in order.
-    pub rows: BoundSelect,
+pub struct ChangedTable {
     /// The table.
     pub table: Arc<TableDef>,
+    /// Position of its first column among the outputs of the rows to change; the others follow.
+    pub first: usize,
+}
+
+/// A column and its new value.
+#[derive(Debug, Clone)]
+pub struct BoundAssignment {
+    /// Position in `BoundUpdate::targets`; 0 for INSERT.
+    pub target: usize,
+    /// Position of the column in its table.
+    pub column: usize,
+    /// The value. It sees the assignments before it, as in MySQL: `SET a = a + 1, b = a` stores the same in both.
+    pub value: NewValue,
+}
+
+/// UPDATE.
+#[derive(Debug, Clone)]
+pub struct BoundUpdate {
+    /// With IGNORE: what is wrong with a row is a warning, and the row stays.
+    pub ignore: bool,
+    /// The rows to change: a block whose outputs are the columns of the tables to change, and what else the assignments
+    /// need. The relations that are changed, and no others, are locked.
+    pub rows: BoundSelect,
+    /// The tables that are changed, in the order of their relations.
+    pub targets: Vec<ChangedTable>,
+    /// The assignments in the order written. Expressions refer to the outputs of `rows`.
+    pub assignments: Vec<BoundAssignment>,
+}
+
+/// DELETE.
+#[derive(Debug, Clone)]
+pub struct BoundDelete {
+    /// With IGNORE.
+    pub ignore: bool,
+    /// The rows to delete: a block whose outputs are the columns of the tables to delete from. The relations that rows are
+    /// deleted from, and no others, are locked.
+    pub rows: BoundSelect,
+    /// The tables that rows are deleted from, in the order of their relations.
+    pub targets: Vec<ChangedTable>,
 }

@@ -69,6 +69,8 @@ pub struct Done {
     pub matched: u64,
     /// The first AUTO_INCREMENT value generated, or 0.
     pub last_insert_id: u64,
+    /// What clients are told: that value; else the last one that was stored in such a column, or 0.
+    pub insert_id: u64,
     /// MySQL's information string: `Rows matched: 1  Changed: 1  Warnings: 0`, `Records: 2  Duplicates: 0 ..`.
     pub info: String,
 }

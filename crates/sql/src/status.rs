@@ -25,10 +25,11 @@ pub enum Command {
     DropTable,
     CreateIndex,
     DropIndex,
+    Replace,
     Other,
 }
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "Com_select",
     "Com_insert",
     "Com_update",
@@ -40,6 +41,7 @@ const COMMANDS: [&str; 11] = [
     "Com_drop_table",
     "Com_create_index",
     "Com_drop_index",
+    "Com_replace",
 ];
 
 /// The counters of a session, or the sum of many.

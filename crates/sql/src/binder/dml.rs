@@ -1,5 +1,6 @@
-//! INSERT, UPDATE and DELETE.
+//! UPDATE and DELETE, of one table or several.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use leafline_table::{LockStrength, LockWait, TableDef};
@@ -8,81 +9,28 @@ use leafline_types::MysqlError;
 use super::scope::{Block, Clause, Item, Scope, qualified};
 use super::{Binder, literal, select};
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundLimit, BoundSelect, BoundUpdate, ColumnOrigin, InsertRows, JoinTree,
-    NewValue, OrderKey, RelationSource, RowLocking,
+    BoundAssignment, BoundDelete, BoundLimit, BoundSelect, BoundUpdate, ChangedTable, ColumnId, ColumnOrigin,
+    JoinTree, NewValue, OrderKey, RelationSource, RowLocking,
 };
-use crate::parser::ast::{
-    self, Assignment, Delete, ExprKind, Ident, Insert, InsertSource, OrderItem, TableReference, Update,
-};
+use crate::parser::ast::{self, Assignment, Delete, ExprKind, OrderItem, TableName, TableReference, Update};
 
-/// The table that UPDATE or DELETE changes, bound.
-struct Target {
+/// The tables of UPDATE or DELETE, bound.
+struct Tables {
     block: Block,
     scope: Scope,
     from: JoinTree,
-    table: Arc<TableDef>,
+}
+
+/// An assignment to a column of a block.
+struct BlockAssignment {
+    relation: usize,
+    column: usize,
+    value: NewValue,
 }
 
 impl Binder<'_> {
-    pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
-        let table = self.table(&insert.table)?;
-        let columns = match &insert.columns {
-            Some(columns) => insert_columns(&table, columns)?,
-            None => (0..table.columns.len()).collect(),
-        };
-        match &insert.source {
-            InsertSource::Values(rows) => self.insert_values(insert, table, columns, rows),
-            InsertSource::Query(query) => {
-                let query = self.query(query)?;
-                if query.output.len() != columns.len() {
-                    return Err(MysqlError::wrong_value_count(1));
-                }
-                Ok(BoundInsert { table, columns, rows: InsertRows::Select(Box::new(query)) })
-            }
-        }
-    }
-
-    fn insert_values(
-        &mut self,
-        insert: &Insert,
-        table: Arc<TableDef>,
-        mut columns: Vec<usize>,
-        rows: &[Vec<ast::Expr>],
-    ) -> Result<BoundInsert, MysqlError> {
-        // `VALUES ()` without a column list is a row of defaults.
-        if insert.columns.is_none() && rows.iter().all(Vec::is_empty) {
-            columns.clear();
-        }
-        let mut block = Block::default();
-        let target =
-            TableReference::Table { name: insert.table.clone(), alias: None, index_hints: Vec::new() };
-        let (_, scope) = self.reference(&mut block, &target)?;
-        block.in_aggregate = true;
-        let mut bound = Vec::with_capacity(rows.len());
-        for (number, row) in rows.iter().enumerate() {
-            if row.len() != columns.len() {
-                return Err(MysqlError::wrong_value_count(number + 1));
-            }
-            let values = row.iter().zip(&columns);
-            bound.push(
-                values
-                    .map(|(value, &column)| {
-                        let value = self.new_value(&mut block, &scope, &table, column, value)?;
-                        match &value {
-                            NewValue::Expr(expr) if !expr.columns().is_empty() => {
-                                Err(MysqlError::not_supported("columns in VALUES"))
-                            }
-                            _ => Ok(value),
-                        }
-                    })
-                    .collect::<Result<Vec<_>, _>>()?,
-            );
-        }
-        Ok(BoundInsert { table, columns, rows: InsertRows::Values(bound) })
-    }
-
     /// A value for a column: DEFAULT, or an expression.
-    fn new_value(
+    pub(super) fn new_value(
         &mut self,
         block: &mut Block,
         scope: &Scope,
@@ -101,98 +49,180 @@ impl Binder<'_> {
     }
 
     pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate, MysqlError> {
-        let mut target = self.target(&update.table)?;
-        target.block.in_aggregate = true;
+        let mut tables = self.tables(&update.tables)?;
+        let several = tables.block.relations.len() > 1;
+        if several && !update.order_by.is_empty() {
+            return Err(MysqlError::wrong_usage("UPDATE", "ORDER BY"));
+        }
+        if several && update.limit.is_some() {
+            return Err(MysqlError::wrong_usage("UPDATE", "LIMIT"));
+        }
+        tables.block.in_aggregate = true;
         let mut assignments = Vec::with_capacity(update.assignments.len());
         for assignment in &update.assignments {
-            assignments.push(self.assignment(&mut target, assignment)?);
+            assignments.push(self.assignment(&mut tables, assignment)?);
         }
-        target.block.in_aggregate = false;
-        let table = target.table.clone();
-        let rows =
-            self.target_rows(target, update.filter.as_ref(), &update.order_by, update.limit.as_ref())?;
-        Ok(BoundUpdate { rows, table, assignments })
+        tables.block.in_aggregate = false;
+        let relations: BTreeSet<usize> = assignments.iter().map(|assignment| assignment.relation).collect();
+        let targets = targets(&tables.block, &relations)?;
+        check_moved_rows(&tables.block, &relations, &targets, &assignments)?;
+        let mut outputs = target_columns(&tables.block, &relations);
+        for assignment in &assignments {
+            if let NewValue::Expr(expr) = &assignment.value {
+                let others = expr.columns().into_iter().filter(|column| !outputs.contains(column));
+                outputs.extend(others.collect::<Vec<_>>());
+            }
+        }
+        let position =
+            |column: ColumnId| outputs.iter().position(|output| *output == column).unwrap_or_default();
+        let assignments = assignments
+            .into_iter()
+            .map(|assignment| BoundAssignment {
+                target: relations.iter().position(|at| *at == assignment.relation).unwrap_or_default(),
+                column: assignment.column,
+                value: match assignment.value {
+                    NewValue::Expr(expr) => NewValue::Expr(expr.map_columns(&mut |column| position(column))),
+                    NewValue::Default => NewValue::Default,
+                },
+            })
+            .collect();
+        let (filter, order_by, limit) = (update.filter.as_ref(), &update.order_by, update.limit.as_ref());
+        let rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
+        Ok(BoundUpdate { ignore: update.ignore, rows, targets, assignments })
     }
 
     fn assignment(
         &mut self,
-        target: &mut Target,
+        tables: &mut Tables,
         assignment: &Assignment,
-    ) -> Result<(usize, NewValue), MysqlError> {
-        let Target { block, scope, table, .. } = target;
+    ) -> Result<BlockAssignment, MysqlError> {
+        let Tables { block, scope, .. } = tables;
         let found = block.find(scope, Clause::FieldList, &assignment.column)?;
-        let ordinal = match found.and_then(|id| block.columns.get(id)).map(|c| c.origin) {
-            Some(ColumnOrigin::Relation { ordinal, .. }) => ordinal,
-            _ => {
-                let name = qualified(&assignment.column);
-                return Err(MysqlError::unknown_column(name, Clause::FieldList.name()));
-            }
+        let Some(ColumnOrigin::Relation { relation, ordinal }) =
+            found.and_then(|id| block.columns.get(id)).map(|column| column.origin)
+        else {
+            let name = qualified(&assignment.column);
+            return Err(MysqlError::unknown_column(name, Clause::FieldList.name()));
         };
-        Ok((ordinal, self.new_value(block, scope, table, ordinal, &assignment.value)?))
+        let Some(target) = block.relations.get(relation) else {
+            return Err(MysqlError::internal("a column of no table"));
+        };
+        let RelationSource::Base(table) = &target.source else {
+            return Err(MysqlError::non_updatable_table(&target.alias, "UPDATE"));
+        };
+        let table = table.clone();
+        let value = self.new_value(block, scope, &table, ordinal, &assignment.value)?;
+        Ok(BlockAssignment { relation, column: ordinal, value })
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete, MysqlError> {
-        let target = self.target(&delete.table)?;
-        let table = target.table.clone();
-        let rows =
-            self.target_rows(target, delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref())?;
-        Ok(BoundDelete { rows, table })
+        let tables = self.tables(&delete.tables)?;
+        let mut relations = BTreeSet::new();
+        if delete.targets.is_empty() {
+            relations.insert(0);
+        }
+        for name in &delete.targets {
+            let relation = self.delete_target(&tables.block, name)?;
+            if !relations.insert(relation) {
+                return Err(MysqlError::not_unique_table(&name.name.value));
+            }
+        }
+        let targets = targets(&tables.block, &relations)?;
+        let outputs = target_columns(&tables.block, &relations);
+        let (filter, order_by, limit) = (delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref());
+        let rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
+        Ok(BoundDelete { ignore: delete.ignore, rows, targets })
     }
 
-    fn target(&mut self, reference: &TableReference) -> Result<Target, MysqlError> {
-        let mut block = Block::default();
-        let (from, scope) = self.reference(&mut block, reference)?;
-        match block.relations.as_slice() {
-            [only] => match &only.source {
-                RelationSource::Base(table) => {
-                    let table = table.clone();
-                    Ok(Target { block, scope, from, table })
-                }
-                RelationSource::Derived(_) => Err(MysqlError::not_supported("changing a derived table")),
-            },
-            _ => Err(MysqlError::not_supported("changing several tables")),
+    /// The relation that DELETE calls by this name.
+    fn delete_target(&self, block: &Block, name: &TableName) -> Result<usize, MysqlError> {
+        let unknown = || MysqlError::unknown_table_in(&name.name.value, "MULTI DELETE");
+        let is_named = |alias: &str, database: &str| {
+            let wanted = name.database.as_ref().map(|wanted| wanted.value.as_str());
+            alias == name.name.value && wanted.is_none_or(|wanted| wanted == database)
+        };
+        let at = block.relations.iter().position(|r| is_named(&r.alias, &r.database)).ok_or_else(unknown)?;
+        match block.relations.get(at).map(|relation| &relation.source) {
+            Some(RelationSource::Base(_)) => Ok(at),
+            _ => Err(MysqlError::non_updatable_table(&name.name.value, "DELETE")),
         }
     }
 
-    /// The rows to change, all columns of the table.
-    fn target_rows(
+    fn tables(&mut self, references: &[TableReference]) -> Result<Tables, MysqlError> {
+        let mut block = Block::default();
+        match self.from(&mut block, references)? {
+            Some((from, scope)) => Ok(Tables { block, scope, from }),
+            None => Err(MysqlError::no_tables_used()),
+        }
+    }
+
+    /// The rows to change: the columns `outputs` of the block.
+    fn rows_to_change(
         &mut self,
-        target: Target,
+        tables: Tables,
+        relations: &BTreeSet<usize>,
+        outputs: &[ColumnId],
         filter: Option<&ast::Expr>,
         order_by: &[OrderItem],
         limit: Option<&ast::Expr>,
     ) -> Result<BoundSelect, MysqlError> {
-        let Target { mut block, scope, from, .. } = target;
+        let Tables { mut block, scope, from } = tables;
         let filter = self.conditions(&mut block, &scope, Clause::Where, filter)?;
         block.in_aggregate = true;
         let order_by: Vec<OrderKey> = self.order_by(&mut block, &scope, order_by)?;
         let limit = limit.map(|count| self.limit_value(count)).transpose()?;
-        block.items = (0..block.columns.len())
-            .map(|id| Item {
-                expr: block.reference(id),
-                name: block.names.get(id).cloned().unwrap_or_default(),
-                aliased: false,
-            })
-            .collect();
+        let name = |id: ColumnId| block.names.get(id).cloned().unwrap_or_default();
+        let item = |&id: &ColumnId| Item { expr: block.reference(id), name: name(id), aliased: false };
+        block.items = outputs.iter().map(item).collect();
         let mut rows = select::finished(block, Some(from), filter, Vec::new(), order_by, true)?;
         let lock = RowLocking { strength: LockStrength::Update, wait: LockWait::Wait };
-        rows.relations.iter_mut().for_each(|relation| relation.lock = Some(lock));
+        for (at, relation) in rows.relations.iter_mut().enumerate() {
+            relation.lock = relations.contains(&at).then_some(lock);
+        }
         rows.limit = limit.map(|count| BoundLimit { offset: None, count });
         Ok(rows)
     }
 }
 
-/// The positions of the columns of an INSERT. Error 1054 for an unknown one, 1110 for one named twice.
-fn insert_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usize>, MysqlError> {
-    let mut columns = Vec::with_capacity(names.len());
-    for name in names {
-        let Some(column) = table.column(&name.value) else {
-            return Err(MysqlError::unknown_column(&name.value, Clause::FieldList.name()));
+/// The tables of these relations, whose columns are the first outputs.
+fn targets(block: &Block, relations: &BTreeSet<usize>) -> Result<Vec<ChangedTable>, MysqlError> {
+    let mut first = 0;
+    let mut targets = Vec::with_capacity(relations.len());
+    for relation in relations.iter().filter_map(|at| block.relations.get(*at)) {
+        let RelationSource::Base(table) = &relation.source else {
+            return Err(MysqlError::non_updatable_table(&relation.alias, "DELETE"));
         };
-        if columns.contains(&column) {
-            return Err(MysqlError::column_specified_twice(&name.value));
-        }
-        columns.push(column);
+        targets.push(ChangedTable { table: table.clone(), first });
+        first += relation.columns.len();
     }
-    Ok(columns)
+    Ok(targets)
+}
+
+fn target_columns(block: &Block, relations: &BTreeSet<usize>) -> Vec<ColumnId> {
+    let found = relations.iter().filter_map(|at| block.relations.get(*at));
+    found.flat_map(|relation| relation.columns.clone()).collect()
+}
+
+/// Error 1706: a table that is changed under two names, where rows of it get another primary key.
+fn check_moved_rows(
+    block: &Block,
+    relations: &BTreeSet<usize>,
+    targets: &[ChangedTable],
+    assignments: &[BlockAssignment],
+) -> Result<(), MysqlError> {
+    let named = || relations.iter().filter_map(|at| Some((*at, block.relations.get(*at)?))).zip(targets);
+    for ((_, first), of_first) in named() {
+        for ((at, second), of_second) in named() {
+            if Arc::ptr_eq(&of_first.table, &of_second.table) && first.alias != second.alias {
+                let parts = of_second.table.primary_key().unwrap_or_default();
+                let moves = |a: &BlockAssignment| {
+                    a.relation == at && parts.iter().any(|part| part.column == a.column)
+                };
+                if assignments.iter().any(moves) {
+                    return Err(MysqlError::multi_update_key_conflict(&first.alias, &second.alias));
+                }
+            }
+        }
+    }
+    Ok(())
 }

@@ -79,6 +79,7 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::Function { name, args } => self.call(&name.value, args),
             ExprKind::Aggregate { function, distinct, args } => self.aggregate(*function, *distinct, args),
             ExprKind::Default(Some(column)) => self.default_of(column),
+            ExprKind::InsertedValue(column) => self.inserted_value(column),
             ExprKind::Default(None) => Err(MysqlError::wrong_usage("DEFAULT", "expression")),
             ExprKind::Regexp { .. } => unsupported("REGEXP"),
             ExprKind::Row(_) => unsupported("row values"),
@@ -183,6 +184,29 @@ impl ExpressionBinder<'_, '_, '_> {
         match value.as_str() {
             Some(text) => build::string(text, self.binder.context.collation),
             None => build::literal(value),
+        }
+    }
+
+    /// `VALUES(column)`: NULL anywhere but in ON DUPLICATE KEY UPDATE.
+    fn inserted_value(&mut self, name: &ColumnName) -> Bound {
+        let advice = "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE \
+                      clause with alias.col";
+        self.binder.warnings.push(MysqlError::deprecated_syntax("VALUES function", advice));
+        let Some(first) = self.block.inserted else {
+            return match self.block.find(self.scope, self.clause, name)? {
+                Some(_) => Ok(build::null()),
+                None => Err(MysqlError::unknown_column(qualified(name), self.clause.name())),
+            };
+        };
+        // Of the table alone, which is the first relation.
+        let of_table = Scope { columns: Vec::new(), relations: vec![0] };
+        let table = self.block.relations.first().map(|relation| relation.alias.clone());
+        let written =
+            name.table.clone().or_else(|| table.map(|value| ast::Ident { value, span: name.column.span }));
+        let name = ColumnName { table: written, ..name.clone() };
+        match self.block.find(&of_table, self.clause, &name)? {
+            Some(id) => Ok(self.block.reference(first + id)),
+            None => Err(MysqlError::unknown_column(&name.column.value, self.clause.name())),
         }
     }
 

@@ -13,7 +13,8 @@
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
 //! | `dependency` | which columns the group keys determine |
 //! | `output` | names and metadata of result columns |
-//! | `dml` | INSERT, UPDATE, DELETE |
+//! | `insert` | INSERT, REPLACE |
+//! | `dml` | UPDATE, DELETE |
 //! | `data_type`, `table_spec` | column types and tables of DDL |
 
 mod cast;
@@ -23,6 +24,7 @@ mod dml;
 mod expression;
 mod from;
 mod grouping;
+mod insert;
 mod literal;
 mod output;
 mod scope;

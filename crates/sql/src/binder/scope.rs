@@ -56,6 +56,8 @@ pub(super) struct Block {
     pub(super) items: Vec<Item>,
     /// GROUP BY, once it is bound.
     pub(super) group_by: Vec<Expr>,
+    /// In ON DUPLICATE KEY UPDATE: the first column of the row that was to be inserted, for VALUES().
+    pub(super) inserted: Option<ColumnId>,
 }
 
 /// An entry of the select list, wildcards spread out.

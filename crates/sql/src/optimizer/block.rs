@@ -25,8 +25,8 @@ pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> R
     plan(select, cx, false)
 }
 
-/// Plans the query that finds the rows to change or delete, over one table: behind the columns of its select list it delivers the
-/// clustered key of each row.
+/// Plans the query that finds the rows to change or delete: behind the columns of its select list it delivers the clustered key of
+/// the row of each relation that is locked, in their order; NULL where an outer join found none.
 pub fn plan_rows_to_change(
     select: &BoundSelect,
     cx: &mut OptimizerContext<'_, '_>,
@@ -63,6 +63,9 @@ fn plan_block(
     if let Some(BoundLimit { count, .. }) = &merged.limit
         && let Some(Value::Int(0) | Value::UInt(0)) = count.as_literal()
     {
+        if deliver_locators {
+            types.extend(locked_relations(&merged).map(|_| locator_type()));
+        }
         return Ok(empty(EmptyReason::ZeroLimit, types));
     }
     let mut graph = build(&merged, cx.eval)?;
@@ -95,7 +98,7 @@ fn plan_block(
     let one_row = merged.aggregation.as_ref().is_some_and(|aggregation| aggregation.keys.is_empty());
     if joined.is_none() && !one_row {
         if deliver_locators {
-            types.push(locator_type());
+            types.extend(locked_relations(&merged).map(|_| locator_type()));
         }
         return Ok(empty(EmptyReason::ImpossibleWhere, types));
     }
@@ -216,6 +219,12 @@ fn extreme(select: &BoundSelect) -> Option<OrderKey> {
     Some(OrderKey { expr: column.clone(), descending })
 }
 
+/// The relations whose rows are locked.
+fn locked_relations(select: &BoundSelect) -> impl Iterator<Item = usize> + '_ {
+    let relations = select.relations.iter().enumerate();
+    relations.filter(|(_, relation)| relation.lock.is_some()).map(|(at, _)| at)
+}
+
 /// The first row of a scan.
 fn only_first_row(mut rows: Emitted) -> Emitted {
     let limit = RowLimit { offset: LimitValue::Constant(0), count: Some(LimitValue::Constant(1)) };
@@ -298,7 +307,7 @@ fn above(
     let limit = select.limit.as_ref().map(row_limit).transpose()?;
     let outputs: Vec<&Expr> = select.output.iter().map(|output| &output.expr).collect();
     if select.distinct {
-        let mut projected = project(rows, &outputs, None)?;
+        let mut projected = project(rows, &outputs, &[])?;
         let (types, estimate) = (projected.types.to_vec(), projected.estimate);
         let operator = Operator::Distinct { input: Box::new(projected) };
         let distinct = groups.min(estimate.rows);
@@ -320,11 +329,12 @@ fn above(
         // All rows are sorted, as some of them may not be to be had.
         let node = sort_and_limit(rows.node, keys, None, cx);
         let locked = lock_rows(Emitted { node, layout }, select, limit, cx)?;
-        let locator = deliver_locators.then(|| locator_column(select, 0));
-        return project(locked, &outputs, locator);
+        let locators = locked_relations(select).filter(|_| deliver_locators);
+        let locators: Vec<usize> = locators.map(|relation| locator_column(select, relation)).collect();
+        return project(locked, &outputs, &locators);
     }
     let sorted = sort_and_limit(rows.node, keys, limit, cx);
-    project(Emitted { node: sorted, layout }, &outputs, None)
+    project(Emitted { node: sorted, layout }, &outputs, &[])
 }
 
 fn aggregate(
@@ -374,9 +384,9 @@ fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {
 }
 
 /// The select list. Where the input delivers nothing but its columns in order, there is nothing to do.
-fn project(rows: Emitted, outputs: &[&Expr], locator: Option<usize>) -> Result<Node, MysqlError> {
+fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> Result<Node, MysqlError> {
     let mut expressions = rows.bind_all(outputs.iter().copied())?;
-    if let Some(locator) = locator {
+    for &locator in locators {
         expressions.push(rows.bind(&leafline_types::expr::build::column(locator, locator_type()))?);
     }
     let is_identity = expressions.len() == rows.node.types.len()

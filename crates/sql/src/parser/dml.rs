@@ -1,32 +1,45 @@
-//! INSERT, UPDATE and DELETE.
+//! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ast::{
-    Assignment, Delete, Expr, Ident, Insert, InsertSource, StatementKind, TableReference, Update,
+    Assignment, Delete, Expr, Ident, Insert, InsertSource, RowAlias, StatementKind, TableName, Update,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 
 impl Parser<'_> {
+    /// INSERT and REPLACE.
     pub(super) fn insert(&mut self) -> Parsed<StatementKind> {
+        let replace = self.at_word("REPLACE");
         self.advance();
         self.skip_hint()?;
-        self.write_priority("INSERT")?;
-        if self.at_word("IGNORE") {
-            return self.refuse("INSERT IGNORE");
+        // Priorities of table locks mean nothing where rows have versions.
+        let delayed = self.accept_word("DELAYED");
+        if !delayed && !self.accept_word("LOW_PRIORITY") && !replace {
+            self.accept_word("HIGH_PRIORITY");
         }
+        let ignore = !replace && self.accept_word("IGNORE");
         self.accept_word("INTO");
         let table = self.table_name()?;
         if self.at_word("PARTITION") {
             return self.refuse("PARTITION selection");
         }
         let (columns, source) = self.insert_source()?;
-        if self.at_word("AS") {
-            return self.refuse("INSERT ... AS");
+        let mut alias = None;
+        if !replace && matches!(source, InsertSource::Values(_)) && self.accept_word("AS") {
+            let name = self.ident()?;
+            let columns = match self.at_symbol(Symbol::LeftParen) {
+                true => self.parenthesised_list(Self::ident)?,
+                false => Vec::new(),
+            };
+            alias = Some(RowAlias { name, columns });
         }
-        if self.at_words(&["ON", "DUPLICATE"]) {
-            return self.refuse("INSERT ... ON DUPLICATE KEY UPDATE");
+        let mut on_duplicate = Vec::new();
+        if !replace && self.accept_words(&["ON", "DUPLICATE"]) {
+            self.expect_words(&["KEY", "UPDATE"])?;
+            on_duplicate = self.comma_list(Self::assignment)?;
         }
-        Ok(StatementKind::Insert(Box::new(Insert { table, columns, source })))
+        let insert = Insert { replace, ignore, delayed, table, columns, source, alias, on_duplicate };
+        Ok(StatementKind::Insert(Box::new(insert)))
     }
 
     fn insert_source(&mut self) -> Parsed<(Option<Vec<Ident>>, InsertSource)> {
@@ -42,9 +55,15 @@ impl Parser<'_> {
         {
             columns = Some(self.insert_columns()?);
         }
-        if self.at_any_word(&["VALUES", "VALUE"]) && !self.is_word_at(1, "ROW") {
+        if self.at_any_word(&["VALUES", "VALUE"]) {
+            let constructors = self.at_words(&["VALUES", "ROW"]);
             self.advance();
-            let rows = self.comma_list(Self::insert_row)?;
+            let rows = self.comma_list(|p| {
+                if constructors {
+                    p.expect_word("ROW")?;
+                }
+                p.insert_row()
+            })?;
             return Ok((columns, InsertSource::Values(rows)));
         }
         if self.at_symbol(Symbol::LeftParen) || self.starts_query(0) {
@@ -86,79 +105,80 @@ impl Parser<'_> {
     pub(super) fn update(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.skip_hint()?;
-        self.write_priority("UPDATE")?;
-        if self.at_word("IGNORE") {
-            return self.refuse("UPDATE IGNORE");
-        }
-        let table = self.single_table("multi-table UPDATE")?;
+        self.accept_word("LOW_PRIORITY");
+        let ignore = self.accept_word("IGNORE");
+        let tables = self.comma_list(Self::table_reference)?;
         self.expect_word("SET")?;
         let assignments = self.comma_list(Self::assignment)?;
         let filter = self.optional_expression("WHERE")?;
         let order_by = self.order_by()?;
         let limit = self.row_limit()?;
-        Ok(StatementKind::Update(Box::new(Update { table, assignments, filter, order_by, limit })))
+        let update = Update { ignore, tables, assignments, filter, order_by, limit };
+        Ok(StatementKind::Update(Box::new(update)))
     }
 
+    /// `DELETE FROM t ..`, `DELETE a, b FROM ..`, `DELETE FROM a, b USING ..`.
     pub(super) fn delete(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.skip_hint()?;
-        self.write_priority("DELETE")?;
+        self.accept_word("LOW_PRIORITY");
         self.accept_word("QUICK"); // concerns MyISAM's index leaves only
-        if self.at_word("IGNORE") {
-            return self.refuse("DELETE IGNORE");
-        }
+        let ignore = self.accept_word("IGNORE");
+        let (mut targets, mut tables) = (Vec::new(), Vec::new());
         if !self.accept_word("FROM") {
-            // `DELETE a, b FROM ..` or a mistake
-            self.ident()?;
-            return match self.at_word("FROM") || self.at_symbol(Symbol::Comma) || self.at_symbol(Symbol::Dot)
-            {
-                true => self.refuse("multi-table DELETE"),
-                false => Err(self.syntax_error()),
-            };
+            targets = self.comma_list(Self::delete_target)?;
+            self.expect_word("FROM")?;
+        } else if self.names_targets() {
+            targets = self.comma_list(Self::delete_target)?;
+            self.expect_word("USING")?;
+        } else {
+            tables.push(self.base_table()?);
         }
-        let table = self.single_table("multi-table DELETE")?;
+        let (mut order_by, mut limit) = (Vec::new(), None);
+        let several = !targets.is_empty();
+        if several {
+            tables = self.comma_list(Self::table_reference)?;
+        }
         let filter = self.optional_expression("WHERE")?;
-        let order_by = self.order_by()?;
-        let limit = self.row_limit()?;
-        Ok(StatementKind::Delete(Box::new(Delete { table, filter, order_by, limit })))
+        if !several {
+            order_by = self.order_by()?;
+            limit = self.row_limit()?;
+        }
+        let delete = Delete { ignore, targets, tables, filter, order_by, limit };
+        Ok(StatementKind::Delete(Box::new(delete)))
     }
 
-    /// One table; `refused` names the statement when there are more.
-    fn single_table(&mut self, refused: &str) -> Parsed<TableReference> {
-        if self.at_symbol(Symbol::LeftParen) {
-            return self.refuse(refused);
+    /// `t`, `t.*`, `db.t` or `db.t.*`.
+    fn delete_target(&mut self) -> Parsed<TableName> {
+        let first = self.ident()?;
+        if !self.accept_symbol(Symbol::Dot) || self.accept_symbol(Symbol::Star) {
+            return Ok(TableName { database: None, name: first });
         }
-        let reference = self.base_table()?;
-        let more = self.at_any_word(&[
-            "USING",
-            "JOIN",
-            "INNER",
-            "CROSS",
-            "LEFT",
-            "RIGHT",
-            "NATURAL",
-            "STRAIGHT_JOIN",
-        ]);
-        if more
-            || self.at_symbol(Symbol::Comma)
-            || (self.at_symbol(Symbol::Dot) && self.is_symbol_at(1, Symbol::Star))
-        {
-            return self.refuse(refused);
+        let name = self.ident_after_dot()?;
+        if self.accept_symbol(Symbol::Dot) {
+            self.expect_symbol(Symbol::Star)?;
         }
-        Ok(reference)
+        Ok(TableName { database: Some(first), name })
+    }
+
+    /// Whether what stands next is a list of targets with USING behind it.
+    fn names_targets(&self) -> bool {
+        let mut at = 0;
+        loop {
+            at += 1;
+            while self.is_symbol_at(at, Symbol::Dot) {
+                at += 2;
+            }
+            if !self.is_symbol_at(at, Symbol::Comma) {
+                // `DELETE FROM t.*` can be nothing else either.
+                return self.is_word_at(at, "USING") || self.is_symbol_at(at - 1, Symbol::Star);
+            }
+            at += 1;
+        }
     }
 
     fn row_limit(&mut self) -> Parsed<Option<Expr>> {
         if self.accept_word("LIMIT") { Ok(Some(self.limit_value()?)) } else { Ok(None) }
-    }
-
-    /// Priorities of table locks, which mean nothing where rows have versions; DELAYED is gone from MySQL.
-    fn write_priority(&mut self, verb: &str) -> Parsed<()> {
-        if self.at_word("DELAYED") {
-            return self.refuse(&format!("{verb} DELAYED"));
-        }
-        self.accept_any_word(&["LOW_PRIORITY", "HIGH_PRIORITY"]);
-        Ok(())
     }
 
     fn skip_hint(&mut self) -> Parsed<()> {

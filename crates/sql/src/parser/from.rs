@@ -36,6 +36,10 @@ impl Parser<'_> {
         let mut current = self.closed_factor()?;
         let mut joins = 0;
         loop {
+            // INSERT ... SELECT ... ON DUPLICATE KEY UPDATE
+            if self.at_words(&["ON", "DUPLICATE", "KEY"]) {
+                break;
+            }
             if self.at_word("ON") || self.at_word("USING") {
                 let Some(join) = pending.pop() else { return Err(self.syntax_error()) };
                 let constraint = self.join_constraint()?;

@@ -122,7 +122,7 @@ impl Parser<'_> {
             return self.refuse("window functions");
         }
         if word == "VALUES" && parenthesis {
-            return self.refuse("VALUES()");
+            return self.inserted_value(start);
         }
         if word == "GROUPING" && parenthesis {
             return self.refuse("GROUPING()");
@@ -156,6 +156,15 @@ impl Parser<'_> {
             }
             _ => self.plain_call(start, name),
         }
+    }
+
+    /// `VALUES(column)` of ON DUPLICATE KEY UPDATE.
+    fn inserted_value(&mut self, start: Span) -> Parsed<Expr> {
+        self.advance();
+        self.expect_symbol(Symbol::LeftParen)?;
+        let column = self.column_name()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        self.built(start, ExprKind::InsertedValue(column))
     }
 
     /// A call of a form of its own.

@@ -35,7 +35,7 @@ impl Parser<'_> {
         }
         let word = self.text(token).to_ascii_uppercase();
         match word.as_str() {
-            "INSERT" => self.insert(),
+            "INSERT" | "REPLACE" => self.insert(),
             "UPDATE" => self.update(),
             "DELETE" => self.delete(),
             "CREATE" => self.create(),
@@ -84,8 +84,8 @@ impl Parser<'_> {
             String::new()
         };
         let known = match word {
-            "REPLACE" | "CALL" | "GRANT" | "REVOKE" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP"
-            | "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
+            "CALL" | "GRANT" | "REVOKE" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP" | "SHUTDOWN"
+            | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if matches!(second.as_str(), "DATA" | "XML" | "INDEX") => format!("LOAD {second}"),
             "RENAME" if matches!(second.as_str(), "TABLE" | "TABLES" | "USER") => format!("RENAME {second}"),
             "OPTIMIZE" | "CHECKSUM" => format!("{word} TABLE"),

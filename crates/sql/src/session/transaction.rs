@@ -168,6 +168,7 @@ impl Session {
             Some(transaction) => transaction,
             None => self.new_transaction(None),
         };
+        let given = self.warnings.clone();
         let mut attempt = 0;
         loop {
             transaction.set_lock_limits(LockLimits {
@@ -213,7 +214,7 @@ impl Session {
                 transaction = self.instance.engine().begin(isolation, mode);
             }
             attempt += 1;
-            self.warnings.clear();
+            self.warnings.clone_from(&given);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::session::Session;
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, store_cast};
 use leafline_types::expr::{EvalContext, RandomState};
-use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value};
+use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value, Warnings};
 use std::sync::Arc;
 
 /// One execution. The session lends its diagnostics and counters call by call, so that it is free between batches.
@@ -15,6 +15,7 @@ pub(crate) struct Execution {
     parameters: Arc<[Value]>,
     now: DateTime,
     stores: bool,
+    rules: StoreRules,
     random: RandomState,
     memory: MemoryBudget,
     locks: Option<StatementLocks>,
@@ -29,11 +30,18 @@ impl Execution {
             parameters: parameters.into(),
             now: session.now(),
             stores,
+            rules: StoreRules::default(),
             random: RandomState::default(),
             memory: MemoryBudget::new(usize::try_from(session.settings.query_memory).unwrap_or(usize::MAX)),
             locks: None,
             profile: None,
         }
+    }
+
+    /// Sets what becomes of values that columns cannot have.
+    pub(crate) fn storing(mut self, rules: StoreRules) -> Execution {
+        self.rules = rules;
+        self
     }
 
     /// Lets it lock rows for `transaction`.
@@ -65,12 +73,14 @@ impl Execution {
         session: &mut Session,
         step: impl FnOnce(&mut ExecutionContext<'_>) -> R,
     ) -> R {
+        let mut sql_mode = session.settings.evaluation_mode();
+        sql_mode.strict &= !self.rules.ignore;
         let mut cx = ExecutionContext {
             eval: EvalContext {
                 parameters: &self.parameters,
                 now: self.now,
                 utc_offset_seconds: session.settings.time_zone.utc_offset_seconds(),
-                sql_mode: session.settings.evaluation_mode(),
+                sql_mode,
                 stores: self.stores,
                 session: &session.facts,
                 warnings: &mut session.warnings,
@@ -115,8 +125,48 @@ impl Execution {
     ) -> Result<Value, MysqlError> {
         // NULL asks an AUTO_INCREMENT column for its next value.
         let nullable = column.nullable || column.auto_increment;
-        let strict = session.settings.evaluation_mode().strict;
+        let strict = session.settings.evaluation_mode().strict && !self.rules.ignore;
+        if value.is_null() && !nullable && (self.rules.ignore || (!strict && self.rules.null_is_default)) {
+            let default = implicit_default(column)?;
+            session.warnings.warn(MysqlError::bad_null(&column.name));
+            return Ok(default);
+        }
         let mut cx = StoreContext { column: &column.name, row, strict, warnings: &mut session.warnings };
         store_cast(value, from, &column.ty, nullable, &mut cx)
     }
+
+    /// The value of a column that has no default and was given none: error 1364, or a warning and the type's own default.
+    pub(crate) fn missing_value(
+        &self,
+        session: &mut Session,
+        column: &ColumnDef,
+    ) -> Result<Value, MysqlError> {
+        let missing = MysqlError::no_default_for_field(&column.name);
+        if session.settings.evaluation_mode().strict && !self.rules.ignore {
+            return Err(missing);
+        }
+        let value = implicit_default(column)?;
+        session.warnings.warn(missing);
+        Ok(value)
+    }
+}
+
+/// What becomes of values that columns cannot have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StoreRules {
+    /// With IGNORE: they are changed, with a warning, in strict mode too.
+    pub(crate) ignore: bool,
+    /// Without strict mode, NULL in a NOT NULL column becomes the type's own default: everywhere but in an INSERT of one row.
+    pub(crate) null_is_default: bool,
+}
+
+/// The value of a type for columns that must not be NULL (manual: "Data Type Default Values"): zero, or the empty string.
+pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> {
+    let (zero, from) = match column.ty.is_string() {
+        true => (Value::string(""), SqlType::Varchar { len: 0 }),
+        false => (Value::Int(0), SqlType::BIGINT),
+    };
+    let mut warnings = Warnings::new();
+    let mut cx = StoreContext { column: &column.name, row: 1, strict: false, warnings: &mut warnings };
+    store_cast(&zero, &from, &column.ty, true, &mut cx)
 }

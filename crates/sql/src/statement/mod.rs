@@ -162,6 +162,7 @@ fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Re
 fn command(kind: &StatementKind) -> Command {
     match kind {
         StatementKind::Query(_) => Command::Select,
+        StatementKind::Insert(insert) if insert.replace => Command::Replace,
         StatementKind::Insert(_) => Command::Insert,
         StatementKind::Update(_) => Command::Update,
         StatementKind::Delete(_) => Command::Delete,

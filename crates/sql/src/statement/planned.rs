@@ -6,7 +6,8 @@ use super::execution::Execution;
 use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundUpdate, InsertRows, RelationSource,
+    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundUpdate, InsertRows, OnDuplicate,
+    RelationSource,
 };
 use crate::explain;
 use crate::operator;
@@ -131,17 +132,23 @@ impl Session {
 
     /// The server's own tables are not changed by statements that could leave in them what it cannot read.
     fn refuse_system_table(&self, bound: &BoundKind) -> Result<(), MysqlError> {
-        let (command, table) = match bound {
+        let (command, tables): (_, Vec<_>) = match bound {
             BoundKind::Select(_) => return Ok(()),
-            BoundKind::Insert(insert) => ("INSERT", &insert.table),
-            BoundKind::Update(update) => ("UPDATE", &update.table),
-            BoundKind::Delete(delete) => ("DELETE", &delete.table),
+            BoundKind::Insert(insert) => ("INSERT", vec![&insert.table]),
+            BoundKind::Update(update) => {
+                ("UPDATE", update.targets.iter().map(|target| &target.table).collect())
+            }
+            BoundKind::Delete(delete) => {
+                ("DELETE", delete.targets.iter().map(|target| &target.table).collect())
+            }
         };
-        if table.database == SYSTEM_DATABASE {
-            let (user, host) = (&self.entry.user, &self.entry.host);
-            return Err(MysqlError::table_access_denied(command, user, host, &table.name));
+        match tables.iter().find(|table| table.database == SYSTEM_DATABASE) {
+            Some(table) => {
+                let (user, host) = (&self.entry.user, &self.entry.host);
+                Err(MysqlError::table_access_denied(command, user, host, &table.name))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn plan_bound(&mut self, bound: BoundKind, parameters: &[Value]) -> Result<Work, MysqlError> {
@@ -241,9 +248,10 @@ impl Session {
             }
             Work::Select { plan, .. } => tabular(explain::explain_rows(plan)),
             Work::Insert { insert, plan } => {
+                let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);
                 let target = explain::ExplainRow {
                     id: 1,
-                    select_type: "INSERT",
+                    select_type: if replaces { "REPLACE" } else { "INSERT" },
                     table: Some(insert.table.name.clone()),
                     access: Some("ALL"),
                     ..explain::ExplainRow::default()

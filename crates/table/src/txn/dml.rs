@@ -30,30 +30,35 @@ impl Transaction {
     /// transaction that this one does not see; those of [`RowLocker::lock`](super::RowLocker::lock);
     /// `TransactionTooLarge`, disk full, what else the store returns.
     pub fn insert(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<InsertOutcome> {
-        self.check_writable(table)?;
-        let mut generated = None;
         let mut filled;
         let mut row = row;
-        if let Some(column) = table.auto_increment_column() {
-            match row.get(column) {
-                Some(Value::Null | Value::Int(0) | Value::UInt(0)) => {
-                    let (value, number) = new_auto_increment(&self.engine, table, column);
-                    filled = row.to_vec();
-                    if let Some(slot) = filled.get_mut(column) {
-                        *slot = value;
-                    }
-                    row = &filled;
-                    generated = Some(number);
-                    self.writes.write().note_auto_increment(table, number);
-                }
-                Some(value) => self.use_auto_increment(table, value),
-                None => {}
-            }
+        let mut auto_increment = None;
+        if table.auto_increment_column().and_then(|column| row.get(column)).is_some_and(asks_for_number) {
+            filled = row.to_vec();
+            auto_increment = self.fill_auto_increment(table, &mut filled);
+            row = &filled;
+        }
+        self.check_writable(table)?;
+        if auto_increment.is_none()
+            && let Some(value) = table.auto_increment_column().and_then(|column| row.get(column))
+        {
+            self.use_auto_increment(table, value);
         }
         let row_id = if table.has_hidden_row_id() { self.engine.counters.new_row_id(table.id) } else { 0 };
         let entry = clustered_entry(table, row, row_id)?;
         self.insert_entry(table, None, &entry)?;
-        Ok(InsertOutcome { auto_increment: generated, locator: entry.key })
+        Ok(InsertOutcome { auto_increment, locator: entry.key })
+    }
+
+    /// Puts a new number in the AUTO_INCREMENT column of a row that is to be inserted, if NULL or 0 there asks for one, and
+    /// returns it. For those who may have to try to insert the row more than once.
+    pub fn fill_auto_increment(&mut self, table: &Arc<TableDef>, row: &mut [Value]) -> Option<u64> {
+        let column = table.auto_increment_column()?;
+        let slot = row.get_mut(column).filter(|value| asks_for_number(value))?;
+        let (value, number) = new_auto_increment(&self.engine, table, column);
+        *slot = value;
+        self.writes.write().note_auto_increment(table, number);
+        Some(number)
     }
 
     /// Locks the row with clustered key `locator`, read as `old`, and replaces it by `new`. Returns the row's locator from
@@ -158,9 +163,8 @@ impl Transaction {
     /// As [`insert`](Self::insert).
     pub fn put_row(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<bool> {
         self.check_writable(table)?;
-        let generates = table.auto_increment_column().is_some_and(|column| {
-            matches!(row.get(column), Some(Value::Null | Value::Int(0) | Value::UInt(0)))
-        });
+        let generates =
+            table.auto_increment_column().and_then(|column| row.get(column)).is_some_and(asks_for_number);
         if table.has_hidden_row_id() || generates {
             return self.insert(table, row).map(|_| false);
         }
@@ -375,6 +379,11 @@ impl Transaction {
             self.writes.write().note_auto_increment(table, number);
         }
     }
+}
+
+/// Whether this, in an AUTO_INCREMENT column, asks for the next number.
+fn asks_for_number(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Int(0) | Value::UInt(0))
 }
 
 /// A new value for the AUTO_INCREMENT column of a table, also as a number.

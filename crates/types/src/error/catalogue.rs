@@ -154,6 +154,7 @@ catalogue! {
     1280 "42000" ER_WRONG_NAME_FOR_INDEX wrong_index_name(name) "Incorrect index name '{name}'";
     1286 "42000" ER_UNKNOWN_STORAGE_ENGINE unknown_storage_engine(name) "Unknown storage engine '{name}'";
     1287 "HY000" ER_WARN_DEPRECATED_SYNTAX deprecated_syntax(old, new) "'{old}' is deprecated and will be removed in a future release. Please use {new} instead";
+    1288 "HY000" ER_NON_UPDATABLE_TABLE non_updatable_table(table, statement) "The target table {table} of the {statement} is not updatable";
     1290 "HY000" ER_OPTION_PREVENTS_STATEMENT option_prevents_statement(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
     1292 "22007" ER_TRUNCATED_WRONG_VALUE truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 "HY000" ER_INVALID_ON_UPDATE invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
@@ -189,6 +190,7 @@ catalogue! {
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     1690 "22003" ER_DATA_OUT_OF_RANGE data_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
+    1706 "HY000" ER_MULTI_UPDATE_KEY_CONFLICT multi_update_key_conflict(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1712 "HY000" ER_INDEX_CORRUPT index_corrupt(index) "Index {index} is corrupted";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 "HY000" ER_INTERNAL_ERROR internal(detail) "Internal error: {detail}";
@@ -198,6 +200,7 @@ catalogue! {
     1836 "HY000" ER_READ_ONLY_MODE read_only_mode() "Running in read-only mode";
     1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
     1877 "HY000" ER_TABLE_CORRUPT table_corrupt(database, table) "Operation cannot be performed. The table '{database}.{table}' is missing, corrupt or contains bad data.";
+    3005 "HY000" ER_WARN_LEGACY_SYNTAX_CONVERTED legacy_syntax_converted(old, new) "{old} is no longer supported. The statement was converted to {new}.";
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";

@@ -72,9 +72,9 @@ fn hexadecimal_literals_become_numbers_for_numbers() {
 #[test]
 fn an_update_delivers_whole_rows() {
     let bound = update("UPDATE t AS s SET s.a = a + 1, c = DEFAULT WHERE s.id > 5 ORDER BY c DESC LIMIT 3");
-    assert_eq!(bound.rows.output.len(), bound.table.columns.len());
-    assert_eq!(bound.assignments.iter().map(|(column, _)| *column).collect::<Vec<_>>(), [1, 3]);
-    assert!(matches!(bound.assignments[1].1, NewValue::Default));
+    assert_eq!(bound.rows.output.len(), bound.targets[0].table.columns.len());
+    assert_eq!(bound.assignments.iter().map(|assignment| assignment.column).collect::<Vec<_>>(), [1, 3]);
+    assert!(matches!(bound.assignments[1].value, NewValue::Default));
     assert!(bound.rows.order_by[0].descending && bound.rows.limit.is_some() && bound.rows.filter.len() == 1);
     for (position, output) in bound.rows.output.iter().enumerate() {
         assert_eq!(output.expr.as_column(), Some(position));

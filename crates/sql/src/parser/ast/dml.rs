@@ -1,32 +1,53 @@
-//! INSERT, UPDATE and DELETE.
+//! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::{ColumnName, Expr, Ident, OrderItem, Query, TableName, TableReference};
 
-/// `INSERT`.
+/// `INSERT` or `REPLACE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
+    /// REPLACE: rows in the way are deleted.
+    pub replace: bool,
+    /// With IGNORE.
+    pub ignore: bool,
+    /// With DELAYED, which means nothing any more.
+    pub delayed: bool,
     /// The table.
     pub table: TableName,
     /// The column list; `None` without one.
     pub columns: Option<Vec<Ident>>,
     /// Where the rows come from.
     pub source: InsertSource,
+    /// `AS new (a, b)` behind the values.
+    pub alias: Option<RowAlias>,
+    /// ON DUPLICATE KEY UPDATE, in order; empty without it.
+    pub on_duplicate: Vec<Assignment>,
+}
+
+/// The name of an INSERT's new row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowAlias {
+    /// Its name.
+    pub name: Ident,
+    /// Names of its columns; empty: those of the table.
+    pub columns: Vec<Ident>,
 }
 
 /// The rows of an INSERT.
 #[derive(Debug, Clone, PartialEq)]
 pub enum InsertSource {
-    /// `VALUES (..), (..)`. `INSERT .. SET a = 1` arrives as a column list and one row.
+    /// `VALUES (..), (..)` or `VALUES ROW(..), ..`. `INSERT .. SET a = 1` arrives as a column list and one row.
     Values(Vec<Vec<Expr>>),
     /// `SELECT ..`.
     Query(Box<Query>),
 }
 
-/// `UPDATE` of one table.
+/// `UPDATE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
-    /// The table, its alias and index hints.
-    pub table: TableReference,
+    /// With IGNORE.
+    pub ignore: bool,
+    /// The tables, some of which are changed.
+    pub tables: Vec<TableReference>,
     /// The assignments, in order.
     pub assignments: Vec<Assignment>,
     /// WHERE.
@@ -46,11 +67,15 @@ pub struct Assignment {
     pub value: Expr,
 }
 
-/// `DELETE` from one table.
+/// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
-    /// The table, its alias and index hints.
-    pub table: TableReference,
+    /// With IGNORE.
+    pub ignore: bool,
+    /// The tables whose rows are deleted, by the names they have in `tables`. Empty for `DELETE FROM t`: the only one.
+    pub targets: Vec<TableName>,
+    /// The tables.
+    pub tables: Vec<TableReference>,
     /// WHERE.
     pub filter: Option<Expr>,
     /// ORDER BY.

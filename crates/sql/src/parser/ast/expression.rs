@@ -223,6 +223,8 @@ pub enum ExprKind {
     Row(Vec<Expr>),
     /// `DEFAULT` as a value of INSERT and UPDATE, and `DEFAULT(column)`.
     Default(Option<ColumnName>),
+    /// `VALUES(column)`: what INSERT would have stored.
+    InsertedValue(ColumnName),
     /// A unit name standing as a function argument (`TIMESTAMPDIFF(DAY, a, b)`).
     Unit(IntervalUnit),
 }

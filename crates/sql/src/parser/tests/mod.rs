@@ -119,6 +119,7 @@ fn nested(e: &Expr) -> String {
         ExprKind::Exists(_) => "[exists query]".to_owned(),
         ExprKind::Row(items) => format!("[row {}]", list(items)),
         ExprKind::Default(None) => "default".to_owned(),
+        ExprKind::InsertedValue(column) => format!("[values {}]", column.column.value),
         ExprKind::Default(Some(column)) => format!("[default {}]", column.column.value),
         ExprKind::Unit(unit) => format!("{unit:?}"),
     }

@@ -1,0 +1,243 @@
+//! INSERT and REPLACE.
+
+use std::sync::Arc;
+
+use leafline_table::TableDef;
+use leafline_types::{ExprType, MysqlError};
+
+use super::Binder;
+use super::scope::{Block, Clause, Scope, Visible, qualified};
+use crate::bound::{
+    BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, InsertRows, NewValue,
+    OnDuplicate, Relation, RelationSource,
+};
+use crate::parser::ast::{self, ColumnName, Ident, Insert, InsertSource, RowAlias, TableReference};
+use crate::result::ColumnMeta;
+
+impl Binder<'_> {
+    pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
+        let table = self.table(&insert.table)?;
+        if insert.delayed {
+            let verb = if insert.replace { "REPLACE" } else { "INSERT" };
+            self.warnings.push(MysqlError::legacy_syntax_converted(format!("{verb} DELAYED"), verb));
+        }
+        let mut columns = match &insert.columns {
+            Some(columns) => insert_columns(&table, columns)?,
+            None => (0..table.columns.len()).collect(),
+        };
+        let (mut rows, reads_row) = match &insert.source {
+            InsertSource::Values(rows) => self.insert_values(insert, &table, &mut columns, rows)?,
+            InsertSource::Query(query) => {
+                let query = self.query(query)?;
+                if query.output.len() != columns.len() {
+                    return Err(MysqlError::wrong_value_count(1));
+                }
+                (InsertRows::Select(Box::new(query)), false)
+            }
+        };
+        let on_duplicate = match (insert.replace, insert.on_duplicate.is_empty()) {
+            (true, _) => OnDuplicate::Replace,
+            (false, true) => OnDuplicate::Fail,
+            (false, false) => OnDuplicate::Update(self.on_duplicate(insert, &columns, &mut rows)?),
+        };
+        Ok(BoundInsert { ignore: insert.ignore, on_duplicate, reads_row, table, columns, rows })
+    }
+
+    /// The rows of VALUES, and whether any value refers to columns of its row.
+    fn insert_values(
+        &mut self,
+        insert: &Insert,
+        table: &Arc<TableDef>,
+        columns: &mut Vec<usize>,
+        rows: &[Vec<ast::Expr>],
+    ) -> Result<(InsertRows, bool), MysqlError> {
+        // `VALUES ()` without a column list is a row of defaults.
+        if insert.columns.is_none() && rows.iter().all(Vec::is_empty) {
+            columns.clear();
+        }
+        let mut block = Block::default();
+        let (_, scope) = self.target_relation(&mut block, insert)?;
+        block.in_aggregate = true;
+        let mut bound = Vec::with_capacity(rows.len());
+        let mut reads_row = false;
+        for (number, row) in rows.iter().enumerate() {
+            if row.len() != columns.len() {
+                return Err(MysqlError::wrong_value_count(number + 1));
+            }
+            let mut values = Vec::with_capacity(row.len());
+            for (value, &column) in row.iter().zip(columns.iter()) {
+                let value = self.new_value(&mut block, &scope, table, column, value)?;
+                reads_row |= matches!(&value, NewValue::Expr(expr) if !expr.columns().is_empty());
+                values.push(value);
+            }
+            bound.push(values);
+        }
+        Ok((InsertRows::Values(bound), reads_row))
+    }
+
+    /// Adds the table of an INSERT to a block, as its first relation.
+    fn target_relation(
+        &mut self,
+        block: &mut Block,
+        insert: &Insert,
+    ) -> Result<(crate::bound::JoinTree, Scope), MysqlError> {
+        let name = insert.table.clone();
+        self.reference(block, &TableReference::Table { name, alias: None, index_hints: Vec::new() })
+    }
+
+    /// The assignments of ON DUPLICATE KEY UPDATE. Columns of the query that they refer to become outputs of it.
+    fn on_duplicate(
+        &mut self,
+        insert: &Insert,
+        columns: &[usize],
+        rows: &mut InsertRows,
+    ) -> Result<Vec<BoundAssignment>, MysqlError> {
+        let mut block = Block::default();
+        let (_, target) = self.target_relation(&mut block, insert)?;
+        let mut seen = target.clone();
+        let inserted = block.columns.len();
+        block.inserted = Some(inserted);
+        let added = add_inserted_row(&mut block, insert.alias.as_ref(), columns)?;
+        if insert.alias.is_some() {
+            seen = seen.beside(added);
+        }
+        let of_query = block.columns.len();
+        if let InsertRows::Select(query) = rows
+            && query.aggregation.is_none()
+            && !query.distinct
+        {
+            seen = seen.beside(add_query_columns(&mut block, query));
+        }
+        block.in_aggregate = true;
+        let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
+        for ast::Assignment { column: name, value } in &insert.on_duplicate {
+            let column = assigned_column(&block, &target, name)?;
+            let Some(RelationSource::Base(table)) = block.relations.first().map(|r| r.source.clone()) else {
+                return Err(MysqlError::internal("an INSERT without a table"));
+            };
+            let value = match self.new_value(&mut block, &seen, &table, column, value)? {
+                NewValue::Expr(expr) => {
+                    let mut outputs = |id| match rows {
+                        InsertRows::Select(query) if id >= of_query => {
+                            of_query + output_of(query, id - of_query) - columns.len()
+                        }
+                        _ => id,
+                    };
+                    NewValue::Expr(expr.map_columns(&mut outputs))
+                }
+                NewValue::Default => NewValue::Default,
+            };
+            assignments.push(BoundAssignment { target: 0, column, value });
+        }
+        Ok(assignments)
+    }
+}
+
+/// The column of the table that is assigned to.
+fn assigned_column(block: &Block, target: &Scope, name: &ColumnName) -> Result<usize, MysqlError> {
+    let found = block.find(target, Clause::FieldList, name)?;
+    found.ok_or_else(|| MysqlError::unknown_column(qualified(name), Clause::FieldList.name()))
+}
+
+/// The row that was to be inserted as a second relation, under its alias. Error 1066 if that is the table's name, 1353 if it
+/// does not name as many columns as are inserted.
+fn add_inserted_row(
+    block: &mut Block,
+    alias: Option<&RowAlias>,
+    columns: &[usize],
+) -> Result<Scope, MysqlError> {
+    let names = alias.map_or(&[][..], |alias| &alias.columns);
+    if !names.is_empty() && names.len() != columns.len() {
+        return Err(MysqlError::with_message(
+            1353,
+            "In definition of view, derived table or common table expression, SELECT list and column names list have \
+             different column counts",
+        ));
+    }
+    let Some(table) = block.relations.first().cloned() else { return Ok(Scope::default()) };
+    let name = alias.map_or(String::new(), |alias| alias.name.value.clone());
+    if table.alias == name {
+        return Err(MysqlError::not_unique_table(name));
+    }
+    let (relation, first) = (block.relations.len(), block.columns.len());
+    let mut scope = Scope { columns: Vec::new(), relations: vec![relation] };
+    for (ordinal, of_table) in table.columns.clone().enumerate() {
+        let ty = block.columns.get(of_table).map_or(ExprType::NULL, |column| column.ty.clone());
+        // Columns that are not inserted have no name.
+        let listed = columns.iter().position(|column| *column == ordinal);
+        let name = match listed.map(|at| names.get(at)) {
+            Some(Some(name)) => name.value.clone(),
+            Some(None) => block.names.get(of_table).cloned().unwrap_or_default(),
+            None => String::new(),
+        };
+        if listed.is_some() {
+            scope.columns.push(Visible { id: first + ordinal, name: name.clone() });
+        }
+        block.columns.push(BlockColumn { origin: ColumnOrigin::Relation { relation, ordinal }, ty });
+        block.names.push(name);
+    }
+    let columns = first..block.columns.len();
+    block.relations.push(Relation { alias: name, database: String::new(), columns, ..table });
+    Ok(scope)
+}
+
+/// The relations of the query as further relations. What is seen of them.
+fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
+    let (relations, first) = (block.relations.len(), block.columns.len());
+    let mut scope = Scope::default();
+    for (at, relation) in query.relations.iter().enumerate() {
+        scope.relations.push(relations + at);
+        let columns = first + relation.columns.start..first + relation.columns.end;
+        block.relations.push(Relation { columns, ..relation.clone() });
+    }
+    for (at, column) in query.columns.iter().enumerate() {
+        let ColumnOrigin::Relation { relation, ordinal } = column.origin else { continue };
+        let name = query.relations.get(relation).map_or(String::new(), |of| column_name(of, ordinal));
+        scope.columns.push(Visible { id: first + at, name: name.clone() });
+        let origin = ColumnOrigin::Relation { relation: relations + relation, ordinal };
+        block.columns.push(BlockColumn { origin, ty: column.ty.clone() });
+        block.names.push(name);
+    }
+    scope
+}
+
+fn column_name(relation: &Relation, ordinal: usize) -> String {
+    match &relation.source {
+        RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
+        RelationSource::Derived(inner) => inner.output.get(ordinal).map(|output| output.meta.name.clone()),
+    }
+    .unwrap_or_default()
+}
+
+/// The output of the query that is its column `column`; added if there is none behind those that are inserted.
+fn output_of(query: &mut BoundSelect, column: usize) -> usize {
+    let Some(of_query) = query.columns.get(column) else { return 0 };
+    let expr = leafline_types::expr::build::column(column, of_query.ty.clone());
+    let meta = ColumnMeta {
+        database: String::new(),
+        table: String::new(),
+        org_table: String::new(),
+        name: String::new(),
+        org_name: String::new(),
+        ty: of_query.ty.sql.clone(),
+        collation: of_query.ty.collation,
+        flags: crate::result::ColumnFlags::default(),
+    };
+    query.output.push(BoundOutput { expr, meta });
+    query.output.len() - 1
+}
+
+/// The positions of the columns of an INSERT. Error 1054 for an unknown one, 1110 for one named twice.
+fn insert_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usize>, MysqlError> {
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let Some(column) = table.column(&name.value) else {
+            return Err(MysqlError::unknown_column(&name.value, Clause::FieldList.name()));
+        };
+        if columns.contains(&column) {
+            return Err(MysqlError::column_specified_twice(&name.value));
+        }
+        columns.push(column);
+    }
+    Ok(columns)
+}

@@ -1,0 +1,293 @@
+//! INSERT and REPLACE.
+
+use super::{default_of, new_value, touch};
+use crate::bound::{BoundAssignment, BoundInsert, InsertRows, OnDuplicate};
+use crate::plan::Plan;
+use crate::result::Done;
+use crate::session::Session;
+use crate::statement::execution::{Execution, StoreRules, implicit_default};
+use leafline_table::{TableDef, TableError, Transaction};
+use leafline_types::column::value_at;
+use leafline_types::{MysqlError, Value};
+use std::sync::Arc;
+
+/// Runs an INSERT or REPLACE. `plan` is the plan of its SELECT, if it has one.
+pub(in crate::statement) fn insert(
+    session: &mut Session,
+    transaction: &mut Transaction,
+    insert: &BoundInsert,
+    plan: Option<&Arc<Plan>>,
+    parameters: &[Value],
+) -> Result<Done, MysqlError> {
+    let one_row = matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1);
+    let rules = StoreRules { ignore: insert.ignore, null_is_default: !one_row };
+    let execution = Execution::new(session, transaction.view(), parameters, true);
+    let mut execution = execution.storing(rules).locking(transaction);
+    let mut run = Run::new(insert, &execution, session)?;
+    match (&insert.rows, plan) {
+        (InsertRows::Values(rows), _) => {
+            for row in rows {
+                run.begin_row(&execution, session)?;
+                for (value, &column) in row.iter().zip(&insert.columns) {
+                    let definition = run.column(column)?;
+                    let number = run.records + 1;
+                    let value = new_value(value, &run.row, definition, number, &mut execution, session)?;
+                    run.set(column, value);
+                }
+                run.finish_row(&mut execution, session, transaction)?;
+            }
+        }
+        (InsertRows::Select(_), Some(plan)) => {
+            let mut root = crate::operator::build(&plan.root, false);
+            while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
+                for at in 0..batch.rows {
+                    run.begin_row(&execution, session)?;
+                    let mut values = batch.columns.iter().zip(plan.root.types.iter());
+                    for ((array, ty), &column) in values.by_ref().zip(&insert.columns) {
+                        let value = value_at(array, at, &ty.sql);
+                        let definition = run.column(column)?;
+                        let number = run.records + 1;
+                        let value = execution.store(session, &value, &ty.sql, definition, number)?;
+                        run.set(column, value);
+                    }
+                    let others = batch.columns.iter().zip(plan.root.types.iter()).skip(insert.columns.len());
+                    run.others = others.map(|(array, ty)| value_at(array, at, &ty.sql)).collect();
+                    run.finish_row(&mut execution, session, transaction)?;
+                }
+            }
+        }
+        (InsertRows::Select(_), None) => {
+            return Err(MysqlError::unknown_error("INSERT .. SELECT without a plan"));
+        }
+    }
+    Ok(run.done(one_row, session))
+}
+
+/// An INSERT at work.
+struct Run<'a> {
+    insert: &'a BoundInsert,
+    table: &'a Arc<TableDef>,
+    /// Columns that the statement does not name, by position, with their values where they have no default.
+    omitted: Vec<(usize, Option<Value>)>,
+    /// The row at hand.
+    row: Vec<Value>,
+    /// What assignments need of the query's row besides.
+    others: Vec<Value>,
+    /// Rows given.
+    records: u64,
+    inserted: u64,
+    /// Rows deleted by REPLACE.
+    deleted: u64,
+    /// Rows changed by ON DUPLICATE KEY UPDATE, and those that it left as they were.
+    updated: u64,
+    unchanged: u64,
+    first_generated: Option<u64>,
+    /// The number in the AUTO_INCREMENT column of the last row that was stored.
+    last_number: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        insert: &'a BoundInsert,
+        execution: &Execution,
+        session: &mut Session,
+    ) -> Result<Run<'a>, MysqlError> {
+        let table = &insert.table;
+        let mut omitted = Vec::new();
+        for (at, column) in table.columns.iter().enumerate() {
+            if !insert.columns.contains(&at) {
+                // What a column without a default is given is said once, and not for each row.
+                let has_none = column.default.is_none() && !column.nullable && !column.auto_increment;
+                let missing = has_none.then(|| execution.missing_value(session, column));
+                omitted.push((at, missing.transpose()?));
+            }
+        }
+        Ok(Run {
+            insert,
+            table,
+            omitted,
+            row: vec![Value::Null; table.columns.len()],
+            others: Vec::new(),
+            records: 0,
+            inserted: 0,
+            deleted: 0,
+            updated: 0,
+            unchanged: 0,
+            first_generated: None,
+            last_number: 0,
+        })
+    }
+
+    fn column(&self, at: usize) -> Result<&'a leafline_table::ColumnDef, MysqlError> {
+        let column = self.table.columns.get(at);
+        column.ok_or_else(|| MysqlError::unknown_error("a column that the table does not have"))
+    }
+
+    fn set(&mut self, at: usize, value: Value) {
+        if let Some(slot) = self.row.get_mut(at) {
+            *slot = value;
+        }
+    }
+
+    /// An empty row; one of defaults if values refer to columns that have none yet.
+    fn begin_row(&mut self, execution: &Execution, session: &mut Session) -> Result<(), MysqlError> {
+        self.row.fill(Value::Null);
+        if self.insert.reads_row {
+            for (slot, column) in self.row.iter_mut().zip(&self.table.columns) {
+                *slot = match (&column.default, column.nullable) {
+                    (Some(_), _) | (None, true) => default_of(column, execution, session)?,
+                    (None, false) => implicit_default(column)?,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the columns that were not named their defaults, and stores the row.
+    fn finish_row(
+        &mut self,
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        for (at, missing) in &self.omitted {
+            let value = match (missing, self.table.columns.get(*at)) {
+                (Some(value), _) => value.clone(),
+                (None, Some(column)) => default_of(column, execution, session)?,
+                (None, None) => continue,
+            };
+            if let Some(slot) = self.row.get_mut(*at) {
+                *slot = value;
+            }
+        }
+        self.records += 1;
+        let generated = transaction.fill_auto_increment(self.table, &mut self.row);
+        loop {
+            session.cancel.check()?;
+            let (index, locator, error) = match transaction.insert(self.table, &self.row) {
+                Ok(_) => {
+                    self.inserted += 1;
+                    self.first_generated = self.first_generated.or(generated);
+                    self.note_number();
+                    return Ok(());
+                }
+                Err(TableError::DuplicateEntry { entry, table, index, locator }) => {
+                    let error = MysqlError::duplicate_entry(&entry, &format!("{table}.{index}"));
+                    (index, locator, error)
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let stored = match &self.insert.on_duplicate {
+                OnDuplicate::Fail if self.insert.ignore => {
+                    session.warnings.warn(error);
+                    true
+                }
+                OnDuplicate::Fail => return Err(error),
+                OnDuplicate::Replace => self.replace(&index, &locator, transaction)?,
+                OnDuplicate::Update(assignments) => {
+                    self.update(assignments, &locator, execution, session, transaction)?
+                }
+            };
+            if stored {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes room for the row, which another is in the way of. True if the row has taken its place: where no other unique key
+    /// is left to be checked. As MySQL, that does not count as a deletion if the rows are equal.
+    fn replace(
+        &mut self,
+        index: &str,
+        locator: &[u8],
+        transaction: &mut Transaction,
+    ) -> Result<bool, MysqlError> {
+        let Some(old) = transaction.current_row(self.table, locator)? else { return Ok(false) };
+        let last = self.table.indexes.iter().rfind(|index| index.is_unique());
+        if last.is_none_or(|last| last.name != index) {
+            transaction.delete_locked(self.table, locator, &old)?;
+            self.deleted += 1;
+            return Ok(false);
+        }
+        if old != self.row {
+            transaction.update_locked(self.table, locator, &old, &self.row)?;
+            self.deleted += 1;
+        }
+        self.inserted += 1;
+        self.note_number();
+        Ok(true)
+    }
+
+    /// Changes the row that is in the way. False if it is not there any more.
+    fn update(
+        &mut self,
+        assignments: &[BoundAssignment],
+        locator: &[u8],
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<bool, MysqlError> {
+        let Some(old) = transaction.current_row(self.table, locator)? else { return Ok(false) };
+        let columns = old.len();
+        let mut values = old.clone();
+        values.extend_from_slice(&self.row);
+        values.extend_from_slice(&self.others);
+        for BoundAssignment { column, value, .. } in assignments {
+            let stored = new_value(value, &values, self.column(*column)?, self.records, execution, session)?;
+            if let Some(slot) = values.get_mut(*column) {
+                *slot = stored;
+            }
+        }
+        values.truncate(columns);
+        if values == old {
+            self.unchanged += 1;
+            return Ok(true);
+        }
+        let is_assigned = |column| assignments.iter().any(|assignment| assignment.column == column);
+        touch(self.table, &mut values, is_assigned, execution, session)?;
+        match transaction.update_locked(self.table, locator, &old, &values) {
+            Ok(_) => self.updated += 1,
+            Err(error @ TableError::DuplicateEntry { .. }) if self.insert.ignore => {
+                session.warnings.warn(error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
+    }
+
+    fn note_number(&mut self) {
+        let value = self.table.auto_increment_column().and_then(|column| self.row.get(column));
+        self.last_number = match value {
+            Some(Value::Int(number)) => *number as u64,
+            Some(Value::UInt(number)) => *number,
+            _ => 0,
+        };
+    }
+
+    fn done(self, one_row: bool, session: &mut Session) -> Done {
+        let warnings = session.warnings.count();
+        let counters = &mut session.counters.access;
+        counters.handler_write += self.inserted;
+        counters.handler_update += self.updated;
+        counters.handler_delete += self.deleted;
+        // A row that was changed counts twice, so that clients can tell it from one that was inserted.
+        let affected = self.inserted + self.deleted + 2 * self.updated;
+        let duplicates = match &self.insert.on_duplicate {
+            OnDuplicate::Fail => self.records - self.inserted,
+            OnDuplicate::Replace => self.deleted,
+            OnDuplicate::Update(_) if self.insert.ignore => self.records - self.inserted - self.updated,
+            OnDuplicate::Update(_) => self.updated,
+        };
+        let info = match one_row {
+            true => String::new(),
+            false => format!("Records: {}  Duplicates: {duplicates}  Warnings: {warnings}", self.records),
+        };
+        Done {
+            affected,
+            matched: affected + self.unchanged,
+            last_insert_id: self.first_generated.unwrap_or(0),
+            insert_id: self.first_generated.unwrap_or(self.last_number),
+            info,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! UPDATE.
+
+use super::{FoundRows, Met, is_changed_twice, new_value, touch};
+use crate::bound::{BoundUpdate, ChangedTable};
+use crate::plan::Plan;
+use crate::result::Done;
+use crate::session::Session;
+use crate::statement::execution::{Execution, StoreRules};
+use leafline_table::{TableError, Transaction};
+use leafline_types::{MysqlError, Value};
+use std::sync::Arc;
+
+/// Runs an UPDATE; `plan` delivers the columns of the tables, what else is needed and, last, the locators of the rows.
+pub(in crate::statement) fn update(
+    session: &mut Session,
+    transaction: &mut Transaction,
+    update: &BoundUpdate,
+    plan: &Arc<Plan>,
+    parameters: &[Value],
+) -> Result<Done, MysqlError> {
+    let rules = StoreRules { ignore: update.ignore, null_is_default: true };
+    let execution = Execution::new(session, transaction.view(), parameters, true);
+    let mut execution = execution.storing(rules).locking(transaction);
+    let mut run = Run {
+        update,
+        met: Met::new(&update.targets, update.rows.relations.len()),
+        matched: 0,
+        changed: 0,
+        wanted: Vec::new(),
+    };
+    let mut root = crate::operator::build(&plan.root, false);
+    while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
+        let found = FoundRows::new(batch, update.targets.len())?;
+        for at in 0..found.batch.rows {
+            session.cancel.check()?;
+            let values = found.values(at, &plan.root.types);
+            run.row(&found, at, values, &mut execution, session, transaction)?;
+        }
+    }
+    let Run { matched, changed, .. } = run;
+    let warnings = session.warnings.count();
+    session.counters.access.handler_update += changed;
+    let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
+    Ok(Done { affected: changed, matched, info, ..Done::default() })
+}
+
+/// An UPDATE at work.
+struct Run<'a> {
+    update: &'a BoundUpdate,
+    met: Met,
+    matched: u64,
+    changed: u64,
+    /// The targets that the row at hand has a row of that was not met before.
+    wanted: Vec<usize>,
+}
+
+impl Run<'_> {
+    /// Changes the rows of the tables that a row of the plan names.
+    fn row(
+        &mut self,
+        found: &FoundRows,
+        at: usize,
+        mut values: Vec<Value>,
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        self.wanted.clear();
+        for target in 0..self.update.targets.len() {
+            if let Some(locator) = found.locator(target, at)?
+                && self.met.is_new(target, locator, execution, session)?
+            {
+                self.wanted.push(target);
+            }
+        }
+        if self.wanted.is_empty() {
+            return Ok(());
+        }
+        let before = values.clone();
+        for assignment in &self.update.assignments {
+            // That of a row that was met before is computed again, for assignments that follow it.
+            let is_there = found.locator(assignment.target, at)?.is_some();
+            let target = self.update.targets.get(assignment.target).filter(|_| is_there);
+            let Some(target) = target else { continue };
+            let Some(column) = target.table.columns.get(assignment.column) else { continue };
+            let row = self.matched + 1;
+            let value = new_value(&assignment.value, &values, column, row, execution, session)?;
+            if let Some(slot) = values.get_mut(target.first + assignment.column) {
+                *slot = value;
+            }
+        }
+        for number in std::mem::take(&mut self.wanted) {
+            let (Some(target), Some(locator)) = (self.update.targets.get(number), found.locator(number, at)?)
+            else {
+                continue;
+            };
+            self.matched += 1;
+            let of_target = target.first..target.first + target.table.columns.len();
+            let old = before.get(of_target.clone()).unwrap_or_default();
+            let new = values.get(of_target).unwrap_or_default();
+            if self.change(number, target, locator, old, new, execution, session, transaction)? {
+                self.changed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a row; false if it is what it was, or if it cannot be and that is to be ignored.
+    #[expect(clippy::too_many_arguments, reason = "a row before and after, and where it is stored")]
+    fn change(
+        &self,
+        number: usize,
+        target: &ChangedTable,
+        locator: &[u8],
+        old: &[Value],
+        new: &[Value],
+        execution: &Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<bool, MysqlError> {
+        let table = &target.table;
+        let assigned = |column| {
+            let mut assignments = self.update.assignments.iter();
+            assignments.any(|assignment| assignment.target == number && assignment.column == column)
+        };
+        let mut old = old.to_vec();
+        let mut new = new.to_vec();
+        if is_changed_twice(&self.update.targets, table) {
+            // The same row may have been changed under the other name.
+            let Some(current) = transaction.current_row(table, locator)? else { return Ok(false) };
+            for (column, value) in current.iter().enumerate().filter(|(column, _)| !assigned(*column)) {
+                if let Some(slot) = new.get_mut(column) {
+                    *slot = value.clone();
+                }
+            }
+            old = current;
+        }
+        if old == new {
+            return Ok(false);
+        }
+        touch(table, &mut new, assigned, execution, session)?;
+        match transaction.update_locked(table, locator, &old, &new) {
+            Ok(_) => Ok(true),
+            Err(error @ TableError::DuplicateEntry { .. }) if self.update.ignore => {
+                session.warnings.warn(error.into());
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
