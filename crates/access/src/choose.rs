@@ -207,7 +207,9 @@ impl Planner<'_> {
     fn own_conditions(&self, question: &Question<'_>) -> Vec<Expr> {
         let width = question.request.table.columns.len();
         let known = |condition: &&Expr| {
-            condition.columns().iter().all(|column| *column < width) && !condition.is_volatile()
+            condition.columns().iter().all(|column| *column < width)
+                && !condition.is_volatile()
+                && condition.is_known_to_planner()
         };
         question.request.conjuncts.iter().chain(question.hints).filter(known).cloned().collect()
     }
@@ -224,7 +226,8 @@ impl Planner<'_> {
         let table = path.table.clone();
         let rows = self.table_rows(&table);
         let whole = Extent { entries: rows, ..self.extent(&path.index, &Bounds::all())? };
-        let correlated = path.constraint.values().iter().any(|value| !value.columns().is_empty());
+        let unknown = |value: &Expr| !value.columns().is_empty() || !value.is_known_to_planner();
+        let correlated = path.constraint.values().iter().any(unknown);
         let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
         if bounds.as_ref().is_some_and(|bounds| !bounds.exact) {
             path.evaluate_all();

@@ -10,6 +10,10 @@
 //! the block does not aggregate, and to nothing but group keys and aggregates when it does. A derived table is a
 //! block with numbers of its own; its outputs are, in order, the columns of its relation.
 //!
+//! **Subqueries** of expressions are numbered through the whole statement ([`BoundStatement::subqueries`]); the expression says
+//! which columns of the blocks around it a subquery depends on, and inside the subquery, whatever its depth, these are
+//! `ExprKind::Outer`, by their position in that list.
+//!
 //! The order of evaluation is MySQL's: from, filter, aggregation, having, output, distinct, order_by, limit. An
 //! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
 //! `distinct`, all of them do.
@@ -38,6 +42,26 @@ pub struct BoundStatement {
     pub warnings: Vec<MysqlError>,
     /// Values of variables were put in: bind again for each execution.
     pub reads_variables: bool,
+    /// The subqueries of its expressions, by their numbers.
+    pub subqueries: Vec<BoundSubquery>,
+}
+
+/// An expression that stands alone.
+#[derive(Debug, Clone)]
+pub struct BoundExpression {
+    /// The expression.
+    pub expr: Expr,
+    /// The subqueries in it, by their numbers.
+    pub subqueries: Vec<BoundSubquery>,
+}
+
+/// A subquery of an expression.
+#[derive(Debug, Clone)]
+pub struct BoundSubquery {
+    /// The query.
+    pub query: BoundSelect,
+    /// It depends on the rows of the query around it, or has to be run again for another reason.
+    pub is_dependent: bool,
 }
 
 /// The statements that are planned.

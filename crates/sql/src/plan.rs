@@ -23,6 +23,29 @@ pub struct Plan {
     pub node_count: usize,
 }
 
+/// What the plans of a statement refer to by number.
+#[derive(Clone, Debug, Default)]
+pub struct PlanParts {
+    /// The subqueries of expressions.
+    pub subqueries: Vec<SubqueryPlan>,
+}
+
+impl PlanParts {
+    /// Whether a subquery locks rows.
+    pub fn locks_rows(&self) -> bool {
+        self.subqueries.iter().any(|subquery| subquery.plan.locks_rows())
+    }
+}
+
+/// A subquery ready to run.
+#[derive(Clone, Debug)]
+pub struct SubqueryPlan {
+    /// The query.
+    pub plan: Plan,
+    /// It depends on the rows of the query around it.
+    pub is_dependent: bool,
+}
+
 impl Plan {
     /// Whether it locks rows: then it runs in a transaction that holds them, and no row is shown before all are locked.
     pub fn locks_rows(&self) -> bool {

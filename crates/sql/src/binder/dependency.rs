@@ -71,7 +71,7 @@ fn add_equal(condition: &Expr, known: &mut BTreeSet<ColumnId>) {
         if let Some(column) = side.as_column()
             && is_exact(&side.ty.sql, *domain)
             && other.columns().is_subset(known)
-            && !is_volatile(other)
+            && !other.is_volatile()
         {
             known.insert(column);
         }
@@ -86,16 +86,6 @@ fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
         CompareDomain::String(collation) => ty.is_string() && !collation.pads_space(),
         CompareDomain::Double => false,
     }
-}
-
-fn is_volatile(expr: &Expr) -> bool {
-    use leafline_types::functions::Volatility;
-    let mut volatile = false;
-    if let ExprKind::Call { function, .. } = &expr.kind {
-        volatile = function.definition().volatility == Volatility::Volatile;
-    }
-    expr.for_each_child(&mut |child| volatile |= is_volatile(child));
-    volatile
 }
 
 /// Is there a unique key, without NULL, of known columns?

@@ -5,15 +5,16 @@
 
 use leafline_types::aggregate::{AggregateCall, AggregateFunction};
 use leafline_types::expr::{self, ArithmeticOp, Expr, build};
+use leafline_types::functions::Volatility;
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
-use super::scope::{Block, Clause, Item, Scope, qualified};
+use super::scope::{Block, Clause, Scope, qualified};
 use super::{Binder, cast, literal};
 use crate::parser::ast::{
     self, AggregateName, BinaryOp, ColumnName, CompareOp, ExprKind, IsTest, Literal, TrimSide, UnaryOp,
 };
 
-type Bound = Result<Expr, MysqlError>;
+pub(super) type Bound = Result<Expr, MysqlError>;
 
 impl Binder<'_> {
     /// Binds an expression at a place of a block.
@@ -29,11 +30,11 @@ impl Binder<'_> {
 }
 
 /// Binds expressions of one clause.
-struct ExpressionBinder<'b, 'a, 's> {
-    binder: &'b mut Binder<'a>,
-    block: &'b mut Block,
-    scope: &'s Scope,
-    clause: Clause,
+pub(super) struct ExpressionBinder<'b, 'a, 's> {
+    pub(super) binder: &'b mut Binder<'a>,
+    pub(super) block: &'b mut Block,
+    pub(super) scope: &'s Scope,
+    pub(super) clause: Clause,
 }
 
 fn unsupported(what: &str) -> Bound {
@@ -41,7 +42,7 @@ fn unsupported(what: &str) -> Bound {
 }
 
 impl ExpressionBinder<'_, '_, '_> {
-    fn bind(&mut self, e: &ast::Expr) -> Bound {
+    pub(super) fn bind(&mut self, e: &ast::Expr) -> Bound {
         match &e.kind {
             ExprKind::Literal(literal) => literal::bind(literal, false, self.binder.context.collation),
             ExprKind::Column(name) => self.column(name),
@@ -82,12 +83,12 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::InsertedValue(column) => self.inserted_value(column),
             ExprKind::Default(None) => Err(MysqlError::wrong_usage("DEFAULT", "expression")),
             ExprKind::Regexp { .. } => unsupported("REGEXP"),
-            ExprKind::Row(_) => unsupported("row values"),
+            ExprKind::Row(_) => Err(MysqlError::operand_columns(1)),
             ExprKind::Unit(_) => unsupported("a unit as a value"),
-            ExprKind::CompareQuantified { .. }
-            | ExprKind::InQuery { .. }
-            | ExprKind::Subquery(_)
-            | ExprKind::Exists(_) => unsupported("subqueries in expressions"),
+            ExprKind::CompareQuantified { op, all, left, query } => self.quantified(*op, *all, left, query),
+            ExprKind::InQuery { operand, query, negated } => self.in_query(operand, query, *negated),
+            ExprKind::Subquery(query) => self.scalar_subquery(query),
+            ExprKind::Exists(query) => self.exists(query),
         }
     }
 
@@ -98,51 +99,11 @@ impl ExpressionBinder<'_, '_, '_> {
     // --- names ---
 
     fn column(&mut self, name: &ColumnName) -> Bound {
-        // HAVING sees results: the select list and the group keys. Everything else sees the tables first.
-        let sees_results = self.clause == Clause::Having && !self.block.in_aggregate;
-        if sees_results {
-            return self.result_column(name);
+        if let Some(found) = self.block.resolve(self.scope, self.clause, name)? {
+            return Ok(found);
         }
-        if let Some(id) = self.block.find(self.scope, self.clause, name)? {
-            return Ok(self.block.reference(id));
-        }
-        let sees_aliases = matches!(self.clause, Clause::Order | Clause::Group) && name.table.is_none();
-        if sees_aliases && let Some(item) = named_item(&self.block.items, &name.column.value, self.clause)? {
-            return self.aliased(item.expr.clone(), &name.column.value);
-        }
-        Err(MysqlError::unknown_column(qualified(name), self.clause.name()))
-    }
-
-    /// A name in HAVING.
-    fn result_column(&mut self, name: &ColumnName) -> Bound {
-        let table_column = self.block.find(self.scope, self.clause, name);
-        if let Ok(Some(id)) = table_column {
-            let reference = self.block.reference(id);
-            if self.block.group_by.contains(&reference) {
-                return Ok(reference);
-            }
-        }
-        if name.table.is_none()
-            && let Some(item) = named_item(&self.block.items, &name.column.value, self.clause)?
-        {
-            return Ok(item.expr.clone());
-        }
-        if let Some(id) = table_column? {
-            let reference = self.block.reference(id);
-            if self.block.items.iter().any(|item| item.expr == reference) {
-                return Ok(reference);
-            }
-        }
-        Err(MysqlError::unknown_column(qualified(name), self.clause.name()))
-    }
-
-    /// The value of an alias; inside an aggregate it must not hold another.
-    fn aliased(&self, expr: Expr, name: &str) -> Bound {
-        let holds_aggregate = expr.columns().iter().any(|&c| c >= super::scope::FIRST_AGGREGATE);
-        if self.block.in_aggregate && holds_aggregate {
-            return Err(MysqlError::illegal_reference(name, "reference to group function"));
-        }
-        Ok(expr)
+        let found = self.binder.outer_column(name)?;
+        found.ok_or_else(|| MysqlError::unknown_column(qualified(name), self.clause.name()))
     }
 
     fn parameter(&self, number: usize) -> Expr {
@@ -278,17 +239,17 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     fn compare(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> Bound {
-        let op = match op {
-            CompareOp::Eq => expr::CompareOp::Eq,
-            CompareOp::NullSafeEq => expr::CompareOp::NullSafeEq,
-            CompareOp::Ne => expr::CompareOp::Ne,
-            CompareOp::Lt => expr::CompareOp::Lt,
-            CompareOp::Le => expr::CompareOp::Le,
-            CompareOp::Gt => expr::CompareOp::Gt,
-            CompareOp::Ge => expr::CompareOp::Ge,
-        };
+        self.compare_bound(compare_op(op), left, right)
+    }
+
+    pub(super) fn compare_bound(
+        &mut self,
+        op: expr::CompareOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+    ) -> Bound {
         if let (ExprKind::Row(_), _) | (_, ExprKind::Row(_)) = (&left.kind, &right.kind) {
-            return unsupported("row values");
+            return self.compare_rows(op, left, right);
         }
         let (mut bound_left, mut bound_right) = (self.bind(left)?, self.bind(right)?);
         if bound_right.ty.sql.is_numeric() {
@@ -327,7 +288,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> Bound {
         if list.iter().chain([operand]).any(|e| matches!(e.kind, ExprKind::Row(_))) {
-            return unsupported("row values");
+            return self.row_in_list(operand, list, negated);
         }
         let needle = self.bind(operand)?;
         let list = list.iter().map(|e| self.compared(&needle, e)).collect::<Result<Vec<_>, _>>()?;
@@ -421,14 +382,16 @@ impl ExpressionBinder<'_, '_, '_> {
         if args.iter().any(|a| matches!(a.kind, ExprKind::Unit(_))) {
             return unsupported("TIMESTAMPDIFF()");
         }
-        build::call(name, self.list(args)?)
+        let call = build::call(name, self.list(args)?)?;
+        if let expr::ExprKind::Call { function, .. } = &call.kind
+            && function.definition().volatility == Volatility::Volatile
+        {
+            self.binder.volatile_calls += 1;
+        }
+        Ok(call)
     }
 
     fn aggregate(&mut self, name: AggregateName, distinct: bool, args: &[ast::Expr]) -> Bound {
-        let allowed = matches!(self.clause, Clause::FieldList | Clause::Having | Clause::Order);
-        if !allowed || self.block.in_aggregate {
-            return Err(MysqlError::invalid_group_function());
-        }
         let function = match name {
             AggregateName::Count if args.is_empty() => AggregateFunction::CountAll,
             AggregateName::Count => AggregateFunction::Count,
@@ -444,36 +407,18 @@ impl ExpressionBinder<'_, '_, '_> {
         };
         // DISTINCT changes nothing for the least and the greatest.
         let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
-        self.block.in_aggregate = true;
-        let args = self.list(args);
-        self.block.in_aggregate = false;
-        let call = AggregateCall::new(function, distinct, args?)?;
-        Ok(self.block.aggregate(call))
+        self.aggregate_of(args, &|args| AggregateCall::new(function, distinct, args))
     }
 }
 
-/// The entry of the select list of that name: by alias, or a column by its own name.
-///
-/// # Errors
-/// 1052 when several that differ have it.
-pub(super) fn named_item<'i>(
-    items: &'i [Item],
-    name: &str,
-    clause: Clause,
-) -> Result<Option<&'i Item>, MysqlError> {
-    let mut found: Option<&Item> = None;
-    for item in items {
-        let is_column = item.expr.as_column().is_some();
-        if !(item.aliased || is_column) || !item.name.eq_ignore_ascii_case(name) {
-            continue;
-        }
-        match found {
-            Some(first) if first.expr != item.expr => {
-                return Err(MysqlError::ambiguous_column(name, clause.name()));
-            }
-            Some(_) => {}
-            None => found = Some(item),
-        }
+pub(super) fn compare_op(op: CompareOp) -> expr::CompareOp {
+    match op {
+        CompareOp::Eq => expr::CompareOp::Eq,
+        CompareOp::NullSafeEq => expr::CompareOp::NullSafeEq,
+        CompareOp::Ne => expr::CompareOp::Ne,
+        CompareOp::Lt => expr::CompareOp::Lt,
+        CompareOp::Le => expr::CompareOp::Le,
+        CompareOp::Gt => expr::CompareOp::Gt,
+        CompareOp::Ge => expr::CompareOp::Ge,
     }
-    Ok(found)
 }

@@ -10,6 +10,8 @@
 //! | `from` | FROM: relations, the join tree, USING, index hints |
 //! | `expression`, `literal`, `cast` | expressions |
 //! | `select` | a query block, in MySQL's order of clauses |
+//! | `subquery` | subqueries in expressions, and names that stand for columns of the queries around them |
+//! | `row` | comparisons of rows |
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
 //! | `dependency` | which columns the group keys determine |
 //! | `output` | names and metadata of result columns |
@@ -27,8 +29,10 @@ mod grouping;
 mod insert;
 mod literal;
 mod output;
+mod row;
 mod scope;
 mod select;
+mod subquery;
 mod table_spec;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -39,7 +43,8 @@ use leafline_table::TableDef;
 use leafline_types::{Collation, ExprType, MysqlError, Value};
 
 use crate::bound::{
-    BlockColumn, BoundKind, BoundSelect, BoundStatement, ColumnOrigin, Relation, RelationSource, RowLocking,
+    BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
+    Relation, RelationSource, RowLocking,
 };
 use crate::parser::ast::{Locking, Query, Statement, StatementKind, TableName, VariableScope};
 
@@ -109,7 +114,7 @@ pub fn bind_kind(
     sql: &str,
     context: &BindContext<'_>,
 ) -> Result<BoundStatement, MysqlError> {
-    let mut binder = Binder { sql, context, warnings: Vec::new(), reads_variables: false };
+    let mut binder = Binder::new(sql, context);
     let kind = match kind {
         StatementKind::Query(query) => BoundKind::Select(Box::new(binder.query(query)?)),
         StatementKind::Insert(insert) => BoundKind::Insert(Box::new(binder.insert(insert)?)),
@@ -117,8 +122,8 @@ pub fn bind_kind(
         StatementKind::Delete(delete) => BoundKind::Delete(Box::new(binder.delete(delete)?)),
         _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
     };
-    let Binder { warnings, reads_variables, .. } = binder;
-    Ok(BoundStatement { kind, parameters, warnings, reads_variables })
+    let Binder { warnings, reads_variables, subqueries, .. } = binder;
+    Ok(BoundStatement { kind, parameters, warnings, reads_variables, subqueries })
 }
 
 /// Binds an expression that stands alone, without tables: SET, DO, KILL, EXECUTE.
@@ -129,10 +134,11 @@ pub fn bind_scalar(
     expr: &crate::parser::ast::Expr,
     sql: &str,
     context: &BindContext<'_>,
-) -> Result<leafline_types::expr::Expr, MysqlError> {
-    let mut binder = Binder { sql, context, warnings: Vec::new(), reads_variables: false };
+) -> Result<BoundExpression, MysqlError> {
+    let mut binder = Binder::new(sql, context);
     let mut block = scope::Block::default();
-    binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)
+    let expr = binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)?;
+    Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }
 
 /// Binds a condition over rows that a statement has made itself: WHERE of SHOW. Column `i` of the rows is named and typed by
@@ -145,8 +151,8 @@ pub fn bind_over_columns(
     sql: &str,
     context: &BindContext<'_>,
     columns: &[(&str, ExprType)],
-) -> Result<leafline_types::expr::Expr, MysqlError> {
-    let mut binder = Binder { sql, context, warnings: Vec::new(), reads_variables: false };
+) -> Result<BoundExpression, MysqlError> {
+    let mut binder = Binder::new(sql, context);
     let mut block = scope::Block::default();
     let mut seen = scope::Scope::default();
     for (id, (name, ty)) in columns.iter().enumerate() {
@@ -157,7 +163,8 @@ pub fn bind_over_columns(
         block.names.push((*name).to_owned());
         seen.columns.push(scope::Visible { id, name: (*name).to_owned() });
     }
-    binder.expression(&mut block, &seen, scope::Clause::Where, condition)
+    let expr = binder.expression(&mut block, &seen, scope::Clause::Where, condition)?;
+    Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }
 
 /// Marks the tables that a locking clause is for. Rows of derived tables are locked by clauses of their own.
@@ -191,6 +198,26 @@ struct Binder<'a> {
     context: &'a BindContext<'a>,
     warnings: Vec<MysqlError>,
     reads_variables: bool,
+    /// The queries around the one that is bound, outermost first.
+    enclosing: Vec<subquery::Enclosing>,
+    /// The subqueries bound so far.
+    subqueries: Vec<BoundSubquery>,
+    /// How many calls of volatile functions were bound so far.
+    volatile_calls: usize,
+}
+
+impl<'a> Binder<'a> {
+    fn new(sql: &'a str, context: &'a BindContext<'a>) -> Binder<'a> {
+        Binder {
+            sql,
+            context,
+            warnings: Vec::new(),
+            reads_variables: false,
+            enclosing: Vec::new(),
+            subqueries: Vec::new(),
+            volatile_calls: 0,
+        }
+    }
 }
 
 impl Binder<'_> {

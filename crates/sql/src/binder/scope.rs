@@ -146,6 +146,64 @@ impl Block {
         Ok(found)
     }
 
+    /// What `name` means in a clause of the block; `None` when nothing there has that name. HAVING sees results, the select
+    /// list and the group keys; everything else sees the tables first.
+    pub(super) fn resolve(
+        &self,
+        scope: &Scope,
+        clause: Clause,
+        name: &ColumnName,
+    ) -> Result<Option<Expr>, MysqlError> {
+        if clause == Clause::Having && !self.in_aggregate {
+            return self.result_column(scope, clause, name);
+        }
+        if let Some(id) = self.find(scope, clause, name)? {
+            return Ok(Some(self.reference(id)));
+        }
+        let sees_aliases = matches!(clause, Clause::Order | Clause::Group) && name.table.is_none();
+        if sees_aliases && let Some(item) = named_item(&self.items, &name.column.value, clause)? {
+            return self.aliased(item.expr.clone(), &name.column.value).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// A name in HAVING.
+    fn result_column(
+        &self,
+        scope: &Scope,
+        clause: Clause,
+        name: &ColumnName,
+    ) -> Result<Option<Expr>, MysqlError> {
+        let table_column = self.find(scope, clause, name);
+        if let Ok(Some(id)) = table_column {
+            let reference = self.reference(id);
+            if self.group_by.contains(&reference) {
+                return Ok(Some(reference));
+            }
+        }
+        if name.table.is_none()
+            && let Some(item) = named_item(&self.items, &name.column.value, clause)?
+        {
+            return Ok(Some(item.expr.clone()));
+        }
+        if let Some(id) = table_column? {
+            let reference = self.reference(id);
+            if self.items.iter().any(|item| item.expr == reference) {
+                return Ok(Some(reference));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value of an alias; inside an aggregate it must not hold another.
+    fn aliased(&self, expr: Expr, name: &str) -> Result<Expr, MysqlError> {
+        let holds_aggregate = expr.columns().iter().any(|&c| c >= FIRST_AGGREGATE);
+        if self.in_aggregate && holds_aggregate {
+            return Err(MysqlError::illegal_reference(name, "reference to group function"));
+        }
+        Ok(expr)
+    }
+
     fn is_named(&self, id: ColumnId, name: &str) -> bool {
         self.names.get(id).is_some_and(|n| n.eq_ignore_ascii_case(name))
     }
@@ -179,4 +237,30 @@ impl Block {
 pub(super) fn qualified(name: &ColumnName) -> String {
     let parts = [name.database.as_ref(), name.table.as_ref(), Some(&name.column)];
     parts.iter().flatten().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
+}
+
+/// The entry of the select list of that name: by alias, or a column by its own name.
+///
+/// # Errors
+/// 1052 when several that differ have it.
+pub(super) fn named_item<'i>(
+    items: &'i [Item],
+    name: &str,
+    clause: Clause,
+) -> Result<Option<&'i Item>, MysqlError> {
+    let mut found: Option<&Item> = None;
+    for item in items {
+        let is_column = item.expr.as_column().is_some();
+        if !(item.aliased || is_column) || !item.name.eq_ignore_ascii_case(name) {
+            continue;
+        }
+        match found {
+            Some(first) if first.expr != item.expr => {
+                return Err(MysqlError::ambiguous_column(name, clause.name()));
+            }
+            Some(_) => {}
+            None => found = Some(item),
+        }
+    }
+    Ok(found)
 }

@@ -4,8 +4,7 @@
 use leafline_types::expr::{Expr, build, conjuncts};
 use leafline_types::{MysqlError, SqlType};
 
-use super::expression::named_item;
-use super::scope::{Block, Clause, FIRST_AGGREGATE, Item, Scope, qualified};
+use super::scope::{Block, Clause, FIRST_AGGREGATE, Item, Scope, named_item, qualified};
 use super::{Binder, output};
 use crate::bound::{BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};

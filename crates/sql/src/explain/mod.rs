@@ -9,7 +9,7 @@ mod names;
 
 pub use analyze::explain_tree;
 
-use crate::plan::{EmptyReason, Node, Operator, Plan, Scan};
+use crate::plan::{EmptyReason, Node, Operator, Plan, PlanParts, Scan};
 use leafline_access::ScanOrder;
 use leafline_types::{SqlType, Value};
 use std::sync::Arc;
@@ -82,12 +82,20 @@ impl ExplainRow {
     }
 }
 
-/// The rows of EXPLAIN for a plan.
-pub fn explain_rows(plan: &Plan) -> Vec<ExplainRow> {
+/// The rows of EXPLAIN for a plan, if there is one, and for the subqueries of its statement.
+pub fn explain_rows(plan: Option<&Plan>, parts: &PlanParts) -> Vec<ExplainRow> {
     let mut blocks = Blocks { rows: Vec::new(), next_id: 2, waiting: Vec::new() };
-    blocks.block(&plan.root, 1, "PRIMARY");
-    let has_derived = blocks.next_id > 2;
-    if !has_derived {
+    if let Some(plan) = plan {
+        blocks.block(&plan.root, 1, "PRIMARY");
+    }
+    for subquery in &parts.subqueries {
+        let id = blocks.next_id;
+        blocks.next_id += 1;
+        let select_type = if subquery.is_dependent { "DEPENDENT SUBQUERY" } else { "SUBQUERY" };
+        blocks.block(&subquery.plan.root, id, select_type);
+    }
+    let is_simple = blocks.next_id == 2;
+    if is_simple {
         blocks.rows.iter_mut().for_each(|row| row.select_type = "SIMPLE");
     }
     blocks.rows

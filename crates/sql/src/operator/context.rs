@@ -2,6 +2,7 @@
 
 use super::memory::MemoryBudget;
 use super::profile::Profile;
+use super::subplans::Subplans;
 use crate::plan;
 use leafline_access::{Counters, ScanContext};
 use leafline_table::{ReadView, RowLocker};
@@ -30,7 +31,9 @@ pub struct ExecutionContext<'a> {
     /// For statements that lock rows.
     pub locks: Option<&'a StatementLocks>,
     /// What the operators may hold.
-    pub memory: &'a mut MemoryBudget,
+    pub memory: &'a MemoryBudget,
+    /// The queries that the statement's expressions run.
+    pub subplans: &'a Subplans,
     /// Figures per plan node, for EXPLAIN ANALYZE.
     pub profile: Option<&'a mut Profile>,
 }

@@ -4,24 +4,25 @@
 //! session's limit gets error 1038; nothing is written to disk in its place.
 
 use leafline_types::MysqlError;
+use std::cell::Cell;
 
 /// The memory of one execution.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget {
     limit: usize,
-    used: usize,
-    peak: usize,
+    used: Cell<usize>,
+    peak: Cell<usize>,
 }
 
 impl MemoryBudget {
     /// A budget of `limit` bytes.
     pub fn new(limit: usize) -> MemoryBudget {
-        MemoryBudget { limit, used: 0, peak: 0 }
+        MemoryBudget { limit, used: Cell::new(0), peak: Cell::new(0) }
     }
 
     /// Takes `bytes`, or error 1038 if that is more than is left.
-    pub fn take(&mut self, bytes: usize) -> Result<(), MysqlError> {
-        let used = self.used.saturating_add(bytes);
+    pub fn take(&self, bytes: usize) -> Result<(), MysqlError> {
+        let used = self.used.get().saturating_add(bytes);
         if used > self.limit {
             return Err(MysqlError::with_message(
                 leafline_types::error::errno::ER_OUT_OF_SORTMEMORY,
@@ -31,19 +32,29 @@ impl MemoryBudget {
                 ),
             ));
         }
-        self.used = used;
-        self.peak = self.peak.max(used);
+        self.used.set(used);
+        self.peak.set(self.peak.get().max(used));
         Ok(())
     }
 
     /// Gives `bytes` back.
-    pub fn give_back(&mut self, bytes: usize) {
-        self.used = self.used.saturating_sub(bytes);
+    pub fn give_back(&self, bytes: usize) {
+        self.used.set(self.used.get().saturating_sub(bytes));
+    }
+
+    /// What is held now, bytes.
+    pub fn used(&self) -> usize {
+        self.used.get()
+    }
+
+    /// Lets go of everything beyond `bytes`: what was held besides is gone.
+    pub fn shrink_to(&self, bytes: usize) {
+        self.used.set(self.used.get().min(bytes));
     }
 
     /// The most that was held at one time, bytes.
     pub fn peak(&self) -> usize {
-        self.peak
+        self.peak.get()
     }
 }
 
@@ -55,7 +66,7 @@ pub struct Held {
 
 impl Held {
     /// The structure holds `bytes` now.
-    pub fn set(&mut self, bytes: usize, budget: &mut MemoryBudget) -> Result<(), MysqlError> {
+    pub fn set(&mut self, bytes: usize, budget: &MemoryBudget) -> Result<(), MysqlError> {
         if bytes > self.bytes {
             budget.take(bytes - self.bytes)?;
         } else {
@@ -66,7 +77,7 @@ impl Held {
     }
 
     /// The structure grew by `bytes`.
-    pub fn grow(&mut self, bytes: usize, budget: &mut MemoryBudget) -> Result<(), MysqlError> {
+    pub fn grow(&mut self, bytes: usize, budget: &MemoryBudget) -> Result<(), MysqlError> {
         self.set(self.bytes + bytes, budget)
     }
 }
@@ -77,12 +88,12 @@ mod tests {
 
     #[test]
     fn budget_refuses_what_is_beyond_the_limit_and_takes_back() {
-        let mut budget = MemoryBudget::new(100);
+        let budget = MemoryBudget::new(100);
         let mut held = Held::default();
-        held.grow(60, &mut budget).unwrap();
-        assert_eq!(held.grow(41, &mut budget).unwrap_err().code, 1038);
-        held.set(10, &mut budget).unwrap();
-        held.grow(90, &mut budget).unwrap();
+        held.grow(60, &budget).unwrap();
+        assert_eq!(held.grow(41, &budget).unwrap_err().code, 1038);
+        held.set(10, &budget).unwrap();
+        held.grow(90, &budget).unwrap();
         assert_eq!(budget.peak(), 100);
     }
 }

@@ -14,11 +14,13 @@ mod key_table;
 mod limit;
 mod lock_rows;
 mod lookup_join;
+mod members;
 mod memory;
 mod profile;
 mod project;
 mod scan;
 mod sort;
+mod subplans;
 #[cfg(test)]
 mod tests;
 mod top_n;
@@ -28,6 +30,7 @@ pub use context::{ExecutionContext, StatementLocks};
 pub(crate) use gather::batch_bytes;
 pub use memory::MemoryBudget;
 pub use profile::{NodeProfile, Profile};
+pub use subplans::{Runner, Subplans};
 
 use crate::plan::{self, Node};
 use leafline_types::{Batch, MysqlError};

@@ -9,9 +9,10 @@ use super::order::partly;
 use super::partial::{PartialRef, Step};
 use super::selectivity::groups;
 use super::settings::OptimizerContext;
-use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
+use crate::bound::{Aggregation, BoundLimit, BoundSelect, BoundSubquery, OrderKey, RelationSource};
 use crate::plan::{
-    EmptyReason, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, SortKey, locator_type,
+    EmptyReason, LimitValue, LockRows, LockedTable, Node, Operator, Plan, PlanParts, RowLimit, SortKey,
+    SubqueryPlan, locator_type,
 };
 use leafline_access::Demand;
 use leafline_types::aggregate::AggregateFunction;
@@ -23,6 +24,19 @@ use std::sync::Arc;
 /// Plans a query. The plan delivers the columns of its select list.
 pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> Result<Plan, MysqlError> {
     plan(select, cx, false)
+}
+
+/// Plans the subqueries of a statement.
+pub fn plan_parts(
+    subqueries: &[BoundSubquery],
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<PlanParts, MysqlError> {
+    let mut plans = Vec::with_capacity(subqueries.len());
+    for subquery in subqueries {
+        let plan = plan_select(&subquery.query, cx)?;
+        plans.push(SubqueryPlan { plan, is_dependent: subquery.is_dependent });
+    }
+    Ok(PlanParts { subqueries: plans })
 }
 
 /// Plans the query that finds the rows to change or delete: behind the columns of its select list it delivers the clustered key of

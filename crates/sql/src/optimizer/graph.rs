@@ -115,7 +115,7 @@ pub(super) fn build(select: &BoundSelect, eval: &mut EvalContext<'_>) -> Result<
     Ok(graph)
 }
 
-/// Conjuncts with constants computed, NOT at the leaves and ORs factored.
+/// Conjuncts with constants computed, NOT at the leaves and ORs factored; those with subqueries last, as they cost most.
 pub(super) fn normalised(conditions: &[Expr], eval: &mut EvalContext<'_>) -> Result<Vec<Expr>, MysqlError> {
     let mut result = Vec::new();
     for condition in conditions {
@@ -124,6 +124,7 @@ pub(super) fn normalised(conditions: &[Expr], eval: &mut EvalContext<'_>) -> Res
             result.extend(factored(conjunct));
         }
     }
+    result.sort_by_key(Expr::has_subquery);
     Ok(result)
 }
 

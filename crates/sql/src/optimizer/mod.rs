@@ -28,5 +28,5 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use block::{plan_rows_to_change, plan_select};
+pub use block::{plan_parts, plan_rows_to_change, plan_select};
 pub use settings::{OptimizerContext, OptimizerSwitches};

@@ -3,6 +3,8 @@
 use super::execution::Execution;
 use super::set::system_variable;
 use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind_scalar};
+use crate::bound::{BoundExpression, BoundSubquery};
+use crate::optimizer::plan_parts;
 use crate::parser::ast::{Expr, VariableScope};
 use crate::result::RowSet;
 use crate::session::Session;
@@ -50,11 +52,24 @@ pub(crate) fn constant(
     expr: &Expr,
     sql: &str,
 ) -> Result<(Value, SqlType), MysqlError> {
-    let bound = bind_scalar(expr, sql, &session.bind_context(&[]))?;
-    let view = session.passing_view();
-    let mut execution = Execution::new(session, view, &[], false);
-    let value = execution.with(session, |cx| evaluate_scalar(&bound, &mut cx.eval))?;
-    Ok((value, bound.ty.sql))
+    let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &session.bind_context(&[]))?;
+    let mut execution = expression_execution(session, &subqueries)?;
+    let value = execution.with(session, |cx| evaluate_scalar(&expr, &mut cx.eval))?;
+    Ok((value, expr.ty.sql))
+}
+
+/// An execution for an expression with these subqueries.
+fn expression_execution(
+    session: &mut Session,
+    subqueries: &[BoundSubquery],
+) -> Result<Execution, MysqlError> {
+    if subqueries.is_empty() {
+        let view = session.passing_view();
+        return Ok(Execution::new(session, view, &[], false));
+    }
+    let parts = Arc::new(session.with_optimizer(&[], |cx| plan_parts(subqueries, cx))?);
+    let view = session.read_view();
+    Ok(Execution::new(session, view, &[], false).with_parts(&parts))
 }
 
 /// For each of `rows` whether `condition` is true of it: WHERE of SHOW.
@@ -68,10 +83,9 @@ pub(crate) fn over_rows(
     let columns: Vec<(&str, ExprType)> =
         rows.columns.iter().map(|c| (c.name.as_str(), c.expr_type())).collect();
     let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&[]), &columns)?;
-    let view = session.passing_view();
-    let mut execution = Execution::new(session, view, &[], false);
+    let mut execution = expression_execution(session, &bound.subqueries)?;
     let selected = execution
-        .with(session, |cx| leafline_types::expr::evaluate_filter(&[bound], &batch, &mut cx.eval))?;
+        .with(session, |cx| leafline_types::expr::evaluate_filter(&[bound.expr], &batch, &mut cx.eval))?;
     Ok((0..batch.rows).map(|row| selected.contains(row)).collect())
 }
 

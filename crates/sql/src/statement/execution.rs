@@ -1,7 +1,9 @@
 //! The state of one execution of a plan: what stays the same from its first batch to its last.
 
-use crate::operator::{self, ExecutionContext, MemoryBudget, Profile, StatementLocks, batch_bytes};
-use crate::plan::Node;
+use crate::operator::{
+    self, ExecutionContext, MemoryBudget, Profile, Runner, StatementLocks, Subplans, batch_bytes,
+};
+use crate::plan::{Node, PlanParts};
 use crate::session::Session;
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, store_cast};
@@ -20,6 +22,7 @@ pub(crate) struct Execution {
     memory: MemoryBudget,
     locks: Option<StatementLocks>,
     profile: Option<Profile>,
+    subplans: Subplans,
 }
 
 impl Execution {
@@ -35,12 +38,19 @@ impl Execution {
             memory: MemoryBudget::new(usize::try_from(session.settings.query_memory).unwrap_or(usize::MAX)),
             locks: None,
             profile: None,
+            subplans: Subplans::default(),
         }
     }
 
     /// Sets what becomes of values that columns cannot have.
     pub(crate) fn storing(mut self, rules: StoreRules) -> Execution {
         self.rules = rules;
+        self
+    }
+
+    /// Lets its expressions run the subqueries of a statement.
+    pub(crate) fn with_parts(mut self, parts: &Arc<PlanParts>) -> Execution {
+        self.subplans = Subplans::new(parts);
         self
     }
 
@@ -75,9 +85,17 @@ impl Execution {
     ) -> R {
         let mut sql_mode = session.settings.evaluation_mode();
         sql_mode.strict &= !self.rules.ignore;
+        let runner = Runner {
+            subplans: &self.subplans,
+            view: &self.view,
+            locks: self.locks.as_ref(),
+            memory: &self.memory,
+        };
         let mut cx = ExecutionContext {
             eval: EvalContext {
                 parameters: &self.parameters,
+                outer: &[],
+                subqueries: Some(&runner),
                 now: self.now,
                 utc_offset_seconds: session.settings.time_zone.utc_offset_seconds(),
                 sql_mode,
@@ -90,11 +108,13 @@ impl Execution {
             view: &self.view,
             counters: &mut session.counters.access,
             locks: self.locks.as_ref(),
-            memory: &mut self.memory,
+            memory: &self.memory,
+            subplans: &self.subplans,
             profile: self.profile.as_mut(),
         };
         let result = step(&mut cx);
         self.random = std::mem::take(&mut cx.eval.random);
+        session.counters.access += self.subplans.take_counters();
         result
     }
 

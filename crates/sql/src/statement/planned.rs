@@ -6,14 +6,14 @@ use super::execution::Execution;
 use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundUpdate, InsertRows, OnDuplicate,
-    RelationSource,
+    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
+    OnDuplicate, RelationSource,
 };
 use crate::explain;
 use crate::operator;
-use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_rows_to_change, plan_select};
+use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_parts, plan_rows_to_change, plan_select};
 use crate::parser::ast::{Explain, Statement, StatementKind};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanParts};
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session};
@@ -25,6 +25,7 @@ use std::sync::Arc;
 /// A statement that is ready to run, and what must not have changed meanwhile.
 pub(crate) struct Planned {
     work: Work,
+    parts: Arc<PlanParts>,
     /// Warnings that binding gave, raised again at each execution.
     warnings: Vec<MysqlError>,
     /// The types that the parameters were taken to have.
@@ -107,11 +108,12 @@ impl Session {
             .collect();
         let catalog = self.instance.engine().catalog();
         let bound = binder::bind_kind(kind, statement.parameters, sql, &self.bind_context(&types))?;
-        let BoundStatement { kind: bound, warnings, reads_variables, .. } = bound;
+        let BoundStatement { kind: bound, warnings, reads_variables, subqueries, .. } = bound;
         self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();
-        tables_of(&bound, &mut |table| sizes.push((table, self.instance.engine().row_count(table))));
-        let mut work = self.plan_bound(bound, parameters.unwrap_or_default())?;
+        let mut found = |table| sizes.push((table, self.instance.engine().row_count(table)));
+        tables_of(&bound, &subqueries, &mut found);
+        let (mut work, parts) = self.plan_bound(bound, &subqueries, parameters.unwrap_or_default())?;
         if let Some(analyze) = analyze {
             if analyze && !matches!(work, Work::Select { .. }) {
                 return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"));
@@ -120,6 +122,7 @@ impl Session {
         }
         Ok(Some(Planned {
             work,
+            parts: Arc::new(parts),
             warnings,
             parameter_types: types,
             reads_variables,
@@ -151,7 +154,12 @@ impl Session {
         }
     }
 
-    fn plan_bound(&mut self, bound: BoundKind, parameters: &[Value]) -> Result<Work, MysqlError> {
+    /// Plans what `plan` asks for.
+    pub(crate) fn with_optimizer<T>(
+        &mut self,
+        parameters: &[Value],
+        plan: impl FnOnce(&mut OptimizerContext<'_, '_>) -> Result<T, MysqlError>,
+    ) -> Result<T, MysqlError> {
         let instance = self.instance.clone();
         let switches = OptimizerSwitches {
             index_condition_pushdown: self.settings.optimizer_switch.index_condition_pushdown,
@@ -164,27 +172,40 @@ impl Session {
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {
             let mut cx = OptimizerContext { planner, eval: &mut cx.eval, switches };
-            Ok(match bound {
+            plan(&mut cx)
+        })
+    }
+
+    fn plan_bound(
+        &mut self,
+        bound: BoundKind,
+        subqueries: &[BoundSubquery],
+        parameters: &[Value],
+    ) -> Result<(Work, PlanParts), MysqlError> {
+        self.with_optimizer(parameters, |cx| {
+            let parts = plan_parts(subqueries, cx)?;
+            let work = match bound {
                 BoundKind::Select(select) => {
                     let columns = select.output.iter().map(|output| output.meta.clone()).collect();
-                    Work::Select { plan: Arc::new(plan_select(&select, &mut cx)?), columns }
+                    Work::Select { plan: Arc::new(plan_select(&select, cx)?), columns }
                 }
                 BoundKind::Insert(insert) => {
                     let plan = match &insert.rows {
-                        InsertRows::Select(select) => Some(Arc::new(plan_select(select, &mut cx)?)),
+                        InsertRows::Select(select) => Some(Arc::new(plan_select(select, cx)?)),
                         InsertRows::Values(_) => None,
                     };
                     Work::Insert { insert, plan }
                 }
                 BoundKind::Update(update) => {
-                    let plan = Arc::new(plan_rows_to_change(&update.rows, &mut cx)?);
+                    let plan = Arc::new(plan_rows_to_change(&update.rows, cx)?);
                     Work::Update { update, plan }
                 }
                 BoundKind::Delete(delete) => {
-                    let plan = Arc::new(plan_rows_to_change(&delete.rows, &mut cx)?);
+                    let plan = Arc::new(plan_rows_to_change(&delete.rows, cx)?);
                     Work::Delete { delete, plan }
                 }
-            })
+            };
+            Ok((work, parts))
         })
     }
 
@@ -194,59 +215,68 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
+        let parts = &planned.parts;
         for warning in &planned.warnings {
             self.warnings.warn(warning.clone());
         }
         match &planned.work {
-            Work::Select { plan, columns } if plan.locks_rows() => {
+            Work::Select { plan, columns } if plan.locks_rows() || parts.locks_rows() => {
                 let rows = self.write(|session, transaction| {
-                    let mut execution =
-                        Execution::new(session, transaction.view(), parameters, false).locking(transaction);
+                    let mut execution = Execution::new(session, transaction.view(), parameters, false)
+                        .with_parts(parts)
+                        .locking(transaction);
                     execution.collect(session, &plan.root)
                 })?;
                 Ok(Outcome::Rows(RowStream::collected(columns.to_vec(), rows)))
             }
             Work::Select { plan, columns } => {
                 let view = self.read_view();
-                let execution = Execution::new(self, view, parameters, false);
+                let execution = Execution::new(self, view, parameters, false).with_parts(parts);
                 let root = operator::build(&plan.root, false);
                 Ok(Outcome::Rows(RowStream::running(columns.to_vec(), root, execution)))
             }
-            Work::Explain { work, analyze } => self.explain(work, *analyze, parameters),
+            Work::Explain { work, analyze } => self.explain(work, parts, *analyze, parameters),
             Work::Insert { insert, plan } => {
                 let run = |session: &mut Session, transaction: &mut _| {
-                    change::insert(session, transaction, insert, plan.as_ref(), parameters)
+                    change::insert(session, transaction, insert, plan.as_ref(), parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }
             Work::Update { update, plan } => {
                 let run = |session: &mut Session, transaction: &mut _| {
-                    change::update(session, transaction, update, plan, parameters)
+                    change::update(session, transaction, update, plan, parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }
             Work::Delete { delete, plan } => {
                 let run = |session: &mut Session, transaction: &mut _| {
-                    change::delete(session, transaction, delete, plan, parameters)
+                    change::delete(session, transaction, delete, plan, parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }
         }
     }
 
-    fn explain(&mut self, work: &Work, analyze: bool, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+    fn explain(
+        &mut self,
+        work: &Work,
+        parts: &Arc<PlanParts>,
+        analyze: bool,
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
         let rows = match work {
-            Work::Select { plan, .. } if analyze && plan.locks_rows() => {
+            Work::Select { plan, .. } if analyze && (plan.locks_rows() || parts.locks_rows()) => {
                 return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
             }
             Work::Select { plan, .. } if analyze => {
                 let view = self.read_view();
-                let mut execution = Execution::new(self, view, parameters, false).profiled(plan.node_count);
+                let mut execution =
+                    Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);
                 let mut root = operator::build(&plan.root, true);
                 while execution.with(self, |cx| root.next(cx))?.is_some() {}
                 tree(plan, execution.profile())
             }
-            Work::Select { plan, .. } => tabular(explain::explain_rows(plan)),
+            Work::Select { plan, .. } => tabular(explain::explain_rows(Some(plan), parts)),
             Work::Insert { insert, plan } => {
                 let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);
                 let target = explain::ExplainRow {
@@ -257,11 +287,11 @@ impl Session {
                     ..explain::ExplainRow::default()
                 };
                 let mut rows = vec![target];
-                rows.extend(plan.iter().flat_map(|plan| explain::explain_rows(plan)));
+                rows.extend(explain::explain_rows(plan.as_deref(), parts));
                 tabular(rows)
             }
-            Work::Update { plan, .. } => tabular(changing(plan, "UPDATE")),
-            Work::Delete { plan, .. } => tabular(changing(plan, "DELETE")),
+            Work::Update { plan, .. } => tabular(changing(plan, parts, "UPDATE")),
+            Work::Delete { plan, .. } => tabular(changing(plan, parts, "DELETE")),
             Work::Explain { .. } => return Err(MysqlError::not_supported("EXPLAIN of EXPLAIN")),
         };
         Ok(Outcome::Rows(RowStream::ready(rows)?))
@@ -269,8 +299,8 @@ impl Session {
 }
 
 /// EXPLAIN's rows for a statement that changes the rows its plan finds.
-fn changing(plan: &Plan, select_type: &'static str) -> Vec<explain::ExplainRow> {
-    let mut rows = explain::explain_rows(plan);
+fn changing(plan: &Plan, parts: &PlanParts, select_type: &'static str) -> Vec<explain::ExplainRow> {
+    let mut rows = explain::explain_rows(Some(plan), parts);
     rows.iter_mut().filter(|row| row.id == 1).for_each(|row| row.select_type = select_type);
     rows
 }
@@ -288,7 +318,7 @@ fn tree(plan: &Plan, profile: Option<&operator::Profile>) -> RowSet {
 }
 
 /// Calls `found` with every stored table that a statement reads.
-fn tables_of(bound: &BoundKind, found: &mut dyn FnMut(TableId)) {
+fn tables_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dyn FnMut(TableId)) {
     fn select(block: &BoundSelect, found: &mut dyn FnMut(TableId)) {
         for relation in &block.relations {
             match &relation.source {
@@ -297,6 +327,7 @@ fn tables_of(bound: &BoundKind, found: &mut dyn FnMut(TableId)) {
             }
         }
     }
+    subqueries.iter().for_each(|subquery| select(&subquery.query, found));
     match bound {
         BoundKind::Select(block) => select(block, found),
         BoundKind::Insert(insert) => {

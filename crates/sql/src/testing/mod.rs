@@ -10,7 +10,7 @@ use crate::explain::{explain_rows, explain_tree};
 use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_rows_to_change, plan_select};
 use crate::parser::ast::{StatementKind, VariableScope};
 use crate::parser::{LexMode, parse};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanParts};
 use leafline_access::cost::DeviceClass;
 use leafline_access::{CostModel, Counters, Planner, Statistics};
 use leafline_storage::device::SimulatedEnv;
@@ -193,7 +193,7 @@ impl Database {
 
     /// EXPLAIN, a line per row: table, type, key, key_len, ref, rows, Extra.
     pub fn explain(&self, sql: &str) -> Vec<String> {
-        let rows = explain_rows(&self.plan(sql));
+        let rows = explain_rows(Some(&self.plan(sql)), &PlanParts::default());
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_string());
         rows.iter()
             .map(|row| {

@@ -1,6 +1,8 @@
 //! A plan at work without a session: its operators and what they hold, from the first batch to the last.
 
-use crate::operator::{BoxedOperator, ExecutionContext, MemoryBudget, Profile, StatementLocks, build};
+use crate::operator::{
+    BoxedOperator, ExecutionContext, MemoryBudget, Profile, Runner, StatementLocks, Subplans, build,
+};
 use crate::plan::Plan;
 use leafline_access::Counters;
 use leafline_table::{ReadView, Transaction};
@@ -14,6 +16,7 @@ pub(crate) struct PlanRun {
     memory: MemoryBudget,
     locks: Option<StatementLocks>,
     profile: Option<Profile>,
+    subplans: Subplans,
 }
 
 impl PlanRun {
@@ -25,6 +28,7 @@ impl PlanRun {
             memory: MemoryBudget::new(memory_limit),
             locks: None,
             profile: profiled.then(|| Profile::new(plan.node_count)),
+            subplans: Subplans::default(),
         }
     }
 
@@ -41,9 +45,11 @@ impl PlanRun {
         view: &ReadView,
         counters: &mut Counters,
     ) -> Result<Option<Batch>, MysqlError> {
-        let PlanRun { root, memory, locks, profile } = self;
+        let PlanRun { root, memory, locks, profile, subplans } = self;
         let (locks, profile) = (locks.as_ref(), profile.as_mut());
-        let mut cx = ExecutionContext { eval, view, counters, memory, locks, profile };
+        let runner = Runner { subplans, view, locks, memory };
+        let eval = EvalContext { subqueries: Some(&runner), ..eval };
+        let mut cx = ExecutionContext { eval, view, counters, memory, subplans, locks, profile };
         cx.eval.cancel.check()?;
         root.next(&mut cx)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::subquery::SubqueryRunner;
 use crate::error::MysqlError;
 use crate::statement::{CancelToken, Warnings};
 use crate::temporal::DateTime;
@@ -48,6 +49,10 @@ pub struct SessionFacts {
 pub struct EvalContext<'a> {
     /// The values of the parameters.
     pub parameters: &'a [Value],
+    /// In a subquery: the values of the enclosing queries' rows that it depends on.
+    pub outer: &'a [Value],
+    /// Who runs the subqueries of the statement; none while it is planned.
+    pub subqueries: Option<&'a dyn SubqueryRunner>,
     /// `NOW()`: fixed for the statement, in the session's time zone.
     pub now: DateTime,
     /// How many seconds the session's time zone is ahead of UTC at `now`.
@@ -77,6 +82,8 @@ impl<'a> EvalContext<'a> {
     ) -> Self {
         EvalContext {
             parameters: &[],
+            outer: &[],
+            subqueries: None,
             now,
             utc_offset_seconds: 0,
             sql_mode: SqlMode::default(),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::ir::{Expr, ExprKind};
+use super::subquery::{Subquery, SubqueryQuestion};
 use crate::convert;
 use crate::value::{SqlType, Value};
 
@@ -52,6 +53,8 @@ impl fmt::Display for Named<'_> {
             ExprKind::Literal(v) => literal(v, &self.e.ty.sql, f),
             ExprKind::Column(n) => f.write_str(&(self.name)(*n)),
             ExprKind::Parameter(_) => f.write_str("?"),
+            ExprKind::Outer(n) => write!(f, "outer#{n}"),
+            ExprKind::Subquery(subquery) => subquery_text(subquery, self.name, f),
             ExprKind::Call { function, args } => {
                 let name = function.definition().name.to_ascii_lowercase();
                 match (name.as_str(), args.as_slice()) {
@@ -116,6 +119,24 @@ impl fmt::Display for Named<'_> {
             }
         }
     }
+}
+
+fn subquery_text(
+    subquery: &Subquery,
+    name: &dyn Fn(usize) -> String,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let (number, needle) = (subquery.number, Joined { list: &subquery.needle, separator: ",", name });
+    match &subquery.question {
+        SubqueryQuestion::Value => write!(f, "(subquery {number}"),
+        SubqueryQuestion::Exists => write!(f, "exists(subquery {number}"),
+        SubqueryQuestion::Any(_) => write!(f, "(({needle}) any (subquery {number})"),
+        SubqueryQuestion::Row(_) => write!(f, "(({needle}) row (subquery {number})"),
+    }?;
+    if !subquery.outer.is_empty() {
+        write!(f, " of {}", Joined { list: &subquery.outer, separator: ",", name })?;
+    }
+    f.write_str(")")
 }
 
 /// The text of a unit, which is kept as a string literal.

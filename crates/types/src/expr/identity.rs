@@ -21,7 +21,8 @@ impl PartialEq for ExprKind {
         use ExprKind::*;
         match (self, other) {
             (Literal(a), Literal(b)) => same_value(a, b),
-            (Column(a), Column(b)) | (Parameter(a), Parameter(b)) => a == b,
+            (Column(a), Column(b)) | (Parameter(a), Parameter(b)) | (Outer(a), Outer(b)) => a == b,
+            (Subquery(a), Subquery(b)) => a == b,
             (Call { function: f, args: a }, Call { function: g, args: b }) => f == g && a == b,
             (Arithmetic { op: o, left: a, right: b }, Arithmetic { op: p, left: c, right: d }) => {
                 o == p && a == c && b == d
@@ -58,7 +59,8 @@ impl Hash for Expr {
         discriminant(&self.kind).hash(state);
         match &self.kind {
             ExprKind::Literal(v) => hash_value(v, state),
-            ExprKind::Column(n) | ExprKind::Parameter(n) => n.hash(state),
+            ExprKind::Column(n) | ExprKind::Parameter(n) | ExprKind::Outer(n) => n.hash(state),
+            ExprKind::Subquery(subquery) => subquery.number.hash(state),
             ExprKind::Call { function, .. } => function.hash(state),
             ExprKind::Arithmetic { op, .. } => op.hash(state),
             ExprKind::Compare { op, .. } => op.hash(state),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::in_set::InSet;
 use super::like::LikePattern;
+use super::subquery::Subquery;
 use crate::collation::Collation;
 use crate::functions::FunctionId;
 use crate::value::{ExprType, Value};
@@ -31,6 +32,10 @@ pub enum ExprKind {
     Column(usize),
     /// A parameter of the statement, numbered from 0.
     Parameter(usize),
+    /// A value of the row of an enclosing query, numbered from 0: in a subquery.
+    Outer(usize),
+    /// A subquery.
+    Subquery(Box<Subquery>),
     /// A function of the table in [`crate::functions`].
     Call {
         /// Which.

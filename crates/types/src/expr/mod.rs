@@ -7,6 +7,7 @@
 //! | `walk`       | visiting and rewriting                                                             |
 //! | `identity`   | structural equality and hash                                                       |
 //! | `display`    | as SQL text, for EXPLAIN, column names and error messages                          |
+//! | [`subquery`] | subqueries as operands, and who runs them                                          |
 //! | `narrow`     | constants brought to the grid of a column's values                                 |
 //! | `normalize`  | constant folding, binding of parameters, NOT pushed to the leaves, conjuncts       |
 //! | `eval`       | the evaluator, over batches of columns and over single rows                        |
@@ -29,6 +30,7 @@ mod ir;
 mod like;
 mod narrow;
 mod normalize;
+pub mod subquery;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod walk;
@@ -43,3 +45,4 @@ pub use ir::{ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, When};
 pub use like::LikePattern;
 pub(crate) use like::find_bytes;
 pub use normalize::{bind_parameters, conjuncts, fold, push_down_not};
+pub use subquery::{Subquery, SubqueryQuestion, SubqueryRunner};

@@ -42,7 +42,10 @@ pub fn bind_parameters(e: &Expr, cx: &mut EvalContext<'_>) -> Result<Expr, Mysql
 
 /// The literal that a node with literal operands is, unless computing it raises something.
 fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
-    let mut constant = !matches!(e.kind, ExprKind::Literal(_) | ExprKind::Column(_));
+    let mut constant = !matches!(
+        e.kind,
+        ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Outer(_) | ExprKind::Subquery(_)
+    );
     e.for_each_child(&mut |child| constant &= child.as_literal().is_some());
     if !constant {
         return e;
@@ -50,6 +53,8 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
     let mut warnings = Warnings::new();
     let mut quiet = EvalContext {
         parameters: cx.parameters,
+        outer: &[],
+        subqueries: None,
         now: cx.now,
         utc_offset_seconds: cx.utc_offset_seconds,
         sql_mode: cx.sql_mode,

@@ -27,7 +27,10 @@ impl Expr {
     /// Calls `f` on each operand, left to right.
     pub fn for_each_child<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
         match &self.kind {
-            ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) => {}
+            ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Outer(_) => {}
+            ExprKind::Subquery(subquery) => {
+                subquery.needle.iter().chain(subquery.outer.iter()).for_each(f);
+            }
             ExprKind::Call { args, .. } => args.iter().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => list.iter().for_each(f),
             ExprKind::Arithmetic { left, right, .. }
@@ -63,7 +66,10 @@ impl Expr {
     /// Calls `f` on each operand, left to right, to change it in place.
     pub fn for_each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match &mut self.kind {
-            ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) => {}
+            ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Outer(_) => {}
+            ExprKind::Subquery(subquery) => {
+                subquery.needle.iter_mut().chain(&mut subquery.outer).for_each(f);
+            }
             ExprKind::Call { args, .. } => args.iter_mut().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => {
                 list.iter_mut().for_each(f)
@@ -183,6 +189,7 @@ impl Expr {
     pub fn is_constant(&self) -> bool {
         !self.any(&mut |e| match &e.kind {
             ExprKind::Column(_) => true,
+            ExprKind::Subquery(subquery) => subquery.is_volatile,
             ExprKind::Call { function, .. } => function.definition().volatility == Volatility::Volatile,
             _ => false,
         })
@@ -191,6 +198,7 @@ impl Expr {
     /// Whether two evaluations on one row can differ: it calls `RAND()`, `SLEEP()` or the like.
     pub fn is_volatile(&self) -> bool {
         self.any(&mut |e| match &e.kind {
+            ExprKind::Subquery(subquery) => subquery.is_volatile,
             ExprKind::Call { function, .. } => function.definition().volatility == Volatility::Volatile,
             _ => false,
         })
@@ -198,17 +206,18 @@ impl Expr {
 
     /// Whether its value is 0, 1 or NULL whatever it is computed from.
     pub fn is_condition(&self) -> bool {
-        matches!(
-            self.kind,
-            ExprKind::And(_)
-                | ExprKind::Or(_)
-                | ExprKind::Xor(..)
-                | ExprKind::Not(_)
-                | ExprKind::Compare { .. }
-                | ExprKind::IsNull { .. }
-                | ExprKind::IsTruth { .. }
-                | ExprKind::InList { .. }
-                | ExprKind::Like { .. }
-        )
+        matches!(&self.kind, ExprKind::Subquery(subquery) if subquery.is_condition())
+            || matches!(
+                self.kind,
+                ExprKind::And(_)
+                    | ExprKind::Or(_)
+                    | ExprKind::Xor(..)
+                    | ExprKind::Not(_)
+                    | ExprKind::Compare { .. }
+                    | ExprKind::IsNull { .. }
+                    | ExprKind::IsTruth { .. }
+                    | ExprKind::InList { .. }
+                    | ExprKind::Like { .. }
+            )
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{FoundRows, Met};
 use crate::bound::BoundDelete;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules};
@@ -16,11 +16,12 @@ pub(in crate::statement) fn delete(
     transaction: &mut Transaction,
     delete: &BoundDelete,
     plan: &Arc<Plan>,
+    parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
     let mut deleted = 0;
     let rules = StoreRules { ignore: delete.ignore, null_is_default: false };
-    let execution = Execution::new(session, transaction.view(), parameters, true);
+    let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
     let mut execution = execution.storing(rules).locking(transaction);
     let mut met = Met::new(&delete.targets, delete.rows.relations.len());
     let mut root = crate::operator::build(&plan.root, false);

@@ -2,7 +2,7 @@
 
 use super::{default_of, new_value, touch};
 use crate::bound::{BoundAssignment, BoundInsert, InsertRows, OnDuplicate};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules, implicit_default};
@@ -17,11 +17,12 @@ pub(in crate::statement) fn insert(
     transaction: &mut Transaction,
     insert: &BoundInsert,
     plan: Option<&Arc<Plan>>,
+    parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
     let one_row = matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1);
     let rules = StoreRules { ignore: insert.ignore, null_is_default: !one_row };
-    let execution = Execution::new(session, transaction.view(), parameters, true);
+    let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
     let mut execution = execution.storing(rules).locking(transaction);
     let mut run = Run::new(insert, &execution, session)?;
     match (&insert.rows, plan) {

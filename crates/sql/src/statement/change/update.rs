@@ -2,7 +2,7 @@
 
 use super::{FoundRows, Met, is_changed_twice, new_value, touch};
 use crate::bound::{BoundUpdate, ChangedTable};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules};
@@ -16,10 +16,11 @@ pub(in crate::statement) fn update(
     transaction: &mut Transaction,
     update: &BoundUpdate,
     plan: &Arc<Plan>,
+    parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
     let rules = StoreRules { ignore: update.ignore, null_is_default: true };
-    let execution = Execution::new(session, transaction.view(), parameters, true);
+    let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
     let mut execution = execution.storing(rules).locking(transaction);
     let mut run = Run {
         update,

@@ -17,7 +17,7 @@ use super::super::like::LikePattern;
 use super::compare_batch::Strings;
 use super::lanes::{Lanes, Truths, compare_constant, pack};
 use super::subset::{Subset, is_relabelling};
-use super::{Datum, arithmetic_batch, compare_batch, operand, row};
+use super::{Datum, arithmetic_batch, compare_batch, operand, row, subquery};
 use crate::column::{Batch, ColumnBuilder, arrow_type};
 use crate::error::MysqlError;
 use crate::functions::{Call, FunctionId, Volatility};
@@ -32,6 +32,8 @@ pub(super) fn datum_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Res
             None => Err(MysqlError::internal(format_args!("no column #{n}"))),
         },
         ExprKind::Parameter(n) => row::parameter(*n, cx).map(Datum::Scalar),
+        ExprKind::Outer(n) => row::outer(*n, cx).map(Datum::Scalar),
+        ExprKind::Subquery(subquery) => subquery::answers(e, subquery, batch, cx),
         ExprKind::Call { function, args } => call(e, *function, args, batch, cx),
         ExprKind::Arithmetic { op, left, right } => {
             let a = datum_of(left, batch, cx)?;

@@ -7,6 +7,7 @@
 //! | `operand`          | values brought into the domain of a comparison, truth                     |
 //! | `arithmetic`       | arithmetic on two values                                                  |
 //! | `lanes`, `*_batch` | loops over native values                                                  |
+//! | `subquery`         | subqueries                                                                |
 //! | `subset`           | which expressions must be evaluated for some rows only, and doing so      |
 //! | `selection`        | the result of a filter                                                    |
 
@@ -18,6 +19,7 @@ mod lanes;
 pub(crate) mod operand;
 mod row;
 mod selection;
+mod subquery;
 mod subset;
 #[cfg(test)]
 mod tests;

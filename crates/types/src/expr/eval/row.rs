@@ -3,6 +3,7 @@
 use super::super::context::EvalContext;
 use super::super::ir::{CompareOp, Expr, ExprKind};
 use super::super::like::LikePattern;
+use super::super::subquery::answer;
 use super::arithmetic;
 use super::operand::{compare, condition_value, conform, strictly, text, truth};
 use crate::column::{Batch, value_at};
@@ -53,6 +54,13 @@ pub(super) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
         ExprKind::Literal(v) => Ok(v.clone()),
         ExprKind::Column(n) => row.value(*n, &e.ty.sql),
         ExprKind::Parameter(n) => parameter(*n, cx),
+        ExprKind::Outer(n) => outer(*n, cx),
+        ExprKind::Subquery(subquery) => {
+            let needle =
+                subquery.needle.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
+            let outer = subquery.outer.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
+            answer(subquery, &needle, &outer, cx)
+        }
         ExprKind::Call { function, args } => {
             let call = Call { function: *function, args, ty: &e.ty };
             let kernel = function.definition().scalar;
@@ -132,6 +140,12 @@ pub(super) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
 /// The value of a parameter.
 pub(super) fn parameter(n: usize, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     cx.parameters.get(n).cloned().ok_or_else(|| MysqlError::wrong_arguments("EXECUTE"))
+}
+
+/// A value of the row of an enclosing query.
+pub(super) fn outer(n: usize, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
+    let value = cx.outer.get(n).cloned();
+    value.ok_or_else(|| MysqlError::internal("a value of an enclosing query outside of a subquery"))
 }
 
 /// `CAST`.

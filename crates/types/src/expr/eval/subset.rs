@@ -70,7 +70,7 @@ impl Expr {
     /// Whether evaluating it for a row can be noticed: by an error, by a warning, or because it is volatile.
     pub(super) fn may_raise(&self) -> bool {
         self.any(&mut |e| match &e.kind {
-            ExprKind::Call { .. } | ExprKind::Negate(_) => true,
+            ExprKind::Call { .. } | ExprKind::Negate(_) | ExprKind::Subquery(_) => true,
             ExprKind::Cast { operand } => !is_relabelling(&operand.ty.sql, &e.ty.sql),
             ExprKind::Arithmetic { op, .. } => {
                 use super::super::ir::ArithmeticOp::{Add, Multiply, Subtract};

@@ -1,0 +1,286 @@
+//! Subqueries in expressions, and what they see of the queries around them.
+//!
+//! A name that a query does not know is looked up in the queries around it, the nearest first. The column found there is one of
+//! the values that the subquery depends on: each query on the way hands it down, and what stands in the subquery is its
+//! position among them. An aggregate whose argument is of nothing but such columns belongs to the nearest query that one of
+//! them is of, and is handed down in the same way.
+
+use leafline_types::aggregate::AggregateCall;
+use leafline_types::expr::subquery::{outer, subquery};
+use leafline_types::expr::{CompareOp, Expr, ExprKind as Kind, Subquery, SubqueryQuestion, build};
+use leafline_types::{ExprType, MysqlError};
+
+use super::Binder;
+use super::expression::{Bound, ExpressionBinder, compare_op};
+use super::row::strictly;
+use super::scope::{Block, Clause, Scope};
+use crate::bound::BoundSubquery;
+use crate::parser::ast::{self, ColumnName, ExprKind, Query};
+
+/// A query while one inside it is bound.
+#[derive(Debug)]
+pub(super) struct Enclosing {
+    block: Block,
+    scope: Scope,
+    clause: Clause,
+    /// What the query inside depends on, over this one.
+    captures: Vec<Expr>,
+}
+
+/// A subquery that was bound.
+struct Inner {
+    number: usize,
+    outer: Vec<Expr>,
+    is_volatile: bool,
+    columns: Vec<ExprType>,
+}
+
+impl Inner {
+    fn asked(self, question: SubqueryQuestion, needle: Vec<Expr>) -> Expr {
+        let Inner { number, outer, is_volatile, mut columns } = self;
+        let ty = columns.drain(..).next().unwrap_or(ExprType::NULL);
+        subquery(Subquery { number, question, needle, outer, is_volatile }, ty)
+    }
+}
+
+impl Binder<'_> {
+    /// Binds what stands inside a query, at a place of it, and gives the values that it depends on.
+    pub(super) fn within<T>(
+        &mut self,
+        block: &mut Block,
+        scope: &Scope,
+        clause: Clause,
+        bind: impl FnOnce(&mut Self) -> Result<T, MysqlError>,
+    ) -> Result<(T, Vec<Expr>), MysqlError> {
+        let block_here = std::mem::take(block);
+        self.enclosing.push(Enclosing {
+            block: block_here,
+            scope: scope.clone(),
+            clause,
+            captures: Vec::new(),
+        });
+        let bound = bind(self);
+        let Some(frame) = self.enclosing.pop() else {
+            return Err(MysqlError::internal("no query to return to"));
+        };
+        *block = frame.block;
+        Ok((bound?, frame.captures))
+    }
+
+    /// The column of a query around this one that `name` means, if there is one.
+    ///
+    /// # Errors
+    /// 1052 when there are several.
+    pub(super) fn outer_column(&mut self, name: &ColumnName) -> Result<Option<Expr>, MysqlError> {
+        for level in (0..self.enclosing.len()).rev() {
+            let Some(frame) = self.enclosing.get(level) else { continue };
+            if let Some(found) = frame.block.resolve(&frame.scope, frame.clause, name)? {
+                return Ok(Some(self.handed_down(level, found)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What stands in the innermost query for an expression over the one at `level`.
+    fn handed_down(&mut self, level: usize, mut expr: Expr) -> Expr {
+        for frame in self.enclosing.iter_mut().skip(level) {
+            let ty = expr.ty.clone();
+            let number = frame.captures.iter().position(|known| *known == expr).unwrap_or_else(|| {
+                frame.captures.push(expr);
+                frame.captures.len() - 1
+            });
+            expr = outer(number, ty);
+        }
+        expr
+    }
+
+    /// The query that a value handed down to the innermost one comes from, and the expression over it.
+    fn origin(&self, number: usize) -> Option<(usize, Expr)> {
+        let mut number = number;
+        for (level, frame) in self.enclosing.iter().enumerate().rev() {
+            let captured = frame.captures.get(number)?;
+            match captured.kind {
+                Kind::Outer(further) => number = further,
+                _ => return Some((level, captured.clone())),
+            }
+        }
+        None
+    }
+
+    /// The nearest query that a value in an expression of the innermost one comes from.
+    fn nearest_origin(&self, exprs: &[Expr]) -> Option<usize> {
+        let mut nearest = None;
+        for expr in exprs {
+            expr.visit(&mut |e| {
+                if let Kind::Outer(number) = e.kind {
+                    nearest = nearest.max(self.origin(number).map(|(level, _)| level));
+                }
+                true
+            });
+        }
+        nearest
+    }
+
+    /// An expression of the innermost query over nothing but values handed down, as one over the query at `level`.
+    fn lifted(&self, expr: Expr, level: usize) -> Result<Expr, MysqlError> {
+        expr.transform(&mut |e| {
+            let Kind::Outer(mut number) = e.kind else { return Ok(e) };
+            for frame in self.enclosing.iter().skip(level).rev() {
+                let Some(captured) = frame.captures.get(number) else { break };
+                match captured.kind {
+                    Kind::Outer(further) => number = further,
+                    _ => return Ok(captured.clone()),
+                }
+            }
+            Ok(outer(number, e.ty))
+        })
+    }
+}
+
+impl ExpressionBinder<'_, '_, '_> {
+    fn subquery(&mut self, query: &Query) -> Result<Inner, MysqlError> {
+        let volatile_before = self.binder.volatile_calls;
+        let (query, outer) =
+            self.binder.within(self.block, self.scope, self.clause, |binder| binder.query(query))?;
+        let is_volatile = self.binder.volatile_calls > volatile_before;
+        let columns = query.output.iter().map(|output| output.expr.ty.clone()).collect();
+        let number = self.binder.subqueries.len();
+        let is_dependent = !outer.is_empty() || is_volatile;
+        self.binder.subqueries.push(BoundSubquery { query, is_dependent });
+        Ok(Inner { number, outer, is_volatile, columns })
+    }
+
+    /// `(query)` as a value.
+    pub(super) fn scalar_subquery(&mut self, query: &Query) -> Bound {
+        let inner = self.subquery(query)?;
+        if inner.columns.len() != 1 {
+            return Err(MysqlError::operand_columns(1));
+        }
+        Ok(inner.asked(SubqueryQuestion::Value, Vec::new()))
+    }
+
+    /// `EXISTS (query)`.
+    pub(super) fn exists(&mut self, query: &Query) -> Bound {
+        Ok(self.subquery(query)?.asked(SubqueryQuestion::Exists, Vec::new()))
+    }
+
+    /// `operand [NOT] IN (query)`.
+    pub(super) fn in_query(&mut self, operand: &ast::Expr, query: &Query, negated: bool) -> Bound {
+        let found = self.any(CompareOp::Eq, operand, query)?;
+        Ok(if negated { build::not(found) } else { found })
+    }
+
+    /// `left op ANY (query)` and `left op ALL (query)`: the latter is true when the opposite is true of none.
+    pub(super) fn quantified(
+        &mut self,
+        op: ast::CompareOp,
+        all: bool,
+        left: &ast::Expr,
+        query: &Query,
+    ) -> Bound {
+        let op = compare_op(op);
+        let is_row = matches!(left.kind, ExprKind::Row(_));
+        if is_row && !matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true)) {
+            return Err(MysqlError::operand_columns(1));
+        }
+        match (all, op.negated()) {
+            (false, _) => self.any(op, left, query),
+            (true, Some(opposite)) => Ok(build::not(self.any(opposite, left, query)?)),
+            (true, None) => Err(MysqlError::not_supported("<=> ALL")),
+        }
+    }
+
+    fn any(&mut self, op: CompareOp, left: &ast::Expr, query: &Query) -> Bound {
+        if query.limit.is_some() {
+            return Err(MysqlError::not_supported("LIMIT & IN/ALL/ANY/SOME subquery"));
+        }
+        let needle = match &left.kind {
+            ExprKind::Row(row) => row.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?,
+            _ => vec![self.bind(left)?],
+        };
+        let inner = self.subquery(query)?;
+        let comparison = comparison(op, &needle, &inner.columns)?;
+        Ok(inner.asked(SubqueryQuestion::Any(Box::new(comparison)), needle))
+    }
+
+    /// `(a, b) op (query)`: the query has one row.
+    pub(super) fn row_with_query(&mut self, op: CompareOp, row: &[ast::Expr], query: &Query) -> Bound {
+        let needle = row.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?;
+        let inner = self.subquery(query)?;
+        let comparison = comparison(op, &needle, &inner.columns)?;
+        Ok(inner.asked(SubqueryQuestion::Row(Box::new(comparison)), needle))
+    }
+
+    /// An aggregate of `args`, of this query or, where these are of queries around it only, of one of those.
+    pub(super) fn aggregate_of(
+        &mut self,
+        args: &[ast::Expr],
+        call: &dyn Fn(Vec<Expr>) -> Result<AggregateCall, MysqlError>,
+    ) -> Bound {
+        let known: Vec<usize> = self.binder.enclosing.iter().map(|frame| frame.captures.len()).collect();
+        let nested = std::mem::replace(&mut self.block.in_aggregate, true);
+        let bound = args.iter().map(|arg| self.bind(arg)).collect::<Result<Vec<_>, _>>();
+        self.block.in_aggregate = nested;
+        let bound = bound?;
+        let own = bound.is_empty() || bound.iter().any(|arg| !arg.columns().is_empty());
+        let level = if own { None } else { self.binder.nearest_origin(&bound) };
+        let Some(level) = level else {
+            if nested || !has_aggregates(self.clause) {
+                return Err(MysqlError::invalid_group_function());
+            }
+            return Ok(self.block.aggregate(call(bound)?));
+        };
+        let lifted =
+            bound.into_iter().map(|arg| self.binder.lifted(arg, level)).collect::<Result<Vec<_>, _>>()?;
+        for (frame, known) in self.binder.enclosing.iter_mut().zip(known) {
+            frame.captures.truncate(known);
+        }
+        let Some(frame) = self.binder.enclosing.get_mut(level) else {
+            return Err(MysqlError::internal("an aggregate of a query that is not there"));
+        };
+        if frame.block.in_aggregate || !has_aggregates(frame.clause) {
+            return Err(MysqlError::invalid_group_function());
+        }
+        let aggregate = frame.block.aggregate(call(lifted)?);
+        Ok(self.binder.handed_down(level, aggregate))
+    }
+}
+
+/// May aggregates of a query stand in the clause?
+fn has_aggregates(clause: Clause) -> bool {
+    matches!(clause, Clause::FieldList | Clause::Having | Clause::Order)
+}
+
+/// `needle op row`, with the needle as the first columns and the row behind it. Error 1241 when they have not as many.
+fn comparison(op: CompareOp, needle: &[Expr], row: &[ExprType]) -> Bound {
+    if needle.len() != row.len() {
+        return Err(MysqlError::operand_columns(needle.len()));
+    }
+    let pairs: Vec<(Expr, Expr)> = needle
+        .iter()
+        .zip(row)
+        .enumerate()
+        .map(|(at, (left, right))| {
+            (build::column(at, left.ty.clone()), build::column(needle.len() + at, right.clone()))
+        })
+        .collect();
+    compare_columns(op, &pairs)
+}
+
+fn compare_columns(op: CompareOp, pairs: &[(Expr, Expr)]) -> Bound {
+    let of = |op| {
+        pairs.iter().map(|(l, r)| build::compare(op, l.clone(), r.clone())).collect::<Result<Vec<_>, _>>()
+    };
+    match (op, pairs) {
+        (_, [(left, right)]) => build::compare(op, left.clone(), right.clone()),
+        (CompareOp::Eq | CompareOp::NullSafeEq, _) => Ok(build::and(of(op)?)),
+        (CompareOp::Ne, _) => Ok(build::or(of(op)?)),
+        (_, [(left, right), rest @ ..]) => {
+            let first = build::compare(strictly(op), left.clone(), right.clone())?;
+            let equal = build::compare(CompareOp::Eq, left.clone(), right.clone())?;
+            let rest = compare_columns(op, rest)?;
+            Ok(build::or(vec![first, build::and(vec![equal, rest])]))
+        }
+        (_, []) => Err(MysqlError::operand_columns(1)),
+    }
+}

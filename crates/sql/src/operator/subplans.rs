@@ -1,0 +1,350 @@
+//! Subqueries at work: run when an expression asks for them, and remembered.
+//!
+//! A subquery is run once for each set of values that it depends on, as long as its answers fit into [`MEMO_BYTES`]; one that
+//! depends on none is run once. The operators are made anew for each run.
+
+use super::members::Members;
+use super::{ExecutionContext, MemoryBudget, StatementLocks, build};
+use crate::plan::{PlanParts, SubqueryPlan};
+use leafline_access::Counters;
+use leafline_table::ReadView;
+use leafline_types::expr::subquery::compare_with_row;
+use leafline_types::expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
+use leafline_types::{Batch, MysqlError, Value, value_at};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What the answers of one subquery may take, bytes. When they are more they are forgotten.
+const MEMO_BYTES: usize = 16 << 20;
+
+/// The subqueries of a statement in one execution.
+#[derive(Default)]
+pub struct Subplans {
+    parts: Arc<PlanParts>,
+    memos: Vec<RefCell<Memo>>,
+    counters: RefCell<Counters>,
+    /// What all answers take that are remembered, bytes.
+    remembered: Cell<usize>,
+}
+
+/// The answers of a subquery by the values that it depends on.
+#[derive(Default)]
+struct Memo {
+    answers: HashMap<Vec<u8>, Answer>,
+    bytes: usize,
+}
+
+#[derive(Clone)]
+enum Answer {
+    Value(Value),
+    /// The only row, or NULLs.
+    Row(Vec<Value>),
+    Members(Arc<Members>),
+}
+
+impl Subplans {
+    /// For one execution of the statement that has these parts.
+    pub fn new(parts: &Arc<PlanParts>) -> Subplans {
+        let memos = parts.subqueries.iter().map(|_| RefCell::default()).collect();
+        Subplans { parts: parts.clone(), memos, ..Subplans::default() }
+    }
+
+    /// What subqueries have counted since this was last asked.
+    pub fn take_counters(&self) -> Counters {
+        self.counters.take()
+    }
+
+    fn known(&self, number: usize, key: &[u8]) -> Option<Answer> {
+        self.memos.get(number)?.borrow().answers.get(key).cloned()
+    }
+
+    fn remember(
+        &self,
+        number: usize,
+        key: Vec<u8>,
+        answer: &Answer,
+        budget: &MemoryBudget,
+    ) -> Result<(), MysqlError> {
+        let Some(memo) = self.memos.get(number) else { return Ok(()) };
+        let mut memo = memo.borrow_mut();
+        let bytes = key.len() + answer.memory_bytes() + size_of::<(Vec<u8>, Answer)>();
+        if memo.bytes + bytes > MEMO_BYTES {
+            budget.give_back(memo.bytes);
+            self.remembered.set(self.remembered.get().saturating_sub(memo.bytes));
+            *memo = Memo::default();
+        }
+        budget.take(bytes)?;
+        self.remembered.set(self.remembered.get() + bytes);
+        memo.bytes += bytes;
+        memo.answers.insert(key, answer.clone());
+        Ok(())
+    }
+}
+
+impl Answer {
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Answer::Value(value) => value_bytes(value),
+            Answer::Row(row) => row.iter().map(value_bytes).sum(),
+            Answer::Members(members) => members.memory_bytes(),
+        }
+    }
+}
+
+/// What a value takes in memory, bytes.
+pub(super) fn value_bytes(value: &Value) -> usize {
+    size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len)
+}
+
+/// Runs subqueries for the expressions of one step of an execution.
+#[derive(Clone, Copy)]
+pub struct Runner<'r> {
+    /// The subqueries, and what is known of their answers.
+    pub subplans: &'r Subplans,
+    /// What is visible.
+    pub view: &'r ReadView,
+    /// For subqueries that lock rows.
+    pub locks: Option<&'r StatementLocks>,
+    /// What operators may hold.
+    pub memory: &'r MemoryBudget,
+}
+
+impl Runner<'_> {
+    /// Runs a subquery and gives each of its batches to `each`, until that says no.
+    fn run(
+        &self,
+        plan: &SubqueryPlan,
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+        each: &mut dyn FnMut(&Batch, &mut EvalContext<'_>) -> Result<bool, MysqlError>,
+    ) -> Result<(), MysqlError> {
+        cx.cancel.check()?;
+        let held = self.memory.used().saturating_sub(self.subplans.remembered.get());
+        let mut counters = Counters::default();
+        let eval = EvalContext {
+            parameters: cx.parameters,
+            outer,
+            subqueries: cx.subqueries,
+            now: cx.now,
+            utc_offset_seconds: cx.utc_offset_seconds,
+            sql_mode: cx.sql_mode,
+            stores: cx.stores,
+            session: cx.session,
+            warnings: &mut *cx.warnings,
+            cancel: cx.cancel,
+            random: std::mem::take(&mut cx.random),
+        };
+        let mut inner = ExecutionContext {
+            eval,
+            view: self.view,
+            counters: &mut counters,
+            locks: self.locks,
+            memory: self.memory,
+            profile: None,
+            subplans: self.subplans,
+        };
+        let mut root = build(&plan.plan.root, false);
+        let mut result = Ok(());
+        loop {
+            match root
+                .next(&mut inner)
+                .and_then(|batch| batch.map(|batch| each(&batch, &mut inner.eval)).transpose())
+            {
+                Ok(Some(true)) => {}
+                Ok(_) => break,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        cx.random = std::mem::take(&mut inner.eval.random);
+        *self.subplans.counters.borrow_mut() += counters;
+        // The operators are gone with what they held.
+        drop(root);
+        self.memory.shrink_to(held + self.subplans.remembered.get());
+        result
+    }
+
+    /// The only row; error 1242 when there are more.
+    fn only_row(
+        &self,
+        plan: &SubqueryPlan,
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Option<Vec<Value>>, MysqlError> {
+        let mut only = None;
+        self.run(plan, outer, cx, &mut |batch, _| {
+            if batch.rows > 1 || only.is_some() {
+                return Err(MysqlError::subquery_more_than_one_row());
+            }
+            only = Some(row_of(plan, batch, 0));
+            Ok(true)
+        })?;
+        Ok(only)
+    }
+
+    fn found(
+        &self,
+        plan: &SubqueryPlan,
+        subquery: &Subquery,
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Answer, MysqlError> {
+        Ok(match &subquery.question {
+            SubqueryQuestion::Value => {
+                let row = self.only_row(plan, outer, cx)?;
+                Answer::Value(row.and_then(|row| row.into_iter().next()).unwrap_or_default())
+            }
+            SubqueryQuestion::Exists => {
+                let mut exists = false;
+                self.run(plan, outer, cx, &mut |_, _| {
+                    exists = true;
+                    Ok(false)
+                })?;
+                Answer::Value(Value::Int(exists.into()))
+            }
+            SubqueryQuestion::Row(_) => {
+                let nulls = || vec![Value::Null; plan.plan.root.types.len()];
+                Answer::Row(self.only_row(plan, outer, cx)?.unwrap_or_else(nulls))
+            }
+            SubqueryQuestion::Any(comparison) => {
+                let mut members = Members::new(comparison, &subquery.needle, &plan.plan.root.types);
+                self.run(plan, outer, cx, &mut |batch, cx| {
+                    for at in 0..batch.rows {
+                        members.add(row_of(plan, batch, at), cx)?;
+                    }
+                    Ok(true)
+                })?;
+                Answer::Members(Arc::new(members))
+            }
+        })
+    }
+}
+
+impl SubqueryRunner for Runner<'_> {
+    fn answer(
+        &self,
+        subquery: &Subquery,
+        needle: &[Value],
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError> {
+        let number = subquery.number;
+        let Some(plan) = self.subplans.parts.subqueries.get(number) else {
+            return Err(MysqlError::internal(format_args!("subquery {number} is not there")));
+        };
+        let key = memo_key(outer);
+        let known = if subquery.is_volatile { None } else { self.subplans.known(number, &key) };
+        let answer = match known {
+            Some(known) => known,
+            None => {
+                let answer = self.found(plan, subquery, outer, cx)?;
+                if !subquery.is_volatile {
+                    self.subplans.remember(number, key, &answer, self.memory)?;
+                }
+                answer
+            }
+        };
+        match (&answer, &subquery.question) {
+            (Answer::Value(value), _) => Ok(value.clone()),
+            (Answer::Row(row), SubqueryQuestion::Row(comparison)) => compared(comparison, needle, row, cx),
+            (Answer::Members(members), SubqueryQuestion::Any(comparison)) => {
+                members.contain(comparison, needle, cx).map(condition_value)
+            }
+            _ => Err(MysqlError::internal("a subquery that answers another question")),
+        }
+    }
+}
+
+fn compared(
+    comparison: &Expr,
+    needle: &[Value],
+    row: &[Value],
+    cx: &mut EvalContext<'_>,
+) -> Result<Value, MysqlError> {
+    compare_with_row(comparison, needle, row, cx).map(condition_value)
+}
+
+fn condition_value(truth: Option<bool>) -> Value {
+    truth.map_or(Value::Null, |truth| Value::Int(truth.into()))
+}
+
+fn row_of(plan: &SubqueryPlan, batch: &Batch, row: usize) -> Vec<Value> {
+    let columns = batch.columns.iter().zip(plan.plan.root.types.iter());
+    columns.map(|(column, ty)| value_at(column, row, &ty.sql)).collect()
+}
+
+/// Values as bytes that are equal only where the values are the same.
+pub(super) fn memo_key(values: &[Value]) -> Vec<u8> {
+    let mut key = Vec::new();
+    for value in values {
+        let start = key.len();
+        key.extend_from_slice(&[0; 5]);
+        let kind = match value {
+            Value::Null => 0,
+            Value::Int(number) => {
+                key.extend_from_slice(&number.to_le_bytes());
+                1
+            }
+            Value::UInt(number) => {
+                key.extend_from_slice(&number.to_le_bytes());
+                2
+            }
+            Value::Double(number) => {
+                key.extend_from_slice(&number.to_bits().to_le_bytes());
+                3
+            }
+            Value::String(text) => {
+                key.extend_from_slice(text.as_bytes());
+                4
+            }
+            Value::Bytes(bytes) => {
+                key.extend_from_slice(bytes);
+                5
+            }
+            other => {
+                let mut text = String::new();
+                // Writing to a string does not fail.
+                let _ = write!(text, "{other:?}");
+                key.extend_from_slice(text.as_bytes());
+                6
+            }
+        };
+        let length = (key.len() - start - 5) as u32;
+        if let Some(head) = key.get_mut(start..start + 5) {
+            head[0] = kind;
+            head[1..].copy_from_slice(&length.to_le_bytes());
+        }
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_differ_where_values_do() {
+        let rows: Vec<Vec<Value>> = vec![
+            vec![],
+            vec![Value::Null],
+            vec![Value::Int(0)],
+            vec![Value::UInt(0)],
+            vec![Value::Double(0.0)],
+            vec![Value::Double(-0.0)],
+            vec![Value::string("")],
+            vec![Value::string("ab"), Value::string("")],
+            vec![Value::string("a"), Value::string("b")],
+            vec![Value::bytes(*b"ab"), Value::string("")],
+            vec![Value::Null, Value::Null],
+        ];
+        for (i, a) in rows.iter().enumerate() {
+            for (j, b) in rows.iter().enumerate() {
+                assert_eq!(memo_key(a) == memo_key(b), i == j, "{a:?} {b:?}");
+            }
+        }
+    }
+}

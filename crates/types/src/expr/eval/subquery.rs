@@ -1,0 +1,37 @@
+//! Subqueries for the rows of a batch.
+
+use super::super::context::EvalContext;
+use super::super::ir::Expr;
+use super::super::subquery::{self, Subquery};
+use super::Datum;
+use super::batch::datum_of;
+use crate::column::{Batch, ColumnBuilder};
+use crate::error::MysqlError;
+use crate::value::Value;
+
+/// The answers of a subquery: one if they depend on no column.
+pub(super) fn answers(
+    e: &Expr,
+    subquery: &Subquery,
+    batch: &Batch,
+    cx: &mut EvalContext<'_>,
+) -> Result<Datum, MysqlError> {
+    let operands: Vec<&Expr> = subquery.needle.iter().chain(&subquery.outer).collect();
+    let data = operands.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
+    let mut values: Vec<Value> = vec![Value::Null; operands.len()];
+    let mut answer = |row: usize, cx: &mut EvalContext<'_>| {
+        for ((value, datum), operand) in values.iter_mut().zip(&data).zip(&operands) {
+            *value = datum.value(row, &operand.ty.sql);
+        }
+        let (needle, outer) = values.split_at(subquery.needle.len());
+        subquery::answer(subquery, needle, outer, cx)
+    };
+    if !subquery.is_volatile && data.iter().all(|d| matches!(d, Datum::Scalar(_))) {
+        return answer(0, cx).map(Datum::Scalar);
+    }
+    let mut out = ColumnBuilder::with_capacity(&e.ty.sql, batch.rows);
+    for row in 0..batch.rows {
+        out.push_value(&answer(row, cx)?)?;
+    }
+    Ok(Datum::Array(out.finish()))
+}
