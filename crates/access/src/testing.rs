@@ -8,7 +8,7 @@ use leafline_table::{
 use leafline_types::expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
 use leafline_types::expr::{CompareOp, EvalContext, Expr, SessionFacts};
 use leafline_types::{
-    CancelToken, Collation, Date, DateTime, Decimal, ExprType, MysqlError, SqlType, Value, Warnings,
+    CancelToken, Collation, Date, DateTime, Decimal, ExprType, MysqlError, SqlType, Time, Value, Warnings,
 };
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -57,6 +57,9 @@ pub(crate) fn columns() -> Vec<ColumnDef> {
         column("g", SqlType::DateTime { fsp: 0 }, true, Collation::Binary),
         column("h", SqlType::Varchar { len: 4 }, true, Collation::Utf8mb4_0900Bin),
         column("k", SqlType::Char { len: 3 }, false, text),
+        column("l", SqlType::Time { fsp: 1 }, true, Collation::Binary),
+        column("m", SqlType::Real { single: true, digits: None, unsigned: false }, true, Collation::Binary),
+        column("n", SqlType::Year, true, Collation::Binary),
     ]
 }
 
@@ -72,6 +75,9 @@ pub(crate) const INDEXES: &[&[&str]] = &[
     &["h"],
     &["k", "c", "a"],
     &["a", "f", "e"],
+    &["l", "a"],
+    &["m", "-n"],
+    &["n", "-l"],
 ];
 
 /// An engine in memory.
@@ -144,8 +150,18 @@ pub(crate) fn value(rng: &mut SmallRng, column: usize) -> Value {
             let seconds = 9000 * 86_400 + rng.random_range(0..6) * 43_200;
             Value::DateTime(DateTime::from_micros(seconds * 1_000_000).expect("a time"))
         }
-        _ => Value::string(*["", "a", "ab", "b", "é", "x y"].choose(rng).expect("values")),
+        9 => Value::string(*["", "a", "ab", "b", "é", "x y"].choose(rng).expect("values")),
+        10 => time(rng.random_range(-20i64..20) * 500_000),
+        11 => {
+            let values = [-3e38f32, -1.5, -0.0, 0.0, 0.1, 0.3, 1.0, 2.0, f32::MAX];
+            Value::Double((*values.choose(rng).expect("values")).into())
+        }
+        _ => Value::UInt(*[0, 1901, 1999, 2001, 2024, 2155].choose(rng).expect("values")),
     }
+}
+
+fn time(micros: i64) -> Value {
+    Value::Time(Time::from_micros(micros).expect("a time"))
 }
 
 fn string(rng: &mut SmallRng) -> Value {
@@ -176,7 +192,18 @@ fn constant(rng: &mut SmallRng, column: usize) -> Expr {
     let odd = rng.random_ratio(1, 4);
     literal(match (column, odd) {
         (_, true) if rng.random_ratio(1, 6) => Value::Null,
-        (0 | 1 | 2 | 5 | 6, true) => match rng.random_range(0..5) {
+        (10, true) => match rng.random_range(0..4) {
+            0 => Value::string(*["00:00:01", "-2", "0:0:0.55", "838:59:59"].choose(rng).expect("texts")),
+            1 => Value::Int(*[-2, 0, 5, 60, 10_000].choose(rng).expect("values")),
+            2 => time(rng.random_range(-40i64..40) * 150_000),
+            _ => Value::Decimal(Decimal::from_i128(rng.random_range(-40..40), 1)),
+        },
+        (12, true) if rng.random() => match rng.random_range(0..3) {
+            0 => Value::Int(*[0, 1, 24, 99, 100, 2156].choose(rng).expect("values")),
+            1 => Value::string(*["0", "0000", "99", "2024", "1.5"].choose(rng).expect("texts")),
+            _ => Value::Double(2000.5),
+        },
+        (0 | 1 | 2 | 5 | 6 | 11 | 12, true) => match rng.random_range(0..5) {
             0 => Value::Int(*[-129, -1, 0, 3, 128, 300, 70_000, i64::MAX].choose(rng).expect("values")),
             1 => Value::UInt(*[0, 127, 65_536, u64::MAX].choose(rng).expect("values")),
             2 => Value::Decimal(Decimal::from_i128(rng.random_range(-400..400) * 5, 3)),

@@ -18,6 +18,8 @@ impl ColumnFlags {
     pub const MULTIPLE_KEY: ColumnFlags = ColumnFlags(8);
     /// TEXT or BLOB.
     pub const BLOB: ColumnFlags = ColumnFlags(16);
+    /// Shown with zeros before it.
+    pub const ZEROFILL: ColumnFlags = ColumnFlags(64);
     /// An unsigned number.
     pub const UNSIGNED: ColumnFlags = ColumnFlags(32);
     /// Compared byte by byte.
@@ -146,7 +148,15 @@ impl ColumnMeta {
             SqlType::Int { .. } => 11,
             SqlType::BigInt { .. } => 20,
             SqlType::Decimal { precision, scale, .. } => u32::from(*precision) + 1 + u32::from(*scale > 0),
-            SqlType::Double => 22,
+            SqlType::Boolean => 1,
+            SqlType::Zerofill { digits, .. } => u32::from(*digits),
+            SqlType::Year => 4,
+            SqlType::Real { digits: Some((all, _)), .. } => u32::from(*all),
+            SqlType::Real { single: true, .. } => 12,
+            SqlType::Double | SqlType::Real { .. } => 22,
+            SqlType::Binary { len } => *len,
+            SqlType::Blob { max_bytes } => *max_bytes,
+            SqlType::Time { fsp } => 10 + u32::from(*fsp) + u32::from(*fsp > 0),
             SqlType::Char { len } | SqlType::Varchar { len } => len.saturating_mul(4),
             SqlType::Text { max_bytes } => max_bytes.saturating_mul(4),
             SqlType::Varbinary { len } => *len,
@@ -158,6 +168,9 @@ impl ColumnMeta {
 
     /// Digits after the point; 31 where there is no fixed number.
     pub fn decimals(&self) -> u8 {
-        if self.ty == SqlType::Double { 31 } else { self.ty.scale() }
+        match self.ty {
+            SqlType::Double | SqlType::Real { digits: None, .. } => 31,
+            _ => self.ty.scale(),
+        }
     }
 }

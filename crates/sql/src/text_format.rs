@@ -35,7 +35,9 @@ impl<'a> TextColumn<'a> {
     fn new(array: &'a ArrayRef, ty: &'a SqlType) -> TextColumn<'a> {
         if let Some(ints) = array.as_primitive_opt::<Int64Type>() {
             TextColumn::Int(ints)
-        } else if let Some(ints) = array.as_primitive_opt::<UInt64Type>() {
+        } else if let Some(ints) = array.as_primitive_opt::<UInt64Type>()
+            && !matches!(ty, SqlType::Zerofill { .. } | SqlType::Year)
+        {
             TextColumn::UInt(ints)
         } else if let Some(strings) = array.as_string_opt::<i32>() {
             TextColumn::String(strings)

@@ -169,6 +169,7 @@ impl<'a> Extractor<'a> {
                 self.part.ty.is_string() && collation == self.part.collation
             }
             (SqlType::Date | SqlType::DateTime { .. }, CompareDomain::Date | CompareDomain::DateTime) => true,
+            (SqlType::Time { .. }, CompareDomain::Time) => true,
             (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double) => ty.is_numeric(),
             _ => false,
         }

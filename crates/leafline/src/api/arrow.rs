@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The rows of a statement as record batches, computed as they are read. After an error there are no more.
 ///
 /// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
-/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone.
+/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds.
 pub struct ArrowBatches<'c> {
     connection: &'c mut Connection,
     schema: SchemaRef,

@@ -97,9 +97,9 @@ impl Table {
                 Parameter::Text(text) => {
                     encode_stored_text(encoded, text, &mut key).map_err(MysqlError::from)?
                 }
-                // Out of range is an error here; which one is for the conversion to say.
+                // Out of range is an error here; which one is for the conversion to say. Few numbers are years as they are.
                 Parameter::Value(ref number @ (Value::Int(_) | Value::UInt(_)))
-                    if encoded.ty.is_integer() =>
+                    if encoded.ty.is_integer() && encoded.ty != SqlType::Year =>
                 {
                     encode_part(encoded, number, &mut key).is_ok()
                 }
@@ -254,7 +254,7 @@ impl Reader {
     fn new(view: &ReadView, table: &Table) -> Result<Reader> {
         let rows = view.rows(&table.def).map_err(MysqlError::from)?;
         let is_key = |column| table.clustered().parts.iter().any(|part| part.column == column);
-        let is_string = |ty: &SqlType| ty.is_character() || matches!(ty, SqlType::Varbinary { .. });
+        let is_string = |ty: &SqlType| ty.is_string();
         let format = &table.clustered().format;
         let place = |(at, column): (usize, &ColumnDef)| {
             let shown = is_string(&column.ty) && !is_key(at);

@@ -7,12 +7,12 @@
 //! | `f64`, `f32` | DOUBLE | any number, rounded |
 //! | `&str`, `String` | string | a string; `String` takes the text of every other value too |
 //! | `&[u8]`, `Vec<u8>` | binary string | a string's or binary string's bytes |
-//! | [`Decimal`], [`Date`], [`DateTime`] | the same | the same; a whole number is a `Decimal`, a DATE is a `DateTime` |
+//! | [`Decimal`], [`Date`], [`DateTime`], [`Time`] | the same | the same; a whole number is a `Decimal`, a DATE is a `DateTime` |
 //! | `Option<T>` | NULL for `None` | `None` for NULL, which is an error for all others |
 //! | [`Value`] | itself | any |
 
 use super::error::{Error, Result};
-use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Value, convert};
+use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value, convert};
 
 /// Can be a parameter.
 pub trait ToValue {
@@ -174,6 +174,12 @@ impl ToValue for DateTime {
     }
 }
 
+impl ToValue for Time {
+    fn to_value(&self) -> Value {
+        Value::Time(*self)
+    }
+}
+
 impl ToValue for Value {
     fn to_value(&self) -> Value {
         self.clone()
@@ -289,6 +295,17 @@ impl FromValue for DateTime {
         match value {
             Value::DateTime(time) => Some(time),
             Value::Date(date) => Some(date.to_datetime()),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for Time {
+    const WANTED: &'static str = "Time";
+
+    fn from_value(value: Value, _: &SqlType) -> Option<Time> {
+        match value {
+            Value::Time(time) => Some(time),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use super::bytes::{Reader, put_string};
 use super::column::field_type as f;
 use leafline_types::column::{Batch, value_at};
 use leafline_types::convert::to_text;
-use leafline_types::temporal::CivilDateTime;
+use leafline_types::temporal::{CivilDateTime, CivilTime, Time};
 use leafline_types::{Date, DateTime, MysqlError, SqlType, Value};
 
 /// Appends a row.
@@ -32,7 +32,11 @@ fn put_value(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
     match value {
         Value::Int(n) => put_integer(out, *n as u64, ty),
         Value::UInt(n) => put_integer(out, *n, ty),
+        Value::Double(d) if matches!(ty, SqlType::Real { single: true, .. }) => {
+            out.extend_from_slice(&(*d as f32).to_le_bytes());
+        }
         Value::Double(d) => out.extend_from_slice(&d.to_le_bytes()),
+        Value::Time(time) => put_time(out, *time),
         Value::String(text) => put_string(out, text.as_bytes()),
         Value::Bytes(bytes) => put_string(out, bytes),
         Value::Date(date) => put_date(out, *date),
@@ -45,9 +49,9 @@ fn put_value(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
 fn put_integer(out: &mut Vec<u8>, n: u64, ty: &SqlType) {
     let bytes = n.to_le_bytes();
     let width = match ty {
-        SqlType::TinyInt { .. } => 1,
-        SqlType::SmallInt { .. } => 2,
-        SqlType::MediumInt { .. } | SqlType::Int { .. } => 4,
+        SqlType::TinyInt { .. } | SqlType::Boolean | SqlType::Zerofill { bytes: 1, .. } => 1,
+        SqlType::SmallInt { .. } | SqlType::Year | SqlType::Zerofill { bytes: 2, .. } => 2,
+        SqlType::MediumInt { .. } | SqlType::Int { .. } | SqlType::Zerofill { bytes: 3 | 4, .. } => 4,
         _ => 8,
     };
     out.extend(bytes.iter().take(width));
@@ -65,6 +69,22 @@ fn put_datetime(out: &mut Vec<u8>, datetime: DateTime) {
     out.push(if civil.microsecond > 0 { 11 } else { 7 });
     out.extend_from_slice(&civil.date.year.to_le_bytes());
     out.extend_from_slice(&[civil.date.month, civil.date.day, civil.hour, civil.minute, civil.second]);
+    if civil.microsecond > 0 {
+        out.extend_from_slice(&civil.microsecond.to_le_bytes());
+    }
+}
+
+/// Length, sign, days, hours, minutes, seconds, microseconds; zero is the length alone.
+fn put_time(out: &mut Vec<u8>, time: Time) {
+    let civil = time.civil();
+    if time == Time::ZERO {
+        out.push(0);
+        return;
+    }
+    out.push(if civil.microsecond > 0 { 12 } else { 8 });
+    out.push(u8::from(civil.negative));
+    out.extend_from_slice(&u32::from(civil.hour / 24).to_le_bytes());
+    out.extend_from_slice(&[(civil.hour % 24) as u8, civil.minute, civil.second]);
     if civil.microsecond > 0 {
         out.extend_from_slice(&civil.microsecond.to_le_bytes());
     }
@@ -139,7 +159,7 @@ fn read_value(reader: &mut Reader<'_>, ty: ParameterType) -> Result<Value, Mysql
         f::FLOAT => Value::Double(f32::from_bits(reader.u32()?).into()),
         f::DOUBLE => Value::Double(f64::from_bits(reader.u64()?)),
         f::DATE | f::NEWDATE | f::DATETIME | f::TIMESTAMP => read_temporal(reader, ty.field)?,
-        f::TIME => return Err(MysqlError::not_supported("a TIME parameter")),
+        f::TIME => read_time(reader)?,
         f::NEWDECIMAL
         | 0
         | f::VARCHAR
@@ -163,6 +183,24 @@ fn string_value(bytes: &[u8]) -> Value {
         Ok(text) => Value::string(text),
         Err(_) => Value::bytes(bytes),
     }
+}
+
+fn read_time(reader: &mut Reader<'_>) -> Result<Value, MysqlError> {
+    let length = reader.u8()?;
+    let mut parts = Reader::new(reader.take(length.into())?);
+    if length == 0 {
+        return Ok(Value::Time(Time::ZERO));
+    }
+    let (negative, days) = (parts.u8()? != 0, parts.u32()?);
+    let (hour, minute, second) = (parts.u8()?, parts.u8()?, parts.u8()?);
+    let microsecond = if length > 8 { parts.u32()? } else { 0 };
+    let hours = u64::from(days) * 24 + u64::from(hour);
+    let civil =
+        u16::try_from(hours).ok().map(|hour| CivilTime { negative, hour, minute, second, microsecond });
+    let sign = if negative { "-" } else { "" };
+    civil.and_then(Time::from_civil).map(Value::Time).ok_or_else(|| {
+        MysqlError::incorrect_temporal("time", &format!("{sign}{hours}:{minute:02}:{second:02}"))
+    })
 }
 
 fn read_temporal(reader: &mut Reader<'_>, field: u8) -> Result<Value, MysqlError> {

@@ -16,7 +16,7 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
         }
         CastKind::Double => CastTarget::Double,
         CastKind::Float { precision: Some(25..=53) } => CastTarget::Double,
-        CastKind::Float { precision: None | Some(0..=24) } => return refused("CAST to FLOAT"),
+        CastKind::Float { precision: None | Some(0..=24) } => CastTarget::Float,
         CastKind::Float { precision: Some(precision) } => {
             return Err(MysqlError::too_big_precision(precision, "CAST", 53));
         }
@@ -31,8 +31,8 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
         CastKind::Binary { length } => CastTarget::Binary(width(*length)),
         CastKind::Date => CastTarget::Date,
         CastKind::DateTime { fsp } => CastTarget::DateTime(fraction_digits(*fsp, "CAST")?),
-        CastKind::Time { .. } => return refused("CAST to TIME"),
-        CastKind::Year => return refused("CAST to YEAR"),
+        CastKind::Time { fsp } => CastTarget::Time(fraction_digits(*fsp, "CAST")?),
+        CastKind::Year => CastTarget::Year,
         CastKind::Json => return refused("CAST to JSON"),
     })
 }

@@ -39,11 +39,13 @@ pub fn column_type(column: &ColumnDefinition, default: Collation) -> Result<Colu
         return Ok(ColumnType { ty, collation });
     }
     // A character type in the binary character set is a type of bytes.
-    match ty {
-        SqlType::Varchar { len } => Ok(ColumnType { ty: SqlType::Varbinary { len }, collation }),
-        SqlType::Char { .. } => Err(MysqlError::not_supported("BINARY columns")),
-        _ => Err(MysqlError::not_supported("BLOB columns")),
-    }
+    let ty = match ty {
+        SqlType::Varchar { len } => SqlType::Varbinary { len },
+        SqlType::Char { len } => SqlType::Binary { len },
+        SqlType::Text { max_bytes } => SqlType::Blob { max_bytes },
+        other => other,
+    };
+    Ok(ColumnType { ty, collation })
 }
 
 /// The collation of a table or a database from its options.
@@ -92,8 +94,13 @@ fn sql_type(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
     let unsigned = written.unsigned;
     let integer = |ty: SqlType| match written.length {
         Some(width) if width > 255 => Err(MysqlError::too_big_display_width(column, 255)),
+        Some(1) if ty == (SqlType::TinyInt { unsigned: false }) => Ok(SqlType::Boolean),
+        width if written.zerofill => Ok(zerofill(&ty, width)),
         _ => Ok(ty),
     };
+    if written.zerofill && matches!(written.name, TypeName::Decimal | TypeName::Double | TypeName::Float) {
+        return Err(MysqlError::not_supported("ZEROFILL of what is no integer"));
+    }
     let limited = |max: u64, length: u64| match u32::try_from(length) {
         Ok(len) if length <= max => Ok(len),
         _ => Err(MysqlError::column_too_long(column, max)),
@@ -109,12 +116,16 @@ fn sql_type(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
             let (precision, scale) = decimal_digits(written.length, written.decimals, column)?;
             Ok(SqlType::Decimal { precision, scale, unsigned })
         }
-        TypeName::Double if unsigned => Err(MysqlError::not_supported("DOUBLE UNSIGNED")),
-        TypeName::Double => Ok(SqlType::Double),
+        TypeName::Double | TypeName::Float => real(written, column),
         TypeName::Char => Ok(SqlType::Char { len: limited(255, characters)? }),
         TypeName::Varchar => {
             Ok(SqlType::Varchar { len: limited(MAX_VARIABLE_BYTES / CHARACTER_BYTES, characters)? })
         }
+        TypeName::Binary => Ok(SqlType::Binary { len: limited(255, characters)? }),
+        TypeName::TinyBlob => Ok(SqlType::Blob { max_bytes: 0xff }),
+        TypeName::Blob => Ok(SqlType::Blob { max_bytes: large(written.length.unwrap_or(0xffff)) }),
+        TypeName::MediumBlob => Ok(SqlType::Blob { max_bytes: 0xff_ffff }),
+        TypeName::LongBlob => Ok(SqlType::Blob { max_bytes: u32::MAX }),
         TypeName::Varbinary => Ok(SqlType::Varbinary { len: limited(MAX_VARIABLE_BYTES, characters)? }),
         TypeName::TinyText => Ok(text(0xff)),
         TypeName::Text => Ok(text(written.length.map_or(0xffff, |n| n.saturating_mul(CHARACTER_BYTES)))),
@@ -122,12 +133,62 @@ fn sql_type(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
         TypeName::LongText => Ok(text(0xffff_ffff)),
         TypeName::Date => Ok(SqlType::Date),
         TypeName::DateTime => Ok(SqlType::DateTime { fsp: fraction_digits(written.length, column)? }),
+        TypeName::Time => Ok(SqlType::Time { fsp: fraction_digits(written.length, column)? }),
+        TypeName::Year if written.length.is_some_and(|digits| digits != 4) => {
+            Err(MysqlError::invalid_year_length())
+        }
+        TypeName::Year => Ok(SqlType::Year),
     }
+}
+
+/// An integer with ZEROFILL; without a display width it has the digits of its type.
+fn zerofill(ty: &SqlType, width: Option<u64>) -> SqlType {
+    let bytes = ty.integer_width().unwrap_or(8) as u8;
+    let digits = match width {
+        Some(width @ 1..) => width as u8,
+        _ => ty.decimal_precision().unwrap_or(20),
+    };
+    SqlType::Zerofill { bytes, digits }
+}
+
+/// FLOAT, FLOAT(p), FLOAT(M, D), and the same of DOUBLE.
+fn real(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
+    let unsigned = written.unsigned;
+    let mut single = written.name == TypeName::Float;
+    let digits = match (written.length, written.decimals) {
+        (Some(all), Some(scale)) => {
+            if scale > 30 {
+                return Err(MysqlError::too_big_scale(scale, column, 30));
+            }
+            if all > 255 {
+                return Err(MysqlError::too_big_display_width(column, 255));
+            }
+            if scale > all {
+                return Err(MysqlError::precision_less_than_scale(column));
+            }
+            Some((all as u8, scale as u8))
+        }
+        (Some(54..), None) => return Err(MysqlError::incorrect_column_specifier(column)),
+        // The digits of binary that are asked for.
+        (Some(precision), None) => {
+            single = precision <= 24;
+            None
+        }
+        (None, _) => None,
+    };
+    if !single && digits.is_none() && !unsigned {
+        return Ok(SqlType::Double);
+    }
+    Ok(SqlType::Real { single, digits, unsigned })
 }
 
 /// The smallest TEXT type for that many bytes.
 fn text(bytes: u64) -> SqlType {
+    SqlType::Text { max_bytes: large(bytes) }
+}
+
+/// The most bytes of the smallest TEXT or BLOB type for that many.
+fn large(bytes: u64) -> u32 {
     let sizes = [0xff, 0xffff, 0xff_ffff, u32::MAX];
-    let max_bytes = sizes.into_iter().find(|&max| bytes <= u64::from(max)).unwrap_or(u32::MAX);
-    SqlType::Text { max_bytes }
+    sizes.into_iter().find(|&max| bytes <= u64::from(max)).unwrap_or(u32::MAX)
 }

@@ -82,7 +82,7 @@ fn add_equal(condition: &Expr, known: &mut BTreeSet<ColumnId>) {
 fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
     match domain {
         CompareDomain::Integer | CompareDomain::Decimal => ty.is_numeric(),
-        CompareDomain::Date | CompareDomain::DateTime => ty.is_temporal(),
+        CompareDomain::Date | CompareDomain::DateTime | CompareDomain::Time => ty.is_temporal(),
         CompareDomain::String(collation) => ty.is_string() && !collation.pads_space(),
         CompareDomain::Double => false,
     }

@@ -1,7 +1,7 @@
 //! Literals and their types.
 
 use leafline_types::expr::{Expr, build};
-use leafline_types::temporal::{Date, DateTime};
+use leafline_types::temporal::{Date, DateTime, Time};
 use leafline_types::{Collation, Decimal, MysqlError, SqlType, Value};
 
 use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
@@ -42,6 +42,12 @@ pub(super) fn bind(literal: &Literal, negative: bool, connection: Collation) -> 
             let (value, fsp) = timestamp(text)?;
             let mut e = build::literal(Value::DateTime(value));
             e.ty.sql = SqlType::DateTime { fsp };
+            Ok(e)
+        }
+        Literal::Temporal { kind: TemporalKind::Time, text } => {
+            let (value, fsp) = time(text)?;
+            let mut e = build::literal(Value::Time(value));
+            e.ty.sql = SqlType::Time { fsp };
             Ok(e)
         }
         _ => Ok(build::literal(value(literal, negative)?)),
@@ -115,7 +121,15 @@ fn temporal(kind: TemporalKind, text: &str) -> Result<Value, MysqlError> {
             Err(_) => Err(MysqlError::wrong_value("DATE", text)),
         },
         TemporalKind::Timestamp => timestamp(text).map(|(value, _)| Value::DateTime(value)),
-        TemporalKind::Time => Err(MysqlError::not_supported("TIME values")),
+        TemporalKind::Time => time(text).map(|(value, _)| Value::Time(value)),
+    }
+}
+
+/// A time, and how many digits of the second's fraction were written.
+fn time(text: &str) -> Result<(Time, u8), MysqlError> {
+    match Time::parse(text) {
+        Ok(parsed) if !parsed.truncated && !parsed.clipped => Ok((parsed.value, parsed.fsp)),
+        _ => Err(MysqlError::wrong_value("TIME", text)),
     }
 }
 

@@ -76,8 +76,11 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
     if (ty.sql.is_string() && !ty.sql.is_character()) || ty.sql.is_temporal() {
         flags = flags.with(ColumnFlags::BINARY);
     }
-    if matches!(ty.sql, SqlType::Text { .. }) {
+    if ty.sql.is_large() {
         flags = flags.with(ColumnFlags::BLOB);
+    }
+    if matches!(ty.sql, SqlType::Zerofill { .. } | SqlType::Year) {
+        flags = flags.with(ColumnFlags::ZEROFILL);
     }
     flags
 }

@@ -147,7 +147,7 @@ fn default_value(
                     false => Err(MysqlError::invalid_default(name)),
                 };
             }
-            if matches!(ty, SqlType::Text { .. }) {
+            if ty.is_large() {
                 return Err(MysqlError::blob_cannot_have_default(name));
             }
             let from = leafline_types::expr::build::type_of(&value);

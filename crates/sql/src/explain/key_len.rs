@@ -31,7 +31,12 @@ fn part_len(ty: &SqlType, collation: Collation) -> u64 {
             let digits = |digits: u8| u64::from(digits / 9) * 4 + DECIMAL_REST[usize::from(digits % 9)];
             digits(precision.saturating_sub(*scale)) + digits(*scale)
         }
-        SqlType::Double => 8,
+        SqlType::Real { single: true, .. } => 4,
+        SqlType::Double | SqlType::Real { .. } => 8,
+        SqlType::Year => 1,
+        SqlType::Binary { len } => u64::from(*len),
+        SqlType::Blob { max_bytes } => u64::from(*max_bytes) + 2,
+        SqlType::Time { fsp } => 3 + u64::from(fsp.div_ceil(2)),
         SqlType::Char { len } => u64::from(*len) * character,
         SqlType::Varchar { len } => u64::from(*len) * character + 2,
         SqlType::Varbinary { len } => u64::from(*len) + 2,

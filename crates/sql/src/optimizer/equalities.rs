@@ -168,9 +168,10 @@ fn is_transitive(ty: &ExprType, domain: CompareDomain) -> bool {
     match domain {
         CompareDomain::Integer => ty.sql.is_integer(),
         CompareDomain::Decimal => ty.sql.is_integer() || matches!(ty.sql, SqlType::Decimal { .. }),
-        CompareDomain::Double => matches!(ty.sql, SqlType::Double),
+        CompareDomain::Double => ty.sql.is_real(),
         CompareDomain::String(collation) => ty.sql.is_string() && ty.collation == collation,
         CompareDomain::Date => matches!(ty.sql, SqlType::Date),
         CompareDomain::DateTime => matches!(ty.sql, SqlType::DateTime { .. }),
+        CompareDomain::Time => matches!(ty.sql, SqlType::Time { .. }),
     }
 }

@@ -11,6 +11,7 @@ enum Numbers {
     One,
     OneRequired,
     Two,
+    BothOrNone,
 }
 
 impl Parser<'_> {
@@ -75,12 +76,17 @@ impl Parser<'_> {
             Numbers::OneRequired if !self.at_symbol(Symbol::LeftParen) => return Err(self.syntax_error()),
             Numbers::OneRequired => (self.optional_length()?, None),
             Numbers::Two => self.precision_and_scale()?,
+            Numbers::BothOrNone => match self.precision_and_scale()? {
+                (Some(_), None) => return Err(self.syntax_error_at(start)),
+                numbers => numbers,
+            },
         };
         let mut data_type = DataType {
             name,
             length: if word.starts_with("BOOL") { Some(1) } else { length },
             decimals,
             unsigned: false,
+            zerofill: false,
             charset: None,
             collation: None,
             binary: false,
@@ -107,10 +113,7 @@ impl Parser<'_> {
             "DECIMAL" | "DEC" | "NUMERIC" | "FIXED" => (TypeName::Decimal, Numbers::Two),
             "DOUBLE" | "REAL" | "FLOAT8" => {
                 self.accept_word("PRECISION");
-                if self.at_symbol(Symbol::LeftParen) {
-                    return self.refuse("DOUBLE(M,D)");
-                }
-                (TypeName::Double, Numbers::None)
+                (TypeName::Double, Numbers::BothOrNone)
             }
             "CHAR" | "CHARACTER" => {
                 if self.accept_word("VARYING") {
@@ -125,8 +128,8 @@ impl Parser<'_> {
             "MEDIUMTEXT" => (TypeName::MediumText, Numbers::None),
             "LONGTEXT" => (TypeName::LongText, Numbers::None),
             "LONG" => {
-                if self.at_word("VARBINARY") {
-                    return self.refuse("MEDIUMBLOB columns");
+                if self.accept_word("VARBINARY") {
+                    return Ok((TypeName::MediumBlob, Numbers::None));
                 }
                 self.accept_any_word(&["VARCHAR", "VARCHARACTER"]);
                 (TypeName::MediumText, Numbers::None)
@@ -134,8 +137,15 @@ impl Parser<'_> {
             "VARBINARY" => (TypeName::Varbinary, Numbers::OneRequired),
             "DATE" => (TypeName::Date, Numbers::None),
             "DATETIME" => (TypeName::DateTime, Numbers::One),
-            "FLOAT" | "FLOAT4" | "BIT" | "BINARY" | "BLOB" | "TINYBLOB" | "MEDIUMBLOB" | "LONGBLOB"
-            | "TIME" | "TIMESTAMP" | "YEAR" | "ENUM" | "SET" | "JSON" | "NCHAR" | "NVARCHAR" | "NATIONAL"
+            "TIME" => (TypeName::Time, Numbers::One),
+            "YEAR" => (TypeName::Year, Numbers::One),
+            "FLOAT" | "FLOAT4" => (TypeName::Float, Numbers::Two),
+            "BINARY" => (TypeName::Binary, Numbers::One),
+            "TINYBLOB" => (TypeName::TinyBlob, Numbers::None),
+            "BLOB" => (TypeName::Blob, Numbers::One),
+            "MEDIUMBLOB" => (TypeName::MediumBlob, Numbers::None),
+            "LONGBLOB" => (TypeName::LongBlob, Numbers::None),
+            "BIT" | "TIMESTAMP" | "ENUM" | "SET" | "JSON" | "NCHAR" | "NVARCHAR" | "NATIONAL"
             | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
             | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "SERIAL" | "VECTOR" => {
                 return self.refuse(&format!("{word} columns"));
@@ -148,8 +158,9 @@ impl Parser<'_> {
         loop {
             if self.accept_word("UNSIGNED") {
                 data_type.unsigned = true;
-            } else if self.at_word("ZEROFILL") {
-                return self.refuse("ZEROFILL");
+            } else if self.accept_word("ZEROFILL") {
+                data_type.unsigned = true;
+                data_type.zerofill = true;
             } else if !self.accept_word("SIGNED") {
                 return Ok(());
             }
@@ -176,7 +187,7 @@ impl Parser<'_> {
 
 fn is_number(name: TypeName) -> bool {
     use TypeName::*;
-    matches!(name, TinyInt | SmallInt | MediumInt | Int | BigInt | Decimal | Double)
+    matches!(name, TinyInt | SmallInt | MediumInt | Int | BigInt | Decimal | Double | Float)
 }
 
 fn is_text(name: TypeName) -> bool {

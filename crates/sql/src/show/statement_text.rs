@@ -46,9 +46,7 @@ fn column(column: &ColumnDef) -> String {
     } else {
         match &column.default {
             Some(default) => write!(text, " DEFAULT {}", default_text(default, &column.ty, true)).ok(),
-            None if column.nullable && !matches!(column.ty, SqlType::Text { .. }) => {
-                write!(text, " DEFAULT NULL").ok()
-            }
+            None if column.nullable && !column.ty.is_large() => write!(text, " DEFAULT NULL").ok(),
             None => None,
         };
     }

@@ -111,6 +111,7 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
         }
         Value::Date(_) => ExprType::numeric(SqlType::Date, false),
         Value::DateTime(_) => ExprType::numeric(SqlType::DateTime { fsp: 6 }, false),
+        Value::Time(_) => ExprType::numeric(SqlType::Time { fsp: 6 }, false),
     }
 }
 

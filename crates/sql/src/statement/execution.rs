@@ -6,7 +6,7 @@ use crate::operator::{
 use crate::plan::{Node, PlanParts};
 use crate::session::Session;
 use leafline_table::{ColumnDef, ReadView, Transaction};
-use leafline_types::convert::{StoreContext, store_cast};
+use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::expr::{EvalContext, RandomState};
 use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value, Warnings};
 use std::sync::Arc;
@@ -152,7 +152,8 @@ impl Execution {
             return Ok(default);
         }
         let mut cx = StoreContext { column: &column.name, row, strict, warnings: &mut session.warnings };
-        store_cast(value, from, &column.ty, nullable, &mut cx)
+        let dated = dated(value, &column.ty, self.now.date());
+        store_cast(dated.as_ref().unwrap_or(value), from, &column.ty, nullable, &mut cx)
     }
 
     /// The value of a column that has no default and was given none: error 1364, or a warning and the type's own default.

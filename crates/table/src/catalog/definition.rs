@@ -173,7 +173,10 @@ impl IndexDef {
     /// no look at the row: strings may double when encoded, and their values may follow in the payload.
     pub(crate) fn may_be_too_long(&self, max_key: usize) -> bool {
         let part = |part: &KeyPart| match &part.ty {
-            SqlType::Char { len } | SqlType::Varchar { len } | SqlType::Varbinary { len } => {
+            SqlType::Char { len }
+            | SqlType::Varchar { len }
+            | SqlType::Binary { len }
+            | SqlType::Varbinary { len } => {
                 let character = if part.collation == Collation::Binary { 1 } else { 4 };
                 *len as usize * character * 3 + 16
             }

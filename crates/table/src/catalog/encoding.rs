@@ -79,6 +79,9 @@ fn key(kind: u8, id: u64, position: Option<u16>) -> Vec<u8> {
     key
 }
 
+/// The second parameter of a FLOAT or DOUBLE that declares no digits.
+const NO_SCALE: u32 = 0xff;
+
 /// A type as a tag and two parameters.
 fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
     Ok(match ty {
@@ -95,6 +98,17 @@ fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
         SqlType::Varbinary { len } => (11, *len, 0),
         SqlType::Date => (12, 0, 0),
         SqlType::DateTime { fsp } => (13, u32::from(*fsp), 0),
+        SqlType::Time { fsp } => (14, u32::from(*fsp), 0),
+        SqlType::Year => (15, 0, 0),
+        SqlType::Boolean => (16, 0, 0),
+        SqlType::Zerofill { bytes, digits } => (17, u32::from(*bytes), u32::from(*digits)),
+        SqlType::Real { single, digits, .. } => {
+            // Without digits the second parameter is one that scales do not reach.
+            let (all, scale) = digits.map_or((0, NO_SCALE), |(all, scale)| (all.into(), scale.into()));
+            (if *single { 18 } else { 19 }, all, scale)
+        }
+        SqlType::Binary { len } => (20, *len, 0),
+        SqlType::Blob { max_bytes } => (21, *max_bytes, 0),
         other => {
             let what = format!("columns of type {other}");
             return Err(leafline_types::MysqlError::not_supported(what).into());
@@ -119,6 +133,19 @@ fn type_of_code(from: &mut ByteReader<'_>, unsigned: bool) -> Result<SqlType> {
         11 => SqlType::Varbinary { len: first },
         12 => SqlType::Date,
         13 => SqlType::DateTime { fsp: small(first)? },
+        14 => SqlType::Time { fsp: small(first)? },
+        15 => SqlType::Year,
+        16 => SqlType::Boolean,
+        17 => SqlType::Zerofill { bytes: small(first)?, digits: small(second)? },
+        18 | 19 => {
+            let digits = match second {
+                NO_SCALE => None,
+                scale => Some((small(first)?, small(scale)?)),
+            };
+            SqlType::Real { single: tag == 18, digits, unsigned }
+        }
+        20 => SqlType::Binary { len: first },
+        21 => SqlType::Blob { max_bytes: first },
         other => return Err(from.damaged(format!("type {other} is not known"))),
     })
 }

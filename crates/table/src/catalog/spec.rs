@@ -211,7 +211,7 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
             return Err(MysqlError::duplicate_column(&column.name).into());
         }
     }
-    let text = |column: &&ColumnDef| !matches!(column.ty, SqlType::Text { .. });
+    let text = |column: &&ColumnDef| !column.ty.is_large();
     let declared: usize = columns.iter().filter(text).map(declared_bytes).sum();
     if declared > MAX_DECLARED_ROW {
         return Err(MysqlError::too_big_row_size(MAX_DECLARED_ROW).into());
@@ -232,10 +232,10 @@ fn check_auto_increment(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result
     if automatic.next().is_some() || !indexes.iter().any(is_key) {
         return Err(MysqlError::wrong_auto_key().into());
     }
-    if !column.ty.is_integer() && column.ty != SqlType::Double {
+    if column.ty == SqlType::Year || !column.ty.is_integer() && !column.ty.is_real() {
         return Err(MysqlError::incorrect_column_specifier(&column.name).into());
     }
-    if column.ty == SqlType::Double {
+    if column.ty.is_real() {
         return Err(MysqlError::not_supported("AUTO_INCREMENT on a DOUBLE column").into());
     }
     if column.default.is_some() {
@@ -262,7 +262,7 @@ fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> R
         if parts.iter().any(|other| other.column == position) {
             return Err(MysqlError::duplicate_column(&part.column).into());
         }
-        if matches!(column.ty, SqlType::Text { .. }) {
+        if column.ty.is_large() {
             return Err(MysqlError::blob_key_without_length(&column.name).into());
         }
         bytes += declared_bytes(column);
@@ -279,10 +279,10 @@ fn declared_bytes(column: &ColumnDef) -> usize {
     let per_character = if column.collation == Collation::Binary { 1 } else { 4 };
     match &column.ty {
         SqlType::Decimal { precision, .. } => usize::from(*precision).div_ceil(2),
-        SqlType::Double | SqlType::DateTime { .. } => 8,
+        SqlType::Double | SqlType::Real { .. } | SqlType::DateTime { .. } | SqlType::Time { .. } => 8,
         SqlType::Char { len } | SqlType::Varchar { len } => *len as usize * per_character,
-        SqlType::Varbinary { len } => *len as usize,
-        SqlType::Text { max_bytes } => *max_bytes as usize,
+        SqlType::Binary { len } | SqlType::Varbinary { len } => *len as usize,
+        SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => *max_bytes as usize,
         SqlType::Date => 4,
         other => other.integer_width().unwrap_or(0),
     }

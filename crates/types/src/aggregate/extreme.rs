@@ -32,9 +32,10 @@ impl Extreme {
     pub(super) fn new(arg: &ExprType, greatest: bool) -> Self {
         let domain = match &arg.sql {
             SqlType::Decimal { .. } => CompareDomain::Decimal,
-            SqlType::Double => CompareDomain::Double,
+            ty if ty.is_real() => CompareDomain::Double,
             SqlType::Date => CompareDomain::Date,
             SqlType::DateTime { .. } => CompareDomain::DateTime,
+            SqlType::Time { .. } => CompareDomain::Time,
             ty if ty.is_character() => CompareDomain::String(arg.collation),
             ty if ty.is_string() => CompareDomain::String(Collation::Binary),
             _ => CompareDomain::Integer,

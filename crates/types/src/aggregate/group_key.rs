@@ -1,7 +1,7 @@
 //! Rows of values as byte strings: to group, join, make distinct and sort by.
 //!
-//! The bytes are those of index keys ([`crate::key`]), but integers of all widths take eight bytes and datetimes have
-//! microseconds, so that columns of different widths have comparable keys.
+//! The bytes are those of index keys ([`crate::key`]), but integers of all widths and FLOAT take eight bytes, datetimes and
+//! times have microseconds, so that columns of different widths have comparable keys.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int64Type};
@@ -57,6 +57,8 @@ impl KeyEncoder {
             let wide = match &ty.sql {
                 integer if integer.is_integer() => SqlType::BigInt { unsigned: integer.is_unsigned() },
                 SqlType::DateTime { .. } => SqlType::DateTime { fsp: 6 },
+                SqlType::Time { .. } => SqlType::Time { fsp: 6 },
+                real if real.is_real() => SqlType::Double,
                 other => other.clone(),
             };
             encoder.parts.push(KeyPart { ty: wide, collation: ty.collation, nullable: true, descending });

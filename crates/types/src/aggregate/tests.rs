@@ -29,7 +29,8 @@ fn model(call: &AggregateCall, rows: &[&Vec<Value>], session: &mut Session) -> R
     values.retain(|v| !v.is_null());
     let domain = match &ty.sql {
         SqlType::Decimal { .. } => CompareDomain::Decimal,
-        SqlType::Double => CompareDomain::Double,
+        ty if ty.is_real() => CompareDomain::Double,
+        SqlType::Time { .. } => CompareDomain::Time,
         ty if ty.is_temporal() => CompareDomain::DateTime,
         s if s.is_string() => CompareDomain::String(ty.collation),
         _ => CompareDomain::Integer,
@@ -258,7 +259,8 @@ fn keys_order_as_their_rows() {
                     let (x, y, ty) = (&rows[a][*n], &rows[b][*n], &types[*n]);
                     let domain = match &ty.sql {
                         SqlType::Decimal { .. } => CompareDomain::Decimal,
-                        SqlType::Double => CompareDomain::Double,
+                        sql if sql.is_real() => CompareDomain::Double,
+                        SqlType::Time { .. } => CompareDomain::Time,
                         sql if sql.is_temporal() => CompareDomain::DateTime,
                         sql if sql.is_string() => CompareDomain::String(ty.collation),
                         _ => CompareDomain::Integer,

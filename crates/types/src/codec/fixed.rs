@@ -4,11 +4,14 @@
 //! |-------------------|-------|------------------------------------------------------------------|
 //! | TINYINT..BIGINT   | 1 to 8| the value, in two's complement where signed                      |
 //! | DECIMAL(p, s)     | 1 to 28 | the unscaled value at scale s, signed: the fewest bytes for p digits |
+//! | YEAR              | 2     | the year; unsigned                                               |
 //! | DOUBLE            | 8     | the bits (in a key: in order, see `ordered_bits`)                |
+//! | FLOAT             | 4     | the same of binary32 (`ordered_single_bits`)                     |
 //! | DATE              | 3     | days, 0000-01-01 being 1; unsigned                               |
 //! | DATETIME(f)       | 5 to 8| units of the last of f digits since 0000-01-01; unsigned         |
+//! | TIME(f)           | 3 to 6| units of the last of f digits; signed                            |
 //!
-//! DATETIME takes 5 bytes for f = 0, 6 for 1 and 2, 7 for 3 to 5, 8 for 6.
+//! DATETIME takes 5 bytes for f = 0, 6 for 1 and 2, 7 for 3 to 5, 8 for 6; TIME 3 for 0, 4 for 1 and 2, 5 for 3 to 5, 6 for 6.
 //!
 //! A row holds the integer little-endian. A key holds it big-endian with the sign bit flipped if it is signed, so
 //! that bytes order as values do.
@@ -17,7 +20,7 @@ use arrow_buffer::i256;
 
 use super::CodecError;
 use crate::decimal::Decimal;
-use crate::temporal::{Date, DateTime, fraction_unit};
+use crate::temporal::{Date, DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
 /// How a fixed-width type is held.
@@ -27,12 +30,16 @@ pub(crate) enum Fixed {
     Unsigned { width: u8 },
     Decimal { width: u8, precision: u8, scale: u8 },
     Double,
+    Single,
     Date,
     DateTime { fsp: u8 },
+    Time { fsp: u8 },
 }
 
 /// Bytes of DATETIME(0) to DATETIME(6).
 const DATETIME_WIDTHS: [u8; 7] = [5, 6, 6, 7, 7, 7, 8];
+/// Bytes of TIME(0) to TIME(6).
+const TIME_WIDTHS: [u8; 7] = [3, 4, 4, 5, 5, 5, 6];
 
 /// Bytes of a DECIMAL by its precision: `2^(8n - 1) > 10^p`.
 const DECIMAL_WIDTHS: [u8; 66] = {
@@ -65,9 +72,11 @@ impl Fixed {
                 precision: *precision,
                 scale: *scale,
             },
-            SqlType::Double => Fixed::Double,
+            SqlType::Double | SqlType::Real { single: false, .. } => Fixed::Double,
+            SqlType::Real { single: true, .. } => Fixed::Single,
             SqlType::Date => Fixed::Date,
             SqlType::DateTime { fsp } => Fixed::DateTime { fsp: (*fsp).min(6) },
+            SqlType::Time { fsp } => Fixed::Time { fsp: (*fsp).min(6) },
             _ => {
                 let width = ty.integer_width()? as u8;
                 if ty.is_unsigned() { Fixed::Unsigned { width } } else { Fixed::Signed { width } }
@@ -81,13 +90,15 @@ impl Fixed {
         usize::from(match self {
             Fixed::Signed { width } | Fixed::Unsigned { width } | Fixed::Decimal { width, .. } => width,
             Fixed::Double => 8,
+            Fixed::Single => 4,
             Fixed::Date => 3,
             Fixed::DateTime { fsp } => DATETIME_WIDTHS[usize::from(fsp)],
+            Fixed::Time { fsp } => TIME_WIDTHS[usize::from(fsp)],
         })
     }
 
     pub(super) fn is_signed(self) -> bool {
-        matches!(self, Fixed::Signed { .. } | Fixed::Decimal { .. })
+        matches!(self, Fixed::Signed { .. } | Fixed::Decimal { .. } | Fixed::Time { .. })
     }
 
     /// The integer of a value, if it is one of the type and within its range.
@@ -109,10 +120,15 @@ impl Fixed {
                 return Some(at_scale.unscaled());
             }
             (Fixed::Double, Value::Double(d)) => d.to_bits().into(),
+            (Fixed::Single, Value::Double(d)) => single(*d)?.to_bits().into(),
             (Fixed::Date, Value::Date(d)) => d.day_number().into(),
             (Fixed::DateTime { fsp }, Value::DateTime(d)) => {
                 let (since, unit) = (d.micros() - DateTime::MIN.micros(), fraction_unit(fsp));
                 (since % unit == 0).then_some(since / unit)?.into()
+            }
+            (Fixed::Time { fsp }, Value::Time(t)) => {
+                let unit = fraction_unit(fsp);
+                (t.micros() % unit == 0).then_some(t.micros() / unit)?.into()
             }
             _ => return None,
         };
@@ -129,8 +145,12 @@ impl Fixed {
     /// Appends the value as a key holds it.
     pub(crate) fn encode_key(self, v: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), CodecError> {
         let mut integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v, ty))?;
-        if let (Fixed::Double, Value::Double(d)) = (self, v) {
-            integer = i256::from_i128(ordered_bits(*d).into());
+        match (self, v) {
+            (Fixed::Double, Value::Double(d)) => integer = i256::from_i128(ordered_bits(*d).into()),
+            (Fixed::Single, Value::Double(d)) => {
+                integer = i256::from_i128(ordered_single_bits(*d as f32).into());
+            }
+            _ => {}
         }
         let start = out.len();
         out.extend_from_slice(&integer.to_be_bytes()[32 - self.width()..]);
@@ -210,8 +230,10 @@ impl Fixed {
             Fixed::Unsigned { .. } => Value::UInt(bits),
             Fixed::Decimal { .. } => return self.decimal_value(i256::from_i128(self.extend(bits).into())),
             Fixed::Double => Value::Double(f64::from_bits(bits)),
+            Fixed::Single => Value::Double(f32::from_bits(bits as u32).into()),
             Fixed::Date => Value::Date(date_of(bits)?),
             Fixed::DateTime { fsp } => Value::DateTime(datetime_of(bits, fsp)?),
+            Fixed::Time { fsp } => Value::Time(time_of(self.extend(bits), fsp)?),
         })
     }
 
@@ -242,6 +264,25 @@ fn datetime_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
         .ok_or(CodecError::Malformed { what: "datetime" })
 }
 
+#[inline]
+fn time_of(units: i64, fsp: u8) -> Result<Time, CodecError> {
+    let micros = units.checked_mul(fraction_unit(fsp));
+    micros.and_then(Time::from_micros).ok_or(CodecError::Malformed { what: "time" })
+}
+
+/// The double as binary32, if it is one.
+fn single(d: f64) -> Option<f32> {
+    let narrow = d as f32;
+    (f64::from(narrow) == d).then_some(narrow)
+}
+
+/// Bits that order as numbers of binary32 do; -0.0 becomes 0.0.
+fn ordered_single_bits(d: f32) -> u32 {
+    const SIGN: u32 = 1 << 31;
+    let bits = if d == 0.0 { 0 } else { d.to_bits() };
+    if bits & SIGN != 0 { !bits } else { bits | SIGN }
+}
+
 /// Bits that order as doubles do; -0.0 becomes 0.0.
 fn ordered_bits(d: f64) -> u64 {
     let bits = if d == 0.0 { 0 } else { d.to_bits() };
@@ -269,6 +310,8 @@ mod tests {
         for fsp in 0..=6 {
             let bits = 64 - (last / fraction_unit(fsp)).leading_zeros() as usize;
             assert_eq!(Fixed::DateTime { fsp }.width(), bits.div_ceil(8), "DATETIME({fsp})");
+            let bits = 65 - (Time::MAX.micros() / fraction_unit(fsp)).leading_zeros() as usize;
+            assert_eq!(Fixed::Time { fsp }.width(), bits.div_ceil(8), "TIME({fsp})");
         }
     }
 
@@ -291,5 +334,7 @@ mod tests {
         let seconds = Fixed::DateTime { fsp: 0 };
         assert!(seconds.to_integer(&Value::DateTime(half)).is_none());
         assert!(Fixed::Date.to_integer(&Value::DateTime(half)).is_none());
+        assert!(Fixed::Single.to_integer(&Value::Double(0.5)).is_some());
+        assert!(Fixed::Single.to_integer(&Value::Double(0.1)).is_none());
     }
 }

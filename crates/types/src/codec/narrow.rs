@@ -8,7 +8,7 @@
 
 use super::fixed::Fixed;
 use crate::column::ColumnBuilder;
-use crate::temporal::{Date, DateTime, fraction_unit};
+use crate::temporal::{Date, DateTime, Time, fraction_unit};
 
 /// Reads one value of a row or key.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,9 @@ enum Kind {
     Unsigned,
     Decimal { scale: u8, beyond: u64 },
     Double,
+    Single,
     Date,
+    Time { unit: i64 },
     DateTime { unit: i64, last: u64 },
 }
 
@@ -44,9 +46,9 @@ impl Narrow {
         Self::new(fixed, at, false, 0)
     }
 
-    /// Of a value at `at` in a key, each byte `^ mask`; None if it is longer than 8 bytes, or a DOUBLE.
+    /// Of a value at `at` in a key, each byte `^ mask`; None if it is longer than 8 bytes, or a DOUBLE or FLOAT.
     pub(crate) fn in_key(fixed: Fixed, at: usize, mask: u8) -> Option<Self> {
-        if fixed == Fixed::Double {
+        if matches!(fixed, Fixed::Double | Fixed::Single) {
             return None;
         }
         let sign = if fixed.is_signed() { SIGN } else { 0 };
@@ -69,6 +71,8 @@ impl Narrow {
                 Kind::Decimal { scale, beyond: 10u64.pow(precision.into()) }
             }
             Fixed::Double => Kind::Double,
+            Fixed::Single => Kind::Single,
+            Fixed::Time { fsp } => Kind::Time { unit: fraction_unit(fsp) },
             Fixed::Date => Kind::Date,
             Fixed::DateTime { fsp } => {
                 let unit = fraction_unit(fsp);
@@ -100,6 +104,13 @@ impl Narrow {
                 b.append_value(signed.into());
             }
             (Kind::Double, ColumnBuilder::Float64(b)) => b.append_value(f64::from_bits(unsigned)),
+            (Kind::Single, ColumnBuilder::Float64(b)) => {
+                b.append_value(f32::from_bits(unsigned as u32).into());
+            }
+            (Kind::Time { unit }, ColumnBuilder::Duration(b)) => {
+                let Some(time) = signed.checked_mul(unit).and_then(Time::from_micros) else { return false };
+                b.append_value(time.micros());
+            }
             (Kind::Date, ColumnBuilder::Date32(b)) => {
                 let Some(date) = u32::try_from(unsigned).ok().and_then(Date::from_day_number) else {
                     return false;

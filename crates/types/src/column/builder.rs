@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
-    ArrayBuilder, BinaryBuilder, Date32Builder, Decimal128Builder, Decimal256Builder, Float64Builder,
-    Int64Builder, NullBuilder, StringBuilder, TimestampMicrosecondBuilder, UInt64Builder,
+    ArrayBuilder, BinaryBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
+    DurationMicrosecondBuilder, Float64Builder, Int64Builder, NullBuilder, StringBuilder,
+    TimestampMicrosecondBuilder, UInt64Builder,
 };
 use arrow_buffer::i256;
 use arrow_schema::DataType;
@@ -38,6 +39,8 @@ pub enum ColumnBuilder {
     Date32(Date32Builder),
     /// Of datetimes.
     Timestamp(TimestampMicrosecondBuilder),
+    /// Of times.
+    Duration(DurationMicrosecondBuilder),
 }
 
 /// Expands to the same expression for every builder.
@@ -54,6 +57,7 @@ macro_rules! each {
             ColumnBuilder::Binary($builder) => $body,
             ColumnBuilder::Date32($builder) => $body,
             ColumnBuilder::Timestamp($builder) => $body,
+            ColumnBuilder::Duration($builder) => $body,
         }
     };
 }
@@ -92,6 +96,7 @@ impl ColumnBuilder {
                 ColumnBuilder::Binary(BinaryBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS))
             }
             DataType::Date32 => ColumnBuilder::Date32(Date32Builder::with_capacity(rows)),
+            DataType::Duration(_) => ColumnBuilder::Duration(DurationMicrosecondBuilder::with_capacity(rows)),
             _ => ColumnBuilder::Timestamp(TimestampMicrosecondBuilder::with_capacity(rows)),
         }
     }
@@ -110,6 +115,7 @@ impl ColumnBuilder {
             (ColumnBuilder::Float64(b), Value::Double(v)) => b.append_value(*v),
             (ColumnBuilder::Date32(b), Value::Date(v)) => b.append_value(v.days()),
             (ColumnBuilder::Timestamp(b), Value::DateTime(v)) => b.append_value(v.micros()),
+            (ColumnBuilder::Duration(b), Value::Time(v)) => b.append_value(v.micros()),
             (ColumnBuilder::Utf8(_), Value::String(s)) => return self.push_str(s),
             (ColumnBuilder::Binary(_), Value::Bytes(s)) => return self.push_bytes(s),
             (ColumnBuilder::Binary(_), Value::String(s)) => return self.push_bytes(s.as_bytes()),
@@ -194,6 +200,7 @@ impl ColumnBuilder {
             ColumnBuilder::Binary(_) => "bytes",
             ColumnBuilder::Date32(_) => "a date",
             ColumnBuilder::Timestamp(_) => "a datetime",
+            ColumnBuilder::Duration(_) => "a time",
         };
         CodecError::TypeMismatch { value: v.kind(), ty: ty.to_owned() }
     }

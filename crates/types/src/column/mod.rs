@@ -7,11 +7,12 @@
 //! | integers, unsigned        | UInt64                                    |
 //! | DECIMAL(p, s), p <= 38    | Decimal128(p, s)                          |
 //! | DECIMAL(p, s), p > 38     | Decimal256(p, s)                          |
-//! | DOUBLE                    | Float64                                   |
+//! | DOUBLE, FLOAT             | Float64                                   |
 //! | CHAR, VARCHAR, TEXT       | Utf8                                      |
-//! | VARBINARY                 | Binary                                    |
+//! | BINARY, VARBINARY, BLOB   | Binary                                    |
 //! | DATE                      | Date32, days since 1970-01-01             |
 //! | DATETIME                  | Timestamp(Microsecond), no time zone      |
+//! | TIME                      | Duration(Microsecond)                     |
 //!
 //! All widths of integers share one Arrow type, so that kernels and builders need two variants, not ten; batches
 //! live shortly, rows and keys are where narrow integers save space. `Utf8` (32-bit offsets) holds 2 GiB a batch;
@@ -21,14 +22,15 @@ mod builder;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Decimal256Type, Float64Type, Int64Type, TimestampMicrosecondType, UInt64Type,
+    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float64Type, Int64Type,
+    TimestampMicrosecondType, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::codec::CodecError;
 use crate::decimal::Decimal;
-use crate::temporal::{Date, DateTime};
+use crate::temporal::{Date, DateTime, Time};
 use crate::value::{SqlType, Value};
 
 pub use builder::ColumnBuilder;
@@ -77,7 +79,10 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
         | SqlType::SmallInt { .. }
         | SqlType::MediumInt { .. }
         | SqlType::Int { .. }
-        | SqlType::BigInt { .. } => {
+        | SqlType::BigInt { .. }
+        | SqlType::Boolean
+        | SqlType::Zerofill { .. }
+        | SqlType::Year => {
             if ty.is_unsigned() {
                 DataType::UInt64
             } else {
@@ -88,11 +93,12 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
             DataType::Decimal128(*precision, *scale as i8)
         }
         SqlType::Decimal { precision, scale, .. } => DataType::Decimal256(*precision, *scale as i8),
-        SqlType::Double => DataType::Float64,
+        SqlType::Double | SqlType::Real { .. } => DataType::Float64,
         SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => DataType::Utf8,
-        SqlType::Varbinary { .. } => DataType::Binary,
+        SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } => DataType::Binary,
         SqlType::Date => DataType::Date32,
         SqlType::DateTime { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
+        SqlType::Time { .. } => DataType::Duration(TimeUnit::Microsecond),
     }
 }
 
@@ -117,6 +123,10 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).into()),
         DataType::Date32 => {
             Date::from_days(array.as_primitive::<Date32Type>().value(row)).map_or(Value::Null, Value::Date)
+        }
+        DataType::Duration(_) => {
+            let micros = array.as_primitive::<DurationMicrosecondType>().value(row);
+            Time::from_micros(micros).map_or(Value::Null, Value::Time)
         }
         _ => {
             let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
@@ -169,6 +179,9 @@ mod tests {
             (SqlType::Varbinary { len: 3 }, vec![Value::bytes([0, 255])]),
             (SqlType::Date, vec![date]),
             (SqlType::DateTime { fsp: 6 }, vec![time]),
+            (SqlType::Time { fsp: 6 }, vec![Value::Time(Time::MIN), Value::Time(Time::MAX)]),
+            (SqlType::Year, vec![Value::UInt(2155)]),
+            (SqlType::Binary { len: 2 }, vec![Value::bytes([0, 255])]),
             (SqlType::Null, vec![]),
         ] {
             let mut builder = ColumnBuilder::for_type(&ty);

@@ -2,10 +2,11 @@
 
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
 use super::text::{f64_text, fitting, to_text};
+use super::time::{cast_time, cast_year};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::statement::Warnings;
-use crate::temporal::{DateTime, fraction_unit};
+use crate::temporal::{DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
 /// `CAST(v AS to)`; `from` is the type of `v`. What does not convert becomes what MySQL makes of it, with a warning:
@@ -17,7 +18,12 @@ pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) ->
     }
     Ok(match to {
         SqlType::Null => return Err(MysqlError::internal("a cast to NULL")),
-        SqlType::Double => to_f64(v, warnings).map_or(Value::Null, Value::Double),
+        SqlType::Double | SqlType::Real { single: false, .. } => {
+            to_f64(v, warnings).map_or(Value::Null, Value::Double)
+        }
+        SqlType::Real { .. } => to_f64(v, warnings).map_or(Value::Null, |d| Value::Double(to_single(d))),
+        SqlType::Time { fsp } => cast_time(v, *fsp, warnings),
+        SqlType::Year => cast_year(v, from, warnings),
         SqlType::Decimal { precision, scale, unsigned } => {
             cast_decimal(v, from, (*precision, *scale, *unsigned), warnings)
         }
@@ -33,7 +39,7 @@ pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) ->
             }
             Value::string(&text[..end])
         }
-        SqlType::Varbinary { len } => {
+        SqlType::Binary { len } | SqlType::Varbinary { len } | SqlType::Blob { max_bytes: len } => {
             let text;
             let bytes = match v {
                 Value::Bytes(b) => b.as_ref(),
@@ -51,6 +57,11 @@ pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) ->
         }
         integer => cast_integer(v, integer, warnings),
     })
+}
+
+/// The nearest number of binary32; the greatest or least for what is beyond.
+pub(super) fn to_single(d: f64) -> f64 {
+    (d as f32).clamp(f32::MIN, f32::MAX).into()
 }
 
 fn cut_text(text: &str, chars: usize, warnings: &mut Warnings) -> Value {
@@ -85,6 +96,7 @@ fn cast_integer(v: &Value, to: &SqlType, warnings: &mut Warnings) -> Value {
             text_to_integer(v.as_bytes().unwrap_or_default(), unsigned, warnings)
         }
         Value::DateTime(t) => datetime_to_integer(*t),
+        Value::Time(t) => t.round(0).to_number().into(),
         other => {
             decimal_to_integer(&to_decimal(other, warnings).unwrap_or(Decimal::ZERO), unsigned, warnings)
         }
@@ -204,6 +216,7 @@ pub fn to_f64(v: &Value, warnings: &mut Warnings) -> Option<f64> {
         Value::Decimal(d) => d.to_f64(),
         Value::Date(d) => d.to_number() as f64,
         Value::DateTime(d) => datetime_number(*d).to_f64(),
+        Value::Time(t) => time_number(*t).to_f64(),
         Value::String(_) | Value::Bytes(_) => {
             let text = v.as_bytes().unwrap_or_default();
             let found = f64_prefix(text);
@@ -224,6 +237,7 @@ pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
         Value::Decimal(d) => d.clone(),
         Value::Date(d) => Decimal::from_i64(d.to_number()),
         Value::DateTime(d) => datetime_number(*d),
+        Value::Time(t) => time_number(*t),
         Value::Double(d) => match Decimal::from_f64(*d) {
             Some(found) => found,
             None => {
@@ -244,7 +258,7 @@ pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
 }
 
 /// The value as a datetime: of a text or number what it spells. Err (1292) for one that spells none, Ok(None) for
-/// NULL. What follows a datetime in a text is ignored.
+/// NULL. What follows a datetime in a text is ignored. A TIME has no day: see [`dated`](super::dated).
 pub fn to_datetime(v: &Value) -> Result<Option<DateTime>, MysqlError> {
     let spelled = match v {
         Value::Null => return Ok(None),
@@ -256,6 +270,7 @@ pub fn to_datetime(v: &Value) -> Result<Option<DateTime>, MysqlError> {
         Value::UInt(v) => i64::try_from(*v).ok().and_then(DateTime::from_number),
         Value::Decimal(d) => decimal_datetime(d),
         Value::Double(d) => Decimal::from_f64(*d).as_ref().and_then(decimal_datetime),
+        Value::Time(_) => None,
     };
     match spelled {
         Some(t) => Ok(Some(t)),
@@ -284,8 +299,18 @@ fn decimal_datetime(d: &Decimal) -> Option<DateTime> {
     DateTime::from_micros(base.micros() + micros)
 }
 
+/// The number 101112.500000; without a point if there is no fraction.
+pub(crate) fn time_number(t: Time) -> Decimal {
+    let micros = t.micros() % fraction_unit(0);
+    let whole = i128::from(t.to_number());
+    if micros == 0 {
+        return Decimal::from_i128(whole, 0);
+    }
+    Decimal::from_i128(whole * 1_000_000 + i128::from(micros), 6)
+}
+
 /// The number 20240102030405.600000; without a point if there is no fraction.
-fn datetime_number(d: DateTime) -> Decimal {
+pub(crate) fn datetime_number(d: DateTime) -> Decimal {
     let micros = d.micros().rem_euclid(fraction_unit(0));
     let whole = i128::from(d.to_number());
     if micros == 0 {

@@ -9,11 +9,14 @@ mod cast;
 mod number;
 mod store;
 mod text;
+mod time;
 
 pub use cast::{cast, to_datetime, to_decimal, to_f64};
+pub(crate) use cast::{datetime_number, time_number};
 pub use number::{Prefix, decimal_prefix, f64_prefix};
 pub use store::{StoreContext, store_cast};
 pub use text::{f64_text, to_text};
+pub use time::{compared_year, dated, to_time};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Assignment of a value to a column.
 
-use super::cast::{datetime_to_integer, to_datetime, to_decimal};
+use super::cast::{datetime_to_integer, to_datetime, to_decimal, to_single};
 use super::number::{decimal_prefix, f64_prefix};
 use super::text::{fitting, to_text};
+use super::time::{store_time, store_year};
 use crate::collation::trim_spaces;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -33,22 +34,27 @@ impl StoreContext<'_> {
         Ok(())
     }
 
-    fn out_of_range(&mut self) -> Result<(), MysqlError> {
+    /// One error in strict mode, another as a warning else.
+    pub(super) fn refuse_or(&mut self, error: MysqlError, warning: MysqlError) -> Result<(), MysqlError> {
+        self.refuse(if self.strict { error } else { warning })
+    }
+
+    pub(super) fn out_of_range(&mut self) -> Result<(), MysqlError> {
         let e = MysqlError::out_of_range(self.column, self.row);
         self.refuse(e)
     }
 
-    fn truncated(&mut self) -> Result<(), MysqlError> {
+    pub(super) fn truncated(&mut self) -> Result<(), MysqlError> {
         let e = MysqlError::data_truncated(self.column, self.row);
         self.refuse(e)
     }
 
-    fn note_truncated(&mut self) {
+    pub(super) fn note_truncated(&mut self) {
         self.warnings.note(MysqlError::data_truncated(self.column, self.row));
     }
 
     /// 1366: `value` is no `kind`.
-    fn incorrect(&mut self, kind: &str, value: &str) -> Result<(), MysqlError> {
+    pub(super) fn incorrect(&mut self, kind: &str, value: &str) -> Result<(), MysqlError> {
         let e = MysqlError::incorrect_value(kind, value, self.column, self.row);
         self.refuse(e)
     }
@@ -71,6 +77,9 @@ pub fn store_cast(
         (_, SqlType::Null) => Err(MysqlError::internal("a column of type NULL")),
         (Value::Double(_), SqlType::Double) => Ok(v.clone()),
         (_, SqlType::Double) => store_double(v, cx),
+        (_, SqlType::Real { single, digits, unsigned }) => store_real(v, (*single, *digits, *unsigned), cx),
+        (_, SqlType::Time { fsp }) => store_time(v, from, *fsp, cx),
+        (_, SqlType::Year) => store_year(v, cx),
         (_, SqlType::Decimal { precision, scale, unsigned }) => {
             store_decimal(v, (*precision, *scale, *unsigned), cx)
         }
@@ -79,7 +88,20 @@ pub fn store_cast(
         (_, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. }) => {
             store_text(v, from, to, cx)
         }
-        (_, SqlType::Varbinary { len }) => store_bytes(v, from, *len as usize, cx),
+        (_, SqlType::Varbinary { len } | SqlType::Blob { max_bytes: len }) => {
+            store_bytes(v, from, *len as usize, cx)
+        }
+        (_, SqlType::Binary { len }) => {
+            let stored = store_bytes(v, from, *len as usize, cx)?;
+            Ok(match stored.as_bytes() {
+                Some(bytes) if bytes.len() < *len as usize => {
+                    let mut padded = bytes.to_vec();
+                    padded.resize(*len as usize, 0);
+                    Value::bytes(padded)
+                }
+                _ => stored,
+            })
+        }
         (_, integer) => store_integer(v, integer, cx),
     }
 }
@@ -104,6 +126,7 @@ fn store_integer(v: &Value, to: &SqlType, cx: &mut StoreContext<'_>) -> Result<V
             whole
         }
         Value::DateTime(t) => datetime_to_integer(*t),
+        Value::Time(t) => t.round(0).to_number().into(),
         other => {
             let d = to_decimal(other, cx.warnings).unwrap_or(Decimal::ZERO);
             // -0.4 is out of range too, although it rounds to 0.
@@ -133,6 +156,29 @@ fn store_double(v: &Value, cx: &mut StoreContext<'_>) -> Result<Value, MysqlErro
         cx.truncated()?;
     }
     Ok(Value::Double(found.value))
+}
+
+/// FLOAT, and DOUBLE with digits or UNSIGNED: rounded to its digits, clipped to what they and the sign admit.
+fn store_real(
+    v: &Value,
+    (single, digits, unsigned): (bool, Option<(u8, u8)>, bool),
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let Value::Double(given) = store_double(v, cx)? else { return Ok(Value::Null) };
+    let mut most = if single { f32::MAX.into() } else { f64::MAX };
+    let mut value = given;
+    if let Some((all, scale)) = digits {
+        let unit = 10f64.powi(scale.into());
+        most = most.min(10f64.powi(i32::from(all) - i32::from(scale)) - 1.0 / unit);
+        // Only what is behind the point is rounded, as MySQL does it: 1234.565 becomes 1234.57.
+        let whole = value.floor();
+        value = whole + ((value - whole) * unit).round_ties_even() / unit;
+    }
+    let clipped = value.clamp(if unsigned { 0.0 } else { -most }, most);
+    if clipped != value {
+        cx.out_of_range()?;
+    }
+    Ok(Value::Double(if single { to_single(clipped) } else { clipped }))
 }
 
 fn store_decimal(

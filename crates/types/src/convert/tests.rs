@@ -38,6 +38,7 @@ fn type_of(v: &Value) -> SqlType {
         Value::Bytes(_) => SqlType::Varbinary { len: 255 },
         Value::Date(_) => SqlType::Date,
         Value::DateTime(_) => SqlType::DateTime { fsp: 6 },
+        Value::Time(_) => SqlType::Time { fsp: 6 },
     }
 }
 

@@ -8,17 +8,28 @@ use crate::value::{SqlType, Value};
 /// Doubles whose point lies beyond this many digits are printed with an exponent.
 const MOST_PLAIN_DIGITS: i32 = 15;
 
-/// The value as text; None for NULL. `ty` is its type: it says how many digits of the second's fraction a DATETIME
-/// shows (six if it is no DATETIME type and there are any). Bytes that are not UTF-8 are replaced.
+/// The value as text; None for NULL. `ty` is its type: it says how many digits of the second's fraction a DATETIME or TIME
+/// shows (six if it is no such type and there are any), and how a YEAR, ZEROFILL or FLOAT is written. Bytes that are not
+/// UTF-8 are replaced.
 pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
     Some(match v {
         Value::Null => return None,
         Value::String(s) => Arc::clone(s),
         Value::Bytes(b) => String::from_utf8_lossy(b).into(),
         Value::Int(v) => v.to_string().into(),
-        Value::UInt(v) => v.to_string().into(),
+        Value::UInt(v) => match ty {
+            SqlType::Zerofill { digits, .. } => format!("{v:0width$}", width = usize::from(*digits)).into(),
+            SqlType::Year => format!("{v:04}").into(),
+            _ => v.to_string().into(),
+        },
         Value::Decimal(d) => d.to_string().into(),
-        Value::Double(d) => f64_text(*d).into(),
+        Value::Double(d) => match ty {
+            SqlType::Real { digits: Some((_, scale)), .. } => {
+                format!("{d:.scale$}", scale = usize::from(*scale)).into()
+            }
+            SqlType::Real { single: true, .. } => single_text(*d).into(),
+            _ => f64_text(*d).into(),
+        },
         Value::Date(d) => d.to_string().into(),
         Value::DateTime(d) => {
             let fsp = match ty {
@@ -28,7 +39,23 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
             };
             d.display(fsp).to_string().into()
         }
+        Value::Time(t) => {
+            let fsp = match ty {
+                SqlType::Time { fsp } => *fsp,
+                _ if t.micros() % 1_000_000 != 0 => 6,
+                _ => 0,
+            };
+            t.display(fsp).to_string().into()
+        }
     })
+}
+
+/// A FLOAT with the six digits that MySQL takes for certain.
+fn single_text(d: f64) -> String {
+    match format!("{d:.5e}").parse::<f64>() {
+        Ok(rounded) => f64_text(rounded),
+        Err(_) => f64_text(d),
+    }
 }
 
 /// A double with the fewest digits that read back as the same double: plain from 10^-15 up to 15 digits, else with an

@@ -194,6 +194,7 @@ catalogue! {
     1712 "HY000" ER_INDEX_CORRUPT index_corrupt(index) "Index {index} is corrupted";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1815 "HY000" ER_INTERNAL_ERROR internal(detail) "Internal error: {detail}";
+    1818 "HY000" ER_INVALID_YEAR_COLUMN_LENGTH invalid_year_length() "Supports only YEAR or YEAR(4) column.";
     1819 "HY000" ER_NOT_VALID_PASSWORD not_valid_password() "Your password does not satisfy the current policy requirements";
     1820 "HY000" ER_MUST_CHANGE_PASSWORD must_change_password() "You must reset your password using ALTER USER statement before executing this statement.";
     1835 "HY000" ER_MALFORMED_PACKET malformed_packet() "Malformed communication packet.";

@@ -155,6 +155,7 @@ fn literal(v: &Value, ty: &SqlType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         Value::Date(d) => write!(f, "DATE'{d}'"),
         Value::DateTime(t) => write!(f, "TIMESTAMP'{}'", t.display(ty.scale())),
+        Value::Time(t) => write!(f, "TIME'{}'", t.display(ty.scale())),
         // With an exponent, without which it would be a DECIMAL.
         Value::Double(_) => {
             let text = convert::to_text(v, ty).unwrap_or_default();

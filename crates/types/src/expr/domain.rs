@@ -9,9 +9,10 @@
 //! | integer  | DOUBLE          | DOUBLE      | exact below 2^53, where doubles are exact                      |
 //! | DECIMAL  | exact number    | DECIMAL     | exact                                                          |
 //! | DECIMAL  | DOUBLE          | DOUBLE      | exact up to 15 digits, which doubles tell apart                |
-//! | DOUBLE   | number          | DOUBLE      | exact                                                          |
+//! | DOUBLE, FLOAT | number     | DOUBLE      | exact                                                          |
 //! | string   | string          | string      | exact under the column's collation, none under another         |
-//! | temporal | DATE, DATETIME  | temporal    | exact                                                          |
+//! | DATE, DATETIME | DATE, DATETIME | temporal | exact                                                          |
+//! | TIME     | TIME            | TIME        | exact                                                          |
 //! | other    |                 |             | none: the comparison must be evaluated                         |
 
 use std::cmp::Ordering;
@@ -23,7 +24,7 @@ use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
 use crate::collation::Collation;
 use crate::decimal::{Decimal, MAX_SCALE};
 use crate::key::{KeyPart, encode_part, encode_prefix, prefix_successor};
-use crate::temporal::DateTime;
+use crate::temporal::{DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
 pub use super::byte_range::ByteRange;
@@ -98,7 +99,7 @@ fn narrowed(
             },
             _ => None,
         },
-        (SqlType::Double, CompareDomain::Double) => {
+        (ty, CompareDomain::Double) if ty.is_real() => {
             let c = match constant {
                 Value::Double(d) => *d,
                 Value::Int(v) => *v as f64,
@@ -106,6 +107,9 @@ fn narrowed(
                 Value::Decimal(d) => d.to_f64(),
                 _ => return None,
             };
+            if matches!(ty, SqlType::Real { single: true, .. }) {
+                return Some(single_column(op, c));
+            }
             Some(Narrowed::Compare(op, Value::Double(c)))
         }
         (ty, CompareDomain::String(collation)) if ty.is_string() => {
@@ -127,8 +131,28 @@ fn narrowed(
             let cut = c.truncate(*fsp);
             Some(to_grid(op, Value::DateTime(cut), cut == c))
         }
+        (SqlType::Time { fsp }, CompareDomain::Time) => {
+            let Value::Time(c) = constant else { return None };
+            let toward_zero = c.truncate(*fsp);
+            let below = match toward_zero > *c {
+                // Before zero the cut goes up; below the least value there is none on the grid.
+                true => Time::from_micros(toward_zero.micros() - fraction_unit(*fsp))?,
+                false => toward_zero,
+            };
+            Some(to_grid(op, Value::Time(below), below == *c))
+        }
         _ => None,
     }
+}
+
+/// `column op c` for a FLOAT column: the constant goes to the numbers of binary32.
+fn single_column(op: CompareOp, c: f64) -> Narrowed<Value> {
+    if c.abs() > f32::MAX.into() {
+        return beyond(op, c > 0.0);
+    }
+    let nearest = c as f32;
+    let below = if f64::from(nearest) > c { nearest.next_down() } else { nearest };
+    to_grid(op, Value::Double(below.into()), f64::from(below) == c)
 }
 
 /// A decimal that lies to each number of a column's grid as the double does. What a decimal's 30 places cut off would put

@@ -90,5 +90,6 @@ fn hash_value<H: Hasher>(v: &Value, state: &mut H) {
         Value::Decimal(v) => v.to_f64().to_bits().hash(state),
         Value::Date(v) => v.hash(state),
         Value::DateTime(v) => v.hash(state),
+        Value::Time(v) => v.hash(state),
     }
 }

@@ -32,6 +32,8 @@ enum Members {
     Dates(Vec<i32>),
     /// Sorted microseconds.
     DateTimes(Vec<i64>),
+    /// Sorted microseconds.
+    Times(Vec<i64>),
 }
 
 impl InSet {
@@ -103,6 +105,14 @@ impl InSet {
                     })
                     .collect::<Option<_>>()?,
             )),
+            CompareDomain::Time => Members::Times(sorted(
+                values
+                    .map(|v| match v {
+                        Value::Time(t) => Some(t.micros()),
+                        _ => None,
+                    })
+                    .collect::<Option<_>>()?,
+            )),
         };
         Some(InSet { members, has_null })
     }
@@ -143,6 +153,7 @@ impl InSet {
             (Members::Dates(set), Value::Date(d)) => set.binary_search(&d.days()).is_ok(),
             (Members::DateTimes(_), Value::Date(d)) => self.contains_micros(d.to_datetime().micros()),
             (Members::DateTimes(_), Value::DateTime(t)) => self.contains_micros(t.micros()),
+            (Members::Times(set), Value::Time(t)) => found(set, &t.micros()),
             _ => return None,
         })
     }

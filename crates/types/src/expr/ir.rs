@@ -231,8 +231,10 @@ pub enum CompareDomain {
     String(Collation),
     /// Days.
     Date,
-    /// Days with a time of day; a DATE is its midnight.
+    /// Days with a time of day; a DATE is its midnight, a TIME is of today.
     DateTime,
+    /// Times.
+    Time,
 }
 
 /// An arithmetic operator.

@@ -7,15 +7,19 @@ use super::ir::{Expr, ExprKind};
 use crate::error::MysqlError;
 use crate::functions::Volatility;
 use crate::statement::Warnings;
+use crate::value::SqlType;
 
 /// Computes what is constant at plan time: literals and deterministic functions of them. What raises an error or a
 /// warning stays as it is, to raise it when (and if) it is evaluated.
 pub fn fold(e: Expr, cx: &mut EvalContext<'_>) -> Result<Expr, MysqlError> {
     e.transform(&mut |e| {
         let foldable = match &e.kind {
-            ExprKind::Call { function, .. } => function.definition().volatility == Volatility::Immutable,
+            ExprKind::Call { function, .. } => {
+                function.definition().volatility == Volatility::Immutable && !has_time_operand(&e)
+            }
             ExprKind::Parameter(_) => false,
-            _ => true,
+            // Where a TIME becomes a datetime, it is of the day of the execution.
+            _ => !has_time_operand(&e),
         };
         Ok(if foldable { folded(e, cx) } else { e })
     })
@@ -38,6 +42,12 @@ pub fn bind_parameters(e: &Expr, cx: &mut EvalContext<'_>) -> Result<Expr, Mysql
         };
         if foldable { build::retype(folded(e, cx)) } else { Ok(e) }
     })
+}
+
+fn has_time_operand(e: &Expr) -> bool {
+    let mut found = false;
+    e.for_each_child(&mut |child| found |= matches!(child.ty.sql, SqlType::Time { .. }));
+    found
 }
 
 /// The literal that a node with literal operands is, unless computing it raises something.

@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
 
 use super::build::{self, CastTarget};
 use super::{ArithmeticOp, CompareOp, EvalContext, Expr, SessionFacts, evaluate_scalar};
@@ -10,7 +11,7 @@ use crate::column::Batch;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::statement::{CancelToken, Warnings};
-use crate::temporal::{Date, DateTime, IntervalUnit};
+use crate::temporal::{Date, DateTime, IntervalUnit, Time};
 use crate::testing;
 use crate::value::{ExprType, SqlType, Value};
 
@@ -110,6 +111,10 @@ pub(crate) fn column_types() -> Vec<ExprType> {
         SqlType::Date,
         SqlType::DateTime { fsp: 0 },
         SqlType::DateTime { fsp: 6 },
+        SqlType::Time { fsp: 0 },
+        SqlType::Time { fsp: 6 },
+        SqlType::Year,
+        SqlType::Real { single: true, digits: None, unsigned: false },
     ];
     let mut padded = true;
     sqls.into_iter()
@@ -137,6 +142,16 @@ pub(crate) fn value(rng: &mut SmallRng, ty: &SqlType) -> Value {
             let sign = if rng.random_bool(0.5) { "-" } else { "" };
             let d = Decimal::parse(&format!("{sign}{text}e-{scale}")).unwrap();
             Value::Decimal(d.round((*scale).into()).unwrap())
+        }
+        SqlType::Real { .. } => Value::Double(f64::from(rng.random_range(-6i16..6) as f32 / 2.0)),
+        SqlType::Year if small => Value::UInt(*[0, 1901, 2000, 2024, 2155].choose(rng).unwrap()),
+        SqlType::Time { fsp } => {
+            let micros = if small {
+                rng.random_range(-3i64..4) * 500_000
+            } else {
+                rng.random_range(Time::MIN.micros()..=Time::MAX.micros())
+            };
+            Value::Time(Time::from_micros(micros).unwrap().truncate(*fsp))
         }
         SqlType::Double if small => Value::Double(f64::from(rng.random_range(-6i32..6)) / 2.0),
         SqlType::Double => Value::Double(rng.random_range(-1e18..1e18)),

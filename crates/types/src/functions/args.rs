@@ -80,7 +80,7 @@ impl<'a> Call<'a> {
 
     /// Whether the result is a string of bytes, and so counts bytes.
     pub(super) fn bytewise(&self) -> bool {
-        matches!(self.ty.sql, SqlType::Varbinary { .. })
+        self.ty.sql.is_bytes()
     }
 
     /// A string of the type of the result.

@@ -145,10 +145,11 @@ fn extreme(
 ) -> Result<Value, MysqlError> {
     use crate::expr::CompareDomain::{self, *};
     let domain: CompareDomain = match &call.ty.sql {
-        SqlType::Double => Double,
+        ty if ty.is_real() => Double,
         SqlType::Decimal { .. } => Decimal,
         SqlType::Date => Date,
         SqlType::DateTime { .. } => DateTime,
+        SqlType::Time { .. } => Time,
         ty if ty.is_string() => String(call.ty.collation),
         _ => Integer,
     };

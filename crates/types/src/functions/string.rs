@@ -5,7 +5,7 @@ use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
 use crate::expr::{Datum, EvalContext, Expr, build};
-use crate::value::{ExprType, SqlType, Value};
+use crate::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("CONCAT", (1, usize::MAX), concat_type, concat),
@@ -108,7 +108,7 @@ fn length_of_all(
 }
 
 fn char_length(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let bytewise = matches!(call.args[0].ty.sql, SqlType::Varbinary { .. });
+    let bytewise = call.args[0].ty.sql.is_bytes();
     Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(count_characters(&s, bytewise) as i64)))
 }
 

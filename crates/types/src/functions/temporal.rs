@@ -153,8 +153,11 @@ fn part(cx: &mut EvalContext<'_>, args: &[Value], unit: IntervalUnit) -> Result<
     use IntervalUnit::{Hour, Microsecond, Minute, Second};
     let of_day = matches!(unit, Hour | Minute | Second | Microsecond);
     if of_day
-        && let Value::String(text) = &args[0]
-        && let Some(micros) = time_of_day(text)
+        && let Some(micros) = match &args[0] {
+            Value::Time(time) => Some(time.micros().abs()),
+            Value::String(text) => time_of_day(text),
+            _ => None,
+        }
     {
         return Ok(Value::Int(match unit {
             Hour => micros / 3_600_000_000,

@@ -7,12 +7,12 @@
 //! |-----------------------|----------------------------------------------------------------------------------|
 //! | nullable              | `00` for NULL, nothing after it; else `01` and the value                         |
 //! | fixed-width types     | big-endian, sign bit flipped (see `codec::fixed` for the widths)                  |
-//! | DOUBLE                | big-endian bits; negative: all inverted, else the sign bit set; -0.0 is 0.0       |
+//! | DOUBLE, FLOAT         | big-endian bits; negative: all inverted, else the sign bit set; -0.0 is 0.0       |
 //! | NO PAD string, bytes  | each byte, `00` as `00 ff`; then `00 00`                                         |
 //! | PAD SPACE string      | see `strings`                                                                    |
 //! | descending            | all bytes of the part inverted, the marker too: NULL comes last                  |
 //!
-//! The value can be rebuilt from the bytes but for DOUBLE (-0.0) and PAD SPACE VARCHAR and TEXT (trailing spaces);
+//! The value can be rebuilt from the bytes but for DOUBLE and FLOAT (-0.0) and PAD SPACE VARCHAR and TEXT (trailing spaces);
 //! CHAR has no trailing spaces to lose.
 
 mod strings;
@@ -52,7 +52,9 @@ impl KeyPart {
     /// The collation that its bytes follow: strings of bytes have only one.
     fn string_collation(&self) -> Option<Collation> {
         match self.ty {
-            SqlType::Varbinary { .. } => Some(Collation::Binary),
+            SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } => {
+                Some(Collation::Binary)
+            }
             SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => Some(self.collation),
             _ => None,
         }
@@ -240,7 +242,7 @@ fn restore_string<'a>(part: &KeyPart, body: &'a [u8]) -> Result<(DecodedString<'
 #[inline]
 pub fn is_restorable(part: &KeyPart) -> bool {
     match part.ty {
-        SqlType::Double | SqlType::Null => false,
+        SqlType::Double | SqlType::Real { .. } | SqlType::Null => false,
         SqlType::Varchar { .. } | SqlType::Text { .. } => !part.collation.pads_space(),
         _ => true,
     }

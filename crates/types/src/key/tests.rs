@@ -7,7 +7,7 @@ use rand::rngs::SmallRng;
 
 use super::*;
 use crate::decimal::Decimal;
-use crate::temporal::{Date, DateTime, fraction_unit};
+use crate::temporal::{Date, DateTime, Time, fraction_unit};
 use crate::testing;
 
 fn types() -> Vec<SqlType> {
@@ -33,6 +33,10 @@ fn types() -> Vec<SqlType> {
         types.push(SqlType::Decimal { precision, scale, unsigned: false });
     }
     types.extend((0..=6).map(|fsp| SqlType::DateTime { fsp }));
+    types.extend((0..=6).map(|fsp| SqlType::Time { fsp }));
+    types.extend([SqlType::Year, SqlType::Boolean, SqlType::Zerofill { bytes: 3, digits: 8 }]);
+    types.extend([true, false].map(|single| SqlType::Real { single, digits: None, unsigned: false }));
+    types.push(SqlType::Binary { len: 5 });
     types
 }
 
@@ -65,6 +69,18 @@ pub(crate) fn random_value(rng: &mut SmallRng, part: &KeyPart) -> Value {
             let d = Decimal::from_i256(unscaled, *scale).unwrap();
             Value::Decimal(if rng.random() { d.negate() } else { d })
         }
+        SqlType::Real { .. } => Value::Double(match rng.random_range(0..4) {
+            0 => f32::MAX.into(),
+            1 => -0.0,
+            2 => f64::from(rng.random_range(-2..3i8)),
+            _ => Some(f32::from_bits(rng.random())).filter(|d| d.is_finite()).unwrap_or(1.5).into(),
+        }),
+        SqlType::Time { fsp } => {
+            let unit = fraction_unit(*fsp);
+            let most = Time::MAX.micros() / unit;
+            let any = if rng.random() { rng.random_range(-2..2) } else { rng.random_range(-most..=most) };
+            Value::Time(Time::from_micros(any * unit).unwrap())
+        }
         SqlType::Double => Value::Double(match rng.random_range(0..10) {
             0 => 0.0,
             1 => -0.0,
@@ -87,7 +103,7 @@ pub(crate) fn random_value(rng: &mut SmallRng, part: &KeyPart) -> Value {
         }
         SqlType::Char { .. } => Value::from(testing::text(rng, 5).trim_end_matches(' ')),
         SqlType::Varchar { .. } | SqlType::Text { .. } => Value::string(testing::text(rng, 5)),
-        SqlType::Varbinary { .. } => Value::bytes(testing::bytes(rng, 5)),
+        SqlType::Binary { .. } | SqlType::Varbinary { .. } => Value::bytes(testing::bytes(rng, 5)),
         ty => {
             let (least, most) = ty.integer_range().unwrap();
             let v = match rng.random_range(0..4) {
@@ -113,6 +129,7 @@ fn compare(part: &KeyPart, a: &Value, b: &Value) -> Ordering {
         (Value::Double(a), Value::Double(b)) => a.partial_cmp(b).unwrap(),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::DateTime(a), Value::DateTime(b)) => a.cmp(b),
+        (Value::Time(a), Value::Time(b)) => a.cmp(b),
         (Value::String(a), Value::String(b)) if part.collation.pads_space() => {
             // Apart from the collation's own code: really pad.
             let width = a.len().max(b.len());

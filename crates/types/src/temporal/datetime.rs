@@ -8,7 +8,7 @@ use super::{BadTemporal, CivilDate, Date, Interval, TemporalParse, days_in_month
 /// Microseconds of a day.
 pub(super) const MICROS_PER_DAY: i64 = 86_400_000_000;
 /// Microseconds of a second.
-const MICROS_PER_SECOND: i64 = 1_000_000;
+pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// A day and a time of day, as microseconds since 1970-01-01 00:00:00. Year 0 to 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! Days, times of day, and the arithmetic of MySQL's calendar from year 0 to 9999.
 //!
-//! [`Date`] counts days and [`DateTime`] microseconds since 1970-01-01, without a time zone. The calendar is the
+//! [`Date`] counts days and [`DateTime`] microseconds since 1970-01-01, without a time zone; [`Time`] is a span. The calendar is the
 //! proleptic Gregorian one but for year 0, which MySQL gives 365 days. Zero dates (`0000-00-00`, `2024-00-10`) are
 //! not values: reading one fails, as the default sql_mode has it.
 
@@ -9,6 +9,7 @@ mod date;
 mod datetime;
 mod interval;
 mod parse;
+mod time;
 
 pub use calendar::{CivilDate, WeekMode, days_in_month, is_leap_year};
 pub use date::Date;
@@ -16,6 +17,7 @@ pub(crate) use datetime::fraction_unit;
 pub use datetime::{CivilDateTime, DateTime};
 pub use interval::{Interval, IntervalUnit};
 pub use parse::{BadTemporal, TemporalParse};
+pub use time::{CivilTime, Time, TimeParse};
 
 #[cfg(test)]
 mod tests;

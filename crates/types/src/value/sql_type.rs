@@ -35,6 +35,17 @@ pub enum SqlType {
         /// Without a sign.
         unsigned: bool,
     },
+    /// TINYINT(1), which is BOOL: one byte with a sign, that clients take for a truth value.
+    Boolean,
+    /// An integer without a sign that is shown with zeros before it.
+    Zerofill {
+        /// Its width in keys and rows: 1, 2, 3, 4 or 8 bytes.
+        bytes: u8,
+        /// The least digits that are shown.
+        digits: u8,
+    },
+    /// A year: 0 or 1901 to 2155, a number without a sign.
+    Year,
     /// An exact number of `precision` digits, `scale` of them after the point.
     Decimal {
         /// 1 to 65.
@@ -44,8 +55,17 @@ pub enum SqlType {
         /// Negative values are refused.
         unsigned: bool,
     },
-    /// IEEE 754 binary64.
+    /// IEEE 754 binary64, of any value: what DOUBLE declares and computations give.
     Double,
+    /// FLOAT, or a DOUBLE that holds not every value.
+    Real {
+        /// FLOAT: IEEE 754 binary32.
+        single: bool,
+        /// Of `(M, D)`: the digits in all, and after the point, to which values are rounded.
+        digits: Option<(u8, u8)>,
+        /// Negative values are refused.
+        unsigned: bool,
+    },
     /// A string without trailing spaces.
     Char {
         /// Its maximum length in characters, 0 to 255.
@@ -61,15 +81,30 @@ pub enum SqlType {
         /// Its maximum length in bytes: 255, 65,535, 16,777,215 or 4,294,967,295.
         max_bytes: u32,
     },
+    /// Bytes, zeros added up to the length.
+    Binary {
+        /// The length in bytes, 0 to 255.
+        len: u32,
+    },
     /// Bytes.
     Varbinary {
         /// The maximum length in bytes.
         len: u32,
     },
+    /// TINYBLOB, BLOB, MEDIUMBLOB or LONGBLOB.
+    Blob {
+        /// Its maximum length in bytes: 255, 65,535, 16,777,215 or 4,294,967,295.
+        max_bytes: u32,
+    },
     /// A day.
     Date,
     /// A day and a time of day.
     DateTime {
+        /// Digits of the fraction of a second, 0 to 6.
+        fsp: u8,
+    },
+    /// A span of up to 838 hours.
+    Time {
         /// Digits of the fraction of a second, 0 to 6.
         fsp: u8,
     },
@@ -81,7 +116,7 @@ impl SqlType {
     /// BIGINT UNSIGNED.
     pub const BIGINT_UNSIGNED: SqlType = SqlType::BigInt { unsigned: true };
 
-    /// Whether it is one of the five integer types.
+    /// Whether it is an integer type: one of the five, with a display width that is kept or not, or YEAR.
     pub fn is_integer(&self) -> bool {
         self.integer_width().is_some()
     }
@@ -90,11 +125,12 @@ impl SqlType {
     #[inline]
     pub fn integer_width(&self) -> Option<usize> {
         match self {
-            SqlType::TinyInt { .. } => Some(1),
-            SqlType::SmallInt { .. } => Some(2),
+            SqlType::TinyInt { .. } | SqlType::Boolean => Some(1),
+            SqlType::SmallInt { .. } | SqlType::Year => Some(2),
             SqlType::MediumInt { .. } => Some(3),
             SqlType::Int { .. } => Some(4),
             SqlType::BigInt { .. } => Some(8),
+            SqlType::Zerofill { bytes, .. } => Some(usize::from(*bytes)),
             _ => None,
         }
     }
@@ -107,13 +143,18 @@ impl SqlType {
             | SqlType::MediumInt { unsigned }
             | SqlType::Int { unsigned }
             | SqlType::BigInt { unsigned }
-            | SqlType::Decimal { unsigned, .. } => *unsigned,
+            | SqlType::Decimal { unsigned, .. }
+            | SqlType::Real { unsigned, .. } => *unsigned,
+            SqlType::Zerofill { .. } | SqlType::Year => true,
             _ => false,
         }
     }
 
     /// The least and greatest value of an integer type.
     pub fn integer_range(&self) -> Option<(i128, i128)> {
+        if *self == SqlType::Year {
+            return Some((0, 2155));
+        }
         let bits = self.integer_width()? * 8;
         Some(if self.is_unsigned() {
             (0, (1i128 << bits) - 1)
@@ -122,14 +163,29 @@ impl SqlType {
         })
     }
 
-    /// Whether it is an integer, DECIMAL or DOUBLE.
+    /// Whether it is an integer, DECIMAL, DOUBLE or FLOAT.
     pub fn is_numeric(&self) -> bool {
-        self.is_integer() || matches!(self, SqlType::Decimal { .. } | SqlType::Double)
+        self.is_integer() || self.is_real() || matches!(self, SqlType::Decimal { .. })
+    }
+
+    /// Whether it is DOUBLE or FLOAT.
+    pub fn is_real(&self) -> bool {
+        matches!(self, SqlType::Double | SqlType::Real { .. })
     }
 
     /// Whether it is a string of characters or bytes.
     pub fn is_string(&self) -> bool {
-        self.is_character() || matches!(self, SqlType::Varbinary { .. })
+        self.is_character() || self.is_bytes()
+    }
+
+    /// Whether it is a string of bytes.
+    pub fn is_bytes(&self) -> bool {
+        matches!(self, SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. })
+    }
+
+    /// Whether it is of the TEXT or BLOB family: without a default, and no part of a key as a whole.
+    pub fn is_large(&self) -> bool {
+        matches!(self, SqlType::Text { .. } | SqlType::Blob { .. })
     }
 
     /// Whether it is a string of characters.
@@ -137,16 +193,23 @@ impl SqlType {
         matches!(self, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. })
     }
 
-    /// Whether it is DATE or DATETIME.
+    /// Whether it is DATE, DATETIME or TIME.
     pub fn is_temporal(&self) -> bool {
+        self.has_date() || matches!(self, SqlType::Time { .. })
+    }
+
+    /// Whether it is DATE or DATETIME.
+    pub fn has_date(&self) -> bool {
         matches!(self, SqlType::Date | SqlType::DateTime { .. })
     }
 
-    /// Digits after the point of a DECIMAL or of an integer (0), digits of the second's fraction of a DATETIME.
+    /// Digits after the point of a DECIMAL, of a FLOAT or DOUBLE that declares them, or of an integer (0), digits of the
+    /// second's fraction of a DATETIME or TIME.
     pub fn scale(&self) -> u8 {
         match self {
             SqlType::Decimal { scale, .. } => *scale,
-            SqlType::DateTime { fsp } => *fsp,
+            SqlType::Real { digits: Some((_, scale)), .. } => *scale,
+            SqlType::DateTime { fsp } | SqlType::Time { fsp } => *fsp,
             _ => 0,
         }
     }
@@ -155,8 +218,16 @@ impl SqlType {
     /// derives the precision of an arithmetic result.
     pub fn decimal_precision(&self) -> Option<u8> {
         Some(match self {
-            SqlType::TinyInt { .. } => 3,
+            SqlType::TinyInt { .. } | SqlType::Boolean => 3,
             SqlType::SmallInt { .. } => 5,
+            SqlType::Year => 4,
+            SqlType::Zerofill { bytes, .. } => match bytes {
+                1 => 3,
+                2 => 5,
+                3 => 8,
+                4 => 10,
+                _ => 20,
+            },
             SqlType::MediumInt { unsigned: false } => 7,
             SqlType::MediumInt { unsigned: true } => 8,
             SqlType::Int { .. } => 10,
@@ -178,7 +249,25 @@ impl fmt::Display for SqlType {
             SqlType::MediumInt { .. } => f.write_str("mediumint")?,
             SqlType::Int { .. } => f.write_str("int")?,
             SqlType::BigInt { .. } => f.write_str("bigint")?,
+            SqlType::Boolean => f.write_str("tinyint(1)")?,
+            SqlType::Zerofill { bytes, digits } => {
+                let name = match bytes {
+                    1 => "tinyint",
+                    2 => "smallint",
+                    3 => "mediumint",
+                    4 => "int",
+                    _ => "bigint",
+                };
+                return write!(f, "{name}({digits}) unsigned zerofill");
+            }
+            SqlType::Year => return f.write_str("year"),
             SqlType::Decimal { precision, scale, .. } => write!(f, "decimal({precision},{scale})")?,
+            SqlType::Real { single, digits, .. } => {
+                f.write_str(if *single { "float" } else { "double" })?;
+                if let Some((all, scale)) = digits {
+                    write!(f, "({all},{scale})")?;
+                }
+            }
             SqlType::Double => f.write_str("double")?,
             SqlType::Char { len } => write!(f, "char({len})")?,
             SqlType::Varchar { len } => write!(f, "varchar({len})")?,
@@ -188,10 +277,19 @@ impl fmt::Display for SqlType {
                 0x1_0000..=0xff_ffff => "mediumtext",
                 _ => "longtext",
             })?,
+            SqlType::Binary { len } => write!(f, "binary({len})")?,
             SqlType::Varbinary { len } => write!(f, "varbinary({len})")?,
+            SqlType::Blob { max_bytes } => f.write_str(match max_bytes {
+                0..=0xff => "tinyblob",
+                0x100..=0xffff => "blob",
+                0x1_0000..=0xff_ffff => "mediumblob",
+                _ => "longblob",
+            })?,
             SqlType::Date => f.write_str("date")?,
             SqlType::DateTime { fsp: 0 } => f.write_str("datetime")?,
             SqlType::DateTime { fsp } => write!(f, "datetime({fsp})")?,
+            SqlType::Time { fsp: 0 } => f.write_str("time")?,
+            SqlType::Time { fsp } => write!(f, "time({fsp})")?,
         }
         if self.is_unsigned() { f.write_str(" unsigned") } else { Ok(()) }
     }
@@ -280,5 +378,10 @@ mod tests {
         assert_eq!(SqlType::Text { max_bytes: 65_535 }.to_string(), "text");
         assert_eq!(SqlType::DateTime { fsp: 3 }.to_string(), "datetime(3)");
         assert_eq!(SqlType::Int { unsigned: true }.to_string(), "int unsigned");
+        assert_eq!(SqlType::Zerofill { bytes: 3, digits: 8 }.to_string(), "mediumint(8) unsigned zerofill");
+        let real = SqlType::Real { single: true, digits: Some((7, 3)), unsigned: true };
+        assert_eq!(real.to_string(), "float(7,3) unsigned");
+        assert_eq!(SqlType::Blob { max_bytes: 65_535 }.to_string(), "blob");
+        assert_eq!(SqlType::Boolean.to_string(), "tinyint(1)");
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::decimal::Decimal;
-use crate::temporal::{Date, DateTime};
+use crate::temporal::{Date, DateTime, Time};
 
-/// A SQL value. Signed integer types are `Int`, unsigned ones `UInt`, whatever their width.
+/// A SQL value. Signed integer types are `Int`, unsigned ones `UInt`, whatever their width; YEAR is `UInt`, FLOAT `Double`.
 ///
 /// `==` is that of Rust, for tests and caches: NULL equals NULL, kinds never equal each other, strings compare as
 /// bytes. SQL's comparison depends on types and collations and is an expression.
@@ -20,7 +20,7 @@ pub enum Value {
     UInt(u64),
     /// Of a DECIMAL type.
     Decimal(Decimal),
-    /// Of type DOUBLE.
+    /// Of type DOUBLE or FLOAT.
     Double(f64),
     /// Of a character type.
     String(Arc<str>),
@@ -30,6 +30,8 @@ pub enum Value {
     Date(Date),
     /// Of a DATETIME type.
     DateTime(DateTime),
+    /// Of a TIME type.
+    Time(Time),
 }
 
 const _: () = assert!(size_of::<Value>() == 24, "values are copied a lot");
@@ -63,6 +65,7 @@ impl Value {
             Value::Bytes(_) => "VARBINARY",
             Value::Date(_) => "DATE",
             Value::DateTime(_) => "DATETIME",
+            Value::Time(_) => "TIME",
         }
     }
 

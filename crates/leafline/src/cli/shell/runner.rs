@@ -162,7 +162,7 @@ fn is_use(sql: &str) -> bool {
 fn kind(ty: &SqlType) -> Kind {
     match ty {
         SqlType::Decimal { .. } => Kind::Decimal,
-        SqlType::Varbinary { .. } => Kind::Binary,
+        ty if ty.is_bytes() => Kind::Binary,
         ty if ty.is_numeric() => Kind::Number,
         _ => Kind::Text,
     }

@@ -72,7 +72,20 @@ fn column_types_take_mysqls_limits() {
     let text = Collation::Utf8mb4_0900Bin;
     for (definition, expected) in [
         ("INT(11) UNSIGNED", Ok((SqlType::Int { unsigned: true }, binary))),
-        ("BOOL", Ok((SqlType::TinyInt { unsigned: false }, binary))),
+        ("BOOL", Ok((SqlType::Boolean, binary))),
+        ("INT(5) ZEROFILL", Ok((SqlType::Zerofill { bytes: 4, digits: 5 }, binary))),
+        ("CHAR(5) CHARACTER SET binary", Ok((SqlType::Binary { len: 5 }, binary))),
+        ("FLOAT(24)", Ok((SqlType::Real { single: true, digits: None, unsigned: false }, binary))),
+        ("FLOAT(25)", Ok((SqlType::Double, binary))),
+        (
+            "DOUBLE(5,2) UNSIGNED",
+            Ok((SqlType::Real { single: false, digits: Some((5, 2)), unsigned: true }, binary)),
+        ),
+        ("FLOAT(54)", Err(1063)),
+        ("FLOAT(5,6)", Err(1427)),
+        ("YEAR(2)", Err(1818)),
+        ("TIME(7)", Err(1426)),
+        ("BINARY(256)", Err(1074)),
         ("DECIMAL", Ok((SqlType::Decimal { precision: 10, scale: 0, unsigned: false }, binary))),
         ("DECIMAL(15,2)", Ok((SqlType::Decimal { precision: 15, scale: 2, unsigned: false }, binary))),
         ("CHAR", Ok((SqlType::Char { len: 1 }, text))),
@@ -97,7 +110,7 @@ fn column_types_take_mysqls_limits() {
         ("CHAR(5) COLLATE utf8mb4_0900_ai_ci", Err(1235)),
         ("CHAR(5) COLLATE nothing", Err(1273)),
         ("CHAR(5) CHARACTER SET utf8mb4 COLLATE binary", Err(1253)),
-        ("DOUBLE UNSIGNED", Err(1235)),
+        ("DOUBLE ZEROFILL", Err(1235)),
     ] {
         assert_eq!(columns(definition), expected, "{definition}");
     }

@@ -107,6 +107,8 @@ pub struct DataType {
     pub decimals: Option<u64>,
     /// UNSIGNED.
     pub unsigned: bool,
+    /// ZEROFILL, which means UNSIGNED too.
+    pub zerofill: bool,
     /// CHARACTER SET.
     pub charset: Option<Ident>,
     /// COLLATE; also when written among the column's attributes.
@@ -135,6 +137,8 @@ pub enum TypeName {
     Decimal,
     /// `DOUBLE [PRECISION], REAL, FLOAT8`.
     Double,
+    /// FLOAT, FLOAT4.
+    Float,
     /// CHAR, CHARACTER.
     Char,
     /// VARCHAR, CHARACTER VARYING.
@@ -147,12 +151,26 @@ pub enum TypeName {
     MediumText,
     /// LONGTEXT.
     LongText,
+    /// BINARY.
+    Binary,
     /// VARBINARY.
     Varbinary,
+    /// TINYBLOB.
+    TinyBlob,
+    /// BLOB.
+    Blob,
+    /// MEDIUMBLOB, LONG VARBINARY.
+    MediumBlob,
+    /// LONGBLOB.
+    LongBlob,
     /// DATE.
     Date,
     /// DATETIME.
     DateTime,
+    /// TIME.
+    Time,
+    /// YEAR.
+    Year,
 }
 
 /// A key of CREATE TABLE, CREATE INDEX or ALTER TABLE ADD.

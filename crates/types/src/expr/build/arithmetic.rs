@@ -1,8 +1,8 @@
 //! Types of `+ - * / DIV %` and of the sign.
 //!
 //! A DOUBLE or a string on either side makes the result DOUBLE; else a DECIMAL makes it DECIMAL; integers give
-//! BIGINT, unsigned if one side is. A date is the integer YYYYMMDD, a datetime YYYYMMDDhhmmss (a DECIMAL if it has a
-//! fraction). Precision grows as MySQL lets it: for DECIMAL(p1,s1) and DECIMAL(p2,s2),
+//! BIGINT, unsigned if one side is. A date is the integer YYYYMMDD, a datetime YYYYMMDDhhmmss, a time hhmmss (DECIMALs if they
+//! have a fraction). Precision grows as MySQL lets it: for DECIMAL(p1,s1) and DECIMAL(p2,s2),
 //!
 //! | op    | scale                 | digits before the point                |
 //! |-------|-----------------------|----------------------------------------|
@@ -24,7 +24,10 @@ use crate::value::{ExprType, SqlType, Value};
 /// Whether an operand takes part as an integer.
 fn is_integral(operand: &Expr) -> bool {
     operand.ty.sql.is_integer()
-        || matches!(operand.ty.sql, SqlType::Null | SqlType::Date | SqlType::DateTime { fsp: 0 })
+        || matches!(
+            operand.ty.sql,
+            SqlType::Null | SqlType::Date | SqlType::DateTime { fsp: 0 } | SqlType::Time { fsp: 0 }
+        )
 }
 
 /// `left op right`.

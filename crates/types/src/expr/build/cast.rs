@@ -27,6 +27,12 @@ pub enum CastTarget {
     Date,
     /// `DATETIME[(fsp)]`.
     DateTime(u8),
+    /// `TIME[(fsp)]`.
+    Time(u8),
+    /// `YEAR`.
+    Year,
+    /// `FLOAT`.
+    Float,
 }
 
 /// `CAST(operand AS to)`; `collation` is that of the connection, which `CHAR` takes.
@@ -57,6 +63,15 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
             SqlType::Decimal { precision: precision.max(1), scale, unsigned: false }
         }
         CastTarget::Double => SqlType::Double,
+        CastTarget::Float => SqlType::Real { single: true, digits: None, unsigned: false },
+        CastTarget::Year => {
+            nullable = true;
+            SqlType::Year
+        }
+        CastTarget::Time(fsp) => {
+            nullable |= !operand.ty.sql.is_temporal();
+            SqlType::Time { fsp }
+        }
         CastTarget::Date | CastTarget::DateTime(_) => {
             nullable |= !operand.ty.sql.is_temporal();
             match to {

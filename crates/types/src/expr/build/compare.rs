@@ -10,10 +10,15 @@
 //! | string, string                             | string, under the collation of both                              |
 //! | DATE, DATE                                 | DATE                                                             |
 //! | DATE or DATETIME, DATETIME                 | DATETIME                                                         |
-//! | temporal, string literal                   | the literal is read as DATE or DATETIME: error 1525 if it is none |
-//! | temporal, other string                     | DATETIME; text that is none is before all                        |
-//! | temporal, integer literal that is a date   | the literal is read so                                           |
-//! | temporal, other number                     | the number YYYYMMDD or YYYYMMDDhhmmss                            |
+//! | TIME, TIME                                 | TIME                                                             |
+//! | DATE or DATETIME, TIME                     | DATETIME; the TIME is of today                                   |
+//! | DATE or DATETIME, string literal           | the literal is read as DATE or DATETIME: error 1525 if it is none |
+//! | DATE or DATETIME, other string             | DATETIME; text that is none is before all                        |
+//! | TIME, string literal                       | the literal is read as TIME: error 1525 if it is none            |
+//! | TIME, other string                         | TIME; text that is none is NULL                                  |
+//! | temporal, integer literal that is one      | the literal is read so                                           |
+//! | temporal, other number                     | the number YYYYMMDD, YYYYMMDDhhmmss or hhmmss                    |
+//! | YEAR column, literal of up to two digits   | the year that it means                                           |
 
 use std::sync::Arc;
 
@@ -21,12 +26,13 @@ use super::arithmetic::all_digits;
 use super::types::{common_type, decimal_digits, merge_collations};
 use super::{and, condition, literal, or};
 use crate::collation::Collation;
+use crate::convert::compared_year;
 use crate::decimal::{Decimal, MAX_PRECISION};
 use crate::error::MysqlError;
 use crate::expr::in_set::InSet;
 use crate::expr::ir::{CompareDomain, CompareOp, Expr, ExprKind};
 use crate::expr::like::LikePattern;
-use crate::temporal::DateTime;
+use crate::temporal::{DateTime, Time};
 use crate::value::{ExprType, SqlType, Value};
 
 /// `left op right`.
@@ -74,9 +80,11 @@ fn domain_of_types(
             CompareDomain::String(collation)
         }
         (SqlType::Date, SqlType::Date) => CompareDomain::Date,
-        (a, b) if a.is_temporal() && (b.is_temporal() || b.is_string()) => CompareDomain::DateTime,
-        (a, b) if b.is_temporal() && a.is_string() => CompareDomain::DateTime,
-        (SqlType::Double, _) | (_, SqlType::Double) => CompareDomain::Double,
+        (a, b) if a.has_date() && (b.is_temporal() || b.is_string()) => CompareDomain::DateTime,
+        (a, b) if b.has_date() && (a.is_temporal() || a.is_string()) => CompareDomain::DateTime,
+        (SqlType::Time { .. }, b) if is_time(b) || b.is_string() => CompareDomain::Time,
+        (a, SqlType::Time { .. }) if a.is_string() => CompareDomain::Time,
+        (a, b) if a.is_real() || b.is_real() => CompareDomain::Double,
         (a, b) if a.is_string() || b.is_string() => CompareDomain::Double,
         (a, b) if is_fractional(a) || is_fractional(b) => CompareDomain::Decimal,
         _ => CompareDomain::Integer,
@@ -84,14 +92,29 @@ fn domain_of_types(
 }
 
 fn is_fractional(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Decimal { .. } | SqlType::DateTime { fsp: 1.. })
+    matches!(ty, SqlType::Decimal { .. } | SqlType::DateTime { fsp: 1.. } | SqlType::Time { fsp: 1.. })
+}
+
+fn is_time(ty: &SqlType) -> bool {
+    matches!(ty, SqlType::Time { .. })
 }
 
 /// The literal that `operand` becomes when it is compared with something of type `other`, if it becomes another.
 fn adapted(operand: &Expr, other: &SqlType, other_is_column: bool) -> Result<Option<Expr>, MysqlError> {
     let Some(value) = operand.as_literal() else { return Ok(None) };
     match value {
-        Value::String(text) if other.is_temporal() => match DateTime::parse(text) {
+        Value::String(text) if is_time(other) => match Time::parse(text) {
+            Ok(parsed) if !parsed.truncated && !parsed.clipped => {
+                Ok(Some(literal(Value::Time(parsed.value))))
+            }
+            Ok(_) => Ok(None),
+            Err(_) => Err(MysqlError::wrong_value("TIME", text)),
+        },
+        Value::Int(number) if is_time(other) => Ok(match Time::from_number(*number) {
+            Some((time, false)) => Some(literal(Value::Time(time))),
+            _ => None,
+        }),
+        Value::String(text) if other.has_date() => match DateTime::parse(text) {
             Ok(parsed) if !parsed.truncated => Ok(Some(temporal_literal(parsed.value, other))),
             // Read and warned about when it is evaluated.
             Ok(_) => Ok(None),
@@ -100,10 +123,24 @@ fn adapted(operand: &Expr, other: &SqlType, other_is_column: bool) -> Result<Opt
                 Err(MysqlError::wrong_value(kind, text))
             }
         },
+        Value::String(text) if other_is_column && *other == SqlType::Year => {
+            let number = Decimal::parse(text);
+            let year = number.as_ref().and_then(Decimal::to_i64).and_then(|n| match n {
+                0 if text.trim() != "0000" => Some(2000),
+                n => compared_year(n.into()),
+            });
+            Ok(match year {
+                Some(year) => Some(literal(Value::UInt(year))),
+                None => number.map(|d| literal(narrowest(d))),
+            })
+        }
+        Value::Int(number @ 1..=99) if other_is_column && *other == SqlType::Year => {
+            Ok(compared_year((*number).into()).map(|year| literal(Value::UInt(year))))
+        }
         Value::String(text) if other_is_column && (other.is_integer() || is_decimal(other)) => {
             Ok(Decimal::parse(text).map(|d| literal(narrowest(d))))
         }
-        Value::Int(number) if other.is_temporal() && *number > 0 => {
+        Value::Int(number) if other.has_date() && *number > 0 => {
             Ok(DateTime::from_number(*number).map(|time| temporal_literal(time, other)))
         }
         Value::Date(day) if matches!(other, SqlType::DateTime { .. }) => {
@@ -245,6 +282,7 @@ pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr
         CompareDomain::String(_) => SqlType::Text { max_bytes: u32::MAX },
         CompareDomain::Date => SqlType::Date,
         CompareDomain::DateTime => SqlType::DateTime { fsp: 6 },
+        CompareDomain::Time => SqlType::Time { fsp: 6 },
     };
     let collation = match domain {
         CompareDomain::String(collation) => collation,

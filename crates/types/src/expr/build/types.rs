@@ -34,6 +34,7 @@ pub fn type_of(v: &Value) -> SqlType {
         Value::Bytes(b) => SqlType::Varbinary { len: b.len() as u32 },
         Value::Date(_) => SqlType::Date,
         Value::DateTime(t) => SqlType::DateTime { fsp: if t.micros() % 1_000_000 == 0 { 0 } else { 6 } },
+        Value::Time(t) => SqlType::Time { fsp: if t.micros() % 1_000_000 == 0 { 0 } else { 6 } },
     }
 }
 
@@ -53,12 +54,20 @@ pub(crate) fn text_length(ty: &SqlType) -> u64 {
         SqlType::Decimal { precision, scale, unsigned } => {
             u64::from(*precision) + u64::from(*scale > 0) + u64::from(!*unsigned)
         }
-        SqlType::Double => 22,
-        SqlType::Char { len } | SqlType::Varchar { len } | SqlType::Varbinary { len } => (*len).into(),
-        SqlType::Text { max_bytes } => (*max_bytes).into(),
+        SqlType::Real { digits: Some((all, _)), .. } => u64::from(*all) + 2,
+        SqlType::Real { single: true, .. } => 12,
+        SqlType::Double | SqlType::Real { .. } => 22,
+        SqlType::Char { len } | SqlType::Varchar { len } => (*len).into(),
+        SqlType::Binary { len } | SqlType::Varbinary { len } => (*len).into(),
+        SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => (*max_bytes).into(),
+        SqlType::Zerofill { digits, .. } => {
+            u64::from(*digits).max(ty.decimal_precision().unwrap_or(20).into())
+        }
         SqlType::Date => 10,
         SqlType::DateTime { fsp: 0 } => 19,
         SqlType::DateTime { fsp } => 20 + u64::from(*fsp),
+        SqlType::Time { fsp: 0 } => 10,
+        SqlType::Time { fsp } => 11 + u64::from(*fsp),
         integer => u64::from(integer.decimal_precision().unwrap_or(20)) + u64::from(!integer.is_unsigned()),
     }
 }
@@ -72,6 +81,8 @@ pub(crate) fn decimal_digits(operand: &Expr) -> Option<(u8, u8)> {
         (_, SqlType::Null) => Some((1, 0)),
         (_, SqlType::Date) => Some((8, 0)),
         (_, SqlType::DateTime { fsp }) => Some((14 + fsp, *fsp)),
+        (_, SqlType::Time { fsp }) => Some((7 + fsp, *fsp)),
+        (_, SqlType::Real { .. }) => None,
         (_, ty) => Some((ty.decimal_precision()?, ty.scale())),
     }
 }
@@ -139,8 +150,7 @@ fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
         (_, Null) => a,
         (a, b) if a == b => b.clone(),
         (a, b) if a.is_integer() && b.is_integer() => common_integer(a, b),
-        (Double, b) if b.is_numeric() => Double,
-        (a, Double) if a.is_numeric() => Double,
+        (a, b) if a.is_numeric() && b.is_numeric() && (a.is_real() || b.is_real()) => common_real(a, b),
         (a, b) if a.is_numeric() && b.is_numeric() => {
             let of = |t: &SqlType| (t.decimal_precision().unwrap_or(MAX_PRECISION), t.scale());
             let unsigned = a.is_unsigned() && b.is_unsigned();
@@ -148,14 +158,15 @@ fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
             Decimal { precision: p, scale: s, unsigned }
         }
         (DateTime { fsp: a }, DateTime { fsp: b }) => DateTime { fsp: *a.max(b) },
-        (DateTime { fsp }, Date) | (Date, DateTime { fsp }) => DateTime { fsp: *fsp },
-        (Varbinary { .. }, other) | (other, Varbinary { .. }) => {
+        (Time { fsp: a }, Time { fsp: b }) => Time { fsp: *a.max(b) },
+        (a, b) if a.is_temporal() && b.is_temporal() => DateTime { fsp: a.scale().max(b.scale()) },
+        (a, b) if a.is_bytes() || b.is_bytes() => {
             let bytes = |t: &SqlType| match t {
                 Char { len } | Varchar { len } => u64::from(*len) * 4,
                 other => text_length(other),
             };
-            let len = bytes(&a).max(bytes(b)).max(bytes(other));
-            Varbinary { len: len.min(u32::MAX.into()) as u32 }
+            let len = bytes(a).max(bytes(b)).min(u32::MAX.into()) as u32;
+            if a.is_large() || b.is_large() { Blob { max_bytes: len } } else { Varbinary { len } }
         }
         (Char { len: a }, Char { len: b }) => Char { len: *a.max(b) },
         (Text { max_bytes: a }, Text { max_bytes: b }) => Text { max_bytes: *a.max(b) },
@@ -164,6 +175,17 @@ fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
         },
         (a, b) => text_type(text_length(a).max(text_length(b))),
     }
+}
+
+/// The type for two numbers, one of them FLOAT or DOUBLE: FLOAT for two FLOATs, and, as MySQL has it, for a FLOAT and any
+/// integer but INT.
+fn common_real(a: &SqlType, b: &SqlType) -> SqlType {
+    let single = |t: &SqlType| matches!(t, SqlType::Real { single: true, .. });
+    let joins = |t: &SqlType| single(t) || t.is_integer() && t.integer_width() != Some(4);
+    if (single(a) || single(b)) && joins(a) && joins(b) {
+        return SqlType::Real { single: true, digits: None, unsigned: false };
+    }
+    SqlType::Double
 }
 
 /// The integer type for two, DECIMAL(20, 0) if none has the range of both.

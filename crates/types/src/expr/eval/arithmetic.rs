@@ -42,7 +42,7 @@ pub(super) fn binary(
         return Ok(Value::Null);
     }
     match &e.ty.sql {
-        SqlType::Double => match double(left, cx)?.zip(double(right, cx)?) {
+        ty if ty.is_real() => match double(left, cx)?.zip(double(right, cx)?) {
             Some((a, b)) => doubles(e, op, a, b, cx),
             None => Ok(Value::Null),
         },

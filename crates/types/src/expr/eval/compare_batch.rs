@@ -160,7 +160,7 @@ fn array_with_constant(
                 _ => None,
             }
         }
-        CompareDomain::String(_) => None,
+        CompareDomain::String(_) | CompareDomain::Time => None,
     }
 }
 

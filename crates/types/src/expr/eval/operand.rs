@@ -8,7 +8,7 @@ use super::super::ir::CompareDomain;
 use crate::convert;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
-use crate::temporal::{Date, DateTime};
+use crate::temporal::{Date, DateTime, Time};
 use crate::value::{SqlType, Value};
 
 /// Runs a conversion that gives warnings; where the statement stores values in strict mode, the first is an error.
@@ -34,6 +34,7 @@ pub(super) fn integer(v: &Value) -> Option<i128> {
         Value::UInt(v) => Some((*v).into()),
         Value::Date(d) => Some(d.to_number().into()),
         Value::DateTime(t) => Some(t.to_number().into()),
+        Value::Time(t) => Some(t.to_number().into()),
         _ => None,
     }
 }
@@ -48,6 +49,7 @@ pub(crate) fn double(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<f64>,
         Value::Decimal(d) => Some(d.to_f64()),
         Value::Date(d) => Some(d.to_number() as f64),
         Value::DateTime(t) => Some(t.to_number() as f64 + t.micros().rem_euclid(1_000_000) as f64 / 1e6),
+        Value::Time(t) => Some(convert::time_number(*t).to_f64()),
         Value::String(_) | Value::Bytes(_) => strictly(cx, |w| convert::to_f64(v, w))?,
     })
 }
@@ -60,15 +62,8 @@ pub(crate) fn decimal(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Deci
         Value::Int(v) => Some(Decimal::from_i64(*v)),
         Value::UInt(v) => Some(Decimal::from_u64(*v)),
         Value::Date(d) => Some(Decimal::from_i64(d.to_number())),
-        Value::DateTime(t) => {
-            let micros = t.micros().rem_euclid(1_000_000);
-            let number = i128::from(t.to_number());
-            Some(if micros == 0 {
-                Decimal::from_i128(number, 0)
-            } else {
-                Decimal::from_i128(number * 1_000_000 + i128::from(micros), 6)
-            })
-        }
+        Value::DateTime(t) => Some(convert::datetime_number(*t)),
+        Value::Time(t) => Some(convert::time_number(*t)),
         Value::Double(_) | Value::String(_) | Value::Bytes(_) => strictly(cx, |w| convert::to_decimal(v, w))?,
     })
 }
@@ -89,6 +84,7 @@ pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Dat
         Value::Null => Ok(None),
         Value::DateTime(t) => Ok(Some(*t)),
         Value::Date(d) => Ok(Some(d.to_datetime())),
+        Value::Time(t) => Ok(t.on(cx.now.date())),
         Value::String(text) => match DateTime::parse(text) {
             Ok(parsed) => {
                 if parsed.truncated {
@@ -119,6 +115,14 @@ pub(crate) fn date(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Date>, 
     }
 }
 
+/// The value as a time; NULL, with a warning, for what is none. Of a datetime its time of day.
+pub(crate) fn time(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Time>, MysqlError> {
+    match v {
+        Value::Time(t) => Ok(Some(*t)),
+        other => strictly(cx, |warnings| convert::to_time(other, warnings)),
+    }
+}
+
 /// The truth of a value: None for NULL.
 pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
     Ok(match v {
@@ -128,6 +132,7 @@ pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlE
         Value::Decimal(d) => Some(!d.is_zero()),
         Value::Double(d) => Some(*d != 0.0),
         Value::Date(_) | Value::DateTime(_) => Some(true),
+        Value::Time(t) => Some(*t != Time::ZERO),
         Value::String(_) | Value::Bytes(_) => double(v, cx)?.map(|d| d != 0.0),
     })
 }
@@ -160,6 +165,7 @@ pub(crate) fn compare(
         CompareDomain::Date => date(a, cx)?.zip(date(b, cx)?).map(|(a, b)| a.cmp(&b)),
         // Text that is no date is before all dates: MySQL compares it as 0000-00-00.
         CompareDomain::DateTime => Some(datetime(a, cx)?.cmp(&datetime(b, cx)?)),
+        CompareDomain::Time => time(a, cx)?.zip(time(b, cx)?).map(|(a, b)| a.cmp(&b)),
     })
 }
 
@@ -190,7 +196,7 @@ pub(crate) fn conform(
                 None => Value::Null,
             }
         }
-        (v, SqlType::Double) => double(&v, cx)?.map_or(Value::Null, Value::Double),
+        (v, to) if to.is_real() => double(&v, cx)?.map_or(Value::Null, Value::Double),
         (v @ Value::String(_), to) if to.is_character() => v,
         (Value::Bytes(b), to) if to.is_character() => match std::str::from_utf8(&b) {
             Ok(s) => Value::from(s),
@@ -200,9 +206,11 @@ pub(crate) fn conform(
             }
         },
         (v, to) if to.is_character() => convert::to_text(&v, from).map_or(Value::Null, Value::String),
-        (v @ Value::Bytes(_), SqlType::Varbinary { .. }) => v,
-        (v, SqlType::Varbinary { .. }) => text(&v, from).map_or(Value::Null, |b| Value::bytes(&*b)),
-        (Value::Date(d), SqlType::DateTime { .. }) => Value::DateTime(d.to_datetime()),
+        (v @ Value::Bytes(_), to) if to.is_bytes() => v,
+        (v, to) if to.is_bytes() => text(&v, from).map_or(Value::Null, |b| Value::bytes(&*b)),
+        (v @ (Value::Date(_) | Value::Time(_)), SqlType::DateTime { .. }) => {
+            datetime(&v, cx)?.map_or(Value::Null, Value::DateTime)
+        }
         (v, _) => v,
     })
 }

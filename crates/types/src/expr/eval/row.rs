@@ -155,7 +155,8 @@ pub(super) fn cast(
     to: &SqlType,
     cx: &mut EvalContext<'_>,
 ) -> Result<Value, MysqlError> {
-    strictly(cx, |warnings| convert::cast(v, from, to, warnings))?
+    let dated = convert::dated(v, to, cx.now.date());
+    strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, warnings))?
 }
 
 /// The truth of an expression; None for NULL.

@@ -109,9 +109,12 @@ pub(super) fn is_relabelling(from: &SqlType, to: &SqlType) -> bool {
         (a, b) if a == b => true,
         (a, SqlType::BigInt { unsigned }) if a.is_integer() => a.is_unsigned() == *unsigned,
         (a, SqlType::Text { max_bytes: u32::MAX }) => a.is_character(),
+        (a, SqlType::Varbinary { len: u32::MAX }) => a.is_bytes(),
         (SqlType::Varbinary { len }, SqlType::Varbinary { len: longer }) => len <= longer,
         (SqlType::Char { len } | SqlType::Varchar { len }, SqlType::Varchar { len: longer }) => len <= longer,
-        (SqlType::DateTime { fsp }, SqlType::DateTime { fsp: finer }) => fsp <= finer,
+        (SqlType::DateTime { fsp }, SqlType::DateTime { fsp: finer })
+        | (SqlType::Time { fsp }, SqlType::Time { fsp: finer }) => fsp <= finer,
+        (a, SqlType::Double) => a.is_real(),
         _ => false,
     }
 }

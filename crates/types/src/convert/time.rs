@@ -1,0 +1,188 @@
+//! TIME and YEAR: CAST to them and assignment.
+
+use super::number::{decimal_prefix, whole_prefix};
+use super::store::StoreContext;
+use super::text::to_text;
+use crate::decimal::Decimal;
+use crate::error::MysqlError;
+use crate::statement::Warnings;
+use crate::temporal::{Date, Time};
+use crate::value::{SqlType, Value};
+
+/// A TIME as the datetime that it is on the current day, where a type with a day is wanted; None for all else.
+pub fn dated(v: &Value, to: &SqlType, today: Date) -> Option<Value> {
+    match v {
+        Value::Time(t) if to.has_date() || *to == SqlType::Year => t.on(today).map(Value::DateTime),
+        _ => None,
+    }
+}
+
+/// What a value spells as a time.
+struct Spelled {
+    value: Time,
+    /// Something after it was ignored.
+    truncated: bool,
+    clipped: bool,
+    /// A day was dropped.
+    had_date: bool,
+}
+
+/// The value as a time; None if it spells none. NULL spells none.
+fn spelled(v: &Value) -> Option<Spelled> {
+    let plain = |value| Spelled { value, truncated: false, clipped: false, had_date: false };
+    let number = |d: &Decimal| {
+        let whole = d.truncate(0)?;
+        let Some(number) = whole.to_i64() else {
+            let value = if d.is_negative() { Time::MIN } else { Time::MAX };
+            return Some(Spelled { clipped: true, ..plain(value) });
+        };
+        let (time, clipped) = Time::from_number(number)?;
+        let micros = d.checked_sub(&whole)?.round(6)?.unscaled_i128()?;
+        let value = Time::clipped(time.micros() + i64::try_from(micros).ok()?);
+        Some(Spelled { clipped, ..plain(value) })
+    };
+    match v {
+        Value::Null => None,
+        Value::Time(t) => Some(plain(*t)),
+        Value::DateTime(t) => Some(Spelled { had_date: true, ..plain(Time::from(*t)) }),
+        Value::Date(_) => Some(Spelled { had_date: true, ..plain(Time::ZERO) }),
+        Value::String(_) | Value::Bytes(_) => {
+            let text = String::from_utf8_lossy(v.as_bytes().unwrap_or_default());
+            let found = Time::parse(&text).ok()?;
+            Some(Spelled {
+                value: found.value,
+                truncated: found.truncated,
+                clipped: found.clipped,
+                had_date: found.had_date,
+            })
+        }
+        Value::Int(n) => number(&Decimal::from_i64(*n)),
+        Value::UInt(n) => number(&Decimal::from_u64(*n)),
+        Value::Decimal(d) => number(d),
+        Value::Double(d) => number(&Decimal::from_f64(*d)?),
+    }
+}
+
+/// The value as a time, as functions and comparisons take it: NULL, with a warning, for what is none.
+pub fn to_time(v: &Value, warnings: &mut Warnings) -> Option<Time> {
+    if v.is_null() {
+        return None;
+    }
+    let found = spelled(v);
+    if found.as_ref().is_none_or(|found| found.truncated || found.clipped) {
+        let shown = to_text(v, &SqlType::Null).unwrap_or_default();
+        warnings.warn(MysqlError::truncated_value("time", &shown));
+    }
+    found.map(|found| found.value)
+}
+
+pub(super) fn store_time(
+    v: &Value,
+    from: &SqlType,
+    fsp: u8,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let shown = || to_text(v, from).unwrap_or_default();
+    let incorrect = |cx: &StoreContext<'_>| {
+        MysqlError::incorrect_temporal_for_column("time", &shown(), cx.column, cx.row)
+    };
+    let Some(found) = spelled(v) else {
+        let (error, warning) = (incorrect(cx), MysqlError::data_truncated(cx.column, cx.row));
+        cx.refuse_or(error, warning)?;
+        return Ok(Value::Time(Time::ZERO));
+    };
+    let rounded = found.value.round(fsp);
+    if found.clipped {
+        let (error, warning) = (incorrect(cx), MysqlError::out_of_range(cx.column, cx.row));
+        cx.refuse_or(error, warning)?;
+    } else if found.truncated {
+        let (error, warning) = (incorrect(cx), MysqlError::data_truncated(cx.column, cx.row));
+        cx.refuse_or(error, warning)?;
+    } else if found.had_date {
+        cx.note_truncated();
+    }
+    Ok(Value::Time(rounded))
+}
+
+/// The year that a number of up to four digits means; None if none. `zero` is what 0 means.
+fn year_of(number: i128, zero: u64) -> Option<u64> {
+    Some(match number {
+        0 => zero,
+        1..=69 => number as u64 + 2000,
+        70..=99 => number as u64 + 1900,
+        1901..=2155 => number as u64,
+        _ => return None,
+    })
+}
+
+/// What 0 means in a text: 2000, unless it is written with four digits.
+fn zero_of(text: &[u8]) -> u64 {
+    if text.trim_ascii() == b"0000" { 0 } else { 2000 }
+}
+
+/// `CAST(v AS YEAR)`: NULL, with a warning, for what is no year.
+pub(super) fn cast_year(v: &Value, from: &SqlType, warnings: &mut Warnings) -> Value {
+    let rounded = |d: &Decimal| d.round(0).and_then(|d| d.unscaled_i128());
+    let found = match v {
+        Value::Date(d) => Some(u64::from(d.civil().year)),
+        Value::DateTime(t) => Some(u64::from(t.date().civil().year)),
+        Value::String(_) | Value::Bytes(_) => {
+            let text = v.as_bytes().unwrap_or_default();
+            let found = whole_prefix(text);
+            if found.garbage && !found.missing {
+                let shown = String::from_utf8_lossy(text);
+                warnings.warn(MysqlError::truncated_value("YEAR", &shown));
+            }
+            if found.missing { None } else { year_of(found.value, zero_of(text)) }
+        }
+        Value::Decimal(d) => rounded(d).and_then(|n| year_of(n, 0)),
+        Value::Double(d) => year_of(d.round_ties_even() as i128, 0),
+        other => other.as_integer().and_then(|n| year_of(n, 0)),
+    };
+    match found.filter(|year| *year == 0 || (1901..=2155).contains(year)) {
+        Some(year) => Value::UInt(year),
+        None => {
+            let shown = to_text(v, from).unwrap_or_default();
+            warnings.warn(MysqlError::truncated_value("YEAR", &shown));
+            Value::Null
+        }
+    }
+}
+
+pub(super) fn store_year(v: &Value, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
+    let found = match v {
+        Value::Date(d) => Some(u64::from(d.civil().year)),
+        Value::DateTime(t) => Some(u64::from(t.date().civil().year)),
+        Value::String(_) | Value::Bytes(_) => {
+            let text = v.as_bytes().unwrap_or_default();
+            let found = decimal_prefix(text);
+            if found.missing {
+                cx.incorrect("integer", &String::from_utf8_lossy(text))?;
+                return Ok(Value::UInt(0));
+            } else if found.garbage {
+                cx.truncated()?;
+            }
+            let whole = found.value.round(0).and_then(|d| d.unscaled_i128());
+            whole.and_then(|n| year_of(n, zero_of(text)))
+        }
+        Value::Decimal(d) => d.round(0).and_then(|d| d.unscaled_i128()).and_then(|n| year_of(n, 0)),
+        Value::Double(d) => year_of(d.trunc() as i128, 0),
+        other => other.as_integer().and_then(|n| year_of(n, 0)),
+    };
+    match found.filter(|year| *year == 0 || (1901..=2155).contains(year)) {
+        Some(year) => Ok(Value::UInt(year)),
+        None => {
+            cx.out_of_range()?;
+            Ok(Value::UInt(0))
+        }
+    }
+}
+
+/// The year that a number means when it is compared with a YEAR, where that is another number.
+pub fn compared_year(number: i128) -> Option<u64> {
+    year_of(number, 0)
+}
+
+pub(super) fn cast_time(v: &Value, fsp: u8, warnings: &mut Warnings) -> Value {
+    to_time(v, warnings).map_or(Value::Null, |t| Value::Time(t.round(fsp)))
+}
