@@ -172,6 +172,12 @@ impl Planner<'_> {
         Ok(found)
     }
 
+    /// The entries that a path whose bounds need no outer row has to examine.
+    pub fn entries(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<f64> {
+        let bounds = self.bounds(path, eval)?;
+        Ok(self.extent(&path.index, &bounds)?.entries)
+    }
+
     /// However the rows are found, there are as many: what all paths together know of them. A path that depends on outer rows
     /// keeps what it expects for one of them.
     fn agree_on_rows(

@@ -54,7 +54,41 @@ impl Plan {
         }
         locks(&self.root)
     }
+
+    /// The scans that might not have been chosen for other values of the parameters. `None`: an index is read in full
+    /// though there were bounds for another, so that only planning again tells what is best for other values.
+    pub fn chosen_by_value(&self) -> Option<Vec<Arc<Scan>>> {
+        fn collect(node: &Node, alone: bool, chosen: &mut Vec<Arc<Scan>>) -> bool {
+            let scan = match &node.operator {
+                Operator::Scan(scan) => Some(scan),
+                Operator::LookupJoin { inner, .. } => Some(inner),
+                _ => None,
+            };
+            let alone =
+                alone && node.inputs().len() < 2 && !matches!(node.operator, Operator::LookupJoin { .. });
+            if let Some(scan) = scan {
+                let path = &scan.path;
+                let only = alone && path.is_clustered() && scan.possible_keys.len() < 2;
+                let settled = scan.possible_keys.is_empty()
+                    || path.is_unique_lookup()
+                    || path.constraint.is_correlated()
+                    || if path.constraint.is_unbounded() { scan.examined <= SMALL } else { only };
+                if !settled && path.constraint.is_unbounded() {
+                    return false;
+                }
+                if !settled {
+                    chosen.push(scan.clone());
+                }
+            }
+            node.inputs().into_iter().all(|input| collect(input, alone, chosen))
+        }
+        let mut chosen = Vec::new();
+        collect(&self.root, true, &mut chosen).then_some(chosen)
+    }
 }
+
+/// So few entries are read as quickly in one way as in another.
+const SMALL: f64 = 128.0;
 
 /// What the optimizer expects of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

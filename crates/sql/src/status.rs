@@ -54,6 +54,8 @@ pub struct SessionCounters {
     pub questions: u64,
     /// Rows sent to the client.
     pub rows_sent: u64,
+    /// Statements that came as text and were run with a plan that was there already.
+    pub statement_cache_hits: u64,
 }
 
 impl SessionCounters {
@@ -71,6 +73,7 @@ impl SessionCounters {
         self.commands.iter_mut().zip(earlier.commands).for_each(|(now, then)| *now -= then);
         self.questions -= earlier.questions;
         self.rows_sent -= earlier.rows_sent;
+        self.statement_cache_hits -= earlier.statement_cache_hits;
     }
 
     fn named(&self) -> Vec<(&'static str, u64)> {
@@ -78,6 +81,7 @@ impl SessionCounters {
         all.extend(COMMANDS.into_iter().zip(self.commands));
         all.push(("Questions", self.questions));
         all.push(("Leafline_rows_sent", self.rows_sent));
+        all.push(("Leafline_statement_cache_hits", self.statement_cache_hits));
         all
     }
 }
@@ -88,6 +92,7 @@ impl AddAssign for SessionCounters {
         self.commands.iter_mut().zip(other.commands).for_each(|(sum, n)| *sum += n);
         self.questions += other.questions;
         self.rows_sent += other.rows_sent;
+        self.statement_cache_hits += other.statement_cache_hits;
     }
 }
 

@@ -25,11 +25,13 @@ mod expression;
 mod from;
 mod function;
 pub mod lexer;
+mod lift;
 mod literal;
 mod operand;
 mod query;
 mod reserved;
 mod set;
+pub mod shape;
 mod show;
 mod split;
 mod statement;
@@ -42,6 +44,7 @@ mod tests;
 pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
 pub use lexer::LexMode;
+pub use lift::{ColumnKind, lift};
 pub use reserved::is_reserved;
 pub use split::split_statements;
 

@@ -8,6 +8,7 @@ mod entry;
 mod outcome;
 mod prepared;
 pub mod settings;
+mod statement_cache;
 mod transaction;
 mod user_variables;
 pub mod variables;
@@ -24,6 +25,7 @@ use leafline_types::expr::SessionFacts;
 use leafline_types::{CancelToken, DateTime, MysqlError, Warnings};
 use prepared::PreparedStatements;
 use settings::Settings;
+use statement_cache::StatementCache;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use transaction::TransactionState;
@@ -44,6 +46,8 @@ pub struct Session {
     pub(crate) storage_baseline: StorageCounters,
     transaction: TransactionState,
     prepared: PreparedStatements,
+    /// Plans of statements that came as text.
+    statements: StatementCache,
 }
 
 impl Session {
@@ -72,6 +76,7 @@ impl Session {
             storage_baseline,
             transaction: TransactionState::default(),
             prepared: PreparedStatements::default(),
+            statements: StatementCache::default(),
         }
     }
 
@@ -81,7 +86,7 @@ impl Session {
     /// MySQL's. The statement has then left nothing behind.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
         self.begin_statement(sql);
-        let outcome = self.parse(sql).and_then(|statement| self.run_statement(&statement, sql, &[]));
+        let outcome = self.run_text(sql);
         self.finish(outcome)
     }
 
@@ -224,6 +229,7 @@ impl Session {
         self.settings = self.instance.globals().read().clone();
         self.user_variables = UserVariables::default();
         self.prepared = PreparedStatements::default();
+        self.statements = StatementCache::default();
         self.warnings.clear();
         self.facts.last_insert_id = 0;
         self.facts.row_count = -1;

@@ -7,6 +7,7 @@ use crate::statement::execution::Execution;
 use leafline_types::column::Batch;
 use leafline_types::{MysqlError, SqlType};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The outcome of a statement.
 pub enum Outcome {
@@ -18,7 +19,7 @@ pub enum Outcome {
 
 /// The rows of a statement. Dropping them ends the statement.
 pub struct RowStream {
-    columns: Vec<ColumnMeta>,
+    columns: Arc<[ColumnMeta]>,
     source: Source,
 }
 
@@ -38,17 +39,21 @@ struct Running {
 }
 
 impl RowStream {
-    pub(crate) fn running(columns: Vec<ColumnMeta>, root: BoxedOperator, execution: Execution) -> RowStream {
+    pub(crate) fn running(
+        columns: Arc<[ColumnMeta]>,
+        root: BoxedOperator,
+        execution: Execution,
+    ) -> RowStream {
         RowStream { columns, source: Source::Running(Box::new(Running { root, execution, rows: 0 })) }
     }
 
     pub(crate) fn ready(rows: RowSet) -> Result<RowStream, MysqlError> {
         let batch = rows.batch()?;
         let batches = if batch.rows > 0 { vec![batch] } else { Vec::new() };
-        Ok(RowStream::collected(rows.columns, batches))
+        Ok(RowStream::collected(rows.columns.into(), batches))
     }
 
-    pub(crate) fn collected(columns: Vec<ColumnMeta>, batches: Vec<Batch>) -> RowStream {
+    pub(crate) fn collected(columns: Arc<[ColumnMeta]>, batches: Vec<Batch>) -> RowStream {
         let rows = batches.iter().map(|batch| batch.rows as u64).sum();
         RowStream { columns, source: Source::Ready(batches.into(), rows) }
     }

@@ -79,7 +79,9 @@ impl Session {
         if parameters.len() != entry.statement.parameters {
             return Err(MysqlError::wrong_arguments("EXECUTE"));
         }
-        let current = entry.planned.as_ref().filter(|planned| planned.is_current(self, parameters)).cloned();
+        let current = entry.planned.clone();
+        let current =
+            current.filter(|planned| planned.is_current(self, parameters) && planned.suits(self, parameters));
         let planned = match current {
             Some(planned) => Some(planned),
             None => {

@@ -159,7 +159,7 @@ fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Re
 }
 
 /// How the statement is counted.
-fn command(kind: &StatementKind) -> Command {
+pub(crate) fn command(kind: &StatementKind) -> Command {
     match kind {
         StatementKind::Query(_) => Command::Select,
         StatementKind::Insert(insert) if insert.replace => Command::Replace,

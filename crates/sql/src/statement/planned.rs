@@ -13,7 +13,7 @@ use crate::explain;
 use crate::operator;
 use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_parts, plan_rows_to_change, plan_select};
 use crate::parser::ast::{Explain, Statement, StatementKind};
-use crate::plan::{Plan, PlanParts};
+use crate::plan::{Plan, PlanParts, Scan};
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session};
@@ -37,6 +37,8 @@ pub(crate) struct Planned {
     database: Option<String>,
     /// The tables read, with their row counts when the plan was made.
     sizes: Vec<(TableId, u64)>,
+    /// The scans that were chosen for the values of parameters; `None` if that is all that can be said.
+    chosen: Option<Vec<Arc<Scan>>>,
 }
 
 enum Work {
@@ -47,8 +49,23 @@ enum Work {
     Explain { work: Box<Work>, analyze: bool },
 }
 
+impl Work {
+    /// The plan of the rows that it reads.
+    fn plan(&self) -> Option<&Plan> {
+        match self {
+            Work::Select { plan, .. } | Work::Update { plan, .. } | Work::Delete { plan, .. } => Some(plan),
+            Work::Insert { plan, .. } => plan.as_deref(),
+            Work::Explain { work, .. } => work.plan(),
+        }
+    }
+}
+
 /// A table whose rows have become this many times more or fewer deserves a new plan.
 const GROWTH: u64 = 2;
+/// Values for which this many times more entries have to be examined than was expected deserve a plan of their own.
+const WORSE: f64 = 4.0;
+/// But not for so few.
+const FEW: f64 = 1000.0;
 
 impl Planned {
     /// The columns of the rows that it gives.
@@ -72,6 +89,32 @@ impl Planned {
             && self.database.as_deref() == session.database()
             && self.settings == session.settings
             && self.sizes.iter().all(|&(table, rows)| about(rows, engine.row_count(table)))
+    }
+
+    /// Whether it is worth keeping.
+    pub(crate) fn can_be_kept(&self) -> bool {
+        !self.reads_variables && self.chosen.is_some()
+    }
+
+    /// Whether it is a good plan for these values of its parameters, too: a dive into the ranges of each scan whose choice
+    /// depended on them. Where fewer entries are found than expected another plan might be better still, but this one costs
+    /// no more than it was chosen for.
+    pub(crate) fn suits(&self, session: &mut Session, parameters: &[Value]) -> bool {
+        let Some(chosen) = &self.chosen else { return false };
+        if chosen.is_empty() {
+            return true;
+        }
+        let instance = session.instance.clone();
+        let model = instance.cost_model(session.settings.device);
+        let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
+        let view = session.passing_view();
+        let mut execution = Execution::new(session, view, parameters, false);
+        execution.with(session, |cx| {
+            chosen.iter().all(|scan| {
+                let entries = planner.entries(&scan.path, &mut cx.eval);
+                entries.is_ok_and(|entries| entries <= (scan.examined * WORSE).max(FEW))
+            })
+        })
     }
 }
 
@@ -114,6 +157,7 @@ impl Session {
         let mut found = |table| sizes.push((table, self.instance.engine().row_count(table)));
         tables_of(&bound, &subqueries, &mut found);
         let (mut work, parts) = self.plan_bound(bound, &subqueries, parameters.unwrap_or_default())?;
+        let chosen = work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value());
         if let Some(analyze) = analyze {
             if analyze && !matches!(work, Work::Select { .. }) {
                 return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"));
@@ -130,6 +174,7 @@ impl Session {
             settings: self.settings.clone(),
             database: self.database().map(Into::into),
             sizes,
+            chosen,
         }))
     }
 
@@ -227,13 +272,13 @@ impl Session {
                         .locking(transaction);
                     execution.collect(session, &plan.root)
                 })?;
-                Ok(Outcome::Rows(RowStream::collected(columns.to_vec(), rows)))
+                Ok(Outcome::Rows(RowStream::collected(columns.clone(), rows)))
             }
             Work::Select { plan, columns } => {
                 let view = self.read_view();
                 let execution = Execution::new(self, view, parameters, false).with_parts(parts);
                 let root = operator::build(&plan.root, false);
-                Ok(Outcome::Rows(RowStream::running(columns.to_vec(), root, execution)))
+                Ok(Outcome::Rows(RowStream::running(columns.clone(), root, execution)))
             }
             Work::Explain { work, analyze } => self.explain(work, parts, *analyze, parameters),
             Work::Insert { insert, plan } => {

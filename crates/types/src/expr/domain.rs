@@ -13,6 +13,7 @@
 //! | string   | string          | string      | exact under the column's collation, none under another         |
 //! | DATE, DATETIME | DATE, DATETIME | temporal | exact                                                          |
 //! | TIME     | TIME            | TIME        | exact                                                          |
+//! | these    | string          | as above    | as what it reads as, if all of it does: many drivers send every parameter as text |
 //! | other    |                 |             | none: the comparison must be evaluated                         |
 
 use std::cmp::Ordering;
@@ -22,6 +23,7 @@ use super::ir::{CompareDomain, CompareOp};
 use super::like::LikePattern;
 use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
 use crate::collation::Collation;
+use crate::convert::f64_prefix;
 use crate::decimal::{Decimal, MAX_SCALE};
 use crate::key::{KeyPart, encode_part, encode_prefix, prefix_successor};
 use crate::temporal::{DateTime, Time, fraction_unit};
@@ -71,6 +73,20 @@ fn narrowed(
     constant: &Value,
     domain: CompareDomain,
 ) -> Option<Narrowed<Value>> {
+    let read;
+    let constant = match (domain, constant) {
+        (CompareDomain::Double, Value::String(text)) => {
+            let number = f64_prefix(text.as_bytes());
+            read = Value::Double(number.is_clean().then_some(number.value)?);
+            &read
+        }
+        (CompareDomain::Date | CompareDomain::DateTime, Value::String(text)) => {
+            let time = DateTime::parse(text).ok().filter(|parsed| !parsed.truncated)?;
+            read = Value::DateTime(time.value);
+            &read
+        }
+        _ => constant,
+    };
     match (&part.ty, domain) {
         (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double) if ty.is_integer() => {
             let (low, high) = ty.integer_range()?;

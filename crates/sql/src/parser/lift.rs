@@ -1,0 +1,185 @@
+//! Literals made parameters.
+//!
+//! A literal is lifted where another value of the same kind would leave the meaning of the statement, its types and its headings as
+//! they are: compared in WHERE or ON with a column of its kind (a number, a string), as a value of INSERT, as a new value in
+//! UPDATE. Everywhere else it stays: positions in GROUP BY and ORDER BY, LIMIT, arguments that decide a type, what a heading is
+//! made of, subqueries; and so does a literal that is compared with a column of another kind, which binding converts.
+
+use super::ast::{
+    ColumnName, Expr, ExprKind, InsertSource, JoinConstraint, Literal, QueryBody, Statement, StatementKind,
+    TableReference,
+};
+use super::shape::{Shape, ShapeLiteral};
+
+/// What a column holds, as far as that decides how a literal compares with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Integers, decimals, floating point numbers.
+    Number,
+    /// CHAR, VARCHAR, TEXT.
+    String,
+}
+
+/// Makes literals of `shape` parameters of the statement, which has none yet, and returns their positions in the shape, in the order
+/// of the parameters. `kind_of` says what a column holds, if it is known, from the tables of FROM.
+pub fn lift(
+    statement: &mut Statement,
+    shape: &Shape,
+    kind_of: &dyn Fn(&[TableReference], &ColumnName) -> Option<ColumnKind>,
+) -> Vec<usize> {
+    let mut lifting = Lifting { literals: &shape.literals, kind_of, lifted: Vec::new() };
+    match &mut statement.kind {
+        StatementKind::Query(query) => lifting.body(&mut query.body),
+        StatementKind::Insert(insert) => match &mut insert.source {
+            InsertSource::Values(rows) => rows.iter_mut().flatten().for_each(|value| lifting.value(value)),
+            InsertSource::Query(query) => lifting.body(&mut query.body),
+        },
+        StatementKind::Update(update) => {
+            update.assignments.iter_mut().for_each(|assignment| lifting.value(&mut assignment.value));
+            let tables = std::slice::from_ref(&update.table);
+            update.filter.iter_mut().for_each(|filter| lifting.condition(filter, tables));
+        }
+        StatementKind::Delete(delete) => {
+            let tables = std::slice::from_ref(&delete.table);
+            delete.filter.iter_mut().for_each(|filter| lifting.condition(filter, tables));
+        }
+        _ => {}
+    }
+    statement.parameters = lifting.lifted.len();
+    lifting.lifted
+}
+
+struct Lifting<'a> {
+    literals: &'a [ShapeLiteral],
+    kind_of: &'a dyn Fn(&[TableReference], &ColumnName) -> Option<ColumnKind>,
+    lifted: Vec<usize>,
+}
+
+impl Lifting<'_> {
+    fn body(&mut self, body: &mut QueryBody) {
+        if let QueryBody::Select(select) = body {
+            select.filter.iter_mut().for_each(|filter| self.condition(filter, &select.from));
+            let tables = select.from.clone();
+            select.from.iter_mut().for_each(|reference| self.reference(reference, &tables));
+        }
+    }
+
+    fn reference(&mut self, reference: &mut TableReference, tables: &[TableReference]) {
+        if let TableReference::Join(join) = reference {
+            self.reference(&mut join.left, tables);
+            self.reference(&mut join.right, tables);
+            if let JoinConstraint::On(condition) = &mut join.constraint {
+                self.condition(condition, tables);
+            }
+        }
+    }
+
+    fn condition(&mut self, condition: &mut Expr, tables: &[TableReference]) {
+        let kind = |expr: &Expr| match &expr.kind {
+            ExprKind::Column(name) => (self.kind_of)(tables, name),
+            _ => None,
+        };
+        match &mut condition.kind {
+            ExprKind::And(terms) | ExprKind::Or(terms) => {
+                terms.iter_mut().for_each(|term| self.condition(term, tables));
+            }
+            ExprKind::Xor(left, right) => {
+                self.condition(left, tables);
+                self.condition(right, tables);
+            }
+            ExprKind::Not(operand) => self.condition(operand, tables),
+            ExprKind::Compare { left, right, .. } => {
+                if let Some(kind) = kind(left) {
+                    self.compared(right, kind);
+                } else if let Some(kind) = kind(right) {
+                    self.compared(left, kind);
+                }
+            }
+            ExprKind::Between { operand, low, high, .. } => {
+                if let Some(kind) = kind(operand) {
+                    self.compared(low, kind);
+                    self.compared(high, kind);
+                }
+            }
+            ExprKind::InList { operand, list, .. } => {
+                if let Some(kind) = kind(operand) {
+                    list.iter_mut().for_each(|value| self.compared(value, kind));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn compared(&mut self, value: &mut Expr, with: ColumnKind) {
+        let same_kind = match &value.kind {
+            ExprKind::Literal(Literal::Integer(_)) => with == ColumnKind::Number,
+            ExprKind::Literal(Literal::String { .. }) => with == ColumnKind::String,
+            _ => false,
+        };
+        if same_kind {
+            self.value(value);
+        }
+    }
+
+    /// Lifts `value`, if it is a literal of the shape and nothing else.
+    fn value(&mut self, value: &mut Expr) {
+        let is_string = match &value.kind {
+            ExprKind::Literal(Literal::Integer(_)) => false,
+            ExprKind::Literal(Literal::String { charset: None, .. }) => true,
+            _ => return,
+        };
+        // Adjacent strings are one literal of several tokens: not found.
+        let literal = ShapeLiteral { start: value.span.start, end: value.span.end, is_string };
+        if let Ok(position) = self.literals.binary_search_by_key(&literal.start, |literal| literal.start)
+            && self.literals.get(position) == Some(&literal)
+        {
+            value.kind = ExprKind::Parameter(self.lifted.len());
+            self.lifted.push(position);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shape::shape_of;
+    use super::super::{LexMode, parse};
+    use super::*;
+
+    /// The sources of the literals that are lifted.
+    fn lifted(sql: &str) -> Vec<&str> {
+        let shape = shape_of(sql, LexMode::default()).unwrap();
+        let mut statement = parse(sql, LexMode::default()).unwrap();
+        let kind_of = |_: &[TableReference], name: &ColumnName| match &*name.column.value {
+            "name" => Some(ColumnKind::String),
+            "day" => None,
+            _ => Some(ColumnKind::Number),
+        };
+        let lifted = lift(&mut statement, &shape, &kind_of);
+        assert_eq!(statement.parameters, lifted.len());
+        lifted.into_iter().map(|position| shape.literals[position].source(sql)).collect()
+    }
+
+    #[test]
+    fn values_compared_with_columns_and_values_stored_are_lifted() {
+        assert_eq!(lifted("SELECT a FROM t WHERE id = 5 AND NOT (name > 'x' OR 7 = c)"), ["5", "'x'", "7"]);
+        assert_eq!(
+            lifted("SELECT a FROM t JOIN u ON t.a = u.a AND u.b IN (1, 2) WHERE c BETWEEN 3 AND 4").len(),
+            4
+        );
+        assert_eq!(lifted("INSERT INTO t VALUES (1, 'x', NULL, 2 + 3), (4, -5, 6.0)"), ["1", "'x'", "4"]);
+        assert_eq!(lifted("UPDATE t SET a = 1, b = b + 2 WHERE id = 3"), ["1", "3"]);
+        assert_eq!(lifted("DELETE FROM t WHERE id = 3 LIMIT 1"), ["3"]);
+    }
+
+    #[test]
+    fn what_decides_types_names_or_positions_is_not() {
+        for sql in [
+            "SELECT 1, a + 2, ROUND(a, 3) FROM t GROUP BY 1 HAVING a > 4 ORDER BY 2 LIMIT 5",
+            "SELECT a FROM t WHERE a + 1 = 2 AND 1 = 2 AND name = 'x' 'y' AND name = _utf8mb4'x'",
+            "SELECT a FROM t WHERE a = '5' AND name = 5 AND day = '2024-01-01' AND day IN ('2024-01-01', 5)",
+            "SELECT a FROM (SELECT a FROM t WHERE a = 1) d WHERE a LIKE 'x%'",
+        ] {
+            assert_eq!(lifted(sql), [""; 0], "{sql}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The shape of a statement: its text without the values of its literals.
+//!
+//! Applications that do not prepare statements send the same few shapes over and over with other values. The shape, found by
+//! lexing alone, is what plans of such statements are kept under. Blanks and comments are part of it, as headings of columns
+//! are the text as it was written. Which literals may be parameters of a kept plan is decided
+//! from the syntax tree ([`lift`](super::lift)): a literal also decides types, headings, positions and limits where it stands, and there
+//! it has to be what it was.
+
+use super::lexer::{LexMode, Lexer, TokenKind};
+use super::literal::unquote;
+use leafline_types::Value;
+
+/// A longer statement has no shape: it is long for its values, and will not be cheap by being planned quicker.
+const MAX_BYTES: usize = 4096;
+/// The same for a statement of more literals.
+const MAX_LITERALS: usize = 64;
+
+/// The shape of one statement.
+#[derive(Debug)]
+pub struct Shape {
+    /// The text; a mark in place of each literal in `literals`.
+    pub key: Vec<u8>,
+    /// Integers and strings, in the order of the text.
+    pub literals: Vec<ShapeLiteral>,
+}
+
+/// A literal that the key leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShapeLiteral {
+    /// Where it begins, in bytes.
+    pub start: u32,
+    /// Behind its last byte.
+    pub end: u32,
+    /// A string, or an integer.
+    pub is_string: bool,
+}
+
+impl ShapeLiteral {
+    /// As it was written.
+    pub fn source<'a>(&self, sql: &'a str) -> &'a str {
+        sql.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+
+    /// Its value.
+    pub fn value(&self, sql: &str, mode: LexMode) -> Value {
+        let source = self.source(sql);
+        if self.is_string {
+            return Value::string(unquote(source, mode));
+        }
+        // shape_of() has taken no others.
+        source.parse().map(Value::Int).or_else(|_| source.parse().map(Value::UInt)).unwrap_or_default()
+    }
+}
+
+/// The shape of `sql`, if it is one SELECT, INSERT, UPDATE or DELETE for which plans are worth keeping.
+pub fn shape_of(sql: &str, mode: LexMode) -> Option<Shape> {
+    // Bytes that stand for literals in the key.
+    if sql.len() > MAX_BYTES || sql.bytes().any(|byte| (1..=3).contains(&byte)) {
+        return None;
+    }
+    let mut lexer = Lexer::new(sql, mode);
+    let mut shape = Shape { key: Vec::with_capacity(sql.len()), literals: Vec::new() };
+    let (mut first, mut copied) = (true, 0);
+    loop {
+        let token = lexer.next_token();
+        let source = token.span.text(sql);
+        if std::mem::take(&mut first)
+            && !["SELECT", "INSERT", "UPDATE", "DELETE"].iter().any(|word| source.eq_ignore_ascii_case(word))
+        {
+            return None;
+        }
+        let mark = match token.kind {
+            TokenKind::End => {
+                shape.key.extend_from_slice(sql.as_bytes().get(copied..)?);
+                return Some(shape);
+            }
+            TokenKind::Invalid | TokenKind::Parameter | TokenKind::UserVariable => return None,
+            // The type depends on the size.
+            TokenKind::Integer if source.parse::<i64>().is_ok() => 1,
+            TokenKind::Integer if source.parse::<u64>().is_ok() => 2,
+            TokenKind::String => 3,
+            _ => continue,
+        };
+        if shape.literals.len() == MAX_LITERALS {
+            return None;
+        }
+        let (start, end) = (token.span.start, token.span.end);
+        shape.key.extend_from_slice(sql.as_bytes().get(copied..start as usize)?);
+        shape.key.push(mark);
+        shape.literals.push(ShapeLiteral { start, end, is_string: mark == 3 });
+        copied = end as usize;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(sql: &str) -> Shape {
+        shape_of(sql, LexMode::default()).unwrap()
+    }
+
+    #[test]
+    fn statements_that_differ_in_values_alone_have_one_shape() {
+        let one = shape("SELECT a FROM t WHERE id = 5 AND b = 'x'");
+        let other = shape("SELECT a FROM t WHERE id = 17 AND b = \"it''s\"");
+        assert_eq!(one.key, other.key);
+        let sql = "SELECT a FROM t WHERE id=17 AND b='it''s'";
+        let values: Vec<Value> =
+            shape(sql).literals.iter().map(|literal| literal.value(sql, LexMode::default())).collect();
+        assert_eq!(values, [Value::Int(17), Value::string("it's")]);
+    }
+
+    #[test]
+    fn what_decides_types_is_part_of_the_shape() {
+        let base = shape("SELECT a FROM t WHERE id = 5").key;
+        for other in
+            ["5.0", "5e0", "'5'", "18446744073709551615", "99999999999999999999", "x'05'", "NULL", "-5"]
+        {
+            assert_ne!(shape(&format!("SELECT a FROM t WHERE id = {other}")).key, base, "{other}");
+        }
+        // So is what a heading is made of.
+        assert_ne!(shape("SELECT a+1 FROM t").key, shape("SELECT a + 1 FROM t").key);
+    }
+
+    #[test]
+    fn other_statements_have_none() {
+        let many = format!("SELECT 1 FROM t WHERE a IN ({}1)", "1, ".repeat(MAX_LITERALS));
+        let long = format!("SELECT '{}'", "x".repeat(MAX_BYTES));
+        for sql in
+            ["SHOW TABLES", "", "SELECT ?", "SELECT @a", "SELECT 'open", "SELECT '\u{1}'", &many, &long]
+        {
+            assert!(shape_of(sql, LexMode::default()).is_none(), "{sql}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Plans of statements that came as text, by shape: who sends the same statement with other values is spared parsing, binding
+//! and planning.
+//!
+//! A session has a cache of its own, so that no lock is taken and nothing is shared. An entry is good for a text when the
+//! shapes are equal, the literals that could not be made parameters are the same, and the plan still stands
+//! ([`Planned::is_current`]) and suits the values ([`Planned::suits`]).
+
+use super::{Outcome, Session};
+use crate::parser::ast::{ColumnName, TableName, TableReference};
+use crate::parser::shape::{Shape, shape_of};
+use crate::parser::{ColumnKind, LexMode, lift};
+use crate::statement::command;
+use crate::statement::planned::Planned;
+use crate::status::Command;
+use leafline_types::{MysqlError, SqlType, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Plans that a session keeps.
+const CAPACITY: usize = 128;
+
+/// A statement that came as text, planned with some of its literals as parameters.
+struct Cached {
+    /// The literals of the shape that are parameters, in the order of the parameters.
+    lifted: Vec<usize>,
+    /// The others, as they were written.
+    fixed: Vec<(usize, Box<str>)>,
+    command: Command,
+    planned: Planned,
+}
+
+impl Cached {
+    fn fits(&self, shape: &Shape, sql: &str) -> bool {
+        let same = |&(position, ref text): &(usize, Box<str>)| {
+            shape.literals.get(position).is_some_and(|literal| literal.source(sql) == &**text)
+        };
+        self.fixed.iter().all(same)
+    }
+}
+
+/// The plans of a session.
+#[derive(Default)]
+pub(super) struct StatementCache {
+    /// By the key of the shape; those that differ in fixed literals side by side, each with when it was used last.
+    entries: HashMap<Vec<u8>, Vec<(u64, Arc<Cached>)>>,
+    count: usize,
+    clock: u64,
+}
+
+impl StatementCache {
+    fn find(&mut self, shape: &Shape, sql: &str) -> Option<Arc<Cached>> {
+        self.clock += 1;
+        let (used, found) =
+            self.entries.get_mut(&shape.key)?.iter_mut().find(|(_, cached)| cached.fits(shape, sql))?;
+        *used = self.clock;
+        Some(found.clone())
+    }
+
+    fn remove(&mut self, shape: &Shape, sql: &str) {
+        if let Some(alike) = self.entries.get_mut(&shape.key) {
+            let before = alike.len();
+            alike.retain(|(_, cached)| !cached.fits(shape, sql));
+            self.count -= before - alike.len();
+        }
+    }
+
+    fn insert(&mut self, shape: Shape, cached: Arc<Cached>) {
+        if self.count >= CAPACITY {
+            self.evict();
+        }
+        self.count += 1;
+        self.entries.entry(shape.key).or_default().push((self.clock, cached));
+    }
+
+    /// Forgets the older half.
+    fn evict(&mut self) {
+        let mut times: Vec<u64> = self.entries.values().flatten().map(|(used, _)| *used).collect();
+        times.sort_unstable();
+        let middle = times.get(times.len() / 2).copied().unwrap_or(self.clock);
+        self.entries.retain(|_, alike| {
+            alike.retain(|(used, _)| *used > middle);
+            !alike.is_empty()
+        });
+        self.count = self.entries.values().map(Vec::len).sum();
+    }
+}
+
+impl Session {
+    /// Runs one statement that came as text.
+    pub(super) fn run_text(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
+        let mode = self.settings.lex_mode();
+        if let Some(shape) = shape_of(sql, mode) {
+            return self.run_shaped(shape, sql, mode);
+        }
+        let statement = self.parse(sql)?;
+        self.run_statement(&statement, sql, &[])
+    }
+
+    /// What the columns of that name hold, in whichever of the tables: nothing is known where they differ, or of derived tables.
+    fn kind_of(&self, tables: &[TableReference], name: &ColumnName) -> Option<ColumnKind> {
+        let mut names = Vec::new();
+        if !tables.iter().all(|reference| stored_tables(reference, &mut names)) {
+            return None;
+        }
+        let mut found = None;
+        for table in names {
+            let database = table.database.as_ref().map(|ident| &*ident.value).or(self.database())?;
+            let table = self.instance.engine().table(database, &table.name.value).ok()?;
+            let Some(column) = table.column(&name.column.value).and_then(|at| table.columns.get(at)) else {
+                continue;
+            };
+            let kind = match &column.ty {
+                ty if ty.is_numeric() => ColumnKind::Number,
+                SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => ColumnKind::String,
+                _ => return None,
+            };
+            if found.is_some_and(|found| found != kind) {
+                return None;
+            }
+            found = Some(kind);
+        }
+        found
+    }
+
+    fn run_shaped(&mut self, shape: Shape, sql: &str, mode: LexMode) -> Result<Outcome, MysqlError> {
+        let values = |lifted: &[usize], shape: &Shape| -> Vec<Value> {
+            lifted.iter().filter_map(|&at| shape.literals.get(at)).map(|l| l.value(sql, mode)).collect()
+        };
+        if let Some(cached) = self.statements.find(&shape, sql) {
+            let parameters = values(&cached.lifted, &shape);
+            if cached.planned.is_current(self, &parameters) && cached.planned.suits(self, &parameters) {
+                self.counters.count(cached.command);
+                self.warnings.clear();
+                self.counters.statement_cache_hits += 1;
+                return self.run_planned(&cached.planned, &parameters);
+            }
+            self.statements.remove(&shape, sql);
+        }
+        let mut statement = self.parse(sql)?;
+        let lifted = lift(&mut statement, &shape, &|tables, name| self.kind_of(tables, name));
+        let parameters = values(&lifted, &shape);
+        let command = command(&statement.kind);
+        self.warnings.clear();
+        match self.plan_statement(&statement, sql, Some(&parameters)) {
+            Ok(Some(planned)) => {
+                self.counters.count(command);
+                let fixed = (0..shape.literals.len()).filter(|at| !lifted.contains(at));
+                let fixed = fixed.map(|at| (at, shape.literals[at].source(sql).into())).collect();
+                let cached = Arc::new(Cached { lifted, fixed, command, planned });
+                if cached.planned.can_be_kept() {
+                    self.statements.insert(shape, cached.clone());
+                }
+                self.run_planned(&cached.planned, &parameters)
+            }
+            Ok(None) => self.run_statement(&statement, sql, &parameters),
+            // A literal may be allowed where a parameter is not; and the error is to be that of the statement as it was sent.
+            Err(_) if !lifted.is_empty() => {
+                let statement = self.parse(sql)?;
+                self.run_statement(&statement, sql, &[])
+            }
+            Err(error) => {
+                self.counters.count(command);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Collects the names of stored tables; false if there are others.
+fn stored_tables<'a>(reference: &'a TableReference, names: &mut Vec<&'a TableName>) -> bool {
+    match reference {
+        TableReference::Table { name, .. } => {
+            names.push(name);
+            true
+        }
+        TableReference::Join(join) => stored_tables(&join.left, names) && stored_tables(&join.right, names),
+        TableReference::List(list) => list.iter().all(|reference| stored_tables(reference, names)),
+        TableReference::Derived { .. } => false,
+    }
+}
