@@ -208,7 +208,9 @@ fn constant(rng: &mut SmallRng, column: usize) -> Expr {
             1 => Value::UInt(*[0, 127, 65_536, u64::MAX].choose(rng).expect("values")),
             2 => Value::Decimal(Decimal::from_i128(rng.random_range(-400..400) * 5, 3)),
             3 => Value::Double(*[-1e10, -0.5, 0.1, 1.5, 2.0, 1e10].choose(rng).expect("values")),
-            _ => Value::string(*["1", "2.5", "-1", "0", "1x", "2 of 5", "zero", "-1e0."].choose(rng).expect("texts")),
+            _ => Value::string(
+                *["1", "2.5", "-1", "0", "1x", "2 of 5", "zero", "-1e0."].choose(rng).expect("texts"),
+            ),
         },
         (4 | 7, true) => match rng.random_range(0..3) {
             0 => Value::string("1994-08-28"),

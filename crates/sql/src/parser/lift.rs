@@ -30,18 +30,21 @@ pub fn lift(
     let mut lifting = Lifting { literals: &shape.literals, kind_of, lifted: Vec::new() };
     match &mut statement.kind {
         StatementKind::Query(query) => lifting.body(&mut query.body),
-        StatementKind::Insert(insert) => match &mut insert.source {
-            InsertSource::Values(rows) => rows.iter_mut().flatten().for_each(|value| lifting.value(value)),
-            InsertSource::Query(query) => lifting.body(&mut query.body),
-        },
+        StatementKind::Insert(insert) => {
+            match &mut insert.source {
+                InsertSource::Values(rows) => {
+                    rows.iter_mut().flatten().for_each(|value| lifting.value(value))
+                }
+                InsertSource::Query(query) => lifting.body(&mut query.body),
+            }
+            insert.on_duplicate.iter_mut().for_each(|assignment| lifting.value(&mut assignment.value));
+        }
         StatementKind::Update(update) => {
             update.assignments.iter_mut().for_each(|assignment| lifting.value(&mut assignment.value));
-            let tables = std::slice::from_ref(&update.table);
-            update.filter.iter_mut().for_each(|filter| lifting.condition(filter, tables));
+            lifting.tables_and_filter(&mut update.tables, &mut update.filter);
         }
         StatementKind::Delete(delete) => {
-            let tables = std::slice::from_ref(&delete.table);
-            delete.filter.iter_mut().for_each(|filter| lifting.condition(filter, tables));
+            lifting.tables_and_filter(&mut delete.tables, &mut delete.filter);
         }
         _ => {}
     }
@@ -58,9 +61,15 @@ struct Lifting<'a> {
 impl Lifting<'_> {
     fn body(&mut self, body: &mut QueryBody) {
         if let QueryBody::Select(select) = body {
-            select.filter.iter_mut().for_each(|filter| self.condition(filter, &select.from));
-            let tables = select.from.clone();
-            select.from.iter_mut().for_each(|reference| self.reference(reference, &tables));
+            self.tables_and_filter(&mut select.from, &mut select.filter);
+        }
+    }
+
+    fn tables_and_filter(&mut self, tables: &mut [TableReference], filter: &mut Option<Expr>) {
+        filter.iter_mut().for_each(|filter| self.condition(filter, tables));
+        if tables.iter().any(|reference| matches!(reference, TableReference::Join(_))) {
+            let named = tables.to_vec();
+            tables.iter_mut().for_each(|reference| self.reference(reference, &named));
         }
     }
 
@@ -168,6 +177,7 @@ mod tests {
         );
         assert_eq!(lifted("INSERT INTO t VALUES (1, 'x', NULL, 2 + 3), (4, -5, 6.0)"), ["1", "'x'", "4"]);
         assert_eq!(lifted("UPDATE t SET a = 1, b = b + 2 WHERE id = 3"), ["1", "3"]);
+        assert_eq!(lifted("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 2, b = b + 3"), ["1", "2"]);
         assert_eq!(lifted("DELETE FROM t WHERE id = 3 LIMIT 1"), ["3"]);
     }
 
