@@ -110,6 +110,8 @@ impl Session {
                 continue;
             };
             let kind = match &column.ty {
+                // 70 means 1970 as a literal.
+                SqlType::Year => return None,
                 ty if ty.is_numeric() => ColumnKind::Number,
                 SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => ColumnKind::String,
                 _ => return None,
