@@ -43,6 +43,7 @@ pub(crate) fn columns() -> Vec<ColumnDef> {
         default: None,
         on_update_now: false,
         auto_increment: false,
+        generated: None,
         comment: String::new(),
     };
     let decimal = SqlType::Decimal { precision: 6, scale: 2, unsigned: false };

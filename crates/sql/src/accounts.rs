@@ -124,6 +124,7 @@ fn user_table() -> TableSpec {
         default: None,
         on_update_now: false,
         auto_increment: false,
+        generated: None,
         comment: String::new(),
     };
     let part = |column: &str| IndexSpecPart { column: column.into(), descending: false };
@@ -143,6 +144,7 @@ fn user_table() -> TableSpec {
             parts: vec![part("Host"), part("User")],
             comment: String::new(),
         }],
+        checks: Vec::new(),
         options: TableOptions::default(),
     }
 }

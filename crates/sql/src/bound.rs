@@ -279,6 +279,8 @@ pub struct BoundInsert {
     pub reads_row: bool,
     /// The table.
     pub table: Arc<TableDef>,
+    /// How its rows are computed and checked.
+    pub rules: RowRules,
     /// For each value of a row, the column it goes to; columns not named get their defaults (error 1364 at
     /// execution where there is none).
     pub columns: Vec<usize>,
@@ -304,6 +306,17 @@ pub enum NewValue {
     Default,
 }
 
+/// The expressions by which the rows of a table are computed and checked, over its columns by position.
+#[derive(Debug, Clone, Default)]
+pub struct RowRules {
+    /// Defaults that are expressions, by column.
+    pub defaults: Vec<(usize, Expr)>,
+    /// Generated columns.
+    pub generated: Vec<(usize, Expr)>,
+    /// CHECK constraints that are enforced, by name.
+    pub checks: Vec<(String, Expr)>,
+}
+
 /// What INSERT does where a unique key is there already.
 #[derive(Debug, Clone)]
 pub enum OnDuplicate {
@@ -323,6 +336,8 @@ pub struct ChangedTable {
     pub table: Arc<TableDef>,
     /// Position of its first column among the outputs of the rows to change; the others follow.
     pub first: usize,
+    /// How its rows are computed and checked.
+    pub rules: RowRules,
 }
 
 /// A column and its new value.

@@ -60,6 +60,7 @@ fn create(engine: &Engine) -> Result<Arc<TableDef>> {
         default: None,
         on_update_now: false,
         auto_increment: false,
+        generated: None,
         comment: String::new(),
     };
     let index = |name: &str, kind, column: &str| IndexSpec {

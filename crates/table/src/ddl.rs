@@ -125,6 +125,7 @@ impl Engine {
             name: spec.name.clone(),
             columns: draft.columns,
             indexes: Vec::with_capacity(draft.indexes.len()),
+            checks: spec.checks.clone(),
             schema_version: 1,
             options: spec.options.clone(),
         };

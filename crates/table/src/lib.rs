@@ -45,9 +45,9 @@ mod tests;
 
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
-    Catalog, ColumnDef, DatabaseDef, DefaultValue, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
-    IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId,
-    TableOptions, TableSpec,
+    Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef,
+    IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES,
+    TableDef, TableId, TableOptions, TableSpec,
 };
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};

@@ -62,6 +62,7 @@ pub(crate) fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         default: None,
         on_update_now: false,
         auto_increment: false,
+        generated: None,
         comment: String::new(),
     }
 }

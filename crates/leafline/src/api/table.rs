@@ -55,6 +55,10 @@ impl Database {
         if def.has_hidden_row_id() {
             return Err(MysqlError::unknown_error(format_args!("Table '{name}' has no primary key")).into());
         }
+        if def.has_expressions() {
+            let what = "generated columns, CHECK constraints and DEFAULT (expression) outside SQL";
+            return Err(MysqlError::not_supported(what).into());
+        }
         Ok(Table { def })
     }
 

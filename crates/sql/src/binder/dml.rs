@@ -41,6 +41,9 @@ impl Binder<'_> {
         if matches!(value.kind, ExprKind::Default(None)) {
             return Ok(NewValue::Default);
         }
+        if let Some(column) = table.columns.get(column).filter(|column| column.generated.is_some()) {
+            return Err(MysqlError::value_for_generated_column(&column.name, &table.name));
+        }
         let takes_numbers = table.columns.get(column).is_some_and(|c| c.ty.is_numeric());
         if takes_numbers && let Some(number) = literal::bytes_as_number(value)? {
             return Ok(NewValue::Expr(number));
@@ -64,7 +67,7 @@ impl Binder<'_> {
         }
         tables.block.in_aggregate = false;
         let relations: BTreeSet<usize> = assignments.iter().map(|assignment| assignment.relation).collect();
-        let targets = targets(&tables.block, &relations)?;
+        let targets = self.targets(&tables.block, &relations)?;
         check_moved_rows(&tables.block, &relations, &targets, &assignments)?;
         let mut outputs = target_columns(&tables.block, &relations);
         for assignment in &assignments {
@@ -127,7 +130,7 @@ impl Binder<'_> {
                 return Err(MysqlError::not_unique_table(&name.name.value));
             }
         }
-        let targets = targets(&tables.block, &relations)?;
+        let targets = self.targets(&tables.block, &relations)?;
         let outputs = target_columns(&tables.block, &relations);
         let (filter, order_by, limit) = (delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref());
         let rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
@@ -146,6 +149,20 @@ impl Binder<'_> {
             Some(RelationSource::Base(_)) => Ok(at),
             _ => Err(MysqlError::non_updatable_table(&name.name.value, "DELETE")),
         }
+    }
+
+    /// The tables of these relations, whose columns are the first outputs.
+    fn targets(&self, block: &Block, relations: &BTreeSet<usize>) -> Result<Vec<ChangedTable>, MysqlError> {
+        let mut first = 0;
+        let mut targets = Vec::with_capacity(relations.len());
+        for relation in relations.iter().filter_map(|at| block.relations.get(*at)) {
+            let RelationSource::Base(table) = &relation.source else {
+                return Err(MysqlError::non_updatable_table(&relation.alias, "DELETE"));
+            };
+            targets.push(ChangedTable { table: table.clone(), first, rules: self.row_rules(table)? });
+            first += relation.columns.len();
+        }
+        Ok(targets)
     }
 
     fn tables(&mut self, references: &[TableReference]) -> Result<Tables, MysqlError> {
@@ -182,20 +199,6 @@ impl Binder<'_> {
         rows.limit = limit.map(|count| BoundLimit { offset: None, count });
         Ok(rows)
     }
-}
-
-/// The tables of these relations, whose columns are the first outputs.
-fn targets(block: &Block, relations: &BTreeSet<usize>) -> Result<Vec<ChangedTable>, MysqlError> {
-    let mut first = 0;
-    let mut targets = Vec::with_capacity(relations.len());
-    for relation in relations.iter().filter_map(|at| block.relations.get(*at)) {
-        let RelationSource::Base(table) = &relation.source else {
-            return Err(MysqlError::non_updatable_table(&relation.alias, "DELETE"));
-        };
-        targets.push(ChangedTable { table: table.clone(), first });
-        first += relation.columns.len();
-    }
-    Ok(targets)
 }
 
 fn target_columns(block: &Block, relations: &BTreeSet<usize>) -> Vec<ColumnId> {

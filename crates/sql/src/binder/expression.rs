@@ -198,6 +198,7 @@ impl ExpressionBinder<'_, '_, '_> {
             Some(leafline_table::DefaultValue::CurrentTimestamp) => {
                 unsupported("DEFAULT() of a current timestamp")
             }
+            Some(leafline_table::DefaultValue::Expression(_)) => Err(MysqlError::default_of_expression()),
             None if column.nullable => Ok(build::null()),
             None => Err(MysqlError::no_default_for_field(&column.name)),
         }

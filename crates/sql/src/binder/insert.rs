@@ -29,6 +29,10 @@ impl Binder<'_> {
             InsertSource::Values(rows) => self.insert_values(insert, &table, &mut columns, rows)?,
             InsertSource::Query(query) => {
                 let query = self.query(query)?;
+                let generated = columns.iter().filter_map(|column| table.columns.get(*column));
+                if let Some(column) = generated.into_iter().find(|column| column.generated.is_some()) {
+                    return Err(MysqlError::value_for_generated_column(&column.name, &table.name));
+                }
                 if query.output.len() != columns.len() {
                     return Err(MysqlError::wrong_value_count(1));
                 }
@@ -40,7 +44,8 @@ impl Binder<'_> {
             (false, true) => OnDuplicate::Fail,
             (false, false) => OnDuplicate::Update(self.on_duplicate(insert, &columns, &mut rows)?),
         };
-        Ok(BoundInsert { ignore: insert.ignore, on_duplicate, reads_row, table, columns, rows })
+        let rules = self.row_rules(&table)?;
+        Ok(BoundInsert { ignore: insert.ignore, on_duplicate, reads_row, table, rules, columns, rows })
     }
 
     /// The rows of VALUES, and whether any value refers to columns of its row.

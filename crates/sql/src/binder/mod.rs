@@ -17,6 +17,7 @@
 //! | `output` | names and metadata of result columns |
 //! | `insert` | INSERT, REPLACE |
 //! | `dml` | UPDATE, DELETE |
+//! | `row_rules` | expressions of a table's definition |
 //! | `data_type`, `table_spec` | column types and tables of DDL |
 
 mod cast;
@@ -30,6 +31,7 @@ mod insert;
 mod literal;
 mod output;
 mod row;
+mod row_rules;
 mod scope;
 mod select;
 mod subquery;
@@ -50,6 +52,7 @@ use crate::parser::ast::{Locking, Query, Statement, StatementKind, TableName, Va
 
 pub use data_type::{ColumnType, column_type, table_collation};
 pub use literal::constant_value;
+pub(crate) use row_rules::check_expressions;
 pub use table_spec::{index_spec, table_spec};
 
 /// Where the binder finds tables.

@@ -4,7 +4,8 @@
 //! row size) is checked by the catalog.
 
 use leafline_table::{
-    ColumnDef, DefaultValue, IndexSpec, IndexSpecKind, IndexSpecPart, TableOptions, TableSpec,
+    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, IndexSpec, IndexSpecKind, IndexSpecPart,
+    TableOptions, TableSpec,
 };
 use leafline_types::{Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
@@ -55,6 +56,7 @@ pub fn table_spec(
         name: create.name.name.value.clone(),
         columns,
         indexes,
+        checks: checks(create)?,
         options: TableOptions {
             comment: options.comment.clone().unwrap_or_default(),
             collation: Some(collation),
@@ -62,6 +64,28 @@ pub fn table_spec(
         },
     };
     Ok((spec, option_warnings(options)))
+}
+
+/// The CHECK constraints, those of columns first. Those without a name are called `table_chk_1` and so on. Error 3822 for a name
+/// that is there twice.
+fn checks(create: &CreateTable) -> Result<Vec<CheckDef>, MysqlError> {
+    let of_columns = create.columns.iter().flat_map(|column| &column.checks);
+    let mut checks: Vec<CheckDef> = Vec::new();
+    let mut number = 0;
+    for check in of_columns.chain(&create.checks) {
+        let name = match &check.name {
+            Some(name) => name.value.clone(),
+            None => {
+                number += 1;
+                format!("{}_chk_{number}", create.name.name.value)
+            }
+        };
+        if checks.iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
+            return Err(MysqlError::check_duplicate_name(name));
+        }
+        checks.push(CheckDef { name, expression: check.expression.clone(), enforced: check.enforced });
+    }
+    Ok(checks)
 }
 
 /// The index that a key definition asks for.
@@ -109,6 +133,16 @@ fn column_def(column: &ColumnDefinition, table_collation: Collation) -> Result<C
             return Err(MysqlError::invalid_default(name));
         }
     }
+    if column.generated.is_some() {
+        let wrong = [
+            (column.default.is_some(), "DEFAULT"),
+            (column.auto_increment, "AUTO_INCREMENT"),
+            (column.on_update.is_some(), "ON UPDATE"),
+        ];
+        if let Some((_, what)) = wrong.iter().find(|(given, _)| *given) {
+            return Err(MysqlError::wrong_usage(what, "generated column"));
+        }
+    }
     if column.on_update.is_some() && !matches!(ty, SqlType::DateTime { .. }) {
         return Err(MysqlError::invalid_on_update(name));
     }
@@ -122,6 +156,10 @@ fn column_def(column: &ColumnDefinition, table_collation: Collation) -> Result<C
         default,
         on_update_now: column.on_update.is_some(),
         auto_increment: column.auto_increment,
+        generated: column.generated.as_ref().map(|generated| GeneratedColumn {
+            expression: generated.expression.clone(),
+            stored: generated.stored,
+        }),
         comment: column.comment.clone().unwrap_or_default(),
     })
 }
@@ -134,7 +172,7 @@ fn default_value(
     nullable: bool,
 ) -> Result<DefaultValue, MysqlError> {
     match default {
-        ast::DefaultValue::Expression(_) => Err(MysqlError::not_supported("DEFAULT (expression)")),
+        ast::DefaultValue::Expression(text) => Ok(DefaultValue::Expression(text.clone())),
         ast::DefaultValue::CurrentTimestamp { fsp, .. } => match ty {
             SqlType::DateTime { fsp: own } if own == fsp => Ok(DefaultValue::CurrentTimestamp),
             _ => Err(MysqlError::invalid_default(name)),

@@ -12,6 +12,7 @@
 //! | `query`, `from` | SELECT and set operations; table references and joins |
 //! | `dml`, `ddl`, `table`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP, ALTER; CREATE TABLE; types |
 //! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
+//! | `stored` | expressions of a table's definition |
 //! | `split` | scripts |
 
 mod account;
@@ -35,6 +36,7 @@ pub mod shape;
 mod show;
 mod split;
 mod statement;
+mod stored;
 mod table;
 mod transaction;
 
@@ -60,4 +62,12 @@ pub fn parse(sql: &str, mode: LexMode) -> Result<ast::Statement, MysqlError> {
         return Err(MysqlError::packet_too_large());
     }
     cursor::Parser::new(sql, mode).whole_statement()
+}
+
+/// Parses an expression that the catalog keeps as text.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_stored(text: &str) -> Result<ast::Expr, MysqlError> {
+    cursor::Parser::new(text, LexMode::default()).whole_expression()
 }

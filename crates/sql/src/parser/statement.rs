@@ -1,6 +1,6 @@
 //! Which statement it is, by its first words.
 
-use super::ast::{Explain, FlushItem, PrepareSource, Statement, StatementKind};
+use super::ast::{Explain, Expr, FlushItem, PrepareSource, Statement, StatementKind};
 use super::cursor::{Parsed, Parser};
 use leafline_table::CheckDepth;
 use leafline_types::error::MysqlError;
@@ -23,6 +23,12 @@ impl Parser<'_> {
             return Err(self.syntax_error());
         }
         Ok(Statement { kind, parameters: self.parameters })
+    }
+
+    /// An expression and nothing else.
+    pub(super) fn whole_expression(&mut self) -> Parsed<Expr> {
+        let expr = self.expression()?;
+        if self.at_end() { Ok(expr) } else { Err(self.syntax_error()) }
     }
 
     fn statement(&mut self) -> Parsed<StatementKind> {

@@ -50,9 +50,11 @@ impl Parser<'_> {
             return self.refuse("CREATE TABLE ... SELECT");
         }
         let mut columns = Vec::new();
-        let mut keys = Vec::new();
+        let (mut keys, mut checks) = (Vec::new(), Vec::new());
         self.parenthesised_list(|p| {
-            if p.at_table_key() {
+            if p.at_check() {
+                checks.push(p.check()?);
+            } else if p.at_table_key() {
                 keys.push(p.table_key()?);
             } else {
                 columns.push(p.column_definition()?);
@@ -66,7 +68,14 @@ impl Parser<'_> {
         if self.at_any_word(&["AS", "IGNORE", "REPLACE"]) || self.starts_query(0) {
             return self.refuse("CREATE TABLE ... SELECT");
         }
-        Ok(StatementKind::CreateTable(Box::new(CreateTable { name, if_not_exists, columns, keys, options })))
+        Ok(StatementKind::CreateTable(Box::new(CreateTable {
+            name,
+            if_not_exists,
+            columns,
+            keys,
+            checks,
+            options,
+        })))
     }
 
     /// Does a key, not a column, stand next?
@@ -175,6 +184,8 @@ impl Parser<'_> {
             default: None,
             on_update: None,
             auto_increment: false,
+            generated: None,
+            checks: Vec::new(),
             key: None,
             comment: None,
         };
@@ -211,11 +222,12 @@ impl Parser<'_> {
             self.expect_word("UPDATE")?;
             self.current_timestamp()?;
             column.on_update = Some(self.span_from(start));
-        } else if self.at_any_word(&["REFERENCES", "CONSTRAINT", "CHECK"]) {
-            let foreign = self.at_word("REFERENCES");
-            return self.refuse(if foreign { "REFERENCES" } else { "CHECK constraints" });
+        } else if self.at_check() {
+            column.checks.push(self.check()?);
+        } else if self.at_word("REFERENCES") {
+            return self.refuse("REFERENCES");
         } else if self.at_any_word(&["GENERATED", "AS"]) {
-            return self.refuse("generated columns");
+            column.generated = Some(self.generated_column()?);
         } else if self.at_any_word(&[
             "INVISIBLE",
             "COLUMN_FORMAT",
@@ -233,10 +245,8 @@ impl Parser<'_> {
     }
 
     fn column_default(&mut self) -> Parsed<DefaultValue> {
-        if self.accept_symbol(Symbol::LeftParen) {
-            let expr = self.expression()?;
-            self.expect_symbol(Symbol::RightParen)?;
-            return Ok(DefaultValue::Expression(expr));
+        if self.at_symbol(Symbol::LeftParen) {
+            return Ok(DefaultValue::Expression(self.stored_expression()?));
         }
         if self.at_any_word(&["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"]) {
             let start = self.span();

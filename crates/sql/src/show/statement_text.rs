@@ -19,6 +19,10 @@ pub(crate) fn literal(text: &str) -> String {
 pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64) -> String {
     let mut lines: Vec<String> = table.columns.iter().map(column).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
+    for check in &table.checks {
+        let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
+        lines.push(format!("CONSTRAINT {} CHECK (({})){enforced}", quoted(&check.name), check.expression));
+    }
     let mut text =
         format!("CREATE TABLE {} (\n  {}\n) ENGINE=Leafline", quoted(&table.name), lines.join(",\n  "));
     if table.auto_increment_column().is_some() && next_auto_increment > 1 {
@@ -38,10 +42,15 @@ fn column(column: &ColumnDef) -> String {
         write!(text, " CHARACTER SET {} COLLATE {}", column.collation.charset(), column.collation.name())
             .ok();
     }
+    if let Some(generated) = &column.generated {
+        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        write!(text, " GENERATED ALWAYS AS ({}) {kind}", generated.expression).ok();
+    }
     if !column.nullable {
         text.push_str(" NOT NULL");
     }
-    if column.auto_increment {
+    if column.generated.is_some() {
+    } else if column.auto_increment {
         text.push_str(" AUTO_INCREMENT");
     } else {
         match &column.default {
@@ -68,6 +77,8 @@ pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: boo
             if as_literal { literal(&text) } else { text }
         }
         DefaultValue::CurrentTimestamp => current_timestamp(ty),
+        DefaultValue::Expression(text) if as_literal => format!("({text})"),
+        DefaultValue::Expression(text) => text.clone(),
     }
 }
 

@@ -104,11 +104,19 @@ pub(super) fn columns(table: &TableDef, full: bool) -> RowSet {
             Some(leafline_table::DefaultValue::Constant(Value::Null)) => Value::Null,
             Some(default) => text(default_text(default, &column.ty, false)),
         };
-        let generated = matches!(column.default, Some(leafline_table::DefaultValue::CurrentTimestamp));
+        let generated = matches!(
+            column.default,
+            Some(
+                leafline_table::DefaultValue::CurrentTimestamp | leafline_table::DefaultValue::Expression(_)
+            )
+        );
         let on_update = format!("on update {}", current_timestamp(&column.ty));
         let mut extra = Vec::new();
         if column.auto_increment {
             extra.push("auto_increment");
+        }
+        if let Some(generated) = &column.generated {
+            extra.push(if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" });
         }
         if generated {
             extra.push("DEFAULT_GENERATED");

@@ -1,14 +1,14 @@
 //! CREATE, DROP, ALTER and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
 use crate::accounts::SYSTEM_DATABASE;
-use crate::binder::{index_spec, table_collation, table_spec};
+use crate::binder::{check_expressions, index_spec, table_collation, table_spec};
 use crate::parser::ast::{
     AlterAction, AlterTable, CreateDatabase, CreateIndex, CreateTable, DropDatabase, DropIndex, DropTable,
     KeyKind, TableName,
 };
 use crate::result::Done;
 use crate::session::Session;
-use leafline_table::PRIMARY;
+use leafline_table::{CheckDef, PRIMARY};
 use leafline_types::{Collation, MysqlError};
 
 /// What tables compare by unless they say otherwise.
@@ -61,6 +61,15 @@ pub(super) fn create_table(session: &mut Session, create: &CreateTable) -> Resul
     let (spec, warnings) = table_spec(create, &database, DEFAULT_COLLATION)?;
     for warning in warnings {
         session.warnings.warn(warning);
+    }
+    check_expressions(create, &spec, &session.bind_context(&[]))?;
+    let catalog = session.instance.engine().catalog();
+    for table in catalog.tables(&database).filter(|table| table.name != spec.name) {
+        let taken =
+            |check: &&CheckDef| table.checks.iter().any(|other| other.name.eq_ignore_ascii_case(&check.name));
+        if let Some(check) = spec.checks.iter().find(taken) {
+            return Err(MysqlError::check_duplicate_name(&check.name));
+        }
     }
     if !session.instance.engine().create_table(&spec, create.if_not_exists)? {
         session.warnings.note(MysqlError::table_exists(&create.name.name.value));

@@ -35,6 +35,28 @@ pub enum DefaultValue {
     Constant(Value),
     /// `CURRENT_TIMESTAMP` with the column's fractional digits.
     CurrentTimestamp,
+    /// The text of an expression over the columns of the row.
+    Expression(String),
+}
+
+/// How a generated column is computed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GeneratedColumn {
+    /// The text of the expression over the other columns of the row.
+    pub expression: String,
+    /// STORED rather than VIRTUAL: shown only, as the values of both are in the row.
+    pub stored: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckDef {
+    /// Name.
+    pub name: String,
+    /// The text of the condition over the columns of a row, which must not be false.
+    pub expression: String,
+    /// Without NOT ENFORCED.
+    pub enforced: bool,
 }
 
 /// A column.
@@ -54,6 +76,8 @@ pub struct ColumnDef {
     pub on_update_now: bool,
     /// `AUTO_INCREMENT`.
     pub auto_increment: bool,
+    /// `GENERATED ALWAYS AS`: whoever writes a row computes it.
+    pub generated: Option<GeneratedColumn>,
     /// Comment.
     pub comment: String,
 }
@@ -295,6 +319,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Indexes; the first is the clustered one.
     pub indexes: Vec<Arc<IndexDef>>,
+    /// CHECK constraints, which whoever writes a row sees to.
+    pub checks: Vec<CheckDef>,
     /// Version of the row layout, stored with each row.
     pub schema_version: u16,
     /// What is shown only.
@@ -336,6 +362,14 @@ impl TableDef {
     /// The index with that number.
     pub fn index_by_id(&self, id: u64) -> Option<&Arc<IndexDef>> {
         self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// Whether rows have to be computed or checked by expressions before they are written.
+    pub fn has_expressions(&self) -> bool {
+        let of_column = |column: &ColumnDef| {
+            column.generated.is_some() || matches!(column.default, Some(DefaultValue::Expression(_)))
+        };
+        !self.checks.is_empty() || self.columns.iter().any(of_column)
     }
 
     /// Position of the AUTO_INCREMENT column.

@@ -7,13 +7,15 @@
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name                                                         |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none) |
-//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned), collation u16, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP), constant as a one-column row, comment |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned), collation u16, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
+//! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //!
-//! Names, comments and the constant are a u32 length and the bytes.
+//! Names, texts, comments and the constant are a u32 length and the bytes.
 
 use super::definition::{
-    ColumnDef, DefaultValue, IndexDef, IndexKind, IndexPart, IndexShape, TableDef, TableId, TableOptions,
+    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, IndexDef, IndexKind, IndexPart, IndexShape, TableDef,
+    TableId, TableOptions,
 };
 use super::published::{Catalog, DatabaseDef};
 use crate::bytes::{ByteReader, ByteWriter};
@@ -24,11 +26,12 @@ use leafline_types::{Collation, ColumnLayout, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 const DATABASE: u8 = 1;
 const TABLE: u8 = 2;
 const COLUMN: u8 = 3;
 const INDEX: u8 = 4;
+const CHECK: u8 = 5;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -50,7 +53,7 @@ impl CatalogRow {
         CatalogRow { key: key(DATABASE, database.id, None), payload: out.finish() }
     }
 
-    /// The rows of a table, its columns and indexes.
+    /// The rows of a table, its columns, indexes and constraints.
     pub(crate) fn table(table: &TableDef) -> Result<Vec<CatalogRow>> {
         let mut rows = Vec::with_capacity(1 + table.columns.len() + table.indexes.len());
         let mut out = ByteWriter::default();
@@ -65,6 +68,12 @@ impl CatalogRow {
         for (position, index) in table.indexes.iter().enumerate() {
             let payload = encode_index(index);
             rows.push(CatalogRow { key: key(INDEX, table.id.0, Some(position as u16)), payload });
+        }
+        for (position, check) in table.checks.iter().enumerate() {
+            let mut out = ByteWriter::default();
+            out.u8(FORMAT).string(&check.name).string(&check.expression).bool(check.enforced);
+            let key = key(CHECK, table.id.0, Some(position as u16));
+            rows.push(CatalogRow { key, payload: out.finish() });
         }
         Ok(rows)
     }
@@ -172,8 +181,13 @@ fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
             out.u8(1).bytes(&row)
         }
         Some(DefaultValue::CurrentTimestamp) => out.u8(2).bytes(&[]),
+        Some(DefaultValue::Expression(text)) => out.u8(3).string(text),
     };
     out.string(&column.comment);
+    match &column.generated {
+        None => out.u8(0).string(""),
+        Some(generated) => out.u8(if generated.stored { 2 } else { 1 }).string(&generated.expression),
+    };
     Ok(out.finish())
 }
 
@@ -194,9 +208,19 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
         0 => None,
         1 => Some(DefaultValue::Constant(constant_layout(&ty, collation).decode_value(constant, 0)?)),
         2 => Some(DefaultValue::CurrentTimestamp),
+        3 => match std::str::from_utf8(constant) {
+            Ok(text) => Some(DefaultValue::Expression(text.into())),
+            Err(_) => return Err(from.damaged("its default is no text")),
+        },
         other => return Err(from.damaged(format!("default {other} is not known"))),
     };
     let comment = from.string()?;
+    let (kind, expression) = (from.u8()?, from.string()?);
+    let generated = match kind {
+        0 => None,
+        1 | 2 => Some(GeneratedColumn { expression, stored: kind == 2 }),
+        other => return Err(from.damaged(format!("way {other} to generate it is not known"))),
+    };
     from.end()?;
     Ok(ColumnDef {
         name,
@@ -206,6 +230,7 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
         default,
         on_update_now: flags & ON_UPDATE != 0,
         auto_increment: flags & AUTO_INCREMENT != 0,
+        generated,
         comment,
     })
 }
@@ -333,6 +358,16 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                     partial.indexes.push(decode_index(&row.payload, partial.table.columns.len())?);
                 }
             }
+            CHECK => {
+                let id = of_table(&mut tables)?;
+                let mut from = ByteReader::new("catalog check", &row.payload);
+                from.format(FORMAT)?;
+                let (name, expression, enforced) = (from.string()?, from.string()?, from.bool()?);
+                from.end()?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    partial.table.checks.push(CheckDef { name, expression, enforced });
+                }
+            }
             other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
         }
     }
@@ -359,7 +394,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
     if is_lost(&[DATABASE], &[TABLE]) {
         found.faults.push("databases, perhaps: a part of the catalog that may name some".into());
     }
-    if is_lost(&[TABLE], &[INDEX + 1]) {
+    if is_lost(&[TABLE], &[CHECK + 1]) {
         found.faults.push("tables, perhaps: a part of the catalog that may define some".into());
     }
     for row in rows {
@@ -369,7 +404,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 Ok(catalog) => found.databases.extend(catalog.databases().map(|one| (**one).clone())),
                 Err(error) => found.faults.push(format!("a database: {error}")),
             },
-            (Ok(TABLE..=INDEX), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
+            (Ok(TABLE..=CHECK), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             _ => senseless += 1,
         }
     }
@@ -397,13 +432,18 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 "indexes of table {name}, perhaps: a part of the catalog that may define some"
             ));
         }
+        if lost(CHECK) {
+            found.faults.push(format!(
+                "constraints of table {name}, perhaps: a part of the catalog that may define some"
+            ));
+        }
     }
     found
 }
 
 /// Whether columns, and indexes, are numbered without a gap.
 fn is_contiguous(rows: &[CatalogRow]) -> bool {
-    [COLUMN, INDEX].iter().all(|kind| {
+    [COLUMN, INDEX, CHECK].iter().all(|kind| {
         let of_kind = rows.iter().filter(|row| row.key.first() == Some(kind));
         of_kind.enumerate().all(|(at, row)| row.key.get(9..) == Some(&(at as u16).to_be_bytes()))
     })
@@ -426,6 +466,7 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         name,
         columns: Vec::new(),
         indexes: Vec::new(),
+        checks: Vec::new(),
         schema_version,
         options: TableOptions { comment, collation, auto_increment_start },
     })

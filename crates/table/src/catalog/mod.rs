@@ -11,8 +11,8 @@ mod spec;
 mod unstored;
 
 pub use definition::{
-    ColumnDef, DefaultValue, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, PhysicalColumn,
-    ROW_ID_BYTES, TableDef, TableId, TableOptions,
+    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
+    PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
 };
 pub(crate) use definition::{IndexShape, LocatorMap, row_id_part};
 pub(crate) use encoding::{CatalogRow, decode_catalog, decode_remains};

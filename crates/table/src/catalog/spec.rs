@@ -1,6 +1,6 @@
 //! What DDL asks for, checked against MySQL's rules and resolved from names to positions.
 
-use super::definition::{ColumnDef, HIDDEN_CLUSTERED, IndexKind, IndexPart, PRIMARY, TableOptions};
+use super::definition::{CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexKind, IndexPart, PRIMARY, TableOptions};
 use crate::error::Result;
 use crate::limits::Limits;
 use leafline_types::{Collation, MysqlError, SqlType};
@@ -27,6 +27,8 @@ pub struct TableSpec {
     pub columns: Vec<ColumnDef>,
     /// Its indexes, in any order.
     pub indexes: Vec<IndexSpec>,
+    /// Its CHECK constraints.
+    pub checks: Vec<CheckDef>,
     /// Its options.
     pub options: TableOptions,
 }

@@ -49,6 +49,7 @@ impl TableSpec {
             name: self.name.clone(),
             columns: draft.columns,
             indexes,
+            checks: self.checks.clone(),
             schema_version: 1,
             options: self.options.clone(),
         })

@@ -205,8 +205,24 @@ catalogue! {
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";
+    3102 "HY000" ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED generated_column_not_allowed(column) "Expression of generated column '{column}' contains a disallowed function.";
+    3105 "HY000" ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN value_for_generated_column(column, table) "The value specified for generated column '{column}' in table '{table}' is not allowed.";
+    3106 "HY000" ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN unsupported_on_generated_column(action) "'{action}' is not supported for generated columns.";
+    3107 "HY000" ER_GENERATED_COLUMN_NON_PRIOR generated_column_non_prior() "Generated column can refer only to generated columns defined prior to it.";
+    3109 "HY000" ER_GENERATED_COLUMN_REF_AUTO_INC generated_column_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
     3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3569 "HY000" ER_DUPLICATE_TABLE_LOCK duplicate_table_lock(table) "Table `{table}` appears in multiple locking clauses.";
     3572 "HY000" ER_LOCK_NOWAIT lock_not_available() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     3593 "HY000" ER_WINDOW_INVALID_WINDOW_FUNC_USE invalid_window_function(function) "You cannot use the window function '{function}' in this context.'";
+    3763 "HY000" ER_GENERATED_COLUMN_NAMED_FUNCTION_IS_NOT_ALLOWED generated_column_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
+    3767 "HY000" ER_DEFAULT_VAL_GENERATED_NON_PRIOR default_non_prior(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
+    3768 "HY000" ER_DEFAULT_VAL_GENERATED_REF_AUTO_INC default_auto_increment(column) "Default value expression of column '{column}' cannot refer to an auto-increment column.";
+    3773 "HY000" ER_DEFAULT_AS_VAL_GENERATED default_of_expression() "DEFAULT function cannot be used with default value expressions";
+    3812 "HY000" ER_NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT check_not_boolean(name) "An expression of non-boolean type specified to a check constraint '{name}'.";
+    3813 "HY000" ER_COLUMN_CHECK_CONSTRAINT_REFERENCES_OTHER_COLUMN column_check_other_column(name) "Column check constraint '{name}' references other column.";
+    3814 "HY000" ER_CHECK_CONSTRAINT_NAMED_FUNCTION_IS_NOT_ALLOWED check_function(name, function) "An expression of a check constraint '{name}' contains disallowed function: {function}.";
+    3818 "HY000" ER_CHECK_CONSTRAINT_REFERS_AUTO_INCREMENT_COLUMN check_auto_increment(name) "Check constraint '{name}' cannot refer to an auto-increment column.";
+    3819 "HY000" ER_CHECK_CONSTRAINT_VIOLATED check_violated(name) "Check constraint '{name}' is violated.";
+    3820 "HY000" ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN check_unknown_column(name, column) "Check constraint '{name}' refers to non-existing column '{column}'.";
+    3822 "HY000" ER_CHECK_CONSTRAINT_DUP_NAME check_duplicate_name(name) "Duplicate check constraint name '{name}'.";
 }

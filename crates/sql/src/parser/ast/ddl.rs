@@ -35,6 +35,8 @@ pub struct CreateTable {
     pub columns: Vec<ColumnDefinition>,
     /// Keys given apart from the columns, in order.
     pub keys: Vec<KeyDefinition>,
+    /// CHECK constraints given apart from the columns, in order.
+    pub checks: Vec<CheckDefinition>,
     /// Table options.
     pub options: TableOptions,
 }
@@ -74,6 +76,10 @@ pub struct ColumnDefinition {
     pub on_update: Option<Span>,
     /// AUTO_INCREMENT.
     pub auto_increment: bool,
+    /// GENERATED ALWAYS AS.
+    pub generated: Option<GeneratedDefinition>,
+    /// CHECK at the column.
+    pub checks: Vec<CheckDefinition>,
     /// PRIMARY KEY or UNIQUE at the column.
     pub key: Option<KeyKind>,
     /// COMMENT.
@@ -92,8 +98,28 @@ pub enum DefaultValue {
         /// Where it stands.
         span: Span,
     },
-    /// `(expression)`.
-    Expression(Expr),
+    /// `(expression)`, as text.
+    Expression(String),
+}
+
+/// `GENERATED ALWAYS AS (expression)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeneratedDefinition {
+    /// The text of the expression.
+    pub expression: String,
+    /// STORED.
+    pub stored: bool,
+}
+
+/// `CHECK (expression)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckDefinition {
+    /// The CONSTRAINT symbol.
+    pub name: Option<Ident>,
+    /// The text of the condition.
+    pub expression: String,
+    /// Without NOT ENFORCED.
+    pub enforced: bool,
 }
 
 /// A type as written.

@@ -1,12 +1,12 @@
 //! INSERT and REPLACE.
 
-use super::{default_of, new_value, touch};
-use crate::bound::{BoundAssignment, BoundInsert, InsertRows, OnDuplicate};
+use super::{computed, default_of, generate, meets_checks, touch};
+use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules, implicit_default};
-use leafline_table::{TableDef, TableError, Transaction};
+use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
@@ -28,12 +28,9 @@ pub(in crate::statement) fn insert(
     match (&insert.rows, plan) {
         (InsertRows::Values(rows), _) => {
             for row in rows {
-                run.begin_row(&execution, session)?;
+                run.begin_row(&mut execution, session)?;
                 for (value, &column) in row.iter().zip(&insert.columns) {
-                    let definition = run.column(column)?;
-                    let number = run.records + 1;
-                    let value = new_value(value, &run.row, definition, number, &mut execution, session)?;
-                    run.set(column, value);
+                    run.give(column, value, &mut execution, session)?;
                 }
                 run.finish_row(&mut execution, session, transaction)?;
             }
@@ -42,7 +39,7 @@ pub(in crate::statement) fn insert(
             let mut root = crate::operator::build(&plan.root, false);
             while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
                 for at in 0..batch.rows {
-                    run.begin_row(&execution, session)?;
+                    run.begin_row(&mut execution, session)?;
                     let mut values = batch.columns.iter().zip(plan.root.types.iter());
                     for ((array, ty), &column) in values.by_ref().zip(&insert.columns) {
                         let value = value_at(array, at, &ty.sql);
@@ -72,6 +69,8 @@ struct Run<'a> {
     omitted: Vec<(usize, Option<Value>)>,
     /// The row at hand.
     row: Vec<Value>,
+    /// Columns of it whose defaults are expressions, which wait until the other columns are known.
+    late: Vec<usize>,
     /// What assignments need of the query's row besides.
     others: Vec<Value>,
     /// Rows given.
@@ -98,7 +97,10 @@ impl<'a> Run<'a> {
         for (at, column) in table.columns.iter().enumerate() {
             if !insert.columns.contains(&at) {
                 // What a column without a default is given is said once, and not for each row.
-                let has_none = column.default.is_none() && !column.nullable && !column.auto_increment;
+                let has_none = column.default.is_none()
+                    && !column.nullable
+                    && !column.auto_increment
+                    && column.generated.is_none();
                 let missing = has_none.then(|| execution.missing_value(session, column));
                 omitted.push((at, missing.transpose()?));
             }
@@ -108,6 +110,7 @@ impl<'a> Run<'a> {
             table,
             omitted,
             row: vec![Value::Null; table.columns.len()],
+            late: Vec::new(),
             others: Vec::new(),
             records: 0,
             inserted: 0,
@@ -131,17 +134,66 @@ impl<'a> Run<'a> {
     }
 
     /// An empty row; one of defaults if values refer to columns that have none yet.
-    fn begin_row(&mut self, execution: &Execution, session: &mut Session) -> Result<(), MysqlError> {
+    fn begin_row(&mut self, execution: &mut Execution, session: &mut Session) -> Result<(), MysqlError> {
         self.row.fill(Value::Null);
+        self.late.clear();
         if self.insert.reads_row {
-            for (slot, column) in self.row.iter_mut().zip(&self.table.columns) {
-                *slot = match (&column.default, column.nullable) {
-                    (Some(_), _) | (None, true) => default_of(column, execution, session)?,
-                    (None, false) => implicit_default(column)?,
+            for (at, column) in self.table.columns.iter().enumerate() {
+                let value = match (&column.default, column.nullable) {
+                    (Some(DefaultValue::Expression(_)), true) => Value::Null,
+                    (Some(DefaultValue::Expression(_)) | None, false) => implicit_default(column)?,
+                    _ => default_of(at, column, &self.insert.rules, &[], execution, session)?,
                 };
+                self.set(at, value);
             }
         }
         Ok(())
+    }
+
+    /// Gives a column the value that VALUES has for it.
+    fn give(
+        &mut self,
+        at: usize,
+        value: &NewValue,
+        execution: &mut Execution,
+        session: &mut Session,
+    ) -> Result<(), MysqlError> {
+        let column = self.column(at)?;
+        let value = match value {
+            NewValue::Expr(expr) => computed(expr, &self.row, column, self.records + 1, execution, session)?,
+            NewValue::Default if matches!(column.default, Some(DefaultValue::Expression(_))) => {
+                self.late.push(at);
+                return Ok(());
+            }
+            NewValue::Default => default_of(at, column, &self.insert.rules, &[], execution, session)?,
+        };
+        self.set(at, value);
+        Ok(())
+    }
+
+    /// Gives the columns that were not named their defaults, and computes those that depend on others.
+    fn complete_row(&mut self, execution: &mut Execution, session: &mut Session) -> Result<(), MysqlError> {
+        for (at, missing) in &self.omitted {
+            let value = match (missing, self.table.columns.get(*at)) {
+                (Some(value), _) => value.clone(),
+                (None, Some(column)) if matches!(column.default, Some(DefaultValue::Expression(_))) => {
+                    self.late.push(*at);
+                    continue;
+                }
+                (None, Some(column)) => default_of(*at, column, &self.insert.rules, &[], execution, session)?,
+                (None, None) => continue,
+            };
+            if let Some(slot) = self.row.get_mut(*at) {
+                *slot = value;
+            }
+        }
+        self.late.sort_unstable();
+        for at in std::mem::take(&mut self.late) {
+            let column = self.column(at)?;
+            let value = default_of(at, column, &self.insert.rules, &self.row, execution, session)?;
+            self.set(at, value);
+        }
+        generate(self.table, &self.insert.rules, &mut self.row, self.records + 1, execution, session)
     }
 
     /// Gives the columns that were not named their defaults, and stores the row.
@@ -151,17 +203,11 @@ impl<'a> Run<'a> {
         session: &mut Session,
         transaction: &mut Transaction,
     ) -> Result<(), MysqlError> {
-        for (at, missing) in &self.omitted {
-            let value = match (missing, self.table.columns.get(*at)) {
-                (Some(value), _) => value.clone(),
-                (None, Some(column)) => default_of(column, execution, session)?,
-                (None, None) => continue,
-            };
-            if let Some(slot) = self.row.get_mut(*at) {
-                *slot = value;
-            }
-        }
+        self.complete_row(execution, session)?;
         self.records += 1;
+        if !meets_checks(&self.insert.rules, &self.row, self.insert.ignore, execution, session)? {
+            return Ok(());
+        }
         let generated = transaction.fill_auto_increment(self.table, &mut self.row);
         loop {
             session.cancel.check()?;
@@ -234,18 +280,33 @@ impl<'a> Run<'a> {
         values.extend_from_slice(&self.row);
         values.extend_from_slice(&self.others);
         for BoundAssignment { column, value, .. } in assignments {
-            let stored = new_value(value, &values, self.column(*column)?, self.records, execution, session)?;
+            let definition = self.column(*column)?;
+            let stored = match value {
+                NewValue::Expr(expr) => {
+                    computed(expr, &values, definition, self.records, execution, session)?
+                }
+                NewValue::Default => {
+                    default_of(*column, definition, &self.insert.rules, &values, execution, session)?
+                }
+            };
             if let Some(slot) = values.get_mut(*column) {
                 *slot = stored;
             }
         }
         values.truncate(columns);
+        let rules = &self.insert.rules;
+        generate(self.table, rules, &mut values, self.records, execution, session)?;
         if values == old {
             self.unchanged += 1;
             return Ok(true);
         }
         let is_assigned = |column| assignments.iter().any(|assignment| assignment.column == column);
-        touch(self.table, &mut values, is_assigned, execution, session)?;
+        if touch(self.table, &mut values, is_assigned, execution, session)? {
+            generate(self.table, rules, &mut values, self.records, execution, session)?;
+        }
+        if !meets_checks(rules, &values, self.insert.ignore, execution, session)? {
+            return Ok(true);
+        }
         match transaction.update_locked(self.table, locator, &old, &values) {
             Ok(_) => self.updated += 1,
             Err(error @ TableError::DuplicateEntry { .. }) if self.insert.ignore => {

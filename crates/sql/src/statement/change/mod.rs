@@ -19,24 +19,93 @@ pub(super) use insert::insert;
 pub(super) use update::update;
 
 use super::execution::Execution;
-use crate::bound::{ChangedTable, NewValue};
+use crate::bound::{ChangedTable, RowRules};
 use crate::session::Session;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use leafline_table::{ColumnDef, DefaultValue, TableDef};
 use leafline_types::column::{Batch, value_at};
-use leafline_types::expr::evaluate_row;
+use leafline_types::expr::{Expr, evaluate_row, truth};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use std::collections::HashSet;
 
-/// The value a column gets when none is given.
-fn default_of(column: &ColumnDef, execution: &Execution, session: &mut Session) -> Result<Value, MysqlError> {
+/// The value a column of `table` gets when none is given; `row` is what is known of its row.
+fn default_of(
+    at: usize,
+    column: &ColumnDef,
+    rules: &RowRules,
+    row: &[Value],
+    execution: &mut Execution,
+    session: &mut Session,
+) -> Result<Value, MysqlError> {
     match &column.default {
         Some(DefaultValue::Constant(value)) => Ok(value.clone()),
         Some(DefaultValue::CurrentTimestamp) => current_timestamp(column, execution, session),
-        None if column.nullable || column.auto_increment => Ok(Value::Null),
+        Some(DefaultValue::Expression(_)) => match rules.defaults.iter().find(|(of, _)| *of == at) {
+            Some((_, expr)) => computed(expr, row, column, 1, execution, session),
+            None => Err(MysqlError::internal("a default that was not bound")),
+        },
+        None if column.nullable || column.auto_increment || column.generated.is_some() => Ok(Value::Null),
         None => execution.missing_value(session, column),
     }
+}
+
+/// The value of `expr` over `values`, converted for `column`; `number` is that of the row, for messages.
+fn computed(
+    expr: &Expr,
+    values: &[Value],
+    column: &ColumnDef,
+    number: u64,
+    execution: &mut Execution,
+    session: &mut Session,
+) -> Result<Value, MysqlError> {
+    let value = execution.with(session, |cx| evaluate_row(expr, values, &mut cx.eval))?;
+    execution.store(session, &value, &expr.ty.sql, column, number)
+}
+
+/// Computes the generated columns of a row.
+fn generate(
+    table: &TableDef,
+    rules: &RowRules,
+    row: &mut [Value],
+    number: u64,
+    execution: &mut Execution,
+    session: &mut Session,
+) -> Result<(), MysqlError> {
+    for (at, expr) in &rules.generated {
+        let Some(column) = table.columns.get(*at) else { continue };
+        let value = computed(expr, row, column, number, execution, session)?;
+        if let Some(slot) = row.get_mut(*at) {
+            *slot = value;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a row meets the CHECK constraints of its table: a condition may be NULL. Error 3819 if it does not; with IGNORE a
+/// warning.
+fn meets_checks(
+    rules: &RowRules,
+    row: &[Value],
+    ignore: bool,
+    execution: &mut Execution,
+    session: &mut Session,
+) -> Result<bool, MysqlError> {
+    for (name, condition) in &rules.checks {
+        let holds = execution.with(session, |cx| {
+            let value = evaluate_row(condition, row, &mut cx.eval)?;
+            truth(&value, &mut cx.eval)
+        })?;
+        if holds == Some(false) {
+            let violated = MysqlError::check_violated(name);
+            if !ignore {
+                return Err(violated);
+            }
+            session.warnings.warn(violated);
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn current_timestamp(
@@ -52,40 +121,24 @@ fn current_timestamp(
     }
 }
 
-/// A value for `column`, computed from `values` and converted; `row` counts from 1, for messages.
-fn new_value(
-    value: &NewValue,
-    values: &[Value],
-    column: &ColumnDef,
-    row: u64,
-    execution: &mut Execution,
-    session: &mut Session,
-) -> Result<Value, MysqlError> {
-    match value {
-        NewValue::Default => default_of(column, execution, session),
-        NewValue::Expr(expr) => {
-            let value = execution.with(session, |cx| evaluate_row(expr, values, &mut cx.eval))?;
-            execution.store(session, &value, &expr.ty.sql, column, row)
-        }
-    }
-}
-
-/// Gives the columns with ON UPDATE CURRENT_TIMESTAMP that were not assigned to their new value.
+/// Gives the columns with ON UPDATE CURRENT_TIMESTAMP that were not assigned to their new value. Whether there are any.
 fn touch(
     table: &TableDef,
     row: &mut [Value],
     is_assigned: impl Fn(usize) -> bool,
     execution: &Execution,
     session: &mut Session,
-) -> Result<(), MysqlError> {
+) -> Result<bool, MysqlError> {
+    let mut touched = false;
     for (at, column) in table.columns.iter().enumerate().filter(|(_, column)| column.on_update_now) {
         if !is_assigned(at)
             && let Some(slot) = row.get_mut(at)
         {
             *slot = current_timestamp(column, execution, session)?;
+            touched = true;
         }
     }
-    Ok(())
+    Ok(touched)
 }
 
 /// The rows that a plan has found, and where they are.

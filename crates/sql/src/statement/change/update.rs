@@ -1,7 +1,7 @@
 //! UPDATE.
 
-use super::{FoundRows, Met, is_changed_twice, new_value, touch};
-use crate::bound::{BoundUpdate, ChangedTable};
+use super::{FoundRows, Met, computed, default_of, generate, is_changed_twice, meets_checks, touch};
+use crate::bound::{BoundUpdate, ChangedTable, NewValue};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
@@ -85,7 +85,13 @@ impl Run<'_> {
             let Some(target) = target else { continue };
             let Some(column) = target.table.columns.get(assignment.column) else { continue };
             let row = self.matched + 1;
-            let value = new_value(&assignment.value, &values, column, row, execution, session)?;
+            let value = match &assignment.value {
+                NewValue::Expr(expr) => computed(expr, &values, column, row, execution, session)?,
+                NewValue::Default => {
+                    let of_target = values.get(target.first..).unwrap_or_default();
+                    default_of(assignment.column, column, &target.rules, of_target, execution, session)?
+                }
+            };
             if let Some(slot) = values.get_mut(target.first + assignment.column) {
                 *slot = value;
             }
@@ -115,7 +121,7 @@ impl Run<'_> {
         locator: &[u8],
         old: &[Value],
         new: &[Value],
-        execution: &Execution,
+        execution: &mut Execution,
         session: &mut Session,
         transaction: &mut Transaction,
     ) -> Result<bool, MysqlError> {
@@ -136,10 +142,16 @@ impl Run<'_> {
             }
             old = current;
         }
+        generate(table, &target.rules, &mut new, self.matched, execution, session)?;
         if old == new {
             return Ok(false);
         }
-        touch(table, &mut new, assigned, execution, session)?;
+        if touch(table, &mut new, assigned, execution, session)? {
+            generate(table, &target.rules, &mut new, self.matched, execution, session)?;
+        }
+        if !meets_checks(&target.rules, &new, self.update.ignore, execution, session)? {
+            return Ok(false);
+        }
         match transaction.update_locked(table, locator, &old, &new) {
             Ok(_) => Ok(true),
             Err(error @ TableError::DuplicateEntry { .. }) if self.update.ignore => {

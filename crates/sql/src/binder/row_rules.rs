@@ -1,0 +1,203 @@
+//! The expressions of a table's definition: defaults, generated columns, CHECK constraints. The catalog keeps their text; they are
+//! checked when the table is made, and bound for each statement that writes to it.
+
+use leafline_table::{ColumnDef, DefaultValue, IndexSpecKind, TableDef, TableSpec};
+use leafline_types::error::errno;
+use leafline_types::expr::{Expr, ExprKind};
+use leafline_types::functions::Volatility;
+use leafline_types::{ExprType, MysqlError};
+
+use super::scope::{Block, Clause, Scope, Visible};
+use super::{BindContext, Binder};
+use crate::bound::{BlockColumn, ColumnOrigin, RowRules};
+use crate::parser::ast::CreateTable;
+use crate::parser::parse_stored;
+use crate::statement::definitions::DEFAULT_COLLATION;
+
+impl Binder<'_> {
+    /// How the rows of a table are computed and checked.
+    pub(super) fn row_rules(&self, table: &TableDef) -> Result<RowRules, MysqlError> {
+        let mut rules = RowRules::default();
+        if !table.has_expressions() {
+            return Ok(rules);
+        }
+        let bind = |text: &str| bound(text, &table.columns, self.context).map(|(expr, _)| expr);
+        for (at, column) in table.columns.iter().enumerate() {
+            if let Some(DefaultValue::Expression(text)) = &column.default {
+                rules.defaults.push((at, bind(text)?));
+            }
+            if let Some(generated) = &column.generated {
+                rules.generated.push((at, bind(&generated.expression)?));
+            }
+        }
+        for check in table.checks.iter().filter(|check| check.enforced) {
+            rules.checks.push((check.name.clone(), bind(&check.expression)?));
+        }
+        Ok(rules)
+    }
+}
+
+/// Binds the text of an expression over the columns of a row. Says too whether it reads variables.
+fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result<(Expr, bool), MysqlError> {
+    let expr = parse_stored(text)?;
+    // It means the same in every session.
+    let context = BindContext {
+        collation: DEFAULT_COLLATION,
+        no_backslash_escapes: false,
+        parameter_types: &[],
+        ..*context
+    };
+    let mut binder = Binder::new(text, &context);
+    let mut block = Block::default();
+    let mut scope = Scope::default();
+    for (id, column) in columns.iter().enumerate() {
+        let ty = ExprType::column(column.ty.clone(), column.nullable, column.collation);
+        let origin = ColumnOrigin::Relation { relation: 0, ordinal: id };
+        block.columns.push(BlockColumn { origin, ty });
+        block.names.push(column.name.clone());
+        scope.columns.push(Visible { id, name: column.name.clone() });
+    }
+    block.in_aggregate = true;
+    let expr = binder.expression(&mut block, &scope, Clause::FieldList, &expr)?;
+    Ok((expr, binder.reads_variables))
+}
+
+/// Checks the expressions of a table that is to be made.
+///
+/// # Errors
+/// 1054 and 3820 for unknown columns; for generated columns 3102, 3106, 3107, 3109 and 3763, for defaults 3767, 3768, for constraints 3812 to
+/// 3818; what is wrong with an expression anywhere.
+pub(crate) fn check_expressions(
+    create: &CreateTable,
+    spec: &TableSpec,
+    context: &BindContext<'_>,
+) -> Result<(), MysqlError> {
+    let primary = spec.indexes.iter().filter(|index| index.kind == IndexSpecKind::Primary);
+    let in_primary: Vec<&str> =
+        primary.flat_map(|index| &index.parts).map(|part| part.column.as_str()).collect();
+    for (at, column) in spec.columns.iter().enumerate() {
+        if let Some(generated) = &column.generated {
+            if !generated.stored && in_primary.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
+                let what = "Defining a virtual generated column as primary key";
+                return Err(MysqlError::unsupported_on_generated_column(what));
+            }
+            check_generated(at, column, &generated.expression, spec, context)?;
+        }
+        if let Some(DefaultValue::Expression(text)) = &column.default {
+            let (expr, reads_variables) = bound(text, &spec.columns, context)
+                .map_err(|error| elsewhere(error, "default value expression"))?;
+            if reads_variables {
+                return Err(MysqlError::not_supported("variables in DEFAULT (expression)"));
+            }
+            for used in expr.columns() {
+                let Some(other) = spec.columns.get(used) else { continue };
+                let computed =
+                    other.generated.is_some() || matches!(other.default, Some(DefaultValue::Expression(_)));
+                if other.auto_increment {
+                    return Err(MysqlError::default_auto_increment(&column.name));
+                }
+                if computed && used >= at {
+                    return Err(MysqlError::default_non_prior(&column.name));
+                }
+            }
+        }
+    }
+    check_conditions(create, spec, context)
+}
+
+fn check_generated(
+    at: usize,
+    column: &ColumnDef,
+    text: &str,
+    spec: &TableSpec,
+    context: &BindContext<'_>,
+) -> Result<(), MysqlError> {
+    let (expr, reads_variables) =
+        bound(text, &spec.columns, context).map_err(|error| elsewhere(error, "generated column function"))?;
+    if let Some(function) = changing_function(&expr) {
+        return Err(MysqlError::generated_column_function(&column.name, function));
+    }
+    if reads_variables {
+        return Err(MysqlError::generated_column_not_allowed(&column.name));
+    }
+    for used in expr.columns() {
+        let Some(other) = spec.columns.get(used) else { continue };
+        if other.auto_increment {
+            return Err(MysqlError::generated_column_auto_increment(&column.name));
+        }
+        if other.generated.is_some() && used >= at {
+            return Err(MysqlError::generated_column_non_prior());
+        }
+    }
+    Ok(())
+}
+
+fn check_conditions(
+    create: &CreateTable,
+    spec: &TableSpec,
+    context: &BindContext<'_>,
+) -> Result<(), MysqlError> {
+    // Constraints of columns come first, in the order of the columns.
+    let owners: Vec<usize> = create
+        .columns
+        .iter()
+        .enumerate()
+        .flat_map(|(at, column)| column.checks.iter().map(move |_| at))
+        .collect();
+    for (position, check) in spec.checks.iter().enumerate() {
+        let (expr, reads_variables) = bound(&check.expression, &spec.columns, context).map_err(|error| {
+            match unknown_column(&error) {
+                Some(column) => MysqlError::check_unknown_column(&check.name, column),
+                None => error,
+            }
+        })?;
+        if let Some(function) = changing_function(&expr) {
+            return Err(MysqlError::check_function(&check.name, function));
+        }
+        if reads_variables {
+            return Err(MysqlError::not_supported("variables in CHECK constraints"));
+        }
+        if !expr.is_condition() {
+            return Err(MysqlError::check_not_boolean(&check.name));
+        }
+        let columns = expr.columns();
+        let automatic = |at: &usize| spec.columns.get(*at).is_some_and(|column| column.auto_increment);
+        if columns.iter().any(automatic) {
+            return Err(MysqlError::check_auto_increment(&check.name));
+        }
+        if let Some(owner) = owners.get(position)
+            && columns.iter().any(|column| column != owner)
+        {
+            return Err(MysqlError::column_check_other_column(&check.name));
+        }
+    }
+    Ok(())
+}
+
+/// The first function in an expression whose value can change while its arguments do not.
+fn changing_function(expr: &Expr) -> Option<String> {
+    let mut found = None;
+    expr.visit(&mut |e| {
+        if let ExprKind::Call { function, .. } = &e.kind
+            && function.definition().volatility != Volatility::Immutable
+        {
+            found.get_or_insert_with(|| function.definition().name.to_ascii_lowercase());
+        }
+        found.is_none()
+    });
+    found
+}
+
+/// The column that error 1054 is about.
+fn unknown_column(error: &MysqlError) -> Option<&str> {
+    let named = (error.code == errno::ER_BAD_FIELD_ERROR).then(|| error.message.split('\'').nth(1));
+    named.flatten()
+}
+
+/// Error 1054 with the place where the column was looked for.
+fn elsewhere(error: MysqlError, place: &str) -> MysqlError {
+    match unknown_column(&error) {
+        Some(column) => MysqlError::unknown_column(column, place),
+        None => error,
+    }
+}
