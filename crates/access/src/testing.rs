@@ -44,6 +44,7 @@ pub(crate) fn columns() -> Vec<ColumnDef> {
         on_update_now: false,
         auto_increment: false,
         generated: None,
+        invisible: false,
         comment: String::new(),
     };
     let decimal = SqlType::Decimal { precision: 6, scale: 2, unsigned: false };

@@ -125,6 +125,7 @@ fn user_table() -> TableSpec {
         on_update_now: false,
         auto_increment: false,
         generated: None,
+        invisible: false,
         comment: String::new(),
     };
     let part = |column: &str| IndexSpecPart { column: column.into(), descending: false };

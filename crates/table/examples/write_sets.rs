@@ -61,6 +61,7 @@ fn create(engine: &Engine) -> Result<Arc<TableDef>> {
         on_update_now: false,
         auto_increment: false,
         generated: None,
+        invisible: false,
         comment: String::new(),
     };
     let index = |name: &str, kind, column: &str| IndexSpec {

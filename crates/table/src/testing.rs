@@ -63,6 +63,7 @@ pub(crate) fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
         on_update_now: false,
         auto_increment: false,
         generated: None,
+        invisible: false,
         comment: String::new(),
     }
 }

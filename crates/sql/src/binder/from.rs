@@ -112,7 +112,7 @@ impl Binder<'_> {
                 merged(block, names, &left_scope, &right_scope, join.kind)?
             }
             JoinConstraint::None if join.natural => {
-                let names = common_names(&left_scope, &right_scope);
+                let names = common_names(block, &left_scope, &right_scope);
                 merged(block, names, &left_scope, &right_scope, join.kind)?
             }
             JoinConstraint::None => (Vec::new(), left_scope.clone().beside(right_scope.clone())),
@@ -186,8 +186,10 @@ fn make_nullable(block: &mut Block, scope: &Scope) {
 }
 
 /// Names that both sides have.
-fn common_names(left: &Scope, right: &Scope) -> Vec<String> {
-    left.columns.iter().filter(|c| right.named(&c.name).next().is_some()).map(|c| c.name.clone()).collect()
+fn common_names(block: &Block, left: &Scope, right: &Scope) -> Vec<String> {
+    let shared = |name: &str| right.named(name).any(|column| block.is_visible(column.id));
+    let visible = left.columns.iter().filter(|column| block.is_visible(column.id));
+    visible.filter(|column| shared(&column.name)).map(|column| column.name.clone()).collect()
 }
 
 /// The conditions of USING and what is seen behind it: the shared columns once, then the others of the left, then the

@@ -23,7 +23,7 @@ impl Binder<'_> {
         }
         let mut columns = match &insert.columns {
             Some(columns) => insert_columns(&table, columns)?,
-            None => (0..table.columns.len()).collect(),
+            None => (0..table.columns.len()).filter(|at| is_visible(&table, *at)).collect(),
         };
         let (mut rows, reads_row) = match &insert.source {
             InsertSource::Values(rows) => self.insert_values(insert, &table, &mut columns, rows)?,
@@ -136,6 +136,10 @@ impl Binder<'_> {
         }
         Ok(assignments)
     }
+}
+
+fn is_visible(table: &TableDef, column: usize) -> bool {
+    table.columns.get(column).is_some_and(|column| !column.invisible)
 }
 
 /// The column of the table that is assigned to.

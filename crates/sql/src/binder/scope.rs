@@ -9,7 +9,7 @@ use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, build};
 use leafline_types::{ExprType, MysqlError};
 
-use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation};
+use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation, RelationSource};
 use crate::parser::ast::ColumnName;
 
 /// Aggregates have numbers from here on until the block's other columns are all known.
@@ -202,6 +202,20 @@ impl Block {
             return Err(MysqlError::illegal_reference(name, "reference to group function"));
         }
         Ok(expr)
+    }
+
+    /// Whether `*` and NATURAL JOIN know a column: not if it was declared INVISIBLE.
+    pub(super) fn is_visible(&self, id: ColumnId) -> bool {
+        let Some(ColumnOrigin::Relation { relation, ordinal }) = self.columns.get(id).map(|c| c.origin)
+        else {
+            return true;
+        };
+        match self.relations.get(relation).map(|relation| &relation.source) {
+            Some(RelationSource::Base(table)) => {
+                table.columns.get(ordinal).is_none_or(|column| !column.invisible)
+            }
+            _ => true,
+        }
     }
 
     fn is_named(&self, id: ColumnId, name: &str) -> bool {

@@ -196,7 +196,7 @@ fn wildcard(
         if scope.relations.is_empty() {
             return Err(MysqlError::no_tables_used());
         }
-        items.extend(scope.columns.iter().map(|c| item(c.id)));
+        items.extend(scope.columns.iter().filter(|c| block.is_visible(c.id)).map(|c| item(c.id)));
         return Ok(());
     };
     let relation = scope.relations.iter().filter_map(|&r| block.relations.get(r)).find(|r| {
@@ -209,7 +209,7 @@ fn wildcard(
         };
         return Err(MysqlError::unknown_table(name));
     };
-    items.extend(relation.columns.clone().map(item));
+    items.extend(relation.columns.clone().filter(|id| block.is_visible(*id)).map(item));
     Ok(())
 }
 

@@ -156,6 +156,7 @@ fn column_def(column: &ColumnDefinition, table_collation: Collation) -> Result<C
         default,
         on_update_now: column.on_update.is_some(),
         auto_increment: column.auto_increment,
+        invisible: column.invisible,
         generated: column.generated.as_ref().map(|generated| GeneratedColumn {
             expression: generated.expression.clone(),
             stored: generated.stored,

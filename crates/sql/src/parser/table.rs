@@ -185,6 +185,7 @@ impl Parser<'_> {
             on_update: None,
             auto_increment: false,
             generated: None,
+            invisible: false,
             checks: Vec::new(),
             key: None,
             comment: None,
@@ -228,18 +229,14 @@ impl Parser<'_> {
             return self.refuse("REFERENCES");
         } else if self.at_any_word(&["GENERATED", "AS"]) {
             column.generated = Some(self.generated_column()?);
-        } else if self.at_any_word(&[
-            "INVISIBLE",
-            "COLUMN_FORMAT",
-            "STORAGE",
-            "SRID",
-            "SERIAL",
-            "ENGINE_ATTRIBUTE",
-        ]) {
+        } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {
+            column.invisible = self.at_word("INVISIBLE");
+            self.advance();
+        } else if self.at_any_word(&["COLUMN_FORMAT", "STORAGE", "SRID", "SERIAL", "ENGINE_ATTRIBUTE"]) {
             let word = self.any_word()?;
             return self.refuse(&format!("column attribute {}", word.value.to_ascii_uppercase()));
         } else {
-            return Ok(self.accept_word("VISIBLE"));
+            return Ok(false);
         }
         Ok(true)
     }

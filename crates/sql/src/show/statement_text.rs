@@ -65,6 +65,9 @@ fn column(column: &ColumnDef) -> String {
     if !column.comment.is_empty() {
         write!(text, " COMMENT {}", literal(&column.comment)).ok();
     }
+    if column.invisible {
+        text.push_str(" /*!80023 INVISIBLE */");
+    }
     text
 }
 

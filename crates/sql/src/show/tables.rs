@@ -124,6 +124,9 @@ pub(super) fn columns(table: &TableDef, full: bool) -> RowSet {
         if column.on_update_now {
             extra.push(on_update.as_str());
         }
+        if column.invisible {
+            extra.push("INVISIBLE");
+        }
         let mut row = vec![text(column.name.as_str()), text(column.ty.to_string())];
         if full {
             row.push(if column.ty.is_character() { text(column.collation.name()) } else { Value::Null });

@@ -78,6 +78,8 @@ pub struct ColumnDef {
     pub auto_increment: bool,
     /// `GENERATED ALWAYS AS`: whoever writes a row computes it.
     pub generated: Option<GeneratedColumn>,
+    /// `INVISIBLE`: only statements that name it know it.
+    pub invisible: bool,
     /// Comment.
     pub comment: String,
 }

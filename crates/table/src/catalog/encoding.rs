@@ -7,7 +7,7 @@
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name                                                         |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none) |
-//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned), collation u16, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //!
@@ -37,6 +37,7 @@ const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
 const ON_UPDATE: u8 = 4;
 const UNSIGNED: u8 = 8;
+const INVISIBLE: u8 = 16;
 
 /// A row of the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -171,7 +172,8 @@ fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
     out.u8(flag(column.nullable, NULLABLE)
         | flag(column.auto_increment, AUTO_INCREMENT)
         | flag(column.on_update_now, ON_UPDATE)
-        | flag(column.ty.is_unsigned(), UNSIGNED));
+        | flag(column.ty.is_unsigned(), UNSIGNED)
+        | flag(column.invisible, INVISIBLE));
     out.u16(column.collation.id());
     match &column.default {
         None => out.u8(0).bytes(&[]),
@@ -231,6 +233,7 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
         on_update_now: flags & ON_UPDATE != 0,
         auto_increment: flags & AUTO_INCREMENT != 0,
         generated,
+        invisible: flags & INVISIBLE != 0,
         comment,
     })
 }

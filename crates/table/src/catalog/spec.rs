@@ -204,6 +204,9 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
     if columns.is_empty() {
         return Err(MysqlError::table_without_columns().into());
     }
+    if columns.iter().all(|column| column.invisible) {
+        return Err(MysqlError::table_without_visible_columns().into());
+    }
     if columns.len() > MAX_COLUMNS {
         return Err(MysqlError::too_many_columns().into());
     }

@@ -225,4 +225,5 @@ catalogue! {
     3819 "HY000" ER_CHECK_CONSTRAINT_VIOLATED check_violated(name) "Check constraint '{name}' is violated.";
     3820 "HY000" ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN check_unknown_column(name, column) "Check constraint '{name}' refers to non-existing column '{column}'.";
     3822 "HY000" ER_CHECK_CONSTRAINT_DUP_NAME check_duplicate_name(name) "Duplicate check constraint name '{name}'.";
+    4028 "HY000" ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN table_without_visible_columns() "A table must have at least one visible column.";
 }

@@ -78,6 +78,8 @@ pub struct ColumnDefinition {
     pub auto_increment: bool,
     /// GENERATED ALWAYS AS.
     pub generated: Option<GeneratedDefinition>,
+    /// INVISIBLE.
+    pub invisible: bool,
     /// CHECK at the column.
     pub checks: Vec<CheckDefinition>,
     /// PRIMARY KEY or UNIQUE at the column.
