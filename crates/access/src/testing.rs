@@ -8,7 +8,8 @@ use leafline_table::{
 use leafline_types::expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
 use leafline_types::expr::{CompareOp, EvalContext, Expr, SessionFacts};
 use leafline_types::{
-    CancelToken, Collation, Date, DateTime, Decimal, ExprType, MysqlError, SqlType, Time, Value, Warnings,
+    CancelToken, Collation, Date, DateTime, Decimal, ExprType, Members, MysqlError, SqlType, Time, Value,
+    Warnings,
 };
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -48,6 +49,7 @@ pub(crate) fn columns() -> Vec<ColumnDef> {
         comment: String::new(),
     };
     let decimal = SqlType::Decimal { precision: 6, scale: 2, unsigned: false };
+    let members = Arc::new(Members::new(["b", "a", "é"], Collation::Utf8mb4_0900Bin));
     vec![
         column("id", SqlType::BIGINT, false, Collation::Binary),
         column("a", SqlType::TinyInt { unsigned: false }, true, Collation::Binary),
@@ -62,6 +64,8 @@ pub(crate) fn columns() -> Vec<ColumnDef> {
         column("l", SqlType::Time { fsp: 1 }, true, Collation::Binary),
         column("m", SqlType::Real { single: true, digits: None, unsigned: false }, true, Collation::Binary),
         column("n", SqlType::Year, true, Collation::Binary),
+        column("o", SqlType::Timestamp { fsp: 1 }, true, Collation::Binary),
+        column("p", SqlType::Enum(members), true, Collation::Utf8mb4_0900Bin),
     ]
 }
 
@@ -80,6 +84,8 @@ pub(crate) const INDEXES: &[&[&str]] = &[
     &["l", "a"],
     &["m", "-n"],
     &["n", "-l"],
+    &["o", "-p"],
+    &["p", "a"],
 ];
 
 /// An engine in memory.
@@ -158,6 +164,11 @@ pub(crate) fn value(rng: &mut SmallRng, column: usize) -> Value {
             let values = [-3e38f32, -1.5, -0.0, 0.0, 0.1, 0.3, 1.0, 2.0, f32::MAX];
             Value::Double((*values.choose(rng).expect("values")).into())
         }
+        13 => {
+            let micros = 9000 * 86_400_000_000 + rng.random_range(0i64..20) * 500_000;
+            Value::DateTime(DateTime::from_micros(micros).expect("a time"))
+        }
+        14 => Value::UInt(rng.random_range(0..4)),
         _ => Value::UInt(*[0, 1901, 1999, 2001, 2024, 2155].choose(rng).expect("values")),
     }
 }
@@ -199,6 +210,18 @@ fn constant(rng: &mut SmallRng, column: usize) -> Expr {
             1 => Value::Int(*[-2, 0, 5, 60, 10_000].choose(rng).expect("values")),
             2 => time(rng.random_range(-40i64..40) * 150_000),
             _ => Value::Decimal(Decimal::from_i128(rng.random_range(-40..40), 1)),
+        },
+        (13, _) => match rng.random_range(0..5) {
+            0 => Value::string("1994-08-23 00:00:03.25"),
+            1 => Value::string("2050-01-01"),
+            2 => Value::Int(*[19_940_823, 5].choose(rng).expect("values")),
+            3 => Value::Date(Date::from_days(rng.random_range(8999..9002)).expect("a day")),
+            _ => value(rng, column),
+        },
+        (14, _) => match rng.random_range(0..3) {
+            0 => Value::Int(rng.random_range(-1..5)),
+            1 => Value::Double(1.5),
+            _ => Value::string(*["", "a", "b", "é", "c", "1"].choose(rng).expect("texts")),
         },
         (12, true) if rng.random() => match rng.random_range(0..3) {
             0 => Value::Int(*[0, 1, 24, 99, 100, 2156].choose(rng).expect("values")),

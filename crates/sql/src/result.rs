@@ -24,6 +24,10 @@ impl ColumnFlags {
     pub const UNSIGNED: ColumnFlags = ColumnFlags(32);
     /// Compared byte by byte.
     pub const BINARY: ColumnFlags = ColumnFlags(128);
+    /// ENUM.
+    pub const ENUM: ColumnFlags = ColumnFlags(256);
+    /// SET.
+    pub const SET: ColumnFlags = ColumnFlags(2048);
     /// AUTO_INCREMENT.
     pub const AUTO_INCREMENT: ColumnFlags = ColumnFlags(512);
     /// No default value.
@@ -138,6 +142,11 @@ impl ColumnMeta {
         }
     }
 
+    /// The type of the values that clients get: text of an ENUM or SET, a DATETIME of a TIMESTAMP.
+    pub fn value_type(&self) -> SqlType {
+        self.ty.plain().unwrap_or_else(|| self.ty.clone())
+    }
+
     /// The longest value in its display form, in bytes of utf8mb4.
     pub fn display_bytes(&self) -> u32 {
         match &self.ty {
@@ -156,6 +165,10 @@ impl ColumnMeta {
             SqlType::Double | SqlType::Real { .. } => 22,
             SqlType::Binary { len } => *len,
             SqlType::Blob { max_bytes } => *max_bytes,
+            SqlType::Timestamp { fsp } => 19 + u32::from(*fsp) + u32::from(*fsp > 0),
+            SqlType::Enum(members) => members.longest().saturating_mul(4),
+            SqlType::Set(members) => members.longest_list().saturating_mul(4),
+            SqlType::Bit { len } => u32::from(*len),
             SqlType::Time { fsp } => 10 + u32::from(*fsp) + u32::from(*fsp > 0),
             SqlType::Char { len } | SqlType::Varchar { len } => len.saturating_mul(4),
             SqlType::Text { max_bytes } => max_bytes.saturating_mul(4),

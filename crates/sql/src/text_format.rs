@@ -3,9 +3,9 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, UInt64Array};
-use leafline_types::SqlType;
 use leafline_types::column::{Batch, value_at};
-use leafline_types::convert::to_text;
+use leafline_types::convert::{bit_bytes, to_text};
+use leafline_types::{SqlType, Value};
 use std::io::Write as _;
 
 /// The columns of one batch, ready to be written value by value.
@@ -36,7 +36,7 @@ impl<'a> TextColumn<'a> {
         if let Some(ints) = array.as_primitive_opt::<Int64Type>() {
             TextColumn::Int(ints)
         } else if let Some(ints) = array.as_primitive_opt::<UInt64Type>()
-            && !matches!(ty, SqlType::Zerofill { .. } | SqlType::Year)
+            && !matches!(ty, SqlType::Zerofill { .. } | SqlType::Year | SqlType::Bit { .. })
         {
             TextColumn::UInt(ints)
         } else if let Some(strings) = array.as_string_opt::<i32>() {
@@ -68,6 +68,12 @@ impl<'a> TextColumn<'a> {
             }
             TextColumn::Bytes(array) => {
                 out.extend_from_slice(array.value(row));
+                true
+            }
+            TextColumn::Other(array, ty @ SqlType::Bit { .. }) => {
+                if let Value::UInt(bits) = value_at(array, row, ty) {
+                    out.extend_from_slice(&bit_bytes(bits, ty));
+                }
                 true
             }
             TextColumn::Other(array, ty) => match to_text(&value_at(array, row, ty), ty) {

@@ -37,4 +37,4 @@ pub use key::{
 pub use row::{ColumnLayout, EntryFormat, RowDecoder, RowLayout, StringPlace};
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};
-pub use value::{Coercibility, ExprType, SqlType, Value};
+pub use value::{Coercibility, ExprType, Members, SqlType, Value};

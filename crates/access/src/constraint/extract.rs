@@ -170,7 +170,10 @@ impl<'a> Extractor<'a> {
             }
             (SqlType::Date | SqlType::DateTime { .. }, CompareDomain::Date | CompareDomain::DateTime) => true,
             (SqlType::Time { .. }, CompareDomain::Time) => true,
-            (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double) => ty.is_numeric(),
+            (SqlType::Timestamp { .. }, CompareDomain::DateTime) => true,
+            (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double) => {
+                ty.is_numeric() || ty.has_members()
+            }
             _ => false,
         }
     }

@@ -56,7 +56,7 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
     let mut rng = SmallRng::seed_from_u64(seed);
     let rows = testing::rows(&mut rng, 300);
     let mut coverage = Coverage::default();
-    for case in 0..1500 * testing::scale() {
+    for case in 0..2000 * testing::scale() {
         let parts = parts(&mut rng);
         let mut among: Vec<usize> = parts.iter().map(|part| part.column).collect();
         if rng.random_ratio(1, 4) {

@@ -52,7 +52,7 @@ impl<'c> ArrowBatches<'c> {
 }
 
 fn field(column: &ColumnMeta) -> Field {
-    Field::new(&column.name, arrow_type(&column.ty), !column.flags.has(ColumnFlags::NOT_NULL))
+    Field::new(&column.name, arrow_type(&column.value_type()), !column.flags.has(ColumnFlags::NOT_NULL))
 }
 
 impl Iterator for ArrowBatches<'_> {

@@ -109,8 +109,8 @@ impl Row {
     pub fn get<T: FromValue>(&self, index: impl ColumnIndex) -> Result<T> {
         let position = self.position(&index)?;
         let column = self.columns.get(position).ok_or_else(|| Error::NoSuchColumn(index.describe()))?;
-        T::from_value(self.value(position), &column.ty).ok_or_else(|| {
-            let text = convert::to_text(&self.value(position), &column.ty);
+        T::from_value(self.value(position), &column.value_type()).ok_or_else(|| {
+            let text = convert::to_text(&self.value(position), &column.value_type());
             let found = text.map_or_else(|| "NULL".to_owned(), |text| format!("'{text}'"));
             Error::WrongType { column: column.name.clone(), found, wanted: T::WANTED }
         })
@@ -132,7 +132,7 @@ impl Row {
 
     fn value(&self, position: usize) -> Value {
         match (self.batch.columns.get(position), self.columns.get(position)) {
-            (Some(array), Some(column)) => value_at(array, self.row, &column.ty),
+            (Some(array), Some(column)) => value_at(array, self.row, &column.value_type()),
             _ => Value::Null,
         }
     }

@@ -137,7 +137,13 @@ impl Table {
         let column: &ColumnDef =
             self.def.columns.get(column).ok_or_else(|| MysqlError::internal("a column that is not there"))?;
         let mut warnings = Warnings::new();
-        let mut cx = StoreContext { column: &column.name, row: 1, strict: true, warnings: &mut warnings };
+        let mut cx = StoreContext {
+            column: &column.name,
+            row: 1,
+            strict: true,
+            utc_offset_seconds: 0,
+            warnings: &mut warnings,
+        };
         let nullable = column.nullable || column.auto_increment;
         Ok(store_cast(value, &type_of(value), &column.ty, nullable, &mut cx)?)
     }

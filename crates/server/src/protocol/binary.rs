@@ -6,7 +6,7 @@
 use super::bytes::{Reader, put_string};
 use super::column::field_type as f;
 use leafline_types::column::{Batch, value_at};
-use leafline_types::convert::to_text;
+use leafline_types::convert::{bit_bytes, to_text};
 use leafline_types::temporal::{CivilDateTime, CivilTime, Time};
 use leafline_types::{Date, DateTime, MysqlError, SqlType, Value};
 
@@ -31,6 +31,7 @@ pub fn put_row(out: &mut Vec<u8>, batch: &Batch, row: usize, types: &[SqlType]) 
 fn put_value(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
     match value {
         Value::Int(n) => put_integer(out, *n as u64, ty),
+        Value::UInt(n) if matches!(ty, SqlType::Bit { .. }) => put_string(out, &bit_bytes(*n, ty)),
         Value::UInt(n) => put_integer(out, *n, ty),
         Value::Double(d) if matches!(ty, SqlType::Real { single: true, .. }) => {
             out.extend_from_slice(&(*d as f32).to_le_bytes());

@@ -55,6 +55,10 @@ pub fn type_byte(ty: &SqlType) -> u8 {
         SqlType::Binary { .. } => field_type::STRING,
         SqlType::Blob { .. } => field_type::BLOB,
         SqlType::Time { .. } => field_type::TIME,
+        SqlType::Timestamp { .. } => field_type::TIMESTAMP,
+        SqlType::Bit { .. } => field_type::BIT,
+        // Told from others by their flags.
+        SqlType::Enum(_) | SqlType::Set(_) => field_type::STRING,
         SqlType::Char { .. } => field_type::STRING,
         SqlType::Text { .. } => field_type::BLOB,
         SqlType::Date => field_type::DATE,

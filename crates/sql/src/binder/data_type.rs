@@ -1,6 +1,7 @@
 //! Column types of DDL: from what was written to the type and collation that is stored.
 
-use leafline_types::{Collation, MysqlError, SqlType};
+use leafline_types::{Collation, Members, MysqlError, SqlType};
+use std::sync::Arc;
 
 use super::cast::{check_charset, decimal_digits, fraction_digits};
 use crate::parser::ast::{ColumnDefinition, DataType, Ident, TypeName};
@@ -28,12 +29,15 @@ pub fn column_type(column: &ColumnDefinition, default: Collation) -> Result<Colu
     let written = &column.data_type;
     let name = column.name.value.as_str();
     let ty = sql_type(written, name)?;
-    if !ty.is_character() {
+    if !ty.is_character() && !matches!(written.name, TypeName::Enum | TypeName::Set) {
         return Ok(ColumnType { ty, collation: Collation::Binary });
     }
     let mut collation = collation(written.charset.as_ref(), written.collation.as_ref(), default)?;
     if written.binary && written.collation.is_none() {
         collation = Collation::Utf8mb4Bin;
+    }
+    if matches!(written.name, TypeName::Enum | TypeName::Set) {
+        return Ok(ColumnType { ty: members_type(written, name, collation)?, collation });
     }
     if collation != Collation::Binary {
         return Ok(ColumnType { ty, collation });
@@ -134,11 +138,39 @@ fn sql_type(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
         TypeName::Date => Ok(SqlType::Date),
         TypeName::DateTime => Ok(SqlType::DateTime { fsp: fraction_digits(written.length, column)? }),
         TypeName::Time => Ok(SqlType::Time { fsp: fraction_digits(written.length, column)? }),
+        TypeName::Timestamp => Ok(SqlType::Timestamp { fsp: fraction_digits(written.length, column)? }),
+        TypeName::Bit => match written.length {
+            None => Ok(SqlType::Bit { len: 1 }),
+            Some(0) => Err(MysqlError::invalid_size_of_column(column)),
+            Some(len @ 1..=64) => Ok(SqlType::Bit { len: len as u8 }),
+            Some(_) => Err(MysqlError::too_big_display_width(column, 64)),
+        },
+        // The texts are looked at when their collation is known.
+        TypeName::Enum | TypeName::Set => Ok(SqlType::Null),
         TypeName::Year if written.length.is_some_and(|digits| digits != 4) => {
             Err(MysqlError::invalid_year_length())
         }
         TypeName::Year => Ok(SqlType::Year),
     }
+}
+
+/// ENUM or SET with its texts, whose trailing spaces do not count.
+fn members_type(written: &DataType, column: &str, collation: Collation) -> Result<SqlType, MysqlError> {
+    let (kind, most) = if written.name == TypeName::Set { ("SET", 64) } else { ("ENUM", 65_535) };
+    if written.members.len() > most {
+        return Err(MysqlError::too_many_strings(column, kind));
+    }
+    let names: Vec<&str> = written.members.iter().map(|name| name.trim_end_matches(' ')).collect();
+    for (at, name) in names.iter().enumerate() {
+        if written.name == TypeName::Set && name.contains(',') {
+            return Err(MysqlError::illegal_value_for_type("set", name));
+        }
+        if names[..at].iter().any(|known| collation.equal(known.as_bytes(), name.as_bytes())) {
+            return Err(MysqlError::duplicated_value_in_type(column, name, kind));
+        }
+    }
+    let members = Arc::new(Members::new(names, collation));
+    Ok(if written.name == TypeName::Set { SqlType::Set(members) } else { SqlType::Enum(members) })
 }
 
 /// An integer with ZEROFILL; without a display width it has the digits of its type.

@@ -189,6 +189,10 @@ impl ExpressionBinder<'_, '_, '_> {
         let Some(column) = column else { return unsupported("DEFAULT() of a derived column") };
         match &column.default {
             Some(leafline_table::DefaultValue::Constant(value)) => {
+                if column.ty.plain().is_some() {
+                    let ty = ExprType::column(column.ty.clone(), value.is_null(), column.collation);
+                    return Ok(Expr { kind: expr::ExprKind::Literal(value.clone()), ty });
+                }
                 let mut literal = build::literal(value.clone());
                 if literal.ty.sql.is_character() {
                     literal.ty.collation = column.collation;

@@ -36,7 +36,11 @@ pub(super) fn meta(block: &Block, item: &Item) -> ColumnMeta {
         name: item.name.clone(),
         org_name: String::new(),
         ty: ty.sql.clone(),
-        collation: if ty.sql.is_character() { ty.collation } else { Collation::Binary },
+        collation: match &ty.sql {
+            SqlType::Enum(members) | SqlType::Set(members) => members.collation(),
+            sql if sql.is_character() => ty.collation,
+            _ => Collation::Binary,
+        },
         flags: expression_flags(ty),
     };
     let column = item.expr.as_column().and_then(|id| block.columns.get(id).map(|c| (id, c.origin)));
@@ -56,7 +60,7 @@ pub(super) fn meta(block: &Block, item: &Item) -> ColumnMeta {
 
 fn expression_flags(ty: &ExprType) -> ColumnFlags {
     let mut flags = type_flags(ty);
-    if !ty.sql.is_character() {
+    if !ty.sql.is_character() && !ty.sql.has_members() {
         flags = flags.with(ColumnFlags::BINARY);
     }
     flags
@@ -68,8 +72,11 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
     if !ty.nullable {
         flags = flags.with(ColumnFlags::NOT_NULL);
     }
-    if ty.sql.is_unsigned() {
-        flags = flags.with(ColumnFlags::UNSIGNED);
+    match &ty.sql {
+        SqlType::Enum(_) => flags = flags.with(ColumnFlags::ENUM),
+        SqlType::Set(_) => flags = flags.with(ColumnFlags::SET),
+        sql if sql.is_unsigned() => flags = flags.with(ColumnFlags::UNSIGNED),
+        _ => {}
     }
     // MySQL flags text of a _bin collation too, which is not its default. It is ours, and drivers that see the flag and nothing
     // else give bytes where their users expect text.

@@ -16,7 +16,8 @@ use crate::parser::ast::{self, ColumnDefinition, CreateTable, KeyDefinition, Key
 /// What the engine calls itself in `ENGINE =`, and the name under which MySQL's tables mean the same.
 const ENGINES: &[&str] = &["Leafline", "InnoDB"];
 
-/// The table that a CREATE TABLE asks for, in `database` with the collation `default`, and warnings.
+/// The table that a CREATE TABLE asks for, in `database` with the collation `default`, and warnings. A default of a
+/// TIMESTAMP is in the time zone that is so many seconds ahead of UTC.
 ///
 /// # Errors
 /// MySQL's for types, defaults and options of columns; 1286 for another storage engine; 1235 for what is not supported.
@@ -24,6 +25,7 @@ pub fn table_spec(
     create: &CreateTable,
     database: &str,
     default: Collation,
+    utc_offset_seconds: i32,
 ) -> Result<(TableSpec, Vec<MysqlError>), MysqlError> {
     let options = &create.options;
     if let Some(engine) = &options.engine
@@ -35,7 +37,7 @@ pub fn table_spec(
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut indexes = Vec::new();
     for column in &create.columns {
-        columns.push(column_def(column, collation)?);
+        columns.push(column_def(column, collation, utc_offset_seconds)?);
         if let Some(kind) = column.key {
             let parts = vec![IndexSpecPart { column: column.name.value.clone(), descending: false }];
             indexes.push(IndexSpec { name: None, kind: spec_kind(kind), parts, comment: String::new() });
@@ -122,7 +124,11 @@ fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     names.into_iter().map(|name| MysqlError::with_message(1478, text(name))).collect()
 }
 
-fn column_def(column: &ColumnDefinition, table_collation: Collation) -> Result<ColumnDef, MysqlError> {
+fn column_def(
+    column: &ColumnDefinition,
+    table_collation: Collation,
+    utc_offset_seconds: i32,
+) -> Result<ColumnDef, MysqlError> {
     let name = &column.name.value;
     let ColumnType { ty, collation } = column_type(column, table_collation)?;
     if column.auto_increment {
@@ -143,11 +149,15 @@ fn column_def(column: &ColumnDefinition, table_collation: Collation) -> Result<C
             return Err(MysqlError::wrong_usage(what, "generated column"));
         }
     }
-    if column.on_update.is_some() && !matches!(ty, SqlType::DateTime { .. }) {
+    if column.on_update.is_some() && !matches!(ty, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) {
         return Err(MysqlError::invalid_on_update(name));
     }
     let nullable = column.nullable.unwrap_or(!column.auto_increment) && column.key != Some(KeyKind::Primary);
-    let default = column.default.as_ref().map(|d| default_value(d, name, &ty, nullable)).transpose()?;
+    let default = column
+        .default
+        .as_ref()
+        .map(|d| default_value(d, name, &ty, nullable, utc_offset_seconds))
+        .transpose()?;
     Ok(ColumnDef {
         name: name.clone(),
         ty,
@@ -171,11 +181,14 @@ fn default_value(
     name: &str,
     ty: &SqlType,
     nullable: bool,
+    utc_offset_seconds: i32,
 ) -> Result<DefaultValue, MysqlError> {
     match default {
         ast::DefaultValue::Expression(text) => Ok(DefaultValue::Expression(text.clone())),
         ast::DefaultValue::CurrentTimestamp { fsp, .. } => match ty {
-            SqlType::DateTime { fsp: own } if own == fsp => Ok(DefaultValue::CurrentTimestamp),
+            SqlType::DateTime { fsp: own } | SqlType::Timestamp { fsp: own } if own == fsp => {
+                Ok(DefaultValue::CurrentTimestamp)
+            }
             _ => Err(MysqlError::invalid_default(name)),
         },
         ast::DefaultValue::Literal(literal) => {
@@ -191,7 +204,13 @@ fn default_value(
             }
             let from = leafline_types::expr::build::type_of(&value);
             let mut warnings = Warnings::new();
-            let mut cx = StoreContext { column: name, row: 1, strict: true, warnings: &mut warnings };
+            let mut cx = StoreContext {
+                column: name,
+                row: 1,
+                strict: true,
+                utc_offset_seconds,
+                warnings: &mut warnings,
+            };
             match store_cast(&value, &from, ty, nullable, &mut cx) {
                 Ok(value) => Ok(DefaultValue::Constant(value)),
                 Err(_) => Err(MysqlError::invalid_default(name)),

@@ -34,6 +34,12 @@ fn part_len(ty: &SqlType, collation: Collation) -> u64 {
         SqlType::Real { single: true, .. } => 4,
         SqlType::Double | SqlType::Real { .. } => 8,
         SqlType::Year => 1,
+        SqlType::Timestamp { fsp } => 4 + u64::from(fsp.div_ceil(2)),
+        SqlType::Enum(members) => 1 + u64::from(members.len() > 255),
+        SqlType::Set(members) => match members.len().div_ceil(8) {
+            bytes @ 0..=4 => bytes as u64,
+            _ => 8,
+        },
         SqlType::Binary { len } => u64::from(*len),
         SqlType::Blob { max_bytes } => u64::from(*max_bytes) + 2,
         SqlType::Time { fsp } => 3 + u64::from(fsp.div_ceil(2)),

@@ -12,6 +12,8 @@ enum Numbers {
     OneRequired,
     Two,
     BothOrNone,
+    /// Not numbers, but the texts of an ENUM or SET.
+    Texts,
 }
 
 impl Parser<'_> {
@@ -70,7 +72,17 @@ impl Parser<'_> {
         let word = self.text(token).to_ascii_uppercase();
         self.advance();
         let (name, numbers) = self.type_name(&word, start)?;
+        let mut members = Vec::new();
         let (length, decimals) = match numbers {
+            Numbers::Texts => {
+                self.expect_symbol(Symbol::LeftParen)?;
+                members.push(self.string()?);
+                while self.accept_symbol(Symbol::Comma) {
+                    members.push(self.string()?);
+                }
+                self.expect_symbol(Symbol::RightParen)?;
+                (None, None)
+            }
             Numbers::None => (None, None),
             Numbers::One => (self.optional_length()?, None),
             Numbers::OneRequired if !self.at_symbol(Symbol::LeftParen) => return Err(self.syntax_error()),
@@ -85,6 +97,7 @@ impl Parser<'_> {
             name,
             length: if word.starts_with("BOOL") { Some(1) } else { length },
             decimals,
+            members,
             unsigned: false,
             zerofill: false,
             charset: None,
@@ -145,9 +158,13 @@ impl Parser<'_> {
             "BLOB" => (TypeName::Blob, Numbers::One),
             "MEDIUMBLOB" => (TypeName::MediumBlob, Numbers::None),
             "LONGBLOB" => (TypeName::LongBlob, Numbers::None),
-            "BIT" | "TIMESTAMP" | "ENUM" | "SET" | "JSON" | "NCHAR" | "NVARCHAR" | "NATIONAL"
-            | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
-            | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "SERIAL" | "VECTOR" => {
+            "TIMESTAMP" => (TypeName::Timestamp, Numbers::One),
+            "BIT" => (TypeName::Bit, Numbers::One),
+            "ENUM" => (TypeName::Enum, Numbers::Texts),
+            "SET" => (TypeName::Set, Numbers::Texts),
+            "JSON" | "NCHAR" | "NVARCHAR" | "NATIONAL" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON"
+            | "MULTIPOINT" | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION"
+            | "SERIAL" | "VECTOR" => {
                 return self.refuse(&format!("{word} columns"));
             }
             _ => return Err(self.syntax_error_at(start)),
@@ -192,5 +209,5 @@ fn is_number(name: TypeName) -> bool {
 
 fn is_text(name: TypeName) -> bool {
     use TypeName::*;
-    matches!(name, Char | Varchar | TinyText | Text | MediumText | LongText)
+    matches!(name, Char | Varchar | TinyText | Text | MediumText | LongText | Enum | Set)
 }

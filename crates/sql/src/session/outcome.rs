@@ -4,8 +4,9 @@ use super::Session;
 use crate::operator::BoxedOperator;
 use crate::result::{ColumnMeta, Done, RowSet};
 use crate::statement::execution::Execution;
-use leafline_types::column::Batch;
-use leafline_types::{MysqlError, SqlType};
+use leafline_types::column::{Batch, ColumnBuilder, value_at};
+use leafline_types::convert::{shifted, to_text};
+use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -21,6 +22,24 @@ pub enum Outcome {
 pub struct RowStream {
     columns: Arc<[ColumnMeta]>,
     source: Source,
+}
+
+/// The values as clients get them: texts of an ENUM, times of a TIMESTAMP in the session's time zone. Until here they are as they
+/// are kept.
+fn shown(columns: &[ColumnMeta], mut batch: Batch, offset: i32) -> Result<Batch, MysqlError> {
+    for (column, array) in columns.iter().zip(&mut batch.columns) {
+        let Some(plain) = column.ty.plain() else { continue };
+        let mut out = ColumnBuilder::with_capacity(&plain, batch.rows);
+        for row in 0..batch.rows {
+            let value = match value_at(array, row, &column.ty) {
+                Value::DateTime(t) => shifted(t, offset),
+                kept => to_text(&kept, &column.ty).map_or(Value::Null, Value::String),
+            };
+            out.push_value(&value)?;
+        }
+        *array = out.finish();
+    }
+    Ok(batch)
 }
 
 enum Source {
@@ -65,7 +84,7 @@ impl RowStream {
 
     /// The columns' types, as the batches have them.
     pub fn types(&self) -> Vec<SqlType> {
-        self.columns.iter().map(|column| column.ty.clone()).collect()
+        self.columns.iter().map(ColumnMeta::value_type).collect()
     }
 
     /// The next rows; `None` when there are no more. A batch has at least one row.
@@ -78,6 +97,8 @@ impl RowStream {
                 let next = running.execution.with(session, |cx| running.root.next(cx));
                 match next {
                     Ok(Some(batch)) => {
+                        let offset = session.settings.time_zone.utc_offset_seconds();
+                        let batch = shown(&self.columns, batch, offset)?;
                         running.rows += batch.rows as u64;
                         session.counters.rows_sent += batch.rows as u64;
                         self.source = Source::Running(running);
@@ -98,6 +119,8 @@ impl RowStream {
             }
             Source::Ready(mut batches, rows) => match batches.pop_front() {
                 Some(batch) => {
+                    let offset = session.settings.time_zone.utc_offset_seconds();
+                    let batch = shown(&self.columns, batch, offset)?;
                     session.counters.rows_sent += batch.rows as u64;
                     self.source = Source::Ready(batches, rows);
                     Ok(Some(batch))

@@ -25,7 +25,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::TableStatus { database } => {
             tables::table_status(session, &database_name(session, database.as_ref())?)?
         }
-        ShowKind::Columns { full, table } => tables::columns(&*resolve(session, table)?, *full),
+        ShowKind::Columns { full, table } => tables::columns(session, &*resolve(session, table)?, *full),
         ShowKind::Index { table } => indexes::indexes(session, &resolve(session, table)?)?,
         ShowKind::CreateTable(table) => tables::create_table(session, &resolve(session, table)?),
         ShowKind::CreateDatabase { name, if_not_exists } => {
@@ -55,7 +55,7 @@ pub(crate) fn describe(
     table: &TableName,
     column: Option<&str>,
 ) -> Result<RowSet, MysqlError> {
-    let mut rows = tables::columns(&*resolve(session, table)?, false);
+    let mut rows = tables::columns(session, &*resolve(session, table)?, false);
     if let Some(pattern) = column {
         rows.rows.retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
     }

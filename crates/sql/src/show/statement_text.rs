@@ -1,7 +1,7 @@
 //! Definitions as the statements that would make them: SHOW CREATE TABLE.
 
 use leafline_table::{ColumnDef, DefaultValue, IndexDef, IndexKind, TableDef};
-use leafline_types::convert::to_text;
+use leafline_types::convert::{shifted, to_text};
 use leafline_types::{SqlType, Value};
 use std::fmt::Write as _;
 
@@ -15,9 +15,10 @@ pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\0', "\\0"))
 }
 
-/// The CREATE TABLE statement of a table, with the AUTO_INCREMENT value that is due next.
-pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64) -> String {
-    let mut lines: Vec<String> = table.columns.iter().map(column).collect();
+/// The CREATE TABLE statement of a table, with the AUTO_INCREMENT value that is due next; times are shown as so many seconds ahead
+/// of UTC.
+pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, offset: i32) -> String {
+    let mut lines: Vec<String> = table.columns.iter().map(|one| column(one, offset)).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
     for check in &table.checks {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
@@ -36,9 +37,9 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64) -> String
     text
 }
 
-fn column(column: &ColumnDef) -> String {
+fn column(column: &ColumnDef, offset: i32) -> String {
     let mut text = format!("{} {}", quoted(&column.name), column.ty);
-    if column.ty.is_character() {
+    if column.ty.is_character() || column.ty.has_members() {
         write!(text, " CHARACTER SET {} COLLATE {}", column.collation.charset(), column.collation.name())
             .ok();
     }
@@ -54,7 +55,9 @@ fn column(column: &ColumnDef) -> String {
         text.push_str(" AUTO_INCREMENT");
     } else {
         match &column.default {
-            Some(default) => write!(text, " DEFAULT {}", default_text(default, &column.ty, true)).ok(),
+            Some(default) => {
+                write!(text, " DEFAULT {}", default_text(default, &column.ty, true, offset)).ok()
+            }
             None if column.nullable && !column.ty.is_large() => write!(text, " DEFAULT NULL").ok(),
             None => None,
         };
@@ -72,9 +75,16 @@ fn column(column: &ColumnDef) -> String {
 }
 
 /// A default: as a literal for a statement, or bare as SHOW COLUMNS has it.
-pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: bool) -> String {
+pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: bool, offset: i32) -> String {
     match default {
         DefaultValue::Constant(Value::Null) => "NULL".into(),
+        DefaultValue::Constant(Value::UInt(bits)) if matches!(ty, SqlType::Bit { .. }) => {
+            format!("b'{bits:b}'")
+        }
+        DefaultValue::Constant(Value::DateTime(t)) if matches!(ty, SqlType::Timestamp { .. }) => {
+            let text = to_text(&shifted(*t, offset), ty).map_or_else(String::new, |text| text.to_string());
+            if as_literal { literal(&text) } else { text }
+        }
         DefaultValue::Constant(value) => {
             let text = to_text(value, ty).map_or_else(String::new, |text| text.to_string());
             if as_literal { literal(&text) } else { text }

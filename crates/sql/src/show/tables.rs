@@ -92,7 +92,8 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
     Ok(rows)
 }
 
-pub(super) fn columns(table: &TableDef, full: bool) -> RowSet {
+pub(super) fn columns(session: &Session, table: &TableDef, full: bool) -> RowSet {
+    let offset = session.settings.time_zone.utc_offset_seconds();
     let names: &[&str] = match full {
         true => &["Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment"],
         false => &["Field", "Type", "Null", "Key", "Default", "Extra"],
@@ -102,7 +103,7 @@ pub(super) fn columns(table: &TableDef, full: bool) -> RowSet {
         let default = match &column.default {
             None => Value::Null,
             Some(leafline_table::DefaultValue::Constant(Value::Null)) => Value::Null,
-            Some(default) => text(default_text(default, &column.ty, false)),
+            Some(default) => text(default_text(default, &column.ty, false, offset)),
         };
         let generated = matches!(
             column.default,
@@ -157,11 +158,12 @@ fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
 }
 
 pub(super) fn create_table(session: &Session, table: &Arc<TableDef>) -> RowSet {
+    let offset = session.settings.time_zone.utc_offset_seconds();
     let mut rows = RowSet::new([
         ("Table", SqlType::Varchar { len: 64 }),
         ("Create Table", SqlType::Varchar { len: 16_383 }),
     ]);
     let next = session.instance.engine().next_auto_increment(table.id);
-    rows.push(vec![text(table.name.as_str()), text(statement_text::create_table(table, next))]);
+    rows.push(vec![text(table.name.as_str()), text(statement_text::create_table(table, next, offset))]);
     rows
 }

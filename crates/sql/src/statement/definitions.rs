@@ -58,7 +58,8 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
 
 pub(super) fn create_table(session: &mut Session, create: &CreateTable) -> Result<Done, MysqlError> {
     let database = database_of(session, &create.name)?;
-    let (spec, warnings) = table_spec(create, &database, DEFAULT_COLLATION)?;
+    let offset = session.settings.time_zone.utc_offset_seconds();
+    let (spec, warnings) = table_spec(create, &database, DEFAULT_COLLATION, offset)?;
     for warning in warnings {
         session.warnings.warn(warning);
     }

@@ -151,7 +151,13 @@ impl Execution {
             session.warnings.warn(MysqlError::bad_null(&column.name));
             return Ok(default);
         }
-        let mut cx = StoreContext { column: &column.name, row, strict, warnings: &mut session.warnings };
+        let mut cx = StoreContext {
+            column: &column.name,
+            row,
+            strict,
+            utc_offset_seconds: session.settings.time_zone.utc_offset_seconds(),
+            warnings: &mut session.warnings,
+        };
         let dated = dated(value, &column.ty, self.now.date());
         store_cast(dated.as_ref().unwrap_or(value), from, &column.ty, nullable, &mut cx)
     }
@@ -162,6 +168,10 @@ impl Execution {
         session: &mut Session,
         column: &ColumnDef,
     ) -> Result<Value, MysqlError> {
+        // As in MySQL, an ENUM without a default has its first text, and nobody is told.
+        if matches!(column.ty, SqlType::Enum(_)) {
+            return implicit_default(column);
+        }
         let missing = MysqlError::no_default_for_field(&column.name);
         if session.settings.evaluation_mode().strict && !self.rules.ignore {
             return Err(missing);
@@ -183,11 +193,19 @@ pub(crate) struct StoreRules {
 
 /// The value of a type for columns that must not be NULL (manual: "Data Type Default Values"): zero, or the empty string.
 pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> {
-    let (zero, from) = match column.ty.is_string() {
-        true => (Value::string(""), SqlType::Varchar { len: 0 }),
-        false => (Value::Int(0), SqlType::BIGINT),
+    let (zero, from) = match &column.ty {
+        ty if ty.is_string() => (Value::string(""), SqlType::Varchar { len: 0 }),
+        // Its first text.
+        SqlType::Enum(_) => (Value::Int(1), SqlType::BIGINT),
+        _ => (Value::Int(0), SqlType::BIGINT),
     };
     let mut warnings = Warnings::new();
-    let mut cx = StoreContext { column: &column.name, row: 1, strict: false, warnings: &mut warnings };
+    let mut cx = StoreContext {
+        column: &column.name,
+        row: 1,
+        strict: false,
+        utc_offset_seconds: 0,
+        warnings: &mut warnings,
+    };
     store_cast(&zero, &from, &column.ty, true, &mut cx)
 }

@@ -104,7 +104,7 @@ impl Database {
     pub fn table(&self, create: &str, rows: &[Vec<Value>]) {
         let statement = parse(create, LexMode::default()).unwrap_or_else(|e| panic!("{create}: {e}"));
         let StatementKind::CreateTable(create) = statement.kind else { panic!("{create}") };
-        let (spec, _) = table_spec(&create, "test", Collation::Utf8mb4Bin).expect("a table");
+        let (spec, _) = table_spec(&create, "test", Collation::Utf8mb4Bin, 0).expect("a table");
         self.engine.create_table(&spec, false).expect("a new table");
         self.fill(&spec.name, rows);
     }

@@ -7,7 +7,7 @@
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name                                                         |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none) |
-//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //!
@@ -22,7 +22,7 @@ use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{Collation, ColumnLayout, RowLayout, SqlType};
+use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -89,6 +89,10 @@ fn key(kind: u8, id: u64, position: Option<u16>) -> Vec<u8> {
     key
 }
 
+/// The types whose texts follow the collation.
+const ENUM: u8 = 24;
+const SET: u8 = 25;
+
 /// The second parameter of a FLOAT or DOUBLE that declares no digits.
 const NO_SCALE: u32 = 0xff;
 
@@ -119,6 +123,10 @@ fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
         }
         SqlType::Binary { len } => (20, *len, 0),
         SqlType::Blob { max_bytes } => (21, *max_bytes, 0),
+        SqlType::Timestamp { fsp } => (22, u32::from(*fsp), 0),
+        SqlType::Bit { len } => (23, u32::from(*len), 0),
+        SqlType::Enum(members) => (ENUM, members.len() as u32, 0),
+        SqlType::Set(members) => (SET, members.len() as u32, 0),
         other => {
             let what = format!("columns of type {other}");
             return Err(leafline_types::MysqlError::not_supported(what).into());
@@ -126,8 +134,16 @@ fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
     })
 }
 
-fn type_of_code(from: &mut ByteReader<'_>, unsigned: bool) -> Result<SqlType> {
+fn type_of_code(
+    from: &mut ByteReader<'_>,
+    unsigned: bool,
+    (names, collation): (Vec<String>, Collation),
+) -> Result<SqlType> {
     let (tag, first, second) = (from.u8()?, from.u32()?, from.u32()?);
+    let members = || match names.len() == first as usize && first > 0 {
+        true => Ok(Members::new(names.clone(), collation)),
+        false => Err(from.damaged("it has another number of texts")),
+    };
     let small = |value: u32| u8::try_from(value).map_err(|_| from.damaged("a type's parameter is too large"));
     Ok(match tag {
         1 => SqlType::TinyInt { unsigned },
@@ -156,6 +172,10 @@ fn type_of_code(from: &mut ByteReader<'_>, unsigned: bool) -> Result<SqlType> {
         }
         20 => SqlType::Binary { len: first },
         21 => SqlType::Blob { max_bytes: first },
+        22 => SqlType::Timestamp { fsp: small(first)? },
+        23 => SqlType::Bit { len: small(first)? },
+        ENUM => SqlType::Enum(Arc::new(members()?)),
+        SET => SqlType::Set(Arc::new(members()?)),
         other => return Err(from.damaged(format!("type {other} is not known"))),
     })
 }
@@ -175,6 +195,11 @@ fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
         | flag(column.ty.is_unsigned(), UNSIGNED)
         | flag(column.invisible, INVISIBLE));
     out.u16(column.collation.id());
+    if let SqlType::Enum(members) | SqlType::Set(members) = &column.ty {
+        members.names().for_each(|name| {
+            out.string(name);
+        });
+    }
     match &column.default {
         None => out.u8(0).bytes(&[]),
         Some(DefaultValue::Constant(value)) => {
@@ -200,10 +225,16 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
     // The flags follow the type, but the type needs one of them.
     let type_bytes = from.take_slice(9)?;
     let flags = from.u8()?;
-    let ty = type_of_code(&mut ByteReader::new("catalog column", type_bytes), flags & UNSIGNED != 0)?;
     let collation = from.u16()?;
     let collation =
         Collation::from_id(collation).ok_or_else(|| from.damaged("its collation is not known"))?;
+    let count = match type_bytes {
+        [ENUM | SET, a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]),
+        _ => 0,
+    };
+    let names = (0..count).map(|_| from.string()).collect::<Result<Vec<_>>>()?;
+    let mut type_reader = ByteReader::new("catalog column", type_bytes);
+    let ty = type_of_code(&mut type_reader, flags & UNSIGNED != 0, (names, collation))?;
     let kind = from.u8()?;
     let constant = from.bytes()?;
     let default = match kind {

@@ -237,7 +237,9 @@ fn check_auto_increment(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result
     if automatic.next().is_some() || !indexes.iter().any(is_key) {
         return Err(MysqlError::wrong_auto_key().into());
     }
-    if column.ty == SqlType::Year || !column.ty.is_integer() && !column.ty.is_real() {
+    if matches!(column.ty, SqlType::Year | SqlType::Bit { .. })
+        || !column.ty.is_integer() && !column.ty.is_real()
+    {
         return Err(MysqlError::incorrect_column_specifier(&column.name).into());
     }
     if column.ty.is_real() {
@@ -285,6 +287,7 @@ fn declared_bytes(column: &ColumnDef) -> usize {
     match &column.ty {
         SqlType::Decimal { precision, .. } => usize::from(*precision).div_ceil(2),
         SqlType::Double | SqlType::Real { .. } | SqlType::DateTime { .. } | SqlType::Time { .. } => 8,
+        SqlType::Timestamp { .. } | SqlType::Enum(_) | SqlType::Set(_) => 8,
         SqlType::Char { len } | SqlType::Varchar { len } => *len as usize * per_character,
         SqlType::Binary { len } | SqlType::Varbinary { len } => *len as usize,
         SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => *max_bytes as usize,

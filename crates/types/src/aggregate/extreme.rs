@@ -34,7 +34,7 @@ impl Extreme {
             SqlType::Decimal { .. } => CompareDomain::Decimal,
             ty if ty.is_real() => CompareDomain::Double,
             SqlType::Date => CompareDomain::Date,
-            SqlType::DateTime { .. } => CompareDomain::DateTime,
+            SqlType::DateTime { .. } | SqlType::Timestamp { .. } => CompareDomain::DateTime,
             SqlType::Time { .. } => CompareDomain::Time,
             ty if ty.is_character() => CompareDomain::String(arg.collation),
             ty if ty.is_string() => CompareDomain::String(Collation::Binary),

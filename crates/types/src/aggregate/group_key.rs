@@ -58,6 +58,7 @@ impl KeyEncoder {
                 integer if integer.is_integer() => SqlType::BigInt { unsigned: integer.is_unsigned() },
                 SqlType::DateTime { .. } => SqlType::DateTime { fsp: 6 },
                 SqlType::Time { .. } => SqlType::Time { fsp: 6 },
+                SqlType::Timestamp { .. } => SqlType::Timestamp { fsp: 6 },
                 real if real.is_real() => SqlType::Double,
                 other => other.clone(),
             };

@@ -95,6 +95,20 @@ impl AggregateCall {
         if !count.contains(&args.len()) {
             return Err(MysqlError::wrong_parameter_count(function.name()));
         }
+        // A least TIMESTAMP is the same as it is kept; a least ENUM is the least text.
+        let as_kept = |arg: &Expr| match function {
+            AggregateFunction::Count => true,
+            AggregateFunction::Min | AggregateFunction::Max => !arg.ty.sql.has_members(),
+            _ => false,
+        };
+        let args: Vec<Expr> = args
+            .into_iter()
+            .map(|arg| match function {
+                AggregateFunction::Sum | AggregateFunction::Avg => build::number(arg),
+                _ if as_kept(&arg) => arg,
+                _ => build::plain(arg),
+            })
+            .collect();
         let ty = match (function, args.first()) {
             (AggregateFunction::Min | AggregateFunction::Max, Some(arg)) => {
                 ExprType { nullable: true, ..arg.ty.clone() }

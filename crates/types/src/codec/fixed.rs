@@ -9,9 +9,14 @@
 //! | FLOAT             | 4     | the same of binary32 (`ordered_single_bits`)                     |
 //! | DATE              | 3     | days, 0000-01-01 being 1; unsigned                               |
 //! | DATETIME(f)       | 5 to 8| units of the last of f digits since 0000-01-01; unsigned         |
+//! | TIMESTAMP(f)      | 4 to 7| units of the last of f digits since 1970-01-01; unsigned         |
+//! | ENUM, SET         | 1 to 8| the number, the bits; unsigned                                   |
+//! | BIT(n)            | 1 to 8| the number; unsigned                                             |
 //! | TIME(f)           | 3 to 6| units of the last of f digits; signed                            |
 //!
-//! DATETIME takes 5 bytes for f = 0, 6 for 1 and 2, 7 for 3 to 5, 8 for 6; TIME 3 for 0, 4 for 1 and 2, 5 for 3 to 5, 6 for 6.
+//! DATETIME takes 5 bytes for f = 0, 6 for 1 and 2, 7 for 3 to 5, 8 for 6; TIME 3 for 0, 4 for 1 and 2, 5 for 3 to 5, 6 for 6;
+//! TIMESTAMP 4 for 0, 5 for 1 and 2, 6 for 3 to 5, 7 for 6. ENUM takes 2 bytes from 256 texts on, SET as many as are needed, but 8 for
+//! more than 4.
 //!
 //! A row holds the integer little-endian. A key holds it big-endian with the sign bit flipped if it is signed, so
 //! that bytes order as values do.
@@ -34,10 +39,15 @@ pub(crate) enum Fixed {
     Date,
     DateTime { fsp: u8 },
     Time { fsp: u8 },
+    Timestamp { fsp: u8 },
 }
 
 /// Bytes of DATETIME(0) to DATETIME(6).
 const DATETIME_WIDTHS: [u8; 7] = [5, 6, 6, 7, 7, 7, 8];
+/// Bytes of TIMESTAMP(0) to TIMESTAMP(6).
+const TIMESTAMP_WIDTHS: [u8; 7] = [4, 5, 5, 6, 6, 6, 7];
+/// Where TIMESTAMP ends, in microseconds: 2038-01-19 03:14:08.
+pub(crate) const TIMESTAMP_END: i64 = (1 << 31) * 1_000_000;
 /// Bytes of TIME(0) to TIME(6).
 const TIME_WIDTHS: [u8; 7] = [3, 4, 4, 5, 5, 5, 6];
 
@@ -77,6 +87,14 @@ impl Fixed {
             SqlType::Date => Fixed::Date,
             SqlType::DateTime { fsp } => Fixed::DateTime { fsp: (*fsp).min(6) },
             SqlType::Time { fsp } => Fixed::Time { fsp: (*fsp).min(6) },
+            SqlType::Timestamp { fsp } => Fixed::Timestamp { fsp: (*fsp).min(6) },
+            SqlType::Enum(members) => Fixed::Unsigned { width: if members.len() < 256 { 1 } else { 2 } },
+            SqlType::Set(members) => Fixed::Unsigned {
+                width: match members.len().div_ceil(8) {
+                    bytes @ 0..=4 => bytes.max(1) as u8,
+                    _ => 8,
+                },
+            },
             _ => {
                 let width = ty.integer_width()? as u8;
                 if ty.is_unsigned() { Fixed::Unsigned { width } } else { Fixed::Signed { width } }
@@ -94,6 +112,7 @@ impl Fixed {
             Fixed::Date => 3,
             Fixed::DateTime { fsp } => DATETIME_WIDTHS[usize::from(fsp)],
             Fixed::Time { fsp } => TIME_WIDTHS[usize::from(fsp)],
+            Fixed::Timestamp { fsp } => TIMESTAMP_WIDTHS[usize::from(fsp)],
         })
     }
 
@@ -125,6 +144,11 @@ impl Fixed {
             (Fixed::DateTime { fsp }, Value::DateTime(d)) => {
                 let (since, unit) = (d.micros() - DateTime::MIN.micros(), fraction_unit(fsp));
                 (since % unit == 0).then_some(since / unit)?.into()
+            }
+            (Fixed::Timestamp { fsp }, Value::DateTime(t)) => {
+                let (micros, unit) = (t.micros(), fraction_unit(fsp));
+                let fits = (0..TIMESTAMP_END).contains(&micros) && micros % unit == 0;
+                fits.then_some(micros / unit)?.into()
             }
             (Fixed::Time { fsp }, Value::Time(t)) => {
                 let unit = fraction_unit(fsp);
@@ -234,6 +258,7 @@ impl Fixed {
             Fixed::Date => Value::Date(date_of(bits)?),
             Fixed::DateTime { fsp } => Value::DateTime(datetime_of(bits, fsp)?),
             Fixed::Time { fsp } => Value::Time(time_of(self.extend(bits), fsp)?),
+            Fixed::Timestamp { fsp } => Value::DateTime(timestamp_of(bits, fsp)?),
         })
     }
 
@@ -262,6 +287,15 @@ fn datetime_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
         .and_then(|v| v.checked_add(DateTime::MIN.micros()))
         .and_then(DateTime::from_micros)
         .ok_or(CodecError::Malformed { what: "datetime" })
+}
+
+#[inline]
+fn timestamp_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
+    let micros = i64::try_from(bits).ok().and_then(|v| v.checked_mul(fraction_unit(fsp)));
+    micros
+        .filter(|v| (0..TIMESTAMP_END).contains(v))
+        .and_then(DateTime::from_micros)
+        .ok_or(CodecError::Malformed { what: "timestamp" })
 }
 
 #[inline]

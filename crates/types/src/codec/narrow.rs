@@ -6,7 +6,7 @@
 //! it begins where the value begins. Whatever is out of the ordinary (too few bytes, a day that does not exist, a
 //! builder of another type) is left to the ordinary way, which knows the errors.
 
-use super::fixed::Fixed;
+use super::fixed::{Fixed, TIMESTAMP_END};
 use crate::column::ColumnBuilder;
 use crate::temporal::{Date, DateTime, Time, fraction_unit};
 
@@ -34,6 +34,7 @@ enum Kind {
     Single,
     Date,
     Time { unit: i64 },
+    Timestamp { unit: i64, end: u64 },
     DateTime { unit: i64, last: u64 },
 }
 
@@ -73,6 +74,10 @@ impl Narrow {
             Fixed::Double => Kind::Double,
             Fixed::Single => Kind::Single,
             Fixed::Time { fsp } => Kind::Time { unit: fraction_unit(fsp) },
+            Fixed::Timestamp { fsp } => {
+                let unit = fraction_unit(fsp);
+                Kind::Timestamp { unit, end: (TIMESTAMP_END / unit) as u64 }
+            }
             Fixed::Date => Kind::Date,
             Fixed::DateTime { fsp } => {
                 let unit = fraction_unit(fsp);
@@ -106,6 +111,9 @@ impl Narrow {
             (Kind::Double, ColumnBuilder::Float64(b)) => b.append_value(f64::from_bits(unsigned)),
             (Kind::Single, ColumnBuilder::Float64(b)) => {
                 b.append_value(f32::from_bits(unsigned as u32).into());
+            }
+            (Kind::Timestamp { unit, end }, ColumnBuilder::Timestamp(b)) if unsigned < end => {
+                b.append_value(unsigned as i64 * unit);
             }
             (Kind::Time { unit }, ColumnBuilder::Duration(b)) => {
                 let Some(time) = signed.checked_mul(unit).and_then(Time::from_micros) else { return false };

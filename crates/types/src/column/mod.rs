@@ -11,7 +11,8 @@
 //! | CHAR, VARCHAR, TEXT       | Utf8                                      |
 //! | BINARY, VARBINARY, BLOB   | Binary                                    |
 //! | DATE                      | Date32, days since 1970-01-01             |
-//! | DATETIME                  | Timestamp(Microsecond), no time zone      |
+//! | DATETIME, TIMESTAMP       | Timestamp(Microsecond), no time zone      |
+//! | ENUM, SET, BIT            | UInt64: numbers                           |
 //! | TIME                      | Duration(Microsecond)                     |
 //!
 //! All widths of integers share one Arrow type, so that kernels and builders need two variants, not ten; batches
@@ -97,7 +98,10 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
         SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => DataType::Utf8,
         SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } => DataType::Binary,
         SqlType::Date => DataType::Date32,
-        SqlType::DateTime { .. } => DataType::Timestamp(TimeUnit::Microsecond, None),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
+            DataType::Timestamp(TimeUnit::Microsecond, None)
+        }
+        SqlType::Enum(_) | SqlType::Set(_) | SqlType::Bit { .. } => DataType::UInt64,
         SqlType::Time { .. } => DataType::Duration(TimeUnit::Microsecond),
     }
 }

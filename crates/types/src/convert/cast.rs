@@ -1,7 +1,7 @@
 //! CAST, and the values that arithmetic and comparison take: never an error for a bad value, but a warning.
 
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
-use super::text::{f64_text, fitting, to_text};
+use super::text::{bit_bytes, f64_text, fitting, to_text};
 use super::time::{cast_time, cast_year};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -16,6 +16,8 @@ pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) ->
     if v.is_null() {
         return Ok(Value::Null);
     }
+    let meant = super::members::meant(v, from, to);
+    let v = meant.as_ref().unwrap_or(v);
     Ok(match to {
         SqlType::Null => return Err(MysqlError::internal("a cast to NULL")),
         SqlType::Double | SqlType::Real { single: false, .. } => {
@@ -41,8 +43,13 @@ pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) ->
         }
         SqlType::Binary { len } | SqlType::Varbinary { len } | SqlType::Blob { max_bytes: len } => {
             let text;
+            let bits;
             let bytes = match v {
                 Value::Bytes(b) => b.as_ref(),
+                Value::UInt(n) if matches!(from, SqlType::Bit { .. }) => {
+                    bits = bit_bytes(*n, from);
+                    &bits
+                }
                 other => {
                     text = to_text(other, from).unwrap_or_default();
                     text.as_bytes()

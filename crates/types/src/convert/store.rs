@@ -1,9 +1,11 @@
 //! Assignment of a value to a column.
 
 use super::cast::{datetime_to_integer, to_datetime, to_decimal, to_single};
+use super::members::{meant, store_bit, store_enum, store_set};
 use super::number::{decimal_prefix, f64_prefix};
-use super::text::{fitting, to_text};
+use super::text::{bit_bytes, fitting, to_text};
 use super::time::{store_time, store_year};
+use crate::codec::fixed::TIMESTAMP_END;
 use crate::collation::trim_spaces;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -20,6 +22,8 @@ pub struct StoreContext<'a> {
     pub row: u64,
     /// `STRICT_TRANS_TABLES`: what would change the value is an error. Otherwise it is changed, with a warning.
     pub strict: bool,
+    /// How many seconds the session's time zone is ahead of UTC: what a TIMESTAMP is stored and read with.
+    pub utc_offset_seconds: i32,
     /// The statement's diagnostics.
     pub warnings: &'a mut Warnings,
 }
@@ -71,6 +75,13 @@ pub fn store_cast(
     nullable: bool,
     cx: &mut StoreContext<'_>,
 ) -> Result<Value, MysqlError> {
+    let meant = match (from, v) {
+        (SqlType::Timestamp { .. }, Value::DateTime(t)) if !matches!(to, SqlType::Timestamp { .. }) => {
+            Some(shifted(*t, cx.utc_offset_seconds))
+        }
+        _ => meant(v, from, to),
+    };
+    let v = meant.as_ref().unwrap_or(v);
     match (v, to) {
         (Value::Null, _) if nullable => Ok(Value::Null),
         (Value::Null, _) => Err(MysqlError::bad_null(cx.column)),
@@ -80,6 +91,11 @@ pub fn store_cast(
         (_, SqlType::Real { single, digits, unsigned }) => store_real(v, (*single, *digits, *unsigned), cx),
         (_, SqlType::Time { fsp }) => store_time(v, from, *fsp, cx),
         (_, SqlType::Year) => store_year(v, cx),
+        (_, SqlType::Timestamp { fsp }) => store_timestamp(v, from, *fsp, cx),
+        (Value::UInt(_), SqlType::Enum(_) | SqlType::Set(_)) if from == to => Ok(v.clone()),
+        (_, SqlType::Enum(members)) => store_enum(v, members, cx),
+        (_, SqlType::Set(members)) => store_set(v, members, cx),
+        (_, SqlType::Bit { len }) => store_bit(v, *len, cx),
         (_, SqlType::Decimal { precision, scale, unsigned }) => {
             store_decimal(v, (*precision, *scale, *unsigned), cx)
         }
@@ -218,6 +234,36 @@ fn store_decimal(
     }
 }
 
+/// A time that many seconds later; NULL out of the years 0 to 9999.
+pub fn shifted(t: DateTime, seconds: i32) -> Value {
+    let micros = t.micros().saturating_add(i64::from(seconds) * 1_000_000);
+    DateTime::from_micros(micros).map_or(Value::Null, Value::DateTime)
+}
+
+/// A TIMESTAMP: what is given is in the session's time zone, unless it is one too; what is stored in UTC. It begins a second
+/// after 1970.
+fn store_timestamp(
+    v: &Value,
+    from: &SqlType,
+    fsp: u8,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let utc = match (from, v) {
+        (SqlType::Timestamp { .. }, Value::DateTime(t)) => t.round(fsp).map_or(Value::Null, Value::DateTime),
+        _ => match store_temporal(v, from, &SqlType::DateTime { fsp }, cx)? {
+            Value::DateTime(t) => shifted(t, -cx.utc_offset_seconds),
+            other => other,
+        },
+    };
+    match &utc {
+        Value::DateTime(t) if (1_000_000..TIMESTAMP_END).contains(&t.micros()) => Ok(utc),
+        _ => {
+            let shown = to_text(v, from).unwrap_or_default();
+            Err(MysqlError::incorrect_temporal_for_column("datetime", &shown, cx.column, cx.row))
+        }
+    }
+}
+
 fn store_temporal(
     v: &Value,
     from: &SqlType,
@@ -305,6 +351,7 @@ fn store_bytes(
 ) -> Result<Value, MysqlError> {
     let bytes = match v {
         Value::Bytes(b) => b.clone(),
+        Value::UInt(n) if matches!(from, SqlType::Bit { .. }) => bit_bytes(*n, from).into(),
         other => to_text(other, from).unwrap_or_default().as_bytes().into(),
     };
     if bytes.len() <= len {

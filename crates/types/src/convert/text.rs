@@ -20,6 +20,9 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
         Value::UInt(v) => match ty {
             SqlType::Zerofill { digits, .. } => format!("{v:0width$}", width = usize::from(*digits)).into(),
             SqlType::Year => format!("{v:04}").into(),
+            SqlType::Enum(members) => members.name(*v).into(),
+            SqlType::Set(members) => members.list(*v).into(),
+            SqlType::Bit { .. } => String::from_utf8_lossy(&bit_bytes(*v, ty)).into(),
             _ => v.to_string().into(),
         },
         Value::Decimal(d) => d.to_string().into(),
@@ -33,7 +36,7 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
         Value::Date(d) => d.to_string().into(),
         Value::DateTime(d) => {
             let fsp = match ty {
-                SqlType::DateTime { fsp } => *fsp,
+                SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => *fsp,
                 _ if d.micros() % 1_000_000 != 0 => 6,
                 _ => 0,
             };
@@ -48,6 +51,12 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
             t.display(fsp).to_string().into()
         }
     })
+}
+
+/// The bytes of a BIT: as many as its type has, the highest first.
+pub fn bit_bytes(v: u64, ty: &SqlType) -> Vec<u8> {
+    let width = ty.integer_width().unwrap_or(8).min(8);
+    v.to_be_bytes()[8 - width..].to_vec()
 }
 
 /// A FLOAT with the six digits that MySQL takes for certain.

@@ -86,6 +86,7 @@ catalogue! {
     1093 "HY000" ER_UPDATE_TABLE_USED update_table_used(table) "You can't specify target table '{table}' for update in FROM clause";
     1094 "HY000" ER_NO_SUCH_THREAD no_such_thread(id) "Unknown thread id: {id}";
     1096 "HY000" ER_NO_TABLES_USED no_tables_used() "No tables used";
+    1097 "HY000" ER_TOO_BIG_SET too_many_strings(column, kind) "Too many strings for column {column} and {kind}";
     1101 "42000" ER_BLOB_CANT_HAVE_DEFAULT blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
     1102 "42000" ER_WRONG_DB_NAME wrong_database_name(name) "Incorrect database name '{name}'";
     1103 "42000" ER_WRONG_TABLE_NAME wrong_table_name(name) "Incorrect table name '{name}'";
@@ -156,6 +157,7 @@ catalogue! {
     1287 "HY000" ER_WARN_DEPRECATED_SYNTAX deprecated_syntax(old, new) "'{old}' is deprecated and will be removed in a future release. Please use {new} instead";
     1288 "HY000" ER_NON_UPDATABLE_TABLE non_updatable_table(table, statement) "The target table {table} of the {statement} is not updatable";
     1290 "HY000" ER_OPTION_PREVENTS_STATEMENT option_prevents_statement(option) "The MySQL server is running with the {option} option so it cannot execute this statement";
+    1291 "HY000" ER_DUPLICATED_VALUE_IN_TYPE duplicated_value_in_type(column, value, kind) "Column '{column}' has duplicated value '{value}' in {kind}";
     1292 "22007" ER_TRUNCATED_WRONG_VALUE truncated_wrong_value(kind, value) "Truncated incorrect {kind} value: '{value}'";
     1294 "HY000" ER_INVALID_ON_UPDATE invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 "HY000" ER_UNSUPPORTED_PS unsupported_in_prepared() "This command is not supported in the prepared statement protocol yet";
@@ -202,6 +204,7 @@ catalogue! {
     1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
     1877 "HY000" ER_TABLE_CORRUPT table_corrupt(database, table) "Operation cannot be performed. The table '{database}.{table}' is missing, corrupt or contains bad data.";
     3005 "HY000" ER_WARN_LEGACY_SYNTAX_CONVERTED legacy_syntax_converted(old, new) "{old} is no longer supported. The statement was converted to {new}.";
+    3013 "42000" ER_INVALID_FIELD_SIZE invalid_size_of_column(column) "Invalid size for column '{column}'.";
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";

@@ -12,6 +12,8 @@
 //! | DOUBLE, FLOAT | number     | DOUBLE      | exact                                                          |
 //! | string   | string          | string      | exact under the column's collation, none under another         |
 //! | DATE, DATETIME | DATE, DATETIME | temporal | exact                                                          |
+//! | TIMESTAMP | TIMESTAMP      | DATETIME    | exact                                                          |
+//! | ENUM, SET | number         | number      | exact                                                          |
 //! | TIME     | TIME            | TIME        | exact                                                          |
 //! | these    | string          | as above    | as what it reads as, if all of it does: many drivers send every parameter as text |
 //! | other    |                 |             | none: the comparison must be evaluated                         |
@@ -22,6 +24,7 @@ use std::ops::Bound;
 use super::ir::{CompareDomain, CompareOp};
 use super::like::LikePattern;
 use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
+use crate::codec::fixed::TIMESTAMP_END;
 use crate::collation::Collation;
 use crate::convert::f64_prefix;
 use crate::decimal::{Decimal, MAX_SCALE};
@@ -88,7 +91,9 @@ fn narrowed(
         _ => constant,
     };
     match (&part.ty, domain) {
-        (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double) if ty.is_integer() => {
+        (ty, CompareDomain::Integer | CompareDomain::Decimal | CompareDomain::Double)
+            if ty.is_integer() || ty.has_members() =>
+        {
             let (low, high) = ty.integer_range()?;
             let c = match (domain, constant) {
                 (CompareDomain::Double, Value::Double(d)) => {
@@ -138,6 +143,18 @@ fn narrowed(
                 _ => None,
             }
         }
+        _ => temporal_column(&part.ty, op, constant, domain),
+    }
+}
+
+/// `column op constant` for a column of days or times.
+fn temporal_column(
+    ty: &SqlType,
+    op: CompareOp,
+    constant: &Value,
+    domain: CompareDomain,
+) -> Option<Narrowed<Value>> {
+    match (ty, domain) {
         (SqlType::Date, CompareDomain::Date | CompareDomain::DateTime) => {
             let c = temporal(constant)?;
             Some(to_grid(op, Value::Date(c.date()), c.micros_of_day() == 0))
@@ -146,6 +163,15 @@ fn narrowed(
             let c = temporal(constant)?;
             let cut = c.truncate(*fsp);
             Some(to_grid(op, Value::DateTime(cut), cut == c))
+        }
+        // Both in UTC: see `build::plain`.
+        (SqlType::Timestamp { fsp }, CompareDomain::DateTime) => {
+            let Value::DateTime(c) = constant else { return None };
+            if !(0..TIMESTAMP_END).contains(&c.micros()) {
+                return Some(beyond(op, c.micros() >= TIMESTAMP_END));
+            }
+            let cut = c.truncate(*fsp);
+            Some(to_grid(op, Value::DateTime(cut), cut == *c))
         }
         (SqlType::Time { fsp }, CompareDomain::Time) => {
             let Value::Time(c) = constant else { return None };

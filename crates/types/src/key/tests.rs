@@ -6,9 +6,11 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 
 use super::*;
+use crate::codec::fixed::TIMESTAMP_END;
 use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, Time, fraction_unit};
 use crate::testing;
+use crate::value::Members;
 
 fn types() -> Vec<SqlType> {
     let mut types = vec![
@@ -37,6 +39,16 @@ fn types() -> Vec<SqlType> {
     types.extend([SqlType::Year, SqlType::Boolean, SqlType::Zerofill { bytes: 3, digits: 8 }]);
     types.extend([true, false].map(|single| SqlType::Real { single, digits: None, unsigned: false }));
     types.push(SqlType::Binary { len: 5 });
+    types.extend((0..=6).map(|fsp| SqlType::Timestamp { fsp }));
+    types.extend([1, 9, 63, 64].map(|len| SqlType::Bit { len }));
+    for count in [1, 255, 256] {
+        let members = Members::new((0..count).map(|n| n.to_string()), Collation::Utf8mb4Bin);
+        types.push(SqlType::Enum(members.into()));
+    }
+    for count in [1, 9, 33, 64] {
+        let members = Members::new((0..count).map(|n| n.to_string()), Collation::Utf8mb4Bin);
+        types.push(SqlType::Set(members.into()));
+    }
     types
 }
 
@@ -75,6 +87,12 @@ pub(crate) fn random_value(rng: &mut SmallRng, part: &KeyPart) -> Value {
             2 => f64::from(rng.random_range(-2..3i8)),
             _ => Some(f32::from_bits(rng.random())).filter(|d| d.is_finite()).unwrap_or(1.5).into(),
         }),
+        SqlType::Timestamp { fsp } => {
+            let unit = fraction_unit(*fsp);
+            let end = TIMESTAMP_END / unit;
+            let any = if rng.random() { rng.random_range(0..3) } else { rng.random_range(0..end) };
+            Value::DateTime(DateTime::from_micros(any * unit).unwrap())
+        }
         SqlType::Time { fsp } => {
             let unit = fraction_unit(*fsp);
             let most = Time::MAX.micros() / unit;

@@ -1,7 +1,9 @@
 //! The SQL types, their widths and ranges, and the type of an expression.
 
 use std::fmt;
+use std::sync::Arc;
 
+use super::members::Members;
 use crate::collation::Collation;
 
 /// A SQL type as a column declares it, or as an expression's result has it.
@@ -103,6 +105,20 @@ pub enum SqlType {
         /// Digits of the fraction of a second, 0 to 6.
         fsp: u8,
     },
+    /// A point in time, kept in UTC and shown in the session's time zone.
+    Timestamp {
+        /// Digits of the fraction of a second, 0 to 6.
+        fsp: u8,
+    },
+    /// One of some texts, kept as its number; 0 is a text that was none of them.
+    Enum(Arc<Members>),
+    /// Any number of some texts, kept as bits.
+    Set(Arc<Members>),
+    /// So many bits, a number without a sign that is shown as bytes.
+    Bit {
+        /// 1 to 64.
+        len: u8,
+    },
     /// A span of up to 838 hours.
     Time {
         /// Digits of the fraction of a second, 0 to 6.
@@ -131,6 +147,7 @@ impl SqlType {
             SqlType::Int { .. } => Some(4),
             SqlType::BigInt { .. } => Some(8),
             SqlType::Zerofill { bytes, .. } => Some(usize::from(*bytes)),
+            SqlType::Bit { len } => Some(usize::from(len.div_ceil(8))),
             _ => None,
         }
     }
@@ -145,15 +162,20 @@ impl SqlType {
             | SqlType::BigInt { unsigned }
             | SqlType::Decimal { unsigned, .. }
             | SqlType::Real { unsigned, .. } => *unsigned,
-            SqlType::Zerofill { .. } | SqlType::Year => true,
+            SqlType::Zerofill { .. } | SqlType::Year | SqlType::Bit { .. } => true,
+            SqlType::Enum(_) | SqlType::Set(_) => true,
             _ => false,
         }
     }
 
-    /// The least and greatest value of an integer type.
+    /// The least and greatest value of an integer type, and of the numbers that an ENUM or SET is kept as.
     pub fn integer_range(&self) -> Option<(i128, i128)> {
-        if *self == SqlType::Year {
-            return Some((0, 2155));
+        match self {
+            SqlType::Year => return Some((0, 2155)),
+            SqlType::Bit { len } => return Some((0, (1i128 << len) - 1)),
+            SqlType::Enum(members) => return Some((0, members.len() as i128)),
+            SqlType::Set(members) => return Some((0, members.all_bits().into())),
+            _ => {}
         }
         let bits = self.integer_width()? * 8;
         Some(if self.is_unsigned() {
@@ -193,9 +215,25 @@ impl SqlType {
         matches!(self, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. })
     }
 
-    /// Whether it is DATE, DATETIME or TIME.
+    /// Whether it is DATE, DATETIME, TIMESTAMP or TIME.
     pub fn is_temporal(&self) -> bool {
-        self.has_date() || matches!(self, SqlType::Time { .. })
+        self.has_date() || matches!(self, SqlType::Time { .. } | SqlType::Timestamp { .. })
+    }
+
+    /// Whether it is ENUM or SET.
+    pub fn has_members(&self) -> bool {
+        matches!(self, SqlType::Enum(_) | SqlType::Set(_))
+    }
+
+    /// The type of what a value means that is kept as something else: text for an ENUM or SET, a DATETIME in the session's
+    /// time zone for a TIMESTAMP. None for all other types.
+    pub fn plain(&self) -> Option<SqlType> {
+        Some(match self {
+            SqlType::Timestamp { fsp } => SqlType::DateTime { fsp: *fsp },
+            SqlType::Enum(members) => SqlType::Varchar { len: members.longest() },
+            SqlType::Set(members) => SqlType::Varchar { len: members.longest_list() },
+            _ => return None,
+        })
     }
 
     /// Whether it is DATE or DATETIME.
@@ -209,7 +247,7 @@ impl SqlType {
         match self {
             SqlType::Decimal { scale, .. } => *scale,
             SqlType::Real { digits: Some((_, scale)), .. } => *scale,
-            SqlType::DateTime { fsp } | SqlType::Time { fsp } => *fsp,
+            SqlType::DateTime { fsp } | SqlType::Time { fsp } | SqlType::Timestamp { fsp } => *fsp,
             _ => 0,
         }
     }
@@ -221,6 +259,7 @@ impl SqlType {
             SqlType::TinyInt { .. } | SqlType::Boolean => 3,
             SqlType::SmallInt { .. } => 5,
             SqlType::Year => 4,
+            SqlType::Bit { len } => (f64::from(*len) * std::f64::consts::LOG10_2).ceil() as u8,
             SqlType::Zerofill { bytes, .. } => match bytes {
                 1 => 3,
                 2 => 5,
@@ -288,11 +327,21 @@ impl fmt::Display for SqlType {
             SqlType::Date => f.write_str("date")?,
             SqlType::DateTime { fsp: 0 } => f.write_str("datetime")?,
             SqlType::DateTime { fsp } => write!(f, "datetime({fsp})")?,
+            SqlType::Timestamp { fsp: 0 } => f.write_str("timestamp")?,
+            SqlType::Timestamp { fsp } => write!(f, "timestamp({fsp})")?,
+            SqlType::Enum(members) => return write_members(f, "enum", members),
+            SqlType::Set(members) => return write_members(f, "set", members),
+            SqlType::Bit { len } => return write!(f, "bit({len})"),
             SqlType::Time { fsp: 0 } => f.write_str("time")?,
             SqlType::Time { fsp } => write!(f, "time({fsp})")?,
         }
         if self.is_unsigned() { f.write_str(" unsigned") } else { Ok(()) }
     }
+}
+
+fn write_members(f: &mut fmt::Formatter<'_>, name: &str, members: &Members) -> fmt::Result {
+    let quoted: Vec<String> = members.names().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
+    write!(f, "{name}({})", quoted.join(","))
 }
 
 /// How strongly an expression insists on its collation; the lower wins when two meet.
@@ -348,7 +397,8 @@ impl ExprType {
 
     /// A column's type.
     pub fn column(sql: SqlType, nullable: bool, collation: Collation) -> Self {
-        if sql.is_string() {
+        // A BIT where text is wanted is bytes.
+        if sql.is_string() || matches!(sql, SqlType::Bit { .. }) {
             Self::string(sql, nullable, collation, Coercibility::Implicit)
         } else {
             Self::numeric(sql, nullable)
@@ -383,5 +433,9 @@ mod tests {
         assert_eq!(real.to_string(), "float(7,3) unsigned");
         assert_eq!(SqlType::Blob { max_bytes: 65_535 }.to_string(), "blob");
         assert_eq!(SqlType::Boolean.to_string(), "tinyint(1)");
+        let members = Arc::new(Members::new(["a", "it's"], Collation::Utf8mb4Bin));
+        assert_eq!(SqlType::Enum(members.clone()).to_string(), "enum('a','it''s')");
+        assert_eq!(SqlType::Set(members).to_string(), "set('a','it''s')");
+        assert_eq!(SqlType::Bit { len: 9 }.to_string(), "bit(9)");
     }
 }

@@ -118,8 +118,11 @@ impl Runner {
     ) -> Result<u64, RunError> {
         let mut writer = output::writer(format, self.headings);
         let types = stream.types();
-        let columns: Vec<Column> =
-            stream.columns().iter().map(|c| Column { name: c.name.clone(), kind: kind(&c.ty) }).collect();
+        let columns: Vec<Column> = stream
+            .columns()
+            .iter()
+            .map(|c| Column { name: c.name.clone(), kind: kind(&c.value_type()) })
+            .collect();
         writer.begin(&columns, out)?;
         let mut rows = 0;
         let mut text = Vec::new();

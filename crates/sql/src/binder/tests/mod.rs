@@ -31,7 +31,7 @@ impl Tables {
             let statement = parse(sql, LexMode::default()).unwrap_or_else(|e| panic!("{sql}: {e}"));
             let StatementKind::CreateTable(create) = statement.kind else { panic!("{sql}") };
             let database = create.name.database.as_ref().map_or("test", |d| &d.value);
-            let (spec, _) = table_spec(&create, database, Collation::Utf8mb4_0900Bin)
+            let (spec, _) = table_spec(&create, database, Collation::Utf8mb4_0900Bin, 0)
                 .unwrap_or_else(|e| panic!("{sql}: {e}"));
             let table = spec.unstored(TableId(number), 16_384).unwrap_or_else(|e| panic!("{sql}: {e}"));
             tables.0.insert((database.to_owned(), table.name.clone()), Arc::new(table));

@@ -133,6 +133,8 @@ pub struct DataType {
     pub length: Option<u64>,
     /// The second number: scale.
     pub decimals: Option<u64>,
+    /// The texts of an ENUM or SET.
+    pub members: Vec<String>,
     /// UNSIGNED.
     pub unsigned: bool,
     /// ZEROFILL, which means UNSIGNED too.
@@ -195,6 +197,14 @@ pub enum TypeName {
     Date,
     /// DATETIME.
     DateTime,
+    /// TIMESTAMP.
+    Timestamp,
+    /// ENUM.
+    Enum,
+    /// SET.
+    Set,
+    /// BIT.
+    Bit,
     /// TIME.
     Time,
     /// YEAR.

@@ -32,6 +32,7 @@ fn is_integral(operand: &Expr) -> bool {
 
 /// `left op right`.
 pub fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
+    let (left, right) = (super::number(left), super::number(right));
     let sql = result_type(op, &left, &right);
     let divides = matches!(op, ArithmeticOp::Divide | ArithmeticOp::IntegerDivide | ArithmeticOp::Modulo);
     let nullable = divides || left.ty.nullable || right.ty.nullable;
@@ -100,6 +101,7 @@ pub(crate) fn all_digits(mut operand: Expr) -> Expr {
 
 /// `-operand`. The negative of a literal is a literal.
 pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {
+    let operand = super::number(operand);
     let nullable = operand.ty.nullable;
     let negated = match operand.as_literal() {
         Some(Value::Int(v)) => {

@@ -42,6 +42,8 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     if !(definition.min_args..=definition.max_args).contains(&args.len()) {
         return Err(MysqlError::wrong_parameter_count(definition.name));
     }
+    let meant = if definition.numeric { super::number } else { super::plain };
+    let args: Vec<Expr> = args.into_iter().map(meant).collect();
     let ty = (definition.type_rule)(&args)?;
     let args = match definition.numeric {
         true => args.into_iter().map(super::all_digits).collect(),

@@ -37,6 +37,14 @@ pub enum CastTarget {
 
 /// `CAST(operand AS to)`; `collation` is that of the connection, which `CHAR` takes.
 pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr, MysqlError> {
+    let operand = match to {
+        CastTarget::Signed
+        | CastTarget::Unsigned
+        | CastTarget::Decimal(..)
+        | CastTarget::Double
+        | CastTarget::Float => super::number(operand),
+        _ => super::plain(operand),
+    };
     // Text can fail to be a date, and a date can have no such year.
     let mut nullable = operand.ty.nullable;
     let sql = match to {
@@ -108,6 +116,7 @@ fn padded(bytes: Expr, len: u32) -> Result<Expr, MysqlError> {
 
 /// `operand COLLATE collation`. What is no string becomes text.
 pub fn collate(operand: Expr, collation: Collation) -> Result<Expr, MysqlError> {
+    let operand = super::plain(operand);
     let mut e =
         if operand.ty.sql.is_string() { operand } else { cast(operand, CastTarget::Char(None), collation)? };
     if (e.ty.collation == Collation::Binary) != (collation == Collation::Binary) {

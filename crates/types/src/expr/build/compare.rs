@@ -11,6 +11,8 @@
 //! | DATE, DATE                                 | DATE                                                             |
 //! | DATE or DATETIME, DATETIME                 | DATETIME                                                         |
 //! | TIME, TIME                                 | TIME                                                             |
+//! | TIMESTAMP, TIMESTAMP or constant           | DATETIME, both in UTC (see `plain`)                              |
+//! | ENUM, number; ENUM = text literal          | the number                                                       |
 //! | DATE or DATETIME, TIME                     | DATETIME; the TIME is of today                                   |
 //! | DATE or DATETIME, string literal           | the literal is read as DATE or DATETIME: error 1525 if it is none |
 //! | DATE or DATETIME, other string             | DATETIME; text that is none is before all                        |
@@ -23,6 +25,7 @@
 use std::sync::Arc;
 
 use super::arithmetic::all_digits;
+use super::plain::{meet, plain};
 use super::types::{common_type, decimal_digits, merge_collations};
 use super::{and, condition, literal, or};
 use crate::collation::Collation;
@@ -37,6 +40,8 @@ use crate::value::{ExprType, SqlType, Value};
 
 /// `left op right`.
 pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
+    let equality = matches!(op, CompareOp::Eq | CompareOp::Ne | CompareOp::NullSafeEq);
+    let (left, right) = meet(left, right, equality)?;
     let (left, right, domain) = domain_of(op, left, right, true)?;
     let nullable = op != CompareOp::NullSafeEq && (left.ty.nullable || right.ty.nullable);
     Ok(condition(ExprKind::Compare { op, left: Box::new(left), right: Box::new(right), domain }, nullable))
@@ -79,6 +84,7 @@ fn domain_of_types(
             let (collation, _) = merge_collations(&operation.to_string(), [left, right])?;
             CompareDomain::String(collation)
         }
+        (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => CompareDomain::DateTime,
         (SqlType::Date, SqlType::Date) => CompareDomain::Date,
         (a, b) if a.has_date() && (b.is_temporal() || b.is_string()) => CompareDomain::DateTime,
         (a, b) if b.has_date() && (a.is_temporal() || a.is_string()) => CompareDomain::DateTime,
@@ -100,7 +106,11 @@ fn is_time(ty: &SqlType) -> bool {
 }
 
 /// The literal that `operand` becomes when it is compared with something of type `other`, if it becomes another.
-fn adapted(operand: &Expr, other: &SqlType, other_is_column: bool) -> Result<Option<Expr>, MysqlError> {
+pub(super) fn adapted(
+    operand: &Expr,
+    other: &SqlType,
+    other_is_column: bool,
+) -> Result<Option<Expr>, MysqlError> {
     let Some(value) = operand.as_literal() else { return Ok(None) };
     match value {
         Value::String(text) if is_time(other) => match Time::parse(text) {
@@ -215,7 +225,8 @@ pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Ex
 pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, MysqlError> {
     let mut lists: Vec<(Expr, CompareDomain, Vec<Expr>)> = Vec::new();
     for member in list {
-        let (adapted, member, domain) = domain_of("IN", needle.clone(), member, true)?;
+        let (needle, member) = meet(needle.clone(), member, true)?;
+        let (adapted, member, domain) = domain_of("IN", needle, member, true)?;
         match lists.iter_mut().find(|(n, d, _)| *d == domain && *n == adapted) {
             Some((_, _, members)) => members.push(member),
             None => lists.push((adapted, domain, vec![member])),
@@ -236,6 +247,7 @@ pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, Mys
 
 /// `value [NOT] LIKE pattern [ESCAPE escape]`; no `ESCAPE` is `Some('\\')`, `ESCAPE ''` is None.
 pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr, MysqlError> {
+    let (value, pattern) = (plain(value), plain(pattern));
     let (mut collation, coercibility) = merge_collations("like", [&value.ty, &pattern.ty])?;
     if coercibility >= crate::value::Coercibility::Numeric {
         collation = super::TEXT_OF_NUMBER;
@@ -260,12 +272,18 @@ pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr
     };
     let sql = match domain {
         CompareDomain::Integer => {
-            common_type("=", &[&left.ty, &right.ty]).ok().map(|ty| ty.sql).filter(SqlType::is_numeric).map(
-                |ty| match ty {
+            let number = |ty: &ExprType| match ty.sql.has_members() {
+                true => ExprType::numeric(SqlType::BIGINT_UNSIGNED, true),
+                false => ty.clone(),
+            };
+            common_type("=", &[&number(&left.ty), &number(&right.ty)])
+                .ok()
+                .map(|ty| ty.sql)
+                .filter(SqlType::is_numeric)
+                .map(|ty| match ty {
                     SqlType::Decimal { .. } => ty,
                     integer => SqlType::BigInt { unsigned: integer.is_unsigned() },
-                },
-            )?
+                })?
         }
         CompareDomain::Decimal => {
             let (p1, s1) = decimal_digits(&left)?;

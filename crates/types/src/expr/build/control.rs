@@ -2,6 +2,7 @@
 
 use super::compare;
 use super::compare::domain_of;
+use super::plain::plain;
 use super::types::common_type;
 use crate::error::MysqlError;
 use crate::expr::ir::{CompareOp, Expr, ExprKind, When};
@@ -13,6 +14,18 @@ pub fn case(
     whens: Vec<(Expr, Expr)>,
     otherwise: Option<Expr>,
 ) -> Result<Expr, MysqlError> {
+    // What is kept as something else than it means is compared by the rules of each WHEN.
+    let (operand, whens) = match operand {
+        Some(operand) if operand.ty.sql.plain().is_some() => {
+            let compared = whens.into_iter().map(|(when, result)| {
+                compare(CompareOp::Eq, operand.clone(), when).map(|condition| (condition, result))
+            });
+            (None, compared.collect::<Result<Vec<_>, _>>()?)
+        }
+        operand => (operand, whens),
+    };
+    let whens: Vec<(Expr, Expr)> = whens.into_iter().map(|(when, result)| (when, plain(result))).collect();
+    let otherwise = otherwise.map(plain);
     let results = whens.iter().map(|(_, result)| &result.ty).chain(otherwise.iter().map(|e| &e.ty));
     let mut ty = common_type("case", &results.collect::<Vec<_>>())?;
     ty.nullable |= otherwise.is_none();
@@ -21,7 +34,7 @@ pub fn case(
         let (condition, domain) = match &operand {
             None => (condition, None),
             Some(operand) => {
-                let (_, value, domain) = domain_of("case", operand.clone(), condition, false)?;
+                let (_, value, domain) = domain_of("case", operand.clone(), plain(condition), false)?;
                 (value, Some(domain))
             }
         };
@@ -45,6 +58,7 @@ pub(super) fn if_(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
 
 /// `COALESCE(args)`, `IFNULL(a, b)`: NULL only if the last one can be and all before it.
 pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let args: Vec<Expr> = args.into_iter().map(plain).collect();
     let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
     ty.nullable = args.iter().all(|e| e.ty.nullable);
     Ok(Expr { kind: ExprKind::Coalesce(args), ty })
@@ -56,6 +70,7 @@ pub(super) fn nullif(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
         return Err(MysqlError::wrong_parameter_count("NULLIF"));
     };
     let equal = compare(CompareOp::Eq, a.clone(), b)?;
+    let a = plain(a);
     let mut ty = a.ty.clone();
     ty.nullable = true;
     if let SqlType::Char { len } = ty.sql {

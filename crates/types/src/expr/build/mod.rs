@@ -7,6 +7,7 @@
 //! | `compare`    | comparisons and their domains, BETWEEN, IN, LIKE, keys of hash joins      |
 //! | `logic`      | AND, OR, XOR, NOT, IS                                                     |
 //! | `control`    | CASE, IF, IFNULL, COALESCE, NULLIF                                        |
+//! | `plain`      | operands of types whose values are kept as something else                 |
 //! | `cast`       | CAST and COLLATE                                                          |
 //! | `call`       | calls of the function table, and the functions with a syntax of their own |
 
@@ -16,6 +17,7 @@ mod cast;
 mod compare;
 mod control;
 mod logic;
+mod plain;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -33,6 +35,7 @@ pub(super) use compare::retype;
 pub use compare::{between, compare, in_list, join_keys, like};
 pub use control::case;
 pub use logic::{and, is_null, is_truth, not, or, xor};
+pub(crate) use plain::{number, plain};
 pub(crate) use types::{TEXT_OF_NUMBER, bigint, decimal_digits, merge_collations, text_length, text_type};
 pub use types::{common_type, type_of};
 

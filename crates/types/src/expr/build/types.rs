@@ -66,6 +66,11 @@ pub(crate) fn text_length(ty: &SqlType) -> u64 {
         SqlType::Date => 10,
         SqlType::DateTime { fsp: 0 } => 19,
         SqlType::DateTime { fsp } => 20 + u64::from(*fsp),
+        SqlType::Timestamp { fsp: 0 } => 19,
+        SqlType::Timestamp { fsp } => 20 + u64::from(*fsp),
+        SqlType::Enum(members) => members.longest().into(),
+        SqlType::Set(members) => members.longest_list().into(),
+        SqlType::Bit { len } => u64::from(len.div_ceil(8)),
         SqlType::Time { fsp: 0 } => 10,
         SqlType::Time { fsp } => 11 + u64::from(*fsp),
         integer => u64::from(integer.decimal_precision().unwrap_or(20)) + u64::from(!integer.is_unsigned()),
@@ -145,6 +150,9 @@ pub fn common_type(operation: &str, types: &[&ExprType]) -> Result<ExprType, Mys
 /// The least type that holds the values of both.
 fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
     use SqlType::*;
+    if a != *b && (a.plain().is_some() || b.plain().is_some()) && a != Null && *b != Null {
+        return common_sql_type(a.plain().unwrap_or(a), &b.plain().unwrap_or_else(|| b.clone()));
+    }
     match (&a, b) {
         (Null, other) => other.clone(),
         (_, Null) => a,

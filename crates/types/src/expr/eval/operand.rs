@@ -74,6 +74,7 @@ pub(crate) fn text<'v>(v: &'v Value, ty: &SqlType) -> Option<Cow<'v, [u8]>> {
         Value::Null => None,
         Value::String(s) => Some(Cow::Borrowed(s.as_bytes())),
         Value::Bytes(b) => Some(Cow::Borrowed(b)),
+        Value::UInt(n) if matches!(ty, SqlType::Bit { .. }) => Some(Cow::Owned(convert::bit_bytes(*n, ty))),
         _ => convert::to_text(v, ty).map(|s| Cow::Owned(s.as_bytes().to_vec())),
     }
 }
@@ -177,6 +178,12 @@ pub(crate) fn conform(
     to: &SqlType,
     cx: &mut EvalContext<'_>,
 ) -> Result<Value, MysqlError> {
+    let v = match (&v, from) {
+        (Value::DateTime(t), SqlType::Timestamp { .. }) if from != to => {
+            convert::shifted(*t, cx.utc_offset_seconds)
+        }
+        _ => v,
+    };
     Ok(match (v, to) {
         (Value::Null, _) => Value::Null,
         (Value::Int(v), to) if to.is_integer() && to.is_unsigned() => {

@@ -155,6 +155,20 @@ pub(super) fn cast(
     to: &SqlType,
     cx: &mut EvalContext<'_>,
 ) -> Result<Value, MysqlError> {
+    let offset = cx.utc_offset_seconds;
+    match (from, to, v) {
+        (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }, _) => return Ok(v.clone()),
+        (SqlType::Timestamp { fsp }, _, Value::DateTime(t)) => {
+            return cast(&convert::shifted(*t, offset), &SqlType::DateTime { fsp: *fsp }, to, cx);
+        }
+        (_, SqlType::Timestamp { .. }, _) => {
+            return Ok(match cast(v, from, &SqlType::DateTime { fsp: 6 }, cx)? {
+                Value::DateTime(t) => convert::shifted(t, -offset),
+                other => other,
+            });
+        }
+        _ => {}
+    }
     let dated = convert::dated(v, to, cx.now.date());
     strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, warnings))?
 }

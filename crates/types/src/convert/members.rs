@@ -1,0 +1,99 @@
+//! Assignment to ENUM, SET and BIT.
+
+use super::cast::to_decimal;
+use super::store::StoreContext;
+use crate::error::MysqlError;
+use crate::value::{Members, SqlType, Value};
+
+/// What is stored of a value of type ENUM or SET in a column of another type: its text, or for a number the number. None for
+/// values of other types.
+pub(super) fn meant(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
+    match (from, v) {
+        (SqlType::Enum(_) | SqlType::Set(_), Value::UInt(_)) if !to.is_numeric() && from != to => {
+            super::to_text(v, from).map(Value::String)
+        }
+        _ => None,
+    }
+}
+
+/// The number of a value that is no text; None if it is none or out of range.
+fn whole(v: &Value, cx: &mut StoreContext<'_>) -> Option<u64> {
+    let whole = match v {
+        Value::Int(_) | Value::UInt(_) => v.as_integer(),
+        other => to_decimal(other, cx.warnings)?.round(0)?.unscaled_i128(),
+    };
+    whole.and_then(|n| u64::try_from(n).ok())
+}
+
+/// A text is one of the members, or else the number of one.
+pub(super) fn store_enum(
+    v: &Value,
+    members: &Members,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let number = match v.as_bytes() {
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            members.number(&text).or_else(|| text.parse().ok())
+        }
+        None => whole(v, cx),
+    };
+    match number.filter(|n| (1..=members.len() as u64).contains(n)) {
+        Some(number) => Ok(Value::UInt(number)),
+        None => {
+            cx.truncated()?;
+            Ok(Value::UInt(0))
+        }
+    }
+}
+
+/// A text is a list of members, or else the number of some.
+pub(super) fn store_set(
+    v: &Value,
+    members: &Members,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    let all = members.all_bits();
+    let (bits, found) = match v.as_bytes() {
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            match (members.bits(&text), text.parse::<u64>()) {
+                ((_, false), Ok(bits)) if bits <= all => (bits, true),
+                (found, _) => found,
+            }
+        }
+        // -1 is all bits, with a warning.
+        None => match v.as_integer().map(|n| n as u64).or_else(|| whole(v, cx)) {
+            Some(bits) => (bits & all, bits <= all),
+            None => (0, false),
+        },
+    };
+    if !found {
+        cx.truncated()?;
+    }
+    Ok(Value::UInt(bits))
+}
+
+/// Bytes are a number, the highest byte first; so is a text.
+pub(super) fn store_bit(v: &Value, len: u8, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
+    let most = u64::MAX >> (64 - u32::from(len.clamp(1, 64)));
+    let number = match (v, v.as_bytes()) {
+        (_, Some(bytes)) => {
+            let start = bytes.iter().position(|b| *b != 0).unwrap_or(bytes.len());
+            let significant = &bytes[start..];
+            let fits = significant.len() <= 8;
+            fits.then(|| significant.iter().fold(0u64, |number, b| number << 8 | u64::from(*b)))
+        }
+        (Value::Int(n), _) => Some(*n as u64),
+        _ => whole(v, cx),
+    };
+    match number.filter(|n| *n <= most) {
+        Some(number) => Ok(Value::UInt(number)),
+        None => {
+            let (error, warning) =
+                (MysqlError::data_too_long(cx.column, cx.row), MysqlError::out_of_range(cx.column, cx.row));
+            cx.refuse_or(error, warning)?;
+            Ok(Value::UInt(most))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Operands of types whose values are kept as something else than what they mean.
+//!
+//! | type      | kept as                            | as an operand                         |
+//! |-----------|------------------------------------|---------------------------------------|
+//! | TIMESTAMP | the time in UTC                    | a DATETIME in the session's time zone |
+//! | ENUM, SET | a number                           | text; where numbers are wanted, the number |
+//!
+//! Columns of these types are read, grouped and sorted as they are kept. Wherever else they are used, what is made here is
+//! used instead. Comparisons that say the same of what is kept are made with that, so that an index can serve them.
+
+use super::compare::adapted;
+use super::literal;
+use crate::error::MysqlError;
+use crate::expr::ir::{Expr, ExprKind};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
+
+/// The operand as what it means: text for an ENUM, a DATETIME for a TIMESTAMP.
+pub(crate) fn plain(operand: Expr) -> Expr {
+    match operand.ty.sql.plain() {
+        Some(sql) => cast_to(operand, sql),
+        None => operand,
+    }
+}
+
+/// The operand where a number is wanted: of an ENUM or SET the number.
+pub(crate) fn number(operand: Expr) -> Expr {
+    match operand.ty.sql {
+        SqlType::Enum(_) | SqlType::Set(_) => {
+            let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, operand.ty.nullable);
+            Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
+        }
+        _ => plain(operand),
+    }
+}
+
+fn cast_to(operand: Expr, sql: SqlType) -> Expr {
+    let nullable = operand.ty.nullable;
+    let ty = match &operand.ty.sql {
+        SqlType::Enum(members) | SqlType::Set(members) => {
+            ExprType::string(sql, nullable, members.collation(), Coercibility::Implicit)
+        }
+        _ => ExprType::numeric(sql, nullable),
+    };
+    Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
+}
+
+/// The two sides of a comparison, each as it is kept where that says the same. `equality`: it asks for equality only.
+pub(super) fn meet(left: Expr, right: Expr, equality: bool) -> Result<(Expr, Expr), MysqlError> {
+    if let Some(kept) = kept(&left, &right, equality)? {
+        return Ok((left, kept));
+    }
+    if let Some(kept) = kept(&right, &left, equality)? {
+        return Ok((kept, right));
+    }
+    Ok((plain(left), plain(right)))
+}
+
+/// What `other` becomes so that it can be compared with `operand` as that is kept.
+fn kept(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, MysqlError> {
+    Ok(match (&operand.ty.sql, &other.ty.sql) {
+        (SqlType::Timestamp { .. } | SqlType::Enum(_) | SqlType::Set(_), SqlType::Null)
+        | (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => Some(other.clone()),
+        (SqlType::Timestamp { .. }, sql)
+            if (sql.has_date() || sql.is_string()) && other.columns().is_empty() && !other.is_volatile() =>
+        {
+            let datetime = SqlType::DateTime { fsp: 6 };
+            let other = adapted(other, &datetime, true)?.unwrap_or_else(|| other.clone());
+            let ty = ExprType::numeric(SqlType::Timestamp { fsp: 6 }, true);
+            Some(Expr { kind: ExprKind::Cast { operand: Box::new(other) }, ty })
+        }
+        (SqlType::Enum(_) | SqlType::Set(_), sql) if sql.is_numeric() => Some(other.clone()),
+        (SqlType::Enum(members), _) if equality => match other.as_literal() {
+            Some(Value::String(text)) => {
+                let collation = members.collation();
+                let empty = collation.equal(text.as_bytes(), b"");
+                // The empty text may be a member and what 0 stands for.
+                if other.ty.coercibility < Coercibility::Coercible || empty && members.number("").is_some() {
+                    return Ok(None);
+                }
+                let none = if empty { 0 } else { u64::MAX };
+                let same = |name: &str| collation.equal(name.as_bytes(), text.as_bytes());
+                let at = members.names().position(same).map(|at| at as u64 + 1);
+                Some(literal(Value::UInt(at.unwrap_or(none))))
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}

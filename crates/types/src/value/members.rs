@@ -1,0 +1,103 @@
+//! The texts that a column of type ENUM or SET may hold.
+
+use crate::collation::{Collation, trim_spaces};
+
+/// The texts of an ENUM or SET, in the order in which they were declared, and the collation under which a text is one of
+/// them. The first has number 1 in an ENUM, and the lowest bit in a SET.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Members {
+    names: Box<[Box<str>]>,
+    collation: Collation,
+}
+
+impl Members {
+    /// Of these texts, which differ from each other under `collation`.
+    pub fn new(names: impl IntoIterator<Item = impl Into<Box<str>>>, collation: Collation) -> Self {
+        Members { names: names.into_iter().map(Into::into).collect(), collation }
+    }
+
+    /// The texts.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// Under which a text is one of them.
+    pub fn collation(&self) -> Collation {
+        self.collation
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none, which no column declares.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The number of a text in an ENUM. Trailing spaces do not count.
+    pub fn number(&self, text: &str) -> Option<u64> {
+        let wanted = trim_spaces(text.as_bytes());
+        let found = self.names.iter().position(|name| self.collation.equal(name.as_bytes(), wanted));
+        found.map(|at| at as u64 + 1)
+    }
+
+    /// The text of a number of an ENUM; empty for 0, which stands for a text that is none of them.
+    pub fn name(&self, number: u64) -> &str {
+        let at = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
+        at.and_then(|at| self.names.get(at)).map_or("", |name| name)
+    }
+
+    /// The bits of a SET for a list of texts between commas, and whether all were found.
+    pub fn bits(&self, list: &str) -> (u64, bool) {
+        if list.is_empty() {
+            return (0, true);
+        }
+        let found = list.split(',').map(|text| self.number(text));
+        found.fold((0, true), |(bits, all), number| match number {
+            Some(number) => (bits | 1 << (number - 1), all),
+            None => (bits, false),
+        })
+    }
+
+    /// The texts of a SET's bits, with commas between them.
+    pub fn list(&self, bits: u64) -> String {
+        let chosen = self.names.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+        chosen.map(|(_, name)| &**name).collect::<Vec<_>>().join(",")
+    }
+
+    /// All bits of a SET.
+    pub fn all_bits(&self) -> u64 {
+        u64::MAX.checked_shr(64 - self.len().min(64) as u32).unwrap_or(0)
+    }
+
+    /// The most characters of a text of an ENUM.
+    pub fn longest(&self) -> u32 {
+        self.names.iter().map(|name| name.chars().count() as u32).max().unwrap_or(0)
+    }
+
+    /// The most characters of the text of a SET.
+    pub fn longest_list(&self) -> u32 {
+        let characters: u32 = self.names.iter().map(|name| name.chars().count() as u32).sum();
+        characters + (self.len() as u32).saturating_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_numbers() {
+        let members = Members::new(["a", "b", "c d"], Collation::Utf8mb4_0900Bin);
+        assert_eq!((members.number("b "), members.number("B"), members.number("")), (Some(2), None, None));
+        assert_eq!((members.name(3), members.name(0), members.name(4)), ("c d", "", ""));
+        assert_eq!(members.bits("c d,a,a"), (5, true));
+        assert_eq!(members.bits("a,x"), (1, false));
+        assert_eq!((members.bits(""), members.list(6)), ((0, true), "b,c d".to_owned()));
+        assert_eq!((members.all_bits(), members.longest(), members.longest_list()), (7, 3, 7));
+        let many = Members::new((0..64).map(|n| n.to_string()), Collation::Utf8mb4Bin);
+        assert_eq!((many.all_bits(), many.bits("63")), (u64::MAX, (1 << 63, true)));
+    }
+}
