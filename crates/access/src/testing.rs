@@ -117,7 +117,7 @@ pub(crate) fn table(
     primary: &[&str],
     rows: &[Vec<Value>],
 ) -> Arc<TableDef> {
-    engine.create_database("test", true).expect("a database");
+    engine.create_database("test", Collation::DEFAULT, true).expect("a database");
     let mut indexes: Vec<IndexSpec> =
         INDEXES.iter().map(|parts| index(IndexSpecKind::Plain, parts)).collect();
     if !primary.is_empty() {

@@ -16,7 +16,8 @@ use leafline_sql::session::{Outcome, RowStream, Session};
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{ColumnMeta, Done, Instance};
 use leafline_types::statement::CancelReason;
-use leafline_types::{MysqlError, SqlType};
+use leafline_types::{Charset, MysqlError, SqlType};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -113,6 +114,7 @@ fn log_in<S: Stream>(
     let answer = Answer::read(&packet).map_err(WireError::Protocol)?;
     let admitted = match authenticate(packets, instance, &answer, &challenge, peer)? {
         Ok(()) => instance.new_session(number, &answer.user, &peer.host).and_then(|mut session| {
+            session.greet(answer.collation);
             if let Some(database) = &answer.database {
                 session.set_database(database)?;
             }
@@ -210,7 +212,8 @@ impl<S: Stream> Connection<S> {
             packet.split_first().ok_or_else(|| WireError::Protocol(MysqlError::malformed_packet()))?;
         let result = match code {
             command::QUERY => return self.query(body),
-            command::INIT_DB => text(body).and_then(|name| self.session.set_database(name)),
+            command::INIT_DB => text(body, self.session.settings().client_charset)
+                .and_then(|name| self.session.set_database(&name)),
             command::PING | command::SET_OPTION => Ok(()),
             command::STATISTICS => {
                 let seconds = self.session.instance().uptime_seconds();
@@ -278,10 +281,11 @@ impl<S: Stream> Connection<S> {
 
     /// COM_QUERY: one statement, or several if the client may send them.
     fn query(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let sql = match text(body) {
-            Ok(sql) => sql,
+        let text = match text(body, self.session.settings().client_charset) {
+            Ok(text) => text,
             Err(error) => return self.send_error(&error),
         };
+        let sql = &*text;
         let statements = match self.capabilities & cap::MULTI_STATEMENTS {
             0 => vec![sql],
             _ => split_statements(sql, self.session.settings().lex_mode()),
@@ -311,9 +315,19 @@ impl<S: Stream> Connection<S> {
     /// Sends rows as they come. False if they ended with an error, which the client has been told.
     fn send_rows(&mut self, mut rows: RowStream, more: bool, binary: bool) -> Result<bool, WireError> {
         self.send_columns(rows.columns(), true)?;
-        let types = rows.types();
+        let mut types = rows.types();
+        let charset = self.session.settings().results_charset;
+        let charset = charset.filter(|charset| !matches!(charset, Charset::Binary | Charset::Utf8mb4));
+        if charset.is_some() {
+            let text = types.iter_mut().filter(|ty| ty.is_character());
+            text.for_each(|ty| *ty = SqlType::Varbinary { len: u32::MAX });
+        }
         loop {
-            match rows.next_batch(&mut self.session) {
+            let batch = rows.next_batch(&mut self.session);
+            match batch.map(|batch| match charset {
+                Some(charset) => batch.map(|batch| batch.in_charset(charset)),
+                None => batch,
+            }) {
                 Ok(Some(batch)) if binary => {
                     for row in 0..batch.rows {
                         self.packets.write(|out| put_row(out, &batch, row, &types))?;
@@ -358,8 +372,9 @@ impl<S: Stream> Connection<S> {
             let count = columns.len() as u64;
             self.packets.write(|out| crate::protocol::bytes::put_length(out, count))?;
         }
+        let results = self.session.settings().results_collation();
         for column in columns {
-            self.packets.write(|out| put_column(out, column))?;
+            self.packets.write(|out| put_column(out, column, results))?;
         }
         if self.capabilities & cap::DEPRECATE_EOF == 0 {
             let eof = reply::Ok { status: status_of(&self.session, false), ..reply::Ok::default() };
@@ -369,7 +384,8 @@ impl<S: Stream> Connection<S> {
     }
 
     fn prepare(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let prepared = match text(body).and_then(|sql| self.session.prepare(sql)) {
+        let sql = text(body, self.session.settings().client_charset);
+        let prepared = match sql.and_then(|sql| self.session.prepare(&sql)) {
             Ok(prepared) => prepared,
             Err(error) => return self.send_error(&error),
         };
@@ -397,6 +413,7 @@ impl<S: Stream> Connection<S> {
 
     fn execute(&mut self, body: &[u8]) -> Result<(), WireError> {
         let mut reader = Reader::new(body);
+        let charset = self.session.settings().client_charset;
         let read = || -> Result<_, MysqlError> {
             let (id, cursor) = (reader.u32()?, reader.u8()?);
             reader.u32()?;
@@ -406,7 +423,8 @@ impl<S: Stream> Connection<S> {
             let kept = self.parameters.get_mut(&id);
             let kept =
                 kept.ok_or_else(|| MysqlError::unknown_statement_handler(id, "mysqld_stmt_execute"))?;
-            let values = read_parameters(&mut reader, kept.count, &mut kept.types, &kept.long_data)?;
+            let (types, long_data) = (&mut kept.types, &kept.long_data);
+            let values = read_parameters(&mut reader, kept.count, types, long_data, charset)?;
             kept.long_data.clear();
             Ok((id, values))
         };
@@ -451,6 +469,7 @@ impl<S: Stream> Connection<S> {
             return Err(WireError::Protocol(error));
         }
         self.session.reset();
+        self.session.greet(answer.collation);
         self.parameters.clear();
         match answer.database.map(|database| self.session.set_database(&database)) {
             Some(Err(error)) => Err(WireError::Protocol(error)),
@@ -459,8 +478,12 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str, MysqlError> {
-    std::str::from_utf8(bytes).map_err(|error| {
+/// What the client has sent, as UTF-8.
+fn text(bytes: &[u8], charset: Charset) -> Result<Cow<'_, str>, MysqlError> {
+    if charset == Charset::Latin1 {
+        return Ok(Charset::decode_latin1(bytes).into());
+    }
+    std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
         let at = error.valid_up_to();
         let wrong: String = bytes.iter().skip(at).take(6).map(|byte| format!("\\x{byte:02X}")).collect();
         MysqlError::invalid_character_string("utf8mb4", wrong)

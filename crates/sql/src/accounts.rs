@@ -35,7 +35,7 @@ impl Accounts {
     /// Reads the accounts, making the account `root` in a new database.
     pub(crate) fn open(engine: &Arc<Engine>) -> Result<Accounts, MysqlError> {
         if engine.catalog().table(SYSTEM_DATABASE, USER_TABLE).is_none() {
-            engine.create_database(SYSTEM_DATABASE, true)?;
+            engine.create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
             engine.create_table(&user_table(), true)?;
         }
         let table = engine.table(SYSTEM_DATABASE, USER_TABLE)?;

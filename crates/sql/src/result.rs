@@ -125,7 +125,7 @@ pub fn column(name: impl Into<String>, ty: SqlType) -> ColumnMeta {
         org_table: String::new(),
         name: name.into(),
         org_name: String::new(),
-        collation: if ty.is_character() { Collation::Utf8mb4_0900Bin } else { Collation::Binary },
+        collation: if ty.is_character() { Collation::DEFAULT } else { Collation::Binary },
         flags: if ty.is_unsigned() { ColumnFlags::UNSIGNED } else { ColumnFlags::default() },
         ty,
     }

@@ -79,7 +79,7 @@ fn create(engine: &Engine) -> Result<Arc<TableDef>> {
     ];
     let mut indexes = vec![index("u", IndexSpecKind::Unique, "u"), index("n", IndexSpecKind::Plain, "n")];
     indexes.push(IndexSpec { name: None, ..index("", IndexSpecKind::Primary, "id") });
-    engine.create_database("d", true)?;
+    engine.create_database("d", Collation::DEFAULT, true)?;
     let spec = TableSpec { database: "d".into(), name: "t".into(), columns, indexes, ..TableSpec::default() };
     engine.create_table(&spec, false)?;
     Ok(engine.table("d", "t")?)

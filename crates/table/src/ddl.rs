@@ -16,7 +16,7 @@ use crate::txn::recovery::create_tree;
 use crate::txn::{CommitPlan, commit_plan};
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::MysqlError;
+use leafline_types::{Collation, MysqlError};
 use std::sync::Arc;
 
 /// Trees made by a statement; freed unless the statement commits.
@@ -62,17 +62,17 @@ pub(crate) struct CatalogChange {
 }
 
 impl Engine {
-    /// Creates a database. False if it is there already and `if_not_exists`.
+    /// Creates a database, of which tables have that collation by default. False if it is there already and `if_not_exists`.
     ///
     /// # Errors
     /// 1007 if it is there, 1102 for a name that cannot be, what the store returns.
-    pub fn create_database(&self, name: &str, if_not_exists: bool) -> Result<bool> {
+    pub fn create_database(&self, name: &str, collation: Collation, if_not_exists: bool) -> Result<bool> {
         let _ddl = self.ddl.lock();
         check_name(name, |name| MysqlError::wrong_database_name(name))?;
         if self.catalog().database(name).is_some() {
             return if if_not_exists { Ok(false) } else { Err(MysqlError::database_exists(name).into()) };
         }
-        let database = DatabaseDef { id: self.counters.new_object(), name: name.into() };
+        let database = DatabaseDef { id: self.counters.new_object(), name: name.into(), collation };
         self.change_catalog(CatalogChange { put_databases: vec![Arc::new(database)], ..Default::default() })?;
         Ok(true)
     }

@@ -123,7 +123,7 @@ pub(crate) fn other_spec(hidden: bool) -> TableSpec {
 
 /// Creates database `d` and a table in it.
 pub(crate) fn create(engine: &Engine, spec: &TableSpec) -> Arc<TableDef> {
-    engine.create_database(&spec.database, true).unwrap();
+    engine.create_database(&spec.database, Collation::DEFAULT, true).unwrap();
     engine.create_table(spec, false).unwrap();
     engine.table(&spec.database, &spec.name).unwrap()
 }

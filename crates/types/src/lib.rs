@@ -25,7 +25,7 @@ mod testing;
 pub mod value;
 
 pub use codec::CodecError;
-pub use collation::Collation;
+pub use collation::{Charset, Collation};
 pub use column::{Batch, ColumnBuilder, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;

@@ -19,7 +19,7 @@ pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
     let mut connection = database.connect().expect("a connection");
     let ty = match settings.keys {
         Keys::Int => "BIGINT UNSIGNED",
-        Keys::Text => "VARCHAR(30)",
+        Keys::Text => "VARCHAR(30) COLLATE utf8mb4_0900_bin",
     };
     connection.execute("CREATE DATABASE d", ()).expect("a database");
     connection

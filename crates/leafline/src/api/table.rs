@@ -139,6 +139,7 @@ impl Table {
         let mut warnings = Warnings::new();
         let mut cx = StoreContext {
             column: &column.name,
+            charset: column.collation.charset(),
             row: 1,
             strict: true,
             utc_offset_seconds: 0,

@@ -8,7 +8,7 @@ use super::column::field_type as f;
 use leafline_types::column::{Batch, value_at};
 use leafline_types::convert::{bit_bytes, to_text};
 use leafline_types::temporal::{CivilDateTime, CivilTime, Time};
-use leafline_types::{Date, DateTime, MysqlError, SqlType, Value};
+use leafline_types::{Charset, Date, DateTime, MysqlError, SqlType, Value};
 
 /// Appends a row.
 pub fn put_row(out: &mut Vec<u8>, batch: &Batch, row: usize, types: &[SqlType]) {
@@ -99,7 +99,7 @@ pub struct ParameterType {
 }
 
 /// Reads the parameters of COM_STMT_EXECUTE: what follows its iteration count. `types` are those of the last execution
-/// and are replaced if the client sends new ones; `long_data` are parameters sent before, in parts.
+/// and are replaced if the client sends new ones; `long_data` are parameters sent before, in parts. Strings are in `charset`.
 ///
 /// # Errors
 /// 1835 if the packet ends early, 1210 for a type that no parameter can have, 1366 for a string that is not UTF-8.
@@ -108,6 +108,7 @@ pub fn read_parameters(
     count: usize,
     types: &mut Vec<ParameterType>,
     long_data: &[Option<Vec<u8>>],
+    charset: Charset,
 ) -> Result<Vec<Value>, MysqlError> {
     if count == 0 {
         return Ok(Vec::new());
@@ -128,15 +129,15 @@ pub fn read_parameters(
     for (at, ty) in types.iter().enumerate() {
         let null = nulls.get(at / 8).is_some_and(|byte| byte & (1 << (at % 8)) != 0);
         values.push(match long_data.get(at) {
-            Some(Some(bytes)) => string_value(bytes),
+            Some(Some(bytes)) => string_value(bytes, charset),
             _ if null => Value::Null,
-            _ => read_value(reader, *ty)?,
+            _ => read_value(reader, *ty, charset)?,
         });
     }
     Ok(values)
 }
 
-fn read_value(reader: &mut Reader<'_>, ty: ParameterType) -> Result<Value, MysqlError> {
+fn read_value(reader: &mut Reader<'_>, ty: ParameterType, charset: Charset) -> Result<Value, MysqlError> {
     let integer =
         |signed: i64, unsigned: u64| if ty.unsigned { Value::UInt(unsigned) } else { Value::Int(signed) };
     Ok(match ty.field {
@@ -173,14 +174,16 @@ fn read_value(reader: &mut Reader<'_>, ty: ParameterType) -> Result<Value, Mysql
         | f::MEDIUM_BLOB
         | f::LONG_BLOB
         | f::BLOB
-        | f::BIT => string_value(reader.string()?),
+        | f::BIT => string_value(reader.string()?, charset),
         _ => return Err(MysqlError::wrong_arguments("mysqld_stmt_execute")),
     })
 }
 
-/// A string parameter is text if it is UTF-8, and binary if it is not: drivers send both under any string type.
-fn string_value(bytes: &[u8]) -> Value {
+/// A string parameter is text if it is UTF-8, and binary if it is not: drivers send both under any string type. In latin1
+/// all bytes are text.
+fn string_value(bytes: &[u8], charset: Charset) -> Value {
     match std::str::from_utf8(bytes) {
+        _ if charset == Charset::Latin1 => Value::string(Charset::decode_latin1(bytes)),
         Ok(text) => Value::string(text),
         Err(_) => Value::bytes(bytes),
     }

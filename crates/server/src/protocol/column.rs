@@ -2,7 +2,7 @@
 
 use super::bytes::put_string;
 use leafline_sql::ColumnMeta;
-use leafline_types::SqlType;
+use leafline_types::{Collation, SqlType};
 
 /// Type bytes.
 pub mod field_type {
@@ -67,13 +67,18 @@ pub fn type_byte(ty: &SqlType) -> u8 {
     }
 }
 
-/// Appends a column definition.
-pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta) {
+/// Appends a column definition. Text comes in the character set of `results`, and that is the collation it is given; none
+/// leaves it its own.
+pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta, results: Option<Collation>) {
     for name in ["def", &column.database, &column.table, &column.org_table, &column.name, &column.org_name] {
         put_string(out, name.as_bytes());
     }
     out.push(0x0c);
-    out.extend_from_slice(&column.collation.id().to_le_bytes());
+    let collation = match (column.collation, results) {
+        (Collation::Binary, _) | (_, None) => column.collation,
+        (_, Some(results)) => results,
+    };
+    out.extend_from_slice(&collation.id().to_le_bytes());
     out.extend_from_slice(&column.display_bytes().to_le_bytes());
     out.push(type_byte(&column.ty));
     out.extend_from_slice(&column.flags.0.to_le_bytes());

@@ -54,6 +54,8 @@ impl Greeting<'_> {
 pub struct Answer {
     /// What both can do.
     pub capabilities: u32,
+    /// The number of the collation that the client's text has.
+    pub collation: u16,
     /// The user's name.
     pub user: String,
     /// The answer to the challenge.
@@ -79,7 +81,9 @@ impl Answer {
         if capabilities & cap::PROTOCOL_41 == 0 {
             return Err(MysqlError::bad_handshake());
         }
-        reader.take(4 + 1 + 23)?;
+        reader.take(4)?;
+        let collation = reader.u8()?.into();
+        reader.take(23)?;
         let user = text(reader.terminated()?)?;
         let authentication = if capabilities & cap::PLUGIN_AUTH_LENENC != 0 {
             reader.string()?
@@ -100,7 +104,7 @@ impl Answer {
             let name = reader.terminated().unwrap_or_else(|_| reader.rest());
             plugin = Some(text(name)?);
         }
-        Ok(Answer { capabilities, user, authentication, database, plugin })
+        Ok(Answer { capabilities, collation, user, authentication, database, plugin })
     }
 }
 
@@ -115,14 +119,14 @@ pub fn read_change_user(packet: &[u8], capabilities: u32) -> Result<Answer, Mysq
         let length = reader.u8()?;
         let authentication = reader.take(length.into())?.to_vec();
         let database = Some(text(reader.terminated()?)?).filter(|name| !name.is_empty());
-        let mut plugin = None;
+        let (mut plugin, mut collation) = (None, 0);
         if !reader.is_empty() {
-            reader.u16()?;
+            collation = reader.u16()?;
             if capabilities & cap::PLUGIN_AUTH != 0 && !reader.is_empty() {
                 plugin = Some(text(reader.terminated()?)?);
             }
         }
-        Ok(Answer { capabilities, user, authentication, database, plugin })
+        Ok(Answer { capabilities, collation, user, authentication, database, plugin })
     };
     parse().map_err(|_| MysqlError::bad_handshake())
 }

@@ -1,7 +1,8 @@
 //! Targets of CAST, and units of intervals.
 
+use leafline_types::expr::Expr;
 use leafline_types::expr::build::{self, CastTarget};
-use leafline_types::{Collation, IntervalUnit, MysqlError};
+use leafline_types::{Charset, Collation, IntervalUnit, MysqlError, Value};
 
 use crate::parser::ast::{self, CastKind, Ident};
 
@@ -22,10 +23,7 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
         }
         CastKind::Char { length, charset } => match charset {
             Some(name) if name.value.eq_ignore_ascii_case("binary") => CastTarget::Binary(width(*length)),
-            Some(name) => {
-                check_charset(name)?;
-                CastTarget::Char(width(*length))
-            }
+            Some(_) => CastTarget::Char(width(*length)),
             None => CastTarget::Char(width(*length)),
         },
         CastKind::Binary { length } => CastTarget::Binary(width(*length)),
@@ -37,35 +35,31 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
     })
 }
 
-/// `CONVERT(x USING charset)`.
-pub(super) fn convert_using(
-    operand: leafline_types::expr::Expr,
-    charset: &Ident,
-    collation: Collation,
-) -> Result<leafline_types::expr::Expr, MysqlError> {
-    if charset.value.eq_ignore_ascii_case("binary") {
-        return build::cast(operand, CastTarget::Binary(None), collation);
+/// `CONVERT(x USING charset)` and `CAST(x AS CHAR CHARACTER SET charset)`: what `bind` makes of `x`, once it has the character
+/// set's collation.
+///
+/// # Errors
+/// 1235 where the text may have characters that the character set has not.
+pub(super) fn convert_using(operand: Expr, to: CastTarget, charset: &Ident) -> Result<Expr, MysqlError> {
+    let charset = Charset::from_name(&charset.value)?;
+    if charset == Charset::Binary {
+        return build::cast(operand, CastTarget::Binary(None), Collation::Binary);
     }
-    check_charset(charset)?;
-    build::cast(operand, CastTarget::Char(None), collation)
-}
-
-/// Character sets that strings can be in.
-pub(super) fn check_charset(name: &Ident) -> Result<(), MysqlError> {
-    const KNOWN: &[&str] = &[
-        "armscii8", "ascii", "big5", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866",
-        "cp932", "dec8", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "geostd8", "greek", "hebrew", "hp8",
-        "keybcs2", "koi8r", "koi8u", "latin1", "latin2", "latin5", "latin7", "macce", "macroman", "sjis",
-        "swe7", "tis620", "ucs2", "ujis", "utf16", "utf16le", "utf32", "utf8", "utf8mb3",
-    ];
-    let lower = name.value.to_ascii_lowercase();
-    match lower.as_str() {
-        "utf8mb4" => Ok(()),
-        known if KNOWN.contains(&known) => {
-            Err(MysqlError::not_supported(format_args!("CHARACTER SET {known}")))
+    let fits = match operand.as_literal() {
+        Some(Value::String(text)) => charset.first_foreign(text).is_none(),
+        Some(_) => true,
+        None => {
+            let from = operand.ty.collation.charset();
+            charset == Charset::Utf8mb4
+                || from == charset
+                || from == Charset::Ascii
+                || !operand.ty.sql.is_string()
         }
-        _ => Err(MysqlError::unknown_character_set(&name.value)),
+    };
+    if !fits {
+        return Err(MysqlError::not_supported(format_args!("conversion to {} with loss", charset.name())));
     }
+    build::cast(operand, to, charset.default_collation())
 }
 
 /// Precision and scale with MySQL's defaults and limits.

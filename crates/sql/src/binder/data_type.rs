@@ -1,15 +1,13 @@
 //! Column types of DDL: from what was written to the type and collation that is stored.
 
-use leafline_types::{Collation, Members, MysqlError, SqlType};
+use leafline_types::{Charset, Collation, Members, MysqlError, SqlType};
 use std::sync::Arc;
 
-use super::cast::{check_charset, decimal_digits, fraction_digits};
+use super::cast::{decimal_digits, fraction_digits};
 use crate::parser::ast::{ColumnDefinition, DataType, Ident, TypeName};
 
 /// The most bytes of a VARCHAR or VARBINARY.
 const MAX_VARIABLE_BYTES: u64 = 65_535;
-/// The most bytes of a character.
-const CHARACTER_BYTES: u64 = 4;
 
 /// The type of a column as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,13 +26,13 @@ pub struct ColumnType {
 pub fn column_type(column: &ColumnDefinition, default: Collation) -> Result<ColumnType, MysqlError> {
     let written = &column.data_type;
     let name = column.name.value.as_str();
-    let ty = sql_type(written, name)?;
-    if !ty.is_character() && !matches!(written.name, TypeName::Enum | TypeName::Set) {
-        return Ok(ColumnType { ty, collation: Collation::Binary });
-    }
     let mut collation = collation(written.charset.as_ref(), written.collation.as_ref(), default)?;
     if written.binary && written.collation.is_none() {
-        collation = Collation::Utf8mb4Bin;
+        collation = collation.charset().binary_collation();
+    }
+    let ty = sql_type(written, name, collation.charset())?;
+    if !ty.is_character() && !matches!(written.name, TypeName::Enum | TypeName::Set) {
+        return Ok(ColumnType { ty, collation: Collation::Binary });
     }
     if matches!(written.name, TypeName::Enum | TypeName::Set) {
         return Ok(ColumnType { ty: members_type(written, name, collation)?, collation });
@@ -69,32 +67,24 @@ fn collation(
     name: Option<&Ident>,
     default: Collation,
 ) -> Result<Collation, MysqlError> {
-    let binary = match charset {
-        Some(charset) if charset.value.eq_ignore_ascii_case("binary") => Some(true),
-        Some(charset) => {
-            check_charset(charset)?;
-            Some(false)
-        }
-        None => None,
-    };
-    match name {
-        Some(name) => {
+    let charset = charset.map(|charset| Charset::from_name(&charset.value)).transpose()?;
+    match (charset, name) {
+        (None, None) => Ok(default),
+        (Some(charset), None) => Ok(charset.default_collation()),
+        (charset, Some(name)) => {
             let collation = Collation::from_name(&name.value)?;
-            if binary.is_some_and(|b| b != (collation == Collation::Binary)) {
-                let charset = charset.map_or("", |c| c.value.as_str());
-                return Err(MysqlError::collation_charset_mismatch(collation.name(), charset));
+            match charset {
+                Some(charset) if charset != collation.charset() => {
+                    Err(MysqlError::collation_charset_mismatch(collation, charset.name()))
+                }
+                _ => Ok(collation),
             }
-            Ok(collation)
         }
-        None => Ok(match binary {
-            Some(true) => Collation::Binary,
-            Some(false) if default == Collation::Binary => Collation::Utf8mb4_0900Bin,
-            _ => default,
-        }),
     }
 }
 
-fn sql_type(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
+fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlType, MysqlError> {
+    let character_bytes = u64::from(charset.max_bytes());
     let unsigned = written.unsigned;
     let integer = |ty: SqlType| match written.length {
         Some(width) if width > 255 => Err(MysqlError::too_big_display_width(column, 255)),
@@ -123,7 +113,7 @@ fn sql_type(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
         TypeName::Double | TypeName::Float => real(written, column),
         TypeName::Char => Ok(SqlType::Char { len: limited(255, characters)? }),
         TypeName::Varchar => {
-            Ok(SqlType::Varchar { len: limited(MAX_VARIABLE_BYTES / CHARACTER_BYTES, characters)? })
+            Ok(SqlType::Varchar { len: limited(MAX_VARIABLE_BYTES / character_bytes, characters)? })
         }
         TypeName::Binary => Ok(SqlType::Binary { len: limited(255, characters)? }),
         TypeName::TinyBlob => Ok(SqlType::Blob { max_bytes: 0xff }),
@@ -132,7 +122,7 @@ fn sql_type(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
         TypeName::LongBlob => Ok(SqlType::Blob { max_bytes: u32::MAX }),
         TypeName::Varbinary => Ok(SqlType::Varbinary { len: limited(MAX_VARIABLE_BYTES, characters)? }),
         TypeName::TinyText => Ok(text(0xff)),
-        TypeName::Text => Ok(text(written.length.map_or(0xffff, |n| n.saturating_mul(CHARACTER_BYTES)))),
+        TypeName::Text => Ok(text(written.length.map_or(0xffff, |n| n.saturating_mul(character_bytes)))),
         TypeName::MediumText => Ok(text(0xff_ffff)),
         TypeName::LongText => Ok(text(0xffff_ffff)),
         TypeName::Date => Ok(SqlType::Date),

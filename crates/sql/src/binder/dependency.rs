@@ -83,7 +83,7 @@ fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
     match domain {
         CompareDomain::Integer | CompareDomain::Decimal => ty.is_numeric(),
         CompareDomain::Date | CompareDomain::DateTime | CompareDomain::Time => ty.is_temporal(),
-        CompareDomain::String(collation) => ty.is_string() && !collation.pads_space(),
+        CompareDomain::String(collation) => ty.is_string() && collation.equal_is_same(),
         CompareDomain::Double => false,
     }
 }

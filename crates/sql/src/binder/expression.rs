@@ -69,7 +69,7 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::Cast { operand, target } => self.cast(operand, target),
             ExprKind::ConvertUsing { operand, charset } => {
                 let operand = self.bind(operand)?;
-                cast::convert_using(operand, charset, self.binder.context.collation)
+                cast::convert_using(operand, build::CastTarget::Char(None), charset)
             }
             ExprKind::Collate { operand, collation } => self.collate(operand, &collation.value),
             ExprKind::DateArithmetic { operand, amount, unit, subtract } => {
@@ -342,12 +342,19 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn cast(&mut self, operand: &ast::Expr, target: &ast::CastTarget) -> Bound {
         use build::CastTarget::{Binary, Char, Date, DateTime};
+        let charset = match &target.kind {
+            ast::CastKind::Char { charset, .. } => charset.as_ref(),
+            _ => None,
+        };
         let target = cast::target(&target.kind)?;
         let operand = match target {
             Char(_) | Binary(_) | Date | DateTime(_) => self.bind(operand)?,
             _ => self.number(operand)?,
         };
-        build::cast(operand, target, self.binder.context.collation)
+        match charset {
+            Some(charset) if matches!(target, Char(_)) => cast::convert_using(operand, target, charset),
+            _ => build::cast(operand, target, self.binder.context.collation),
+        }
     }
 
     fn collate(&mut self, operand: &ast::Expr, name: &str) -> Bound {

@@ -2,7 +2,7 @@
 
 use leafline_types::expr::{Expr, build};
 use leafline_types::temporal::{Date, DateTime, Time};
-use leafline_types::{Collation, Decimal, MysqlError, SqlType, Value};
+use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Value};
 
 use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
 
@@ -60,17 +60,13 @@ fn literal_collation(
     value: &str,
     connection: Collation,
 ) -> Result<Collation, MysqlError> {
-    match charset {
-        None => Ok(connection),
-        // The text is UTF-8 whatever it is called; plain ASCII is the same in every one of these sets.
-        Some("utf8mb4" | "utf8mb3" | "utf8") => Ok(unicode(connection)),
-        Some("ascii" | "latin1") if value.is_ascii() => Ok(unicode(connection)),
-        Some(other) => Err(MysqlError::not_supported(format_args!("_{other} literals"))),
+    let Some(name) = charset else { return Ok(connection) };
+    let charset = Charset::from_name(name)?;
+    // The text is UTF-8 whatever it is called; plain ASCII is the same in every one of these sets.
+    if !charset.is_unicode() && !value.is_ascii() {
+        return Err(MysqlError::not_supported(format_args!("_{name} literals that are not ASCII")));
     }
-}
-
-fn unicode(connection: Collation) -> Collation {
-    if connection == Collation::Binary { Collation::Utf8mb4_0900Bin } else { connection }
+    Ok(charset.default_collation())
 }
 
 fn value(literal: &Literal, negative: bool) -> Result<Value, MysqlError> {

@@ -7,7 +7,7 @@ use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, IndexSpec, IndexSpecKind, IndexSpecPart,
     TableOptions, TableSpec,
 };
-use leafline_types::{Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
+use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
 use super::data_type::{ColumnType, column_type, table_collation};
 use super::literal::constant_value;
@@ -156,7 +156,7 @@ fn column_def(
     let default = column
         .default
         .as_ref()
-        .map(|d| default_value(d, name, &ty, nullable, utc_offset_seconds))
+        .map(|d| default_value(d, name, (&ty, collation.charset()), nullable, utc_offset_seconds))
         .transpose()?;
     Ok(ColumnDef {
         name: name.clone(),
@@ -179,7 +179,7 @@ fn column_def(
 fn default_value(
     default: &ast::DefaultValue,
     name: &str,
-    ty: &SqlType,
+    (ty, charset): (&SqlType, Charset),
     nullable: bool,
     utc_offset_seconds: i32,
 ) -> Result<DefaultValue, MysqlError> {
@@ -206,6 +206,7 @@ fn default_value(
             let mut warnings = Warnings::new();
             let mut cx = StoreContext {
                 column: name,
+                charset,
                 row: 1,
                 strict: true,
                 utc_offset_seconds,

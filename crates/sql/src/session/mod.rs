@@ -22,7 +22,7 @@ use crate::instance::Instance;
 use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::Isolation;
 use leafline_types::expr::SessionFacts;
-use leafline_types::{CancelToken, DateTime, MysqlError, Warnings};
+use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Warnings};
 use prepared::PreparedStatements;
 use settings::Settings;
 use statement_cache::StatementCache;
@@ -190,9 +190,9 @@ impl Session {
     /// # Errors
     /// 1049 if there is no such database.
     pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
-        if self.instance.engine().catalog().database(name).is_none() {
-            return Err(MysqlError::unknown_database(name));
-        }
+        let catalog = self.instance.engine().catalog();
+        let database = catalog.database(name).ok_or_else(|| MysqlError::unknown_database(name))?;
+        self.settings.database_collation = database.collation;
         self.facts.database = Some(name.into());
         self.entry.set_database(Some(name));
         Ok(())
@@ -200,6 +200,7 @@ impl Session {
 
     pub(crate) fn forget_database(&mut self) {
         self.facts.database = None;
+        self.settings.database_collation = Collation::DEFAULT;
         self.entry.set_database(None);
     }
 
@@ -211,6 +212,16 @@ impl Session {
     /// `LAST_INSERT_ID()`.
     pub fn last_insert_id(&self) -> u64 {
         self.facts.last_insert_id
+    }
+
+    /// Takes the collation of UTF-8 that a client named when it came. Others are ignored: what many clients name by default is
+    /// not what they send.
+    pub fn greet(&mut self, collation: u16) {
+        if let Some(collation) = Collation::from_id(collation).filter(|c| c.charset().is_unicode()) {
+            let charset = collation.charset();
+            self.settings.collation = collation;
+            (self.settings.client_charset, self.settings.results_charset) = (charset, Some(charset));
+        }
     }
 
     /// The session's settings.
@@ -226,7 +237,8 @@ impl Session {
     /// Back to how it began: rolls back, forgets variables and prepared statements. The database stays.
     pub fn reset(&mut self) {
         self.rollback();
-        self.settings = self.instance.globals().read().clone();
+        let database_collation = self.settings.database_collation;
+        self.settings = Settings { database_collation, ..self.instance.globals().read().clone() };
         self.user_variables = UserVariables::default();
         self.prepared = PreparedStatements::default();
         self.statements = StatementCache::default();

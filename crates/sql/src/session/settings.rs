@@ -3,7 +3,7 @@
 use crate::parser::LexMode;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
-use leafline_types::{Collation, MysqlError};
+use leafline_types::{Charset, Collation, MysqlError};
 
 /// The settings of a session, or the global ones that new sessions start from.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,12 @@ pub struct Settings {
     pub read_only: bool,
     /// `collation_connection`: what literals and parameters have.
     pub collation: Collation,
+    /// `collation_database`: that of the current database.
+    pub database_collation: Collation,
+    /// `character_set_client`.
+    pub client_charset: Charset,
+    /// `character_set_results`; none if results are not converted.
+    pub results_charset: Option<Charset>,
     /// `time_zone`.
     pub time_zone: TimeZone,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
@@ -44,7 +50,10 @@ impl Default for Settings {
             snapshot_isolation: true,
             lock_wait_timeout: 50,
             read_only: false,
-            collation: Collation::Utf8mb4_0900Bin,
+            collation: Collation::DEFAULT,
+            database_collation: Collation::DEFAULT,
+            client_charset: Charset::Utf8mb4,
+            results_charset: Some(Charset::Utf8mb4),
             time_zone: TimeZone::System,
             query_memory: 1 << 30,
             device: DeviceClass::Nvme,
@@ -54,6 +63,13 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The collation that results are said to have: one of the character set they are sent in. None if they are not
+    /// converted.
+    pub fn results_collation(&self) -> Option<Collation> {
+        let charset = self.results_charset.filter(|charset| *charset != Charset::Binary)?;
+        Some(if charset == self.collation.charset() { self.collation } else { charset.default_collation() })
+    }
+
     /// How the lexer reads, as `sql_mode` says.
     pub fn lex_mode(&self) -> LexMode {
         LexMode {

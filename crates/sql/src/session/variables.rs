@@ -6,7 +6,7 @@
 use super::settings::{Modes, Settings, Switches, TimeZone};
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
-use leafline_types::{Collation, MysqlError, Value};
+use leafline_types::{Charset, Collation, MysqlError, Value};
 
 /// The oldest version of the protocol's peers that we stand for, and our name.
 pub const VERSION: &str = concat!("8.0.36-leafline-", env!("CARGO_PKG_VERSION"));
@@ -127,27 +127,8 @@ fn word(value: &Value) -> String {
     }
 }
 
-fn charset(value: &Value) -> Result<(), MysqlError> {
-    match word(value).to_ascii_lowercase().as_str() {
-        "utf8mb4" => Ok(()),
-        name => Err(unsupported_charset(name)),
-    }
-}
-
-/// 1115 for a character set that nobody has, 1235 for one that MySQL has and that is not supported.
-pub(crate) fn unsupported_charset(name: &str) -> MysqlError {
-    const KNOWN: &[&str] = &[
-        "utf8", "utf8mb3", "latin1", "ascii", "binary", "ucs2", "utf16", "utf16le", "utf32", "latin2",
-        "latin5", "latin7", "cp1250", "cp1251", "cp1252", "cp1256", "cp1257", "cp850", "cp852", "cp866",
-        "cp932", "big5", "gb18030", "gb2312", "gbk", "sjis", "ujis", "euckr", "eucjpms", "koi8r", "koi8u",
-        "greek", "hebrew", "hp8", "macce", "macroman", "swe7", "tis620", "armscii8", "dec8", "geostd8",
-        "keybcs2",
-    ];
-    if KNOWN.contains(&name) {
-        MysqlError::not_supported(format_args!("CHARACTER SET {name}"))
-    } else {
-        MysqlError::unknown_character_set(name)
-    }
+fn charset(value: &Value) -> Result<Charset, MysqlError> {
+    Charset::from_name(&word(value))
 }
 
 fn isolation_name(isolation: Isolation) -> &'static str {
@@ -203,19 +184,30 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| on_off(s.autocommit),
         |s, v| flag("autocommit", &v).map(|on| s.autocommit = on),
     ),
-    settable("character_set_client", |_, _| text("utf8mb4"), |_, v| charset(&v)),
-    settable("character_set_connection", |_, _| text("utf8mb4"), |_, v| charset(&v)),
-    shown("character_set_database", |_, _| text("utf8mb4")),
+    settable(
+        "character_set_client",
+        |s, _| text(s.client_charset.name()),
+        |s, v| charset(&v).map(|charset| s.client_charset = charset),
+    ),
+    settable(
+        "character_set_connection",
+        |s, _| text(s.collation.charset().name()),
+        |s, v| charset(&v).map(|charset| s.collation = charset.default_collation()),
+    ),
+    shown("character_set_database", |s, _| text(s.database_collation.charset().name())),
     settable(
         "character_set_results",
-        |_, _| text("utf8mb4"),
-        |_, v| if v.is_null() { Ok(()) } else { charset(&v) },
+        |s, _| s.results_charset.map_or(Value::Null, |charset| text(charset.name())),
+        |s, v| {
+            s.results_charset = if v.is_null() { None } else { Some(charset(&v)?) };
+            Ok(())
+        },
     ),
     shown("character_set_server", |_, _| text("utf8mb4")),
-    shown("character_set_system", |_, _| text("utf8mb4")),
+    shown("character_set_system", |_, _| text("utf8mb3")),
     settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
-    shown("collation_database", |_, _| text(Collation::Utf8mb4_0900Bin.name())),
-    shown("collation_server", |_, _| text(Collation::Utf8mb4_0900Bin.name())),
+    shown("collation_database", |s, _| text(s.database_collation.name())),
+    shown("collation_server", |_, _| text(Collation::DEFAULT.name())),
     shown("datadir", |_, f| text(&f.data_directory)),
     shown("default_storage_engine", |_, _| text("Leafline")),
     shown("div_precision_increment", |_, _| Value::Int(4)),
@@ -326,7 +318,7 @@ mod tests {
         assert_eq!(set("autocommit", Value::Int(2)).map_err(|e| e.code), Err(1231));
         assert_eq!(set("wait_timeout", text("x")).map_err(|e| e.code), Err(1232));
         assert_eq!(set("wait_timeout", Value::Int(0)).map_err(|e| e.code), Err(1231));
-        assert_eq!(set("collation_connection", text("utf8mb4_general_ci")).map_err(|e| e.code), Err(1235));
+        assert_eq!(set("collation_connection", text("utf8mb4_croatian_ci")).map_err(|e| e.code), Err(1235));
         assert_eq!(set("tx_isolation", text("read-committed")), Ok(()));
         assert_eq!(settings.isolation, Isolation::ReadCommitted);
     }

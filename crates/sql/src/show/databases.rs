@@ -22,7 +22,11 @@ pub(super) fn create_database(
     let catalog = session.instance.engine().catalog();
     let database = catalog.database(name).ok_or_else(|| MysqlError::unknown_database(name))?;
     let condition = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
-    let statement = format!("CREATE DATABASE {condition}{}", quoted(&database.name));
+    let (charset, collation) = (database.collation.charset().name(), database.collation.name());
+    let statement = format!(
+        "CREATE DATABASE {condition}{} /*!40100 DEFAULT CHARACTER SET {charset} COLLATE {collation} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        quoted(&database.name)
+    );
     let mut rows = RowSet::text(["Database", "Create Database"]);
     rows.push(vec![text(database.name.as_str()), text(statement)]);
     Ok(rows)

@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::session::variables::VARIABLES;
 use crate::status::{StorageCounters, listing};
 use leafline_types::convert::to_text;
-use leafline_types::{Collation, SqlType, Value, WarningLevel};
+use leafline_types::{Charset, Collation, SqlType, Value, WarningLevel};
 
 pub(super) fn status(session: &Session, global: bool) -> RowSet {
     let instance = &session.instance;
@@ -110,15 +110,18 @@ pub(super) fn collations() -> RowSet {
         ("Sortlen", SqlType::Int { unsigned: true }),
         ("Pad_attribute", SqlType::Varchar { len: 9 }),
     ]);
-    for collation in Collation::ALL {
-        let default = matches!(collation, Collation::Binary | Collation::Utf8mb4_0900Bin);
+    let mut collations = Collation::ALL;
+    collations.sort_by_key(|collation| collation.name());
+    for collation in collations {
+        let charset = collation.charset();
+        let default = charset.default_collation() == collation;
         rows.push(vec![
             text(collation.name()),
-            text(collation.charset()),
+            text(charset.name()),
             Value::UInt(collation.id().into()),
             text(if default { "Yes" } else { "" }),
             text("Yes"),
-            Value::UInt(1),
+            Value::UInt(collation.sort_length()),
             text(if collation.pads_space() { "PAD SPACE" } else { "NO PAD" }),
         ]);
     }
@@ -132,7 +135,13 @@ pub(super) fn character_sets() -> RowSet {
         ("Default collation", SqlType::Varchar { len: 64 }),
         ("Maxlen", SqlType::Int { unsigned: true }),
     ]);
-    rows.push(vec![text("binary"), text("Binary pseudo charset"), text("binary"), Value::UInt(1)]);
-    rows.push(vec![text("utf8mb4"), text("UTF-8 Unicode"), text("utf8mb4_0900_bin"), Value::UInt(4)]);
+    for charset in Charset::ALL {
+        rows.push(vec![
+            text(charset.name()),
+            text(charset.description()),
+            text(charset.default_collation().name()),
+            Value::UInt(charset.max_bytes().into()),
+        ]);
+    }
     rows
 }

@@ -30,7 +30,7 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, offset: i
         write!(text, " AUTO_INCREMENT={next_auto_increment}").ok();
     }
     let collation = table.options.collation.unwrap_or(crate::statement::definitions::DEFAULT_COLLATION);
-    write!(text, " DEFAULT CHARSET={} COLLATE={}", collation.charset(), collation.name()).ok();
+    write!(text, " DEFAULT CHARSET={} COLLATE={}", collation.charset().name(), collation.name()).ok();
     if !table.options.comment.is_empty() {
         write!(text, " COMMENT={}", literal(&table.options.comment)).ok();
     }
@@ -40,8 +40,13 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, offset: i
 fn column(column: &ColumnDef, offset: i32) -> String {
     let mut text = format!("{} {}", quoted(&column.name), column.ty);
     if column.ty.is_character() || column.ty.has_members() {
-        write!(text, " CHARACTER SET {} COLLATE {}", column.collation.charset(), column.collation.name())
-            .ok();
+        write!(
+            text,
+            " CHARACTER SET {} COLLATE {}",
+            column.collation.charset().name(),
+            column.collation.name()
+        )
+        .ok();
     }
     if let Some(generated) = &column.generated {
         let kind = if generated.stored { "STORED" } else { "VIRTUAL" };

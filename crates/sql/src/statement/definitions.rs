@@ -11,8 +11,8 @@ use crate::session::Session;
 use leafline_table::{CheckDef, PRIMARY};
 use leafline_types::{Collation, MysqlError};
 
-/// What tables compare by unless they say otherwise.
-pub(crate) const DEFAULT_COLLATION: Collation = Collation::Utf8mb4_0900Bin;
+/// What databases compare by unless they say otherwise.
+pub(crate) const DEFAULT_COLLATION: Collation = Collation::DEFAULT;
 
 /// The database a name belongs to: its own or the current one. The server's own tables are not changed by DDL.
 fn database_of(session: &Session, name: &TableName) -> Result<String, MysqlError> {
@@ -33,12 +33,8 @@ fn refuse_system(session: &Session, database: &str) -> Result<(), MysqlError> {
 
 pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) -> Result<Done, MysqlError> {
     let collation = table_collation(create.charset.as_ref(), create.collation.as_ref(), DEFAULT_COLLATION)?;
-    if collation != DEFAULT_COLLATION {
-        return Err(MysqlError::not_supported(
-            "a database with another default collation than utf8mb4_0900_bin",
-        ));
-    }
-    let created = session.instance.engine().create_database(&create.name.value, create.if_not_exists)?;
+    let created =
+        session.instance.engine().create_database(&create.name.value, collation, create.if_not_exists)?;
     if !created {
         session.warnings.note(MysqlError::database_exists(&create.name.value));
     }
@@ -59,7 +55,8 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
 pub(super) fn create_table(session: &mut Session, create: &CreateTable) -> Result<Done, MysqlError> {
     let database = database_of(session, &create.name)?;
     let offset = session.settings.time_zone.utc_offset_seconds();
-    let (spec, warnings) = table_spec(create, &database, DEFAULT_COLLATION, offset)?;
+    let default = session.instance.engine().catalog().database(&database).map(|database| database.collation);
+    let (spec, warnings) = table_spec(create, &database, default.unwrap_or(DEFAULT_COLLATION), offset)?;
     for warning in warnings {
         session.warnings.warn(warning);
     }

@@ -119,7 +119,7 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
 
 /// The SQL type that a value of a program has.
 pub fn type_of(value: &Value) -> SqlType {
-    parameter_type(value, Collation::Utf8mb4_0900Bin).sql
+    parameter_type(value, Collation::DEFAULT).sql
 }
 
 /// A value as text; `NULL` for NULL.

@@ -153,6 +153,7 @@ impl Execution {
         }
         let mut cx = StoreContext {
             column: &column.name,
+            charset: column.collation.charset(),
             row,
             strict,
             utc_offset_seconds: session.settings.time_zone.utc_offset_seconds(),
@@ -202,6 +203,7 @@ pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> 
     let mut warnings = Warnings::new();
     let mut cx = StoreContext {
         column: &column.name,
+        charset: column.collation.charset(),
         row: 1,
         strict: false,
         utc_offset_seconds: 0,

@@ -3,10 +3,9 @@
 use super::evaluate;
 use crate::parser::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
 use crate::session::Session;
-use crate::session::variables::{Scope, Variable, find, unsupported_charset};
+use crate::session::variables::{Scope, Variable, find};
 use leafline_table::Isolation;
-use leafline_types::error::errno;
-use leafline_types::{Collation, MysqlError, SqlType, Value};
+use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
 /// Runs SET; `sql` is its text. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
 pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result<(), MysqlError> {
@@ -22,23 +21,30 @@ pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result
                 session.user_variables.set(name, value, ty);
             }
             SetItem::Names { charset, collation } => {
-                if let Some(charset) = charset
-                    && !charset.value.eq_ignore_ascii_case("utf8mb4")
-                {
-                    return Err(unsupported_charset(&charset.value.to_ascii_lowercase()));
-                }
-                session.settings.collation = match collation {
-                    Some(name) => connection_collation(session, &name.value)?,
-                    None => Collation::Utf8mb4_0900Bin,
+                let charset =
+                    charset.as_ref().map(|charset| Charset::from_name(&charset.value)).transpose()?;
+                let charset = charset.unwrap_or(Charset::Utf8mb4);
+                let settings = &mut session.settings;
+                settings.collation = match collation {
+                    Some(name) => {
+                        let collation = Collation::from_name(&name.value)?;
+                        if collation.charset() != charset {
+                            let mismatch = MysqlError::collation_charset_mismatch;
+                            return Err(mismatch(collation, charset.name()));
+                        }
+                        collation
+                    }
+                    None => charset.default_collation(),
                 };
+                (settings.client_charset, settings.results_charset) = (charset, Some(charset));
             }
             SetItem::CharacterSet(charset) => {
-                if let Some(charset) = charset
-                    && !charset.value.eq_ignore_ascii_case("utf8mb4")
-                {
-                    return Err(unsupported_charset(&charset.value.to_ascii_lowercase()));
-                }
-                session.settings.collation = Collation::Utf8mb4_0900Bin;
+                let charset =
+                    charset.as_ref().map(|charset| Charset::from_name(&charset.value)).transpose()?;
+                let charset = charset.unwrap_or(Charset::Utf8mb4);
+                let settings = &mut session.settings;
+                settings.collation = settings.database_collation;
+                (settings.client_charset, settings.results_charset) = (charset, Some(charset));
             }
             SetItem::Transaction { scope, isolation, read_only } => {
                 let isolation = isolation.map(supported_isolation).transpose()?;
@@ -54,21 +60,6 @@ pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result
         }
     }
     Ok(())
-}
-
-/// The collation that SET NAMES asks for. Drivers send one without being asked and mean little by it: one of utf8mb4 that is
-/// not supported is replaced, with a warning.
-fn connection_collation(session: &mut Session, name: &str) -> Result<Collation, MysqlError> {
-    match Collation::from_name(name) {
-        Err(error)
-            if error.code == errno::ER_NOT_SUPPORTED_YET
-                && name.to_ascii_lowercase().starts_with("utf8mb4_") =>
-        {
-            session.warnings.warn(error);
-            Ok(Collation::Utf8mb4_0900Bin)
-        }
-        found => found,
-    }
 }
 
 /// The value of an assignment to a system variable, where a bare word stands for itself.

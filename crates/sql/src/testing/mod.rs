@@ -88,7 +88,7 @@ impl Database {
         };
         let options = EngineOptions { store, ..EngineOptions::default() };
         let engine = Engine::open(Arc::new(SimulatedEnv::new()), options).expect("an engine in memory");
-        engine.create_database("test", true).expect("a database");
+        engine.create_database("test", Collation::DEFAULT, true).expect("a database");
         let mut model = CostModel::new(DeviceClass::Nvme, 4096);
         model.use_residency = false;
         Database {

@@ -196,16 +196,13 @@ impl IndexDef {
     }
 
     /// Whether a row's entry could be longer than a key may be. A bound from the types, so that most indexes need
-    /// no look at the row: strings may double when encoded, and their values may follow in the payload.
+    /// no look at the row: strings may grow when encoded, and their values may follow in the payload.
     pub(crate) fn may_be_too_long(&self, max_key: usize) -> bool {
         let part = |part: &KeyPart| match &part.ty {
             SqlType::Char { len }
             | SqlType::Varchar { len }
             | SqlType::Binary { len }
-            | SqlType::Varbinary { len } => {
-                let character = if part.collation == Collation::Binary { 1 } else { 4 };
-                *len as usize * character * 3 + 16
-            }
+            | SqlType::Varbinary { len } => *len as usize * part.collation.most_key_bytes() * 3 + 16,
             _ => 64,
         };
         self.key_parts.iter().map(part).sum::<usize>() + ROW_ID_BYTES > max_key

@@ -5,7 +5,7 @@
 //!
 //! | row      | key                             | payload after the format byte                               |
 //! |----------|---------------------------------|-------------------------------------------------------------|
-//! | database | 1, database id u64              | name                                                         |
+//! | database | 1, database id u64              | name, collation u16                                          |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none) |
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
@@ -50,7 +50,7 @@ impl CatalogRow {
     /// The row of a database.
     pub(crate) fn database(database: &DatabaseDef) -> CatalogRow {
         let mut out = ByteWriter::default();
-        out.u8(FORMAT).string(&database.name);
+        out.u8(FORMAT).string(&database.name).u16(database.collation.id());
         CatalogRow { key: key(DATABASE, database.id, None), payload: out.finish() }
     }
 
@@ -226,8 +226,7 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
     let type_bytes = from.take_slice(9)?;
     let flags = from.u8()?;
     let collation = from.u16()?;
-    let collation =
-        Collation::from_id(collation).ok_or_else(|| from.damaged("its collation is not known"))?;
+    let collation = known_collation(collation, &from)?;
     let count = match type_bytes {
         [ENUM | SET, a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]),
         _ => 0,
@@ -357,6 +356,10 @@ impl Partial {
     }
 }
 
+fn known_collation(id: u16, from: &ByteReader<'_>) -> Result<Collation> {
+    Collation::from_id(id).ok_or_else(|| from.damaged("its collation is not known"))
+}
+
 /// Puts the rows of the catalog's tree, in key order, together again.
 pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
     let mut databases = Vec::new();
@@ -372,7 +375,9 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
             DATABASE => {
                 let mut from = ByteReader::new("catalog database", &row.payload);
                 from.format(FORMAT)?;
-                databases.push(DatabaseDef { id, name: from.string()? });
+                let (name, collation) = (from.string()?, from.u16()?);
+                let collation = known_collation(collation, &from)?;
+                databases.push(DatabaseDef { id, name, collation });
                 from.end()?;
             }
             TABLE => {
@@ -490,7 +495,7 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
     let (comment, collation, start) = (from.string()?, from.u16()?, from.u64()?);
     let collation = match collation {
         0 => None,
-        id => Some(Collation::from_id(id).ok_or_else(|| from.damaged("its collation is not known"))?),
+        id => Some(known_collation(id, &from)?),
     };
     from.end()?;
     let auto_increment_start = (start != 0).then_some(start);

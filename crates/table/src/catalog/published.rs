@@ -1,6 +1,7 @@
 //! The catalog in memory: one immutable value, found by name or number.
 
 use super::definition::{TableDef, TableId};
+use leafline_types::Collation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,6 +12,8 @@ pub struct DatabaseDef {
     pub id: u64,
     /// Name.
     pub name: String,
+    /// What its tables compare by unless they say otherwise.
+    pub collation: Collation,
 }
 
 /// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux).

@@ -3,7 +3,7 @@
 use super::definition::{CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexKind, IndexPart, PRIMARY, TableOptions};
 use crate::error::Result;
 use crate::limits::Limits;
-use leafline_types::{Collation, MysqlError, SqlType};
+use leafline_types::{MysqlError, SqlType};
 
 /// Most columns of a table, as InnoDB.
 const MAX_COLUMNS: usize = 1017;
@@ -283,7 +283,7 @@ fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> R
 
 /// Bytes a value of the column takes at most, as MySQL counts them.
 fn declared_bytes(column: &ColumnDef) -> usize {
-    let per_character = if column.collation == Collation::Binary { 1 } else { 4 };
+    let per_character = column.collation.charset().max_bytes() as usize;
     match &column.ty {
         SqlType::Decimal { precision, .. } => usize::from(*precision).div_ceil(2),
         SqlType::Double | SqlType::Real { .. } | SqlType::DateTime { .. } | SqlType::Time { .. } => 8,

@@ -25,6 +25,7 @@ use crate::txn::op::CounterChange;
 use crate::txn::recovery::{Pending, Replay};
 use leafline_btree::{KeyRange, Tree, TreeRedo};
 use leafline_storage::{Env, HandlerId, PageNo, RedoHandler, Remains, SegmentId, SegmentState, Store};
+use leafline_types::Collation;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -68,10 +69,10 @@ impl Engine {
         }
         rescue.lost.extend(left.faults);
         for database in left.databases {
-            self.create_database(&database.name, true)?;
+            self.create_database(&database.name, database.collation, true)?;
         }
         for table in &left.tables {
-            self.create_database(&table.database, true)?;
+            self.create_database(&table.database, Collation::DEFAULT, true)?;
             rescue.tables.push(self.rescue_table(&wreck, table, progress)?);
         }
         let mut named: BTreeSet<SegmentId> =

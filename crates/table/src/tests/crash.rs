@@ -209,7 +209,7 @@ impl Workload {
     }
 
     fn run(&mut self, steps: usize) -> Result<()> {
-        self.engine.create_database("d", true)?;
+        self.engine.create_database("d", leafline_types::Collation::DEFAULT, true)?;
         self.create(&keyed_spec())?;
         self.create(&other_spec(false))?;
         for _ in 0..steps {
@@ -346,7 +346,7 @@ fn fill_the_disk(options: &EngineOptions) {
     let seed = seed();
     let env = SimulatedEnv::new();
     let mut workload = Workload::open(&env, seed, options).unwrap();
-    workload.engine.create_database("d", true).unwrap();
+    workload.engine.create_database("d", leafline_types::Collation::DEFAULT, true).unwrap();
     workload.create(&keyed_spec()).unwrap();
     workload.create(&other_spec(false)).unwrap();
     let mut refused = 0;

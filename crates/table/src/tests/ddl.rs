@@ -83,9 +83,9 @@ fn rules_are_those_of_mysql() {
     let env = SimulatedEnv::new();
     let engine = open(&env);
     assert_eq!(code(engine.create_table(&spec("t", two_columns(), vec![]), false).unwrap_err()), 1049);
-    engine.create_database("d", false).unwrap();
-    assert_eq!(code(engine.create_database("d", false).unwrap_err()), 1007);
-    assert!(!engine.create_database("d", true).unwrap());
+    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    assert_eq!(code(engine.create_database("d", Collation::DEFAULT, false).unwrap_err()), 1007);
+    assert!(!engine.create_database("d", Collation::DEFAULT, true).unwrap());
     let refused = |columns: Vec<ColumnDef>, indexes: Vec<IndexSpec>| {
         let refused = engine.create_table(&spec("t", columns, indexes), false);
         code(refused.expect_err("is against the rules"))

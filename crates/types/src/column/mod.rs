@@ -21,15 +21,18 @@
 
 mod builder;
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float64Type, Int64Type,
     TimestampMicrosecondType, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::codec::CodecError;
+use crate::collation::Charset;
 use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, Time};
 use crate::value::{SqlType, Value};
@@ -53,6 +56,26 @@ impl Batch {
     pub fn new(columns: Vec<ArrayRef>, rows: usize) -> Self {
         debug_assert!(columns.iter().all(|c| c.len() == rows), "columns of unequal length");
         Batch { columns, rows }
+    }
+
+    /// The same rows with text as the bytes it has in a character set: for clients. Its types become strings of bytes.
+    pub fn in_charset(self, charset: Charset) -> Self {
+        let encoded = |column: ArrayRef| match column.data_type() {
+            DataType::Utf8 => {
+                let texts = column.as_string::<i32>();
+                let same = match charset {
+                    Charset::Utf8mb3 => texts.value_data().iter().all(|byte| *byte < 0xf0),
+                    _ => texts.value_data().is_ascii(),
+                };
+                let bytes: BinaryArray = match same {
+                    true => texts.clone().into(),
+                    false => texts.iter().map(|text| text.map(|text| charset.encode(text))).collect(),
+                };
+                Arc::new(bytes) as ArrayRef
+            }
+            _ => column,
+        };
+        Batch { columns: self.columns.into_iter().map(encoded).collect(), rows: self.rows }
     }
 
     /// Of rows of values, one type per column. For VALUES lists, SHOW and tests.

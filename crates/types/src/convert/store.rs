@@ -6,7 +6,7 @@ use super::number::{decimal_prefix, f64_prefix};
 use super::text::{bit_bytes, fitting, to_text};
 use super::time::{store_time, store_year};
 use crate::codec::fixed::TIMESTAMP_END;
-use crate::collation::trim_spaces;
+use crate::collation::{Charset, trim_spaces};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::statement::Warnings;
@@ -18,6 +18,8 @@ use crate::value::{SqlType, Value};
 pub struct StoreContext<'a> {
     /// The column's name, for messages.
     pub column: &'a str,
+    /// The character set of its text.
+    pub charset: Charset,
     /// The row's number in the statement, from 1, for messages.
     pub row: u64,
     /// `STRICT_TRANS_TABLES`: what would change the value is an error. Otherwise it is changed, with a warning.
@@ -314,6 +316,13 @@ fn store_text(
             }
         },
         other => to_text(other, from).unwrap_or_default(),
+    };
+    let text = match cx.charset.first_foreign(&text) {
+        None => text,
+        Some(at) => {
+            cx.incorrect("string", &printable(&text.as_bytes()[at..]))?;
+            cx.charset.replace_foreign(&text).into()
+        }
     };
     // Where the text must be cut, if it is too long.
     let end = match to {

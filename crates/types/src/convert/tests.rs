@@ -45,7 +45,14 @@ fn type_of(v: &Value) -> SqlType {
 /// What storing gives, and the numbers of its diagnostics.
 fn store(v: &Value, to: &SqlType, strict: bool) -> (Result<Value, crate::MysqlError>, Vec<u16>) {
     let mut warnings = Warnings::new();
-    let mut cx = StoreContext { column: "c", row: 3, strict, utc_offset_seconds: 0, warnings: &mut warnings };
+    let mut cx = StoreContext {
+        column: "c",
+        charset: crate::Charset::Utf8mb4,
+        row: 3,
+        strict,
+        utc_offset_seconds: 0,
+        warnings: &mut warnings,
+    };
     let stored = store_cast(v, &type_of(v), to, false, &mut cx);
     (stored, warnings.iter().map(|w| w.code).collect())
 }
@@ -216,8 +223,14 @@ fn dates_are_stored() {
 #[test]
 fn null_needs_a_nullable_column() {
     let mut warnings = Warnings::new();
-    let mut cx =
-        StoreContext { column: "c", row: 1, strict: false, utc_offset_seconds: 0, warnings: &mut warnings };
+    let mut cx = StoreContext {
+        column: "c",
+        charset: crate::Charset::Utf8mb4,
+        row: 1,
+        strict: false,
+        utc_offset_seconds: 0,
+        warnings: &mut warnings,
+    };
     assert_eq!(store_cast(&Value::Null, &SqlType::Null, &INT, true, &mut cx), Ok(Value::Null));
     let e = store_cast(&Value::Null, &SqlType::Null, &INT, false, &mut cx).unwrap_err();
     assert_eq!((e.code, e.message.as_str()), (1048, "Column 'c' cannot be null"));

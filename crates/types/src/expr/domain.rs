@@ -10,7 +10,7 @@
 //! | DECIMAL  | exact number    | DECIMAL     | exact                                                          |
 //! | DECIMAL  | DOUBLE          | DOUBLE      | exact up to 15 digits, which doubles tell apart                |
 //! | DOUBLE, FLOAT | number     | DOUBLE      | exact                                                          |
-//! | string   | string          | string      | exact under the column's collation, none under another         |
+//! | string   | string          | string      | exact under the column's collation, none under another; LIKE: no string is lost, but where strings have weights others are in it |
 //! | DATE, DATETIME | DATE, DATETIME | temporal | exact                                                          |
 //! | TIMESTAMP | TIMESTAMP      | DATETIME    | exact                                                          |
 //! | ENUM, SET | number         | number      | exact                                                          |
@@ -298,11 +298,11 @@ pub fn like_range(part: &KeyPart, pattern: &LikePattern, collation: Collation) -
         let mut bytes = Vec::new();
         encode_part(part, &v, &mut bytes).ok()?;
         // Trailing spaces count for LIKE.
-        return Some((ByteRange::point(bytes), !own.pads_space()));
+        return Some((ByteRange::point(bytes), own.equal_is_same()));
     }
     let mut bytes = Vec::new();
     encode_prefix(part, prefix, &mut bytes).ok()?;
     let upper = prefix_successor(&bytes).map_or(Bound::Unbounded, Bound::Excluded);
-    let exact = pattern.is_prefix() && !(own.pads_space() && prefix.ends_with(b" "));
+    let exact = pattern.is_prefix() && !own.is_weighted() && !(own.pads_space() && prefix.ends_with(b" "));
     Some((ByteRange { lower: Bound::Included(bytes), upper }, exact))
 }

@@ -80,12 +80,12 @@ impl InSet {
                 Members::Doubles(doubles)
             }
             CompareDomain::String(collation) => {
-                let keys = values.map(|v| v.as_bytes().map(|s| collation.hash_key(s).into()));
-                let keys: Vec<Box<[u8]>> = keys.collect::<Option<_>>()?;
-                if keys.len() <= SHORT {
-                    Members::FewStrings(collation, keys)
+                let strings: Vec<&[u8]> = values.map(|v| v.as_bytes()).collect::<Option<_>>()?;
+                if strings.len() <= SHORT {
+                    Members::FewStrings(collation, strings.into_iter().map(Box::from).collect())
                 } else {
-                    Members::ManyStrings(collation, keys.into_iter().collect())
+                    let key = |s: &[u8]| collation.hash_key(s, &mut Vec::new()).into();
+                    Members::ManyStrings(collation, strings.into_iter().map(key).collect())
                 }
             }
             CompareDomain::Date => Members::Dates(sorted(
@@ -178,11 +178,8 @@ impl InSet {
     #[inline]
     pub(crate) fn contains_bytes(&self, s: &[u8]) -> bool {
         match &self.members {
-            Members::FewStrings(collation, set) => {
-                let key = collation.hash_key(s);
-                set.iter().any(|member| **member == *key)
-            }
-            Members::ManyStrings(collation, set) => set.contains(collation.hash_key(s)),
+            Members::FewStrings(collation, set) => set.iter().any(|member| collation.equal(member, s)),
+            Members::ManyStrings(collation, set) => set.contains(collation.hash_key(s, &mut Vec::new())),
             _ => false,
         }
     }

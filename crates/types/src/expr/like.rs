@@ -1,4 +1,6 @@
-//! LIKE: `%` is any text, `_` any one character, all else itself. Trailing spaces count under every collation.
+//! LIKE: `%` is any text, `_` any one character, all else itself, or a character of the same weights under the collation. As
+//! characters are compared one by one, `ß` is not LIKE `ss` where it is equal to it. Trailing spaces count under every
+//! collation.
 //!
 //! A pattern is cut at its `%` into segments without one. The first must begin the text, the last end it, the others
 //! follow each other anywhere between; taking the leftmost place for each is enough.
@@ -9,8 +11,18 @@ use crate::collation::Collation;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LikePattern {
     segments: Vec<Segment>,
-    /// Whether a character is a byte: of binary strings.
-    bytewise: bool,
+    compare: Comparison,
+}
+
+/// How characters are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    /// A character is a byte: of binary strings.
+    Bytes,
+    /// By their bytes.
+    Characters,
+    /// By the weights of this collation.
+    Weights(Collation),
 }
 
 /// A piece of a pattern without `%`.
@@ -30,7 +42,12 @@ enum Item {
 impl LikePattern {
     /// From the text of a pattern. An escape character makes the next one itself; the last of a pattern is itself.
     pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> Self {
-        let bytewise = collation == Collation::Binary;
+        let compare = match collation {
+            Collation::Binary => Comparison::Bytes,
+            weighted if weighted.is_weighted() => Comparison::Weights(weighted),
+            _ => Comparison::Characters,
+        };
+        let bytewise = compare == Comparison::Bytes;
         let mut segments = vec![Segment::default()];
         let mut rest = pattern;
         let mut escape_bytes = [0; 4];
@@ -49,22 +66,22 @@ impl LikePattern {
                 _ => segments[last].push_text(character),
             }
         }
-        LikePattern { segments, bytewise }
+        LikePattern { segments, compare }
     }
 
     /// Whether a text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
         let [first, middle @ .., last] = self.segments.as_slice() else {
-            return self.segments[0].match_at(text, self.bytewise) == Some(text.len());
+            return self.segments[0].match_at(text, self.compare) == Some(text.len());
         };
-        let Some(mut at) = first.match_at(text, self.bytewise) else { return false };
+        let Some(mut at) = first.match_at(text, self.compare) else { return false };
         for segment in middle {
-            match segment.find(text, at, self.bytewise) {
+            match segment.find(text, at, self.compare) {
                 Some(end) => at = end,
                 None => return false,
             }
         }
-        last.ends(&text[at..], self.bytewise)
+        last.ends(&text[at..], self.compare)
     }
 
     /// The bytes with which every text that matches begins, and whether those are all there is to match: the
@@ -89,6 +106,27 @@ impl LikePattern {
             [] => false,
         }
     }
+}
+
+/// How much of the start of `text` the characters of `expected` are, if they are there.
+#[inline]
+fn match_text(text: &[u8], expected: &[u8], compare: Comparison) -> Option<usize> {
+    let Comparison::Weights(collation) = compare else {
+        return text.starts_with(expected).then_some(expected.len());
+    };
+    let (mut rest, mut wanted) = (text, expected);
+    while !wanted.is_empty() {
+        if rest.is_empty() {
+            return None;
+        }
+        let (character, after) = rest.split_at(first_len(rest, false));
+        let (other, left) = wanted.split_at(first_len(wanted, false));
+        if !collation.same_character(character, other) {
+            return None;
+        }
+        (rest, wanted) = (after, left);
+    }
+    Some(text.len() - rest.len())
 }
 
 /// The length of the first character of a text that is not empty.
@@ -116,22 +154,19 @@ impl Segment {
 
     /// Where the segment ends if it begins at the start of `text`.
     #[inline]
-    fn match_at(&self, text: &[u8], bytewise: bool) -> Option<usize> {
+    fn match_at(&self, text: &[u8], compare: Comparison) -> Option<usize> {
         let mut at = 0;
         for item in &self.items {
             match item {
                 Item::Text(expected) => {
-                    if !text[at..].starts_with(expected) {
-                        return None;
-                    }
-                    at += expected.len();
+                    at += match_text(&text[at..], expected, compare)?;
                 }
                 Item::Any(count) => {
                     for _ in 0..*count {
                         if at == text.len() {
                             return None;
                         }
-                        at += first_len(&text[at..], bytewise);
+                        at += first_len(&text[at..], compare == Comparison::Bytes);
                     }
                 }
             }
@@ -140,37 +175,39 @@ impl Segment {
     }
 
     /// Where the leftmost occurrence at or after `from` ends.
-    fn find(&self, text: &[u8], from: usize, bytewise: bool) -> Option<usize> {
+    fn find(&self, text: &[u8], from: usize, compare: Comparison) -> Option<usize> {
         let mut at = from;
         loop {
-            if let Some(Item::Text(head)) = self.items.first() {
+            if let (Some(Item::Text(head)), Comparison::Bytes | Comparison::Characters) =
+                (self.items.first(), compare)
+            {
                 at += find_bytes(&text[at..], head)?;
             }
-            if let Some(len) = self.match_at(&text[at..], bytewise) {
+            if let Some(len) = self.match_at(&text[at..], compare) {
                 return Some(at + len);
             }
             if at == text.len() {
                 return None;
             }
-            at += first_len(&text[at..], bytewise);
+            at += first_len(&text[at..], compare == Comparison::Bytes);
         }
     }
 
     /// Whether it is the end of `text`.
-    fn ends(&self, text: &[u8], bytewise: bool) -> bool {
+    fn ends(&self, text: &[u8], compare: Comparison) -> bool {
         match self.items.as_slice() {
             [] => true,
-            [Item::Text(tail)] => text.ends_with(tail),
+            [Item::Text(tail)] if !matches!(compare, Comparison::Weights(_)) => text.ends_with(tail),
             _ => {
                 let mut at = 0;
                 loop {
-                    if self.match_at(&text[at..], bytewise) == Some(text.len() - at) {
+                    if self.match_at(&text[at..], compare) == Some(text.len() - at) {
                         return true;
                     }
                     if at == text.len() {
                         return false;
                     }
-                    at += first_len(&text[at..], bytewise);
+                    at += first_len(&text[at..], compare == Comparison::Bytes);
                 }
             }
         }
@@ -236,6 +273,28 @@ mod tests {
     fn bytes_are_characters_of_binary_strings() {
         let p = LikePattern::new(b"a__c", None, Collation::Binary);
         assert!(p.matches("aéc".as_bytes()));
+    }
+
+    #[test]
+    fn characters_of_the_same_weights_match() {
+        for (collation, text, pattern, expected) in [
+            (Collation::Utf8mb4_0900AiCi, "Ábc", "aBC", true),
+            (Collation::Utf8mb4_0900AiCi, "xÁbcy", "%ab%Y", true),
+            (Collation::Utf8mb4_0900AiCi, "strasse", "straße", false),
+            (Collation::Utf8mb4_0900AiCi, "STRAßE", "stra_e", true),
+            (Collation::Utf8mb4_0900AiCi, "a ", "a", false),
+            (Collation::Utf8mb4_0900AsCi, "é", "e", false),
+            (Collation::Utf8mb4_0900AsCs, "É", "é", false),
+            (Collation::Utf8mb4GeneralCi, "ß", "S", true),
+            (Collation::Utf8mb4GeneralCi, "a ", "A", false),
+            (Collation::Utf8mb4GeneralCi, "éa", "%É_", true),
+            (Collation::Utf8mb4GeneralCi, "😀", "😁", true),
+            (Collation::Utf8mb4UnicodeCi, "😀", "😁", false),
+            (Collation::Latin1SwedishCi, "über", "Y%", true),
+        ] {
+            let p = LikePattern::new(pattern.as_bytes(), Some('\\'), collation);
+            assert_eq!(p.matches(text.as_bytes()), expected, "{collation}: {text:?} LIKE {pattern:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::args::{characters, count_characters, integer, nullable, offset, strin
 use super::{Call, Function};
 use crate::collation::Collation;
 use crate::error::MysqlError;
-use crate::expr::{EvalContext, Expr, build, find_bytes};
+use crate::expr::{EvalContext, Expr, build};
 use crate::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -64,7 +64,7 @@ fn right(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
 }
 
 fn position_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    build::merge_collations("locate", args[..2].iter().map(|a| &a.ty))?;
+    build::compared_by("locate", &args[0].ty, &args[1].ty)?;
     super::args::bigint(args)
 }
 
@@ -94,7 +94,7 @@ fn position(
         return Ok(Value::Int(0));
     }
     let start = offset(&s, bytewise, skip);
-    Ok(Value::Int(match find_bytes(&s[start..], &part) {
+    Ok(Value::Int(match collation.find(&s[start..], &part) {
         Some(at) => (skip + count_characters(&s[start..start + at], bytewise)) as i64 + 1,
         None => 0,
     }))

@@ -10,10 +10,11 @@
 //! | DOUBLE, FLOAT         | big-endian bits; negative: all inverted, else the sign bit set; -0.0 is 0.0       |
 //! | NO PAD string, bytes  | each byte, `00` as `00 ff`; then `00 00`                                         |
 //! | PAD SPACE string      | see `strings`                                                                    |
+//! | string with weights   | packed weights, see `collation::packing`; then `00`                              |
 //! | descending            | all bytes of the part inverted, the marker too: NULL comes last                  |
 //!
-//! The value can be rebuilt from the bytes but for DOUBLE and FLOAT (-0.0) and PAD SPACE VARCHAR and TEXT (trailing spaces);
-//! CHAR has no trailing spaces to lose.
+//! The value can be rebuilt from the bytes but for DOUBLE and FLOAT (-0.0), PAD SPACE VARCHAR and TEXT (trailing spaces) and
+//! strings of which weights are kept; CHAR has no trailing spaces to lose.
 
 mod strings;
 
@@ -243,7 +244,8 @@ fn restore_string<'a>(part: &KeyPart, body: &'a [u8]) -> Result<(DecodedString<'
 pub fn is_restorable(part: &KeyPart) -> bool {
     match part.ty {
         SqlType::Double | SqlType::Real { .. } | SqlType::Null => false,
-        SqlType::Varchar { .. } | SqlType::Text { .. } => !part.collation.pads_space(),
+        SqlType::Varchar { .. } | SqlType::Text { .. } => part.collation.equal_is_same(),
+        SqlType::Char { .. } => !part.collation.is_weighted(),
         _ => true,
     }
 }

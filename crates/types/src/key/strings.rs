@@ -17,9 +17,11 @@
 //! is theirs; or both have spaces or ends, and the second byte decides: a run of k spaces and then a lower byte is
 //! below every longer run, so below the end, and one with a higher byte after it is above. Nothing needs an escape,
 //! and only strings with spaces within grow.
+//!
+//! Under collations with weights the bytes are [`crate::collation`]'s, in its module `packing`; they end with `00`.
 
 use crate::codec::CodecError;
-use crate::collation::{Collation, trim_spaces};
+use crate::collation::{Collation, trim_spaces, weights_len};
 
 const ESCAPED_ZERO: u8 = 0xff;
 const END: u8 = 0;
@@ -30,6 +32,9 @@ const RUN_THEN_HIGHER: u8 = 3;
 
 /// Appends the sort key of a string.
 pub(crate) fn encode_string(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
+    if collation.append_weights(s, out) {
+        return;
+    }
     encode_string_prefix(collation, s, out);
     let end = if collation.pads_space() { [SPACE, RUN_FOREVER] } else { [0, END] };
     out.extend_from_slice(&end);
@@ -38,6 +43,9 @@ pub(crate) fn encode_string(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
 /// The same without the end: what the sort keys of all strings that begin with `s` begin with. Of trailing spaces
 /// under PAD SPACE that cannot be said, so they are left out.
 pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
+    if collation.append_weights_prefix(s, out) {
+        return;
+    }
     if !collation.pads_space() {
         for (i, run) in s.split(|&b| b == 0).enumerate() {
             if i > 0 {
@@ -112,6 +120,13 @@ fn next_special(collation: Collation, key: &[u8], from: usize, mask: u8) -> Resu
 
 /// How many bytes the string at the front of `key` takes, each byte `^ mask`.
 pub(super) fn skip_string(collation: Collation, key: &[u8], mask: u8) -> Result<usize, CodecError> {
+    if collation.is_weighted() {
+        return weights_len(key, mask).ok_or(CodecError::Truncated {
+            what: "string in a key",
+            needed: 1,
+            left: 0,
+        });
+    }
     let mut at = 0;
     loop {
         at = next_special(collation, key, at, mask)?;

@@ -57,7 +57,14 @@ pub(crate) fn all_parts() -> Vec<KeyPart> {
     let mut parts = Vec::new();
     for ty in types() {
         let collations: &[Collation] = match ty.is_character() {
-            true => &[Collation::Utf8mb4Bin, Collation::Utf8mb4_0900Bin],
+            true => &[
+                Collation::Utf8mb4Bin,
+                Collation::Utf8mb4_0900Bin,
+                Collation::Utf8mb4_0900AiCi,
+                Collation::Utf8mb4_0900AsCs,
+                Collation::Utf8mb4GeneralCi,
+                Collation::Latin1SwedishCi,
+            ],
             false => &[Collation::Binary],
         };
         for &collation in collations {
@@ -148,6 +155,10 @@ fn compare(part: &KeyPart, a: &Value, b: &Value) -> Ordering {
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::DateTime(a), Value::DateTime(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b)) => a.cmp(b),
+        // `weights::tests` checks these against the weights.
+        (Value::String(a), Value::String(b)) if part.collation.is_weighted() => {
+            part.collation.compare(a.as_bytes(), b.as_bytes())
+        }
         (Value::String(a), Value::String(b)) if part.collation.pads_space() => {
             // Apart from the collation's own code: really pad.
             let width = a.len().max(b.len());

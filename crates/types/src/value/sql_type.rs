@@ -363,6 +363,21 @@ pub enum Coercibility {
     Ignorable = 6,
 }
 
+impl Coercibility {
+    /// What messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Coercibility::Explicit => "EXPLICIT",
+            Coercibility::None => "NONE",
+            Coercibility::Implicit => "IMPLICIT",
+            Coercibility::SystemConstant => "SYSCONST",
+            Coercibility::Coercible => "COERCIBLE",
+            Coercibility::Numeric => "NUMERIC",
+            Coercibility::Ignorable => "IGNORABLE",
+        }
+    }
+}
+
 /// What is known of an expression's value before it is evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExprType {

@@ -15,7 +15,7 @@ pub const DATABASE: &str = "tpch";
 
 /// Makes the database, if it is not there, and makes it the current one. None of `tables` may exist.
 pub fn prepare(database: &Database, connection: &mut Connection, tables: &[Table]) -> Result<(), Failure> {
-    connection.execute("CREATE DATABASE IF NOT EXISTS tpch", ())?;
+    connection.execute("CREATE DATABASE IF NOT EXISTS tpch COLLATE utf8mb4_0900_bin", ())?;
     connection.execute("USE tpch", ())?;
     let catalog = database.instance().engine().catalog();
     let there: Vec<&str> = tables

@@ -119,8 +119,9 @@ pub fn collate(operand: Expr, collation: Collation) -> Result<Expr, MysqlError> 
     let operand = super::plain(operand);
     let mut e =
         if operand.ty.sql.is_string() { operand } else { cast(operand, CastTarget::Char(None), collation)? };
-    if (e.ty.collation == Collation::Binary) != (collation == Collation::Binary) {
-        return Err(MysqlError::collation_charset_mismatch(collation, e.ty.collation.charset()));
+    let charset = e.ty.collation.charset();
+    if charset != collation.charset() {
+        return Err(MysqlError::collation_charset_mismatch(collation, charset.name()));
     }
     e.ty.collation = collation;
     e.ty.coercibility = Coercibility::Explicit;

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use super::arithmetic::all_digits;
 use super::plain::{meet, plain};
-use super::types::{common_type, decimal_digits, merge_collations};
+use super::types::{common_type, compared_by, decimal_digits, merge_collations};
 use super::{and, condition, literal, or};
 use crate::collation::Collation;
 use crate::convert::compared_year;
@@ -81,8 +81,7 @@ fn domain_of_types(
     };
     Ok(match (a, b) {
         (a, b) if a.is_string() && b.is_string() => {
-            let (collation, _) = merge_collations(&operation.to_string(), [left, right])?;
-            CompareDomain::String(collation)
+            CompareDomain::String(compared_by(&operation.to_string(), left, right)?)
         }
         (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => CompareDomain::DateTime,
         (SqlType::Date, SqlType::Date) => CompareDomain::Date,
@@ -248,7 +247,8 @@ pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, Mys
 /// `value [NOT] LIKE pattern [ESCAPE escape]`; no `ESCAPE` is `Some('\\')`, `ESCAPE ''` is None.
 pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr, MysqlError> {
     let (value, pattern) = (plain(value), plain(pattern));
-    let (mut collation, coercibility) = merge_collations("like", [&value.ty, &pattern.ty])?;
+    let mut collation = compared_by("like", &value.ty, &pattern.ty)?;
+    let (_, coercibility) = merge_collations("like", [&value.ty, &pattern.ty])?;
     if coercibility >= crate::value::Coercibility::Numeric {
         collation = super::TEXT_OF_NUMBER;
     }

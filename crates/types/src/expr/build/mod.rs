@@ -36,10 +36,12 @@ pub use compare::{between, compare, in_list, join_keys, like};
 pub use control::case;
 pub use logic::{and, is_null, is_truth, not, or, xor};
 pub(crate) use plain::{number, plain};
-pub(crate) use types::{TEXT_OF_NUMBER, bigint, decimal_digits, merge_collations, text_length, text_type};
+pub(crate) use types::{
+    TEXT_OF_NUMBER, bigint, compared_by, decimal_digits, merge_collations, text_length, text_type,
+};
 pub use types::{common_type, type_of};
 
-/// A literal of the type that its value has; a string has `utf8mb4_0900_bin` (see [`string`] for others).
+/// A literal of the type that its value has; a string has the default collation (see [`string`] for others).
 pub fn literal(v: Value) -> Expr {
     let sql = type_of(&v);
     let ty = match &v {

@@ -1,13 +1,15 @@
 //! The types that several operands have in common.
 
-use crate::collation::Collation;
+use std::cmp::Ordering;
+
+use crate::collation::{Charset, Collation};
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
 use crate::expr::ir::Expr;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// The collation of what is text only because a number or date was made text. It loses against any other.
-pub(crate) const TEXT_OF_NUMBER: Collation = Collation::Utf8mb4_0900Bin;
+pub(crate) const TEXT_OF_NUMBER: Collation = Collation::DEFAULT;
 
 /// The most characters of a VARCHAR of four-byte characters; longer results are TEXT.
 const MAX_VARCHAR: u64 = 16_383;
@@ -96,8 +98,10 @@ fn digits(v: u64) -> u8 {
     v.checked_ilog10().map_or(1, |log| log as u8 + 1)
 }
 
-/// The collation of several operands together: the lowest coercibility wins; among equals a binary string does, then
-/// the first, unless two are explicit: error 1267.
+/// The collation of several operands together. The lowest coercibility wins. Among equals a binary string does, then a
+/// character set of Unicode, then the collation of code points; two that are left give no collation (code points, which are
+/// not compared by), unless both are explicit: error 1267. That is also the error of operands of two character sets of
+/// which neither has the characters of the other, unless one is a constant, which is converted.
 pub(crate) fn merge_collations<'t>(
     operation: &str,
     types: impl IntoIterator<Item = &'t ExprType>,
@@ -105,20 +109,73 @@ pub(crate) fn merge_collations<'t>(
     let mut merged = (Collation::Binary, Coercibility::Ignorable);
     for ty in types {
         let next = (ty.collation, ty.coercibility);
-        if next.1 < merged.1 {
-            merged = next;
-        } else if next.1 == merged.1 && next.0 != merged.0 {
-            if next.1 == Coercibility::Explicit {
-                return Err(MysqlError::illegal_mix_of_collations(
-                    merged.0, "EXPLICIT", next.0, "EXPLICIT", operation,
-                ));
-            }
-            if next.0 == Collation::Binary {
-                merged = next;
-            }
-        }
+        merged = merge(merged, next).ok_or_else(|| {
+            MysqlError::illegal_mix_of_collations(merged.0, merged.1.name(), next.0, next.1.name(), operation)
+        })?;
     }
     Ok(merged)
+}
+
+type Strength = (Collation, Coercibility);
+
+/// The stronger of two, None if they do not mix.
+fn merge(a: Strength, b: Strength) -> Option<Strength> {
+    let (charset_a, charset_b) = (a.0.charset(), b.0.charset());
+    // What is no string, or NULL, has nothing to say.
+    let silent = |s: Strength| s.1 >= Coercibility::Numeric;
+    if silent(a) || silent(b) || a.0 == b.0 {
+        return Some(if b.1 < a.1 { b } else { a });
+    }
+    if charset_a == charset_b {
+        return match a.1.cmp(&b.1) {
+            Ordering::Less => Some(a),
+            Ordering::Greater => Some(b),
+            Ordering::Equal if a.1 == Coercibility::Explicit => None,
+            // Text of numbers has the connection's collation in MySQL, and no other constant has the default if that
+            // differs.
+            Ordering::Equal if a.1 == Coercibility::Coercible && a.0 == TEXT_OF_NUMBER => Some(b),
+            Ordering::Equal if a.1 == Coercibility::Coercible && b.0 == TEXT_OF_NUMBER => Some(a),
+            Ordering::Equal if a.0.is_bin() => Some(a),
+            Ordering::Equal if b.0.is_bin() => Some(b),
+            Ordering::Equal => Some((charset_a.binary_collation(), Coercibility::None)),
+        };
+    }
+    if a.0 == Collation::Binary || b.0 == Collation::Binary {
+        let binary_first = if a.0 == Collation::Binary { (a, b) } else { (b, a) };
+        return Some(if binary_first.0.1 <= binary_first.1.1 { binary_first.0 } else { binary_first.1 });
+    }
+    // Whether all that one may hold can be text of the other.
+    let holds = |wide: Charset, narrow: Charset| match (wide, narrow) {
+        (Charset::Utf8mb4, _) | (_, Charset::Ascii) => true,
+        (Charset::Utf8mb3, narrow) => narrow != Charset::Utf8mb4,
+        _ => false,
+    };
+    let constant = |s: Strength| s.1 >= Coercibility::Coercible;
+    match a.1.cmp(&b.1) {
+        Ordering::Less if holds(charset_a, charset_b) || constant(b) => Some(a),
+        Ordering::Greater if holds(charset_b, charset_a) || constant(a) => Some(b),
+        Ordering::Equal if holds(charset_a, charset_b) => Some(a),
+        Ordering::Equal if holds(charset_b, charset_a) => Some(b),
+        _ => None,
+    }
+}
+
+/// The collation by which two operands are compared.
+///
+/// # Errors
+/// 1267 where they have none in common.
+pub(crate) fn compared_by(operation: &str, a: &ExprType, b: &ExprType) -> Result<Collation, MysqlError> {
+    let (collation, coercibility) = merge_collations(operation, [a, b])?;
+    if coercibility == Coercibility::None {
+        return Err(MysqlError::illegal_mix_of_collations(
+            a.collation,
+            a.coercibility.name(),
+            b.collation,
+            b.coercibility.name(),
+            operation,
+        ));
+    }
+    Ok(collation)
 }
 
 /// The type of values that come from several sources: CASE branches, the blocks of a UNION. `operation` is named in

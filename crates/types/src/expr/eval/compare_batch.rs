@@ -207,9 +207,8 @@ fn strings_with_constant(
     let rows = array.len();
     Some(match op {
         CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::Ne => {
-            let key = collation.hash_key(c);
             let equal = op != CompareOp::Ne;
-            BooleanBuffer::collect_bool(rows, |row| (collation.hash_key(strings.get(row)) == key) == equal)
+            BooleanBuffer::collect_bool(rows, |row| collation.equal(strings.get(row), c) == equal)
         }
         _ => BooleanBuffer::collect_bool(rows, |row| op.holds(collation.compare(strings.get(row), c))),
     })

@@ -1,0 +1,327 @@
+//! The weights of a string under a collation, one level after the other, and comparison by them.
+//!
+//! A weight is a `u16`. On the first level letters differ, on the second accents, on the third case; most collations have
+//! only the first. A character has no weight (it does not count), one, or several (`ß` has those of two `s`). A character
+//! that is in no table has what [`Absent`] says; under the Unicode collation algorithm two weights made of its number
+//! ("implicit weights"), which begin with one of `fb00` to `fbe1`.
+//!
+//! ASCII has a table of its own, a byte per character, whose order is that of the weights. It is the byte of the key, see
+//! [`super::packing`]. [`IGNORED`] stands for no weight and [`LONG`] for a weight that takes more bytes.
+//!
+//! The algorithm and the meaning of tables: Unicode Technical Standard #10. As in MySQL, a weight belongs to one character:
+//! there are no contractions.
+
+use std::cmp::Ordering;
+
+use super::packing::{self, Packing};
+use super::table::{self, Entry, WeightTable};
+
+/// How a collation with weights compares.
+#[derive(Debug)]
+pub(super) struct Weights {
+    pub(super) levels: &'static [Level],
+    pub(super) packing: Packing,
+    /// Whether the shorter string goes on with spaces.
+    pub(super) pads: bool,
+    /// The first level's weight of a space.
+    pub(super) space: u16,
+    /// Of each character of ASCII the byte that stands for its weights on the first level.
+    pub(super) ascii: [u8; 128],
+}
+
+/// A level of a collation.
+#[derive(Debug)]
+pub(super) struct Level {
+    table: WeightTable,
+    absent: Absent,
+}
+
+/// The weights of characters that are not in the table.
+#[derive(Debug, Clone, Copy)]
+enum Absent {
+    /// The code point; beyond U+FFFF that of U+FFFD.
+    CodePoint,
+    /// Above all bytes.
+    AboveBytes,
+    /// Implicit weights by Unicode 4.0; beyond U+FFFF that of U+FFFD.
+    Uca400,
+    /// Implicit weights by Unicode 4.0.
+    Uca520,
+    /// Implicit weights by Unicode 9.0; those of its letters for a Hangul syllable.
+    Uca900,
+    /// This one; once per letter for a Hangul syllable.
+    Constant(u16),
+}
+
+/// A character without weights, in the table of ASCII.
+pub(super) const IGNORED: u8 = 0;
+/// A character whose weight is more than a byte in a key, in the table of ASCII.
+pub(super) const LONG: u8 = 0xff;
+
+const REPLACEMENT: u16 = 0xfffd;
+/// Secondary and tertiary weights of most characters.
+const COMMON_SECONDARY: u16 = 0x20;
+const COMMON_TERTIARY: u16 = 0x02;
+
+const PRIMARY_900: Level = Level { table: table::UCA_900_PRIMARY, absent: Absent::Uca900 };
+const SECONDARY_900: Level =
+    Level { table: table::UCA_900_SECONDARY, absent: Absent::Constant(COMMON_SECONDARY) };
+const TERTIARY_900: Level =
+    Level { table: table::UCA_900_TERTIARY, absent: Absent::Constant(COMMON_TERTIARY) };
+
+const UCA_900: Packing = Packing::Leads(table::UCA_900_PRIMARY.leads);
+pub(super) static UCA_900_AI_CI: Weights = Weights::new(&[PRIMARY_900], UCA_900, false);
+pub(super) static UCA_900_AS_CI: Weights = Weights::new(&[PRIMARY_900, SECONDARY_900], UCA_900, false);
+pub(super) static UCA_900_AS_CS: Weights =
+    Weights::new(&[PRIMARY_900, SECONDARY_900, TERTIARY_900], UCA_900, false);
+pub(super) static UNICODE_520: Weights = Weights::new(
+    &[Level { table: table::UCA_520, absent: Absent::Uca520 }],
+    Packing::Leads(table::UCA_520.leads),
+    true,
+);
+pub(super) static UNICODE: Weights = Weights::new(
+    &[Level { table: table::UCA_400, absent: Absent::Uca400 }],
+    Packing::Leads(table::UCA_400.leads),
+    true,
+);
+pub(super) static GENERAL: Weights =
+    Weights::new(&[Level { table: table::GENERAL, absent: Absent::CodePoint }], Packing::CodePoints, true);
+pub(super) static LATIN1_SWEDISH: Weights = Weights::new(
+    &[Level { table: table::LATIN1_SWEDISH, absent: Absent::AboveBytes }],
+    Packing::CodePoints,
+    true,
+);
+pub(super) static LATIN1_BIN: Weights =
+    Weights::new(&[Level { table: table::LATIN1, absent: Absent::AboveBytes }], Packing::CodePoints, true);
+
+impl Weights {
+    const fn new(levels: &'static [Level], packing: Packing, pads: bool) -> Self {
+        let mut ascii = [LONG; 128];
+        let mut c = 0;
+        while c < 128 {
+            ascii[c] = match levels[0].table.entry(c as u32) {
+                Entry::Ignorable => IGNORED,
+                Entry::Weight(w) => packing.single_byte(w),
+                Entry::Absent => packing.single_byte(c as u16),
+                // None of ASCII has one but NUL, whose weight 0 is written as an expansion.
+                Entry::Expansion(at, _) => packing.single_byte(levels[0].table.weight(at)),
+            };
+            c += 1;
+        }
+        let space = match levels[0].table.entry(b' ' as u32) {
+            Entry::Weight(w) => w,
+            _ => b' ' as u16,
+        };
+        Weights { levels, packing, pads, space, ascii }
+    }
+
+    /// Compares two strings.
+    pub(super) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let common = a.len().min(b.len());
+        let mut at = 0;
+        while at < common && (a[at] | b[at]) < 0x80 {
+            let (x, y) = (self.ascii[usize::from(a[at])], self.ascii[usize::from(b[at])]);
+            if x != y {
+                if matches!(x, IGNORED | LONG) || matches!(y, IGNORED | LONG) {
+                    break;
+                }
+                return x.cmp(&y);
+            }
+            at += 1;
+        }
+        let first = if at == a.len() && at == b.len() {
+            Ordering::Equal
+        } else {
+            self.compare_level(&self.levels[0], &a[at..], &b[at..])
+        };
+        let others = || self.levels[1..].iter().map(|level| self.compare_level(level, a, b));
+        first.then_with(|| others().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+    }
+
+    fn compare_level(&self, level: &'static Level, a: &[u8], b: &[u8]) -> Ordering {
+        let (mut x, mut y) = (level.weights(a), level.weights(b));
+        loop {
+            match (x.next(), y.next()) {
+                (Some(p), Some(q)) if p == q => {}
+                (Some(p), Some(q)) => return p.cmp(&q),
+                (None, None) => return Ordering::Equal,
+                (Some(p), None) => return self.against_end(p, x),
+                (None, Some(q)) => return self.against_end(q, y).reverse(),
+            }
+        }
+    }
+
+    /// Compares what is left of one string with the end of the other.
+    fn against_end(&self, first: u16, rest: LevelWeights<'_>) -> Ordering {
+        if !self.pads {
+            return Ordering::Greater;
+        }
+        let mut all = std::iter::once(first).chain(rest);
+        all.find(|w| *w != self.space).map_or(Ordering::Equal, |w| w.cmp(&self.space))
+    }
+
+    /// Whether two strings have the same weights: trailing spaces count.
+    pub(super) fn same(&self, a: &[u8], b: &[u8]) -> bool {
+        a == b || self.levels.iter().all(|level| level.weights(a).eq(level.weights(b)))
+    }
+
+    /// Whether two characters, each the whole of its string, are the same to LIKE. Characters of which nothing is known
+    /// are the same as themselves only.
+    pub(super) fn same_character(&self, a: &[u8], b: &[u8]) -> bool {
+        if let (&[x], &[y]) = (a, b) {
+            let (p, q) = (self.ascii[usize::from(x & 0x7f)], self.ascii[usize::from(y & 0x7f)]);
+            if p != q {
+                return false;
+            }
+        }
+        a == b || {
+            let unknown = |s: &[u8]| matches!(self.levels[0].absent, Absent::Uca400) && s.len() == 4;
+            !unknown(a) && self.same(a, b)
+        }
+    }
+}
+
+impl Level {
+    /// The weights of a string.
+    pub(super) fn weights<'a>(&'static self, s: &'a [u8]) -> LevelWeights<'a> {
+        LevelWeights { level: self, rest: s, queue: [0; 3], queued: 0, expansion: (0, 0) }
+    }
+}
+
+/// The weights of a string on one level.
+#[derive(Debug, Clone)]
+pub(super) struct LevelWeights<'a> {
+    level: &'static Level,
+    rest: &'a [u8],
+    /// Weights of the last character that come before those of `expansion`: the last first.
+    queue: [u16; 3],
+    queued: usize,
+    /// What is left of an expansion.
+    expansion: (usize, usize),
+}
+
+impl Iterator for LevelWeights<'_> {
+    type Item = u16;
+
+    #[inline]
+    fn next(&mut self) -> Option<u16> {
+        loop {
+            if self.queued > 0 {
+                self.queued -= 1;
+                return Some(self.queue[self.queued]);
+            }
+            let (at, end) = self.expansion;
+            if at < end {
+                self.expansion.0 += 1;
+                return Some(self.level.table.weight(at));
+            }
+            let (code_point, len) = first_character(self.rest)?;
+            self.rest = &self.rest[len..];
+            match self.level.table.entry(code_point) {
+                Entry::Weight(w) => return Some(w),
+                Entry::Expansion(from, to) => self.expansion = (from, to),
+                Entry::Ignorable => {}
+                Entry::Absent => self.queue_absent(code_point),
+            }
+        }
+    }
+}
+
+impl LevelWeights<'_> {
+    fn queue_absent(&mut self, code_point: u32) {
+        let beyond = code_point > 0xffff;
+        let first: u16 = match self.level.absent {
+            Absent::CodePoint | Absent::Uca400 if beyond => REPLACEMENT,
+            Absent::CodePoint => code_point as u16,
+            Absent::AboveBytes => (code_point + 0x100).min(REPLACEMENT.into()) as u16,
+            Absent::Uca400 | Absent::Uca520 => return self.queue_pair(implicit_400(code_point)),
+            Absent::Uca900 => {
+                return match hangul_letters(code_point) {
+                    Some(letters) => self.queue_hangul(letters),
+                    None => self.queue_pair(implicit_900(code_point)),
+                };
+            }
+            Absent::Constant(w) => {
+                let letters = hangul_letters(code_point).map_or(1, |[_, _, last]| 2 + usize::from(last != 0));
+                (self.queue, self.queued) = ([w; 3], letters);
+                return;
+            }
+        };
+        (self.queue[0], self.queued) = (first, 1);
+    }
+
+    fn queue_pair(&mut self, (first, second): (u16, u16)) {
+        (self.queue, self.queued) = ([second, first, 0], 2);
+    }
+
+    /// The weights of the letters of a syllable: each has one.
+    fn queue_hangul(&mut self, letters: [u32; 3]) {
+        for letter in letters.into_iter().rev().filter(|letter| *letter != 0) {
+            if let Entry::Weight(w) = self.level.table.entry(letter) {
+                self.queue[self.queued] = w;
+                self.queued += 1;
+            }
+        }
+    }
+}
+
+/// The letters of a Hangul syllable, the third 0 if there is none; as in MySQL also of the code points up to the end of
+/// their row, which are none.
+fn hangul_letters(code_point: u32) -> Option<[u32; 3]> {
+    let number = code_point.checked_sub(0xac00).filter(|number| *number < 0xd7b0 - 0xac00)?;
+    let last = number % 28;
+    Some([0x1100 + number / 588, 0x1161 + number % 588 / 28, if last == 0 { 0 } else { 0x11a7 + last }])
+}
+
+/// The implicit weights of collations older than those of Unicode 9.0.
+fn implicit_400(code_point: u32) -> (u16, u16) {
+    let base = match code_point {
+        0x3400..=0x4db5 => 0xfb80,
+        0x4e00..=0x9fa5 => 0xfb40,
+        _ => 0xfbc0,
+    };
+    (base + (code_point >> 15) as u16, (code_point & 0x7fff) as u16 | 0x8000)
+}
+
+/// The implicit weights by Unicode 9.0: of Tangut, of Han characters, of all others.
+fn implicit_900(code_point: u32) -> (u16, u16) {
+    let base = match code_point {
+        0x1_7000..=0x1_8aff => return (0xfb00, (code_point - 0x1_7000) as u16 | 0x8000),
+        0x4e00..=0x9fd5 | 0xfa0e..=0xfa29 => 0xfb40,
+        0x3400..=0x4db5
+        | 0x2_0000..=0x2_a6d6
+        | 0x2_a700..=0x2_b734
+        | 0x2_b740..=0x2_b81d
+        | 0x2_b820..=0x2_cea1 => 0xfb80,
+        _ => 0xfbc0,
+    };
+    (base + (code_point >> 15) as u16, (code_point & 0x7fff) as u16 | 0x8000)
+}
+
+/// The first character of a string and its length in bytes. What is not UTF-8 ends the string.
+#[inline]
+pub(super) fn first_character(s: &[u8]) -> Option<(u32, usize)> {
+    let continuation = |at: usize| s.get(at).filter(|b| **b & 0xc0 == 0x80).map(|b| u32::from(b & 0x3f));
+    let lead = u32::from(*s.first()?);
+    match lead {
+        0..=0x7f => Some((lead, 1)),
+        0xc0..=0xdf => Some(((lead & 0x1f) << 6 | continuation(1)?, 2)),
+        0xe0..=0xef => Some(((lead & 0x0f) << 12 | continuation(1)? << 6 | continuation(2)?, 3)),
+        0xf0..=0xf7 => {
+            let tail = continuation(1)? << 12 | continuation(2)? << 6 | continuation(3)?;
+            Some(((lead & 0x07) << 18 | tail, 4))
+        }
+        _ => None,
+    }
+}
+
+/// The bytes of each level of a key that come after the first: see [`packing`].
+pub(super) fn pack_level(level: &'static Level, s: &[u8], out: &mut Vec<u8>) {
+    out.extend(level.weights(s).map(|w| match level.absent {
+        Absent::Constant(COMMON_SECONDARY) => packing::secondary(w),
+        _ => w as u8,
+    }));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Weights as MySQL documents them, and keys that compare as strings do.
+
+use std::cmp::Ordering;
+
+use rand::Rng;
+use rand::seq::IndexedRandom;
+
+use crate::Collation;
+use crate::testing;
+
+use Collation::{
+    AsciiGeneralCi, Latin1Bin, Latin1SwedishCi, Utf8mb4_0900AiCi, Utf8mb4_0900AsCi, Utf8mb4_0900AsCs,
+    Utf8mb4GeneralCi, Utf8mb4Unicode520Ci, Utf8mb4UnicodeCi,
+};
+
+fn hex(collation: Collation, s: &str) -> String {
+    collation.weight_string(s.as_bytes()).iter().map(|b| format!("{b:02X}")).collect()
+}
+
+#[test]
+fn weights_are_those_that_mysql_gives() {
+    for (collation, s, expected) in [
+        (Utf8mb4_0900AiCi, "aA áÅ", "1C471C4702091C471C47"),
+        (Utf8mb4_0900AiCi, "ß", "1E711E71"),
+        (Utf8mb4_0900AiCi, "\0\u{301}", ""),
+        (Utf8mb4_0900AiCi, "中", "FB40CE2D"),
+        (Utf8mb4_0900AiCi, "㐀", "FB80B400"),
+        (Utf8mb4_0900AiCi, "\u{17000}", "FB008000"),
+        (Utf8mb4_0900AiCi, "\u{20000}", "FB848000"),
+        (Utf8mb4_0900AiCi, "\u{e000}", "FBC1E000"),
+        (Utf8mb4_0900AiCi, "😀", "15FB"),
+        (Utf8mb4_0900AsCi, "é", "1CAA000000200024"),
+        (Utf8mb4_0900AsCs, "aÁ", "1C471C47000000200020002400000002 00080002"),
+        (Utf8mb4UnicodeCi, "Aß", "0E330FEA0FEA"),
+        (Utf8mb4UnicodeCi, "가", "FBC1AC00"),
+        (Utf8mb4UnicodeCi, "😀", "FFFD"),
+        (Utf8mb4Unicode520Ci, "😀", "FBC3F600"),
+        (Utf8mb4Unicode520Ci, "\u{fdfa}", "18FC192B194F020A18AD192B192B193D"),
+        (Utf8mb4GeneralCi, "aÄßé\0", "00410041005300450000"),
+        (Utf8mb4GeneralCi, "😀", "FFFD"),
+        (Latin1SwedishCi, "äaÜ€", "005C004100590080"),
+        (Latin1Bin, "ä€", "00E40080"),
+        (AsciiGeneralCi, "a", "0041"),
+    ] {
+        assert_eq!(hex(collation, s), expected.replace(' ', ""), "{collation}: {s:?}");
+    }
+    // Hangul syllables have the weights of their letters.
+    assert_eq!(hex(Utf8mb4_0900AiCi, "각"), hex(Utf8mb4_0900AiCi, "\u{1100}\u{1161}\u{11a8}"));
+    assert_eq!(hex(Utf8mb4_0900AsCs, "가"), hex(Utf8mb4_0900AsCs, "\u{1100}\u{1161}"));
+}
+
+#[test]
+fn strings_compare_as_in_mysql() {
+    use Ordering::{Equal, Greater, Less};
+    for (collation, a, b, expected) in [
+        (Utf8mb4_0900AiCi, "Straße", "strasse", Equal),
+        (Utf8mb4_0900AiCi, "æ", "AE", Equal),
+        (Utf8mb4_0900AiCi, "a", "a ", Less),
+        (Utf8mb4_0900AiCi, "a\0b", "ab", Equal),
+        (Utf8mb4_0900AiCi, "a-b", "ab", Less),
+        (Utf8mb4_0900AiCi, "9", "a", Less),
+        (Utf8mb4_0900AiCi, "か", "カ", Equal),
+        (Utf8mb4_0900AiCi, "か", "が", Equal),
+        (Utf8mb4_0900AsCi, "resume", "Résumé", Less),
+        (Utf8mb4_0900AsCi, "résumé", "Résumé", Equal),
+        (Utf8mb4_0900AsCs, "résumé", "Résumé", Less),
+        (Utf8mb4_0900AsCs, "Resume", "résumé", Less),
+        (Utf8mb4_0900AsCs, "résumé", "resumf", Less),
+        (Utf8mb4UnicodeCi, "ß", "ss", Equal),
+        (Utf8mb4UnicodeCi, "😀", "😁", Equal),
+        (Utf8mb4UnicodeCi, "a", "A  ", Equal),
+        (Utf8mb4Unicode520Ci, "😀", "😁", Less),
+        (Utf8mb4GeneralCi, "ß", "s", Equal),
+        (Utf8mb4GeneralCi, "ß", "ss", Less),
+        (Utf8mb4GeneralCi, "ñ", "N", Equal),
+        (Latin1SwedishCi, "z", "ä", Less),
+        (Latin1SwedishCi, "ü", "y", Equal),
+        (Latin1Bin, "à", "€", Greater),
+    ] {
+        assert_eq!(collation.compare(a.as_bytes(), b.as_bytes()), expected, "{collation}: {a:?} and {b:?}");
+        assert_eq!(
+            collation.compare(b.as_bytes(), a.as_bytes()),
+            expected.reverse(),
+            "{collation}: {b:?} and {a:?}"
+        );
+    }
+}
+
+/// A string of characters that are alike, ignored, expanded, implicit, spaces.
+fn tricky(rng: &mut rand::rngs::SmallRng, most: usize) -> String {
+    const CHARACTERS: &[char] = &[
+        'a',
+        'A',
+        'á',
+        'b',
+        'z',
+        'Z',
+        's',
+        'ß',
+        'æ',
+        'e',
+        ' ',
+        ' ',
+        '\t',
+        '\0',
+        '\u{7f}',
+        '\u{301}',
+        '!',
+        '-',
+        '0',
+        '9',
+        '中',
+        '丁',
+        '㐀',
+        '가',
+        '각',
+        '\u{1100}',
+        'か',
+        'ガ',
+        '\u{fdfa}',
+        '😀',
+        '😁',
+        '\u{17000}',
+        '\u{20000}',
+        '\u{e000}',
+        '\u{ffff}',
+        '€',
+        'ä',
+        'Ü',
+        'ÿ',
+        'я',
+        'Я',
+        'ı',
+        'İ',
+    ];
+    (0..rng.random_range(0..=most)).filter_map(|_| CHARACTERS.choose(rng)).collect()
+}
+
+#[test]
+fn keys_compare_as_strings_do() {
+    let mut rng = testing::rng("weight_keys");
+    let weighted: Vec<Collation> = Collation::ALL.into_iter().filter(|c| c.is_weighted()).collect();
+    for _ in 0..testing::iterations(40_000) {
+        let Some(&collation) = weighted.choose(&mut rng) else { return };
+        let (a, b) = (tricky(&mut rng, 5), tricky(&mut rng, 5));
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        collation.sort_key(a.as_bytes(), &mut x);
+        collation.sort_key(b.as_bytes(), &mut y);
+        let order = collation.compare(a.as_bytes(), b.as_bytes());
+        assert_eq!(x.cmp(&y), order, "{collation}: {a:?} {x:x?} and {b:?} {y:x?}");
+        assert_eq!(
+            crate::collation::weights_len(&[&x[..], &y].concat(), 0),
+            Some(x.len()),
+            "{collation}: {a:?}"
+        );
+        let mut prefix = Vec::new();
+        collation.append_weights_prefix(a.as_bytes(), &mut prefix);
+        let mut longer = Vec::new();
+        collation.sort_key(format!("{a}{b}").as_bytes(), &mut longer);
+        assert!(longer.starts_with(&prefix), "{collation}: {a:?} and {b:?}");
+        // Apart from the code under test: weights, padded where the collation says so.
+        if !collation.name().contains("_as_") {
+            let pad = |s: &str, other: &str| {
+                let (mut w, other) =
+                    (collation.weight_string(s.as_bytes()), collation.weight_string(other.as_bytes()));
+                if collation.pads_space() {
+                    let space = collation.weight_string(b" ");
+                    while w.len() < other.len() {
+                        w.extend_from_slice(&space);
+                    }
+                }
+                w
+            };
+            assert_eq!(pad(&a, &b).cmp(&pad(&b, &a)), order, "{collation}: {a:?} and {b:?}");
+        }
+    }
+}
+
+/// A key has room for 255 characters of any living script: the declared bytes of a column are as many as its keys take,
+/// but for characters that stand for several.
+#[test]
+fn most_characters_take_no_more_bytes_in_a_key_than_declared() {
+    let mut out = Vec::new();
+    for c in ('\0'..=char::MAX).filter(|c| !matches!(*c, '\u{fdfa}')) {
+        out.clear();
+        Utf8mb4_0900AiCi.sort_key(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
+        assert!(out.len() - 1 <= 16, "{c:?}: {out:x?}");
+        out.clear();
+        Utf8mb4GeneralCi.sort_key(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
+        assert!(out.len() - 3 <= 4, "{c:?}: {out:x?}");
+    }
+}
