@@ -9,6 +9,7 @@ use leafline_access::Statistics;
 use leafline_access::cost::{CostModel, DeviceClass};
 use leafline_storage::{Env, FlushPolicy};
 use leafline_table::{Engine, EngineOptions, TableError};
+use leafline_types::functions::UserLocks;
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, Value};
 use parking_lot::{Mutex, RwLock};
@@ -63,6 +64,7 @@ pub struct Instance {
     connections_made: AtomicU64,
     accounts: Accounts,
     statistics: Statistics,
+    user_locks: Arc<UserLocks>,
     opened: Instant,
 }
 
@@ -107,6 +109,7 @@ impl Instance {
             connections_made: AtomicU64::new(0),
             accounts,
             statistics: Statistics::new(),
+            user_locks: Arc::default(),
             opened: Instant::now(),
         }))
     }
@@ -187,6 +190,11 @@ impl Instance {
     /// Prices of the steps of a plan on a class of device.
     pub fn cost_model(&self, device: DeviceClass) -> CostModel {
         CostModel::new(device, self.engine.store().page_size()).with_pool(self.facts.buffer_pool_bytes)
+    }
+
+    /// The locks of `GET_LOCK`.
+    pub(crate) fn user_locks(&self) -> &Arc<UserLocks> {
+        &self.user_locks
     }
 
     /// Sampled statistics.

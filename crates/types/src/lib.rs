@@ -22,6 +22,7 @@ pub mod statement;
 pub mod temporal;
 #[cfg(test)]
 mod testing;
+mod user_variables;
 pub mod value;
 
 pub use codec::CodecError;
@@ -37,4 +38,5 @@ pub use key::{
 pub use row::{ColumnLayout, EntryFormat, RowDecoder, RowLayout, StringPlace};
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};
+pub use user_variables::UserVariables;
 pub use value::{Coercibility, ExprType, Members, SqlType, Value};

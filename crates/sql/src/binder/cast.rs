@@ -114,6 +114,16 @@ pub(super) fn unit(unit: ast::IntervalUnit) -> Result<IntervalUnit, MysqlError> 
         Written::Month => IntervalUnit::Month,
         Written::Quarter => IntervalUnit::Quarter,
         Written::Year => IntervalUnit::Year,
-        _ => return refused("interval units of two parts"),
+        Written::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
+        Written::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
+        Written::MinuteSecond => IntervalUnit::MinuteSecond,
+        Written::HourMicrosecond => IntervalUnit::HourMicrosecond,
+        Written::HourSecond => IntervalUnit::HourSecond,
+        Written::HourMinute => IntervalUnit::HourMinute,
+        Written::DayMicrosecond => IntervalUnit::DayMicrosecond,
+        Written::DaySecond => IntervalUnit::DaySecond,
+        Written::DayMinute => IntervalUnit::DayMinute,
+        Written::DayHour => IntervalUnit::DayHour,
+        Written::YearMonth => IntervalUnit::YearMonth,
     })
 }

@@ -3,15 +3,13 @@
 //! One small function for each form: the binder recurses as deep as an expression is tall, and a rule that keeps
 //! little on the stack lets it be taller.
 
-use leafline_types::aggregate::{AggregateCall, AggregateFunction};
 use leafline_types::expr::{self, ArithmeticOp, Expr, build};
-use leafline_types::functions::Volatility;
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::{Binder, cast, literal};
 use crate::parser::ast::{
-    self, AggregateName, BinaryOp, ColumnName, CompareOp, ExprKind, IsTest, Literal, TrimSide, UnaryOp,
+    self, BinaryOp, ColumnName, CompareOp, ExprKind, IsTest, Literal, TrimSide, UnaryOp,
 };
 
 pub(super) type Bound = Result<Expr, MysqlError>;
@@ -49,7 +47,10 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::Parameter(number) => Ok(self.parameter(*number)),
             ExprKind::UserVariable(name) => self.user_variable(name),
             ExprKind::SystemVariable { scope, name } => self.system_variable(*scope, name),
-            ExprKind::AssignVariable { .. } => unsupported("assigning variables inside an expression"),
+            ExprKind::AssignVariable { name, value } => {
+                let value = self.bind(value)?;
+                Ok(self.counted(build::assign_variable(name, value)?))
+            }
             ExprKind::Unary { op, operand } => self.unary(*op, operand),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right),
             ExprKind::Compare { op, left, right } => self.compare(*op, left, right),
@@ -82,7 +83,11 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::Default(Some(column)) => self.default_of(column),
             ExprKind::InsertedValue(column) => self.inserted_value(column),
             ExprKind::Default(None) => Err(MysqlError::wrong_usage("DEFAULT", "expression")),
-            ExprKind::Regexp { .. } => unsupported("REGEXP"),
+            ExprKind::Regexp { operand, pattern, negated } => self.regexp(operand, pattern, *negated),
+            ExprKind::GroupConcat { distinct, args, order_by, separator } => {
+                self.group_concat(*distinct, args, order_by, separator)
+            }
+            ExprKind::CharUsing { codes, charset } => self.char_using(codes, charset),
             ExprKind::Row(_) => Err(MysqlError::operand_columns(1)),
             ExprKind::Unit(_) => unsupported("a unit as a value"),
             ExprKind::CompareQuantified { op, all, left, query } => self.quantified(*op, *all, left, query),
@@ -92,7 +97,7 @@ impl ExpressionBinder<'_, '_, '_> {
         }
     }
 
-    fn list(&mut self, items: &[ast::Expr]) -> Result<Vec<Expr>, MysqlError> {
+    pub(super) fn list(&mut self, items: &[ast::Expr]) -> Result<Vec<Expr>, MysqlError> {
         items.iter().map(|item| self.bind(item)).collect()
     }
 
@@ -128,7 +133,11 @@ impl ExpressionBinder<'_, '_, '_> {
         if bound.ty.sql.is_string() {
             bound.ty.coercibility = leafline_types::Coercibility::Implicit;
         }
-        Ok(bound)
+        // Its value is known only as the statement goes on.
+        match self.binder.assigns_variables {
+            true => Ok(self.counted(build::read_variable(name, bound)?)),
+            false => Ok(bound),
+        }
     }
 
     fn system_variable(&mut self, scope: Option<ast::VariableScope>, name: &str) -> Bound {
@@ -211,7 +220,7 @@ impl ExpressionBinder<'_, '_, '_> {
     // --- operators ---
 
     /// An operand where a number is wanted: hexadecimal and bit literals are numbers there.
-    fn number(&mut self, e: &ast::Expr) -> Bound {
+    pub(super) fn number(&mut self, e: &ast::Expr) -> Bound {
         match literal::bytes_as_number(e)? {
             Some(number) => Ok(number),
             None => self.bind(e),
@@ -225,7 +234,7 @@ impl ExpressionBinder<'_, '_, '_> {
             }
             (UnaryOp::Minus, _) => build::negate(self.number(operand)?),
             (UnaryOp::Plus, _) => self.bind(operand),
-            (UnaryOp::BitNot, _) => unsupported("bit operators"),
+            (UnaryOp::BitNot, _) => build::invert_bits(self.number(operand)?),
         }
     }
 
@@ -237,7 +246,11 @@ impl ExpressionBinder<'_, '_, '_> {
             BinaryOp::Divide => ArithmeticOp::Divide,
             BinaryOp::IntegerDivide => ArithmeticOp::IntegerDivide,
             BinaryOp::Modulo => ArithmeticOp::Modulo,
-            _ => return unsupported("bit operators"),
+            BinaryOp::BitAnd => return self.bits("&", left, right),
+            BinaryOp::BitOr => return self.bits("|", left, right),
+            BinaryOp::BitXor => return self.bits("^", left, right),
+            BinaryOp::ShiftLeft => return build::bits("<<", self.number(left)?, self.number(right)?),
+            BinaryOp::ShiftRight => return build::bits(">>", self.number(left)?, self.number(right)?),
         };
         let left = self.number(left)?;
         build::arithmetic(op, left, self.number(right)?)
@@ -385,41 +398,6 @@ impl ExpressionBinder<'_, '_, '_> {
         };
         let remove = remove.map(|e| self.bind(e)).transpose()?;
         build::trim(side, remove, self.bind(operand)?)
-    }
-
-    fn call(&mut self, name: &str, args: &[ast::Expr]) -> Bound {
-        if name.eq_ignore_ascii_case("ANY_VALUE") {
-            return unsupported("ANY_VALUE()");
-        }
-        if args.iter().any(|a| matches!(a.kind, ExprKind::Unit(_))) {
-            return unsupported("TIMESTAMPDIFF()");
-        }
-        let call = build::call(name, self.list(args)?)?;
-        if let expr::ExprKind::Call { function, .. } = &call.kind
-            && function.definition().volatility == Volatility::Volatile
-        {
-            self.binder.volatile_calls += 1;
-        }
-        Ok(call)
-    }
-
-    fn aggregate(&mut self, name: AggregateName, distinct: bool, args: &[ast::Expr]) -> Bound {
-        let function = match name {
-            AggregateName::Count if args.is_empty() => AggregateFunction::CountAll,
-            AggregateName::Count => AggregateFunction::Count,
-            AggregateName::Sum => AggregateFunction::Sum,
-            AggregateName::Avg => AggregateFunction::Avg,
-            AggregateName::Min => AggregateFunction::Min,
-            AggregateName::Max => AggregateFunction::Max,
-            AggregateName::StddevPop | AggregateName::StddevSamp => return unsupported("STDDEV()"),
-            AggregateName::VarPop | AggregateName::VarSamp => return unsupported("VARIANCE()"),
-            AggregateName::BitAnd | AggregateName::BitOr | AggregateName::BitXor => {
-                return unsupported("bit aggregates");
-            }
-        };
-        // DISTINCT changes nothing for the least and the greatest.
-        let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
-        self.aggregate_of(args, &|args| AggregateCall::new(function, distinct, args))
     }
 }
 

@@ -91,6 +91,19 @@ impl Grouping<'_> {
             }
             return Ok(());
         }
+        if let ExprKind::Call { function, .. } = &expr.kind
+            && function.definition().name == "ANY_VALUE"
+        {
+            // What is inside may be ungrouped.
+            let only_full = std::mem::replace(&mut self.only_full_group_by, false);
+            let result = self.rewrite_children(expr, place);
+            self.only_full_group_by = only_full;
+            return result;
+        }
+        self.rewrite_children(expr, place)
+    }
+
+    fn rewrite_children(&mut self, expr: &mut Expr, place: &Place) -> Result<(), MysqlError> {
         let mut result = Ok(());
         expr.for_each_child_mut(&mut |child| {
             if result.is_ok() {

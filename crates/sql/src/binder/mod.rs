@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `scope` | names of columns to numbers |
 //! | `from` | FROM: relations, the join tree, USING, index hints |
-//! | `expression`, `literal`, `cast` | expressions |
+//! | `expression`, `function`, `literal`, `cast` | expressions |
 //! | `select` | a query block, in MySQL's order of clauses |
 //! | `subquery` | subqueries in expressions, and names that stand for columns of the queries around them |
 //! | `row` | comparisons of rows |
@@ -26,6 +26,7 @@ mod dependency;
 mod dml;
 mod expression;
 mod from;
+mod function;
 mod grouping;
 mod insert;
 mod literal;
@@ -89,6 +90,10 @@ pub struct BindContext<'a> {
     pub only_full_group_by: bool,
     /// NO_BACKSLASH_ESCAPES in `sql_mode`: LIKE has no escape character of its own.
     pub no_backslash_escapes: bool,
+    /// `group_concat_max_len`: bytes.
+    pub group_concat_max_len: u64,
+    /// The statement assigns variables in its expressions: those it reads are read as it goes on.
+    pub assigns_variables: bool,
     /// The types of the parameters' values, at execution; empty at PREPARE, when they are not known yet and each
     /// parameter counts as a string.
     pub parameter_types: &'a [ExprType],
@@ -201,6 +206,7 @@ struct Binder<'a> {
     context: &'a BindContext<'a>,
     warnings: Vec<MysqlError>,
     reads_variables: bool,
+    assigns_variables: bool,
     /// The queries around the one that is bound, outermost first.
     enclosing: Vec<subquery::Enclosing>,
     /// The subqueries bound so far.
@@ -210,20 +216,20 @@ struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
-    fn new(sql: &'a str, context: &'a BindContext<'a>) -> Binder<'a> {
+    fn new(sql: &'a str, context: &'a BindContext<'a>) -> Self {
+        let assigns_variables = context.assigns_variables;
         Binder {
             sql,
             context,
             warnings: Vec::new(),
             reads_variables: false,
+            assigns_variables,
             enclosing: Vec::new(),
             subqueries: Vec::new(),
             volatile_calls: 0,
         }
     }
-}
 
-impl Binder<'_> {
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use crate::parser::ast::QueryBody;
         if query.with.is_some() {

@@ -134,7 +134,7 @@ impl Runner<'_> {
             session: cx.session,
             warnings: &mut *cx.warnings,
             cancel: cx.cancel,
-            random: std::mem::take(&mut cx.random),
+            state: std::mem::take(&mut cx.state),
         };
         let mut inner = ExecutionContext {
             eval,
@@ -160,7 +160,7 @@ impl Runner<'_> {
                 }
             }
         }
-        cx.random = std::mem::take(&mut inner.eval.random);
+        cx.state = std::mem::take(&mut inner.eval.state);
         *self.subplans.counters.borrow_mut() += counters;
         // The operators are gone with what they held.
         drop(root);

@@ -27,6 +27,8 @@ pub(super) struct Parser<'a> {
     position: usize,
     /// `?` seen so far.
     pub(super) parameters: usize,
+    /// An expression assigns a variable.
+    pub(super) assigns_variables: bool,
     /// Rules entered and not yet left.
     depth: usize,
     /// The height of the tallest expression tree seen in the rule at hand.
@@ -35,7 +37,16 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(sql: &'a str, mode: LexMode) -> Self {
-        Parser { sql, mode, tokens: tokenize(sql, mode), position: 0, parameters: 0, depth: 0, height: 0 }
+        Parser {
+            sql,
+            mode,
+            tokens: tokenize(sql, mode),
+            position: 0,
+            parameters: 0,
+            assigns_variables: false,
+            depth: 0,
+            height: 0,
+        }
     }
 
     // --- looking ---

@@ -12,8 +12,9 @@
 //! | 6 | `= <=> <> < <= > >=`, `IS [NOT] NULL` | left-associative |
 //! | 7 | `[NOT] IN, BETWEEN, LIKE, REGEXP`, `SOUNDS LIKE` | operands of 8 and up; does not chain |
 //! | 8..13 | `\|`, `&`, `<< >>`, `+ -`, `* / % DIV MOD`, `^` | left-associative |
-//! | 14 | `- + ~ !`, `BINARY x` | prefix |
-//! | 15 | `COLLATE` | postfix |
+//! | 14 | `\|\|` under PIPES_AS_CONCAT | left-associative |
+//! | 15 | `- + ~ !`, `BINARY x` | prefix |
+//! | 16 | `COLLATE` | postfix |
 //!
 //! An expression that was built by a rule of some power can only be continued by rules that take such a left
 //! operand: `a LIKE b + c` ends before `+`.
@@ -30,8 +31,9 @@ const IS: u8 = 5;
 const COMPARE: u8 = 6;
 const PREDICATE: u8 = 7;
 pub(super) const BIT_OR: u8 = 8;
-const PREFIX: u8 = 14;
-const COLLATE: u8 = 15;
+const CONCAT: u8 = 14;
+const PREFIX: u8 = 15;
+const COLLATE: u8 = 16;
 
 impl Parser<'_> {
     /// A whole expression.
@@ -90,6 +92,7 @@ impl Parser<'_> {
         let token = self.token(0);
         let power = match token.kind {
             TokenKind::Symbol(symbol) => match symbol {
+                Symbol::OrOr if self.mode.pipes_as_concat => CONCAT,
                 Symbol::OrOr => OR,
                 Symbol::AndAnd => AND,
                 Symbol::Plus | Symbol::Minus => 11,
@@ -141,6 +144,10 @@ impl Parser<'_> {
             COMPARE | IS if self.at_word("IS") => self.is_test(left)?,
             COMPARE => self.comparison(left)?,
             PREDICATE => self.predicate(left)?,
+            CONCAT => {
+                let name = Ident { value: "CONCAT".to_owned(), span: self.advance().span };
+                ExprKind::Function { name, args: vec![left, self.expression_from(CONCAT + 1)?] }
+            }
             COLLATE => {
                 self.advance();
                 let collation = self.charset_or_collation_name()?;
@@ -161,7 +168,8 @@ impl Parser<'_> {
     fn flat(&mut self, start: Span, left: Expr, power: u8) -> Parsed<Expr> {
         let (symbol, word) = if power == OR { (Symbol::OrOr, "OR") } else { (Symbol::AndAnd, "AND") };
         let mut terms = vec![left];
-        while self.accept_symbol(symbol) || self.accept_word(word) {
+        let by_symbol = !(power == OR && self.mode.pipes_as_concat);
+        while by_symbol && self.accept_symbol(symbol) || self.accept_word(word) {
             terms.push(self.expression_from(power + 1)?);
         }
         self.built(start, if power == OR { ExprKind::Or(terms) } else { ExprKind::And(terms) })

@@ -1,6 +1,6 @@
 //! Function calls: the general form, aggregates, and the forms with words between their arguments.
 
-use super::ast::{AggregateName, Expr, ExprKind, Ident, IntervalUnit, Span, TrimSide};
+use super::ast::{AggregateName, Expr, ExprKind, Ident, IntervalUnit, Literal, Span, TrimSide};
 use super::cursor::{Parsed, Parser};
 use leafline_types::error::MysqlError;
 
@@ -147,11 +147,10 @@ impl Parser<'_> {
             return self.aggregate(start, function);
         }
         match word.as_str() {
-            "GROUP_CONCAT" | "JSON_ARRAYAGG" | "JSON_OBJECTAGG" | "ST_COLLECT" | "GET_FORMAT" => {
-                Err(unsupported(&format!("{word}()")))
-            }
+            "GROUP_CONCAT" => self.group_concat(start),
+            "JSON_ARRAYAGG" | "JSON_OBJECTAGG" | "ST_COLLECT" => Err(unsupported(&format!("{word}()"))),
             "TRIM" | "EXTRACT" | "POSITION" | "SUBSTRING" | "SUBSTR" | "MID" | "DATE_ADD" | "ADDDATE"
-            | "DATE_SUB" | "SUBDATE" | "TIMESTAMPADD" | "TIMESTAMPDIFF" => {
+            | "DATE_SUB" | "SUBDATE" | "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" => {
                 self.special_call(start, name, &word)
             }
             _ => self.plain_call(start, name),
@@ -177,6 +176,7 @@ impl Parser<'_> {
             "DATE_SUB" | "SUBDATE" => self.date_arithmetic(word, true)?,
             "TIMESTAMPADD" => self.timestamp_add()?,
             "TIMESTAMPDIFF" => self.timestamp_diff(name)?,
+            "GET_FORMAT" => self.get_format(name)?,
             _ => self.substring(name)?,
         };
         self.built(start, kind)
@@ -193,8 +193,10 @@ impl Parser<'_> {
         if !self.at_symbol(Symbol::RightParen) {
             args = self.expressions()?;
         }
-        if name.value.eq_ignore_ascii_case("CHAR") && self.at_word("USING") {
-            return self.refuse("CHAR(... USING ...)");
+        if name.value.eq_ignore_ascii_case("CHAR") && self.accept_word("USING") {
+            let charset = self.charset_or_collation_name()?;
+            self.expect_symbol(Symbol::RightParen)?;
+            return self.built(start, ExprKind::CharUsing { codes: args, charset });
         }
         self.expect_symbol(Symbol::RightParen)?;
         self.refuse_window()?;
@@ -213,8 +215,11 @@ impl Parser<'_> {
         if count && self.accept_symbol(Symbol::Star) {
             // COUNT(*) has no arguments.
         } else {
-            let takes_distinct =
-                !matches!(function, AggregateName::BitAnd | AggregateName::BitOr | AggregateName::BitXor);
+            let takes_distinct = count
+                || matches!(
+                    function,
+                    AggregateName::Sum | AggregateName::Avg | AggregateName::Min | AggregateName::Max
+                );
             distinct = takes_distinct && self.accept_word("DISTINCT");
             if !distinct {
                 self.accept_word("ALL");
@@ -227,6 +232,38 @@ impl Parser<'_> {
         self.expect_symbol(Symbol::RightParen)?;
         self.refuse_window()?;
         self.built(start, ExprKind::Aggregate { function, distinct, args })
+    }
+
+    /// `GROUP_CONCAT([DISTINCT] x, .. [ORDER BY ..] [SEPARATOR '..'])`.
+    fn group_concat(&mut self, start: Span) -> Parsed<Expr> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let distinct = self.accept_word("DISTINCT");
+        let args = self.expressions()?;
+        let order_by = self.order_by()?;
+        let separator = match self.accept_word("SEPARATOR") {
+            true => self.string()?,
+            false => ",".to_owned(),
+        };
+        self.expect_symbol(Symbol::RightParen)?;
+        self.refuse_window()?;
+        self.built(start, ExprKind::GroupConcat { distinct, args, order_by, separator })
+    }
+
+    /// `GET_FORMAT(DATE | TIME | DATETIME | TIMESTAMP, standard)`.
+    fn get_format(&mut self, name: Ident) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let span = self.span();
+        let words = [("DATETIME", "DATETIME"), ("TIMESTAMP", "DATETIME"), ("DATE", "DATE"), ("TIME", "TIME")];
+        let Some(&(_, what)) = words.iter().find(|(word, _)| self.at_word(word)) else {
+            return Err(self.syntax_error());
+        };
+        self.advance();
+        let value = what.to_owned();
+        let what = ExprKind::Literal(Literal::String { first_part: value.len(), value, charset: None });
+        self.expect_symbol(Symbol::Comma)?;
+        let standard = self.expression()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Function { name, args: vec![Expr { kind: what, span }, standard] })
     }
 
     fn trim(&mut self) -> Parsed<ExprKind> {

@@ -104,6 +104,8 @@ pub struct LexMode {
     pub ansi_quotes: bool,
     /// NO_BACKSLASH_ESCAPES: a backslash is itself.
     pub no_backslash_escapes: bool,
+    /// PIPES_AS_CONCAT: `||` puts strings together.
+    pub pipes_as_concat: bool,
 }
 
 /// All tokens of `sql`, ending with one [`TokenKind::End`].

@@ -97,6 +97,7 @@ impl Parser<'_> {
         let start = self.span();
         let name = self.user_variable()?;
         if self.accept_symbol(Symbol::Assign) {
+            self.assigns_variables = true;
             let value = Box::new(self.expression()?);
             return self.built(start, ExprKind::AssignVariable { name, value });
         }
@@ -366,8 +367,9 @@ impl Parser<'_> {
         let start = self.span();
         self.advance();
         let amount = self.expression()?;
-        if matches!(amount.kind, ExprKind::Row(_)) {
-            return self.refuse("INTERVAL()");
+        if let ExprKind::Row(args) = amount.kind {
+            let name = Ident { value: "INTERVAL".to_owned(), span: start };
+            return self.built(start, ExprKind::Function { name, args });
         }
         let unit = self.interval_unit()?;
         self.expect_symbol(Symbol::Plus)?;

@@ -22,7 +22,7 @@ impl Parser<'_> {
         if !self.at_end() {
             return Err(self.syntax_error());
         }
-        Ok(Statement { kind, parameters: self.parameters })
+        Ok(Statement { kind, parameters: self.parameters, assigns_variables: self.assigns_variables })
     }
 
     /// An expression and nothing else.

@@ -10,19 +10,17 @@ mod prepared;
 pub mod settings;
 mod statement_cache;
 mod transaction;
-mod user_variables;
 pub mod variables;
 
 pub use entry::{Activity, SessionEntry};
 pub use outcome::{Outcome, RowStream};
 pub use prepared::Prepared;
-pub(crate) use user_variables::UserVariables;
 
 use crate::instance::Instance;
 use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::Isolation;
 use leafline_types::expr::SessionFacts;
-use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Warnings};
+use leafline_types::{CancelToken, Collation, DateTime, MysqlError, UserVariables, Warnings};
 use prepared::PreparedStatements;
 use settings::Settings;
 use statement_cache::StatementCache;
@@ -37,6 +35,8 @@ pub struct Session {
     pub(crate) settings: Settings,
     pub(crate) facts: SessionFacts,
     pub(crate) user_variables: UserVariables,
+    /// What `LAST_INSERT_ID(value)` was told by the statement at hand.
+    pub(crate) told_insert_id: Option<u64>,
     pub(crate) warnings: Warnings,
     pub(crate) cancel: CancelToken,
     pub(crate) counters: SessionCounters,
@@ -61,6 +61,7 @@ impl Session {
             last_insert_id: 0,
             row_count: -1,
             found_rows: 0,
+            locks: instance.user_locks().clone(),
         };
         let storage_baseline = instance.storage_counters();
         Session {
@@ -70,6 +71,7 @@ impl Session {
             settings,
             facts,
             user_variables: UserVariables::default(),
+            told_insert_id: None,
             warnings: Warnings::new(),
             counters: SessionCounters::default(),
             reported: SessionCounters::default(),
@@ -108,16 +110,20 @@ impl Session {
     /// What every statement begins with. A KILL QUERY that came before it was meant for another one.
     fn begin_statement(&mut self, sql: &str) {
         self.cancel.rearm();
+        self.told_insert_id = None;
         self.entry.begin(sql);
     }
 
     /// What every statement ends with, once its outcome is known.
-    fn finish(&mut self, outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
-        match &outcome {
+    fn finish(&mut self, mut outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
+        match &mut outcome {
             // Its rows are still to be computed, and may ask for the count of the statement before.
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
                 self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
+                if done.last_insert_id == 0 {
+                    done.last_insert_id = self.told_insert_id.unwrap_or(0);
+                }
                 if done.last_insert_id != 0 {
                     self.facts.last_insert_id = done.last_insert_id;
                 }
@@ -237,6 +243,7 @@ impl Session {
     /// Back to how it began: rolls back, forgets variables and prepared statements. The database stays.
     pub fn reset(&mut self) {
         self.rollback();
+        self.facts.locks.release_all(self.entry.id);
         let database_collation = self.settings.database_collation;
         self.settings = Settings { database_collation, ..self.instance.globals().read().clone() };
         self.user_variables = UserVariables::default();
@@ -268,6 +275,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.rollback();
+        self.facts.locks.release_all(self.entry.id);
         self.report_counters();
         self.instance.end_session(self.entry.id);
     }

@@ -3,6 +3,7 @@
 use crate::parser::LexMode;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
+use leafline_types::temporal::parse_offset;
 use leafline_types::{Charset, Collation, MysqlError};
 
 /// The settings of a session, or the global ones that new sessions start from.
@@ -38,6 +39,8 @@ pub struct Settings {
     pub device: DeviceClass,
     /// `wait_timeout`: seconds that a connection may be idle.
     pub wait_timeout: u64,
+    /// `group_concat_max_len`: bytes.
+    pub group_concat_max_len: u64,
 }
 
 impl Default for Settings {
@@ -58,6 +61,7 @@ impl Default for Settings {
             query_memory: 1 << 30,
             device: DeviceClass::Nvme,
             wait_timeout: 28_800,
+            group_concat_max_len: 1024,
         }
     }
 }
@@ -75,6 +79,7 @@ impl Settings {
         LexMode {
             ansi_quotes: self.sql_mode.has(Modes::ANSI_QUOTES),
             no_backslash_escapes: self.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+            pipes_as_concat: self.sql_mode.has(Modes::PIPES_AS_CONCAT),
         }
     }
 
@@ -93,6 +98,7 @@ impl Settings {
 pub struct Modes(u32);
 
 const MODE_NAMES: &[(&str, Modes)] = &[
+    ("PIPES_AS_CONCAT", Modes::PIPES_AS_CONCAT),
     ("ANSI_QUOTES", Modes::ANSI_QUOTES),
     ("ONLY_FULL_GROUP_BY", Modes::ONLY_FULL_GROUP_BY),
     ("NO_BACKSLASH_ESCAPES", Modes::NO_BACKSLASH_ESCAPES),
@@ -108,6 +114,8 @@ const MODE_NAMES: &[(&str, Modes)] = &[
 impl Modes {
     /// Double quotes hold identifiers.
     pub const ANSI_QUOTES: Modes = Modes(1);
+    /// `||` puts strings together.
+    pub const PIPES_AS_CONCAT: Modes = Modes(1 << 2);
     /// Columns that are neither grouped nor determined by the groups are refused.
     pub const ONLY_FULL_GROUP_BY: Modes = Modes(1 << 1);
     /// A backslash in a string is itself.
@@ -167,7 +175,6 @@ fn is_other_mode(word: &str) -> bool {
     const OTHERS: &[&str] = &[
         "NO_UNSIGNED_SUBTRACTION",
         "REAL_AS_FLOAT",
-        "PIPES_AS_CONCAT",
         "IGNORE_SPACE",
         "NO_DIR_IN_CREATE",
         "NO_AUTO_VALUE_ON_ZERO",
@@ -277,24 +284,7 @@ impl TimeZone {
         if text.eq_ignore_ascii_case("UTC") {
             return Ok(TimeZone::Offset(0));
         }
-        let unknown = || MysqlError::unknown_time_zone(text);
-        let (negative, rest) = match text.as_bytes().first() {
-            Some(b'+') => (false, &text[1..]),
-            Some(b'-') => (true, &text[1..]),
-            _ => return Err(unknown()),
-        };
-        let (hours, minutes) = rest.split_once(':').ok_or_else(unknown)?;
-        let digits =
-            |s: &str, most: usize| (1..=most).contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit());
-        if !digits(hours, 2) || !digits(minutes, 2) {
-            return Err(unknown());
-        }
-        let hours: i32 = hours.parse().map_err(|_| unknown())?;
-        let minutes: i32 = minutes.parse().map_err(|_| unknown())?;
-        let total = if negative { -(hours * 60 + minutes) } else { hours * 60 + minutes };
-        if minutes > 59 || !(-839..=840).contains(&total) {
-            return Err(unknown());
-        }
+        let total = parse_offset(text).ok_or_else(|| MysqlError::unknown_time_zone(text))?;
         Ok(TimeZone::Offset(total))
     }
 
@@ -334,7 +324,7 @@ mod tests {
             Ok("ANSI_QUOTES,STRICT_ALL_TABLES".into())
         );
         assert_eq!(Modes::parse("NO_SUCH").map_err(|e| e.code), Err(1231));
-        assert_eq!(Modes::parse("PIPES_AS_CONCAT").map_err(|e| e.code), Err(1235));
+        assert_eq!(Modes::parse("HIGH_NOT_PRECEDENCE").map_err(|e| e.code), Err(1235));
     }
 
     #[test]

@@ -211,6 +211,14 @@ pub const VARIABLES: &[Variable] = &[
     shown("datadir", |_, f| text(&f.data_directory)),
     shown("default_storage_engine", |_, _| text("Leafline")),
     shown("div_precision_increment", |_, _| Value::Int(4)),
+    settable(
+        "group_concat_max_len",
+        |s, _| Value::UInt(s.group_concat_max_len),
+        |s, v| {
+            let length = number("group_concat_max_len", &v, 4, u64::MAX);
+            length.map(|length| s.group_concat_max_len = length)
+        },
+    ),
     shown("have_ssl", |_, _| text("NO")),
     shown("init_connect", |_, _| text("")),
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),

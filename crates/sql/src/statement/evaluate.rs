@@ -41,6 +41,8 @@ impl Session {
             collation: self.settings.collation,
             only_full_group_by: self.settings.sql_mode.has(Modes::ONLY_FULL_GROUP_BY),
             no_backslash_escapes: self.settings.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+            group_concat_max_len: self.settings.group_concat_max_len,
+            assigns_variables: false,
             parameter_types,
         }
     }
@@ -52,7 +54,9 @@ pub(crate) fn constant(
     expr: &Expr,
     sql: &str,
 ) -> Result<(Value, SqlType), MysqlError> {
-    let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &session.bind_context(&[]))?;
+    // Whatever it assigns is there when the next is evaluated, and may be what it reads.
+    let context = BindContext { assigns_variables: true, ..session.bind_context(&[]) };
+    let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &context)?;
     let mut execution = expression_execution(session, &subqueries)?;
     let value = execution.with(session, |cx| evaluate_scalar(&expr, &mut cx.eval))?;
     Ok((value, expr.ty.sql))

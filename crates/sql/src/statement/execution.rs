@@ -7,7 +7,7 @@ use crate::plan::{Node, PlanParts};
 use crate::session::Session;
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
-use leafline_types::expr::{EvalContext, RandomState};
+use leafline_types::expr::{CallState, EvalContext};
 use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value, Warnings};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct Execution {
     now: DateTime,
     stores: bool,
     rules: StoreRules,
-    random: RandomState,
+    state: CallState,
     memory: MemoryBudget,
     locks: Option<StatementLocks>,
     profile: Option<Profile>,
@@ -34,7 +34,7 @@ impl Execution {
             now: session.now(),
             stores,
             rules: StoreRules::default(),
-            random: RandomState::default(),
+            state: CallState::default(),
             memory: MemoryBudget::new(usize::try_from(session.settings.query_memory).unwrap_or(usize::MAX)),
             locks: None,
             profile: None,
@@ -85,6 +85,7 @@ impl Execution {
     ) -> R {
         let mut sql_mode = session.settings.evaluation_mode();
         sql_mode.strict &= !self.rules.ignore;
+        self.state.variables = std::mem::take(&mut session.user_variables);
         let runner = Runner {
             subplans: &self.subplans,
             view: &self.view,
@@ -103,7 +104,7 @@ impl Execution {
                 session: &session.facts,
                 warnings: &mut session.warnings,
                 cancel: &session.cancel,
-                random: std::mem::take(&mut self.random),
+                state: std::mem::take(&mut self.state),
             },
             view: &self.view,
             counters: &mut session.counters.access,
@@ -113,7 +114,12 @@ impl Execution {
             profile: self.profile.as_mut(),
         };
         let result = step(&mut cx);
-        self.random = std::mem::take(&mut cx.eval.random);
+        self.state = std::mem::take(&mut cx.eval.state);
+        session.user_variables = std::mem::take(&mut self.state.variables);
+        if let Some(id) = self.state.last_insert_id.take() {
+            session.facts.last_insert_id = id;
+            session.told_insert_id = Some(id);
+        }
         session.counters.access += self.subplans.take_counters();
         result
     }

@@ -150,7 +150,11 @@ impl Session {
             .map(|value| evaluate::parameter_type(value, collation))
             .collect();
         let catalog = self.instance.engine().catalog();
-        let bound = binder::bind_kind(kind, statement.parameters, sql, &self.bind_context(&types))?;
+        let context = binder::BindContext {
+            assigns_variables: statement.assigns_variables,
+            ..self.bind_context(&types)
+        };
+        let bound = binder::bind_kind(kind, statement.parameters, sql, &context)?;
         let BoundStatement { kind: bound, warnings, reads_variables, subqueries, .. } = bound;
         self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();

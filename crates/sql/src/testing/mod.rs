@@ -127,6 +127,8 @@ impl Database {
             collation: Collation::Utf8mb4Bin,
             only_full_group_by: true,
             no_backslash_escapes: false,
+            group_concat_max_len: 1024,
+            assigns_variables: statement.assigns_variables,
             parameter_types: &[],
         };
         match bind(&statement, sql, &context)?.kind {

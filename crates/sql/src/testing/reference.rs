@@ -257,5 +257,6 @@ fn aggregated(function: AggregateFunction, values: &[Vec<Value>], rows: usize, s
             };
             found.cloned().unwrap_or(Value::Null)
         }
+        other => panic!("the reference does not know {other:?}"),
     }
 }

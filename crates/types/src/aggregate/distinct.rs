@@ -26,6 +26,11 @@ pub(super) struct FirstSeen {
 }
 
 impl FirstSeen {
+    /// Their places in the batch.
+    pub(super) fn rows(&self) -> Vec<u32> {
+        self.rows.values().to_vec()
+    }
+
     /// These rows of a column.
     pub(super) fn take(&self, array: &ArrayRef) -> Result<ArrayRef, MysqlError> {
         take(array, &self.rows, None).map_err(MysqlError::internal)

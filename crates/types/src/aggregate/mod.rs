@@ -7,26 +7,37 @@
 //! | AVG of exact numbers | DECIMAL(p + 4, s + 4), rounded half away from zero | NULL         |
 //! | SUM, AVG of others   | DOUBLE                                             | NULL         |
 //! | MIN, MAX             | the argument's                                     | NULL         |
+//! | STDDEV, VARIANCE     | DOUBLE                                             | NULL         |
+//! | BIT_AND, _OR, _XOR   | BIGINT UNSIGNED, or a binary argument's            | neutral bits |
+//! | GROUP_CONCAT         | TEXT, or a binary string                           | NULL         |
 //!
 //! NULLs are left out. A state holds one array indexed by group, and takes in a batch in one loop.
 
+mod bits;
+mod concat;
 mod distinct;
 mod extreme;
 mod group_key;
+mod statistics;
 mod sum;
 #[cfg(test)]
 mod tests;
 
 use arrow_array::{Array, ArrayRef};
 
+use crate::collation::Collation;
 use crate::decimal::{DIVISION_SCALE_INCREMENT, MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, Expr, build};
-use crate::value::{ExprType, SqlType, Value};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
 
+use bits::{BitFold, BitOp};
+use concat::Concat;
+pub use concat::ConcatOptions;
 use distinct::Distinct;
 use extreme::Extreme;
 pub use group_key::{EncodedKeys, KeyEncoder};
+use statistics::Moments;
 use sum::{DecimalSum, DoubleSum};
 
 /// An aggregate function.
@@ -44,6 +55,22 @@ pub enum AggregateFunction {
     Min,
     /// `MAX(x)`
     Max,
+    /// `STDDEV_POP(x)`, `STD(x)`, `STDDEV(x)`
+    StddevPop,
+    /// `STDDEV_SAMP(x)`
+    StddevSamp,
+    /// `VAR_POP(x)`, `VARIANCE(x)`
+    VarPop,
+    /// `VAR_SAMP(x)`
+    VarSamp,
+    /// `BIT_AND(x)`
+    BitAnd,
+    /// `BIT_OR(x)`
+    BitOr,
+    /// `BIT_XOR(x)`
+    BitXor,
+    /// `GROUP_CONCAT([DISTINCT] x, .. [ORDER BY ..] [SEPARATOR ..])`
+    GroupConcat,
 }
 
 impl AggregateFunction {
@@ -67,7 +94,37 @@ impl AggregateFunction {
             AggregateFunction::Avg => "AVG",
             AggregateFunction::Min => "MIN",
             AggregateFunction::Max => "MAX",
+            AggregateFunction::StddevPop => "STDDEV_POP",
+            AggregateFunction::StddevSamp => "STDDEV_SAMP",
+            AggregateFunction::VarPop => "VAR_POP",
+            AggregateFunction::VarSamp => "VAR_SAMP",
+            AggregateFunction::BitAnd => "BIT_AND",
+            AggregateFunction::BitOr => "BIT_OR",
+            AggregateFunction::BitXor => "BIT_XOR",
+            AggregateFunction::GroupConcat => "GROUP_CONCAT",
         }
+    }
+}
+
+impl AggregateFunction {
+    fn bit_op(self) -> Option<BitOp> {
+        Some(match self {
+            AggregateFunction::BitAnd => BitOp::And,
+            AggregateFunction::BitOr => BitOp::Or,
+            AggregateFunction::BitXor => BitOp::Xor,
+            _ => return None,
+        })
+    }
+
+    /// The state of a variance.
+    fn moments(self) -> Option<Moments> {
+        Some(match self {
+            AggregateFunction::StddevPop => Moments::new(false, true),
+            AggregateFunction::StddevSamp => Moments::new(true, true),
+            AggregateFunction::VarPop => Moments::new(false, false),
+            AggregateFunction::VarSamp => Moments::new(true, false),
+            _ => return None,
+        })
     }
 }
 
@@ -78,8 +135,10 @@ pub struct AggregateCall {
     pub function: AggregateFunction,
     /// Whether equal arguments count once.
     pub distinct: bool,
-    /// Its arguments: none for `COUNT(*)`, one or more for `COUNT(DISTINCT ..)`, else one.
+    /// Its arguments: none for `COUNT(*)`, one or more for `COUNT(DISTINCT ..)` and GROUP_CONCAT, else one.
     pub args: Vec<Expr>,
+    /// What GROUP_CONCAT says besides.
+    pub concat: Option<ConcatOptions>,
     /// The type of the result.
     pub ty: ExprType,
 }
@@ -127,6 +186,8 @@ impl AggregateCall {
                 };
                 ExprType::numeric(sql, true)
             }
+            (_, Some(arg)) if function.bit_op().is_some() => bits_type(arg),
+            (_, Some(_)) if function.moments().is_some() => ExprType::numeric(SqlType::Double, true),
             _ => ExprType::numeric(SqlType::BIGINT, false),
         };
         let args = match function {
@@ -139,8 +200,40 @@ impl AggregateCall {
         let repeats_matter =
             matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
         let distinct = distinct && repeats_matter;
-        Ok(AggregateCall { function, distinct, args, ty })
+        Ok(AggregateCall { function, distinct, args, concat: None, ty })
     }
+
+    /// `GROUP_CONCAT(values ORDER BY order)`; `options` says how many of `args` are values.
+    pub fn group_concat(distinct: bool, args: Vec<Expr>, options: ConcatOptions) -> Result<Self, MysqlError> {
+        let values = &args[..options.values.min(args.len())];
+        let (mut collation, coercibility) =
+            build::merge_collations("group_concat", values.iter().map(|e| &e.ty))?;
+        if coercibility >= Coercibility::Numeric {
+            collation = build::TEXT_OF_NUMBER;
+        }
+        let length = options.max_length.min(u32::MAX as usize) as u32;
+        let sql = match collation {
+            Collation::Binary => SqlType::Varbinary { len: length },
+            _ => SqlType::Text { max_bytes: if length <= 0xffff { 0xffff } else { u32::MAX } },
+        };
+        let ty = ExprType::string(sql, true, collation, coercibility.min(Coercibility::Coercible));
+        Ok(AggregateCall {
+            function: AggregateFunction::GroupConcat,
+            distinct,
+            args,
+            concat: Some(options),
+            ty,
+        })
+    }
+}
+
+/// BIGINT UNSIGNED, or a binary string as long as the argument can be.
+fn bits_type(arg: &Expr) -> ExprType {
+    if !arg.ty.sql.is_string() || arg.ty.sql.is_character() {
+        return ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
+    }
+    let len = build::text_length(&arg.ty.sql).min(u32::MAX.into()) as u32;
+    ExprType::string(SqlType::Varbinary { len }, false, Collation::Binary, Coercibility::Coercible)
 }
 
 /// The group of each row of a batch.
@@ -178,6 +271,9 @@ enum State {
     Decimal(DecimalSum),
     Double(DoubleSum),
     Extreme(Extreme),
+    Moments(Moments),
+    Bits(BitFold),
+    Concat(Box<Concat>),
 }
 
 impl GroupedAccumulator {
@@ -186,7 +282,6 @@ impl GroupedAccumulator {
         let average = call.function == AggregateFunction::Avg;
         let arg = call.args.first().map(|a| a.ty.clone()).unwrap_or(ExprType::NULL);
         let state = match call.function {
-            AggregateFunction::CountAll | AggregateFunction::Count => State::Count(Vec::new()),
             AggregateFunction::Min => State::Extreme(Extreme::new(&arg, false)),
             AggregateFunction::Max => State::Extreme(Extreme::new(&arg, true)),
             AggregateFunction::Sum | AggregateFunction::Avg => match call.ty.sql {
@@ -196,9 +291,16 @@ impl GroupedAccumulator {
                 }
                 _ => State::Double(DoubleSum::new(average)),
             },
+            other => match (other.bit_op(), other.moments(), &call.concat) {
+                (Some(op), ..) => State::Bits(BitFold::new(op, &arg.sql)),
+                (_, Some(moments), _) => State::Moments(moments),
+                (.., Some(options)) => State::Concat(Box::new(Concat::new(call, options))),
+                _ => State::Count(Vec::new()),
+            },
         };
         GroupedAccumulator {
-            distinct: call.distinct.then(|| Distinct::new(&call.args)),
+            // GROUP_CONCAT tells values from the keys of its order.
+            distinct: (call.distinct && call.concat.is_none()).then(|| Distinct::new(&call.args)),
             arg_type: arg.sql,
             result: call.ty.sql.clone(),
             state,
@@ -216,6 +318,9 @@ impl GroupedAccumulator {
         cx: &mut EvalContext<'_>,
     ) -> Result<(), MysqlError> {
         self.state.grow(group_count);
+        if let State::Concat(concat) = &mut self.state {
+            return concat.update(groups, rows, args, cx);
+        }
         let Some(distinct) = &mut self.distinct else {
             return self.state.update(groups, rows, args.first(), &self.arg_type, cx);
         };
@@ -249,6 +354,9 @@ impl GroupedAccumulator {
             State::Decimal(sum) => sum.finish(&self.result),
             State::Double(sum) => sum.finish(&self.result),
             State::Extreme(extreme) => extreme.finish(&self.result),
+            State::Moments(moments) => Ok(moments.finish()),
+            State::Bits(bits) => bits.finish(&self.result),
+            State::Concat(concat) => concat.finish(&self.result, cx),
         }
     }
 
@@ -259,6 +367,9 @@ impl GroupedAccumulator {
             State::Decimal(sum) => sum.memory(),
             State::Double(sum) => sum.memory(),
             State::Extreme(extreme) => extreme.memory(),
+            State::Moments(moments) => moments.memory(),
+            State::Bits(bits) => bits.memory(),
+            State::Concat(concat) => concat.memory(),
         };
         state + self.distinct.as_ref().map_or(0, Distinct::memory)
     }
@@ -271,6 +382,9 @@ impl State {
             State::Decimal(sum) => sum.grow(groups),
             State::Double(sum) => sum.grow(groups),
             State::Extreme(extreme) => extreme.grow(groups),
+            State::Moments(moments) => moments.grow(groups),
+            State::Bits(bits) => bits.grow(groups),
+            State::Concat(concat) => concat.grow(groups),
         }
     }
 
@@ -298,6 +412,9 @@ impl State {
             (State::Decimal(sum), Some(array)) => sum.update(groups, array, ty, cx)?,
             (State::Double(sum), Some(array)) => sum.update(groups, array, ty, cx)?,
             (State::Extreme(extreme), Some(array)) => extreme.update(groups, array, ty, cx)?,
+            (State::Moments(moments), Some(array)) => moments.update(groups, array, ty, cx)?,
+            (State::Bits(bits), Some(array)) => bits.update(groups, array, ty, cx)?,
+            (State::Concat(_), Some(_)) => return Err(MysqlError::internal("GROUP_CONCAT of one argument")),
             (_, None) => return Err(MysqlError::internal("an aggregate without its argument")),
         }
         Ok(())

@@ -286,3 +286,41 @@ fn keys_order_as_their_rows() {
         }
     }
 }
+
+fn concat(distinct: bool, args: Vec<Expr>, values: usize, max_length: usize) -> AggregateCall {
+    let descending = vec![true; args.len() - values];
+    let options = ConcatOptions { values, descending, separator: "-".into(), max_length };
+    AggregateCall::group_concat(distinct, args, options).unwrap()
+}
+
+fn over_texts(call: &AggregateCall, texts: &[&str], session: &mut Session) -> Value {
+    let rows: Vec<Vec<Value>> = texts.iter().map(|t| vec![Value::from(*t)]).collect();
+    let ty = [SqlType::Varchar { len: 9 }];
+    let mut state = GroupedAccumulator::new(call);
+    // In two batches, so that what is kept between them counts.
+    for half in rows.chunks(2) {
+        let batch = Batch::from_rows(&ty, half.iter().map(Vec::as_slice)).unwrap();
+        let args: Vec<Datum> =
+            call.args.iter().map(|e| evaluate(e, &batch, &mut session.cx()).unwrap()).collect();
+        state.update(Groups::One, 1, batch.rows, &args, &mut session.cx()).unwrap();
+    }
+    value_at(&state.finish(1, &mut session.cx()).unwrap(), 0, &call.ty.sql)
+}
+
+#[test]
+fn group_concat_orders_repeats_and_cuts() {
+    let ty = ExprType::column(SqlType::Varchar { len: 9 }, true, Collation::Utf8mb4Bin);
+    let text = || build::column(0, ty.clone());
+    let mut session = Session::new();
+    let mut run = |call: &AggregateCall, texts: &[&str]| over_texts(call, texts, &mut session);
+    let plain = concat(false, vec![text()], 1, 1024);
+    assert_eq!(run(&plain, &["b", "a", "c"]), Value::from("b-a-c"));
+    assert_eq!(run(&plain, &[]), Value::Null);
+    let ordered = concat(false, vec![text(), text()], 1, 1024);
+    assert_eq!(run(&ordered, &["b", "a", "c"]), Value::from("c-b-a"));
+    let distinct = concat(true, vec![text()], 1, 1024);
+    assert_eq!(run(&distinct, &["b", "a", "b", "a"]), Value::from("a-b"));
+    let cut = concat(false, vec![text()], 1, 4);
+    assert_eq!(run(&cut, &["ab", "éé", "c"]), Value::from("ab-"));
+    assert_eq!(session.codes(), [1260]);
+}

@@ -207,6 +207,11 @@ impl Collation {
         self == self.charset().binary_collation() || self == Collation::Utf8mb4_0900Bin
     }
 
+    /// Whether upper and lower case are the same to it.
+    pub fn ignores_case(self) -> bool {
+        self.name().ends_with("_ci")
+    }
+
     /// The collation of that name, in any case; `utf8_` is `utf8mb3_`. Error 1235 for one that MySQL has and we do not, 1273
     /// for one that nobody has.
     pub fn from_name(name: &str) -> Result<Self, MysqlError> {

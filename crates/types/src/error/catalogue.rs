@@ -145,6 +145,9 @@ catalogue! {
     1248 "42000" ER_DERIVED_MUST_HAVE_ALIAS derived_without_alias() "Every derived table must have its own alias";
     1250 "42000" ER_TABLENAME_NOT_ALLOWED_HERE table_name_not_allowed(table, clause) "Table '{table}' from one of the SELECTs cannot be used in {clause}";
     1253 "42000" ER_COLLATION_CHARSET_MISMATCH collation_charset_mismatch(collation, charset) "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
+    1256 "HY000" ER_TOO_BIG_FOR_UNCOMPRESS uncompressed_data_too_large(max) "Uncompressed data size too large; the maximum size is {max} (probably, length of uncompressed data was corrupted)";
+    1259 "HY000" ER_ZLIB_Z_DATA_ERROR corrupted_compressed_data() "ZLIB: Input data corrupted";
+    1260 "HY000" ER_CUT_VALUE_GROUP_CONCAT cut_by_group_concat(row) "Row {row} was cut by GROUP_CONCAT()";
     1261 "01000" ER_WARN_TOO_FEW_RECORDS too_few_records(row) "Row {row} doesn't contain data for all columns";
     1262 "01000" ER_WARN_TOO_MANY_RECORDS too_many_records(row) "Row {row} was truncated; it contained more data than there were input columns";
     1264 "22003" ER_WARN_DATA_OUT_OF_RANGE out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
@@ -191,6 +194,7 @@ catalogue! {
     1582 "42000" ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT wrong_parameter_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
+    1649 "HY000" ER_UNKNOWN_LOCALE unknown_locale(name) "Unknown locale: '{name}'";
     1690 "22003" ER_DATA_OUT_OF_RANGE data_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
     1706 "HY000" ER_MULTI_UPDATE_KEY_CONFLICT multi_update_key_conflict(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1712 "HY000" ER_INDEX_CORRUPT index_corrupt(index) "Index {index} is corrupted";
@@ -207,16 +211,32 @@ catalogue! {
     3013 "42000" ER_INVALID_FIELD_SIZE invalid_size_of_column(column) "Invalid size for column '{column}'.";
     3020 "2201E" ER_INVALID_ARGUMENT_FOR_LOGARITHM invalid_logarithm() "Invalid argument for logarithm";
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
+    3057 "42000" ER_USER_LOCK_WRONG_NAME wrong_user_lock_name(name) "Incorrect user-level lock name '{name}'.";
+    3058 "HY000" ER_USER_LOCK_DEADLOCK user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";
     3102 "HY000" ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED generated_column_not_allowed(column) "Expression of generated column '{column}' contains a disallowed function.";
     3105 "HY000" ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN value_for_generated_column(column, table) "The value specified for generated column '{column}' in table '{table}' is not allowed.";
     3106 "HY000" ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN unsupported_on_generated_column(action) "'{action}' is not supported for generated columns.";
     3107 "HY000" ER_GENERATED_COLUMN_NON_PRIOR generated_column_non_prior() "Generated column can refer only to generated columns defined prior to it.";
     3109 "HY000" ER_GENERATED_COLUMN_REF_AUTO_INC generated_column_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
+    3513 "HY000" ER_INVALID_BITWISE_OPERANDS_SIZE invalid_bitwise_operands_size() "Binary operands of bitwise operators must be of equal length";
+    3516 "HY000" ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE invalid_bitwise_aggregate_operands_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3569 "HY000" ER_DUPLICATE_TABLE_LOCK duplicate_table_lock(table) "Table `{table}` appears in multiple locking clauses.";
     3572 "HY000" ER_LOCK_NOWAIT lock_not_available() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     3593 "HY000" ER_WINDOW_INVALID_WINDOW_FUNC_USE invalid_window_function(function) "You cannot use the window function '{function}' in this context.'";
+    3684 "HY000" ER_REGEXP_BUFFER_OVERFLOW regexp_buffer_overflow() "The result string is larger than the result buffer.";
+    3685 "HY000" ER_REGEXP_ILLEGAL_ARGUMENT regexp_illegal_argument() "Illegal argument to a regular expression.";
+    3686 "HY000" ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR regexp_index_out_of_bounds() "Index out of bounds in regular expression search.";
+    3688 "HY000" ER_REGEXP_RULE_SYNTAX regexp_syntax(line, character) "Syntax error in regular expression on line {line}, character {character}.";
+    3689 "HY000" ER_REGEXP_BAD_ESCAPE_SEQUENCE regexp_bad_escape() "Unrecognized escape sequence in regular expression.";
+    3691 "HY000" ER_REGEXP_MISMATCHED_PAREN regexp_mismatched_parenthesis() "Mismatched parenthesis in regular expression.";
+    3692 "HY000" ER_REGEXP_BAD_INTERVAL regexp_bad_interval() "Incorrect description of a {{min,max}} interval.";
+    3693 "HY000" ER_REGEXP_MAX_LT_MIN regexp_max_below_min() "The maximum is less than the minimum in a {{min,max}} interval.";
+    3694 "HY000" ER_REGEXP_INVALID_BACK_REF regexp_invalid_back_reference() "Invalid back-reference in regular expression.";
+    3696 "HY000" ER_REGEXP_MISSING_CLOSE_BRACKET regexp_unclosed_bracket() "The regular expression contains an unclosed bracket expression.";
+    3697 "HY000" ER_REGEXP_INVALID_RANGE regexp_invalid_range() "The regular expression contains an [x-y] character range where x comes after y.";
+    3698 "HY000" ER_REGEXP_STACK_OVERFLOW regexp_too_large() "Overflow in the regular expression backtrack stack.";
     3763 "HY000" ER_GENERATED_COLUMN_NAMED_FUNCTION_IS_NOT_ALLOWED generated_column_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
     3767 "HY000" ER_DEFAULT_VAL_GENERATED_NON_PRIOR default_non_prior(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
     3768 "HY000" ER_DEFAULT_VAL_GENERATED_REF_AUTO_INC default_auto_increment(column) "Default value expression of column '{column}' cannot refer to an auto-increment column.";
@@ -228,5 +248,6 @@ catalogue! {
     3819 "HY000" ER_CHECK_CONSTRAINT_VIOLATED check_violated(name) "Check constraint '{name}' is violated.";
     3820 "HY000" ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN check_unknown_column(name, column) "Check constraint '{name}' refers to non-existing column '{column}'.";
     3822 "HY000" ER_CHECK_CONSTRAINT_DUP_NAME check_duplicate_name(name) "Duplicate check constraint name '{name}'.";
+    3995 "HY000" ER_CHARACTER_SET_MISMATCH character_set_mismatch(first, second, function) "Character set '{first}' cannot be used in conjunction with '{second}' in call to {function}.";
     4028 "HY000" ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN table_without_visible_columns() "A table must have at least one visible column.";
 }

@@ -1,11 +1,14 @@
 //! What an evaluation reads and writes besides the rows: parameters, the time, the session, warnings.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::subquery::SubqueryRunner;
 use crate::error::MysqlError;
+use crate::functions::UserLocks;
 use crate::statement::{CancelToken, Warnings};
 use crate::temporal::DateTime;
+use crate::user_variables::UserVariables;
 use crate::value::Value;
 
 /// The flags of `sql_mode` that evaluation depends on.
@@ -43,6 +46,8 @@ pub struct SessionFacts {
     pub row_count: i64,
     /// `FOUND_ROWS()`.
     pub found_rows: u64,
+    /// The server's `GET_LOCK`s.
+    pub locks: Arc<UserLocks>,
 }
 
 /// What one execution of a statement gives to its expressions.
@@ -68,8 +73,19 @@ pub struct EvalContext<'a> {
     pub warnings: &'a mut Warnings,
     /// Checked per batch, and by functions that wait.
     pub cancel: &'a CancelToken,
-    /// The state of `RAND()`.
-    pub random: RandomState,
+    /// What calls keep from row to row.
+    pub state: CallState,
+}
+
+/// What calls keep from row to row of one execution.
+#[derive(Debug, Clone, Default)]
+pub struct CallState {
+    pub(crate) random: RandomState,
+    pub(crate) patterns: crate::functions::PatternCache,
+    /// The session's user variables, lent for as long as something is evaluated.
+    pub variables: UserVariables,
+    /// What `LAST_INSERT_ID(value)` was told.
+    pub last_insert_id: Option<u64>,
 }
 
 impl<'a> EvalContext<'a> {
@@ -91,7 +107,7 @@ impl<'a> EvalContext<'a> {
             session,
             warnings,
             cancel,
-            random: RandomState::default(),
+            state: CallState::default(),
         }
     }
 

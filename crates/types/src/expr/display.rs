@@ -63,6 +63,20 @@ impl fmt::Display for Named<'_> {
                         write!(f, "({} {sign} interval {} {})", of(date), of(count), keyword(unit))
                     }
                     ("extract", [unit, e]) => write!(f, "extract({} from {})", keyword(unit), of(e)),
+                    ("&" | "|" | "^" | "<<" | ">>", [left, right]) => {
+                        write!(f, "({} {name} {})", of(left), of(right))
+                    }
+                    (":=", [variable, value]) => write!(f, "(@{} := {})", word(variable), of(value)),
+                    ("@", [variable, _]) => write!(f, "@{}", word(variable)),
+                    ("last_insert_id_of", args) => write!(f, "last_insert_id({})", list(args, ",")),
+                    ("~", [operand]) => write!(f, "~({})", of(operand)),
+                    ("timestampdiff", [unit, from, to]) => {
+                        write!(f, "timestampdiff({},{},{})", keyword(unit).to_uppercase(), of(from), of(to))
+                    }
+                    ("get_format", [what, standard]) => {
+                        write!(f, "get_format({},{})", keyword(what).to_uppercase(), of(standard))
+                    }
+                    ("char_using", args) => write!(f, "char({} using utf8mb4)", list(args, ",")),
                     ("trim_leading", [e, what]) => write!(f, "trim(leading {} from {})", of(what), of(e)),
                     ("trim_trailing", [e, what]) => write!(f, "trim(trailing {} from {})", of(what), of(e)),
                     ("trim_both", [e, what]) => write!(f, "trim(both {} from {})", of(what), of(e)),
@@ -139,9 +153,14 @@ fn subquery_text(
     f.write_str(")")
 }
 
+/// The text of a literal string.
+fn word(e: &Expr) -> &str {
+    e.as_literal().and_then(Value::as_str).unwrap_or("?")
+}
+
 /// The text of a unit, which is kept as a string literal.
 fn keyword(unit: &Expr) -> String {
-    unit.as_literal().and_then(Value::as_str).unwrap_or("?").to_ascii_lowercase()
+    word(unit).to_ascii_lowercase()
 }
 
 fn literal(v: &Value, ty: &SqlType, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -35,7 +35,7 @@ pub mod subquery;
 pub(crate) mod testkit;
 mod walk;
 
-pub use context::{EvalContext, RandomState, SessionFacts, SqlMode};
+pub use context::{CallState, EvalContext, SessionFacts, SqlMode};
 pub(crate) use eval::operand as eval_operand;
 pub use eval::{
     Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_scalar, truth,

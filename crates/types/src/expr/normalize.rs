@@ -72,7 +72,7 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
         session: cx.session,
         warnings: &mut warnings,
         cancel: cx.cancel,
-        random: Default::default(),
+        state: Default::default(),
     };
     match evaluate_scalar(&e, &mut quiet) {
         Ok(v) if warnings.is_empty() => {

@@ -33,6 +33,7 @@ impl Session {
             last_insert_id: 11,
             row_count: -1,
             found_rows: 3,
+            locks: Default::default(),
         };
         Session { warnings: Warnings::new(), cancel: CancelToken::new(), facts }
     }

@@ -57,6 +57,18 @@ pub(super) fn string(
     Ok(ExprType::string(sql, nullable, collation, coercibility.min(Coercibility::Coercible)))
 }
 
+/// Text of its own making, of up to `length` characters: digits, names and the like.
+pub(super) fn bounded_text(length: u64, nullable: bool) -> ExprType {
+    let sql = build::text_type(length.min(u32::MAX.into()));
+    ExprType::string(sql, nullable, build::TEXT_OF_NUMBER, Coercibility::Coercible)
+}
+
+/// A binary string of up to `length` bytes.
+pub(super) fn binary_string(length: u64, nullable: bool) -> ExprType {
+    let sql = SqlType::Varbinary { len: length.min(u32::MAX.into()) as u32 };
+    ExprType::string(sql, nullable, Collation::Binary, Coercibility::Coercible)
+}
+
 /// Text in the system's character set.
 pub(super) fn system_string(length: u32, nullable: bool) -> ExprType {
     let sql = SqlType::Varchar { len: length };
@@ -112,7 +124,10 @@ pub(super) fn integer(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<i64>
         Value::Int(v) => Some(*v),
         Value::UInt(v) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
         Value::Double(d) => Some(d.round_ties_even() as i64),
-        Value::String(_) | Value::Bytes(_) => operand::double(v, cx)?.map(|d| d as i64),
+        Value::String(_) | Value::Bytes(_) => match operand::cast(v, &SqlType::Null, &SqlType::BIGINT, cx)? {
+            Value::Int(v) => Some(v),
+            _ => None,
+        },
         _ => operand::decimal(v, cx)?
             .map(|d| d.to_i64().unwrap_or(if d.is_negative() { i64::MIN } else { i64::MAX })),
     })

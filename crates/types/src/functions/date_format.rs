@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::temporal::{day_of_year, week, weekday};
-use crate::temporal::DateTime;
+use crate::temporal::{Date, DateTime};
 
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -19,14 +19,24 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+pub(super) const DAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/// The name of the day of the week.
+pub(super) fn day_name(day: Date) -> &'static str {
+    DAYS[usize::from(weekday(day, true))]
+}
+
+/// The name of the month.
+pub(super) fn month_name(day: Date) -> &'static str {
+    MONTHS[usize::from(day.civil().month - 1) % 12]
+}
 
 /// The text of a datetime as `format` says; a `%` before any other character is that character.
 pub(super) fn date_format(t: DateTime, format: &str) -> String {
     let c = t.civil();
     let (date, day) = (c.date, t.date());
-    let month = MONTHS[usize::from(date.month - 1) % 12];
-    let name = DAYS[usize::from(weekday(day, true))];
+    let (month, name) = (month_name(day), day_name(day));
     let hour12 = (c.hour + 11) % 12 + 1;
     let half = if c.hour < 12 { "AM" } else { "PM" };
     let mut out = String::new();

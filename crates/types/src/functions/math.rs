@@ -10,18 +10,51 @@ use crate::value::{ExprType, SqlType, Value};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("ABS", (1, 1), same_kind, abs).numeric(),
     Function::new("POW", (2, 2), double, |cx, call, args| two(cx, call, args, |a, b| Some(a.powf(b))))
-        .aliases(&["POWER"]),
+        .aliases(&["POWER"])
+        .numeric(),
     Function::new("SQRT", (1, 1), double_or_null, |cx, call, args| {
         one(cx, call, args, |v| (v >= 0.0).then(|| v.sqrt()))
-    }),
-    Function::new("EXP", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.exp()))),
-    Function::new("LN", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::ln)),
-    Function::new("LOG2", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::log2)),
-    Function::new("LOG10", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::log10)),
-    Function::new("LOG", (1, 2), double_or_null, log),
+    })
+    .numeric(),
+    Function::new("EXP", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.exp()))).numeric(),
+    Function::new("LN", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::ln))
+        .numeric(),
+    Function::new("LOG2", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::log2))
+        .numeric(),
+    Function::new("LOG10", (1, 1), double_or_null, |cx, call, args| logarithm(cx, call, args, f64::log10))
+        .numeric(),
+    Function::new("LOG", (1, 2), double_or_null, log).numeric(),
     Function::new("SIGN", (1, 1), super::args::bigint, sign).numeric(),
     Function::new("GREATEST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, true)),
     Function::new("LEAST", (2, usize::MAX), extreme_type, |cx, call, args| extreme(cx, call, args, false)),
+    Function::new("SIN", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.sin()))).numeric(),
+    Function::new("COS", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.cos()))).numeric(),
+    Function::new("TAN", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(v.tan()))).numeric(),
+    Function::new("COT", (1, 1), double, |cx, call, args| one(cx, call, args, |v| Some(1.0 / v.tan())))
+        .numeric(),
+    Function::new("ASIN", (1, 1), double_or_null, |cx, call, args| {
+        one(cx, call, args, |v| (v.abs() <= 1.0).then(|| v.asin()))
+    })
+    .numeric(),
+    Function::new("ACOS", (1, 1), double_or_null, |cx, call, args| {
+        one(cx, call, args, |v| (v.abs() <= 1.0).then(|| v.acos()))
+    })
+    .numeric(),
+    Function::new("ATAN", (1, 2), double, |cx, call, args| match args.len() {
+        1 => one(cx, call, args, |v| Some(v.atan())),
+        _ => two(cx, call, args, |a, b| Some(a.atan2(b))),
+    })
+    .aliases(&["ATAN2"])
+    .numeric(),
+    Function::new("DEGREES", (1, 1), double, |cx, call, args| {
+        one(cx, call, args, |v| Some(v * (180.0 / std::f64::consts::PI)))
+    })
+    .numeric(),
+    Function::new("RADIANS", (1, 1), double, |cx, call, args| {
+        one(cx, call, args, |v| Some(v * (std::f64::consts::PI / 180.0)))
+    })
+    .numeric(),
+    Function::new("PI", (0, 0), double, |_, _, _| Ok(Value::Double(std::f64::consts::PI))),
     Function::new("RAND", (0, 1), |_| Ok(ExprType::numeric(SqlType::Double, false)), rand)
         .volatility(Volatility::Volatile),
 ];
@@ -41,6 +74,11 @@ fn same_kind(args: &[Expr]) -> Result<ExprType, MysqlError> {
 /// Error 1690 for the DOUBLE result of a call.
 fn double_range(call: Call<'_>) -> MysqlError {
     out_of_range(call, "DOUBLE")
+}
+
+/// Error 1690 for an argument of a call, which is called `what`.
+pub(super) fn out_of_range_argument(what: &str, call: Call<'_>) -> MysqlError {
+    MysqlError::data_out_of_range(what, call.function.definition().name.to_ascii_lowercase())
 }
 
 /// Error 1690 for the result of a call.
@@ -175,8 +213,8 @@ fn extreme(
 }
 
 fn rand(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    let Some(seed) = args.first() else { return Ok(Value::Double(cx.random.next())) };
+    let Some(seed) = args.first() else { return Ok(Value::Double(cx.state.random.next())) };
     let seed = super::args::integer(seed, cx)?.unwrap_or(0);
     let constant = call.args[0].is_constant();
-    Ok(Value::Double(cx.random.next_seeded(call.args.as_ptr() as usize, seed, constant)))
+    Ok(Value::Double(cx.state.random.next_seeded(call.args.as_ptr() as usize, seed, constant)))
 }

@@ -5,15 +5,29 @@
 //! their own (see [`crate::expr::build::call`]).
 
 mod args;
+mod assignment;
+mod bits;
+mod calendar;
+mod clock;
 mod date_format;
+mod digest;
+mod format;
+mod list;
 mod math;
+mod network;
+mod radix;
+mod regexp;
 mod rounding;
 mod session;
+mod str_to_date;
 mod string;
+mod string_edit;
 mod string_position;
 mod temporal;
 #[cfg(test)]
 mod tests;
+mod user_lock;
+mod uuid;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,6 +36,10 @@ use std::sync::LazyLock;
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, Expr};
 use crate::value::{ExprType, Value};
+
+pub(crate) use bits::bits as bits_of;
+pub(crate) use regexp::PatternCache;
+pub use user_lock::UserLocks;
 
 /// A function, by its place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -139,10 +157,24 @@ static TABLE: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
     [
         math::FUNCTIONS,
         rounding::FUNCTIONS,
+        bits::FUNCTIONS,
+        format::FUNCTIONS,
         string::FUNCTIONS,
         string_position::FUNCTIONS,
+        string_edit::FUNCTIONS,
+        radix::FUNCTIONS,
+        list::FUNCTIONS,
+        regexp::FUNCTIONS,
         temporal::FUNCTIONS,
+        calendar::FUNCTIONS,
+        clock::FUNCTIONS,
+        str_to_date::FUNCTIONS,
+        digest::FUNCTIONS,
+        network::FUNCTIONS,
+        uuid::FUNCTIONS,
         session::FUNCTIONS,
+        assignment::FUNCTIONS,
+        user_lock::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

@@ -139,7 +139,7 @@ fn whole_digits(v: i128, digits: i32, rounds: bool) -> i128 {
     (v + half) / unit * unit
 }
 
-fn double_digits(v: f64, digits: i32, rounds: bool) -> f64 {
+pub(super) fn double_digits(v: f64, digits: i32, rounds: bool) -> f64 {
     let cut = |v: f64| if rounds { v.round_ties_even() } else { v.trunc() };
     let unit = 10f64.powi(digits.abs());
     if digits < 0 {

@@ -6,7 +6,7 @@ use super::args::system_string;
 use super::{Call, Function, Volatility};
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
-use crate::expr::{EvalContext, Expr};
+use crate::expr::{EvalContext, Expr, build};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -29,8 +29,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .volatility(Volatility::Statement),
     Function::new("CONNECTION_ID", (0, 0), unsigned, |cx, _, _| Ok(Value::UInt(cx.session.connection_id)))
         .volatility(Volatility::Statement),
-    Function::new("LAST_INSERT_ID", (0, 1), last_insert_id_type, |cx, _, _| {
-        Ok(Value::UInt(cx.session.last_insert_id))
+    Function::new("LAST_INSERT_ID", (0, 0), unsigned, |cx, _, _| {
+        Ok(Value::UInt(cx.state.last_insert_id.unwrap_or(cx.session.last_insert_id)))
     })
     .volatility(Volatility::Statement),
     Function::new("ROW_COUNT", (0, 0), super::args::bigint, |cx, _, _| Ok(Value::Int(cx.session.row_count)))
@@ -41,6 +41,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .volatility(Volatility::Statement),
     Function::new("SLEEP", (1, 1), |_| Ok(ExprType::numeric(SqlType::BIGINT, false)), sleep)
         .volatility(Volatility::Volatile),
+    Function::new("BENCHMARK", (2, 2), |_| Ok(build::bigint(true)), benchmark)
+        .volatility(Volatility::Volatile),
+    Function::new("CURRENT_ROLE", (0, 0), text::<8>, |_, _, _| Ok(Value::from("NONE")))
+        .volatility(Volatility::Statement),
 ];
 
 fn text<const LENGTH: u32>(_: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -51,15 +55,30 @@ fn unsigned(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, false))
 }
 
-fn last_insert_id_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    match args {
-        [] => unsigned(args),
-        _ => Err(MysqlError::not_supported("LAST_INSERT_ID with an argument")),
-    }
-}
-
 /// How often a sleeper looks whether it was told to stop.
 const SLEEP_SLICE: Duration = Duration::from_millis(10);
+
+/// Evaluates an expression so many times; its first value came with the call.
+fn benchmark(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    /// Between looks whether to stop.
+    const ROUND: i64 = 256;
+    let Some(count) = super::args::integer(&args[0], cx)? else { return Ok(Value::Null) };
+    if count < 0 {
+        cx.warn(MysqlError::wrong_value_for_function("count", count, "benchmark"))?;
+        return Ok(Value::Null);
+    }
+    let e = &call.args[1];
+    if !e.columns().is_empty() {
+        return Err(MysqlError::not_supported("BENCHMARK of an expression with columns"));
+    }
+    for n in 1..count {
+        if n % ROUND == 0 {
+            cx.cancel.check()?;
+        }
+        crate::expr::evaluate_scalar(e, cx)?;
+    }
+    Ok(Value::Int(0))
+}
 
 fn sleep(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let seconds = operand::double(&args[0], cx)?.filter(|s| *s >= 0.0);

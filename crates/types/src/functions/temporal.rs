@@ -8,24 +8,32 @@ use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
 use crate::expr::{Datum, EvalContext, Expr, build};
-use crate::temporal::{CivilDateTime, Date, DateTime, Interval, IntervalUnit, days_in_month};
+use crate::temporal::{
+    CivilDateTime, CivilTime, Date, DateTime, Interval, IntervalUnit, Time, days_in_month,
+};
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("DATE", (1, 1), date_type, |cx, _, args| {
         Ok(operand::date(&args[0], cx)?.map_or(Value::Null, Value::Date))
     }),
-    Function::new("YEAR", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Year))
+    Function::new("YEAR", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Year, false))
         .vector(years),
-    Function::new("QUARTER", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Quarter)),
-    Function::new("MONTH", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Month)),
-    Function::new("DAY", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Day))
+    Function::new("QUARTER", (1, 1), bigint_or_null, |cx, _, args| {
+        part(cx, args, IntervalUnit::Quarter, false)
+    }),
+    Function::new("MONTH", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Month, false)),
+    Function::new("DAY", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Day, false))
         .aliases(&["DAYOFMONTH"]),
-    Function::new("HOUR", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Hour)),
-    Function::new("MINUTE", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Minute)),
-    Function::new("SECOND", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Second)),
+    Function::new("HOUR", (1, 1), bigint_or_null, |cx, _, args| part(cx, args, IntervalUnit::Hour, false)),
+    Function::new("MINUTE", (1, 1), bigint_or_null, |cx, _, args| {
+        part(cx, args, IntervalUnit::Minute, false)
+    }),
+    Function::new("SECOND", (1, 1), bigint_or_null, |cx, _, args| {
+        part(cx, args, IntervalUnit::Second, false)
+    }),
     Function::new("MICROSECOND", (1, 1), bigint_or_null, |cx, _, args| {
-        part(cx, args, IntervalUnit::Microsecond)
+        part(cx, args, IntervalUnit::Microsecond, false)
     }),
     Function::new("DAYOFWEEK", (1, 1), bigint_or_null, |cx, _, args| {
         of_date(cx, args, |d| i64::from(weekday(d, true)) + 1)
@@ -47,7 +55,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("DATE_SUB", (3, 3), date_add_type, |cx, call, args| date_add(cx, call, args, true))
         .special(),
     Function::new("EXTRACT", (2, 2), bigint_or_null, |cx, call, args| {
-        part(cx, &args[1..], unit_of(&call.args[0])?)
+        part(cx, &args[1..], unit_of(&call.args[0])?, true)
     })
     .special(),
     Function::new("DATE_FORMAT", (2, 2), date_format_type, date_format_function),
@@ -71,7 +79,7 @@ fn date_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
 }
 
 /// The unit that a special form keeps as a literal argument.
-fn unit_of(arg: &Expr) -> Result<IntervalUnit, MysqlError> {
+pub(super) fn unit_of(arg: &Expr) -> Result<IntervalUnit, MysqlError> {
     let name = arg.as_literal().and_then(Value::as_str);
     name.and_then(IntervalUnit::from_name).ok_or_else(|| MysqlError::internal("no interval unit"))
 }
@@ -137,37 +145,61 @@ fn of_date(cx: &mut EvalContext<'_>, args: &[Value], f: impl Fn(Date) -> i64) ->
     Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::Int(f(d))))
 }
 
-fn week_function(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    let mode = match args.get(1) {
+/// The second argument, how weeks are counted; NULL is 0.
+pub(super) fn week_mode(cx: &mut EvalContext<'_>, args: &[Value]) -> Result<i64, MysqlError> {
+    Ok(match args.get(1) {
+        Some(mode) => integer(mode, cx)?.unwrap_or(0),
         None => 0,
-        Some(mode) => match integer(mode, cx)? {
-            Some(mode) => mode,
-            None => return Ok(Value::Null),
-        },
-    };
+    })
+}
+
+fn week_function(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let mode = week_mode(cx, args)?;
     of_date(cx, args, |d| week(d, mode & 7).0.into())
 }
 
-/// A unit's part of a datetime.
-fn part(cx: &mut EvalContext<'_>, args: &[Value], unit: IntervalUnit) -> Result<Value, MysqlError> {
-    use IntervalUnit::{Hour, Microsecond, Minute, Second};
-    let of_day = matches!(unit, Hour | Minute | Second | Microsecond);
-    if of_day
-        && let Some(micros) = match &args[0] {
-            Value::Time(time) => Some(time.micros().abs()),
-            Value::String(text) => time_of_day(text),
-            _ => None,
-        }
-    {
-        return Ok(Value::Int(match unit {
-            Hour => micros / 3_600_000_000,
-            Minute => micros / 60_000_000 % 60,
-            Second => micros / 1_000_000 % 60,
-            _ => micros % 1_000_000,
-        }));
+/// A unit's part of a datetime or of a span of time. Parts of days are read from what can be a time; of a text that is
+/// a datetime they are those of the datetime. Negative only where `signed`.
+fn part(
+    cx: &mut EvalContext<'_>,
+    args: &[Value],
+    unit: IntervalUnit,
+    signed: bool,
+) -> Result<Value, MysqlError> {
+    let smallest = unit.parts().last().copied().unwrap_or(unit);
+    let dated = match &args[0] {
+        _ if smallest.is_date_unit() => operand::datetime(&args[0], cx)?,
+        Value::Date(_) | Value::DateTime(_) => operand::datetime(&args[0], cx)?,
+        v => match super::clock::datetime_text(v) {
+            Some(t) => Some(t),
+            None => {
+                let Some(time) = operand::time(v, cx)? else { return Ok(Value::Null) };
+                let part = part_of_span(time.civil(), unit);
+                return Ok(Value::Int(if signed && time.civil().negative { -part } else { part }));
+            }
+        },
+    };
+    Ok(dated.map_or(Value::Null, |t| Value::Int(part_of(t, unit))))
+}
+
+/// A span has no days.
+fn part_of_span(c: CivilTime, unit: IntervalUnit) -> i64 {
+    match unit {
+        IntervalUnit::Microsecond => c.microsecond.into(),
+        IntervalUnit::Second => c.second.into(),
+        IntervalUnit::Minute => c.minute.into(),
+        IntervalUnit::Hour => c.hour.into(),
+        several if several.parts().len() > 1 => joined(several, |part| part_of_span(c, part)),
+        _ => 0,
     }
-    let Some(t) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
-    Ok(Value::Int(part_of(t, unit)))
+}
+
+/// The parts of a unit as one number, two digits each, and six for microseconds.
+fn joined(unit: IntervalUnit, part_of: impl Fn(IntervalUnit) -> i64) -> i64 {
+    unit.parts().iter().fold(0, |number, part| {
+        let digits = if *part == IntervalUnit::Microsecond { 1_000_000 } else { 100 };
+        number * digits + part_of(*part)
+    })
 }
 
 fn part_of(t: DateTime, unit: IntervalUnit) -> i64 {
@@ -182,29 +214,8 @@ fn part_of(t: DateTime, unit: IntervalUnit) -> i64 {
         IntervalUnit::Month => c.date.month.into(),
         IntervalUnit::Quarter => i64::from(c.date.month - 1) / 3 + 1,
         IntervalUnit::Year => c.date.year.into(),
+        several => joined(several, |part| part_of(t, part)),
     }
-}
-
-/// The microseconds of a text `h:mm[:ss[.ffffff]]`, up to 838 hours; None for any other.
-fn time_of_day(text: &str) -> Option<i64> {
-    let text = text.trim();
-    let text = text.strip_prefix('-').unwrap_or(text);
-    let mut fields = text.split(':');
-    let number = |s: &str, digits: std::ops::RangeInclusive<usize>| -> Option<i64> {
-        (digits.contains(&s.len()) && s.bytes().all(|b| b.is_ascii_digit())).then(|| s.parse().ok()).flatten()
-    };
-    let hours = number(fields.next()?, 1..=3).filter(|h| *h <= 838)?;
-    let minutes = number(fields.next()?, 1..=2).filter(|m| *m < 60)?;
-    let (seconds, fraction) = match fields.next() {
-        None => ("0", ""),
-        Some(s) => s.split_once('.').unwrap_or((s, "")),
-    };
-    let seconds = number(seconds, 1..=2).filter(|s| *s < 60)?;
-    if fields.next().is_some() || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let micros = number(&format!("{fraction:0<6}")[..6], 6..=6)?;
-    Some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros)
 }
 
 /// YEAR of a DATE column.
@@ -237,7 +248,7 @@ fn date_add_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let unit = unit_of(&args[2])?;
     // Digits of the second's fraction that the interval brings.
     let fraction = match unit {
-        IntervalUnit::Microsecond => 6,
+        unit if unit.has_fraction() => 6,
         IntervalUnit::Second => match &args[1].ty.sql {
             SqlType::Decimal { scale, .. } => (*scale).min(6),
             ty if ty.is_integer() => 0,
@@ -249,6 +260,10 @@ fn date_add_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
         SqlType::Date if unit.is_date_unit() => SqlType::Date,
         SqlType::Date => SqlType::DateTime { fsp: fraction },
         SqlType::DateTime { fsp } => SqlType::DateTime { fsp: fraction.max(*fsp) },
+        SqlType::Time { fsp } if unit.parts().iter().any(|part| part.is_date_unit()) => {
+            SqlType::DateTime { fsp: fraction.max(*fsp) }
+        }
+        SqlType::Time { fsp } => SqlType::Time { fsp: fraction.max(*fsp) },
         _ => {
             let sql = SqlType::Varchar { len: 26 };
             return Ok(ExprType::string(sql, true, build::TEXT_OF_NUMBER, Coercibility::Coercible));
@@ -260,9 +275,13 @@ fn date_add_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 /// The interval of `count` units; None if it is NULL or too long for any date.
 fn interval(
     cx: &mut EvalContext<'_>,
-    count: &Value,
+    (count, ty): (&Value, &SqlType),
     unit: IntervalUnit,
 ) -> Result<Option<Interval>, MysqlError> {
+    if unit.parts().len() > 1 {
+        let text = operand::text(count, ty).unwrap_or_default();
+        return Ok(Interval::parse(&String::from_utf8_lossy(&text), unit));
+    }
     if unit == IntervalUnit::Second && !matches!(count, Value::Int(_) | Value::UInt(_)) {
         let Some(d) = operand::decimal(count, cx)? else { return Ok(None) };
         let whole = d.truncate(0).and_then(|w| w.to_i64());
@@ -282,11 +301,20 @@ fn date_add(
     subtract: bool,
 ) -> Result<Value, MysqlError> {
     let unit = unit_of(&call.args[2])?;
-    let Some(start) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
     if args[1].is_null() {
         return Ok(Value::Null);
     }
-    let interval = interval(cx, &args[1], unit)?.map(|i| if subtract { i.negate() } else { i });
+    let interval = interval(cx, (&args[1], &call.args[1].ty.sql), unit)?;
+    let interval = interval.map(|i| if subtract { i.negate() } else { i });
+    if let (SqlType::Time { .. }, Value::Time(time)) = (&call.ty.sql, &args[0]) {
+        let sum = interval.and_then(|i| time.micros().checked_add(i.micros())).and_then(Time::from_micros);
+        let Some(sum) = sum else {
+            cx.warn(MysqlError::datetime_overflow("time"))?;
+            return Ok(Value::Null);
+        };
+        return Ok(Value::Time(sum));
+    }
+    let Some(start) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
     let Some(result) = interval.and_then(|i| start.checked_add(i)) else {
         cx.warn(MysqlError::datetime_overflow("datetime"))?;
         return Ok(Value::Null);
@@ -297,7 +325,7 @@ fn date_add(
         // Text stays without a time of day if it had none and gets none.
         _ => {
             let had_time = match &args[0] {
-                Value::String(text) => text.contains(':') || text.trim().len() > 10,
+                Value::String(text) => DateTime::parse(text).is_ok_and(|parsed| parsed.has_time),
                 _ => start.micros_of_day() != 0,
             };
             if unit.is_date_unit() && !had_time {

@@ -2,7 +2,8 @@
 
 use super::datetime::MICROS_PER_DAY;
 
-/// The unit of an interval. Units of two parts (`DAY_HOUR`) are not here.
+/// The unit of an interval. One of several parts (`DAY_MINUTE`: days, hours and minutes) counts them in a text,
+/// `'1 10:30'`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum IntervalUnit {
@@ -15,11 +16,22 @@ pub enum IntervalUnit {
     Month,
     Quarter,
     Year,
+    YearMonth,
+    DayHour,
+    DayMinute,
+    DaySecond,
+    DayMicrosecond,
+    HourMinute,
+    HourSecond,
+    HourMicrosecond,
+    MinuteSecond,
+    MinuteMicrosecond,
+    SecondMicrosecond,
 }
 
 impl IntervalUnit {
     /// All of them.
-    pub const ALL: [IntervalUnit; 9] = [
+    pub const ALL: [IntervalUnit; 20] = [
         IntervalUnit::Microsecond,
         IntervalUnit::Second,
         IntervalUnit::Minute,
@@ -29,6 +41,17 @@ impl IntervalUnit {
         IntervalUnit::Month,
         IntervalUnit::Quarter,
         IntervalUnit::Year,
+        IntervalUnit::YearMonth,
+        IntervalUnit::DayHour,
+        IntervalUnit::DayMinute,
+        IntervalUnit::DaySecond,
+        IntervalUnit::DayMicrosecond,
+        IntervalUnit::HourMinute,
+        IntervalUnit::HourSecond,
+        IntervalUnit::HourMicrosecond,
+        IntervalUnit::MinuteSecond,
+        IntervalUnit::MinuteMicrosecond,
+        IntervalUnit::SecondMicrosecond,
     ];
 
     /// The unit of that name, in any case.
@@ -48,15 +71,64 @@ impl IntervalUnit {
             IntervalUnit::Month => "MONTH",
             IntervalUnit::Quarter => "QUARTER",
             IntervalUnit::Year => "YEAR",
+            IntervalUnit::YearMonth => "YEAR_MONTH",
+            IntervalUnit::DayHour => "DAY_HOUR",
+            IntervalUnit::DayMinute => "DAY_MINUTE",
+            IntervalUnit::DaySecond => "DAY_SECOND",
+            IntervalUnit::DayMicrosecond => "DAY_MICROSECOND",
+            IntervalUnit::HourMinute => "HOUR_MINUTE",
+            IntervalUnit::HourSecond => "HOUR_SECOND",
+            IntervalUnit::HourMicrosecond => "HOUR_MICROSECOND",
+            IntervalUnit::MinuteSecond => "MINUTE_SECOND",
+            IntervalUnit::MinuteMicrosecond => "MINUTE_MICROSECOND",
+            IntervalUnit::SecondMicrosecond => "SECOND_MICROSECOND",
         }
     }
 
     /// Whether adding it to a DATE gives a DATE (a day or more).
     pub fn is_date_unit(self) -> bool {
-        !matches!(
+        matches!(
             self,
-            IntervalUnit::Microsecond | IntervalUnit::Second | IntervalUnit::Minute | IntervalUnit::Hour
+            IntervalUnit::Day
+                | IntervalUnit::Week
+                | IntervalUnit::Month
+                | IntervalUnit::Quarter
+                | IntervalUnit::Year
+                | IntervalUnit::YearMonth
         )
+    }
+
+    /// The units of its parts, the largest first; a simple unit is its own.
+    pub fn parts(self) -> &'static [IntervalUnit] {
+        use IntervalUnit::*;
+        const CLOCK: [IntervalUnit; 5] = [Day, Hour, Minute, Second, Microsecond];
+        match self {
+            Microsecond => &CLOCK[4..],
+            Second => &CLOCK[3..4],
+            Minute => &CLOCK[2..3],
+            Hour => &CLOCK[1..2],
+            Day => &CLOCK[..1],
+            Week => &[Week],
+            Month => &[Month],
+            Quarter => &[Quarter],
+            Year => &[Year],
+            YearMonth => &[Year, Month],
+            DayHour => &CLOCK[..2],
+            DayMinute => &CLOCK[..3],
+            DaySecond => &CLOCK[..4],
+            DayMicrosecond => &CLOCK,
+            HourMinute => &CLOCK[1..3],
+            HourSecond => &CLOCK[1..4],
+            HourMicrosecond => &CLOCK[1..],
+            MinuteSecond => &CLOCK[2..4],
+            MinuteMicrosecond => &CLOCK[2..],
+            SecondMicrosecond => &CLOCK[3..],
+        }
+    }
+
+    /// Whether microseconds are among its parts.
+    pub fn has_fraction(self) -> bool {
+        self.parts().last() == Some(&IntervalUnit::Microsecond)
     }
 
     /// Months and microseconds of one unit; one of the two is 0.
@@ -71,6 +143,8 @@ impl IntervalUnit {
             IntervalUnit::Month => (1, 0),
             IntervalUnit::Quarter => (3, 0),
             IntervalUnit::Year => (12, 0),
+            // What has several parts is made of theirs.
+            _ => (0, 0),
         }
     }
 }
@@ -91,6 +165,32 @@ impl Interval {
         let months = count.checked_mul(months)?;
         // Both can be negated.
         (months != i64::MIN && micros != i64::MIN).then_some(Interval { months, micros })
+    }
+
+    /// The span that a text gives in a unit of several parts: numbers with anything between them, the last of which is
+    /// for the smallest part. The digits of microseconds are those of a fraction: `'1.5'` SECOND_MICROSECOND is
+    /// 1,500,000. None if there are more numbers than parts, or it is longer than the calendar by far.
+    pub fn parse(text: &str, unit: IntervalUnit) -> Option<Self> {
+        let text = text.trim_start();
+        let (negative, text) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let numbers: Vec<&str> =
+            text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty()).collect();
+        let parts = unit.parts();
+        let missing = parts.len().checked_sub(numbers.len())?;
+        let mut sum = Interval { months: 0, micros: 0 };
+        for (part, number) in parts[missing..].iter().zip(numbers) {
+            let mut count: i64 = number.parse().ok()?;
+            if *part == IntervalUnit::Microsecond && number.len() < 6 {
+                count *= 10i64.pow(6 - number.len() as u32);
+            }
+            let one = Interval::new(count, *part, 0)?;
+            sum.months = sum.months.checked_add(one.months)?;
+            sum.micros = sum.micros.checked_add(one.micros)?;
+        }
+        Some(if negative { sum.negate() } else { sum })
     }
 
     /// The same span backwards.

@@ -10,6 +10,7 @@ mod datetime;
 mod interval;
 mod parse;
 mod time;
+mod zone;
 
 pub use calendar::{CivilDate, WeekMode, days_in_month, is_leap_year};
 pub use date::Date;
@@ -18,6 +19,7 @@ pub use datetime::{CivilDateTime, DateTime};
 pub use interval::{Interval, IntervalUnit};
 pub use parse::{BadTemporal, TemporalParse};
 pub use time::{CivilTime, Time, TimeParse};
+pub use zone::parse_offset;
 
 #[cfg(test)]
 mod tests;

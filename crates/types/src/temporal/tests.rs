@@ -277,3 +277,17 @@ fn random_datetimes_go_both_ways() {
     assert_eq!(DateTime::from_micros(DateTime::MAX.micros() + 1), None);
     assert_eq!((DateTime::MIN.date(), DateTime::MAX.date()), (Date::MIN, Date::MAX));
 }
+
+#[test]
+fn intervals_of_several_parts_are_read_from_the_right() {
+    use IntervalUnit::{DayHour, DaySecond, HourMicrosecond, MinuteSecond, SecondMicrosecond, YearMonth};
+    let micros = |text: &str, unit| Interval::parse(text, unit).map(Interval::micros);
+    assert_eq!(micros("1 10", DayHour), Some(34 * 3_600_000_000));
+    assert_eq!(micros("10", DayHour), Some(10 * 3_600_000_000));
+    assert_eq!(micros("-1:30", MinuteSecond), Some(-90_000_000));
+    assert_eq!(micros("1.5", SecondMicrosecond), Some(1_500_000));
+    assert_eq!(micros("1:2:3.000004", HourMicrosecond), Some(3_723_000_004));
+    assert_eq!(micros("1 2:3:4:5", DaySecond), None);
+    assert_eq!(micros("nonsense", DaySecond), Some(0));
+    assert_eq!(Interval::parse("2-3", YearMonth).map(Interval::months), Some(27));
+}

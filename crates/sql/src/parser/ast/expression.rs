@@ -3,7 +3,7 @@
 //! AND and OR chains are flat lists, however they were nested by associativity, so that a predicate of ten
 //! thousand terms is not ten thousand levels deep. Parentheses leave no node.
 
-use super::{Ident, Query, Span};
+use super::{Ident, OrderItem, Query, Span};
 
 /// An expression and where it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -214,6 +214,24 @@ pub enum ExprKind {
         distinct: bool,
         /// The arguments; empty for `COUNT(*)`.
         args: Vec<Expr>,
+    },
+    /// `GROUP_CONCAT([DISTINCT] a, b ORDER BY c SEPARATOR '..')`.
+    GroupConcat {
+        /// With DISTINCT.
+        distinct: bool,
+        /// What is put together; at least one.
+        args: Vec<Expr>,
+        /// The order, if any.
+        order_by: Vec<OrderItem>,
+        /// What is between rows.
+        separator: String,
+    },
+    /// `CHAR(codes USING charset)`.
+    CharUsing {
+        /// The characters' codes.
+        codes: Vec<Expr>,
+        /// The character set.
+        charset: Ident,
     },
     /// `(query)` as a value.
     Subquery(Box<Query>),

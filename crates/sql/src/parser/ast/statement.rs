@@ -13,6 +13,8 @@ pub struct Statement {
     pub kind: StatementKind,
     /// How many `?` it has.
     pub parameters: usize,
+    /// Whether `@name := value` stands in an expression of it.
+    pub assigns_variables: bool,
 }
 
 /// The statements.

@@ -149,7 +149,7 @@ fn dates_take_intervals_in_every_form() {
         ("TIMESTAMPDIFF(SQL_TSI_DAY, a, b)", "TIMESTAMPDIFF(Day a b)"),
         ("EXTRACT(YEAR_MONTH FROM a)", "[extract YearMonth a]"),
     ]);
-    assert_eq!(outcome("SELECT INTERVAL(1, 2, 3)"), 1235);
+    assert_eq!(outcome("SELECT INTERVAL(1, 2, 3)"), 0);
     assert_eq!(outcome("SELECT a + INTERVAL 1"), 1064);
     assert_eq!(outcome("SELECT a + INTERVAL 1 FORTNIGHT"), 1064);
 }

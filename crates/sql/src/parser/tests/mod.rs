@@ -107,6 +107,12 @@ fn nested(e: &Expr) -> String {
             )
         }
         ExprKind::Extract { unit, operand } => format!("[extract {unit:?} {}]", nested(operand)),
+        ExprKind::GroupConcat { distinct, args, order_by, separator } => {
+            let order: Vec<String> = order_by.iter().map(|key| nested(&key.expr)).collect();
+            let distinct = if *distinct { "distinct-" } else { "" };
+            format!("[{distinct}concat {} by {} '{separator}']", list(args), order.join(" "))
+        }
+        ExprKind::CharUsing { codes, charset } => format!("[char {} {}]", list(codes), charset.value),
         ExprKind::Trim { side, remove, operand } => {
             let remove = remove.as_ref().map_or(String::new(), |e| format!(" {}", nested(e)));
             format!("[trim {side:?}{remove} {}]", nested(operand))

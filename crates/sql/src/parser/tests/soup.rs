@@ -172,7 +172,11 @@ fn random_tokens_never_panic() {
                 sql.push(' ');
             }
         }
-        let mode = LexMode { ansi_quotes: rng.random(), no_backslash_escapes: rng.random() };
+        let mode = LexMode {
+            ansi_quotes: rng.random(),
+            no_backslash_escapes: rng.random(),
+            pipes_as_concat: rng.random(),
+        };
         accepted += usize::from(parse(&sql, mode).is_ok());
     }
     println!("{accepted} accepted");

@@ -5,7 +5,7 @@ use crate::error::MysqlError;
 use crate::expr::ir::{Expr, ExprKind};
 use crate::functions;
 use crate::temporal::IntervalUnit;
-use crate::value::Value;
+use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// `name(args)`, of the function table (in any case). Error 1305 for a function that does not exist, 1582 for a wrong
 /// number of arguments.
@@ -22,6 +22,13 @@ pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
         "ISNULL" => {
             control(1, 1)?;
             Ok(super::and(args.into_iter().map(|e| super::is_null(e, false)).collect()))
+        }
+        "LAST_INSERT_ID" if count == 1 => special("LAST_INSERT_ID_OF", args),
+        // Two calls in one, as MySQL has it.
+        "FROM_UNIXTIME" if count == 2 => {
+            let [time, format] =
+                <[Expr; 2]>::try_from(args).map_err(|_| MysqlError::wrong_parameter_count(name))?;
+            call("DATE_FORMAT", vec![call("FROM_UNIXTIME", vec![time])?, format])
         }
         "MOD" => {
             control(2, 2)?;
@@ -62,6 +69,51 @@ fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
 pub fn date_add(date: Expr, count: Expr, unit: IntervalUnit, subtract: bool) -> Result<Expr, MysqlError> {
     let name = if subtract { "DATE_SUB" } else { "DATE_ADD" };
     special(name, vec![date, count, literal(Value::string(unit.name()))])
+}
+
+/// `left op right` of bits: `&`, `|`, `^`, `<<` or `>>`.
+pub fn bits(op: &'static str, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
+    special(op, vec![left, right])
+}
+
+/// `~operand`.
+pub fn invert_bits(operand: Expr) -> Result<Expr, MysqlError> {
+    special("~", vec![operand])
+}
+
+/// `CHAR(codes USING utf8mb4)`.
+pub fn characters(codes: Vec<Expr>) -> Result<Expr, MysqlError> {
+    special("CHAR_USING", codes)
+}
+
+/// `@name := value`.
+pub fn assign_variable(name: &str, value: Expr) -> Result<Expr, MysqlError> {
+    special(":=", vec![literal(Value::from(name)), value])
+}
+
+/// `@name` in a statement that assigns variables; `now` has the type that the variable has when the statement begins.
+pub fn read_variable(name: &str, mut now: Expr) -> Result<Expr, MysqlError> {
+    if now.ty.sql == SqlType::Null {
+        // What was never set is text, whatever it will be.
+        let text = SqlType::Text { max_bytes: u32::MAX };
+        now.ty = ExprType::string(text, true, super::TEXT_OF_NUMBER, Coercibility::Implicit);
+    }
+    special("@", vec![literal(Value::from(name)), now])
+}
+
+/// `INTERVAL(operand, bound, ..)`.
+pub fn interval_of(args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    special("INTERVAL", args)
+}
+
+/// `TIMESTAMPDIFF(unit, from, to)`.
+pub fn timestamp_diff(unit: IntervalUnit, from: Expr, to: Expr) -> Result<Expr, MysqlError> {
+    special("TIMESTAMPDIFF", vec![literal(Value::string(unit.name())), from, to])
+}
+
+/// `GET_FORMAT(what, standard)`; `what` is `DATE`, `TIME` or `DATETIME`.
+pub fn get_format(what: &str, standard: Expr) -> Result<Expr, MysqlError> {
+    special("GET_FORMAT", vec![literal(Value::from(what)), standard])
 }
 
 /// `EXTRACT(unit FROM operand)`.

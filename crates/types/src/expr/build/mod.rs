@@ -29,7 +29,10 @@ use crate::value::{Coercibility, ExprType, SqlType, Value};
 pub(crate) use arithmetic::all_digits;
 pub(super) use arithmetic::quotient_digits;
 pub use arithmetic::{arithmetic, negate};
-pub use call::{TrimSide, call, date_add, extract, trim};
+pub use call::{
+    TrimSide, assign_variable, bits, call, characters, date_add, extract, get_format, interval_of,
+    invert_bits, read_variable, timestamp_diff, trim,
+};
 pub use cast::{CastTarget, cast, collate};
 pub(super) use compare::retype;
 pub use compare::{between, compare, in_list, join_keys, like};

@@ -101,12 +101,12 @@ fn cast(
     cx: &mut EvalContext<'_>,
 ) -> Result<Datum, MysqlError> {
     match v {
-        Datum::Scalar(v) => row::cast(&v, from, to, cx).map(Datum::Scalar),
+        Datum::Scalar(v) => operand::cast(&v, from, to, cx).map(Datum::Scalar),
         same if is_relabelling(from, to) => Ok(same),
         array => {
             let mut out = ColumnBuilder::with_capacity(to, rows);
             for n in 0..rows {
-                out.push_value(&row::cast(&array.value(n, from), from, to, cx)?)?;
+                out.push_value(&operand::cast(&array.value(n, from), from, to, cx)?)?;
             }
             Ok(Datum::Array(out.finish()))
         }

@@ -27,6 +27,31 @@ pub(super) fn strictly<T>(
     }
 }
 
+/// `CAST`.
+pub(crate) fn cast(
+    v: &Value,
+    from: &SqlType,
+    to: &SqlType,
+    cx: &mut EvalContext<'_>,
+) -> Result<Value, MysqlError> {
+    let offset = cx.utc_offset_seconds;
+    match (from, to, v) {
+        (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }, _) => return Ok(v.clone()),
+        (SqlType::Timestamp { fsp }, _, Value::DateTime(t)) => {
+            return cast(&convert::shifted(*t, offset), &SqlType::DateTime { fsp: *fsp }, to, cx);
+        }
+        (_, SqlType::Timestamp { .. }, _) => {
+            return Ok(match cast(v, from, &SqlType::DateTime { fsp: 6 }, cx)? {
+                Value::DateTime(t) => convert::shifted(t, -offset),
+                other => other,
+            });
+        }
+        _ => {}
+    }
+    let dated = convert::dated(v, to, cx.now.date());
+    strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, warnings))?
+}
+
 /// The value as an integer, if it is one or a date; None for NULL and for what has to be converted otherwise.
 pub(super) fn integer(v: &Value) -> Option<i128> {
     match v {

@@ -5,9 +5,8 @@ use super::super::ir::{CompareOp, Expr, ExprKind};
 use super::super::like::LikePattern;
 use super::super::subquery::answer;
 use super::arithmetic;
-use super::operand::{compare, condition_value, conform, strictly, text, truth};
+use super::operand::{cast, compare, condition_value, conform, text, truth};
 use crate::column::{Batch, value_at};
-use crate::convert;
 use crate::error::MysqlError;
 use crate::functions::Call;
 use crate::value::{SqlType, Value};
@@ -146,31 +145,6 @@ pub(super) fn parameter(n: usize, cx: &EvalContext<'_>) -> Result<Value, MysqlEr
 pub(super) fn outer(n: usize, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     let value = cx.outer.get(n).cloned();
     value.ok_or_else(|| MysqlError::internal("a value of an enclosing query outside of a subquery"))
-}
-
-/// `CAST`.
-pub(super) fn cast(
-    v: &Value,
-    from: &SqlType,
-    to: &SqlType,
-    cx: &mut EvalContext<'_>,
-) -> Result<Value, MysqlError> {
-    let offset = cx.utc_offset_seconds;
-    match (from, to, v) {
-        (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }, _) => return Ok(v.clone()),
-        (SqlType::Timestamp { fsp }, _, Value::DateTime(t)) => {
-            return cast(&convert::shifted(*t, offset), &SqlType::DateTime { fsp: *fsp }, to, cx);
-        }
-        (_, SqlType::Timestamp { .. }, _) => {
-            return Ok(match cast(v, from, &SqlType::DateTime { fsp: 6 }, cx)? {
-                Value::DateTime(t) => convert::shifted(t, -offset),
-                other => other,
-            });
-        }
-        _ => {}
-    }
-    let dated = convert::dated(v, to, cx.now.date());
-    strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, warnings))?
 }
 
 /// The truth of an expression; None for NULL.

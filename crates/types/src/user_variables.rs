@@ -1,8 +1,9 @@
 //! User variables: `@name`, with the type of what was last assigned.
 
-use leafline_types::convert::to_text;
-use leafline_types::{SqlType, Value};
 use std::collections::HashMap;
+
+use crate::convert::to_text;
+use crate::value::{SqlType, Value};
 
 /// The user variables of a session. Names are compared without case.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,133 @@
+//! Calls: functions, aggregates, and operators that are functions of the table.
+
+use leafline_types::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
+use leafline_types::expr::{self, Expr, build};
+use leafline_types::functions::{self, Volatility};
+use leafline_types::{Charset, MysqlError};
+
+use super::expression::{Bound, ExpressionBinder};
+use super::{cast, literal};
+use crate::parser::ast::{self, AggregateName, ExprKind, Literal};
+
+impl ExpressionBinder<'_, '_, '_> {
+    pub(super) fn call(&mut self, name: &str, args: &[ast::Expr]) -> Bound {
+        let call = self.call_of(name, args)?;
+        Ok(self.counted(call))
+    }
+
+    /// Takes note of a call whose value changes with every evaluation.
+    pub(super) fn counted(&mut self, call: Expr) -> Expr {
+        if let expr::ExprKind::Call { function, .. } = &call.kind
+            && function.definition().volatility == Volatility::Volatile
+        {
+            self.binder.volatile_calls += 1;
+        }
+        call
+    }
+
+    fn call_of(&mut self, name: &str, args: &[ast::Expr]) -> Bound {
+        match (name.to_ascii_uppercase().as_str(), args) {
+            ("TIMESTAMPDIFF", [ast::Expr { kind: ExprKind::Unit(unit), .. }, from, to]) => {
+                let from = self.bind(from)?;
+                build::timestamp_diff(cast::unit(*unit)?, from, self.bind(to)?)
+            }
+            ("GET_FORMAT", [what, standard]) => {
+                let ExprKind::Literal(Literal::String { value, .. }) = &what.kind else {
+                    return Err(MysqlError::wrong_arguments("get_format"));
+                };
+                build::get_format(value, self.bind(standard)?)
+            }
+            ("INTERVAL", args) => build::interval_of(self.numbers(args)?),
+            ("IF", [condition, yes, no]) => {
+                let args = vec![self.number(condition)?, self.bind(yes)?, self.bind(no)?];
+                build::call(name, args)
+            }
+            // What computes with numbers takes literals of digits and bits for numbers.
+            (_, args) if functions::lookup(name).is_some_and(|f| f.definition().numeric) => {
+                build::call(name, self.numbers(args)?)
+            }
+            _ => build::call(name, self.list(args)?),
+        }
+    }
+
+    fn numbers(&mut self, items: &[ast::Expr]) -> Result<Vec<Expr>, MysqlError> {
+        items.iter().map(|item| self.number(item)).collect()
+    }
+
+    pub(super) fn char_using(&mut self, codes: &[ast::Expr], charset: &ast::Ident) -> Bound {
+        let codes = self.numbers(codes)?;
+        match Charset::from_name(&charset.value)? {
+            Charset::Binary => return build::call("CHAR", codes),
+            Charset::Utf8mb4 => {}
+            other => return Err(MysqlError::not_supported(format_args!("CHAR(... USING {})", other.name()))),
+        }
+        build::characters(codes)
+    }
+
+    pub(super) fn group_concat(
+        &mut self,
+        distinct: bool,
+        args: &[ast::Expr],
+        order_by: &[ast::OrderItem],
+        separator: &str,
+    ) -> Bound {
+        let values = args.len();
+        let mut all = args.to_vec();
+        for key in order_by {
+            // A whole number is the place of an argument.
+            all.push(match &key.expr.kind {
+                ExprKind::Literal(Literal::Integer(digits)) if digits.parse::<u64>().is_ok() => {
+                    let place = digits.parse().ok().and_then(|place: usize| place.checked_sub(1));
+                    let named = place.and_then(|place| args.get(place));
+                    named.cloned().ok_or_else(|| MysqlError::unknown_column(digits, "order clause"))?
+                }
+                _ => key.expr.clone(),
+            });
+        }
+        let options = ConcatOptions {
+            values,
+            descending: order_by.iter().map(|key| key.descending).collect(),
+            separator: separator.into(),
+            max_length: usize::try_from(self.binder.context.group_concat_max_len).unwrap_or(usize::MAX),
+        };
+        self.aggregate_of(&all, &|all| AggregateCall::group_concat(distinct, all, options.clone()))
+    }
+
+    pub(super) fn aggregate(&mut self, name: AggregateName, distinct: bool, args: &[ast::Expr]) -> Bound {
+        let function = match name {
+            AggregateName::Count if args.is_empty() => AggregateFunction::CountAll,
+            AggregateName::Count => AggregateFunction::Count,
+            AggregateName::Sum => AggregateFunction::Sum,
+            AggregateName::Avg => AggregateFunction::Avg,
+            AggregateName::Min => AggregateFunction::Min,
+            AggregateName::Max => AggregateFunction::Max,
+            AggregateName::StddevPop => AggregateFunction::StddevPop,
+            AggregateName::StddevSamp => AggregateFunction::StddevSamp,
+            AggregateName::VarPop => AggregateFunction::VarPop,
+            AggregateName::VarSamp => AggregateFunction::VarSamp,
+            AggregateName::BitAnd => AggregateFunction::BitAnd,
+            AggregateName::BitOr => AggregateFunction::BitOr,
+            AggregateName::BitXor => AggregateFunction::BitXor,
+        };
+        // DISTINCT changes nothing for the least and the greatest.
+        let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
+        self.aggregate_of(args, &|args| AggregateCall::new(function, distinct, args))
+    }
+
+    /// `& | ^`: on binary strings where both are, and not both literals of hexadecimal digits or bits.
+    pub(super) fn bits(&mut self, op: &'static str, left: &ast::Expr, right: &ast::Expr) -> Bound {
+        let (a, b) = (literal::bytes_as_number(left)?, literal::bytes_as_number(right)?);
+        let (bound_left, bound_right) = (self.bind(left)?, self.bind(right)?);
+        let binary = |e: &Expr| e.ty.sql.is_string() && !e.ty.sql.is_character();
+        if binary(&bound_left) && binary(&bound_right) && !(a.is_some() && b.is_some()) {
+            return build::bits(op, bound_left, bound_right);
+        }
+        build::bits(op, a.unwrap_or(bound_left), b.unwrap_or(bound_right))
+    }
+
+    pub(super) fn regexp(&mut self, operand: &ast::Expr, pattern: &ast::Expr, negated: bool) -> Bound {
+        let operand = self.bind(operand)?;
+        let matches = build::call("REGEXP_LIKE", vec![operand, self.bind(pattern)?])?;
+        Ok(if negated { build::not(matches) } else { matches })
+    }
+}

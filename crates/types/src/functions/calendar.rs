@@ -1,0 +1,277 @@
+//! Functions that count days, weeks, months and seconds, and those that tell the time.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::args::{bigint_or_null, bounded_text, integer, literal_integer};
+use super::date_format::{day_name, month_name};
+use super::temporal::{unit_of, week};
+use super::{Call, Function, Volatility};
+use crate::decimal::Decimal;
+use crate::error::MysqlError;
+use crate::expr::eval_operand as operand;
+use crate::expr::{EvalContext, Expr};
+use crate::temporal::{Date, DateTime, IntervalUnit, parse_offset};
+use crate::value::{ExprType, SqlType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "DAYNAME",
+        (1, 1),
+        |_| Ok(bounded_text(9, true)),
+        |cx, _, args| Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::from(day_name(d)))),
+    ),
+    Function::new(
+        "MONTHNAME",
+        (1, 1),
+        |_| Ok(bounded_text(9, true)),
+        |cx, _, args| Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::from(month_name(d)))),
+    ),
+    Function::new("TO_DAYS", (1, 1), bigint_or_null, |cx, _, args| {
+        Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::Int(d.day_number().into())))
+    }),
+    Function::new("TO_SECONDS", (1, 1), bigint_or_null, |cx, _, args| {
+        let seconds = |t: DateTime| i64::from(t.date().day_number()) * 86_400 + t.micros_of_day() / 1_000_000;
+        Ok(operand::datetime(&args[0], cx)?.map_or(Value::Null, |t| Value::Int(seconds(t))))
+    }),
+    Function::new("FROM_DAYS", (1, 1), date_type, |cx, _, args| {
+        let number = integer(&args[0], cx)?.and_then(|n| u32::try_from(n).ok());
+        // Before the year 1 there are no days with a number.
+        let day = number.filter(|n| *n > 365).and_then(Date::from_day_number);
+        Ok(day.map_or(Value::Null, Value::Date))
+    }),
+    Function::new("MAKEDATE", (2, 2), date_type, make_date),
+    Function::new("WEEKOFYEAR", (1, 1), bigint_or_null, |cx, _, args| {
+        Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::Int(week(d, 3).0.into())))
+    }),
+    Function::new("YEARWEEK", (1, 2), bigint_or_null, year_week),
+    Function::new("PERIOD_ADD", (2, 2), super::args::bigint, period_add),
+    Function::new("PERIOD_DIFF", (2, 2), super::args::bigint, period_diff),
+    Function::new("TIMESTAMPDIFF", (3, 3), bigint_or_null, timestamp_diff).special(),
+    Function::new("FROM_UNIXTIME", (1, 1), from_unixtime_type, from_unixtime),
+    Function::new("CONVERT_TZ", (3, 3), convert_tz_type, convert_tz),
+    Function::new("GET_FORMAT", (2, 2), |_| Ok(bounded_text(17, true)), get_format).special(),
+    Function::new(
+        "UTC_DATE",
+        (0, 0),
+        |_| Ok(ExprType::numeric(SqlType::Date, false)),
+        |cx, _, _| Ok(utc(cx).map_or(Value::Null, |t| Value::Date(t.date()))),
+    )
+    .volatility(Volatility::Statement),
+    Function::new(
+        "UTC_TIMESTAMP",
+        (0, 1),
+        |args| clock_type("utc_timestamp", args),
+        |cx, call, _| Ok(utc(cx).map_or(Value::Null, |t| Value::DateTime(t.truncate(call.ty.sql.scale())))),
+    )
+    .volatility(Volatility::Statement),
+    Function::new(
+        "SYSDATE",
+        (0, 1),
+        |args| clock_type("sysdate", args),
+        |cx, call, _| {
+            Ok(this_moment(cx).map_or(Value::Null, |t| Value::DateTime(t.truncate(call.ty.sql.scale()))))
+        },
+    )
+    .volatility(Volatility::Volatile),
+];
+
+fn date_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::Date, true))
+}
+
+/// The digits of the second's fraction that a clock function's literal argument asks for.
+pub(super) fn clock_digits(name: &str, args: &[Expr]) -> Result<u8, MysqlError> {
+    match args.first().map(literal_integer) {
+        None => Ok(0),
+        Some(Some(fsp @ 0..=6)) => Ok(fsp as u8),
+        Some(Some(fsp)) => Err(MysqlError::too_big_precision(fsp, name, 6)),
+        Some(None) => Err(MysqlError::wrong_arguments(name)),
+    }
+}
+
+fn clock_type(name: &str, args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::DateTime { fsp: clock_digits(name, args)? }, false))
+}
+
+/// The statement's time in UTC.
+pub(super) fn utc(cx: &EvalContext<'_>) -> Option<DateTime> {
+    DateTime::from_micros(cx.now.micros() - i64::from(cx.utc_offset_seconds) * 1_000_000)
+}
+
+/// The time as it is now, which is not the statement's.
+fn this_moment(cx: &EvalContext<'_>) -> Option<DateTime> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let micros = i64::try_from(since.as_micros()).ok()?;
+    DateTime::from_micros(micros + i64::from(cx.utc_offset_seconds) * 1_000_000)
+}
+
+/// A year of two digits is one of 1970 to 2069.
+fn four_digit_year(year: i64) -> i64 {
+    match year {
+        0..=69 => year + 2000,
+        70..=99 => year + 1900,
+        year => year,
+    }
+}
+
+fn make_date(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let Some((year, day)) = integer(&args[0], cx)?.zip(integer(&args[1], cx)?) else {
+        return Ok(Value::Null);
+    };
+    if !(0..=9999).contains(&year) || day <= 0 {
+        return Ok(Value::Null);
+    }
+    let first = Date::from_civil(four_digit_year(year) as u16, 1, 1);
+    let date = first
+        .zip(i32::try_from(day).ok())
+        .and_then(|(first, day)| first.days().checked_add(day - 1).and_then(Date::from_days));
+    Ok(date.map_or(Value::Null, Value::Date))
+}
+
+fn year_week(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let mode = super::temporal::week_mode(cx, args)?;
+    let Some(date) = operand::date(&args[0], cx)? else { return Ok(Value::Null) };
+    let (week, year) = week(date, mode & 7 | 2);
+    Ok(Value::Int(i64::from(year) * 100 + i64::from(week)))
+}
+
+/// The months since the year 0 of a period YYMM or YYYYMM. Error 1210 if there is no such month.
+fn months_of_period(period: i64, name: &str) -> Result<i64, MysqlError> {
+    let (year, month) = (period / 100, period % 100);
+    if period <= 0 || !(1..=12).contains(&month) {
+        return Err(MysqlError::wrong_arguments(name));
+    }
+    Ok(four_digit_year(year) * 12 + month - 1)
+}
+
+fn period_add(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let Some((period, more)) = integer(&args[0], cx)?.zip(integer(&args[1], cx)?) else {
+        return Ok(Value::Null);
+    };
+    let months = months_of_period(period, "period_add")?.wrapping_add(more);
+    // As MySQL counts: without a sign, and years of two digits are read again.
+    let months = months as u64;
+    let year = months / 12;
+    let year = if year < 100 { four_digit_year(year as i64) as u64 } else { year };
+    Ok(Value::Int((year.wrapping_mul(100)).wrapping_add(months % 12 + 1) as i64))
+}
+
+fn period_diff(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let Some((a, b)) = integer(&args[0], cx)?.zip(integer(&args[1], cx)?) else { return Ok(Value::Null) };
+    Ok(Value::Int(months_of_period(a, "period_diff")? - months_of_period(b, "period_diff")?))
+}
+
+/// `TIMESTAMPDIFF(unit, from, to)`: whole units.
+fn timestamp_diff(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let unit = unit_of(&call.args[0])?;
+    let from = operand::datetime(&args[1], cx)?;
+    let to = operand::datetime(&args[2], cx)?;
+    let Some((from, to)) = from.zip(to) else { return Ok(Value::Null) };
+    let micros = to.micros() - from.micros();
+    Ok(Value::Int(match unit {
+        IntervalUnit::Microsecond => micros,
+        IntervalUnit::Second => micros / 1_000_000,
+        IntervalUnit::Minute => micros / 60_000_000,
+        IntervalUnit::Hour => micros / 3_600_000_000,
+        IntervalUnit::Day => micros / 86_400_000_000,
+        IntervalUnit::Week => micros / (7 * 86_400_000_000),
+        IntervalUnit::Month => whole_months(from, to),
+        IntervalUnit::Quarter => whole_months(from, to) / 3,
+        IntervalUnit::Year => whole_months(from, to) / 12,
+        _ => return Err(MysqlError::internal("a unit of several parts in TIMESTAMPDIFF")),
+    }))
+}
+
+/// The months that are over between two times.
+fn whole_months(from: DateTime, to: DateTime) -> i64 {
+    if from > to {
+        return -whole_months(to, from);
+    }
+    let parts = |t: DateTime| {
+        let c = t.date().civil();
+        (i64::from(c.year) * 12 + i64::from(c.month), (c.day, t.micros_of_day()))
+    };
+    let ((first, begin), (last, end)) = (parts(from), parts(to));
+    last - first - i64::from(end < begin)
+}
+
+/// The last second of MySQL's TIMESTAMP in 64 bits.
+const LAST_SECOND: i64 = 32_536_771_199;
+
+fn from_unixtime_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let fsp = match &args[0].ty.sql {
+        ty if ty.is_integer() => 0,
+        SqlType::Decimal { scale, .. } => (*scale).min(6),
+        SqlType::Null => 0,
+        _ => 6,
+    };
+    Ok(ExprType::numeric(SqlType::DateTime { fsp }, true))
+}
+
+fn from_unixtime(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let Some(seconds) = operand::decimal(&args[0], cx)? else { return Ok(Value::Null) };
+    let rounded = seconds.round(call.ty.sql.scale().into());
+    let micros = rounded
+        .and_then(|d| d.checked_mul(&Decimal::from_i64(1_000_000)))
+        .and_then(|d| d.truncate(0))
+        .and_then(|d| d.to_i64());
+    let time = micros
+        .filter(|m| (0..(LAST_SECOND + 1) * 1_000_000).contains(m))
+        .and_then(|m| DateTime::from_micros(m + i64::from(cx.utc_offset_seconds) * 1_000_000));
+    Ok(time.map_or(Value::Null, Value::DateTime))
+}
+
+fn convert_tz_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::DateTime { fsp: fraction_digits(&args[0]) }, true))
+}
+
+/// The digits of the second's fraction that a value has when it is read as a datetime.
+pub(super) fn fraction_digits(arg: &Expr) -> u8 {
+    match (&arg.ty.sql, arg.as_literal()) {
+        (_, Some(Value::String(text))) => DateTime::parse(text).map_or(0, |parsed| parsed.fsp),
+        (ty, _) if ty.is_integer() || *ty == SqlType::Null => 0,
+        (ty, _) if ty.is_temporal() || matches!(ty, SqlType::Decimal { .. }) => ty.scale().min(6),
+        _ => 6,
+    }
+}
+
+/// A time in one zone as another has it. Outside of what TIMESTAMP holds it stays as it is; NULL for zones by name.
+fn convert_tz(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let Some(time) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
+    let zone = |n: usize| {
+        let name = call.text(args, n)?;
+        let name = std::str::from_utf8(&name).ok()?;
+        match name.eq_ignore_ascii_case("SYSTEM") || name.eq_ignore_ascii_case("UTC") {
+            true => Some(0),
+            false => parse_offset(name),
+        }
+    };
+    let Some((from, to)) = zone(1).zip(zone(2)) else { return Ok(Value::Null) };
+    let minute = 60_000_000;
+    let micros = time.micros() - i64::from(from) * minute;
+    if !(1_000_000..(LAST_SECOND + 1) * 1_000_000).contains(&micros) {
+        return Ok(Value::DateTime(time));
+    }
+    Ok(DateTime::from_micros(micros + i64::from(to) * minute).map_or(Value::Null, Value::DateTime))
+}
+
+/// `GET_FORMAT(DATE | TIME | DATETIME, 'EUR' | 'USA' | 'JIS' | 'ISO' | 'INTERNAL')`.
+fn get_format(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let Some(standard) = call.text(args, 1) else { return Ok(Value::Null) };
+    let standard = String::from_utf8_lossy(&standard).to_ascii_uppercase();
+    let what = call.args[0].as_literal().and_then(Value::as_str).unwrap_or_default();
+    Ok(Value::from(match (what, standard.as_str()) {
+        ("DATE", "USA") => "%m.%d.%Y",
+        ("DATE", "JIS" | "ISO") => "%Y-%m-%d",
+        ("DATE", "EUR") => "%d.%m.%Y",
+        ("DATE", "INTERNAL") => "%Y%m%d",
+        ("TIME", "USA") => "%h:%i:%s %p",
+        ("TIME", "JIS" | "ISO") => "%H:%i:%s",
+        ("TIME", "EUR") => "%H.%i.%s",
+        ("TIME", "INTERNAL") => "%H%i%s",
+        ("DATETIME", "USA" | "EUR") => "%Y-%m-%d %H.%i.%s",
+        ("DATETIME", "JIS" | "ISO") => "%Y-%m-%d %H:%i:%s",
+        ("DATETIME", "INTERNAL") => "%Y%m%d%H%i%s",
+        _ => return Ok(Value::Null),
+    }))
+}

@@ -1,0 +1,159 @@
+//! Hashes, checksums, compression and random bytes.
+
+use md5::{Digest, Md5};
+use sha1::Sha1;
+use sha2::{Sha224, Sha256, Sha384, Sha512};
+
+use super::args::{MAX_RESULT, binary_string, bounded_text, integer, nullable};
+use super::math::out_of_range_argument;
+use super::radix::hexadecimal;
+use super::{Call, Function, Volatility};
+use crate::error::MysqlError;
+use crate::expr::{EvalContext, Expr, build};
+use crate::value::{ExprType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("MD5", (1, 1), hash_type::<32>, |_, call, values| {
+        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::string(hexadecimal(&Md5::digest(&*s)))))
+    }),
+    Function::new("SHA1", (1, 1), hash_type::<40>, |_, call, values| {
+        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::string(hexadecimal(&Sha1::digest(&*s)))))
+    })
+    .aliases(&["SHA"]),
+    Function::new("SHA2", (2, 2), |_| Ok(bounded_text(128, true)), sha2),
+    Function::new("CRC32", (1, 1), super::args::bigint, |_, call, values| {
+        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(crc32(&s).into())))
+    }),
+    Function::new("RANDOM_BYTES", (1, 1), |args| Ok(binary_string(1024, nullable(args))), random_bytes)
+        .volatility(Volatility::Volatile),
+    Function::new("COMPRESS", (1, 1), compress_type, compress),
+    Function::new("UNCOMPRESS", (1, 1), |_| Ok(binary_string(u32::MAX.into(), true)), uncompress),
+    Function::new("UNCOMPRESSED_LENGTH", (1, 1), super::args::bigint, uncompressed_length),
+];
+
+fn hash_type<const LENGTH: u64>(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(bounded_text(LENGTH, nullable(args)))
+}
+
+fn sha2(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let bits = integer(&values[1], cx)?;
+    let (Some(s), Some(bits)) = (call.text(values, 0), bits) else { return Ok(Value::Null) };
+    Ok(Value::string(match bits {
+        0 | 256 => hexadecimal(&Sha256::digest(&*s)),
+        224 => hexadecimal(&Sha224::digest(&*s)),
+        384 => hexadecimal(&Sha384::digest(&*s)),
+        512 => hexadecimal(&Sha512::digest(&*s)),
+        _ => {
+            cx.warn(MysqlError::wrong_parameters("sha2"))?;
+            return Ok(Value::Null);
+        }
+    }))
+}
+
+/// The checksum of Ethernet, zlib and PNG.
+fn crc32(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = {
+        let mut table = [0u32; 256];
+        let mut n = 0;
+        while n < 256 {
+            let mut c = n as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                c = if c & 1 == 1 { 0xEDB8_8320 ^ (c >> 1) } else { c >> 1 };
+                bit += 1;
+            }
+            table[n] = c;
+            n += 1;
+        }
+        table
+    };
+    !bytes.iter().fold(!0u32, |c, b| TABLE[usize::from(c as u8 ^ b)] ^ (c >> 8))
+}
+
+fn random_bytes(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(count) = integer(&values[0], cx)? else { return Ok(Value::Null) };
+    let Some(count) = usize::try_from(count).ok().filter(|n| (1..=1024).contains(n)) else {
+        return Err(out_of_range_argument("length", call));
+    };
+    let mut bytes = vec![0; count];
+    fill_random(&mut bytes)?;
+    Ok(Value::bytes(bytes))
+}
+
+/// Bytes that nobody can foresee.
+pub(super) fn fill_random(bytes: &mut [u8]) -> Result<(), MysqlError> {
+    rand::TryRngCore::try_fill_bytes(&mut rand::rngs::OsRng, bytes).map_err(MysqlError::internal)
+}
+
+/// Bytes before what is compressed: its length, 30 bits, lowest byte first.
+const HEADER: usize = 4;
+
+fn compress_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let bytes = build::text_length(&args[0].ty.sql) * if args[0].ty.sql.is_character() { 4 } else { 1 };
+    Ok(binary_string(bytes + bytes / 100 + 120, nullable(args)))
+}
+
+/// The length and a zlib stream. A space at its end is followed by a full stop, as columns that lose spaces would
+/// spoil it.
+fn compress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    if s.is_empty() {
+        return Ok(Value::bytes(Vec::new()));
+    }
+    if s.len() > MAX_RESULT {
+        return call.too_long(cx);
+    }
+    let mut out = (s.len() as u32 & 0x3FFF_FFFF).to_le_bytes().to_vec();
+    out.extend(miniz_oxide::deflate::compress_to_vec_zlib(&s, 6));
+    if out.ends_with(b" ") {
+        out.push(b'.');
+    }
+    Ok(Value::bytes(out))
+}
+
+/// The length that the header tells; None if there is none.
+fn told_length(s: &[u8]) -> Option<usize> {
+    let header = s.get(..HEADER).filter(|_| s.len() > HEADER)?;
+    let length = u32::from_le_bytes(header.try_into().ok()?) & 0x3FFF_FFFF;
+    Some(length as usize)
+}
+
+fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    if s.is_empty() {
+        return Ok(Value::bytes(Vec::new()));
+    }
+    let Some(length) = told_length(&s) else {
+        cx.warn(MysqlError::corrupted_compressed_data())?;
+        return Ok(Value::Null);
+    };
+    if length > MAX_RESULT {
+        cx.warn(MysqlError::uncompressed_data_too_large(MAX_RESULT))?;
+        return Ok(Value::Null);
+    }
+    match miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&s[HEADER..], length) {
+        Ok(bytes) => Ok(Value::bytes(bytes)),
+        Err(_) => {
+            cx.warn(MysqlError::corrupted_compressed_data())?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+fn uncompressed_length(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    if s.is_empty() {
+        return Ok(Value::Int(0));
+    }
+    match told_length(&s) {
+        Some(length) => Ok(Value::Int(length as i64)),
+        None => {
+            cx.warn(MysqlError::corrupted_compressed_data())?;
+            Ok(Value::Int(0))
+        }
+    }
+}

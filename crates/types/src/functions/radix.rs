@@ -1,0 +1,245 @@
+//! Characters and numbers as codes: ASCII, ORD, CHAR, CONV and its shorthands, hexadecimal and base 64.
+
+use std::fmt::Write;
+
+use super::args::{binary_string, bounded_text, integer, nullable};
+use super::{Call, Function};
+use crate::error::MysqlError;
+use crate::expr::{EvalContext, Expr, build};
+use crate::value::{ExprType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("ASCII", (1, 1), super::args::bigint, |_, call, values| {
+        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.first().copied().unwrap_or(0).into())))
+    }),
+    Function::new("ORD", (1, 1), super::args::bigint, ord),
+    Function::new("CHAR", (1, usize::MAX), char_type, |cx, _, values| {
+        Ok(Value::bytes(bytes_of_codes(cx, values)?))
+    })
+    .numeric(),
+    Function::new("CHAR_USING", (1, usize::MAX), char_using_type, char_using).special(),
+    Function::new(
+        "BIN",
+        (1, 1),
+        |args| Ok(bounded_text(64, nullable(args))),
+        |cx, call, values| convert(cx, call, values, 10, 2),
+    ),
+    Function::new(
+        "OCT",
+        (1, 1),
+        |args| Ok(bounded_text(64, nullable(args))),
+        |cx, call, values| convert(cx, call, values, 10, 8),
+    ),
+    Function::new(
+        "CONV",
+        (3, 3),
+        |_| Ok(bounded_text(65, true)),
+        |cx, call, values| {
+            let (Some(from), Some(to)) = (integer(&values[1], cx)?, integer(&values[2], cx)?) else {
+                return Ok(Value::Null);
+            };
+            convert(cx, call, values, from, to)
+        },
+    ),
+    Function::new("UNHEX", (1, 1), |args| Ok(binary_string(length(&args[0]).div_ceil(2), true)), unhex),
+    Function::new("TO_BASE64", (1, 1), to_base64_type, to_base64),
+    Function::new(
+        "FROM_BASE64",
+        (1, 1),
+        |args| Ok(binary_string(length(&args[0]) / 4 * 3 + 3, true)),
+        from_base64,
+    ),
+];
+
+fn length(arg: &Expr) -> u64 {
+    build::text_length(&arg.ty.sql)
+}
+
+/// The bytes of the first character, as one number.
+fn ord(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    let bytewise = !call.args[0].ty.sql.is_character();
+    let first = &s[..super::args::offset(&s, bytewise, 1)];
+    Ok(Value::Int(first.iter().fold(0i64, |code, b| code << 8 | i64::from(*b))))
+}
+
+fn char_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(binary_string(args.len() as u64 * 4, false))
+}
+
+fn char_using_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(bounded_text(args.len() as u64 * 4, true))
+}
+
+/// The low 32 bits of each number, without leading zero bytes; NULLs are left out.
+fn bytes_of_codes(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<Vec<u8>, MysqlError> {
+    let mut out = Vec::new();
+    for v in values {
+        let Some(code) = integer(v, cx)? else { continue };
+        let bytes = (code as u32).to_be_bytes();
+        let start = bytes.iter().position(|b| *b != 0).unwrap_or(3);
+        out.extend_from_slice(&bytes[start..]);
+    }
+    Ok(out)
+}
+
+/// Bytes that are no text are NULL, with a warning.
+fn char_using(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let bytes = bytes_of_codes(cx, values)?;
+    match call.string(bytes) {
+        Ok(text) => Ok(text),
+        Err(e) => {
+            cx.warn(e)?;
+            Ok(Value::Null)
+        }
+    }
+}
+
+/// The text of argument 0, a number of base `from`, in base `to`; a negative base is one of numbers with a sign.
+fn convert(
+    _: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+    from: i64,
+    to: i64,
+) -> Result<Value, MysqlError> {
+    let bases = 2..=36;
+    let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
+    if text.is_empty() || !bases.contains(&from.unsigned_abs()) || !bases.contains(&to.unsigned_abs()) {
+        return Ok(Value::Null);
+    }
+    let bits = read_radix(&text, from.unsigned_abs() as u32, from < 0);
+    Ok(Value::string(match to < 0 && (bits as i64) < 0 {
+        true => format!("-{}", in_radix((bits as i64).unsigned_abs(), to.unsigned_abs())),
+        false => in_radix(bits, to.unsigned_abs()),
+    }))
+}
+
+/// The number at the front of a text, clamped to 64 bits.
+fn read_radix(text: &[u8], radix: u32, signed: bool) -> u64 {
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text.first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let mut number = 0u64;
+    let mut beyond = false;
+    for digit in digits.iter().map_while(|b| char::from(*b).to_digit(radix)) {
+        let next = number.checked_mul(radix.into()).and_then(|n| n.checked_add(digit.into()));
+        beyond |= next.is_none();
+        number = next.unwrap_or(u64::MAX);
+    }
+    match (signed, negative) {
+        (_, _) if beyond && !signed => u64::MAX,
+        (true, true) if beyond || number > i64::MIN.unsigned_abs() => i64::MIN as u64,
+        (true, false) if beyond || number > i64::MAX as u64 => i64::MAX as u64,
+        (_, true) => number.wrapping_neg(),
+        (_, false) => number,
+    }
+}
+
+fn in_radix(mut number: u64, radix: u64) -> String {
+    let mut digits = Vec::new();
+    loop {
+        let digit = char::from_digit((number % radix) as u32, radix as u32).unwrap_or('0');
+        digits.push(digit.to_ascii_uppercase());
+        number /= radix;
+        if number == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+/// NULL, with warning 1411 that names the argument.
+pub(super) fn wrong_text(cx: &mut EvalContext<'_>, call: Call<'_>, kind: &str) -> Result<Value, MysqlError> {
+    let name = call.function.definition().name.to_ascii_lowercase();
+    cx.warn(MysqlError::wrong_value_for_function(kind, &call.args[0], name))?;
+    Ok(Value::Null)
+}
+
+fn unhex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
+    let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
+    let (first, pairs) = text.split_at(text.len() % 2);
+    let mut out = Vec::with_capacity(text.len().div_ceil(2));
+    for pair in first.chunks(1).chain(pairs.chunks(2)) {
+        let byte = pair.iter().try_fold(0u8, |byte, b| Some(byte << 4 | digit(*b)?));
+        match byte {
+            Some(byte) => out.push(byte),
+            None => return wrong_text(cx, call, "string"),
+        }
+    }
+    Ok(Value::bytes(out))
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Characters of a line of base 64.
+const LINE: usize = 76;
+
+fn to_base64_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let bytes = length(&args[0]) * if args[0].ty.sql.is_character() { 4 } else { 1 };
+    let characters = bytes.div_ceil(3) * 4;
+    Ok(bounded_text(characters + characters / LINE as u64, nullable(args)))
+}
+
+fn to_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(bytes) = call.text(values, 0) else { return Ok(Value::Null) };
+    if bytes.len() / 3 * 4 > super::args::MAX_RESULT {
+        return call.too_long(cx);
+    }
+    let mut out = String::with_capacity(bytes.len() / 3 * 4 + 8);
+    for (n, group) in bytes.chunks(3).enumerate() {
+        if n > 0 && n % (LINE / 4) == 0 {
+            out.push('\n');
+        }
+        let bits = group.iter().fold(0u32, |bits, b| bits << 8 | u32::from(*b)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            match place <= group.len() {
+                true => out.push(char::from(ALPHABET[(bits >> (18 - 6 * place) & 63) as usize])),
+                false => out.push('='),
+            }
+        }
+    }
+    Ok(Value::string(out))
+}
+
+fn from_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
+    match decode_base64(&text) {
+        Some(bytes) => Ok(Value::bytes(bytes)),
+        None => wrong_text(cx, call, "string"),
+    }
+}
+
+/// White space between the characters does not count.
+fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
+    let kept: Vec<u8> = text.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
+    if !kept.len().is_multiple_of(4) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(kept.len() / 4 * 3);
+    let groups = kept.len() / 4;
+    for (n, group) in kept.chunks(4).enumerate() {
+        let padding = group.iter().rev().take_while(|b| **b == b'=').count();
+        if padding > 2 || padding > 0 && n + 1 < groups {
+            return None;
+        }
+        let mut bits = 0u32;
+        for b in &group[..4 - padding] {
+            bits = bits << 6 | ALPHABET.iter().position(|c| c == b)? as u32;
+        }
+        bits <<= 6 * padding;
+        out.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
+    }
+    Some(out)
+}
+
+/// Lower-case hexadecimal digits.
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
+        // Writing to a String does not fail.
+        let _ = write!(out, "{b:02x}");
+        out
+    })
+}
