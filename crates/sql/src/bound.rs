@@ -20,6 +20,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use leafline_table::{LockStrength, LockWait, TableDef};
 use leafline_types::aggregate::AggregateCall;
@@ -137,6 +138,75 @@ pub enum RelationSource {
     Base(Arc<TableDef>),
     /// A query in FROM.
     Derived(Box<BoundSelect>),
+    /// The rows of several queries: of a block that stands for a set operation.
+    SetOperation(Box<SetOperation>),
+    /// VALUES: rows of the relation's width, of its types.
+    Values(Vec<Vec<Expr>>),
+    /// A query of WITH.
+    Common(Arc<CommonTable>),
+    /// In the recursive part of a query of WITH, by its number: the rows that the round before has added.
+    Working(usize),
+}
+
+/// Queries whose rows are put together, from left to right. The columns of the relation have types that hold the values of all.
+#[derive(Debug, Clone)]
+pub struct SetOperation {
+    /// The first query.
+    pub first: BoundSelect,
+    /// What is done with its rows.
+    pub steps: Vec<SetStep>,
+}
+
+/// One more query of a set operation.
+#[derive(Debug, Clone)]
+pub struct SetStep {
+    /// The operation.
+    pub operator: SetOperator,
+    /// With ALL: equal rows stay several.
+    pub all: bool,
+    /// The query on its right.
+    pub operand: BoundSelect,
+}
+
+/// Set operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetOperator {
+    /// The rows of both.
+    Union,
+    /// The rows that are in both.
+    Intersect,
+    /// The left rows that are not in the right.
+    Except,
+}
+
+/// A query of WITH.
+#[derive(Debug)]
+pub struct CommonTable {
+    /// Its number in the statement.
+    pub number: usize,
+    /// Its name.
+    pub name: String,
+    /// The query; of a recursive one, the part that makes the first rows.
+    pub query: BoundSelect,
+    /// The part that is run on the rows of the round before.
+    pub recursion: Option<Recursion>,
+    /// It depends on the rows of a query around it.
+    pub is_dependent: bool,
+    /// How many places name it.
+    pub references: AtomicUsize,
+}
+
+/// What makes a query of WITH recursive.
+#[derive(Debug, Clone)]
+pub struct Recursion {
+    /// Each is run in every round, over the rows that the round before has added.
+    pub steps: Vec<BoundSelect>,
+    /// UNION DISTINCT: rows that are there already are not added.
+    pub distinct: bool,
+    /// Ends it when there are so many rows.
+    pub limit: Option<BoundLimit>,
+    /// The types of its columns.
+    pub types: Vec<ExprType>,
 }
 
 /// A column of a query block.

@@ -12,6 +12,7 @@ use leafline_types::aggregate::AggregateCall;
 use leafline_types::convert::cast;
 use leafline_types::expr::Expr;
 use leafline_types::{ExprType, SqlType, Value, Warnings};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A query ready to run.
@@ -28,12 +29,24 @@ pub struct Plan {
 pub struct PlanParts {
     /// The subqueries of expressions.
     pub subqueries: Vec<SubqueryPlan>,
+    /// The queries of WITH that are run by themselves.
+    pub commons: BTreeMap<usize, CommonPlan>,
+}
+
+/// A query of WITH ready to run.
+#[derive(Clone, Debug)]
+pub struct CommonPlan {
+    /// The query.
+    pub plan: Plan,
+    /// It depends on the rows of a query around it.
+    pub is_dependent: bool,
 }
 
 impl PlanParts {
     /// Whether a subquery locks rows.
     pub fn locks_rows(&self) -> bool {
-        self.subqueries.iter().any(|subquery| subquery.plan.locks_rows())
+        let subqueries = self.subqueries.iter().map(|subquery| &subquery.plan);
+        subqueries.chain(self.commons.values().map(|common| &common.plan)).any(Plan::locks_rows)
     }
 }
 
@@ -189,6 +202,38 @@ pub enum Operator {
         /// Where the rows come from.
         input: Box<Node>,
     },
+    /// The rows of all inputs, one input after the other.
+    Append {
+        /// Inputs of the same types, two or more.
+        inputs: Vec<Node>,
+    },
+    /// INTERSECT and EXCEPT.
+    Matched {
+        /// The rows that are kept or not.
+        left: Box<Node>,
+        /// The rows they are compared with; of the same types.
+        right: Box<Node>,
+        /// Which are kept.
+        kept: KeptRows,
+        /// With ALL: a right row counts for one left row.
+        all: bool,
+    },
+    /// The rows of a query of WITH, under an alias.
+    Common {
+        /// Its number in [`PlanParts::commons`].
+        number: usize,
+        /// The alias.
+        alias: Arc<str>,
+    },
+    /// The rows that the last round has added to a recursive table, under an alias.
+    Working {
+        /// The table's number.
+        number: usize,
+        /// The alias.
+        alias: Arc<str>,
+    },
+    /// The rows of a recursive table.
+    Recursive(Arc<RecursiveUnion>),
     /// A subquery in FROM, under its alias: rows pass through.
     Derived {
         /// The subquery.
@@ -196,6 +241,28 @@ pub enum Operator {
         /// Its alias.
         alias: Arc<str>,
     },
+}
+
+/// The rows that INTERSECT and EXCEPT keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptRows {
+    /// INTERSECT.
+    InBoth,
+    /// EXCEPT.
+    OnlyLeft,
+}
+
+/// A recursive query of WITH.
+#[derive(Clone, Debug)]
+pub struct RecursiveUnion {
+    /// The table's number.
+    pub number: usize,
+    /// Makes the first rows.
+    pub seed: Node,
+    /// Make rows of those that the round before has added.
+    pub steps: Vec<Node>,
+    /// Rows that are there already are not added.
+    pub distinct: bool,
 }
 
 /// Why a query has no rows, in the words of EXPLAIN.
@@ -333,7 +400,14 @@ impl Node {
     /// The inputs, in the order in which their columns are delivered.
     pub fn inputs(&self) -> Vec<&Node> {
         match &self.operator {
-            Operator::Values(_) | Operator::Empty(_) | Operator::Scan(_) => Vec::new(),
+            Operator::Values(_)
+            | Operator::Empty(_)
+            | Operator::Scan(_)
+            | Operator::Common { .. }
+            | Operator::Working { .. } => Vec::new(),
+            Operator::Append { inputs } => inputs.iter().collect(),
+            Operator::Matched { left, right, .. } => vec![left, right],
+            Operator::Recursive(union) => std::iter::once(&union.seed).chain(&union.steps).collect(),
             Operator::Filter { input, .. }
             | Operator::Project { input, .. }
             | Operator::Aggregate { input, .. }

@@ -107,6 +107,8 @@ fn unique_keys(source: &RelationSource) -> Vec<Vec<usize>> {
                 .collect()
         }
         RelationSource::Derived(query) => derived_keys(query),
+        RelationSource::Common(table) if table.recursion.is_none() => derived_keys(&table.query),
+        _ => Vec::new(),
     }
 }
 

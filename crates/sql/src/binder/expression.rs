@@ -190,7 +190,7 @@ impl ExpressionBinder<'_, '_, '_> {
             Some(ColumnOrigin::Relation { relation, ordinal }) => {
                 self.block.relations.get(relation).and_then(|r| match &r.source {
                     RelationSource::Base(table) => table.columns.get(ordinal),
-                    RelationSource::Derived(_) => None,
+                    _ => None,
                 })
             }
             _ => None,

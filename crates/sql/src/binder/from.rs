@@ -6,7 +6,9 @@ use leafline_types::{ExprType, MysqlError};
 
 use super::Binder;
 use super::scope::{Block, Clause, Scope, Visible};
-use crate::bound::{BlockColumn, ColumnOrigin, IndexChoice, IndexHints, JoinTree, Relation, RelationSource};
+use crate::bound::{
+    BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, Relation, RelationSource,
+};
 use crate::parser::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, Query, TableName,
     TableReference,
@@ -58,8 +60,15 @@ impl Binder<'_> {
         alias: Option<&Ident>,
         hints: &[IndexHint],
     ) -> Result<Part, MysqlError> {
-        let table = self.table(name)?;
+        let named = self.common_table(name)?;
         let alias = alias.unwrap_or(&name.name).value.clone();
+        if let Some((source, columns)) = named {
+            if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
+                return Err(MysqlError::key_does_not_exist(&index.value, &alias));
+            }
+            return add_relation(block, alias, String::new(), source, columns, IndexHints::default());
+        }
+        let table = self.table(name)?;
         let hints = index_hints(hints, &table, &alias)?;
         let columns = table
             .columns
@@ -78,22 +87,7 @@ impl Binder<'_> {
         names: &[Ident],
     ) -> Result<Part, MysqlError> {
         let query = self.query(query)?;
-        if !names.is_empty() && names.len() != query.output.len() {
-            return Err(MysqlError::with_message(
-                1353,
-                "In definition of view, derived table or common table expression, SELECT list and column names list \
-                 have different column counts",
-            ));
-        }
-        let mut columns: Vec<(String, ExprType)> = Vec::with_capacity(query.output.len());
-        for (position, output) in query.output.iter().enumerate() {
-            let name = names.get(position).map_or(&output.meta.name, |n| &n.value).clone();
-            if columns.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
-                return Err(MysqlError::duplicate_column(name));
-            }
-            let ty = &output.expr.ty;
-            columns.push((name, ExprType::column(ty.sql.clone(), ty.nullable, ty.collation)));
-        }
+        let columns = derived_columns(&query, names)?;
         let source = RelationSource::Derived(Box::new(query));
         add_relation(block, alias.value.clone(), String::new(), source, columns, IndexHints::default())
     }
@@ -133,8 +127,33 @@ impl Binder<'_> {
     }
 }
 
+/// The names and types of the columns of a derived table. Error 1353 when there are not as many names, 1060 for a name that
+/// comes twice.
+pub(super) fn derived_columns(
+    query: &BoundSelect,
+    names: &[Ident],
+) -> Result<Vec<(String, ExprType)>, MysqlError> {
+    if !names.is_empty() && names.len() != query.output.len() {
+        return Err(MysqlError::with_message(
+            1353,
+            "In definition of view, derived table or common table expression, SELECT list and column names list \
+             have different column counts",
+        ));
+    }
+    let mut columns: Vec<(String, ExprType)> = Vec::with_capacity(query.output.len());
+    for (position, output) in query.output.iter().enumerate() {
+        let name = names.get(position).map_or(&output.meta.name, |n| &n.value).clone();
+        if columns.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+            return Err(MysqlError::duplicate_column(name));
+        }
+        let ty = &output.expr.ty;
+        columns.push((name, ExprType::column(ty.sql.clone(), ty.nullable, ty.collation)));
+    }
+    Ok(columns)
+}
+
 /// Adds a relation to the block. Error 1066 when another has its name.
-fn add_relation(
+pub(super) fn add_relation(
     block: &mut Block,
     alias: String,
     database: String,

@@ -214,6 +214,10 @@ fn column_name(relation: &Relation, ordinal: usize) -> String {
     match &relation.source {
         RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
         RelationSource::Derived(inner) => inner.output.get(ordinal).map(|output| output.meta.name.clone()),
+        RelationSource::Common(table) => {
+            table.query.output.get(ordinal).map(|output| output.meta.name.clone())
+        }
+        _ => None,
     }
     .unwrap_or_default()
 }

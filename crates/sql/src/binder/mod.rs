@@ -10,6 +10,7 @@
 //! | `from` | FROM: relations, the join tree, USING, index hints |
 //! | `expression`, `function`, `literal`, `cast` | expressions |
 //! | `select` | a query block, in MySQL's order of clauses |
+//! | `set_operation`, `common_table` | UNION and its like, VALUES, WITH |
 //! | `subquery` | subqueries in expressions, and names that stand for columns of the queries around them |
 //! | `row` | comparisons of rows |
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
@@ -21,6 +22,7 @@
 //! | `data_type`, `table_spec` | column types and tables of DDL |
 
 mod cast;
+mod common_table;
 mod data_type;
 mod dependency;
 mod dml;
@@ -35,6 +37,7 @@ mod row;
 mod row_rules;
 mod scope;
 mod select;
+mod set_operation;
 mod subquery;
 mod table_spec;
 #[cfg(test)]
@@ -213,6 +216,16 @@ struct Binder<'a> {
     subqueries: Vec<BoundSubquery>,
     /// How many calls of volatile functions were bound so far.
     volatile_calls: usize,
+    /// The names of WITH that can be seen, the nearest last.
+    commons: Vec<common_table::CommonName>,
+    /// The number of the next query of WITH.
+    next_common: usize,
+    /// How many names stood for columns of queries around.
+    outer_references: usize,
+    /// How many queries the one that is bound stands in, itself included.
+    query_depth: usize,
+    /// The depth of the deepest so far, with the depth of what stands for each name of WITH.
+    deepest: usize,
 }
 
 impl<'a> Binder<'a> {
@@ -227,25 +240,25 @@ impl<'a> Binder<'a> {
             enclosing: Vec::new(),
             subqueries: Vec::new(),
             volatile_calls: 0,
+            commons: Vec::new(),
+            next_common: 0,
+            outer_references: 0,
+            query_depth: 0,
+            deepest: 0,
         }
     }
 
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use crate::parser::ast::QueryBody;
-        if query.with.is_some() {
-            return Err(MysqlError::not_supported("WITH"));
-        }
-        match &query.body {
+        self.query_with_names(query, |binder| match &query.body {
             QueryBody::Select(select) => {
-                let mut bound = self.select(select, &query.order_by, query.limit.as_ref())?;
+                let mut bound = binder.select(select, &query.order_by, query.limit.as_ref())?;
                 query.locking.iter().try_for_each(|locking| lock_relations(&mut bound, locking))?;
                 Ok(bound)
             }
-            QueryBody::SetOperation { span, .. } => {
-                Err(MysqlError::not_supported(span.text(self.sql).to_ascii_uppercase()))
-            }
-            QueryBody::Values(_) => Err(MysqlError::not_supported("VALUES statement")),
-        }
+            QueryBody::SetOperation { .. } => binder.set_operation(query),
+            QueryBody::Values(rows) => binder.values(query, rows),
+        })
     }
 
     /// The table of that name; 1046 without a database.

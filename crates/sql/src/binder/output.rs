@@ -129,5 +129,6 @@ pub(super) fn column_text(bound: &BoundSelect, id: ColumnId) -> String {
             let column = query.output.get(ordinal).map_or("", |o| o.meta.name.as_str());
             format!("{}.{column}", relation.alias)
         }
+        _ => format!("{}.{ordinal}", relation.alias),
     }
 }

@@ -159,7 +159,7 @@ impl Binder<'_> {
         self.expression(block, scope, Clause::Order, key)
     }
 
-    fn limit(&mut self, limit: &Limit) -> Result<BoundLimit, MysqlError> {
+    pub(super) fn limit(&mut self, limit: &Limit) -> Result<BoundLimit, MysqlError> {
         let offset = limit.offset.as_ref().map(|e| self.limit_value(e)).transpose()?;
         Ok(BoundLimit { offset, count: self.limit_value(&limit.count)? })
     }

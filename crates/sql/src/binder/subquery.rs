@@ -83,6 +83,7 @@ impl Binder<'_> {
 
     /// What stands in the innermost query for an expression over the one at `level`.
     fn handed_down(&mut self, level: usize, mut expr: Expr) -> Expr {
+        self.outer_references += 1;
         for frame in self.enclosing.iter_mut().skip(level) {
             let ty = expr.ty.clone();
             let number = frame.captures.iter().position(|known| *known == expr).unwrap_or_else(|| {

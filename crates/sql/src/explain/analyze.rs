@@ -3,7 +3,9 @@
 use super::access_type;
 use super::names::{named, names, text};
 use crate::operator::{NodeProfile, Profile};
-use crate::plan::{LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey};
+use crate::plan::{
+    KeptRows, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey,
+};
 use leafline_access::{Condition, JoinRows, ScanOrder};
 use leafline_table::{LockStrength, LockWait};
 use leafline_types::expr::Expr;
@@ -51,6 +53,17 @@ impl Tree<'_> {
             Operator::LockRows(locking) => lock_label(locking),
             Operator::Distinct { .. } => "Distinct by hash".to_string(),
             Operator::Derived { alias, .. } => format!("Derived table {alias}"),
+            Operator::Append { .. } => "Append".to_string(),
+            Operator::Matched { kept, all, .. } => {
+                let all = if *all { " all" } else { "" };
+                match kept {
+                    KeptRows::InBoth => format!("Intersect{all} by hash"),
+                    KeptRows::OnlyLeft => format!("Except{all} by hash"),
+                }
+            }
+            Operator::Common { alias, .. } => format!("Common table {alias}"),
+            Operator::Working { alias, .. } => format!("Rows added to {alias}"),
+            Operator::Recursive(_) => "Repeat until no row is added".to_string(),
         };
         let figures = self.figures(node.id);
         let has_own = !matches!(node.operator, Operator::Derived { .. });

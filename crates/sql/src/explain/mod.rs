@@ -9,15 +9,16 @@ mod names;
 
 pub use analyze::explain_tree;
 
-use crate::plan::{EmptyReason, Node, Operator, Plan, PlanParts, Scan};
+use crate::plan::{EmptyReason, KeptRows, Node, Operator, Plan, PlanParts, Scan};
 use leafline_access::ScanOrder;
 use leafline_types::{SqlType, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One row of EXPLAIN.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExplainRow {
-    /// Number of the query block.
+    /// Number of the query block; 0 for what belongs to several.
     pub id: u64,
     /// `SIMPLE`, `PRIMARY` or `DERIVED`.
     pub select_type: &'static str,
@@ -66,7 +67,7 @@ impl ExplainRow {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
         let extra = if self.extra.is_empty() { Value::Null } else { Value::string(self.extra.join("; ")) };
         vec![
-            Value::UInt(self.id),
+            if self.id == 0 { Value::Null } else { Value::UInt(self.id) },
             Value::from(self.select_type),
             text(&self.table),
             Value::Null,
@@ -83,8 +84,9 @@ impl ExplainRow {
 }
 
 /// The rows of EXPLAIN for a plan, if there is one, and for the subqueries of its statement.
-pub fn explain_rows(plan: Option<&Plan>, parts: &PlanParts) -> Vec<ExplainRow> {
-    let mut blocks = Blocks { rows: Vec::new(), next_id: 2, waiting: Vec::new() };
+pub fn explain_rows<'p>(plan: Option<&'p Plan>, parts: &'p PlanParts) -> Vec<ExplainRow> {
+    let mut blocks =
+        Blocks { rows: Vec::new(), next_id: 2, waiting: Vec::new(), parts, commons: BTreeMap::new() };
     if let Some(plan) = plan {
         blocks.block(&plan.root, 1, "PRIMARY");
     }
@@ -106,6 +108,9 @@ struct Blocks<'p> {
     next_id: u64,
     /// Derived tables whose rows follow those of the block they stand in.
     waiting: Vec<(u64, &'p Node)>,
+    parts: &'p PlanParts,
+    /// The numbers under which the queries of WITH are shown.
+    commons: BTreeMap<usize, u64>,
 }
 
 impl<'p> Blocks<'p> {
@@ -157,6 +162,12 @@ impl<'p> Blocks<'p> {
                     above.push("Using temporary");
                 }
             }
+            Operator::Distinct { input } if matches!(input.operator, Operator::Append { .. }) => {
+                if let Operator::Append { inputs } = &input.operator {
+                    let ids = self.operands(inputs, (id, select_type), "UNION", above);
+                    self.result("UNION RESULT", "union", &ids);
+                }
+            }
             Operator::Distinct { input } => {
                 self.node(input, id, select_type, above);
                 above.push("Using temporary");
@@ -183,20 +194,106 @@ impl<'p> Blocks<'p> {
                 }
             }
             Operator::Derived { input, .. } => {
-                let derived = self.next_id;
-                self.next_id += 1;
-                self.rows.push(ExplainRow {
-                    id,
-                    select_type,
-                    table: Some(format!("<derived{derived}>")),
-                    access: Some("ALL"),
-                    rows: Some(whole(input.estimate.rows)),
-                    filtered: Some(100.0),
-                    ..ExplainRow::default()
-                });
+                let derived = self.next_number();
+                self.derived_row(id, select_type, format!("<derived{derived}>"), input.estimate.rows);
                 self.waiting.push((derived, input));
             }
+            Operator::Common { number, .. } => {
+                self.common(*number, id, select_type, node.estimate.rows);
+            }
+            Operator::Working { alias, .. } => {
+                self.derived_row(id, select_type, alias.to_string(), node.estimate.rows);
+                self.rows.last_mut().into_iter().for_each(|row| add(row, "Recursive"));
+            }
+            Operator::Append { inputs } => {
+                self.operands(inputs, (id, select_type), "UNION", above);
+            }
+            Operator::Recursive(union) => {
+                self.block(&union.seed, id, select_type);
+                for step in &union.steps {
+                    let number = self.next_number();
+                    self.block(step, number, "UNION");
+                }
+            }
+            Operator::Matched { left, right, kept, .. } => {
+                let (operand, result, name) = match kept {
+                    KeptRows::InBoth => ("INTERSECT", "INTERSECT RESULT", "intersect"),
+                    KeptRows::OnlyLeft => ("EXCEPT", "EXCEPT RESULT", "except"),
+                };
+                self.node(left, id, select_type, above);
+                let number = self.next_number();
+                self.block(right, number, operand);
+                self.result(result, name, &[id, number]);
+            }
         }
+    }
+}
+
+impl<'p> Blocks<'p> {
+    fn next_number(&mut self) -> u64 {
+        let number = self.next_id;
+        self.next_id += 1;
+        number
+    }
+
+    /// A place that names a query of WITH. The query's own rows follow once.
+    fn common(&mut self, number: usize, id: u64, select_type: &'static str, rows: f64) {
+        let derived = match self.commons.get(&number) {
+            Some(known) => *known,
+            None => {
+                let derived = self.next_number();
+                self.commons.insert(number, derived);
+                let plan = self.parts.commons.get(&number);
+                self.waiting.extend(plan.map(|common| (derived, &common.plan.root)));
+                derived
+            }
+        };
+        self.derived_row(id, select_type, format!("<derived{derived}>"), rows);
+    }
+
+    fn derived_row(&mut self, id: u64, select_type: &'static str, table: String, rows: f64) {
+        self.rows.push(ExplainRow {
+            id,
+            select_type,
+            table: Some(table),
+            access: Some("ALL"),
+            rows: Some(whole(rows)),
+            filtered: Some(100.0),
+            ..ExplainRow::default()
+        });
+    }
+
+    /// The rows of queries that are put together, and the numbers of these. The first is of the block that the whole is.
+    fn operands(
+        &mut self,
+        inputs: &'p [Node],
+        (id, select_type): (u64, &'static str),
+        others: &'static str,
+        above: &mut Vec<&'static str>,
+    ) -> Vec<u64> {
+        let mut ids = vec![id];
+        for (at, input) in inputs.iter().enumerate() {
+            if at == 0 {
+                self.node(input, id, select_type, above);
+            } else {
+                let number = self.next_number();
+                ids.push(number);
+                self.block(input, number, others);
+            }
+        }
+        ids
+    }
+
+    /// The row for what is made of the rows of several queries.
+    fn result(&mut self, select_type: &'static str, name: &str, ids: &[u64]) {
+        let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
+        self.rows.push(ExplainRow {
+            select_type,
+            table: Some(format!("<{name}{}>", ids.join(","))),
+            access: Some("ALL"),
+            extra: vec!["Using temporary"],
+            ..ExplainRow::default()
+        });
     }
 }
 

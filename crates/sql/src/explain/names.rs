@@ -5,7 +5,13 @@ use crate::plan::{Node, Operator, Scan};
 /// The names of the columns that a node delivers.
 pub(super) fn names(node: &Node) -> Vec<String> {
     let mut found = match &node.operator {
-        Operator::Values(_) | Operator::Empty(_) => Vec::new(),
+        Operator::Values(_)
+        | Operator::Empty(_)
+        | Operator::Common { .. }
+        | Operator::Working { .. }
+        | Operator::Recursive(_) => Vec::new(),
+        Operator::Append { inputs } => inputs.first().map(names).unwrap_or_default(),
+        Operator::Matched { left, .. } => names(left),
         Operator::Scan(scan) => delivered(scan),
         Operator::Filter { input, .. }
         | Operator::Sort { input, .. }

@@ -5,6 +5,7 @@
 //! grow, so that a LIMIT reads little and a point query starts at once.
 
 mod aggregate;
+mod common_table;
 mod context;
 mod distinct;
 mod filter;
@@ -19,6 +20,7 @@ mod memory;
 mod profile;
 mod project;
 mod scan;
+mod set_operation;
 mod sort;
 mod subplans;
 #[cfg(test)]
@@ -80,6 +82,14 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         plan::Operator::Distinct { input: from } => {
             Box::new(distinct::Distinct::new(input(from), &from.types))
         }
+        plan::Operator::Append { inputs } => Box::new(set_operation::Append::new(inputs.iter().map(input))),
+        plan::Operator::Matched { left, right, kept, all } => {
+            let (left, right) = (input(left), input(right));
+            Box::new(set_operation::Matched::new(left, right, *kept, *all, &node.types))
+        }
+        plan::Operator::Common { number, .. } => Box::new(common_table::Common::new(*number)),
+        plan::Operator::Working { number, .. } => Box::new(common_table::Working::new(*number)),
+        plan::Operator::Recursive(union) => Box::new(common_table::Recursive::new(union, &node.types)),
         plan::Operator::Derived { input: from, .. } => return input(from),
     };
     if profiled { Box::new(profile::Profiled::new(node.id, operator)) } else { operator }

@@ -5,7 +5,7 @@
 
 use super::members::Members;
 use super::{ExecutionContext, MemoryBudget, StatementLocks, build};
-use crate::plan::{PlanParts, SubqueryPlan};
+use crate::plan::{CommonPlan, PlanParts, SubqueryPlan};
 use leafline_access::Counters;
 use leafline_table::ReadView;
 use leafline_types::expr::subquery::compare_with_row;
@@ -25,8 +25,20 @@ pub struct Subplans {
     parts: Arc<PlanParts>,
     memos: Vec<RefCell<Memo>>,
     counters: RefCell<Counters>,
-    /// What all answers take that are remembered, bytes.
+    /// What all answers take that are remembered, and the rows of common tables, bytes.
     remembered: Cell<usize>,
+    /// The rows of common tables, by number.
+    commons: RefCell<HashMap<usize, CommonRows>>,
+    /// The rows that the last round has added to each recursive table.
+    working: RefCell<HashMap<usize, Arc<Vec<Batch>>>>,
+    max_recursion: u64,
+}
+
+/// The rows of a common table, for the values that it depends on.
+struct CommonRows {
+    key: Vec<u8>,
+    rows: Arc<Vec<Batch>>,
+    bytes: usize,
 }
 
 /// The answers of a subquery by the values that it depends on.
@@ -45,15 +57,61 @@ enum Answer {
 }
 
 impl Subplans {
-    /// For one execution of the statement that has these parts.
-    pub fn new(parts: &Arc<PlanParts>) -> Subplans {
+    /// For one execution of the statement that has these parts. A recursive table takes no more than `max_recursion` rounds.
+    pub fn new(parts: &Arc<PlanParts>, max_recursion: u64) -> Subplans {
         let memos = parts.subqueries.iter().map(|_| RefCell::default()).collect();
-        Subplans { parts: parts.clone(), memos, ..Subplans::default() }
+        Subplans { parts: parts.clone(), memos, max_recursion, ..Subplans::default() }
     }
 
     /// What subqueries have counted since this was last asked.
     pub fn take_counters(&self) -> Counters {
         self.counters.take()
+    }
+
+    pub(super) fn max_recursion(&self) -> u64 {
+        self.max_recursion
+    }
+
+    pub(super) fn common_plan(&self, number: usize) -> Option<&CommonPlan> {
+        self.parts.commons.get(&number)
+    }
+
+    /// What tells the rows of a common table from those for another row of the query around it.
+    fn common_key(&self, number: usize, outer: &[Value]) -> Vec<u8> {
+        let is_dependent = self.common_plan(number).is_some_and(|plan| plan.is_dependent);
+        if is_dependent { memo_key(outer) } else { Vec::new() }
+    }
+
+    /// The rows of a common table, if they were made.
+    pub(super) fn common(&self, number: usize, outer: &[Value]) -> Option<Arc<Vec<Batch>>> {
+        let key = self.common_key(number, outer);
+        let commons = self.commons.borrow();
+        commons.get(&number).filter(|known| known.key == key).map(|known| known.rows.clone())
+    }
+
+    /// Keeps the rows of a common table, which hold `bytes` of the budget.
+    pub(super) fn keep_common(
+        &self,
+        number: usize,
+        outer: &[Value],
+        rows: Arc<Vec<Batch>>,
+        bytes: usize,
+        budget: &MemoryBudget,
+    ) {
+        let key = self.common_key(number, outer);
+        let before = self.commons.borrow_mut().insert(number, CommonRows { key, rows, bytes });
+        let freed = before.map_or(0, |before| before.bytes);
+        budget.give_back(freed);
+        self.remembered.set((self.remembered.get() + bytes).saturating_sub(freed));
+    }
+
+    /// The rows that the last round has added to a recursive table.
+    pub(super) fn working(&self, number: usize) -> Arc<Vec<Batch>> {
+        self.working.borrow().get(&number).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn set_working(&self, number: usize, rows: Vec<Batch>) {
+        self.working.borrow_mut().insert(number, Arc::new(rows));
     }
 
     fn known(&self, number: usize, key: &[u8]) -> Option<Answer> {

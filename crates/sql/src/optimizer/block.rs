@@ -26,7 +26,7 @@ pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> R
     plan(select, cx, false)
 }
 
-/// Plans the subqueries of a statement.
+/// Plans the subqueries of a statement whose other plans are made, and gives all that these refer to.
 pub fn plan_parts(
     subqueries: &[BoundSubquery],
     cx: &mut OptimizerContext<'_, '_>,
@@ -36,7 +36,7 @@ pub fn plan_parts(
         let plan = plan_select(&subquery.query, cx)?;
         plans.push(SubqueryPlan { plan, is_dependent: subquery.is_dependent });
     }
-    Ok(PlanParts { subqueries: plans })
+    Ok(PlanParts { subqueries: plans, commons: std::mem::take(&mut cx.commons) })
 }
 
 /// Plans the query that finds the rows to change or delete: behind the columns of its select list it delivers the clustered key of
@@ -53,10 +53,17 @@ fn plan(
     cx: &mut OptimizerContext<'_, '_>,
     deliver_locators: bool,
 ) -> Result<Plan, MysqlError> {
-    let mut root = plan_block(select, cx, deliver_locators)?;
-    demand_all(&mut root, true);
-    let node_count = number(&mut root, 0);
-    Ok(Plan { root, node_count })
+    let root = plan_block(select, cx, deliver_locators)?;
+    Ok(Plan::of(root))
+}
+
+impl Plan {
+    /// The plan of a tree of operators.
+    pub(super) fn of(mut root: Node) -> Plan {
+        demand_all(&mut root, true);
+        let node_count = number(&mut root, 0);
+        Plan { root, node_count }
+    }
 }
 
 /// Plans a derived table.
@@ -470,6 +477,13 @@ fn enough(rows: &mut Node, limit: &RowLimit) {
         Operator::Project { input, .. } | Operator::Derived { input, .. } => enough(input, limit),
         _ => {}
     }
+}
+
+/// The first rows of a node.
+pub(super) fn limited(input: Node, limit: &BoundLimit) -> Result<Node, MysqlError> {
+    let (types, estimate) = (input.types.to_vec(), input.estimate);
+    let operator = Operator::Limit { input: Box::new(input), limit: row_limit(limit)? };
+    Ok(node(operator, types, estimate.rows, estimate.cost_us))
 }
 
 fn row_limit(limit: &BoundLimit) -> Result<RowLimit, MysqlError> {

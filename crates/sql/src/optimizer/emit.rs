@@ -2,7 +2,7 @@
 
 use super::members::JoinPlanner;
 use super::partial::{HashKey, Partial, Step};
-use crate::bound::{BoundSelect, Relation};
+use crate::bound::{BoundSelect, Relation, RelationSource};
 use crate::plan::{self, EmptyReason, Estimate, Node, Operator, locator_type};
 use leafline_access::{Candidate, Demand, JoinRows};
 use leafline_types::expr::{Expr, ExprKind};
@@ -63,7 +63,17 @@ pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
 /// the node.
 pub(super) fn demand_all(node: &mut Node, all: bool) {
     match &mut node.operator {
-        Operator::Values(_) | Operator::Empty(_) => {}
+        Operator::Values(_) | Operator::Empty(_) | Operator::Common { .. } | Operator::Working { .. } => {}
+        Operator::Append { inputs } => inputs.iter_mut().for_each(|input| demand_all(input, all)),
+        Operator::Matched { left, right, .. } => {
+            demand_all(left, all);
+            demand_all(right, true);
+        }
+        Operator::Recursive(union) => {
+            let union = Arc::make_mut(union);
+            demand_all(&mut union.seed, all);
+            union.steps.iter_mut().for_each(|step| demand_all(step, all));
+        }
         Operator::Scan(scan) if all => Arc::make_mut(scan).demand = Demand::All,
         Operator::Scan(_) => {}
         Operator::Limit { input, .. } => demand_all(input, false),
@@ -93,7 +103,23 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
     node.id = next;
     let mut next = next + 1;
     match &mut node.operator {
-        Operator::Values(_) | Operator::Empty(_) => {}
+        Operator::Values(_) | Operator::Empty(_) | Operator::Common { .. } | Operator::Working { .. } => {}
+        Operator::Append { inputs } => {
+            for input in inputs {
+                next = number(input, next);
+            }
+        }
+        Operator::Matched { left, right, .. } => {
+            next = number(left, next);
+            next = number(right, next);
+        }
+        Operator::Recursive(union) => {
+            let union = Arc::make_mut(union);
+            next = number(&mut union.seed, next);
+            for step in &mut union.steps {
+                next = number(step, next);
+            }
+        }
         Operator::Scan(scan) => Arc::make_mut(scan).id = node.id,
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
@@ -117,18 +143,22 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
     next
 }
 
-impl JoinPlanner<'_, '_, '_> {
+impl<'p> JoinPlanner<'p, '_, '_> {
     /// Makes the operators of a partial plan.
     pub(super) fn emit(&self, partial: &Partial) -> Result<Emitted, MysqlError> {
         match &partial.step {
             Step::Access { relation, candidate } => self.emit_access(partial, *relation, candidate),
             Step::Derived { relation, node: input } => {
                 let bound = self.relation(*relation)?;
+                let layout = bound.columns.clone().collect();
+                if !matches!(bound.source, RelationSource::Derived(_)) {
+                    return Ok(Emitted { node: input.clone(), layout });
+                }
                 let types = input.types.to_vec();
                 let operator =
                     Operator::Derived { input: Box::new(input.clone()), alias: bound.alias.as_str().into() };
                 let node = node(operator, types, partial.rows, partial.cost_us);
-                Ok(Emitted { node, layout: bound.columns.clone().collect() })
+                Ok(Emitted { node, layout })
             }
             Step::Filter { input, conditions } => {
                 let input = self.emit(input)?;
@@ -151,7 +181,7 @@ impl JoinPlanner<'_, '_, '_> {
         }
     }
 
-    fn relation(&self, relation: usize) -> Result<&Relation, MysqlError> {
+    pub(super) fn relation(&self, relation: usize) -> Result<&'p Relation, MysqlError> {
         let found = self.select.relations.get(relation);
         found.ok_or_else(|| MysqlError::internal("a relation that is not there"))
     }
@@ -303,10 +333,13 @@ impl JoinPlanner<'_, '_, '_> {
 
 /// The name of a relation's column.
 fn relation_column(relation: &Relation, ordinal: usize) -> String {
-    use crate::bound::RelationSource;
     match &relation.source {
         RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
         RelationSource::Derived(inner) => inner.output.get(ordinal).map(|output| output.meta.name.clone()),
+        RelationSource::Common(table) => {
+            table.query.output.get(ordinal).map(|output| output.meta.name.clone())
+        }
+        RelationSource::SetOperation(_) | RelationSource::Values(_) | RelationSource::Working(_) => None,
     }
     .unwrap_or_default()
 }

@@ -120,8 +120,11 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     .min_by(|a, b| a.cost_us.total_cmp(&b.cost_us));
                 read.map(Rc::new).ok_or_else(|| MysqlError::internal("a table without access path"))
             }
-            Some(RelationSource::Derived(inner)) => {
-                let node = super::block::plan_derived(inner, self.cx)?;
+            Some(_) => {
+                let bound = self.relation(relation)?;
+                let columns = self.select.columns.get(bound.columns.clone()).unwrap_or_default();
+                let types = columns.iter().map(|column| column.ty.clone()).collect();
+                let node = super::sources::plan_source(bound, types, self.cx)?;
                 let read = Partial {
                     rows: node.estimate.rows,
                     cost_us: node.estimate.cost_us,

@@ -3,10 +3,18 @@
 use crate::bound::{BlockColumn, BoundSelect, ColumnOrigin, JoinTree, Relation, RelationSource};
 use leafline_types::expr::{Expr, ExprKind};
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 /// The block with its simple derived tables merged, those inside them first.
 pub(super) fn merged(mut select: BoundSelect) -> BoundSelect {
     for relation in &mut select.relations {
+        // A query of WITH that one place names is a derived table there.
+        if let RelationSource::Common(table) = &relation.source
+            && table.recursion.is_none()
+            && table.references.load(Ordering::Relaxed) == 1
+        {
+            relation.source = RelationSource::Derived(Box::new(table.query.clone()));
+        }
         if let RelationSource::Derived(inner) = &mut relation.source {
             **inner = merged(std::mem::replace(inner.as_mut(), empty_block()));
         }
@@ -43,7 +51,7 @@ fn is_mergeable(inner: &BoundSelect, outer: &BoundSelect, position: usize) -> bo
         && !inner.distinct
         && inner.limit.is_none()
         && inner.from.is_some()
-        && inner.output.iter().all(|output| !output.expr.is_volatile());
+        && inner.output.iter().all(|output| !output.expr.is_volatile() && !output.expr.has_subquery());
     let columns_only = || inner.output.iter().all(|output| matches!(output.expr.kind, ExprKind::Column(_)));
     let inner_side = || outer.from.as_ref().is_some_and(|from| !is_nullable(from, position, false));
     let many = inner.relations.len() + outer.relations.len() - 1;

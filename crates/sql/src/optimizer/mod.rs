@@ -7,6 +7,7 @@
 //! | `factor`, `equalities`, `null_rejection` | what conditions imply |
 //! | `members`, `join_order`, `selectivity` | access paths and join order together, by price |
 //! | `order` | ORDER BY served by an index |
+//! | `sources` | set operations, VALUES, the queries of WITH |
 //! | `emit` | the chosen plan with columns as positions in batches |
 //! | `block` | what comes above the joins: grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
 //!
@@ -25,6 +26,7 @@ mod order;
 mod partial;
 mod selectivity;
 mod settings;
+mod sources;
 #[cfg(test)]
 mod tests;
 

@@ -1,8 +1,10 @@
 //! What the optimizer is told by the session, and what it reads.
 
 use crate::bound::IndexChoice;
+use crate::plan::CommonPlan;
 use leafline_access::{AllowsIndex, Planner};
 use leafline_types::expr::EvalContext;
+use std::collections::BTreeMap;
 
 /// Flags of `optimizer_switch` that decide plans. A cached plan belongs to one setting of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +31,8 @@ pub struct OptimizerContext<'c, 'a> {
     pub eval: &'c mut EvalContext<'a>,
     /// The session's switches.
     pub switches: OptimizerSwitches,
+    /// The queries of WITH planned so far that are run by themselves.
+    pub commons: BTreeMap<usize, CommonPlan>,
 }
 
 /// Index hints as the chooser of paths asks for them.

@@ -6,8 +6,8 @@
 //! made of, subqueries; and so does a literal that is compared with a column of another kind, which binding converts.
 
 use super::ast::{
-    ColumnName, Expr, ExprKind, InsertSource, JoinConstraint, Literal, QueryBody, Statement, StatementKind,
-    TableReference,
+    ColumnName, Expr, ExprKind, InsertSource, JoinConstraint, Literal, Query, QueryBody, Statement,
+    StatementKind, TableReference,
 };
 use super::shape::{Shape, ShapeLiteral};
 
@@ -29,13 +29,13 @@ pub fn lift(
 ) -> Vec<usize> {
     let mut lifting = Lifting { literals: &shape.literals, kind_of, lifted: Vec::new() };
     match &mut statement.kind {
-        StatementKind::Query(query) => lifting.body(&mut query.body),
+        StatementKind::Query(query) => lifting.query(query),
         StatementKind::Insert(insert) => {
             match &mut insert.source {
                 InsertSource::Values(rows) => {
                     rows.iter_mut().flatten().for_each(|value| lifting.value(value))
                 }
-                InsertSource::Query(query) => lifting.body(&mut query.body),
+                InsertSource::Query(query) => lifting.query(query),
             }
             insert.on_duplicate.iter_mut().for_each(|assignment| lifting.value(&mut assignment.value));
         }
@@ -59,8 +59,9 @@ struct Lifting<'a> {
 }
 
 impl Lifting<'_> {
-    fn body(&mut self, body: &mut QueryBody) {
-        if let QueryBody::Select(select) = body {
+    /// Behind WITH a name of FROM may be no table's.
+    fn query(&mut self, query: &mut Query) {
+        if let (None, QueryBody::Select(select)) = (&query.with, &mut query.body) {
             self.tables_and_filter(&mut select.from, &mut select.filter);
         }
     }
@@ -187,6 +188,8 @@ mod tests {
             "SELECT 1, a + 2, ROUND(a, 3) FROM t GROUP BY 1 HAVING a > 4 ORDER BY 2 LIMIT 5",
             "SELECT a FROM t WHERE a + 1 = 2 AND 1 = 2 AND name = 'x' 'y' AND name = _utf8mb4'x'",
             "SELECT a FROM t WHERE a = '5' AND name = 5 AND day = '2024-01-01' AND day IN ('2024-01-01', 5)",
+            "INSERT INTO t WITH u AS (SELECT 'x' AS a) SELECT a FROM u WHERE a = 5",
+            "SELECT 1 UNION SELECT a FROM t WHERE a = 5",
             "SELECT a FROM (SELECT a FROM t WHERE a = 1) d WHERE a LIKE 'x%'",
         ] {
             assert_eq!(lifted(sql), [""; 0], "{sql}");

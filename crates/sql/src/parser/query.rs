@@ -2,7 +2,7 @@
 
 use super::ast::{
     CommonTable, Expr, ExprKind, HintText, Limit, Literal, Locking, OrderItem, Query, QueryBody, Select,
-    SelectItem, SetOperation, Span, TableName, With,
+    SelectItem, SetOperation, Span, TableName, TableReference, With,
 };
 use super::cursor::{MAX_HEIGHT, Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
@@ -67,7 +67,7 @@ impl Parser<'_> {
                 p.parenthesised_list(Self::expression)
             })?)
         } else if self.at_word("TABLE") && self.is_ident_at(1) {
-            return self.refuse("TABLE statement");
+            QueryBody::Select(Box::new(self.table_query()?))
         } else {
             return Err(self.syntax_error());
         };
@@ -78,6 +78,26 @@ impl Parser<'_> {
             limit: None,
             locking: Vec::new(),
             span: self.span_from(start),
+        })
+    }
+
+    /// `TABLE name`: all of its columns and rows.
+    fn table_query(&mut self) -> Parsed<Select> {
+        let start = self.span();
+        self.expect_word("TABLE")?;
+        let name = self.table_name()?;
+        let span = self.span_from(start);
+        Ok(Select {
+            hints: None,
+            distinct: false,
+            straight_join: false,
+            items: vec![SelectItem::Wildcard { table: None, span }],
+            from: vec![TableReference::Table { name, alias: None, index_hints: Vec::new() }],
+            filter: None,
+            group_by: Vec::new(),
+            rollup: None,
+            having: None,
+            span,
         })
     }
 

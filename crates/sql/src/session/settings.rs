@@ -33,6 +33,8 @@ pub struct Settings {
     pub results_charset: Option<Charset>,
     /// `time_zone`.
     pub time_zone: TimeZone,
+    /// `cte_max_recursion_depth`: how many rounds a recursive query of WITH may take.
+    pub cte_max_recursion_depth: u64,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
     pub query_memory: u64,
     /// `leafline_device`: the kind of device that plans are priced for.
@@ -58,6 +60,7 @@ impl Default for Settings {
             client_charset: Charset::Utf8mb4,
             results_charset: Some(Charset::Utf8mb4),
             time_zone: TimeZone::System,
+            cte_max_recursion_depth: 1000,
             query_memory: 1 << 30,
             device: DeviceClass::Nvme,
             wait_timeout: 28_800,

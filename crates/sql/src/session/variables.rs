@@ -208,6 +208,14 @@ pub const VARIABLES: &[Variable] = &[
     settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
     shown("collation_database", |s, _| text(s.database_collation.name())),
     shown("collation_server", |_, _| text(Collation::DEFAULT.name())),
+    settable(
+        "cte_max_recursion_depth",
+        |s, _| Value::UInt(s.cte_max_recursion_depth),
+        |s, v| {
+            number("cte_max_recursion_depth", &v, 0, u64::from(u32::MAX))
+                .map(|rounds| s.cte_max_recursion_depth = rounds)
+        },
+    ),
     shown("datadir", |_, f| text(&f.data_directory)),
     shown("default_storage_engine", |_, _| text("Leafline")),
     shown("div_precision_increment", |_, _| Value::Int(4)),

@@ -23,6 +23,7 @@ pub(crate) struct Execution {
     locks: Option<StatementLocks>,
     profile: Option<Profile>,
     subplans: Subplans,
+    max_recursion: u64,
 }
 
 impl Execution {
@@ -39,6 +40,7 @@ impl Execution {
             locks: None,
             profile: None,
             subplans: Subplans::default(),
+            max_recursion: session.settings.cte_max_recursion_depth,
         }
     }
 
@@ -50,7 +52,7 @@ impl Execution {
 
     /// Lets its expressions run the subqueries of a statement.
     pub(crate) fn with_parts(mut self, parts: &Arc<PlanParts>) -> Execution {
-        self.subplans = Subplans::new(parts);
+        self.subplans = Subplans::new(parts, self.max_recursion);
         self
     }
 

@@ -20,6 +20,7 @@ use crate::session::{Outcome, RowStream, Session};
 use leafline_access::Planner;
 use leafline_table::{Catalog, TableId};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A statement that is ready to run, and what must not have changed meanwhile.
@@ -220,7 +221,7 @@ impl Session {
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {
-            let mut cx = OptimizerContext { planner, eval: &mut cx.eval, switches };
+            let mut cx = OptimizerContext { planner, eval: &mut cx.eval, switches, commons: BTreeMap::new() };
             plan(&mut cx)
         })
     }
@@ -232,7 +233,6 @@ impl Session {
         parameters: &[Value],
     ) -> Result<(Work, PlanParts), MysqlError> {
         self.with_optimizer(parameters, |cx| {
-            let parts = plan_parts(subqueries, cx)?;
             let work = match bound {
                 BoundKind::Select(select) => {
                     let columns = select.output.iter().map(|output| output.meta.clone()).collect();
@@ -254,7 +254,7 @@ impl Session {
                     Work::Delete { delete, plan }
                 }
             };
-            Ok((work, parts))
+            Ok((work, plan_parts(subqueries, cx)?))
         })
     }
 
@@ -368,23 +368,44 @@ fn tree(plan: &Plan, profile: Option<&operator::Profile>) -> RowSet {
 
 /// Calls `found` with every stored table that a statement reads.
 fn tables_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dyn FnMut(TableId)) {
-    fn select(block: &BoundSelect, found: &mut dyn FnMut(TableId)) {
-        for relation in &block.relations {
-            match &relation.source {
-                RelationSource::Base(table) => found(table.id),
-                RelationSource::Derived(inner) => select(inner, found),
-            }
-        }
-    }
-    subqueries.iter().for_each(|subquery| select(&subquery.query, found));
+    let mut tables = Tables { found, commons: BTreeSet::new() };
+    subqueries.iter().for_each(|subquery| tables.select(&subquery.query));
     match bound {
-        BoundKind::Select(block) => select(block, found),
+        BoundKind::Select(block) => tables.select(block),
         BoundKind::Insert(insert) => {
             if let InsertRows::Select(block) = &insert.rows {
-                select(block, found);
+                tables.select(block);
             }
         }
-        BoundKind::Update(update) => select(&update.rows, found),
-        BoundKind::Delete(delete) => select(&delete.rows, found),
+        BoundKind::Update(update) => tables.select(&update.rows),
+        BoundKind::Delete(delete) => tables.select(&delete.rows),
+    }
+}
+
+/// The stored tables of queries.
+struct Tables<'f> {
+    found: &'f mut dyn FnMut(TableId),
+    /// The queries of WITH looked at.
+    commons: BTreeSet<usize>,
+}
+
+impl Tables<'_> {
+    fn select(&mut self, block: &BoundSelect) {
+        for relation in &block.relations {
+            match &relation.source {
+                RelationSource::Base(table) => (self.found)(table.id),
+                RelationSource::Derived(inner) => self.select(inner),
+                RelationSource::SetOperation(operation) => {
+                    self.select(&operation.first);
+                    operation.steps.iter().for_each(|step| self.select(&step.operand));
+                }
+                RelationSource::Common(table) if self.commons.insert(table.number) => {
+                    self.select(&table.query);
+                    let steps = table.recursion.iter().flat_map(|recursion| &recursion.steps);
+                    steps.for_each(|step| self.select(step));
+                }
+                RelationSource::Common(_) | RelationSource::Values(_) | RelationSource::Working(_) => {}
+            }
+        }
     }
 }

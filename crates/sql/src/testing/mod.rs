@@ -17,6 +17,7 @@ use leafline_storage::device::SimulatedEnv;
 use leafline_table::{Engine, EngineOptions, Isolation, StoreOptions, TableDef, TxnMode};
 use leafline_types::expr::{EvalContext, SessionFacts};
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Value, Warnings, value_at};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use reference::answer;
@@ -143,7 +144,8 @@ impl Database {
     pub fn plan_bound(&self, select: &BoundSelect, to_change: bool) -> Result<Arc<Plan>, MysqlError> {
         with_eval(&[], |eval| {
             let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
-            let mut cx = OptimizerContext { planner, eval, switches: self.switches };
+            let mut cx =
+                OptimizerContext { planner, eval, switches: self.switches, commons: BTreeMap::new() };
             let plan =
                 if to_change { plan_rows_to_change(select, &mut cx) } else { plan_select(select, &mut cx) };
             plan.map(Arc::new)

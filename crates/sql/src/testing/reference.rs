@@ -156,6 +156,10 @@ fn relation_rows(
     let relation = &select.relations[relation];
     let rows = match &relation.source {
         RelationSource::Derived(inner) => answer(engine, inner, false, eval),
+        RelationSource::SetOperation(_)
+        | RelationSource::Values(_)
+        | RelationSource::Common(_)
+        | RelationSource::Working(_) => panic!("not known to the reference"),
         RelationSource::Base(table) => {
             let columns: Vec<usize> = (0..table.columns.len()).collect();
             let decoder = leafline_table::row_decoder(table, &columns).expect("a decoder");

@@ -145,7 +145,7 @@ fn hints_are_resolved_by_purpose() {
     );
     let table = match &bound.relations[0].source {
         RelationSource::Base(table) => table.clone(),
-        RelationSource::Derived(_) => panic!(),
+        _ => panic!(),
     };
     let names = |list: &[usize]| list.iter().map(|&i| table.indexes[i].name.clone()).collect::<Vec<_>>();
     let hints = &bound.relations[0].hints;

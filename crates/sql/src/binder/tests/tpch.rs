@@ -1,4 +1,4 @@
-//! TPC-H: the queries bind, but that with WITH.
+//! TPC-H: the queries bind.
 
 use super::{Tables, bind_with};
 
@@ -224,13 +224,12 @@ pub(crate) const QUERIES: &[(u8, &str, bool)] = &[
 ];
 
 #[test]
-fn every_query_binds_but_that_with_a_common_table() {
+fn every_query_binds() {
     let tables = Tables::new(TABLES);
     assert_eq!(QUERIES.len(), 22);
     for (number, sql, _) in QUERIES {
-        match bind_with(&tables, sql, true) {
-            Ok(_) => assert_ne!(*number, 15),
-            Err(e) => assert!(*number == 15 && e.code == 1235, "query {number}: {e}"),
+        if let Err(e) = bind_with(&tables, sql, true) {
+            panic!("query {number}: {e}");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::plain::plain;
 use super::types::common_type;
 use crate::error::MysqlError;
 use crate::expr::ir::{CompareOp, Expr, ExprKind, When};
-use crate::value::SqlType;
+use crate::value::{ExprType, SqlType};
 
 /// `CASE [operand] WHEN .. THEN .. [ELSE otherwise] END`, with at least one WHEN.
 pub fn case(
@@ -62,6 +62,15 @@ pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> 
     let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
     ty.nullable = args.iter().all(|e| e.ty.nullable);
     Ok(Expr { kind: ExprKind::Coalesce(args), ty })
+}
+
+/// `e` as a value of a type that holds it; see [`common_type`].
+pub fn conformed(e: Expr, ty: &ExprType) -> Expr {
+    if e.ty.sql == ty.sql && e.ty.collation == ty.collation {
+        return e;
+    }
+    let ty = ExprType { nullable: e.ty.nullable, ..ty.clone() };
+    Expr { kind: ExprKind::Coalesce(vec![e]), ty }
 }
 
 /// `NULLIF(a, b)`: `CASE WHEN a = b THEN NULL ELSE a END`. As in MySQL, `a` is evaluated twice if they differ.

@@ -36,7 +36,7 @@ pub use call::{
 pub use cast::{CastTarget, cast, collate};
 pub(super) use compare::retype;
 pub use compare::{between, compare, in_list, join_keys, like};
-pub use control::case;
+pub use control::{case, conformed};
 pub use logic::{and, is_null, is_truth, not, or, xor};
 pub(crate) use plain::{number, plain};
 pub(crate) use types::{

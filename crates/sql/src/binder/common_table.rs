@@ -1,0 +1,307 @@
+//! WITH: named queries, also recursive ones.
+//!
+//! A name stands for its query in the query that has the WITH clause and in everything inside that, later names of the clause
+//! included. The query is bound once; each place that names it refers to the same [`CommonTable`].
+//!
+//! Names stand for queries that name others, and each is run while the one that asks for its rows waits: how deep that goes is
+//! bounded ([`MAX_DEPTH`]), as the depth of written queries is.
+//!
+//! A recursive query is a UNION: the operands up to the first that names the table make the first rows and decide the types,
+//! the others are run again on the rows that the round before has added.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use leafline_types::{ExprType, MysqlError};
+
+use super::Binder;
+use super::from::derived_columns;
+use super::set_operation::{common_columns, operands};
+use crate::bound::{BoundSelect, CommonTable, JoinTree, Recursion, RelationSource};
+use crate::parser::ast::{self, Query, QueryBody, SetOperation, TableName, With};
+
+/// The most queries that may stand in one another, where a name of WITH counts as its query (error 1436).
+const MAX_DEPTH: usize = 64;
+
+/// A name of WITH that can be seen.
+#[derive(Debug)]
+pub(super) struct CommonName {
+    name: String,
+    state: State,
+    /// How many queries are around the one that has the WITH clause.
+    depth: usize,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Bound.
+    Ready { table: Arc<CommonTable>, columns: Vec<(String, ExprType)>, height: usize },
+    /// Its first operands are being bound; whether one of them names it.
+    Pending { named: bool },
+    /// The operands that name it are being bound; how often they do.
+    Recursive { number: usize, columns: Vec<(String, ExprType)>, references: usize },
+}
+
+/// What a name of WITH stands for in FROM.
+pub(super) type Named = (RelationSource, Vec<(String, ExprType)>);
+
+impl Binder<'_> {
+    /// Binds the queries of a WITH clause; their names can be seen until the caller takes them away.
+    pub(super) fn with(&mut self, with: &With) -> Result<(), MysqlError> {
+        let known = self.commons.len();
+        for table in &with.tables {
+            let name = &table.name.value;
+            if self.commons.iter().skip(known).any(|common| common.name == *name) {
+                return Err(MysqlError::not_unique_table(name));
+            }
+            let outer_before = self.outer_references;
+            let number = self.next_common;
+            self.next_common += 1;
+            let deepest_before = std::mem::replace(&mut self.deepest, self.query_depth);
+            let (query, recursion, columns) =
+                if with.recursive { self.maybe_recursive(table, number)? } else { self.plain(table)? };
+            let height = self.deepest - self.query_depth;
+            self.deepest = deepest_before;
+            let table = Arc::new(CommonTable {
+                number,
+                name: name.clone(),
+                query,
+                recursion,
+                is_dependent: self.outer_references > outer_before,
+                references: AtomicUsize::new(0),
+            });
+            let depth = self.enclosing.len();
+            self.commons.push(CommonName {
+                name: name.clone(),
+                state: State::Ready { table, columns, height },
+                depth,
+            });
+        }
+        Ok(())
+    }
+
+    fn plain(&mut self, table: &ast::CommonTable) -> Result<Bound, MysqlError> {
+        let query = self.query(&table.query)?;
+        let columns = derived_columns(&query, &table.columns)?;
+        Ok((query, None, columns))
+    }
+
+    fn maybe_recursive(&mut self, table: &ast::CommonTable, number: usize) -> Result<Bound, MysqlError> {
+        let depth = self.enclosing.len();
+        let name = table.name.value.clone();
+        self.commons.push(CommonName { name, state: State::Pending { named: false }, depth });
+        let position = self.commons.len() - 1;
+        let bound = match &table.query.body {
+            QueryBody::SetOperation { .. } if table.query.with.is_none() => {
+                self.recursive_union(table, number, position)
+            }
+            _ => {
+                let bound = self.plain(table);
+                if self.is_named(position) {
+                    Err(recursive_error(3573, &table.name.value, "should contain a UNION"))
+                } else {
+                    bound
+                }
+            }
+        };
+        self.commons.truncate(position);
+        bound
+    }
+
+    fn is_named(&self, position: usize) -> bool {
+        let state = self.commons.get(position).map(|common| &common.state);
+        matches!(state, Some(State::Pending { named: true }))
+    }
+
+    fn recursive_union(
+        &mut self,
+        table: &ast::CommonTable,
+        number: usize,
+        position: usize,
+    ) -> Result<Bound, MysqlError> {
+        let name = &table.name.value;
+        let operands = operands(&table.query);
+        let mut seeds = 0;
+        let bound_before = self.subqueries.len();
+        for (at, (_, operand)) in operands.iter().enumerate() {
+            let commons = self.commons.len();
+            let bound = self.query(operand);
+            if self.is_named(position) {
+                if at == 0 {
+                    return Err(order_error(name));
+                }
+                self.commons.truncate(commons);
+                break;
+            }
+            bound?;
+            seeds += 1;
+        }
+        // They are bound again, together.
+        self.subqueries.truncate(bound_before);
+        if seeds == operands.len() {
+            return self.plain(table);
+        }
+        if !table.query.order_by.is_empty() {
+            return Err(not_in_recursion());
+        }
+        // The operands without the table are a query of their own.
+        let mut seed = &table.query;
+        for _ in seeds..operands.len() {
+            if let QueryBody::SetOperation { left, .. } = &seed.body {
+                seed = left;
+            }
+        }
+        let seed = self.query(seed)?;
+        let mut columns = derived_columns(&seed, &table.columns)?;
+        columns.iter_mut().for_each(|(_, ty)| ty.nullable = true);
+        let mut steps = Vec::new();
+        let mut distinct = false;
+        for (operator, operand) in operands.iter().skip(seeds) {
+            let Some((SetOperation::Union, all)) = *operator else {
+                return Err(MysqlError::not_supported("INTERSECT and EXCEPT in a recursive common table"));
+            };
+            distinct |= !all;
+            if let Some(common) = self.commons.get_mut(position) {
+                common.state = State::Recursive { number, columns: columns.clone(), references: 0 };
+            }
+            let step = self.query(operand)?;
+            let references = match self.commons.get(position).map(|common| &common.state) {
+                Some(State::Recursive { references, .. }) => *references,
+                _ => 0,
+            };
+            check_step(name, number, &step, references)?;
+            common_columns(&[&seed, &step])?;
+            steps.push(step);
+        }
+        let limit = table.query.limit.as_ref().map(|limit| self.limit(limit)).transpose()?;
+        let types = columns.iter().map(|(_, ty)| ty.clone()).collect();
+        Ok((seed, Some(Recursion { steps, distinct, limit, types }), columns))
+    }
+
+    /// What a name of FROM stands for, if it is one of WITH.
+    pub(super) fn common_table(&mut self, name: &TableName) -> Result<Option<Named>, MysqlError> {
+        if name.database.is_some() {
+            return Ok(None);
+        }
+        let depth = self.enclosing.len();
+        let Some(common) = self.commons.iter_mut().rev().find(|common| common.name == name.name.value) else {
+            return Ok(None);
+        };
+        match &mut common.state {
+            State::Ready { table, columns, height } => {
+                if table.is_dependent && depth != common.depth {
+                    return Err(MysqlError::not_supported(
+                        "a common table that depends on an outer query, in a subquery of the query that defines it",
+                    ));
+                }
+                table.references.fetch_add(1, Ordering::Relaxed);
+                self.deepest = self.deepest.max(self.query_depth + *height);
+                if self.deepest > MAX_DEPTH {
+                    return Err(MysqlError::nested_too_deeply(MAX_DEPTH));
+                }
+                Ok(Some((RelationSource::Common(table.clone()), columns.clone())))
+            }
+            State::Pending { named } => {
+                *named = true;
+                Err(order_error(&name.name.value))
+            }
+            State::Recursive { number, columns, references } => {
+                *references += 1;
+                if depth != common.depth {
+                    return Err(single_reference_error(&name.name.value));
+                }
+                Ok(Some((RelationSource::Working(*number), columns.clone())))
+            }
+        }
+    }
+}
+
+/// A query of WITH, its recursive part, and its columns.
+type Bound = (BoundSelect, Option<Recursion>, Vec<(String, ExprType)>);
+
+/// The rules for an operand that names the table.
+fn check_step(name: &str, number: usize, step: &BoundSelect, references: usize) -> Result<(), MysqlError> {
+    if references == 0 {
+        return Err(order_error(name));
+    }
+    let working =
+        |source: &RelationSource| matches!(source, RelationSource::Working(found) if *found == number);
+    let position = step.relations.iter().position(|relation| working(&relation.source));
+    let Some(position) = position.filter(|_| references == 1) else {
+        return Err(single_reference_error(name));
+    };
+    if step.aggregation.is_some() {
+        return Err(recursive_error(
+            3575,
+            name,
+            "can contain neither aggregation nor window functions in recursive query block",
+        ));
+    }
+    if step.distinct || !step.order_by.is_empty() || step.limit.is_some() {
+        return Err(not_in_recursion());
+    }
+    if step.from.as_ref().is_some_and(|from| is_optional(from, position, false)) {
+        let text = format!(
+            "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must neither be in \
+             the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints"
+        );
+        return Err(MysqlError::with_message(3576, text));
+    }
+    Ok(())
+}
+
+fn is_optional(tree: &JoinTree, position: usize, inside: bool) -> bool {
+    match tree {
+        JoinTree::Relation(relation) => inside && *relation == position,
+        JoinTree::Inner { children, .. } => children.iter().any(|child| is_optional(child, position, inside)),
+        JoinTree::Left { left, right, .. } => {
+            is_optional(left, position, inside) || is_optional(right, position, true)
+        }
+    }
+}
+
+fn recursive_error(code: u16, name: &str, what: &str) -> MysqlError {
+    MysqlError::with_message(code, format!("Recursive Common Table Expression '{name}' {what}"))
+}
+
+fn order_error(name: &str) -> MysqlError {
+    recursive_error(
+        3574,
+        name,
+        "should have one or more non-recursive query blocks followed by one or more recursive ones",
+    )
+}
+
+fn single_reference_error(name: &str) -> MysqlError {
+    let text = format!(
+        "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced only \
+         once, and not in any subquery"
+    );
+    MysqlError::with_message(3577, text)
+}
+
+fn not_in_recursion() -> MysqlError {
+    MysqlError::not_supported(
+        "ORDER BY / LIMIT / SELECT DISTINCT in recursive query block of Common Table Expression",
+    )
+}
+
+impl Binder<'_> {
+    /// Binds a query with what its WITH clause names.
+    pub(super) fn query_with_names(
+        &mut self,
+        query: &Query,
+        bind: impl FnOnce(&mut Self) -> Result<BoundSelect, MysqlError>,
+    ) -> Result<BoundSelect, MysqlError> {
+        self.query_depth += 1;
+        self.deepest = self.deepest.max(self.query_depth);
+        let known = self.commons.len();
+        let bound = match &query.with {
+            Some(with) => self.with(with).and_then(|()| bind(self)),
+            None => bind(self),
+        };
+        self.commons.truncate(known);
+        self.query_depth -= 1;
+        bound
+    }
+}

@@ -1,0 +1,156 @@
+//! UNION, INTERSECT, EXCEPT and VALUES: queries whose rows are not those of a SELECT.
+//!
+//! Each becomes a block over one relation that stands for its rows, so that ORDER BY, LIMIT, and being a table or a subquery mean
+//! the same for all queries. INTERSECT binds closer than UNION and EXCEPT (the parser sees to that); otherwise they go from
+//! left to right. Columns have the names of the first query, and types that hold the values of all.
+
+use leafline_types::expr::{Expr, build};
+use leafline_types::{ExprType, MysqlError};
+
+use super::from::add_relation;
+use super::scope::{Block, Clause, Item, Scope};
+use super::{Binder, select};
+use crate::bound::{
+    BoundSelect, IndexHints, RelationSource, SetOperation as BoundSetOperation, SetOperator, SetStep,
+};
+use crate::parser::ast::{self, ExprKind, Query, QueryBody, SetOperation};
+
+/// An operand of a chain of set operations, and the operator before it.
+pub(super) type Operand<'q> = (Option<(SetOperation, bool)>, &'q Query);
+
+impl Binder<'_> {
+    /// Binds a query that is a set operation.
+    pub(super) fn set_operation(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
+        let mut operands = operands(query).into_iter();
+        let Some((_, first)) = operands.next() else {
+            return Err(MysqlError::internal("a union of nothing"));
+        };
+        let first = self.query(first)?;
+        let mut steps = Vec::new();
+        for (operator, operand) in operands {
+            let (operation, all) = operator.unwrap_or((SetOperation::Union, false));
+            let operand = self.query(operand)?;
+            steps.push(SetStep { operator: set_operator(operation), all, operand });
+        }
+        let all = std::iter::once(&first).chain(steps.iter().map(|step| &step.operand));
+        let columns = common_columns(&all.collect::<Vec<_>>())?;
+        let source = RelationSource::SetOperation(Box::new(BoundSetOperation { first, steps }));
+        self.over(source, columns, query)
+    }
+
+    /// Binds VALUES.
+    pub(super) fn values(
+        &mut self,
+        query: &Query,
+        rows: &[Vec<ast::Expr>],
+    ) -> Result<BoundSelect, MysqlError> {
+        let width = rows.first().map_or(0, Vec::len);
+        let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
+        let mut block = Block { in_aggregate: true, ..Block::default() };
+        for (number, row) in rows.iter().enumerate() {
+            if row.len() != width || width == 0 {
+                return Err(MysqlError::wrong_value_count(number + 1));
+            }
+            let values = row
+                .iter()
+                .map(|value| self.expression(&mut block, &Scope::default(), Clause::FieldList, value));
+            bound.push(values.collect::<Result<_, _>>()?);
+        }
+        let mut columns = Vec::with_capacity(width);
+        for column in 0..width {
+            let types: Vec<&ExprType> =
+                bound.iter().filter_map(|row| row.get(column)).map(|value| &value.ty).collect();
+            columns.push((format!("column_{column}"), build::common_type("VALUES", &types)?));
+        }
+        for row in &mut bound {
+            for (value, (_, ty)) in row.iter_mut().zip(&columns) {
+                let taken = std::mem::replace(value, build::null());
+                *value = build::conformed(taken, ty);
+            }
+        }
+        self.over(RelationSource::Values(bound), columns, query)
+    }
+
+    /// A block that gives the rows of `source`, with the clauses that follow it.
+    fn over(
+        &mut self,
+        source: RelationSource,
+        columns: Vec<(String, ExprType)>,
+        query: &Query,
+    ) -> Result<BoundSelect, MysqlError> {
+        if !query.locking.is_empty() {
+            return Err(MysqlError::not_supported("FOR UPDATE and FOR SHARE of a whole set operation"));
+        }
+        let mut block = Block::default();
+        let (tree, scope) =
+            add_relation(&mut block, String::new(), String::new(), source, columns, IndexHints::default())?;
+        block.items = scope
+            .columns
+            .iter()
+            .map(|column| Item { expr: block.reference(column.id), name: column.name.clone(), aliased: true })
+            .collect();
+        for item in &query.order_by {
+            if let ExprKind::Column(name) = &item.expr.kind
+                && let Some(table) = &name.table
+            {
+                let text = format!(
+                    "Table '{}' from one of the SELECTs cannot be used in global ORDER clause",
+                    table.value
+                );
+                return Err(MysqlError::with_message(1250, text));
+            }
+        }
+        block.in_aggregate = true;
+        let order_by = self.order_by(&mut block, &scope, &query.order_by)?;
+        let limit = query.limit.as_ref().map(|limit| self.limit(limit)).transpose()?;
+        let mut bound = select::finished(block, Some(tree), Vec::new(), Vec::new(), order_by, false)?;
+        bound.limit = limit;
+        Ok(bound)
+    }
+}
+
+/// The operands of a chain of set operations, from left to right.
+pub(super) fn operands(query: &Query) -> Vec<Operand<'_>> {
+    let mut found = Vec::new();
+    let mut rest = query;
+    while let QueryBody::SetOperation { operation, all, left, right, .. } = &rest.body {
+        found.push((Some((*operation, *all)), &**right));
+        rest = left;
+        let has_clauses = rest.with.is_some()
+            || !rest.order_by.is_empty()
+            || rest.limit.is_some()
+            || !rest.locking.is_empty();
+        if has_clauses {
+            break;
+        }
+    }
+    found.push((None, rest));
+    found.reverse();
+    found
+}
+
+/// The columns of queries whose rows are put together. Error 1222 when they have not as many.
+pub(super) fn common_columns(queries: &[&BoundSelect]) -> Result<Vec<(String, ExprType)>, MysqlError> {
+    let Some(first) = queries.first() else { return Ok(Vec::new()) };
+    if queries.iter().any(|query| query.output.len() != first.output.len()) {
+        return Err(MysqlError::wrong_number_of_columns_in_select());
+    }
+    let mut columns = Vec::with_capacity(first.output.len());
+    for (position, output) in first.output.iter().enumerate() {
+        let types: Vec<&ExprType> = queries
+            .iter()
+            .filter_map(|query| query.output.get(position))
+            .map(|output| &output.expr.ty)
+            .collect();
+        columns.push((output.meta.name.clone(), build::common_type("UNION", &types)?));
+    }
+    Ok(columns)
+}
+
+fn set_operator(operation: SetOperation) -> SetOperator {
+    match operation {
+        SetOperation::Union => SetOperator::Union,
+        SetOperation::Intersect => SetOperator::Intersect,
+        SetOperation::Except => SetOperator::Except,
+    }
+}
