@@ -16,8 +16,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Seeds that failed once.
-const FAILED_ONCE: [u64; 4] =
-    [12179742068403708843, 9943520257277759862, 15528436479528437217, 63748414625391712];
+const FAILED_ONCE: [u64; 5] = [
+    12179742068403708843,
+    9943520257277759862,
+    15528436479528437217,
+    63748414625391712,
+    15812311205346731743,
+];
 
 const SUPERBLOCK: PageNo = PageNo(0);
 const MAP: PageNo = PageNo(1);
@@ -45,15 +50,17 @@ fn compare(
             assert!(!rescue.lost.is_empty(), "{what}: {name} is lost, and nobody says so");
             continue;
         };
-        for (key, row) in &table.rows {
-            assert_eq!(Some(row), expected.get(key), "{what}: {name} has a wrong row");
-        }
         // Behind a damaged branch, without a map, leaves that may be old ones count only if none is missing.
         let is_branch = |page: &&PageNo| {
             crashed.pages.get(page) == Some(&trees[number]) && !crashed.leaves.contains_key(page)
         };
         let unsure =
             damaged.contains(&MAP) && damaged.iter().any(|page| is_branch(&page)) && damaged.len() > 2;
+        // A row that was deleted may come back with such a leaf (COMPAT.md, "Known faults"); one that is there is the right one.
+        for (key, row) in &table.rows {
+            let deleted = unsure && !expected.contains_key(key);
+            assert!(deleted || expected.get(key) == Some(row), "{what}: {name} has a wrong row: {row:?}");
+        }
         let missing = expected.keys().filter(|key| !table.rows.contains_key(*key));
         for key in missing.filter(|_| !unsure) {
             assert!(
