@@ -37,7 +37,12 @@ impl Tree {
             None => walk.open.push(ALL_KEYS),
         }
         let reached: BTreeSet<PageNo> = walk.parts.values().map(|(_, page)| *page).collect();
-        let mut is_any_missing = remains.unknown.iter().any(|page| !walk.damaged.contains_key(page));
+        // A root that is damaged may have been the only leaf, but not of a tree that has other pages.
+        let is_root_a_leaf = root.is_some_and(|root| {
+            walk.damaged.contains_key(&root) && segment.certain.iter().all(|page| *page == root)
+        });
+        let is_elsewhere = |page: &PageNo| !walk.damaged.contains_key(page);
+        let mut is_any_missing = is_root_a_leaf || remains.unknown.iter().any(is_elsewhere);
         let mut leaves: Vec<(Lsn, PageNo, KeyRange)> = Vec::new();
         if !walk.open.is_empty() {
             let of_certain =
@@ -120,8 +125,13 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// The first page that can be the root. One that may be free is not taken for it while the root may be a page before it that
+    /// cannot be read.
     fn find_root(&self, segment: &RemainingSegment) -> Result<Option<PageNo>> {
-        let pages: BTreeSet<PageNo> = segment.certain.iter().chain(&segment.claimed).copied().collect();
+        let first_unknown = self.remains.unknown.first();
+        let is_before_unknown = |page: &&PageNo| first_unknown.is_none_or(|unknown| *page < unknown);
+        let claimed = segment.claimed.iter().filter(is_before_unknown);
+        let pages: BTreeSet<PageNo> = segment.certain.iter().chain(claimed).copied().collect();
         for page in pages {
             if self.look(page, &ALL_KEYS, None)?.is_ok() {
                 return Ok(Some(page));

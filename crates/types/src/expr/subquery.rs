@@ -3,7 +3,7 @@
 //! An expression knows of a subquery its number, the values it depends on, and what is asked of its rows. Who runs queries
 //! answers ([`SubqueryRunner`]); so a subquery is run when, and only if, its value is needed.
 //!
-//! Inside the subquery the values it depends on are [`ExprKind::Outer`](super::ExprKind::Outer): constants while it runs.
+//! Inside the subquery the values it depends on are [`ExprKind::Outer`]: constants while it runs.
 
 use super::context::EvalContext;
 use super::eval::{evaluate_row, truth};
