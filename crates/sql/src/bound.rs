@@ -5,16 +5,16 @@
 //!
 //! **Columns** are numbers ([`ColumnId`]) that are unique within one query block. First come the columns of the
 //! relations, relation by relation, all columns of a relation in table order (`Relation::columns`); then, when the
-//! block aggregates, the group keys and the aggregates. `filter`, join conditions, group key expressions and
-//! aggregate arguments refer to relation columns. `having`, `output` and `order_by` refer to relation columns when
-//! the block does not aggregate, and to nothing but group keys and aggregates when it does. A derived table is a
-//! block with numbers of its own; its outputs are, in order, the columns of its relation.
+//! block aggregates, the group keys and the aggregates; then the window functions. `filter`, join conditions, group key expressions
+//! and aggregate arguments refer to relation columns. `having`, `windows`, `output` and `order_by` refer to relation columns when
+//! the block does not aggregate, and to nothing but group keys and aggregates when it does; `output` and `order_by` to window
+//! functions, too. A derived table is a block with numbers of its own; its outputs are, in order, the columns of its relation.
 //!
 //! **Subqueries** of expressions are numbered through the whole statement ([`BoundStatement::subqueries`]); the expression says
 //! which columns of the blocks around it a subquery depends on, and inside the subquery, whatever its depth, these are
 //! `ExprKind::Outer`, by their position in that list.
 //!
-//! The order of evaluation is MySQL's: from, filter, aggregation, having, output, distinct, order_by, limit. An
+//! The order of evaluation is MySQL's: from, filter, aggregation, having, windows, output, distinct, order_by, limit. An
 //! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
 //! `distinct`, all of them do.
 
@@ -28,6 +28,7 @@ use leafline_types::expr::Expr;
 use leafline_types::{ExprType, MysqlError};
 
 use crate::result::ColumnMeta;
+use crate::window::WindowCall;
 
 /// A column of a query block: the number in `ExprKind::Column`.
 pub type ColumnId = usize;
@@ -95,6 +96,8 @@ pub struct BoundSelect {
     pub aggregation: Option<Aggregation>,
     /// HAVING, as conjuncts.
     pub having: Vec<Expr>,
+    /// Window functions, by their windows.
+    pub windows: Vec<BoundWindow>,
     /// The select list, wildcards expanded; never empty.
     pub output: Vec<BoundOutput>,
     /// With DISTINCT.
@@ -232,6 +235,8 @@ pub enum ColumnOrigin {
     GroupKey(usize),
     /// An aggregate, by its position.
     Aggregate(usize),
+    /// A window function.
+    Window,
 }
 
 /// How relations are joined.
@@ -311,6 +316,35 @@ pub struct BoundAggregate {
     pub out: ColumnId,
 }
 
+/// Window functions that see the same partitions in the same order.
+#[derive(Debug, Clone)]
+pub struct BoundWindow {
+    /// PARTITION BY; constants left out.
+    pub partition: Vec<Expr>,
+    /// ORDER BY; constants left out.
+    pub order: Vec<OrderKey>,
+    /// The calls, each one once.
+    pub calls: Vec<BoundWindowCall>,
+}
+
+/// One window function.
+#[derive(Debug, Clone)]
+pub struct BoundWindowCall {
+    /// The function, its arguments and its frame.
+    pub call: WindowCall,
+    /// Its number.
+    pub out: ColumnId,
+}
+
+impl BoundWindow {
+    /// Calls `f` on each expression.
+    pub fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.partition.iter_mut().for_each(&mut *f);
+        self.order.iter_mut().for_each(|key| f(&mut key.expr));
+        self.calls.iter_mut().for_each(|call| call.call.for_each_expr_mut(f));
+    }
+}
+
 /// One column of a result.
 #[derive(Debug, Clone)]
 pub struct BoundOutput {
@@ -321,7 +355,7 @@ pub struct BoundOutput {
 }
 
 /// One key of ORDER BY.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OrderKey {
     /// The expression.
     pub expr: Expr,

@@ -29,6 +29,7 @@ pub mod status;
 #[cfg(test)]
 mod testing;
 pub mod text_format;
+pub mod window;
 
 pub use instance::{Instance, InstanceOptions};
 pub use result::{ColumnFlags, ColumnMeta, Done};

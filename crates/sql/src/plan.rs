@@ -6,6 +6,7 @@
 //! columns of the left input come first.
 
 use crate::bound::RowLocking;
+use crate::window::{Reach, WindowCall};
 use leafline_access::{AccessPath, Demand, JoinRows};
 use leafline_table::TableDef;
 use leafline_types::aggregate::AggregateCall;
@@ -172,6 +173,13 @@ pub enum Operator {
         /// The aggregates, delivered after the keys.
         aggregates: Arc<[AggregateCall]>,
     },
+    /// Rows that come partition by partition and in order, each with the values of window functions behind its columns.
+    Window {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// The functions.
+        window: Arc<Window>,
+    },
     /// All rows in order.
     Sort {
         /// Where the rows come from.
@@ -241,6 +249,17 @@ pub enum Operator {
         /// Its alias.
         alias: Arc<str>,
     },
+}
+
+/// Window functions that see the same partitions in the same order.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// What parts rows; in the directions in which they come.
+    pub partition: Arc<[SortKey]>,
+    /// What orders them within a partition.
+    pub order: Arc<[SortKey]>,
+    /// The functions.
+    pub calls: Vec<WindowCall>,
 }
 
 /// The rows that INTERSECT and EXCEPT keep.
@@ -411,6 +430,7 @@ impl Node {
             Operator::Filter { input, .. }
             | Operator::Project { input, .. }
             | Operator::Aggregate { input, .. }
+            | Operator::Window { input, .. }
             | Operator::Sort { input, .. }
             | Operator::TopN { input, .. }
             | Operator::Limit { input, .. }
@@ -420,5 +440,12 @@ impl Node {
             Operator::HashJoin(join) => vec![&join.probe, &join.build],
             Operator::LockRows(locking) => vec![&locking.input],
         }
+    }
+}
+
+impl Window {
+    /// How much of a partition has to be there before the values of a row are known.
+    pub fn reach(&self) -> Reach {
+        self.calls.iter().map(WindowCall::reach).max().unwrap_or(Reach::Row)
     }
 }

@@ -94,21 +94,7 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     pub(super) fn aggregate(&mut self, name: AggregateName, distinct: bool, args: &[ast::Expr]) -> Bound {
-        let function = match name {
-            AggregateName::Count if args.is_empty() => AggregateFunction::CountAll,
-            AggregateName::Count => AggregateFunction::Count,
-            AggregateName::Sum => AggregateFunction::Sum,
-            AggregateName::Avg => AggregateFunction::Avg,
-            AggregateName::Min => AggregateFunction::Min,
-            AggregateName::Max => AggregateFunction::Max,
-            AggregateName::StddevPop => AggregateFunction::StddevPop,
-            AggregateName::StddevSamp => AggregateFunction::StddevSamp,
-            AggregateName::VarPop => AggregateFunction::VarPop,
-            AggregateName::VarSamp => AggregateFunction::VarSamp,
-            AggregateName::BitAnd => AggregateFunction::BitAnd,
-            AggregateName::BitOr => AggregateFunction::BitOr,
-            AggregateName::BitXor => AggregateFunction::BitXor,
-        };
+        let function = aggregate_function(name, args.len());
         // DISTINCT changes nothing for the least and the greatest.
         let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
         self.aggregate_of(args, &|args| AggregateCall::new(function, distinct, args))
@@ -129,5 +115,24 @@ impl ExpressionBinder<'_, '_, '_> {
         let operand = self.bind(operand)?;
         let matches = build::call("REGEXP_LIKE", vec![operand, self.bind(pattern)?])?;
         Ok(if negated { build::not(matches) } else { matches })
+    }
+}
+
+/// The aggregate function of that name, for so many arguments.
+pub(super) fn aggregate_function(name: AggregateName, args: usize) -> AggregateFunction {
+    match name {
+        AggregateName::Count if args == 0 => AggregateFunction::CountAll,
+        AggregateName::Count => AggregateFunction::Count,
+        AggregateName::Sum => AggregateFunction::Sum,
+        AggregateName::Avg => AggregateFunction::Avg,
+        AggregateName::Min => AggregateFunction::Min,
+        AggregateName::Max => AggregateFunction::Max,
+        AggregateName::StddevPop => AggregateFunction::StddevPop,
+        AggregateName::StddevSamp => AggregateFunction::StddevSamp,
+        AggregateName::VarPop => AggregateFunction::VarPop,
+        AggregateName::VarSamp => AggregateFunction::VarSamp,
+        AggregateName::BitAnd => AggregateFunction::BitAnd,
+        AggregateName::BitOr => AggregateFunction::BitOr,
+        AggregateName::BitXor => AggregateFunction::BitXor,
     }
 }

@@ -12,7 +12,7 @@ use leafline_types::aggregate::{AggregateCall, AggregateFunction};
 use leafline_types::expr::{Expr, ExprKind, build};
 
 use super::dependency;
-use super::scope::{Block, FIRST_AGGREGATE};
+use super::scope::{Block, FIRST_AGGREGATE, FIRST_WINDOW};
 use crate::bound::{
     Aggregation, BlockColumn, BoundAggregate, ColumnId, ColumnOrigin, GroupKey, JoinTree, OrderKey,
 };
@@ -45,6 +45,7 @@ pub(super) fn aggregate(
         }
     }
     let mut items = std::mem::take(&mut block.items);
+    let mut calls = std::mem::take(&mut block.window_calls);
     let written = keys.len();
     let mut grouping = Grouping { block, from, filter, keys, written, only_full_group_by, determined: None };
     for (position, item) in items.iter_mut().enumerate() {
@@ -56,13 +57,27 @@ pub(super) fn aggregate(
     for (position, key) in order_by.iter_mut().enumerate() {
         grouping.rewrite(&mut key.expr, &Place { number: position + 1, clause: "ORDER BY clause" })?;
     }
+    for (position, call) in calls.iter_mut().enumerate() {
+        let number = FIRST_WINDOW + position;
+        let item = items.iter().position(|item| item.expr.columns().contains(&number));
+        let place = Place { number: item.unwrap_or(0) + 1, clause: "SELECT list" };
+        let mut result = Ok(());
+        call.for_each_expr_mut(&mut |expr| {
+            if result.is_ok() {
+                result = grouping.rewrite(expr, &place);
+            }
+        });
+        result?;
+    }
     let keys = grouping.keys;
     let aggregation = numbered(block, keys, written);
     let first = first_numbers(&aggregation);
     let above =
         items.iter_mut().map(|i| &mut i.expr).chain(having).chain(order_by.iter_mut().map(|k| &mut k.expr));
     above.for_each(|expr| renumber(expr, first));
+    calls.iter_mut().for_each(|call| call.for_each_expr_mut(&mut |expr| renumber(expr, first)));
     block.items = items;
+    block.window_calls = calls;
     Ok(Some(aggregation))
 }
 
@@ -164,7 +179,9 @@ fn first_numbers(aggregation: &Aggregation) -> (ColumnId, ColumnId) {
 
 fn renumber(expr: &mut Expr, first: (ColumnId, ColumnId)) {
     if let ExprKind::Column(column) = &mut expr.kind {
-        if *column >= FIRST_AGGREGATE {
+        if *column >= FIRST_WINDOW {
+            // Numbered when all other columns are.
+        } else if *column >= FIRST_AGGREGATE {
             *column = first.1 + (*column - FIRST_AGGREGATE);
         } else if *column >= FIRST_KEY {
             *column = first.0 + (*column - FIRST_KEY);

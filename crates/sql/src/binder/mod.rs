@@ -15,6 +15,7 @@
 //! | `row` | comparisons of rows |
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
 //! | `dependency` | which columns the group keys determine |
+//! | `window` | window functions and the WINDOW clause |
 //! | `output` | names and metadata of result columns |
 //! | `insert` | INSERT, REPLACE |
 //! | `dml` | UPDATE, DELETE |
@@ -42,6 +43,7 @@ mod subquery;
 mod table_spec;
 #[cfg(test)]
 pub(crate) mod tests;
+mod window;
 
 use std::sync::Arc;
 
@@ -58,6 +60,7 @@ pub use data_type::{ColumnType, column_type, table_collation};
 pub use literal::constant_value;
 pub(crate) use row_rules::check_expressions;
 pub use table_spec::{index_spec, table_spec};
+pub(crate) use window::is_no_distance;
 
 /// Where the binder finds tables.
 pub trait CatalogLookup {
@@ -147,7 +150,8 @@ pub fn bind_scalar(
     context: &BindContext<'_>,
 ) -> Result<BoundExpression, MysqlError> {
     let mut binder = Binder::new(sql, context);
-    let mut block = scope::Block::default();
+    // No rows, no aggregates.
+    let mut block = scope::Block { in_aggregate: true, ..scope::Block::default() };
     let expr = binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)?;
     Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }

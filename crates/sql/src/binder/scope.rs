@@ -9,11 +9,15 @@ use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, build};
 use leafline_types::{ExprType, MysqlError};
 
+use super::window::{Call, Window, WindowPlace, has_window_function};
 use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation, RelationSource};
 use crate::parser::ast::ColumnName;
 
 /// Aggregates have numbers from here on until the block's other columns are all known.
 pub(super) const FIRST_AGGREGATE: ColumnId = usize::MAX / 2;
+
+/// Window functions have numbers from here on, as aggregates have.
+pub(super) const FIRST_WINDOW: ColumnId = FIRST_AGGREGATE + FIRST_AGGREGATE / 2;
 
 /// The clause an expression stands in; errors name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +56,12 @@ pub(super) struct Block {
     pub(super) aggregates: Vec<AggregateCall>,
     /// Inside the arguments of an aggregate: no other may follow (error 1111).
     pub(super) in_aggregate: bool,
+    /// The windows of the WINDOW clause.
+    pub(super) windows: Vec<Window>,
+    /// Window functions met so far, each once; number `FIRST_WINDOW + i`.
+    pub(super) window_calls: Vec<Call>,
+    /// Inside of a window function or its window: no other may follow.
+    pub(super) window_place: Option<WindowPlace>,
     /// The select list, once it is bound.
     pub(super) items: Vec<Item>,
     /// GROUP BY, once it is bound.
@@ -162,7 +172,7 @@ impl Block {
         }
         let sees_aliases = matches!(clause, Clause::Order | Clause::Group) && name.table.is_none();
         if sees_aliases && let Some(item) = named_item(&self.items, &name.column.value, clause)? {
-            return self.aliased(item.expr.clone(), &name.column.value).map(Some);
+            return self.aliased(item.expr.clone(), &name.column.value, clause).map(Some);
         }
         Ok(None)
     }
@@ -184,7 +194,7 @@ impl Block {
         if name.table.is_none()
             && let Some(item) = named_item(&self.items, &name.column.value, clause)?
         {
-            return Ok(Some(item.expr.clone()));
+            return self.aliased(item.expr.clone(), &name.column.value, clause).map(Some);
         }
         if let Some(id) = table_column? {
             let reference = self.reference(id);
@@ -195,8 +205,12 @@ impl Block {
         Ok(None)
     }
 
-    /// The value of an alias; inside an aggregate it must not hold another.
-    fn aliased(&self, expr: Expr, name: &str) -> Result<Expr, MysqlError> {
+    /// The value of an alias; inside an aggregate it must not hold another, and window functions are seen by ORDER BY alone.
+    fn aliased(&self, expr: Expr, name: &str, clause: Clause) -> Result<Expr, MysqlError> {
+        let is_nested = clause != Clause::Order || self.in_aggregate || self.window_place.is_some();
+        if is_nested && has_window_function(&expr) {
+            return Err(MysqlError::invalid_window_alias(name));
+        }
         let holds_aggregate = expr.columns().iter().any(|&c| c >= FIRST_AGGREGATE);
         if self.in_aggregate && holds_aggregate {
             return Err(MysqlError::illegal_reference(name, "reference to group function"));
@@ -244,6 +258,16 @@ impl Block {
             self.aggregates.len() - 1
         });
         build::column(FIRST_AGGREGATE + position, ty)
+    }
+
+    /// The number of a window function; equal ones share it.
+    pub(super) fn window_function(&mut self, call: Call) -> Expr {
+        let ty = call.call.ty.clone();
+        let position = self.window_calls.iter().position(|known| *known == call).unwrap_or_else(|| {
+            self.window_calls.push(call);
+            self.window_calls.len() - 1
+        });
+        build::column(FIRST_WINDOW + position, ty)
     }
 }
 

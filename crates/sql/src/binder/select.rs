@@ -4,7 +4,8 @@
 use leafline_types::expr::{Expr, build, conjuncts};
 use leafline_types::{MysqlError, SqlType};
 
-use super::scope::{Block, Clause, FIRST_AGGREGATE, Item, Scope, named_item, qualified};
+use super::scope::{Block, Clause, FIRST_AGGREGATE, FIRST_WINDOW, Item, Scope, named_item, qualified};
+use super::window::has_window_function;
 use super::{Binder, output};
 use crate::bound::{BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
@@ -30,6 +31,7 @@ impl Binder<'_> {
             None => (None, Scope::default()),
         };
         let filter = self.conditions(&mut block, &scope, Clause::Where, select.filter.as_ref())?;
+        self.window_clause(&mut block, &scope, &select.windows)?;
         self.select_list(&mut block, &scope, &select.items)?;
         self.group_by(&mut block, &scope, &select.group_by)?;
         let having = self.conditions(&mut block, &scope, Clause::Having, select.having.as_ref())?;
@@ -88,6 +90,9 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(keys.len());
         for key in keys {
             let (expr, name) = self.group_key(block, scope, key)?;
+            if has_window_function(&expr) {
+                return Err(MysqlError::invalid_window_alias(name));
+            }
             if expr.columns().iter().any(|&c| c >= FIRST_AGGREGATE) {
                 return Err(MysqlError::cannot_group_on(name));
             }
@@ -241,6 +246,17 @@ pub(super) fn finished(
         &mut order_by,
         only_full_group_by,
     )?;
+    let (windows, numbers) = super::window::numbered(&mut block);
+    if !windows.is_empty() {
+        let renumber = |expr: &mut Expr| {
+            *expr = expr.map_columns(&mut |column| match column.checked_sub(FIRST_WINDOW) {
+                Some(position) => numbers.get(position).copied().unwrap_or(column),
+                None => column,
+            });
+        };
+        block.items.iter_mut().for_each(|item| renumber(&mut item.expr));
+        order_by.iter_mut().for_each(|key| renumber(&mut key.expr));
+    }
     let Block { relations, columns, items, .. } = block;
     let output =
         items.into_iter().zip(metas).map(|(item, meta)| BoundOutput { expr: item.expr, meta }).collect();
@@ -252,6 +268,7 @@ pub(super) fn finished(
         filter,
         aggregation,
         having,
+        windows,
         output,
         distinct: false,
         order_by,

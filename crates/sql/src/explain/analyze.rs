@@ -1,11 +1,12 @@
 //! A plan as a tree of text, with what was expected and, after an execution, what happened.
 
 use super::access_type;
-use super::names::{named, names, text};
+use super::names::{named, names, text, window_call};
 use crate::operator::{NodeProfile, Profile};
 use crate::plan::{
-    KeptRows, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey,
+    KeptRows, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey, Window,
 };
+use crate::window::Reach;
 use leafline_access::{Condition, JoinRows, ScanOrder};
 use leafline_table::{LockStrength, LockWait};
 use leafline_types::expr::Expr;
@@ -49,6 +50,7 @@ impl Tree<'_> {
             Operator::TopN { input, keys, limit } => {
                 format!("Top {}: {}", limited(limit), order(keys, &names(input)))
             }
+            Operator::Window { input, window } => window_label(window, &names(input)),
             Operator::Limit { limit, .. } => format!("Limit: {}", limited(limit)),
             Operator::LockRows(locking) => lock_label(locking),
             Operator::Distinct { .. } => "Distinct by hash".to_string(),
@@ -218,6 +220,19 @@ fn order(keys: &[SortKey], names: &[String]) -> String {
     let key =
         |key: &SortKey| format!("{}{}", text(&key.expr, names), if key.descending { " DESC" } else { "" });
     keys.iter().map(key).collect::<Vec<_>>().join(", ")
+}
+
+/// With buffering: rows are held until the values of the functions are known.
+fn window_label(window: &Window, names: &[String]) -> String {
+    let calls: Vec<String> = window.calls.iter().map(|call| window_call(call, names)).collect();
+    let mut over = Vec::new();
+    for (what, keys) in [("PARTITION BY", &window.partition), ("ORDER BY", &window.order)] {
+        if !keys.is_empty() {
+            over.push(format!("{what} {}", order(keys, names)));
+        }
+    }
+    let buffering = if window.reach() == Reach::Row { "" } else { " with buffering" };
+    format!("Window aggregate{buffering}: {} OVER ({})", calls.join(", "), over.join(" "))
 }
 
 fn limited(limit: &RowLimit) -> String {

@@ -121,6 +121,7 @@ impl<'p> Blocks<'p> {
         if self.rows.len() == first {
             self.rows.push(ExplainRow { id, select_type, ..ExplainRow::default() });
         }
+        extra.sort_by_key(|phrase| *phrase == "Using filesort");
         if let Some(row) = self.rows.get_mut(first) {
             for phrase in extra {
                 add(row, phrase);
@@ -161,6 +162,10 @@ impl<'p> Blocks<'p> {
                 if !keys.is_empty() {
                     above.push("Using temporary");
                 }
+            }
+            Operator::Window { input, .. } => {
+                self.node(input, id, select_type, above);
+                above.push("Using temporary");
             }
             Operator::Distinct { input } if matches!(input.operator, Operator::Append { .. }) => {
                 if let Operator::Append { inputs } = &input.operator {

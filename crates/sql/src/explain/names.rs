@@ -31,6 +31,12 @@ pub(super) fn names(node: &Node) -> Vec<String> {
             let input = names(input);
             keys.iter().map(|key| text(key, &input)).collect()
         }
+        Operator::Window { input, window } => {
+            let mut all = names(input);
+            let calls: Vec<String> = window.calls.iter().map(|call| window_call(call, &all)).collect();
+            all.extend(calls);
+            all
+        }
         Operator::LookupJoin { outer, inner, .. } => {
             let mut all = names(outer);
             all.extend(delivered(inner));
@@ -65,4 +71,11 @@ pub(super) fn named<'c>(scan: &Scan, ordinals: impl IntoIterator<Item = &'c usiz
 pub(super) fn text(expr: &leafline_types::expr::Expr, names: &[String]) -> String {
     let name = |column: usize| names.get(column).cloned().unwrap_or_else(|| format!("#{column}"));
     expr.display_with(&name).to_string()
+}
+
+/// A window function with its arguments.
+pub(super) fn window_call(call: &crate::window::WindowCall, names: &[String]) -> String {
+    let args: Vec<String> = call.args().into_iter().map(|arg| text(arg, names)).collect();
+    let star = matches!(&call.function, crate::window::WindowFunction::Aggregate(_)) && args.is_empty();
+    format!("{}({})", call.name().to_lowercase(), if star { "*".to_owned() } else { args.join(", ") })
 }

@@ -27,6 +27,7 @@ mod subplans;
 mod tests;
 mod top_n;
 mod values;
+mod window;
 
 pub use context::{ExecutionContext, StatementLocks};
 pub(crate) use gather::batch_bytes;
@@ -82,6 +83,7 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         plan::Operator::Distinct { input: from } => {
             Box::new(distinct::Distinct::new(input(from), &from.types))
         }
+        plan::Operator::Window { input: from, window } => Box::new(window::Window::new(input(from), window)),
         plan::Operator::Append { inputs } => Box::new(set_operation::Append::new(inputs.iter().map(input))),
         plan::Operator::Matched { left, right, kept, all } => {
             let (left, right) = (input(left), input(right));

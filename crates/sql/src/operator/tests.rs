@@ -163,3 +163,74 @@ fn limit_reads_little_and_a_cancelled_query_stops() {
     });
     assert_eq!((error.code, batches), (1317, 1));
 }
+
+/// The rows of `r` by key, then id; NULL is the least key.
+fn in_window_order() -> Vec<i64> {
+    let mut ids: Vec<i64> = (0..RIGHT).collect();
+    ids.sort_by_key(|id| (right_key(*id), *id));
+    ids
+}
+
+#[test]
+fn window_functions_go_on_from_batch_to_batch() {
+    let database = database();
+    let sql = "SELECT id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id), SUM(v) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING), \
+               COUNT(*) OVER (ORDER BY k), MAX(v) OVER (ORDER BY k, id ROWS BETWEEN 300 PRECEDING AND 20 FOLLOWING), \
+               LAG(id, 9000) OVER (ORDER BY id), SUM(v) OVER (ORDER BY id ROWS BETWEEN 9000 PRECEDING AND CURRENT ROW) FROM r";
+    let answer = database.run(&database.plan(sql)).expect("rows");
+    let ordered = in_window_order();
+    let (mut expected, mut numbers) = (BTreeMap::new(), BTreeMap::<Option<i64>, (i64, i64)>::new());
+    for (at, id) in ordered.iter().enumerate() {
+        let of_key = numbers.entry(right_key(*id)).or_default();
+        *of_key = (of_key.0 + 1, of_key.1 + value(*id));
+        let up_to =
+            ordered.iter().rposition(|other| right_key(*other) == right_key(*id)).expect("itself") + 1;
+        let frame = ordered.get(at.saturating_sub(300)..ordered.len().min(at + 21)).expect("a frame");
+        let lagged = (*id >= 9000).then(|| *id - 9000);
+        let sum: i64 = (0.max(*id - 9000)..=*id).map(value).sum();
+        let greatest = frame.iter().copied().map(value).max();
+        expected.insert(
+            *id,
+            vec![Some(of_key.0), Some(of_key.1), Some(up_to as i64), greatest, lagged, Some(sum)],
+        );
+    }
+    assert_eq!(answer.rows.len(), expected.len());
+    for row in &answer.rows {
+        let number = |value: &Value| match value {
+            Value::Null => None,
+            Value::Decimal(number) => number.to_i64(),
+            value => value.as_integer().map(|value| value as i64),
+        };
+        let found: Vec<Option<i64>> = row.iter().map(number).collect();
+        assert_eq!(&found[1..], &expected[&found[0].expect("an id")][..], "id {:?}", found[0]);
+    }
+}
+
+#[test]
+fn windows_share_sorts_and_take_the_order_of_an_index() {
+    let database = database();
+    for (sql, sorts) in [
+        ("SELECT ROW_NUMBER() OVER (ORDER BY id), SUM(v) OVER (ORDER BY id DESC) FROM r", 1),
+        (
+            "SELECT RANK() OVER (ORDER BY v), SUM(v) OVER (PARTITION BY v, k), COUNT(*) OVER (PARTITION BY k, v ORDER BY id) FROM r",
+            1,
+        ),
+        ("SELECT COUNT(*) OVER (), RANK() OVER (ORDER BY v) FROM r ORDER BY v", 1),
+        ("SELECT RANK() OVER (ORDER BY v), RANK() OVER (ORDER BY s) FROM r ORDER BY v", 2),
+        ("SELECT RANK() OVER (ORDER BY id) FROM r ORDER BY id", 0),
+        ("SELECT COUNT(*) OVER (PARTITION BY v), RANK() OVER (ORDER BY v DESC) FROM r", 1),
+    ] {
+        let tree = crate::explain::explain_tree(&database.plan(sql), None);
+        assert_eq!(tree.matches("Sort:").count(), sorts, "{sql}\n{tree}");
+    }
+}
+
+#[test]
+fn numbers_need_no_more_rows_than_a_limit_asks_for() {
+    let database = database();
+    let plan = database.plan("SELECT id, ROW_NUMBER() OVER (ORDER BY id), SUM(v) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) FROM r LIMIT 5");
+    let tree = crate::explain::explain_tree(&plan, None);
+    assert!(!tree.contains("buffering"), "{tree}");
+    let answer = database.run(&plan).expect("rows");
+    assert!(answer.counters.leafline_entries_examined < 200, "{}", answer.counters.leafline_entries_examined);
+}

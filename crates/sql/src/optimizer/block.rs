@@ -9,6 +9,7 @@ use super::order::partly;
 use super::partial::{PartialRef, Step};
 use super::selectivity::groups;
 use super::settings::OptimizerContext;
+use super::window::{first_order, windows};
 use crate::bound::{Aggregation, BoundLimit, BoundSelect, BoundSubquery, OrderKey, RelationSource};
 use crate::plan::{
     EmptyReason, LimitValue, LockRows, LockedTable, Node, Operator, Plan, PlanParts, RowLimit, SortKey,
@@ -175,16 +176,19 @@ impl JoinPlanner<'_, '_, '_> {
                 None => unordered(joined),
             });
         }
-        if select.order_by.is_empty() || select.aggregation.is_some() || select.distinct || joined.empty {
+        let order = first_order(select);
+        let is_sorted = !select.windows.is_empty() || !select.distinct;
+        if order.is_empty() || select.aggregation.is_some() || !is_sorted || joined.empty {
             return Ok(unordered(joined));
         }
         let share = match &select.limit {
+            Some(_) if !select.windows.is_empty() => 1.0,
             Some(limit) => rows_wanted(limit).map_or(1.0, |wanted| (wanted / rows).min(1.0)),
             None => 1.0,
         };
         let sorted_rows = if share < 1.0 { (rows * share).max(2.0) } else { rows.max(2.0) };
         let sorted = joined.cost_us + rows * sorted_rows.log2() * self.cx.planner.model.cpu.sort;
-        match self.plan_in_order(graph, &members, &select.order_by, share)? {
+        match self.plan_in_order(graph, &members, &order, share)? {
             Some((plan, forced)) if forced || partly(&plan, share) <= sorted => {
                 Ok(Chosen { plan, ordered: true, first_row: false })
             }
@@ -279,7 +283,7 @@ fn lock_rows(
     if tables.is_empty() {
         return Ok(rows);
     }
-    let groups = select.aggregation.is_some() || select.distinct;
+    let groups = select.aggregation.is_some() || select.distinct || !select.windows.is_empty();
     let recheck = match &select.relations[..] {
         [only] if !groups => {
             let layout: Vec<usize> = only.columns.clone().collect();
@@ -310,7 +314,8 @@ fn above(
     deliver_locators: bool,
 ) -> Result<Node, MysqlError> {
     let locks = select.relations.iter().any(|relation| relation.lock.is_some());
-    if select.aggregation.is_some() || select.distinct {
+    let gathers = select.aggregation.is_some() || select.distinct || !select.windows.is_empty();
+    if gathers {
         rows = lock_rows(rows, select, None, cx)?;
     }
     if let Some(aggregation) = &select.aggregation {
@@ -325,6 +330,7 @@ fn above(
         return Ok(empty(EmptyReason::ImpossibleHaving, types));
     }
     rows = filter(rows, &having)?;
+    let (mut rows, ordered) = windows(rows, select, ordered, cx)?;
     let limit = select.limit.as_ref().map(row_limit).transpose()?;
     let outputs: Vec<&Expr> = select.output.iter().map(|output| &output.expr).collect();
     if select.distinct {
@@ -346,7 +352,7 @@ fn above(
         enough(&mut rows.node, limit);
     }
     let layout = std::mem::take(&mut rows.layout);
-    if locks && select.aggregation.is_none() {
+    if locks && !gathers {
         // All rows are sorted, as some of them may not be to be had.
         let node = sort_and_limit(rows.node, keys, None, cx);
         let locked = lock_rows(Emitted { node, layout }, select, limit, cx)?;
@@ -526,6 +532,9 @@ fn required(select: &BoundSelect) -> BTreeSet<usize> {
         None => {
             select.output.iter().for_each(|output| add(&output.expr));
             select.having.iter().for_each(&mut add);
+            for mut window in select.windows.iter().cloned() {
+                window.for_each_expr_mut(&mut |expr| add(expr));
+            }
             select.order_by.iter().for_each(|key| add(&key.expr));
         }
     }

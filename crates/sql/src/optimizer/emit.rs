@@ -4,6 +4,7 @@ use super::members::JoinPlanner;
 use super::partial::{HashKey, Partial, Step};
 use crate::bound::{BoundSelect, Relation, RelationSource};
 use crate::plan::{self, EmptyReason, Estimate, Node, Operator, locator_type};
+use crate::window::Reach;
 use leafline_access::{Candidate, Demand, JoinRows};
 use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{ExprType, MysqlError};
@@ -81,6 +82,7 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
         Operator::Aggregate { input, .. } | Operator::Sort { input, .. } | Operator::TopN { input, .. } => {
             demand_all(input, true);
         }
+        Operator::Window { input, window } => demand_all(input, all || window.reach() != Reach::Row),
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
         | Operator::Distinct { input }
@@ -124,6 +126,7 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
         | Operator::Aggregate { input, .. }
+        | Operator::Window { input, .. }
         | Operator::Sort { input, .. }
         | Operator::TopN { input, .. }
         | Operator::Limit { input, .. }

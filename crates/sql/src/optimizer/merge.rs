@@ -36,6 +36,7 @@ fn empty_block() -> BoundSelect {
         filter: Vec::new(),
         aggregation: None,
         having: Vec::new(),
+        windows: Vec::new(),
         output: Vec::new(),
         distinct: false,
         order_by: Vec::new(),
@@ -48,6 +49,7 @@ fn empty_block() -> BoundSelect {
 fn is_mergeable(inner: &BoundSelect, outer: &BoundSelect, position: usize) -> bool {
     let plain = inner.aggregation.is_none()
         && inner.having.is_empty()
+        && inner.windows.is_empty()
         && !inner.distinct
         && inner.limit.is_none()
         && inner.from.is_some()
@@ -123,6 +125,7 @@ fn substitute(select: &mut BoundSelect, outputs: &HashMap<usize, Expr>) {
     let replace = |expr: &mut Expr| *expr = expr.replace_columns(&mut |column| outputs.get(&column).cloned());
     select.filter.iter_mut().for_each(replace);
     select.having.iter_mut().for_each(replace);
+    select.windows.iter_mut().for_each(|window| window.for_each_expr_mut(&mut |expr| replace(expr)));
     select.output.iter_mut().for_each(|output| replace(&mut output.expr));
     select.order_by.iter_mut().for_each(|key| replace(&mut key.expr));
     if let Some(aggregation) = &mut select.aggregation {

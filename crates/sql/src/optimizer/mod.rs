@@ -10,6 +10,7 @@
 //! | `sources` | set operations, VALUES, the queries of WITH |
 //! | `emit` | the chosen plan with columns as positions in batches |
 //! | `block` | what comes above the joins: grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
+//! | `window` | window functions, and the sorts they share |
 //!
 //! Prices and row estimates come from [`leafline_access::choose`].
 
@@ -29,6 +30,7 @@ mod settings;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
 pub use settings::{OptimizerContext, OptimizerSwitches};

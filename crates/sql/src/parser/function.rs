@@ -7,6 +7,7 @@ use leafline_types::error::MysqlError;
 use super::error::unsupported;
 use super::lexer::{Symbol, TokenKind};
 use super::reserved::is_reserved;
+use super::window::window_function;
 
 /// Functions whose parenthesis must follow at once: with a space between, the word is a plain name.
 const NO_GAP: &[&str] = &[
@@ -82,21 +83,6 @@ const BARE_FUNCTIONS: &[&str] = &[
     "UTC_TIMESTAMP",
 ];
 
-/// Functions of windows only.
-const WINDOW_FUNCTIONS: &[&str] = &[
-    "CUME_DIST",
-    "DENSE_RANK",
-    "FIRST_VALUE",
-    "LAG",
-    "LAST_VALUE",
-    "LEAD",
-    "NTH_VALUE",
-    "NTILE",
-    "PERCENT_RANK",
-    "RANK",
-    "ROW_NUMBER",
-];
-
 impl Parser<'_> {
     /// Does the token `ahead` follow the one before it without a gap?
     pub(super) fn is_adjacent(&self, ahead: usize) -> bool {
@@ -118,8 +104,8 @@ impl Parser<'_> {
         }
         let word = self.text(token).to_ascii_uppercase();
         let parenthesis = self.is_symbol_at(1, Symbol::LeftParen);
-        if parenthesis && WINDOW_FUNCTIONS.contains(&word.as_str()) {
-            return self.refuse("window functions");
+        if parenthesis && let Some(function) = window_function(&word) {
+            return self.window_call(start, function);
         }
         if word == "VALUES" && parenthesis {
             return self.inserted_value(start);
@@ -199,12 +185,7 @@ impl Parser<'_> {
             return self.built(start, ExprKind::CharUsing { codes: args, charset });
         }
         self.expect_symbol(Symbol::RightParen)?;
-        self.refuse_window()?;
         self.built(start, ExprKind::Function { name, args })
-    }
-
-    fn refuse_window(&self) -> Parsed<()> {
-        if self.at_word("OVER") { self.refuse("window functions") } else { Ok(()) }
     }
 
     fn aggregate(&mut self, start: Span, function: AggregateName) -> Parsed<Expr> {
@@ -230,8 +211,7 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(Symbol::RightParen)?;
-        self.refuse_window()?;
-        self.built(start, ExprKind::Aggregate { function, distinct, args })
+        self.maybe_over(start, ExprKind::Aggregate { function, distinct, args })
     }
 
     /// `GROUP_CONCAT([DISTINCT] x, .. [ORDER BY ..] [SEPARATOR '..'])`.
@@ -245,8 +225,7 @@ impl Parser<'_> {
             false => ",".to_owned(),
         };
         self.expect_symbol(Symbol::RightParen)?;
-        self.refuse_window()?;
-        self.built(start, ExprKind::GroupConcat { distinct, args, order_by, separator })
+        self.maybe_over(start, ExprKind::GroupConcat { distinct, args, order_by, separator })
     }
 
     /// `GET_FORMAT(DATE | TIME | DATETIME | TIMESTAMP, standard)`.

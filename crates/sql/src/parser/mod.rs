@@ -39,6 +39,7 @@ mod statement;
 mod stored;
 mod table;
 mod transaction;
+mod window;
 
 #[cfg(test)]
 mod tests;

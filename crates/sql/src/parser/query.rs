@@ -88,16 +88,10 @@ impl Parser<'_> {
         let name = self.table_name()?;
         let span = self.span_from(start);
         Ok(Select {
-            hints: None,
-            distinct: false,
-            straight_join: false,
             items: vec![SelectItem::Wildcard { table: None, span }],
             from: vec![TableReference::Table { name, alias: None, index_hints: Vec::new() }],
-            filter: None,
-            group_by: Vec::new(),
-            rollup: None,
-            having: None,
             span,
+            ..Select::default()
         })
     }
 
@@ -284,11 +278,10 @@ impl Parser<'_> {
             }
         }
         let having = self.optional_expression("HAVING")?;
-        if self.at_word("WINDOW") {
-            return self.refuse("window functions");
-        }
+        let windows = self.window_clause()?;
         let span = self.span_from(start);
-        Ok(Select { hints, distinct, straight_join, items, from, filter, group_by, rollup, having, span })
+        let clauses = Select { filter, group_by, rollup, having, windows, ..Select::default() };
+        Ok(Select { hints, distinct, straight_join, items, from, span, ..clauses })
     }
 
     /// `word expression`, or nothing.

@@ -19,6 +19,7 @@ use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session};
 use leafline_access::Planner;
 use leafline_table::{Catalog, TableId};
+use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -266,7 +267,10 @@ impl Session {
     ) -> Result<Outcome, MysqlError> {
         let parts = &planned.parts;
         for warning in &planned.warnings {
-            self.warnings.warn(warning.clone());
+            match warning.code {
+                errno::ER_WINDOW_FUNCTION_IGNORES_FRAME => self.warnings.note(warning.clone()),
+                _ => self.warnings.warn(warning.clone()),
+            }
         }
         match &planned.work {
             Work::Select { plan, columns } if plan.locks_rows() || parts.locks_rows() => {

@@ -95,18 +95,25 @@ impl BitFold {
         Ok(())
     }
 
-    /// A group without values has the neutral ones, of the declared length.
-    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
-        let Some(length) = self.length else {
-            return Ok(std::sync::Arc::new(UInt64Array::from(std::mem::take(&mut self.numbers))));
-        };
+    /// The result of a group by now. Without values it is the neutral one, of the declared length.
+    pub(super) fn value(&self, group: usize) -> Value {
+        let Some(length) = self.length else { return Value::UInt(self.numbers[group]) };
         let neutral = if self.op == BitOp::And { 0xFF } else { 0 };
-        let strings = std::mem::take(&mut self.strings);
-        let mut out = ColumnBuilder::with_capacity(ty, strings.len());
-        for folded in strings {
-            let bytes = folded.unwrap_or_else(|| vec![neutral; length.min(MAX_BYTES)].into());
-            out.push_value(&Value::bytes(&*bytes))?;
+        match &self.strings[group] {
+            Some(folded) => Value::bytes(&**folded),
+            None => Value::bytes(vec![neutral; length.min(MAX_BYTES)]),
         }
+    }
+
+    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
+        if self.length.is_none() {
+            return Ok(std::sync::Arc::new(UInt64Array::from(std::mem::take(&mut self.numbers))));
+        }
+        let mut out = ColumnBuilder::with_capacity(ty, self.strings.len());
+        for group in 0..self.strings.len() {
+            out.push_value(&self.value(group))?;
+        }
+        self.strings = Vec::new();
         Ok(out.finish())
     }
 

@@ -170,6 +170,11 @@ impl Extreme {
         Ok(())
     }
 
+    /// The result of a group by now.
+    pub(super) fn value(&self, group: usize) -> Value {
+        self.best[group].clone()
+    }
+
     pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
         let best = std::mem::take(&mut self.best);
         self.string_bytes = 0;

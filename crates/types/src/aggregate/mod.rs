@@ -18,6 +18,7 @@ mod concat;
 mod distinct;
 mod extreme;
 mod group_key;
+mod sliding;
 mod statistics;
 mod sum;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use concat::ConcatOptions;
 use distinct::Distinct;
 use extreme::Extreme;
 pub use group_key::{EncodedKeys, KeyEncoder};
+pub use sliding::SlidingAggregate;
 use statistics::Moments;
 use sum::{DecimalSum, DoubleSum};
 

@@ -57,13 +57,16 @@ impl Moments {
         Ok(())
     }
 
+    /// The result of a group by now.
+    pub(super) fn value(&self, group: usize) -> Option<f64> {
+        let m = &self.groups[group];
+        let divisor = m.count.checked_sub(u64::from(self.sample)).filter(|d| *d > 0)?;
+        let variance = m.squares / divisor as f64;
+        Some(if self.root { variance.sqrt() } else { variance })
+    }
+
     pub(super) fn finish(&mut self) -> ArrayRef {
-        let result = |m: &Moment| {
-            let divisor = m.count.checked_sub(u64::from(self.sample)).filter(|d| *d > 0)?;
-            let variance = m.squares / divisor as f64;
-            Some(if self.root { variance.sqrt() } else { variance })
-        };
-        let results: Float64Array = self.groups.iter().map(result).collect();
+        let results: Float64Array = (0..self.groups.len()).map(|group| self.value(group)).collect();
         self.groups = Vec::new();
         std::sync::Arc::new(results)
     }

@@ -164,25 +164,52 @@ impl DecimalSum {
         Ok(())
     }
 
-    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
-        let counts = std::mem::take(&mut self.counts);
-        let sums = std::mem::replace(&mut self.sums, Sums::Narrow(Vec::new()));
-        let mut out = ColumnBuilder::with_capacity(ty, counts.len());
-        for (group, count) in counts.into_iter().enumerate() {
-            if count == 0 {
-                out.push_null();
-                continue;
-            }
-            let sum = match &sums {
-                Sums::Narrow(sums) => Decimal::from_i128(sums[group], self.scale),
-                Sums::Wide(sums) => Decimal::from_i256(sums[group], self.scale).ok_or_else(overflow)?,
-            };
-            let result = match self.average_scale {
-                Some(scale) => sum.checked_div(&Decimal::from_u64(count), scale).ok_or_else(overflow)?,
-                None => sum,
-            };
-            out.push_value(&Value::Decimal(result)).map_err(|_| overflow())?;
+    /// The result of a group by now.
+    pub(super) fn value(&self, group: usize) -> Result<Value, MysqlError> {
+        let count = self.counts[group];
+        if count == 0 {
+            return Ok(Value::Null);
         }
+        let sum = match &self.sums {
+            Sums::Narrow(sums) => Decimal::from_i128(sums[group], self.scale),
+            Sums::Wide(sums) => Decimal::from_i256(sums[group], self.scale).ok_or_else(overflow)?,
+        };
+        Ok(Value::Decimal(match self.average_scale {
+            Some(scale) => sum.checked_div(&Decimal::from_u64(count), scale).ok_or_else(overflow)?,
+            None => sum,
+        }))
+    }
+
+    /// Takes the values of rows out of the only group again.
+    pub(super) fn retract(
+        &mut self,
+        array: &ArrayRef,
+        ty: &SqlType,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        let mut taken = DecimalSum::new(self.scale, None);
+        taken.grow(1);
+        taken.update(Groups::One, array, ty, cx)?;
+        self.counts[0] -= taken.counts[0];
+        if let (Sums::Narrow(sums), Sums::Narrow(taken)) = (&mut self.sums, &taken.sums)
+            && let Some(left) = sums[0].checked_sub(taken[0])
+        {
+            sums[0] = left;
+            return Ok(());
+        }
+        let taken = taken.widen()[0];
+        let sums = self.widen();
+        sums[0] = sums[0].checked_sub(taken).ok_or_else(overflow)?;
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
+        let mut out = ColumnBuilder::with_capacity(ty, self.counts.len());
+        for group in 0..self.counts.len() {
+            out.push_value(&self.value(group)?).map_err(|_| overflow())?;
+        }
+        self.counts = Vec::new();
+        self.sums = Sums::Narrow(Vec::new());
         Ok(out.finish())
     }
 
@@ -237,24 +264,47 @@ impl DoubleSum {
         Ok(())
     }
 
-    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
-        let sums = std::mem::take(&mut self.sums);
-        let counts = std::mem::take(&mut self.counts);
-        let mut out = ColumnBuilder::with_capacity(ty, counts.len());
-        for (sum, count) in sums.into_iter().zip(counts) {
-            if count == 0 {
-                out.push_null();
-                continue;
-            }
-            if !sum.is_finite() {
-                return Err(MysqlError::data_out_of_range(
-                    "DOUBLE",
-                    if self.average { "avg" } else { "sum" },
-                ));
-            }
-            let v = if self.average { sum / count as f64 } else { sum };
-            out.push_value(&Value::Double(v))?;
+    /// The result of a group by now.
+    pub(super) fn value(&self, group: usize) -> Result<Value, MysqlError> {
+        let (sum, count) = (self.sums[group], self.counts[group]);
+        if count == 0 {
+            return Ok(Value::Null);
         }
+        if !sum.is_finite() {
+            let what = if self.average { "avg" } else { "sum" };
+            return Err(MysqlError::data_out_of_range("DOUBLE", what));
+        }
+        Ok(Value::Double(if self.average { sum / count as f64 } else { sum }))
+    }
+
+    /// Takes the values of rows out of the only group again; exact if [`DoubleSum::is_exact`].
+    pub(super) fn retract(&mut self, array: &ArrayRef) {
+        let Some(doubles) = array.as_primitive_opt::<Float64Type>() else { return };
+        for_each(Groups::One, array, doubles.values(), |_, v| {
+            self.sums[0] -= v;
+            self.counts[0] -= 1;
+        });
+    }
+
+    /// Whether every sum of some of the values is exact, in whatever order they are added: they are whole numbers, and not large.
+    pub(super) fn is_exact(array: &ArrayRef) -> bool {
+        const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+        let Some(doubles) = array.as_primitive_opt::<Float64Type>() else { return false };
+        let (mut total, mut whole) = (0.0, true);
+        for_each(Groups::One, array, doubles.values(), |_, v| {
+            whole &= v.fract() == 0.0;
+            total += v.abs();
+        });
+        whole && total < EXACT
+    }
+
+    pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
+        let mut out = ColumnBuilder::with_capacity(ty, self.counts.len());
+        for group in 0..self.counts.len() {
+            out.push_value(&self.value(group)?)?;
+        }
+        self.counts = Vec::new();
+        self.sums = Vec::new();
         Ok(out.finish())
     }
 

@@ -3,7 +3,7 @@
 //! AND and OR chains are flat lists, however they were nested by associativity, so that a predicate of ten
 //! thousand terms is not ten thousand levels deep. Parentheses leave no node.
 
-use super::{Ident, OrderItem, Query, Span};
+use super::{Ident, OrderItem, Query, Span, WindowCall};
 
 /// An expression and where it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -226,6 +226,8 @@ pub enum ExprKind {
         /// What is between rows.
         separator: String,
     },
+    /// `function(args) OVER ..`.
+    Window(Box<WindowCall>),
     /// `CHAR(codes USING charset)`.
     CharUsing {
         /// The characters' codes.

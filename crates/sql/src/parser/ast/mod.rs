@@ -10,12 +10,14 @@ mod dml;
 mod expression;
 mod query;
 mod statement;
+mod window;
 
 pub use ddl::*;
 pub use dml::*;
 pub use expression::*;
 pub use query::*;
 pub use statement::*;
+pub use window::*;
 
 /// A half-open range of byte offsets into the statement text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

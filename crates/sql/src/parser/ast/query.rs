@@ -1,6 +1,6 @@
 //! Queries: SELECT, its FROM clause, set operations and WITH.
 
-use super::{Expr, Ident, Span, TableName};
+use super::{Expr, Ident, NamedWindow, Span, TableName};
 use leafline_table::{LockStrength, LockWait};
 
 /// A query expression: one SELECT or several joined by set operations, with what applies to the whole.
@@ -76,7 +76,7 @@ pub struct CommonTable {
 }
 
 /// One SELECT.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Select {
     /// The text of `/*+ .. */` after SELECT.
     pub hints: Option<HintText>,
@@ -96,7 +96,9 @@ pub struct Select {
     pub rollup: Option<Span>,
     /// HAVING.
     pub having: Option<Expr>,
-    /// From SELECT to the end of HAVING.
+    /// WINDOW.
+    pub windows: Vec<NamedWindow>,
+    /// From SELECT to the end of WINDOW.
     pub span: Span,
 }
 

@@ -7,7 +7,7 @@ mod queries;
 mod soup;
 mod statements;
 
-use super::ast::{Expr, ExprKind, Literal, SelectItem, Statement, StatementKind};
+use super::ast::{Expr, ExprKind, Literal, SelectItem, Statement, StatementKind, WindowFunction};
 use super::{LexMode, parse};
 
 /// Parses, or says why the statement should have parsed.
@@ -112,6 +112,7 @@ fn nested(e: &Expr) -> String {
             let distinct = if *distinct { "distinct-" } else { "" };
             format!("[{distinct}concat {} by {} '{separator}']", list(args), order.join(" "))
         }
+        ExprKind::Window(call) => windowed(&call.function),
         ExprKind::CharUsing { codes, charset } => format!("[char {} {}]", list(codes), charset.value),
         ExprKind::Trim { side, remove, operand } => {
             let remove = remove.as_ref().map_or(String::new(), |e| format!(" {}", nested(e)));
@@ -128,5 +129,15 @@ fn nested(e: &Expr) -> String {
         ExprKind::InsertedValue(column) => format!("[values {}]", column.column.value),
         ExprKind::Default(Some(column)) => format!("[default {}]", column.column.value),
         ExprKind::Unit(unit) => format!("{unit:?}"),
+    }
+}
+
+fn windowed(function: &WindowFunction) -> String {
+    match function {
+        WindowFunction::Own(function, args) => {
+            let args: Vec<String> = args.iter().map(nested).collect();
+            format!("[{function:?}({}) over]", args.join(" "))
+        }
+        WindowFunction::Aggregate(aggregate) => format!("[{} over]", nested(aggregate)),
     }
 }

@@ -38,11 +38,10 @@ pub(super) use compare::retype;
 pub use compare::{between, compare, in_list, join_keys, like};
 pub use control::{case, conformed};
 pub use logic::{and, is_null, is_truth, not, or, xor};
-pub(crate) use plain::{number, plain};
-pub(crate) use types::{
-    TEXT_OF_NUMBER, bigint, compared_by, decimal_digits, merge_collations, text_length, text_type,
-};
-pub use types::{common_type, type_of};
+pub(crate) use plain::number;
+pub use plain::plain;
+pub(crate) use types::{TEXT_OF_NUMBER, bigint, compared_by, merge_collations, text_length, text_type};
+pub use types::{common_type, decimal_digits, type_of};
 
 /// A literal of the type that its value has; a string has the default collation (see [`string`] for others).
 pub fn literal(v: Value) -> Expr {

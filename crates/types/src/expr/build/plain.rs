@@ -15,7 +15,7 @@ use crate::expr::ir::{Expr, ExprKind};
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// The operand as what it means: text for an ENUM, a DATETIME for a TIMESTAMP.
-pub(crate) fn plain(operand: Expr) -> Expr {
+pub fn plain(operand: Expr) -> Expr {
     match operand.ty.sql.plain() {
         Some(sql) => cast_to(operand, sql),
         None => operand,

@@ -81,7 +81,7 @@ pub(crate) fn text_length(ty: &SqlType) -> u64 {
 
 /// The digits (all, and after the point) of an operand that is an integer, a DECIMAL, a date or NULL; None for one
 /// that is computed with as a DOUBLE. Of a literal, those it has.
-pub(crate) fn decimal_digits(operand: &Expr) -> Option<(u8, u8)> {
+pub fn decimal_digits(operand: &Expr) -> Option<(u8, u8)> {
     match (operand.as_literal(), &operand.ty.sql) {
         (Some(Value::Int(v)), _) => Some((digits(v.unsigned_abs()), 0)),
         (Some(Value::UInt(v)), _) => Some((digits(*v), 0)),
