@@ -138,11 +138,15 @@ impl ColumnMeta {
             sql: self.ty.clone(),
             nullable: !self.flags.has(ColumnFlags::NOT_NULL),
             collation: self.collation,
-            coercibility: if self.ty.is_character() { Coercibility::Implicit } else { Coercibility::Numeric },
+            coercibility: if self.ty.is_character() || self.ty == SqlType::Json {
+                Coercibility::Implicit
+            } else {
+                Coercibility::Numeric
+            },
         }
     }
 
-    /// The type of the values that clients get: text of an ENUM or SET, a DATETIME of a TIMESTAMP.
+    /// The type of the values that clients get: text of an ENUM, SET or JSON, a DATETIME of a TIMESTAMP.
     pub fn value_type(&self) -> SqlType {
         self.ty.plain().unwrap_or_else(|| self.ty.clone())
     }
@@ -164,6 +168,7 @@ impl ColumnMeta {
             SqlType::Real { single: true, .. } => 12,
             SqlType::Double | SqlType::Real { .. } => 22,
             SqlType::Binary { len } => *len,
+            SqlType::Json => u32::MAX,
             SqlType::Blob { max_bytes } => *max_bytes,
             SqlType::Timestamp { fsp } => 19 + u32::from(*fsp) + u32::from(*fsp > 0),
             SqlType::Enum(members) => members.longest().saturating_mul(4),

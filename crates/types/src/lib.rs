@@ -1,7 +1,7 @@
 //! SQL types, values, collations, key and row formats, expressions and their evaluator.
 //!
-//! Everything here is pure: no I/O, no pages, no SQL text. `value` says what a value is, `decimal` and
-//! `temporal` hold the arithmetic MySQL defines for them, `collation` how strings compare, `key` the bytes an
+//! Everything here is pure: no I/O, no pages, no SQL text. `value` says what a value is, `decimal`,
+//! `temporal` and `json` hold what MySQL defines for them, `collation` how strings compare, `key` the bytes an
 //! index orders by, `row` the bytes a row is stored as, `column` the Arrow form in which values travel,
 //! `convert` how a value becomes one of another type, `error` every error number the product uses. On these stand
 //! `expr`, the expressions and their one evaluator, `functions`, the one function table, and `aggregate`, sums over
@@ -16,6 +16,7 @@ pub mod decimal;
 pub mod error;
 pub mod expr;
 pub mod functions;
+pub mod json;
 pub mod key;
 pub mod row;
 pub mod statement;
@@ -31,6 +32,7 @@ pub use column::{Batch, ColumnBuilder, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;
 pub use error::MysqlError;
+pub use json::Json;
 pub use key::{
     KeyPart, decode_part, decode_value, encode_part, encode_stored_text, is_restorable, prefix_successor,
     skip_part,

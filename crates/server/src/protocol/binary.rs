@@ -38,6 +38,8 @@ fn put_value(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
         }
         Value::Double(d) => out.extend_from_slice(&d.to_le_bytes()),
         Value::Time(time) => put_time(out, *time),
+        // Clients get its text.
+        Value::Json(json) => put_string(out, json.to_string().as_bytes()),
         Value::String(text) => put_string(out, text.as_bytes()),
         Value::Bytes(bytes) => put_string(out, bytes),
         Value::Date(date) => put_date(out, *date),

@@ -57,6 +57,7 @@ pub fn type_byte(ty: &SqlType) -> u8 {
         SqlType::Time { .. } => field_type::TIME,
         SqlType::Timestamp { .. } => field_type::TIMESTAMP,
         SqlType::Bit { .. } => field_type::BIT,
+        SqlType::Json => field_type::JSON,
         // Told from others by their flags.
         SqlType::Enum(_) | SqlType::Set(_) => field_type::STRING,
         SqlType::Char { .. } => field_type::STRING,
@@ -75,6 +76,8 @@ pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta, results: Option<Collat
     }
     out.push(0x0c);
     let collation = match (column.collation, results) {
+        // As in MySQL, though it is text.
+        _ if column.ty == SqlType::Json => Collation::Binary,
         (Collation::Binary, _) | (_, None) => column.collation,
         (_, Some(results)) => results,
     };

@@ -31,7 +31,7 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
         CastKind::DateTime { fsp } => CastTarget::DateTime(fraction_digits(*fsp, "CAST")?),
         CastKind::Time { fsp } => CastTarget::Time(fraction_digits(*fsp, "CAST")?),
         CastKind::Year => CastTarget::Year,
-        CastKind::Json => return refused("CAST to JSON"),
+        CastKind::Json => CastTarget::Json,
     })
 }
 
@@ -95,10 +95,6 @@ pub(super) fn fraction_digits(fsp: Option<u64>, column: &str) -> Result<u8, Mysq
 
 fn width(length: Option<u64>) -> Option<u32> {
     length.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
-}
-
-fn refused<T>(what: &str) -> Result<T, MysqlError> {
-    Err(MysqlError::not_supported(what))
 }
 
 /// The unit of an interval.

@@ -125,6 +125,7 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
         TypeName::Text => Ok(text(written.length.map_or(0xffff, |n| n.saturating_mul(character_bytes)))),
         TypeName::MediumText => Ok(text(0xff_ffff)),
         TypeName::LongText => Ok(text(0xffff_ffff)),
+        TypeName::Json => Ok(SqlType::Json),
         TypeName::Date => Ok(SqlType::Date),
         TypeName::DateTime => Ok(SqlType::DateTime { fsp: fraction_digits(written.length, column)? }),
         TypeName::Time => Ok(SqlType::Time { fsp: fraction_digits(written.length, column)? }),

@@ -84,7 +84,7 @@ fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
         CompareDomain::Integer | CompareDomain::Decimal => ty.is_numeric(),
         CompareDomain::Date | CompareDomain::DateTime | CompareDomain::Time => ty.is_temporal(),
         CompareDomain::String(collation) => ty.is_string() && collation.equal_is_same(),
-        CompareDomain::Double => false,
+        CompareDomain::Double | CompareDomain::Json => false,
     }
 }
 

@@ -276,6 +276,11 @@ impl ExpressionBinder<'_, '_, '_> {
         } else if bound_left.ty.sql.is_numeric() {
             bound_right = literal::bytes_as_number(right)?.unwrap_or(bound_right);
         }
+        if bound_left.ty.sql == SqlType::Json {
+            bound_right = truth_value(right, bound_right);
+        } else if bound_right.ty.sql == SqlType::Json {
+            bound_left = truth_value(left, bound_left);
+        }
         build::compare(op, bound_left, bound_right)
     }
 
@@ -355,13 +360,14 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     fn cast(&mut self, operand: &ast::Expr, target: &ast::CastTarget) -> Bound {
-        use build::CastTarget::{Binary, Char, Date, DateTime};
+        use build::CastTarget::{Binary, Char, Date, DateTime, Json};
         let charset = match &target.kind {
             ast::CastKind::Char { charset, .. } => charset.as_ref(),
             _ => None,
         };
         let target = cast::target(&target.kind)?;
         let operand = match target {
+            Json => self.document(operand)?,
             Char(_) | Binary(_) | Date | DateTime(_) => self.bind(operand)?,
             _ => self.number(operand)?,
         };
@@ -377,6 +383,12 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     // --- functions ---
+
+    /// Where a document is wanted: TRUE and FALSE are those of JSON.
+    pub(super) fn document(&mut self, e: &ast::Expr) -> Bound {
+        let bound = self.bind(e)?;
+        Ok(truth_value(e, bound))
+    }
 
     fn date_arithmetic(
         &mut self,
@@ -399,6 +411,14 @@ impl ExpressionBinder<'_, '_, '_> {
         };
         let remove = remove.map(|e| self.bind(e)).transpose()?;
         build::trim(side, remove, self.bind(operand)?)
+    }
+}
+
+/// TRUE and FALSE as documents; all else as it was bound.
+fn truth_value(e: &ast::Expr, bound: Expr) -> Expr {
+    match &e.kind {
+        ExprKind::Literal(Literal::Boolean(_)) => build::json_truth(bound),
+        _ => bound,
     }
 }
 

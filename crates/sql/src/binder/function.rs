@@ -42,6 +42,14 @@ impl ExpressionBinder<'_, '_, '_> {
                 let args = vec![self.number(condition)?, self.bind(yes)?, self.bind(no)?];
                 build::call(name, args)
             }
+            ("MEMBER OF", [value, array]) => {
+                let value = self.document(value)?;
+                build::member_of(value, self.document(array)?)
+            }
+            (_, args) if functions::lookup(name).is_some_and(|f| f.definition().documents) => {
+                let args = args.iter().map(|arg| self.document(arg)).collect::<Result<Vec<_>, _>>()?;
+                build::call(name, args)
+            }
             // What computes with numbers takes literals of digits and bits for numbers.
             (_, args) if functions::lookup(name).is_some_and(|f| f.definition().numeric) => {
                 build::call(name, self.numbers(args)?)

@@ -80,7 +80,8 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
     }
     // MySQL flags text of a _bin collation too, which is not its default. It is ours, and drivers that see the flag and nothing
     // else give bytes where their users expect text.
-    if (ty.sql.is_string() && !ty.sql.is_character()) || ty.sql.is_temporal() {
+    let bytes = ty.sql.is_variable() && !ty.sql.is_character();
+    if bytes || ty.sql.is_temporal() {
         flags = flags.with(ColumnFlags::BINARY);
     }
     if ty.sql.is_large() {

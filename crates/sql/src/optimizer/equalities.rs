@@ -173,5 +173,6 @@ fn is_transitive(ty: &ExprType, domain: CompareDomain) -> bool {
         CompareDomain::Date => matches!(ty.sql, SqlType::Date),
         CompareDomain::DateTime => matches!(ty.sql, SqlType::DateTime { .. }),
         CompareDomain::Time => matches!(ty.sql, SqlType::Time { .. }),
+        CompareDomain::Json => false,
     }
 }

@@ -162,7 +162,8 @@ impl Parser<'_> {
             "BIT" => (TypeName::Bit, Numbers::One),
             "ENUM" => (TypeName::Enum, Numbers::Texts),
             "SET" => (TypeName::Set, Numbers::Texts),
-            "JSON" | "NCHAR" | "NVARCHAR" | "NATIONAL" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON"
+            "JSON" => (TypeName::Json, Numbers::None),
+            "NCHAR" | "NVARCHAR" | "NATIONAL" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON"
             | "MULTIPOINT" | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION"
             | "SERIAL" | "VECTOR" => {
                 return self.refuse(&format!("{word} columns"));

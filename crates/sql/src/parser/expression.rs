@@ -240,7 +240,14 @@ impl Parser<'_> {
                 };
                 Ok(ExprKind::Compare { op: CompareOp::Eq, left: soundex(*operand), right: soundex(right) })
             }
-            _ => self.refuse("MEMBER OF"),
+            _ => {
+                self.expect_word("OF")?;
+                let name = Ident { value: "MEMBER OF".to_owned(), span: self.span() };
+                self.expect_symbol(Symbol::LeftParen)?;
+                let array = self.expression()?;
+                self.expect_symbol(Symbol::RightParen)?;
+                Ok(ExprKind::Function { name, args: vec![*operand, array] })
+            }
         }
     }
 

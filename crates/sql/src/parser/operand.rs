@@ -465,10 +465,28 @@ impl Parser<'_> {
         if column.table.is_some() && column.database.is_none() && self.at_symbol(Symbol::LeftParen) {
             return self.refuse("stored functions");
         }
+        let column = self.built(start, ExprKind::Column(column))?;
         if self.at_symbol(Symbol::Arrow) || self.at_symbol(Symbol::ArrowText) {
-            return self.refuse("JSON column paths");
+            return self.column_path(start, column);
         }
-        self.built(start, ExprKind::Column(column))
+        Ok(column)
+    }
+
+    /// `column->'path'`, which is JSON_EXTRACT, and `column->>'path'`, which is JSON_UNQUOTE of it.
+    fn column_path(&mut self, start: Span, column: Expr) -> Parsed<Expr> {
+        let arrow = self.advance();
+        let unquoted = arrow.kind == TokenKind::Symbol(Symbol::ArrowText);
+        let path_start = self.span();
+        let value = self.string()?;
+        let literal = Literal::String { first_part: value.len(), value, charset: None };
+        let path = self.built(path_start, ExprKind::Literal(literal))?;
+        let name = |name: &str| Ident { value: name.to_owned(), span: arrow.span };
+        let args = vec![column, path];
+        let part = self.built(start, ExprKind::Function { name: name("JSON_EXTRACT"), args })?;
+        match unquoted {
+            true => self.built(start, ExprKind::Function { name: name("JSON_UNQUOTE"), args: vec![part] }),
+            false => Ok(part),
+        }
     }
 }
 

@@ -63,7 +63,9 @@ fn column(column: &ColumnDef, offset: i32) -> String {
             Some(default) => {
                 write!(text, " DEFAULT {}", default_text(default, &column.ty, true, offset)).ok()
             }
-            None if column.nullable && !column.ty.is_large() => write!(text, " DEFAULT NULL").ok(),
+            None if column.nullable && (!column.ty.is_large() || column.ty == SqlType::Json) => {
+                write!(text, " DEFAULT NULL").ok()
+            }
             None => None,
         };
     }

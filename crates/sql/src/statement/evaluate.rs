@@ -115,6 +115,7 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
             let ty = SqlType::Varbinary { len: u32::try_from(bytes.len()).unwrap_or(u32::MAX) };
             ExprType::string(ty, false, Collation::Binary, Coercibility::Coercible)
         }
+        Value::Json(_) => ExprType::json(false),
         Value::Date(_) => ExprType::numeric(SqlType::Date, false),
         Value::DateTime(_) => ExprType::numeric(SqlType::DateTime { fsp: 6 }, false),
         Value::Time(_) => ExprType::numeric(SqlType::Time { fsp: 6 }, false),

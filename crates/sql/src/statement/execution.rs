@@ -204,6 +204,7 @@ pub(crate) struct StoreRules {
 pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> {
     let (zero, from) = match &column.ty {
         ty if ty.is_string() => (Value::string(""), SqlType::Varchar { len: 0 }),
+        SqlType::Json => (Value::string("null"), SqlType::Varchar { len: 4 }),
         // Its first text.
         SqlType::Enum(_) => (Value::Int(1), SqlType::BIGINT),
         _ => (Value::Int(0), SqlType::BIGINT),

@@ -125,6 +125,7 @@ fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
         SqlType::Blob { max_bytes } => (21, *max_bytes, 0),
         SqlType::Timestamp { fsp } => (22, u32::from(*fsp), 0),
         SqlType::Bit { len } => (23, u32::from(*len), 0),
+        SqlType::Json => (26, 0, 0),
         SqlType::Enum(members) => (ENUM, members.len() as u32, 0),
         SqlType::Set(members) => (SET, members.len() as u32, 0),
         other => {
@@ -174,6 +175,7 @@ fn type_of_code(
         21 => SqlType::Blob { max_bytes: first },
         22 => SqlType::Timestamp { fsp: small(first)? },
         23 => SqlType::Bit { len: small(first)? },
+        26 => SqlType::Json,
         ENUM => SqlType::Enum(Arc::new(members()?)),
         SET => SqlType::Set(Arc::new(members()?)),
         other => return Err(from.damaged(format!("type {other} is not known"))),

@@ -223,7 +223,7 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
     }
     // What a row takes at least, with every string empty.
     let least: usize =
-        columns.iter().map(|column| if column.ty.is_string() { 2 } else { declared_bytes(column) }).sum();
+        columns.iter().map(|column| if column.ty.is_variable() { 2 } else { declared_bytes(column) }).sum();
     if least > limits.max_entry {
         return Err(MysqlError::too_big_row_size(limits.max_entry).into());
     }
@@ -268,6 +268,9 @@ fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> R
         let column = &columns[position];
         if parts.iter().any(|other| other.column == position) {
             return Err(MysqlError::duplicate_column(&part.column).into());
+        }
+        if column.ty == SqlType::Json {
+            return Err(MysqlError::json_used_as_key(&column.name).into());
         }
         if column.ty.is_large() {
             return Err(MysqlError::blob_key_without_length(&column.name).into());

@@ -36,6 +36,7 @@ impl Extreme {
             SqlType::Date => CompareDomain::Date,
             SqlType::DateTime { .. } | SqlType::Timestamp { .. } => CompareDomain::DateTime,
             SqlType::Time { .. } => CompareDomain::Time,
+            SqlType::Json => CompareDomain::Json,
             ty if ty.is_character() => CompareDomain::String(arg.collation),
             ty if ty.is_string() => CompareDomain::String(Collation::Binary),
             _ => CompareDomain::Integer,
@@ -77,7 +78,7 @@ impl Extreme {
                     |row| Value::from(strings.value(row)),
                 );
             }
-            DataType::Binary => {
+            DataType::Binary if self.domain != CompareDomain::Json => {
                 let strings = array.as_binary::<i32>();
                 self.strings(groups, array, |row| strings.value(row), |row| Value::bytes(strings.value(row)));
             }

@@ -112,7 +112,7 @@ fn source<'a>(part: &KeyPart, column: &'a Datum) -> Result<Source<'a>, MysqlErro
         }
         Datum::Array(array) => match array.data_type() {
             DataType::Utf8 => Source::Text(array.as_string::<i32>()),
-            DataType::Binary => Source::Bytes(array.as_binary::<i32>()),
+            DataType::Binary if part.ty != SqlType::Json => Source::Bytes(array.as_binary::<i32>()),
             DataType::Int64 => Source::Integers(array.as_primitive::<Int64Type>()),
             DataType::Decimal128(_, scale) => {
                 Source::Decimals(array.as_primitive::<Decimal128Type>(), *scale as u8)

@@ -118,6 +118,7 @@ impl ColumnBuilder {
             (ColumnBuilder::Duration(b), Value::Time(v)) => b.append_value(v.micros()),
             (ColumnBuilder::Utf8(_), Value::String(s)) => return self.push_str(s),
             (ColumnBuilder::Binary(_), Value::Bytes(s)) => return self.push_bytes(s),
+            (ColumnBuilder::Binary(_), Value::Json(json)) => return self.push_bytes(json.as_bytes()),
             (ColumnBuilder::Binary(_), Value::String(s)) => return self.push_bytes(s.as_bytes()),
             (ColumnBuilder::Decimal128(b, (precision, scale)), Value::Decimal(d)) => {
                 let most = pow10_i128(*precision);

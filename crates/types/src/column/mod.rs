@@ -10,6 +10,7 @@
 //! | DOUBLE, FLOAT             | Float64                                   |
 //! | CHAR, VARCHAR, TEXT       | Utf8                                      |
 //! | BINARY, VARBINARY, BLOB   | Binary                                    |
+//! | JSON                      | Binary: see `json::binary`                |
 //! | DATE                      | Date32, days since 1970-01-01             |
 //! | DATETIME, TIMESTAMP       | Timestamp(Microsecond), no time zone      |
 //! | ENUM, SET, BIT            | UInt64: numbers                           |
@@ -34,6 +35,7 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::codec::CodecError;
 use crate::collation::Charset;
 use crate::decimal::Decimal;
+use crate::json::Json;
 use crate::temporal::{Date, DateTime, Time};
 use crate::value::{SqlType, Value};
 
@@ -119,7 +121,9 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
         SqlType::Decimal { precision, scale, .. } => DataType::Decimal256(*precision, *scale as i8),
         SqlType::Double | SqlType::Real { .. } => DataType::Float64,
         SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => DataType::Utf8,
-        SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } => DataType::Binary,
+        SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } | SqlType::Json => {
+            DataType::Binary
+        }
         SqlType::Date => DataType::Date32,
         SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
             DataType::Timestamp(TimeUnit::Microsecond, None)
@@ -147,6 +151,9 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {
         }
         DataType::Float64 => Value::Double(array.as_primitive::<Float64Type>().value(row)),
         DataType::Utf8 => Value::String(array.as_string::<i32>().value(row).into()),
+        DataType::Binary if *ty == SqlType::Json => {
+            Value::Json(Json::from_bytes(array.as_binary::<i32>().value(row)))
+        }
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).into()),
         DataType::Date32 => {
             Date::from_days(array.as_primitive::<Date32Type>().value(row)).map_or(Value::Null, Value::Date)

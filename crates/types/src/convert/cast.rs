@@ -1,5 +1,6 @@
 //! CAST, and the values that arithmetic and comparison take: never an error for a bad value, but a warning.
 
+use super::json::meant_value;
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
 use super::text::{bit_bytes, f64_text, fitting, to_text};
 use super::time::{cast_time, cast_year};
@@ -16,9 +17,19 @@ pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) ->
     if v.is_null() {
         return Ok(Value::Null);
     }
-    let meant = super::members::meant(v, from, to);
+    let meant = match v {
+        Value::Json(json) if !to.is_string() && *to != SqlType::Json => {
+            match meant_value(json, to, warnings) {
+                Some(v) => return cast(&v, &SqlType::Null, to, warnings),
+                None if to.is_temporal() => return Ok(Value::Null),
+                None => return cast(&Value::Int(0), &SqlType::BIGINT, to, warnings),
+            }
+        }
+        _ => super::members::meant(v, from, to),
+    };
     let v = meant.as_ref().unwrap_or(v);
     Ok(match to {
+        SqlType::Json => return super::json::cast_to_json(v, from),
         SqlType::Null => return Err(MysqlError::internal("a cast to NULL")),
         SqlType::Double | SqlType::Real { single: false, .. } => {
             to_f64(v, warnings).map_or(Value::Null, Value::Double)
@@ -232,6 +243,10 @@ pub fn to_f64(v: &Value, warnings: &mut Warnings) -> Option<f64> {
             }
             found.value
         }
+        Value::Json(json) => {
+            let meant = meant_value(json, &SqlType::Double, warnings);
+            return meant.map_or(Some(0.0), |v| to_f64(&v, warnings));
+        }
     })
 }
 
@@ -261,6 +276,12 @@ pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
             }
             found.value
         }
+        Value::Json(json) => {
+            let decimal =
+                SqlType::Decimal { precision: crate::decimal::MAX_PRECISION, scale: 0, unsigned: false };
+            let meant = meant_value(json, &decimal, warnings);
+            return meant.map_or(Some(Decimal::ZERO), |v| to_decimal(&v, warnings));
+        }
     })
 }
 
@@ -278,6 +299,10 @@ pub fn to_datetime(v: &Value) -> Result<Option<DateTime>, MysqlError> {
         Value::Decimal(d) => decimal_datetime(d),
         Value::Double(d) => Decimal::from_f64(*d).as_ref().and_then(decimal_datetime),
         Value::Time(_) => None,
+        Value::Json(json) => match crate::json::scalar::sql_value(json.view()) {
+            Some(v) => return to_datetime(&v),
+            None => None,
+        },
     };
     match spelled {
         Some(t) => Ok(Some(t)),

@@ -1,6 +1,7 @@
 //! Assignment of a value to a column.
 
 use super::cast::{datetime_to_integer, to_datetime, to_decimal, to_single};
+use super::json::{store_from_json, store_json};
 use super::members::{meant, store_bit, store_enum, store_set};
 use super::number::{decimal_prefix, f64_prefix};
 use super::text::{bit_bytes, fitting, to_text};
@@ -32,7 +33,7 @@ pub struct StoreContext<'a> {
 
 impl StoreContext<'_> {
     /// An error in strict mode, else a warning.
-    fn refuse(&mut self, e: MysqlError) -> Result<(), MysqlError> {
+    pub(super) fn refuse(&mut self, e: MysqlError) -> Result<(), MysqlError> {
         if self.strict {
             return Err(e);
         }
@@ -88,6 +89,12 @@ pub fn store_cast(
         (Value::Null, _) if nullable => Ok(Value::Null),
         (Value::Null, _) => Err(MysqlError::bad_null(cx.column)),
         (_, SqlType::Null) => Err(MysqlError::internal("a column of type NULL")),
+        (_, SqlType::Json) => store_json(v, cx),
+        (Value::Json(json), _)
+            if !to.is_string() && !to.has_members() && !matches!(to, SqlType::Bit { .. }) =>
+        {
+            store_from_json(json, to, nullable, cx)
+        }
         (Value::Double(_), SqlType::Double) => Ok(v.clone()),
         (_, SqlType::Double) => store_double(v, cx),
         (_, SqlType::Real { single, digits, unsigned }) => store_real(v, (*single, *digits, *unsigned), cx),

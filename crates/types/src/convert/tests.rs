@@ -39,6 +39,7 @@ fn type_of(v: &Value) -> SqlType {
         Value::Date(_) => SqlType::Date,
         Value::DateTime(_) => SqlType::DateTime { fsp: 6 },
         Value::Time(_) => SqlType::Time { fsp: 6 },
+        Value::Json(_) => SqlType::Json,
     }
 }
 

@@ -26,6 +26,7 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
             _ => v.to_string().into(),
         },
         Value::Decimal(d) => d.to_string().into(),
+        Value::Json(json) => json.to_string().into(),
         Value::Double(d) => match ty {
             SqlType::Real { digits: Some((_, scale)), .. } => {
                 format!("{d:.scale$}", scale = usize::from(*scale)).into()

@@ -56,6 +56,7 @@ fn spelled(v: &Value) -> Option<Spelled> {
                 had_date: found.had_date,
             })
         }
+        Value::Json(json) => spelled(&crate::json::scalar::sql_value(json.view())?),
         Value::Int(n) => number(&Decimal::from_i64(*n)),
         Value::UInt(n) => number(&Decimal::from_u64(*n)),
         Value::Decimal(d) => number(d),

@@ -213,12 +213,28 @@ catalogue! {
     3024 "HY000" ER_QUERY_TIMEOUT query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     3057 "42000" ER_USER_LOCK_WRONG_NAME wrong_user_lock_name(name) "Incorrect user-level lock name '{name}'.";
     3058 "HY000" ER_USER_LOCK_DEADLOCK user_lock_deadlock() "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
+    3064 "HY000" ER_INCORRECT_TYPE incorrect_type(number, function) "Incorrect type for argument {number} in function {function}.";
     3065 "HY000" ER_FIELD_IN_ORDER_NOT_SELECT order_by_not_in_select(number, clause, column, reason) "Expression #{number} of {clause} is not in SELECT list, references column '{column}' which is not in SELECT list; this is incompatible with {reason}";
     3102 "HY000" ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED generated_column_not_allowed(column) "Expression of generated column '{column}' contains a disallowed function.";
     3105 "HY000" ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN value_for_generated_column(column, table) "The value specified for generated column '{column}' in table '{table}' is not allowed.";
     3106 "HY000" ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN unsupported_on_generated_column(action) "'{action}' is not supported for generated columns.";
     3107 "HY000" ER_GENERATED_COLUMN_NON_PRIOR generated_column_non_prior() "Generated column can refer only to generated columns defined prior to it.";
     3109 "HY000" ER_GENERATED_COLUMN_REF_AUTO_INC generated_column_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
+    3140 "22032" ER_INVALID_JSON_TEXT invalid_json_text(what, position, column) "Invalid JSON text: \"{what}\" at position {position} in value for column '{column}'.";
+    3141 "22032" ER_INVALID_JSON_TEXT_IN_PARAM invalid_json_argument(number, function, what, position) "Invalid JSON text in argument {number} to function {function}: \"{what}\" at position {position}.";
+    3143 "42000" ER_INVALID_JSON_PATH invalid_json_path(position) "Invalid JSON path expression. The error is around character position {position}.";
+    3144 "22032" ER_INVALID_JSON_CHARSET invalid_json_charset(charset) "Cannot create a JSON value from a string with CHARACTER SET '{charset}'.";
+    3146 "22032" ER_INVALID_TYPE_FOR_JSON invalid_type_for_json(number, function) "Invalid data type for JSON data in argument {number} to function {function}; a JSON string or JSON type is required.";
+    3149 "42000" ER_INVALID_JSON_PATH_WILDCARD json_path_wildcard() "In this situation, path expressions may not contain the * and ** tokens or an array range.";
+    3151 "22032" ER_JSON_KEY_TOO_BIG json_key_too_big() "The JSON object contains a key name that is too long.";
+    3152 "42000" ER_JSON_USED_AS_KEY json_used_as_key(column) "JSON column '{column}' supports indexing only via generated columns on a specified JSON path.";
+    3153 "42000" ER_JSON_VACUOUS_PATH json_vacuous_path() "The path expression '$' is not allowed in this context.";
+    3154 "42000" ER_JSON_BAD_ONE_OR_ALL_ARG json_bad_one_or_all(function) "The oneOrAll argument to {function} may take these values: 'one' or 'all'.";
+    3155 "22003" ER_NUMERIC_JSON_VALUE_OUT_OF_RANGE json_value_out_of_range(target, column, row) "Out of range JSON value for CAST to {target} from column {column} at row {row}";
+    3156 "22018" ER_INVALID_JSON_VALUE_FOR_CAST json_value_for_cast(target, column, row) "Invalid JSON value for CAST to {target} from column {column} at row {row}";
+    3157 "22032" ER_JSON_DOCUMENT_TOO_DEEP json_document_too_deep() "The JSON document exceeds the maximum depth.";
+    3158 "22032" ER_JSON_DOCUMENT_NULL_KEY json_null_key() "JSON documents may not contain NULL member names.";
+    3165 "42000" ER_INVALID_JSON_PATH_ARRAY_CELL json_path_no_cell() "A path expression is not a path to a cell in an array.";
     3513 "HY000" ER_INVALID_BITWISE_OPERANDS_SIZE invalid_bitwise_operands_size() "Binary operands of bitwise operators must be of equal length";
     3516 "HY000" ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE invalid_bitwise_aggregate_operands_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
@@ -266,6 +282,8 @@ catalogue! {
     3819 "HY000" ER_CHECK_CONSTRAINT_VIOLATED check_violated(name) "Check constraint '{name}' is violated.";
     3820 "HY000" ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN check_unknown_column(name, column) "Check constraint '{name}' refers to non-existing column '{column}'.";
     3822 "HY000" ER_CHECK_CONSTRAINT_DUP_NAME check_duplicate_name(name) "Duplicate check constraint name '{name}'.";
+    3966 "22035" ER_MISSING_JSON_VALUE missing_json_value(function) "No value was found by '{function}' on the specified path.";
+    3967 "22034" ER_MULTIPLE_JSON_VALUES multiple_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3995 "HY000" ER_CHARACTER_SET_MISMATCH character_set_mismatch(first, second, function) "Character set '{first}' cannot be used in conjunction with '{second}' in call to {function}.";
     4028 "HY000" ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN table_without_visible_columns() "A table must have at least one visible column.";
 }

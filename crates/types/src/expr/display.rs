@@ -180,6 +180,7 @@ fn literal(v: &Value, ty: &SqlType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let text = convert::to_text(v, ty).unwrap_or_default();
             write!(f, "{text}{}", if text.contains('e') { "" } else { "e0" })
         }
+        Value::Json(json) => write!(f, "cast({} as json)", Quoted(&json.to_string())),
         other => f.write_str(&convert::to_text(other, ty).unwrap_or_default()),
     }
 }

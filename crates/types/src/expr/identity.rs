@@ -88,6 +88,7 @@ fn hash_value<H: Hasher>(v: &Value, state: &mut H) {
         // Equal values of these kinds have equal texts.
         Value::Null => {}
         Value::Decimal(v) => v.to_f64().to_bits().hash(state),
+        Value::Json(v) => v.as_bytes().hash(state),
         Value::Date(v) => v.hash(state),
         Value::DateTime(v) => v.hash(state),
         Value::Time(v) => v.hash(state),

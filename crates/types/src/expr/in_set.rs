@@ -88,6 +88,7 @@ impl InSet {
                     Members::ManyStrings(collation, strings.into_iter().map(key).collect())
                 }
             }
+            CompareDomain::Json => return None,
             CompareDomain::Date => Members::Dates(sorted(
                 values
                     .map(|v| match v {

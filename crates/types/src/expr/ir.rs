@@ -235,6 +235,8 @@ pub enum CompareDomain {
     DateTime,
     /// Times.
     Time,
+    /// Documents; of a string the document that is this string.
+    Json,
 }
 
 /// An arithmetic operator.

@@ -12,6 +12,7 @@ mod clock;
 mod date_format;
 mod digest;
 mod format;
+mod json;
 mod list;
 mod math;
 mod network;
@@ -38,6 +39,7 @@ use crate::expr::{Datum, EvalContext, Expr};
 use crate::value::{ExprType, Value};
 
 pub(crate) use bits::bits as bits_of;
+pub(crate) use radix::base64_text;
 pub(crate) use regexp::PatternCache;
 pub use user_lock::UserLocks;
 
@@ -97,6 +99,8 @@ pub struct Function {
     pub special: bool,
     /// Whether it computes with exact numbers: an argument with a quotient has all its digits then.
     pub numeric: bool,
+    /// Whether it takes documents: arguments of type JSON are no text, conditions are truth values.
+    pub documents: bool,
 }
 
 impl Function {
@@ -118,6 +122,7 @@ impl Function {
             volatility: Volatility::Immutable,
             special: false,
             numeric: false,
+            documents: false,
         }
     }
 
@@ -138,6 +143,11 @@ impl Function {
 
     const fn numeric(mut self) -> Self {
         self.numeric = true;
+        self
+    }
+
+    const fn documents(mut self) -> Self {
+        self.documents = true;
         self
     }
 
@@ -175,6 +185,9 @@ static TABLE: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         session::FUNCTIONS,
         assignment::FUNCTIONS,
         user_lock::FUNCTIONS,
+        json::values::FUNCTIONS,
+        json::search::FUNCTIONS,
+        json::modify::FUNCTIONS,
     ]
     .into_iter()
     .flatten()

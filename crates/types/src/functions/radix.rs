@@ -188,9 +188,14 @@ fn to_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     if bytes.len() / 3 * 4 > super::args::MAX_RESULT {
         return call.too_long(cx);
     }
+    Ok(Value::string(base64_text(&bytes, LINE)))
+}
+
+/// Base 64, in lines of so many characters.
+pub(crate) fn base64_text(bytes: &[u8], line: usize) -> String {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + 8);
     for (n, group) in bytes.chunks(3).enumerate() {
-        if n > 0 && n % (LINE / 4) == 0 {
+        if n > 0 && n % (line / 4) == 0 {
             out.push('\n');
         }
         let bits = group.iter().fold(0u32, |bits, b| bits << 8 | u32::from(*b)) << (8 * (3 - group.len()));
@@ -201,7 +206,7 @@ fn to_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
             }
         }
     }
-    Ok(Value::string(out))
+    out
 }
 
 fn from_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {

@@ -11,10 +11,11 @@
 //! | NO PAD string, bytes  | each byte, `00` as `00 ff`; then `00 00`                                         |
 //! | PAD SPACE string      | see `strings`                                                                    |
 //! | string with weights   | packed weights, see `collation::packing`; then `00`                              |
+//! | JSON                  | the bytes of `json::order`, as of a NO PAD string; in no index                   |
 //! | descending            | all bytes of the part inverted, the marker too: NULL comes last                  |
 //!
 //! The value can be rebuilt from the bytes but for DOUBLE and FLOAT (-0.0), PAD SPACE VARCHAR and TEXT (trailing spaces) and
-//! strings of which weights are kept; CHAR has no trailing spaces to lose.
+//! strings of which weights are kept, and JSON; CHAR has no trailing spaces to lose.
 
 mod strings;
 
@@ -23,6 +24,7 @@ use crate::codec::fixed::Fixed;
 use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
+use crate::json;
 use crate::value::{SqlType, Value};
 
 pub(crate) use strings::encode_string;
@@ -53,7 +55,7 @@ impl KeyPart {
     /// The collation that its bytes follow: strings of bytes have only one.
     fn string_collation(&self) -> Option<Collation> {
         match self.ty {
-            SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } => {
+            SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } | SqlType::Json => {
                 Some(Collation::Binary)
             }
             SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => Some(self.collation),
@@ -111,6 +113,9 @@ fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), 
         return fixed.encode_key(v, &part.ty, out);
     }
     match (part.string_collation(), v) {
+        (Some(_), Value::Json(json)) => {
+            encode_string(Collation::Binary, &json::order::key(json.view()), out);
+        }
         (Some(Collation::Binary), Value::Bytes(b)) => encode_string(Collation::Binary, b, out),
         (Some(collation), Value::String(s)) => encode_string(collation, s.as_bytes(), out),
         _ => return Err(CodecError::mismatch(v, &part.ty)),
@@ -243,7 +248,7 @@ fn restore_string<'a>(part: &KeyPart, body: &'a [u8]) -> Result<(DecodedString<'
 #[inline]
 pub fn is_restorable(part: &KeyPart) -> bool {
     match part.ty {
-        SqlType::Double | SqlType::Real { .. } | SqlType::Null => false,
+        SqlType::Double | SqlType::Real { .. } | SqlType::Null | SqlType::Json => false,
         SqlType::Varchar { .. } | SqlType::Text { .. } => part.collation.equal_is_same(),
         SqlType::Char { .. } => !part.collation.is_weighted(),
         _ => true,

@@ -10,6 +10,8 @@
 //! | 2 per string column     | where each string ends, counted from the end of these offsets; in column order |
 //! | the rest                | the strings' bytes, one after the other; nothing where NULL                    |
 //!
+//! A JSON document (`json::binary`) is a string here.
+//!
 //! Everything before the strings is at an offset that is known from the layout, so a column is read without looking
 //! at the others. A row whose strings take more than 65,535 bytes is refused.
 //!
@@ -24,6 +26,7 @@ use crate::codec::fixed::Fixed;
 use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
+use crate::json::Json;
 use crate::value::{SqlType, Value};
 
 pub use decoder::RowDecoder;
@@ -89,7 +92,7 @@ impl RowLayout {
         let nullable = columns.iter().filter(|c| c.nullable).count();
         let fixed_at = bitmap_at + nullable.div_ceil(8);
         let fixed_bytes: usize = columns.iter().filter_map(|c| Fixed::of(&c.ty)).map(Fixed::width).sum();
-        let strings = columns.iter().filter(|c| c.ty.is_string()).count();
+        let strings = columns.iter().filter(|c| c.ty.is_variable()).count();
         let offsets_at = fixed_at + fixed_bytes;
         let strings_at = offsets_at + strings * OFFSET_BYTES;
         let (mut next_bit, mut next_fixed, mut next_string) = (0, fixed_at, offsets_at);
@@ -101,7 +104,7 @@ impl RowLayout {
             let place = if let Some(fixed) = Fixed::of(&c.ty) {
                 next_fixed += fixed.width();
                 Place::Fixed(fixed, next_fixed - fixed.width())
-            } else if c.ty.is_string() {
+            } else if c.ty.is_variable() {
                 let start_at = (next_string > offsets_at).then(|| next_string - OFFSET_BYTES);
                 next_string += OFFSET_BYTES;
                 Place::String { end_at: next_string - OFFSET_BYTES, start_at, strings_at }
@@ -173,6 +176,7 @@ impl RowLayout {
                 (_, Value::Null) => {}
                 (true, Value::String(s)) => out.extend_from_slice(s.as_bytes()),
                 (false, Value::Bytes(b)) => out.extend_from_slice(b),
+                (false, Value::Json(json)) => out.extend_from_slice(json.as_bytes()),
                 _ => return Err(CodecError::mismatch(v, &slot.ty)),
             }
             let bytes = out.len() - start - self.strings_at;
@@ -225,7 +229,9 @@ impl RowLayout {
                 }
                 end = next;
             }
-            slot.value(row)?;
+            if let Value::Json(json) = slot.value(row)? {
+                json.verify()?;
+            }
         }
         if row.len() != self.strings_at + end {
             return Err(CodecError::Malformed { what: "length of a row" });
@@ -333,6 +339,9 @@ impl Slot {
             Place::Fixed(fixed, at) => fixed.row_value(row, at),
             Place::String { end_at, start_at, strings_at } => {
                 let bytes = string(row, end_at, start_at, strings_at)?;
+                if self.ty == SqlType::Json {
+                    return Ok(Value::Json(Json::from_bytes(bytes)));
+                }
                 if !self.ty.is_character() {
                     return Ok(Value::Bytes(bytes.into()));
                 }

@@ -124,6 +124,8 @@ pub enum SqlType {
         /// Digits of the fraction of a second, 0 to 6.
         fsp: u8,
     },
+    /// A JSON document.
+    Json,
 }
 
 impl SqlType {
@@ -205,9 +207,14 @@ impl SqlType {
         matches!(self, SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. })
     }
 
-    /// Whether it is of the TEXT or BLOB family: without a default, and no part of a key as a whole.
+    /// Whether it is of the TEXT or BLOB family or JSON: without a default, and no part of a key as a whole.
     pub fn is_large(&self) -> bool {
-        matches!(self, SqlType::Text { .. } | SqlType::Blob { .. })
+        matches!(self, SqlType::Text { .. } | SqlType::Blob { .. } | SqlType::Json)
+    }
+
+    /// Whether its values differ in length, in rows: strings and documents.
+    pub fn is_variable(&self) -> bool {
+        self.is_string() || *self == SqlType::Json
     }
 
     /// Whether it is a string of characters.
@@ -225,13 +232,14 @@ impl SqlType {
         matches!(self, SqlType::Enum(_) | SqlType::Set(_))
     }
 
-    /// The type of what a value means that is kept as something else: text for an ENUM or SET, a DATETIME in the session's
+    /// The type of what a value means that is kept as something else: text for an ENUM, SET or JSON, a DATETIME in the session's
     /// time zone for a TIMESTAMP. None for all other types.
     pub fn plain(&self) -> Option<SqlType> {
         Some(match self {
             SqlType::Timestamp { fsp } => SqlType::DateTime { fsp: *fsp },
             SqlType::Enum(members) => SqlType::Varchar { len: members.longest() },
             SqlType::Set(members) => SqlType::Varchar { len: members.longest_list() },
+            SqlType::Json => SqlType::Text { max_bytes: u32::MAX },
             _ => return None,
         })
     }
@@ -332,6 +340,7 @@ impl fmt::Display for SqlType {
             SqlType::Enum(members) => return write_members(f, "enum", members),
             SqlType::Set(members) => return write_members(f, "set", members),
             SqlType::Bit { len } => return write!(f, "bit({len})"),
+            SqlType::Json => f.write_str("json")?,
             SqlType::Time { fsp: 0 } => f.write_str("time")?,
             SqlType::Time { fsp } => write!(f, "time({fsp})")?,
         }
@@ -405,6 +414,11 @@ impl ExprType {
         ExprType { sql, nullable, collation: Collation::Binary, coercibility: Coercibility::Numeric }
     }
 
+    /// A document.
+    pub fn json(nullable: bool) -> Self {
+        Self::string(SqlType::Json, nullable, Collation::Utf8mb4Bin, Coercibility::Implicit)
+    }
+
     /// A string.
     pub fn string(sql: SqlType, nullable: bool, collation: Collation, coercibility: Coercibility) -> Self {
         ExprType { sql, nullable, collation, coercibility }
@@ -412,6 +426,9 @@ impl ExprType {
 
     /// A column's type.
     pub fn column(sql: SqlType, nullable: bool, collation: Collation) -> Self {
+        if sql == SqlType::Json {
+            return Self::json(nullable);
+        }
         // A BIT where text is wanted is bytes.
         if sql.is_string() || matches!(sql, SqlType::Bit { .. }) {
             Self::string(sql, nullable, collation, Coercibility::Implicit)

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::decimal::Decimal;
+use crate::json::Json;
 use crate::temporal::{Date, DateTime, Time};
 
 /// A SQL value. Signed integer types are `Int`, unsigned ones `UInt`, whatever their width; YEAR is `UInt`, FLOAT `Double`.
@@ -32,6 +33,8 @@ pub enum Value {
     DateTime(DateTime),
     /// Of a TIME type.
     Time(Time),
+    /// Of type JSON.
+    Json(Json),
 }
 
 const _: () = assert!(size_of::<Value>() == 24, "values are copied a lot");
@@ -66,6 +69,7 @@ impl Value {
             Value::Date(_) => "DATE",
             Value::DateTime(_) => "DATETIME",
             Value::Time(_) => "TIME",
+            Value::Json(_) => "JSON",
         }
     }
 

@@ -193,6 +193,8 @@ pub enum TypeName {
     MediumBlob,
     /// LONGBLOB.
     LongBlob,
+    /// JSON.
+    Json,
     /// DATE.
     Date,
     /// DATETIME.

@@ -49,7 +49,11 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     if !(definition.min_args..=definition.max_args).contains(&args.len()) {
         return Err(MysqlError::wrong_parameter_count(definition.name));
     }
-    let meant = if definition.numeric { super::number } else { super::plain };
+    let meant = match definition {
+        d if d.numeric => super::number,
+        d if d.documents => super::plain::document,
+        _ => super::plain,
+    };
     let args: Vec<Expr> = args.into_iter().map(meant).collect();
     let ty = (definition.type_rule)(&args)?;
     let args = match definition.numeric {
@@ -119,6 +123,22 @@ pub fn get_format(what: &str, standard: Expr) -> Result<Expr, MysqlError> {
 /// `EXTRACT(unit FROM operand)`.
 pub fn extract(unit: IntervalUnit, operand: Expr) -> Result<Expr, MysqlError> {
     special("EXTRACT", vec![literal(Value::string(unit.name())), operand])
+}
+
+/// `value MEMBER OF (array)`.
+pub fn member_of(value: Expr, array: Expr) -> Result<Expr, MysqlError> {
+    special("MEMBER OF", vec![value, array])
+}
+
+/// A condition, or a number that is one, as `true` or `false` of JSON.
+pub fn json_truth(condition: Expr) -> Expr {
+    match functions::lookup("JSON_TRUTH") {
+        Some(function) => {
+            let ty = ExprType::json(condition.ty.nullable);
+            Expr { kind: ExprKind::Call { function, args: vec![condition] }, ty }
+        }
+        None => condition,
+    }
 }
 
 /// Which end `TRIM` cuts.

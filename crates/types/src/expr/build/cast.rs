@@ -33,11 +33,14 @@ pub enum CastTarget {
     Year,
     /// `FLOAT`.
     Float,
+    /// `JSON`.
+    Json,
 }
 
 /// `CAST(operand AS to)`; `collation` is that of the connection, which `CHAR` takes.
 pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr, MysqlError> {
     let operand = match to {
+        _ if operand.ty.sql == SqlType::Json => operand,
         CastTarget::Signed
         | CastTarget::Unsigned
         | CastTarget::Decimal(..)
@@ -71,6 +74,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
             SqlType::Decimal { precision: precision.max(1), scale, unsigned: false }
         }
         CastTarget::Double => SqlType::Double,
+        CastTarget::Json => SqlType::Json,
         CastTarget::Float => SqlType::Real { single: true, digits: None, unsigned: false },
         CastTarget::Year => {
             nullable = true;
@@ -93,6 +97,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
     };
     let ty = match to {
         CastTarget::Char(_) => ExprType::string(sql, nullable, collation, Coercibility::Implicit),
+        CastTarget::Json => ExprType::json(nullable),
         CastTarget::Binary(_) => ExprType::string(sql, nullable, Collation::Binary, Coercibility::Implicit),
         _ => ExprType::numeric(sql, nullable),
     };

@@ -8,6 +8,7 @@
 //! | number column, string literal of a number  | the literal is read as that number                               |
 //! | number, other string                       | DOUBLE                                                           |
 //! | string, string                             | string, under the collation of both                              |
+//! | JSON, anything                             | JSON; a string is a string of JSON                               |
 //! | DATE, DATE                                 | DATE                                                             |
 //! | DATE or DATETIME, DATETIME                 | DATETIME                                                         |
 //! | TIME, TIME                                 | TIME                                                             |
@@ -80,6 +81,7 @@ fn domain_of_types(
         both => both,
     };
     Ok(match (a, b) {
+        (SqlType::Json, _) | (_, SqlType::Json) => CompareDomain::Json,
         (a, b) if a.is_string() && b.is_string() => {
             CompareDomain::String(compared_by(&operation.to_string(), left, right)?)
         }
@@ -301,6 +303,9 @@ pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr
         CompareDomain::Date => SqlType::Date,
         CompareDomain::DateTime => SqlType::DateTime { fsp: 6 },
         CompareDomain::Time => SqlType::Time { fsp: 6 },
+        // What a string of SQL is as a document no cast says.
+        CompareDomain::Json if left.ty.sql != right.ty.sql => return None,
+        CompareDomain::Json => SqlType::Json,
     };
     let collation = match domain {
         CompareDomain::String(collation) => collation,

@@ -2,7 +2,7 @@
 
 use super::compare;
 use super::compare::domain_of;
-use super::plain::plain;
+use super::plain::{plain, plain_or_document, plain_or_documents};
 use super::types::common_type;
 use crate::error::MysqlError;
 use crate::expr::ir::{CompareOp, Expr, ExprKind, When};
@@ -24,8 +24,11 @@ pub fn case(
         }
         operand => (operand, whens),
     };
-    let whens: Vec<(Expr, Expr)> = whens.into_iter().map(|(when, result)| (when, plain(result))).collect();
-    let otherwise = otherwise.map(plain);
+    let has_otherwise = otherwise.is_some();
+    let (conditions, results): (Vec<Expr>, Vec<Expr>) = whens.into_iter().unzip();
+    let mut results = plain_or_documents(results.into_iter().chain(otherwise).collect());
+    let otherwise = if has_otherwise { results.pop() } else { None };
+    let whens: Vec<(Expr, Expr)> = conditions.into_iter().zip(results).collect();
     let results = whens.iter().map(|(_, result)| &result.ty).chain(otherwise.iter().map(|e| &e.ty));
     let mut ty = common_type("case", &results.collect::<Vec<_>>())?;
     ty.nullable |= otherwise.is_none();
@@ -58,7 +61,7 @@ pub(super) fn if_(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
 
 /// `COALESCE(args)`, `IFNULL(a, b)`: NULL only if the last one can be and all before it.
 pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
-    let args: Vec<Expr> = args.into_iter().map(plain).collect();
+    let args = plain_or_documents(args);
     let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
     ty.nullable = args.iter().all(|e| e.ty.nullable);
     Ok(Expr { kind: ExprKind::Coalesce(args), ty })
@@ -79,7 +82,7 @@ pub(super) fn nullif(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
         return Err(MysqlError::wrong_parameter_count("NULLIF"));
     };
     let equal = compare(CompareOp::Eq, a.clone(), b)?;
-    let a = plain(a);
+    let a = plain_or_document(a);
     let mut ty = a.ty.clone();
     ty.nullable = true;
     if let SqlType::Char { len } = ty.sql {

@@ -31,7 +31,7 @@ pub(super) use arithmetic::quotient_digits;
 pub use arithmetic::{arithmetic, negate};
 pub use call::{
     TrimSide, assign_variable, bits, call, characters, date_add, extract, get_format, interval_of,
-    invert_bits, read_variable, timestamp_diff, trim,
+    invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
 pub(super) use compare::retype;
@@ -50,6 +50,7 @@ pub fn literal(v: Value) -> Expr {
         Value::Null => ExprType::NULL,
         Value::String(_) => ExprType::string(sql, false, TEXT_OF_NUMBER, Coercibility::Coercible),
         Value::Bytes(_) => ExprType::string(sql, false, Collation::Binary, Coercibility::Coercible),
+        Value::Json(_) => ExprType::json(false),
         _ => ExprType::numeric(sql, false),
     };
     Expr { kind: ExprKind::Literal(v), ty }

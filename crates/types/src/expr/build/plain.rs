@@ -4,6 +4,7 @@
 //! |-----------|------------------------------------|---------------------------------------|
 //! | TIMESTAMP | the time in UTC                    | a DATETIME in the session's time zone |
 //! | ENUM, SET | a number                           | text; where numbers are wanted, the number |
+//! | JSON      | bytes                              | text; where numbers are wanted, a DOUBLE; itself in comparisons, and for functions of documents |
 //!
 //! Columns of these types are read, grouped and sorted as they are kept. Wherever else they are used, what is made here is
 //! used instead. Comparisons that say the same of what is kept are made with that, so that an index can serve them.
@@ -29,8 +30,43 @@ pub(crate) fn number(operand: Expr) -> Expr {
             let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, operand.ty.nullable);
             Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
         }
+        SqlType::Json => {
+            let ty = ExprType::numeric(SqlType::Double, operand.ty.nullable);
+            Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
+        }
         _ => plain(operand),
     }
+}
+
+/// The operands as what they mean; documents as they are, if all are documents.
+pub(super) fn plain_or_documents(operands: Vec<Expr>) -> Vec<Expr> {
+    if operands.iter().all(|e| matches!(e.ty.sql, SqlType::Json | SqlType::Null)) {
+        return operands;
+    }
+    operands.into_iter().map(plain).collect()
+}
+
+/// The operand where a document is wanted: what is one stays one, a condition becomes a truth value.
+pub(super) fn document(operand: Expr) -> Expr {
+    let condition = match &operand.kind {
+        ExprKind::And(_)
+        | ExprKind::Or(_)
+        | ExprKind::Xor(..)
+        | ExprKind::Not(_)
+        | ExprKind::Compare { .. }
+        | ExprKind::IsNull { .. }
+        | ExprKind::IsTruth { .. }
+        | ExprKind::InList { .. }
+        | ExprKind::Like { .. } => true,
+        ExprKind::Subquery(subquery) => subquery.is_condition(),
+        _ => false,
+    };
+    if condition { super::json_truth(operand) } else { plain_or_document(operand) }
+}
+
+/// The operand as what it means, unless that is a document.
+pub(super) fn plain_or_document(operand: Expr) -> Expr {
+    if operand.ty.sql == SqlType::Json { operand } else { plain(operand) }
 }
 
 fn cast_to(operand: Expr, sql: SqlType) -> Expr {
@@ -39,6 +75,7 @@ fn cast_to(operand: Expr, sql: SqlType) -> Expr {
         SqlType::Enum(members) | SqlType::Set(members) => {
             ExprType::string(sql, nullable, members.collation(), Coercibility::Implicit)
         }
+        SqlType::Json => ExprType { sql, ..ExprType::json(nullable) },
         _ => ExprType::numeric(sql, nullable),
     };
     Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
@@ -51,6 +88,9 @@ pub(super) fn meet(left: Expr, right: Expr, equality: bool) -> Result<(Expr, Exp
     }
     if let Some(kept) = kept(&right, &left, equality)? {
         return Ok((kept, right));
+    }
+    if left.ty.sql == SqlType::Json || right.ty.sql == SqlType::Json {
+        return Ok((plain_or_document(left), plain_or_document(right)));
     }
     Ok((plain(left), plain(right)))
 }

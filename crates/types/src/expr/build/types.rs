@@ -36,6 +36,7 @@ pub fn type_of(v: &Value) -> SqlType {
         Value::Bytes(b) => SqlType::Varbinary { len: b.len() as u32 },
         Value::Date(_) => SqlType::Date,
         Value::DateTime(t) => SqlType::DateTime { fsp: if t.micros() % 1_000_000 == 0 { 0 } else { 6 } },
+        Value::Json(_) => SqlType::Json,
         Value::Time(t) => SqlType::Time { fsp: if t.micros() % 1_000_000 == 0 { 0 } else { 6 } },
     }
 }
@@ -62,6 +63,7 @@ pub(crate) fn text_length(ty: &SqlType) -> u64 {
         SqlType::Char { len } | SqlType::Varchar { len } => (*len).into(),
         SqlType::Binary { len } | SqlType::Varbinary { len } => (*len).into(),
         SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => (*max_bytes).into(),
+        SqlType::Json => u32::MAX.into(),
         SqlType::Zerofill { digits, .. } => {
             u64::from(*digits).max(ty.decimal_precision().unwrap_or(20).into())
         }
@@ -185,6 +187,9 @@ pub fn common_type(operation: &str, types: &[&ExprType]) -> Result<ExprType, Mys
     let mut sql = SqlType::Null;
     for ty in types {
         sql = common_sql_type(sql, &ty.sql);
+    }
+    if sql == SqlType::Json {
+        return Ok(ExprType::json(nullable));
     }
     if !sql.is_string() {
         return Ok(ExprType::numeric(sql, nullable))

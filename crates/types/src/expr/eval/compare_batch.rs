@@ -160,7 +160,7 @@ fn array_with_constant(
                 _ => None,
             }
         }
-        CompareDomain::String(_) | CompareDomain::Time => None,
+        CompareDomain::String(_) | CompareDomain::Time | CompareDomain::Json => None,
     }
 }
 

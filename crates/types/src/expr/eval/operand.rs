@@ -8,6 +8,7 @@ use super::super::ir::CompareDomain;
 use crate::convert;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
+use crate::json::{Json, Node, order};
 use crate::temporal::{Date, DateTime, Time};
 use crate::value::{SqlType, Value};
 
@@ -75,7 +76,7 @@ pub(crate) fn double(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<f64>,
         Value::Date(d) => Some(d.to_number() as f64),
         Value::DateTime(t) => Some(t.to_number() as f64 + t.micros().rem_euclid(1_000_000) as f64 / 1e6),
         Value::Time(t) => Some(convert::time_number(*t).to_f64()),
-        Value::String(_) | Value::Bytes(_) => strictly(cx, |w| convert::to_f64(v, w))?,
+        Value::String(_) | Value::Bytes(_) | Value::Json(_) => strictly(cx, |w| convert::to_f64(v, w))?,
     })
 }
 
@@ -89,7 +90,9 @@ pub(crate) fn decimal(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Deci
         Value::Date(d) => Some(Decimal::from_i64(d.to_number())),
         Value::DateTime(t) => Some(convert::datetime_number(*t)),
         Value::Time(t) => Some(convert::time_number(*t)),
-        Value::Double(_) | Value::String(_) | Value::Bytes(_) => strictly(cx, |w| convert::to_decimal(v, w))?,
+        Value::Double(_) | Value::String(_) | Value::Bytes(_) | Value::Json(_) => {
+            strictly(cx, |w| convert::to_decimal(v, w))?
+        }
     })
 }
 
@@ -160,6 +163,11 @@ pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlE
         Value::Date(_) | Value::DateTime(_) => Some(true),
         Value::Time(t) => Some(*t != Time::ZERO),
         Value::String(_) | Value::Bytes(_) => double(v, cx)?.map(|d| d != 0.0),
+        // Compared with the number 0: what is no number is true.
+        Value::Json(json) => {
+            let zero = Json::new(&Node::Int(0))?;
+            Some(order::compare(json.view(), zero.view()).is_ne())
+        }
     })
 }
 
@@ -191,6 +199,10 @@ pub(crate) fn compare(
         CompareDomain::Date => date(a, cx)?.zip(date(b, cx)?).map(|(a, b)| a.cmp(&b)),
         // Text that is no date is before all dates: MySQL compares it as 0000-00-00.
         CompareDomain::DateTime => Some(datetime(a, cx)?.cmp(&datetime(b, cx)?)),
+        CompareDomain::Json => {
+            let (a, b) = (convert::to_json(a, a_type)?, convert::to_json(b, b_type)?);
+            Some(order::compare(a.view(), b.view()))
+        }
         CompareDomain::Time => time(a, cx)?.zip(time(b, cx)?).map(|(a, b)| a.cmp(&b)),
     })
 }

@@ -1,0 +1,120 @@
+//! From documents to SQL values and back.
+
+use super::number::{decimal_prefix, f64_prefix, whole_prefix};
+use super::store::{StoreContext, store_cast};
+use crate::error::MysqlError;
+use crate::json::{Json, Node, parse::Failure, scalar};
+use crate::statement::Warnings;
+use crate::value::{SqlType, Value};
+
+/// What messages call a document that comes from no column.
+const NO_COLUMN: &str = "json";
+
+/// The document of a text; 3141 says whose argument it is.
+///
+/// # Errors
+/// 3141, 3151, 3157.
+pub fn parse_json(text: &str, function: &str, argument: usize) -> Result<Json, MysqlError> {
+    Json::parse(text).map_err(|failure| match failure {
+        Failure::Syntax { message, position } => {
+            MysqlError::invalid_json_argument(argument, function, message, position)
+        }
+        Failure::TooDeep => MysqlError::json_document_too_deep(),
+        Failure::KeyTooLong => MysqlError::json_key_too_big(),
+    })
+}
+
+/// A value as a document: a string as a string of JSON.
+///
+/// # Errors
+/// 3157 for a document that is too deep.
+pub fn to_json(v: &Value, ty: &SqlType) -> Result<Json, MysqlError> {
+    match v {
+        Value::Json(json) => Ok(json.clone()),
+        other => Json::new(&scalar::node_of(other, ty)),
+    }
+}
+
+/// `CAST(v AS JSON)`: a text is read.
+pub(super) fn cast_to_json(v: &Value, from: &SqlType) -> Result<Value, MysqlError> {
+    Ok(Value::Json(match v {
+        Value::String(text) if !from.has_members() => parse_json(text, "cast_as_json", 1)?,
+        other => to_json(other, from)?,
+    }))
+}
+
+/// The SQL value of which a value of `to` is made; None, with warning 3156, if there is none.
+pub(super) fn meant_value(json: &Json, to: &SqlType, warnings: &mut Warnings) -> Option<Value> {
+    let found = convertible(json, to);
+    if found.is_none() {
+        warnings.warn(MysqlError::json_value_for_cast(target_name(to), NO_COLUMN, 1));
+    }
+    found
+}
+
+/// The value of a document that a column of another type is given. Text takes the document's text.
+pub(super) fn store_from_json(
+    json: &Json,
+    to: &SqlType,
+    nullable: bool,
+    cx: &mut StoreContext<'_>,
+) -> Result<Value, MysqlError> {
+    match convertible(json, to) {
+        Some(v) => store_cast(&v, &SqlType::Null, to, nullable, cx),
+        None => {
+            cx.refuse(MysqlError::json_value_for_cast(target_name(to), cx.column, cx.row))?;
+            if to.is_temporal() && nullable {
+                return Ok(Value::Null);
+            }
+            store_cast(&Value::Int(0), &SqlType::BIGINT, to, nullable, cx)
+        }
+    }
+}
+
+/// A column's document: text is read, other documents are taken, nothing else is.
+pub(super) fn store_json(v: &Value, cx: &StoreContext<'_>) -> Result<Value, MysqlError> {
+    let text = match v {
+        Value::Json(_) => return Ok(v.clone()),
+        Value::String(text) => text,
+        Value::Bytes(_) => return Err(MysqlError::invalid_json_charset("binary")),
+        _ => return Err(MysqlError::invalid_json_text("not a JSON text, may need CAST", 0, cx.column)),
+    };
+    Json::parse(text).map(Value::Json).map_err(|failure| match failure {
+        Failure::Syntax { message, position } => MysqlError::invalid_json_text(message, position, cx.column),
+        Failure::TooDeep => MysqlError::json_document_too_deep(),
+        Failure::KeyTooLong => MysqlError::json_key_too_big(),
+    })
+}
+
+fn target_name(to: &SqlType) -> &'static str {
+    match to {
+        SqlType::Decimal { .. } => "DECIMAL",
+        SqlType::Date => "DATE",
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => "DATETIME",
+        SqlType::Time { .. } => "TIME",
+        real if real.is_real() => "DOUBLE",
+        _ => "INTEGER",
+    }
+}
+
+/// The SQL value of a document, if a value of type `to` can be made of it: numbers of numbers, truth values and texts that are
+/// all number, dates of dates and texts.
+fn convertible(json: &Json, to: &SqlType) -> Option<Value> {
+    let v = scalar::sql_value(json.view())?;
+    let possible = match &v {
+        Value::String(text) if to.is_temporal() => !text.is_empty(),
+        Value::String(text) if to.is_real() => f64_prefix(text.as_bytes()).is_clean(),
+        Value::String(text) if matches!(to, SqlType::Decimal { .. }) => {
+            decimal_prefix(text.as_bytes()).is_clean()
+        }
+        Value::String(text) => whole_prefix(text.as_bytes()).is_clean(),
+        Value::Date(_) | Value::DateTime(_) | Value::Time(_) => to.is_temporal(),
+        _ => !to.is_temporal(),
+    };
+    possible.then_some(v)
+}
+
+/// A truth value as a document.
+pub fn truth_json(truth: bool) -> Result<Json, MysqlError> {
+    Json::new(&Node::Bool(truth))
+}

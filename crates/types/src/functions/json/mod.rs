@@ -1,0 +1,79 @@
+//! Functions of JSON documents.
+//!
+//! | module   | holds                                                  |
+//! |----------|--------------------------------------------------------|
+//! | `values` | documents made of values, and what is to know of one   |
+//! | `search` | what is in a document                                  |
+//! | `modify` | documents changed and merged                           |
+//!
+//! A document is an argument of type JSON, or text, which is read as one.
+
+pub(super) mod modify;
+pub(super) mod search;
+pub(super) mod values;
+
+use super::Call;
+use crate::convert::{parse_json, to_json};
+use crate::error::MysqlError;
+use crate::json::{Json, Node, Path};
+use crate::value::{ExprType, Value};
+
+/// JSON that may be NULL.
+fn json(_: &[crate::expr::Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::json(true))
+}
+
+/// What messages call the function.
+fn name(call: Call<'_>) -> String {
+    call.function.definition().name.to_ascii_lowercase()
+}
+
+/// Argument `n` as a document; None for NULL.
+///
+/// # Errors
+/// 3141 for text that is none, 3144 for bytes, 3146 for what is neither.
+fn document(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<Json>, MysqlError> {
+    match &values[n] {
+        Value::Null => Ok(None),
+        Value::Json(json) => Ok(Some(json.clone())),
+        Value::String(text) => parse_json(text, &name(call), n + 1).map(Some),
+        Value::Bytes(_) => Err(MysqlError::invalid_json_charset("binary")),
+        _ => Err(MysqlError::invalid_type_for_json(n + 1, name(call))),
+    }
+}
+
+/// Argument `n` as a value that goes into a document: NULL is `null`, text a string.
+fn value(call: Call<'_>, values: &[Value], n: usize) -> Result<Node, MysqlError> {
+    Ok(to_json(&values[n], &call.args[n].ty.sql)?.to_node())
+}
+
+/// Argument `n` as a path; None for NULL.
+///
+/// # Errors
+/// 3143 where it is none, 3144 for bytes.
+fn path(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<Path>, MysqlError> {
+    match &values[n] {
+        Value::String(text) => Path::parse(text).map(Some),
+        Value::Bytes(_) => Err(MysqlError::invalid_json_charset("binary")),
+        other => {
+            let text = crate::convert::to_text(other, &call.args[n].ty.sql);
+            text.map(|text| Path::parse(&text)).transpose()
+        }
+    }
+}
+
+/// Argument `n` as a path to one value.
+///
+/// # Errors
+/// 3149 where it may lead to several.
+fn path_to_one(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<Path>, MysqlError> {
+    match path(call, values, n)? {
+        Some(path) if path.is_ambiguous() => Err(MysqlError::json_path_wildcard()),
+        path => Ok(path),
+    }
+}
+
+/// A tree as a value.
+fn of_node(node: &Node) -> Result<Value, MysqlError> {
+    Json::new(node).map(Value::Json)
+}

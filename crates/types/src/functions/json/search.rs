@@ -1,0 +1,239 @@
+//! What is in a document.
+
+use super::super::args::bigint_or_null;
+use super::super::{Call, Function};
+use super::{document, json, name, of_node, path, path_to_one};
+use crate::collation::Collation;
+use crate::convert::to_json;
+use crate::error::MysqlError;
+use crate::expr::{EvalContext, LikePattern};
+use crate::json::binary::ArrayView;
+use crate::json::{Item, Json, Node, Path, View, order, text};
+use crate::value::{Coercibility, Value};
+
+pub(in super::super) static FUNCTIONS: &[Function] = &[
+    Function::new("JSON_EXTRACT", (2, usize::MAX), json, extract).documents(),
+    Function::new("JSON_CONTAINS", (2, 3), bigint_or_null, contains).documents(),
+    Function::new("JSON_CONTAINS_PATH", (3, usize::MAX), bigint_or_null, contains_path).documents(),
+    Function::new("JSON_OVERLAPS", (2, 2), bigint_or_null, overlaps).documents(),
+    Function::new("JSON_SEARCH", (3, usize::MAX), json, search).documents(),
+    Function::new("MEMBER OF", (2, 2), bigint_or_null, member_of).documents().special(),
+];
+
+/// What the paths select: the value that a single path without wildcards leads to, else an array of all that is found; NULL
+/// where nothing is.
+fn extract(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let json = document(call, values, 0)?;
+    let paths = (1..values.len()).map(|n| path(call, values, n)).collect::<Result<Vec<_>, _>>()?;
+    let (Some(json), Some(paths)) = (json, paths.into_iter().collect::<Option<Vec<Path>>>()) else {
+        return Ok(Value::Null);
+    };
+    if let [path] = paths.as_slice()
+        && !path.is_ambiguous()
+    {
+        return Ok(path.first(json.view()).map_or(Value::Null, |part| Value::Json(Json::of_view(part))));
+    }
+    let found: Vec<Node> =
+        paths.iter().flat_map(|path| path.select(json.view())).map(View::to_node).collect();
+    if found.is_empty() { Ok(Value::Null) } else { of_node(&Node::Array(found)) }
+}
+
+fn contains(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let (target, candidate) = (document(call, values, 0)?, document(call, values, 1)?);
+    let (Some(target), Some(candidate)) = (target, candidate) else { return Ok(Value::Null) };
+    let part = if values.len() > 2 {
+        let Some(path) = path_to_one(call, values, 2)? else { return Ok(Value::Null) };
+        match path.first(target.view()) {
+            Some(part) => part,
+            None => return Ok(Value::Null),
+        }
+    } else {
+        target.view()
+    };
+    Ok(Value::Int(is_contained(part, candidate.view()).into()))
+}
+
+/// Whether the target has all that is in the candidate: members of an object by their names; each cell of an array, or the value
+/// that is none, in some cell of its kind.
+fn is_contained(target: View<'_>, candidate: View<'_>) -> bool {
+    match (target.item(), candidate.item()) {
+        (Item::Object(target), Item::Object(candidate)) => candidate
+            .iter()
+            .all(|(name, wanted)| target.get(name).is_some_and(|found| is_contained(found, wanted))),
+        (Item::Array(target), Item::Array(candidate)) => candidate.iter().all(|cell| has_cell(target, cell)),
+        (Item::Array(target), _) => has_cell(target, candidate),
+        (Item::Object(_), _) | (_, Item::Object(_) | Item::Array(_)) => false,
+        _ => order::compare(target, candidate).is_eq(),
+    }
+}
+
+fn has_cell(array: ArrayView<'_>, wanted: View<'_>) -> bool {
+    array.iter().any(|cell| match (cell.item(), wanted.item()) {
+        (Item::Array(_), Item::Array(_)) | (Item::Object(_), Item::Object(_)) => is_contained(cell, wanted),
+        (Item::Array(_) | Item::Object(_), _) | (_, Item::Array(_) | Item::Object(_)) => false,
+        _ => order::compare(cell, wanted).is_eq(),
+    })
+}
+
+/// Whether argument `n` says `one`; None for NULL.
+fn wants_one(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<bool>, MysqlError> {
+    let Some(word) = call.text(values, n) else { return Ok(None) };
+    match word.to_ascii_lowercase().as_slice() {
+        b"one" => Ok(Some(true)),
+        b"all" => Ok(Some(false)),
+        _ => Err(MysqlError::json_bad_one_or_all(name(call))),
+    }
+}
+
+fn contains_path(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
+    let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
+    for n in 2..values.len() {
+        let Some(path) = path(call, values, n)? else { return Ok(Value::Null) };
+        if path.first(json.view()).is_some() == one {
+            return Ok(Value::Int(one.into()));
+        }
+    }
+    Ok(Value::Int((!one).into()))
+}
+
+fn overlaps(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let (left, right) = (document(call, values, 0)?, document(call, values, 1)?);
+    let (Some(left), Some(right)) = (left, right) else { return Ok(Value::Null) };
+    Ok(Value::Int(overlap(left.view(), right.view()).into()))
+}
+
+fn overlap(left: View<'_>, right: View<'_>) -> bool {
+    let has = |array: ArrayView<'_>, v: View<'_>| array.iter().any(|cell| order::compare(cell, v).is_eq());
+    match (left.item(), right.item()) {
+        (Item::Array(left), Item::Array(right)) => left.iter().any(|cell| has(right, cell)),
+        (Item::Array(array), _) => has(array, right),
+        (_, Item::Array(array)) => has(array, left),
+        (Item::Object(left), Item::Object(right)) => {
+            left.iter().any(|(name, v)| right.get(name).is_some_and(|other| order::compare(v, other).is_eq()))
+        }
+        _ => order::compare(left, right).is_eq(),
+    }
+}
+
+fn member_of(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(array) = document(call, values, 1)? else { return Ok(Value::Null) };
+    if values[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let wanted = to_json(&values[0], &call.args[0].ty.sql)?;
+    let found = match array.view().item() {
+        Item::Array(array) => array.iter().any(|cell| order::compare(cell, wanted.view()).is_eq()),
+        _ => order::compare(array.view(), wanted.view()).is_eq(),
+    };
+    Ok(Value::Int(found.into()))
+}
+
+/// The paths of strings that are like a pattern: `JSON_SEARCH(document, 'one' or 'all', pattern [, escape [, path ..]])`.
+fn search(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
+    let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
+    let Some(pattern) = call.text(values, 2) else { return Ok(Value::Null) };
+    let escape = match values.get(3).and_then(|_| call.text(values, 3)) {
+        Some(escape) if !escape.is_empty() => {
+            let escape = String::from_utf8_lossy(&escape).into_owned();
+            let mut characters = escape.chars();
+            let first = characters.next();
+            if characters.next().is_some() {
+                return Err(MysqlError::wrong_arguments("ESCAPE"));
+            }
+            first
+        }
+        _ => Some('\\'),
+    };
+    let ty = &call.args[2].ty;
+    let collation =
+        if ty.coercibility < Coercibility::Coercible { ty.collation } else { Collation::Utf8mb4Bin };
+    let mut found = Found { pattern: LikePattern::new(&pattern, escape, collation), one, paths: Vec::new() };
+    if values.len() < 5 {
+        found.visit(json.view(), &mut "$".to_owned());
+    }
+    let mut paths = Vec::new();
+    for n in 4..values.len() {
+        let Some(path) = path(call, values, n)? else { return Ok(Value::Null) };
+        paths.push(path);
+    }
+    for path in paths {
+        let selected = path.select(json.view());
+        located(json.view(), &selected, &mut "$".to_owned(), &mut |view, place| found.visit(view, place));
+    }
+    let mut strings = found.paths.into_iter().map(Node::String);
+    match (strings.len(), strings.next()) {
+        (1, Some(only)) => of_node(&only),
+        (_, Some(first)) => of_node(&Node::Array(std::iter::once(first).chain(strings).collect())),
+        (_, None) => Ok(Value::Null),
+    }
+}
+
+/// Calls `f` with each part that is one of those, and its path.
+fn located<'a>(
+    view: View<'a>,
+    wanted: &[View<'a>],
+    place: &mut String,
+    f: &mut dyn FnMut(View<'a>, &mut String),
+) {
+    if wanted.iter().any(|part| part.is_same(view)) {
+        f(view, place);
+    }
+    for_each_part(view, place, &mut |part, place| located(part, wanted, place, f));
+}
+
+/// Calls `f` with each cell or member, and its path; `place` is the path of the value around it.
+fn for_each_part<'a>(view: View<'a>, place: &mut String, f: &mut dyn FnMut(View<'a>, &mut String)) {
+    let end = place.len();
+    match view.item() {
+        Item::Array(array) => {
+            for (n, cell) in array.iter().enumerate() {
+                place.push_str(&format!("[{n}]"));
+                f(cell, place);
+                place.truncate(end);
+            }
+        }
+        Item::Object(object) => {
+            for (name, v) in object.iter() {
+                place.push('.');
+                put_name(name, place);
+                f(v, place);
+                place.truncate(end);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A name as a path has it: in quotes unless it is a word.
+fn put_name(name: &str, out: &mut String) {
+    let mut characters = name.chars();
+    let first = characters.next().is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '$'));
+    if first && characters.all(|c| c.is_alphanumeric() || matches!(c, '_' | '$')) {
+        out.push_str(name);
+    } else {
+        text::put_quoted(name, out);
+    }
+}
+
+struct Found {
+    pattern: LikePattern,
+    one: bool,
+    paths: Vec<String>,
+}
+
+impl Found {
+    fn visit(&mut self, view: View<'_>, place: &mut String) {
+        if self.one && !self.paths.is_empty() {
+            return;
+        }
+        if let Item::String(s) = view.item()
+            && self.pattern.matches(s.as_bytes())
+            && !self.paths.contains(place)
+        {
+            self.paths.push(place.clone());
+        }
+        for_each_part(view, place, &mut |part, place| self.visit(part, place));
+    }
+}

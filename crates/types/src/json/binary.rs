@@ -1,0 +1,454 @@
+//! A document as bytes, and views of its parts. All integers are little-endian.
+//!
+//! | bytes            | what                                  |
+//! |------------------|---------------------------------------|
+//! | 1                | version of the format: 1              |
+//! | the rest         | a value                               |
+//!
+//! A value is a tag and what the tag says:
+//!
+//! | tag    | value                | after the tag                                                             |
+//! |--------|----------------------|---------------------------------------------------------------------------|
+//! | 0      | null                 |                                                                           |
+//! | 1, 2   | false, true          |                                                                           |
+//! | 3, 4   | integer              | 8 bytes, signed or unsigned                                               |
+//! | 5      | double               | its 8 bytes                                                               |
+//! | 6      | string               | UTF-8 up to the value's end                                               |
+//! | 7      | decimal              | its text up to the value's end                                            |
+//! | 8      | date                 | 4 bytes: days since 1970-01-01, signed                                    |
+//! | 9, 10  | datetime, time       | 8 bytes: microseconds (of a datetime since 1970-01-01), signed            |
+//! | 11     | opaque               | 1 byte: type; its bytes up to the value's end                             |
+//! | 12, 13 | array                | *count*, *ends* of the values, values                                     |
+//! | 14, 15 | object               | *count*, *ends* of the names, *ends* of the values, names, values         |
+//!
+//! Counts and ends take two bytes each behind an even tag, four behind an odd one; an end is counted from where the names or
+//! the values begin. Members are in the order of their names (shorter ones first, then by bytes), so that one is found
+//! by bisection. A value ends where the one around it says; the outermost with the document.
+
+use std::cmp::Ordering;
+
+use super::node::{Members, Node, key_order};
+use super::{Key, MAX_DEPTH};
+use crate::codec::CodecError;
+use crate::decimal::Decimal;
+use crate::error::MysqlError;
+use crate::temporal::{Date, DateTime, Time};
+
+/// The version of the format.
+pub(super) const VERSION: u8 = 1;
+/// The longest name of a member, in bytes.
+pub(super) const MAX_KEY: usize = 65_535;
+
+mod tag {
+    pub const NULL: u8 = 0;
+    pub const FALSE: u8 = 1;
+    pub const TRUE: u8 = 2;
+    pub const INT: u8 = 3;
+    pub const UINT: u8 = 4;
+    pub const DOUBLE: u8 = 5;
+    pub const STRING: u8 = 6;
+    pub const DECIMAL: u8 = 7;
+    pub const DATE: u8 = 8;
+    pub const DATETIME: u8 = 9;
+    pub const TIME: u8 = 10;
+    pub const OPAQUE: u8 = 11;
+    pub const ARRAY: u8 = 12;
+    pub const LARGE_ARRAY: u8 = 13;
+    pub const OBJECT: u8 = 14;
+    pub const LARGE_OBJECT: u8 = 15;
+}
+
+/// The document of a tree. Error 3151 for a name that is too long.
+pub(super) fn encode(node: &Node) -> Result<Vec<u8>, MysqlError> {
+    let mut out = vec![VERSION];
+    put_value(node, &mut out)?;
+    Ok(out)
+}
+
+fn put_value(node: &Node, out: &mut Vec<u8>) -> Result<(), MysqlError> {
+    match node {
+        Node::Null => out.push(tag::NULL),
+        Node::Bool(v) => out.push(if *v { tag::TRUE } else { tag::FALSE }),
+        Node::Int(v) => put_tagged(tag::INT, &v.to_le_bytes(), out),
+        Node::UInt(v) => put_tagged(tag::UINT, &v.to_le_bytes(), out),
+        Node::Double(v) => put_tagged(tag::DOUBLE, &v.to_le_bytes(), out),
+        Node::String(s) => put_tagged(tag::STRING, s.as_bytes(), out),
+        Node::Decimal(d) => put_tagged(tag::DECIMAL, d.to_string().as_bytes(), out),
+        Node::Date(d) => put_tagged(tag::DATE, &d.days().to_le_bytes(), out),
+        Node::DateTime(t) => put_tagged(tag::DATETIME, &t.micros().to_le_bytes(), out),
+        Node::Time(t) => put_tagged(tag::TIME, &t.micros().to_le_bytes(), out),
+        Node::Opaque { field_type, bytes } => {
+            put_tagged(tag::OPAQUE, &[*field_type], out);
+            out.extend_from_slice(bytes);
+        }
+        Node::Array(cells) => {
+            let (mut ends, mut values) = (Vec::with_capacity(cells.len()), Vec::new());
+            for cell in cells {
+                put_value(cell, &mut values)?;
+                ends.push(values.len());
+            }
+            put_container((tag::ARRAY, tag::LARGE_ARRAY), cells.len(), &[&ends], &[&values], out);
+        }
+        Node::Object(members) => {
+            let (mut names, mut name_ends) = (Vec::new(), Vec::with_capacity(members.len()));
+            let (mut values, mut value_ends) = (Vec::new(), Vec::with_capacity(members.len()));
+            for (Key(name), value) in members {
+                if name.len() > MAX_KEY {
+                    return Err(MysqlError::json_key_too_big());
+                }
+                names.extend_from_slice(name.as_bytes());
+                name_ends.push(names.len());
+                put_value(value, &mut values)?;
+                value_ends.push(values.len());
+            }
+            let tags = (tag::OBJECT, tag::LARGE_OBJECT);
+            put_container(tags, members.len(), &[&name_ends, &value_ends], &[&names, &values], out);
+        }
+    }
+    Ok(())
+}
+
+fn put_tagged(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(tag);
+    out.extend_from_slice(bytes);
+}
+
+/// Appends a container in its narrow form, where counts and ends fit two bytes, or in the wide one: no document is longer than
+/// four bytes can say, as no packet, result or row is.
+fn put_container(tags: (u8, u8), count: usize, ends: &[&[usize]], parts: &[&[u8]], out: &mut Vec<u8>) {
+    let largest = parts.iter().map(|part| part.len()).max().unwrap_or(0).max(count);
+    let narrow = largest <= u16::MAX.into();
+    put_numbers(if narrow { tags.0 } else { tags.1 }, narrow, count, ends, out);
+    parts.iter().for_each(|part| out.extend_from_slice(part));
+}
+
+fn put_numbers(tag: u8, narrow: bool, count: usize, ends: &[&[usize]], out: &mut Vec<u8>) {
+    out.push(tag);
+    for n in std::iter::once(&count).chain(ends.iter().copied().flatten()) {
+        let bytes = (*n as u32).to_le_bytes();
+        out.extend_from_slice(if narrow { &bytes[..2] } else { &bytes });
+    }
+}
+
+/// A value of a document that lies somewhere else.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a>(&'a [u8]);
+
+/// What a view shows.
+#[derive(Debug, Clone)]
+pub enum Item<'a> {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number above the range of `Int`.
+    UInt(u64),
+    /// A number with a point or exponent.
+    Double(f64),
+    /// An exact number.
+    Decimal(Decimal),
+    /// A string.
+    String(&'a str),
+    /// A day.
+    Date(Date),
+    /// A time of a day.
+    DateTime(DateTime),
+    /// A span of time.
+    Time(Time),
+    /// The protocol's number of a type, and bytes.
+    Opaque(u8, &'a [u8]),
+    /// `[..]`
+    Array(ArrayView<'a>),
+    /// `{..}`
+    Object(ObjectView<'a>),
+}
+
+/// The cells of an array.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrayView<'a> {
+    values: Parts<'a>,
+}
+
+/// The members of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectView<'a> {
+    names: Parts<'a>,
+    values: Parts<'a>,
+}
+
+/// Parts of bytes by their ends.
+#[derive(Debug, Clone, Copy)]
+struct Parts<'a> {
+    ends: &'a [u8],
+    width: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    fn len(&self) -> usize {
+        self.ends.len() / self.width
+    }
+
+    fn get(&self, n: usize) -> Option<&'a [u8]> {
+        let end = number(self.ends, n * self.width, self.width)?;
+        let start = match n.checked_sub(1) {
+            Some(before) => number(self.ends, before * self.width, self.width)?,
+            None => 0,
+        };
+        self.bytes.get(start..end)
+    }
+}
+
+fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
+    let mut four = [0; 4];
+    four[..width].copy_from_slice(bytes.get(at..at + width)?);
+    Some(u32::from_le_bytes(four) as usize)
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.try_into().ok()
+}
+
+impl<'a> View<'a> {
+    /// The whole of a document.
+    pub(super) fn of_document(bytes: &'a [u8]) -> View<'a> {
+        match bytes {
+            [VERSION, value @ ..] => View(value),
+            _ => View(&[]),
+        }
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Whether it is the same part of the same document.
+    pub(crate) fn is_same(self, other: View<'_>) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+
+    /// What it is; null if its bytes are malformed.
+    pub fn item(self) -> Item<'a> {
+        self.read().unwrap_or(Item::Null)
+    }
+
+    fn read(self) -> Option<Item<'a>> {
+        let (&tag, rest) = self.0.split_first()?;
+        Some(match tag {
+            tag::NULL => Item::Null,
+            tag::FALSE => Item::Bool(false),
+            tag::TRUE => Item::Bool(true),
+            tag::INT => Item::Int(i64::from_le_bytes(fixed(rest)?)),
+            tag::UINT => Item::UInt(u64::from_le_bytes(fixed(rest)?)),
+            tag::DOUBLE => Item::Double(f64::from_le_bytes(fixed(rest)?)),
+            tag::STRING => Item::String(std::str::from_utf8(rest).ok()?),
+            tag::DECIMAL => Item::Decimal(Decimal::parse(std::str::from_utf8(rest).ok()?)?),
+            tag::DATE => Item::Date(Date::from_days(i32::from_le_bytes(fixed(rest)?))?),
+            tag::DATETIME => Item::DateTime(DateTime::from_micros(i64::from_le_bytes(fixed(rest)?))?),
+            tag::TIME => Item::Time(Time::from_micros(i64::from_le_bytes(fixed(rest)?))?),
+            tag::OPAQUE => Item::Opaque(*rest.first()?, &rest[1..]),
+            tag::ARRAY | tag::LARGE_ARRAY => {
+                let width = if tag == tag::ARRAY { 2 } else { 4 };
+                let count = number(rest, 0, width)?;
+                let (ends, bytes) = rest[width..].split_at_checked(count.checked_mul(width)?)?;
+                Item::Array(ArrayView { values: Parts { ends, width, bytes } })
+            }
+            tag::OBJECT | tag::LARGE_OBJECT => {
+                let width = if tag == tag::OBJECT { 2 } else { 4 };
+                let table = number(rest, 0, width)?.checked_mul(width)?;
+                let (name_ends, rest) = rest[width..].split_at_checked(table)?;
+                let (value_ends, rest) = rest.split_at_checked(table)?;
+                let names_end = match table.checked_sub(width) {
+                    Some(last) => number(name_ends, last, width)?,
+                    None => 0,
+                };
+                let (names, values) = rest.split_at_checked(names_end)?;
+                Item::Object(ObjectView {
+                    names: Parts { ends: name_ends, width, bytes: names },
+                    values: Parts { ends: value_ends, width, bytes: values },
+                })
+            }
+            _ => return None,
+        })
+    }
+
+    /// As a tree. What is deeper than a document may be reads as null.
+    pub fn to_node(self) -> Node {
+        self.node_within(MAX_DEPTH)
+    }
+
+    fn node_within(self, depth: usize) -> Node {
+        match self.item() {
+            Item::Null => Node::Null,
+            Item::Bool(v) => Node::Bool(v),
+            Item::Int(v) => Node::Int(v),
+            Item::UInt(v) => Node::UInt(v),
+            Item::Double(v) => Node::Double(v),
+            Item::Decimal(d) => Node::Decimal(d),
+            Item::String(s) => Node::String(s.to_owned()),
+            Item::Date(d) => Node::Date(d),
+            Item::DateTime(t) => Node::DateTime(t),
+            Item::Time(t) => Node::Time(t),
+            Item::Opaque(field_type, bytes) => Node::Opaque { field_type, bytes: bytes.to_vec() },
+            Item::Array(_) | Item::Object(_) if depth == 0 => Node::Null,
+            Item::Array(array) => Node::Array(array.iter().map(|cell| cell.node_within(depth - 1)).collect()),
+            Item::Object(object) => {
+                let member =
+                    |(name, value): (&str, View<'_>)| (Key(name.to_owned()), value.node_within(depth - 1));
+                Node::Object(object.iter().map(member).collect::<Members>())
+            }
+        }
+    }
+
+    /// How deep it is; a scalar is 1 deep.
+    pub fn depth(self) -> usize {
+        self.depth_within(MAX_DEPTH)
+    }
+
+    fn depth_within(self, limit: usize) -> usize {
+        let Some(limit) = limit.checked_sub(1) else { return 0 };
+        1 + match self.item() {
+            Item::Array(array) => array.iter().map(|v| v.depth_within(limit)).max().unwrap_or(0),
+            Item::Object(object) => object.iter().map(|(_, v)| v.depth_within(limit)).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+}
+
+impl<'a> ArrayView<'a> {
+    /// How many cells it has.
+    pub fn len(self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// A cell.
+    pub fn get(self, n: usize) -> Option<View<'a>> {
+        if n < self.len() { self.values.get(n).map(View) } else { None }
+    }
+
+    /// Its cells.
+    pub fn iter(self) -> impl Iterator<Item = View<'a>> {
+        (0..self.len()).filter_map(move |n| self.get(n))
+    }
+}
+
+impl<'a> ObjectView<'a> {
+    /// How many members it has.
+    pub fn len(self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    fn name(self, n: usize) -> &'a str {
+        self.names.get(n).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default()
+    }
+
+    /// Its members, in the order of their names.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, View<'a>)> {
+        (0..self.len()).filter_map(move |n| Some((self.name(n), View(self.values.get(n)?))))
+    }
+
+    /// The member of that name.
+    pub fn get(self, name: &str) -> Option<View<'a>> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match key_order(self.name(middle), name) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return self.values.get(middle).map(View),
+            }
+        }
+        None
+    }
+}
+
+/// Whether the bytes are those of a document.
+pub(super) fn verify(bytes: &[u8]) -> Result<(), CodecError> {
+    let malformed = CodecError::Malformed { what: "JSON document" };
+    match bytes {
+        [VERSION, value @ ..] if is_well_formed(View(value), MAX_DEPTH) => Ok(()),
+        _ => Err(malformed),
+    }
+}
+
+fn is_well_formed(view: View<'_>, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let parts_are = |parts: Parts<'_>| {
+        let whole = parts.len() == 0 && parts.bytes.is_empty()
+            || number(parts.ends, parts.ends.len().saturating_sub(parts.width), parts.width)
+                == Some(parts.bytes.len());
+        whole && (0..parts.len()).all(|n| parts.get(n).is_some())
+    };
+    match view.read() {
+        None => false,
+        Some(Item::Null | Item::Bool(_)) => view.0.len() == 1,
+        Some(Item::Array(array)) => {
+            parts_are(array.values) && array.iter().all(|cell| is_well_formed(cell, depth))
+        }
+        Some(Item::Object(object)) => {
+            let named = |n: usize| object.names.get(n).is_some_and(|name| std::str::from_utf8(name).is_ok());
+            parts_are(object.names)
+                && parts_are(object.values)
+                && (0..object.len()).all(named)
+                && (1..object.len()).all(|n| key_order(object.name(n - 1), object.name(n)).is_lt())
+                && object.iter().all(|(_, value)| is_well_formed(value, depth))
+        }
+        Some(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Json;
+
+    #[test]
+    fn documents_come_back_as_they_went() {
+        let long = format!("[{}{{\"k\": \"{}\"}}]", "1, ".repeat(3000), "x".repeat(70_000));
+        for text in [
+            "null",
+            "[]",
+            "{}",
+            "[1, -2, 1.5, \"a\", true, false, null, 18446744073709551615]",
+            "{\"\": 0, \"b\": {\"é\": []}, \"aa\": 1}",
+            &long,
+        ] {
+            let json = Json::parse(text).unwrap();
+            json.verify().unwrap();
+            assert_eq!(json.to_string(), *text);
+            assert_eq!(Json::new(&json.to_node()).unwrap(), json);
+        }
+    }
+
+    #[test]
+    fn damage_is_noticed_and_read_without_a_panic() {
+        let json = Json::parse("{\"a\": [1, {\"b\": \"text\"}], \"bb\": 2.5}").unwrap();
+        let bytes = json.as_bytes();
+        let mut noticed = 0;
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.to_vec();
+                damaged[at] ^= 1 << bit;
+                let damaged = Json::from_bytes(&damaged);
+                noticed += usize::from(damaged.verify().is_err());
+                let _ = (damaged.to_string(), damaged.view().depth());
+            }
+            let cut = Json::from_bytes(&bytes[..at]);
+            assert!(cut.verify().is_err(), "{at}");
+            let _ = cut.to_string();
+        }
+        assert!(noticed > 100, "{noticed}");
+    }
+}

@@ -1,0 +1,104 @@
+//! JSON documents: their bytes, their text, their order, and the paths that lead into them.
+//!
+//! | module     | holds                                                                   |
+//! |------------|-------------------------------------------------------------------------|
+//! | [`node`]   | a document as a tree, to be built and changed                           |
+//! | [`binary`] | a document as bytes, as rows and values have it, and views of its parts |
+//! | [`parse`]  | a document from text                                                    |
+//! | [`text`]   | a document as text                                                      |
+//! | [`path`]   | path expressions, and what they select of a view                        |
+//! | [`edit`]   | changes of a tree at the place a path names                             |
+//! | [`order`]  | keys whose byte order is the order of documents                         |
+//! | [`scalar`] | SQL values as documents, and documents as SQL values                    |
+//!
+//! A document is at most [`MAX_DEPTH`] deep: a scalar is 1 deep, an array one more than its deepest cell. Members of an object
+//! are ordered by the length of their names, then by the names' bytes; of members of one name the last counts.
+
+pub mod binary;
+pub mod edit;
+pub mod node;
+pub mod order;
+pub mod parse;
+pub mod path;
+pub mod scalar;
+pub mod text;
+
+use std::sync::Arc;
+
+use crate::codec::CodecError;
+use crate::error::MysqlError;
+
+pub use binary::{Item, View};
+pub use node::{Key, Node};
+pub use path::Path;
+
+/// How deep a document may be.
+pub const MAX_DEPTH: usize = 100;
+
+/// A document in its binary form (see [`binary`]). Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json(Arc<[u8]>);
+
+impl Json {
+    /// The document of a tree.
+    ///
+    /// # Errors
+    /// 3157 if it is too deep, 3151 if the name of a member has more than 65,535 bytes.
+    pub fn new(node: &Node) -> Result<Json, MysqlError> {
+        if node.depth() > MAX_DEPTH {
+            return Err(MysqlError::json_document_too_deep());
+        }
+        Ok(Json(binary::encode(node)?.into()))
+    }
+
+    /// A part of a document as a document.
+    pub fn of_view(view: View<'_>) -> Json {
+        let mut bytes = vec![binary::VERSION];
+        bytes.extend_from_slice(view.bytes());
+        Json(bytes.into())
+    }
+
+    /// The document of a text.
+    ///
+    /// # Errors
+    /// See [`parse::Failure`].
+    pub fn parse(text: &str) -> Result<Json, parse::Failure> {
+        let node = parse::parse(text)?;
+        Ok(Json(binary::encode(&node).map_err(|_| parse::Failure::KeyTooLong)?.into()))
+    }
+
+    /// Of the bytes that a row holds. They are not looked at: what is malformed in them reads as `null`; see
+    /// [`Json::verify`].
+    pub fn from_bytes(bytes: &[u8]) -> Json {
+        Json(bytes.into())
+    }
+
+    /// The bytes that a row holds.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The whole document.
+    pub fn view(&self) -> View<'_> {
+        View::of_document(&self.0)
+    }
+
+    /// The document as a tree.
+    pub fn to_node(&self) -> Node {
+        self.view().to_node()
+    }
+
+    /// Whether the bytes are those of a document, all of them.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn verify(&self) -> Result<(), CodecError> {
+        binary::verify(&self.0)
+    }
+}
+
+impl std::fmt::Display for Json {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&text::to_text(self.view()))
+    }
+}

@@ -1,0 +1,337 @@
+//! Path expressions, and what they select.
+//!
+//! `$` is the document; behind it, in any number, `.name`, `."name"`, `.*`, `[n]`, `[last]`, `[last - n]`, `[n to m]`, `[*]`
+//! and `**`, the value itself and all within it, which another leg must follow. A value that is no array is taken for an
+//! array of itself where a leg asks for a cell by its number.
+
+use super::binary::{Item, View};
+use super::parse::quoted_prefix;
+use crate::error::MysqlError;
+
+/// A path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    legs: Vec<Leg>,
+}
+
+/// A step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Leg {
+    /// `.name`
+    Member(String),
+    /// `.*`
+    AnyMember,
+    /// `[n]`
+    Cell(Index),
+    /// `[n to m]`
+    Cells(Index, Index),
+    /// `[*]`
+    AnyCell,
+    /// `**`
+    Descend,
+}
+
+/// The number of a cell, from the beginning or back from the last one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Index {
+    /// From 0 on.
+    First(u32),
+    /// 0 is the last cell.
+    Last(u32),
+}
+
+impl Index {
+    /// Where it is in an array of so many cells; none if there is no such cell.
+    pub fn within(self, cells: usize) -> Option<usize> {
+        let at = match self {
+            Index::First(n) => n as usize,
+            Index::Last(n) => cells.checked_sub(1)?.checked_sub(n as usize)?,
+        };
+        (at < cells).then_some(at)
+    }
+
+    /// Where a new cell of that number goes: before the first or behind the last one if there is no such cell.
+    pub fn place(self, cells: usize) -> usize {
+        match self {
+            Index::First(n) => (n as usize).min(cells),
+            Index::Last(n) => cells.saturating_sub(1).saturating_sub(n as usize),
+        }
+    }
+}
+
+impl Path {
+    /// The path of a text.
+    ///
+    /// # Errors
+    /// 3143 where it is none.
+    pub fn parse(text: &str) -> Result<Path, MysqlError> {
+        let mut parser = Parser { text, at: 0 };
+        match parser.path() {
+            Some(legs) => Ok(Path { legs }),
+            None => Err(MysqlError::invalid_json_path(parser.at.max(1))),
+        }
+    }
+
+    /// Its steps.
+    pub fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// Whether it may select several values.
+    pub fn is_ambiguous(&self) -> bool {
+        let several = |leg: &Leg| !matches!(leg, Leg::Member(_) | Leg::Cell(_));
+        self.legs.iter().any(several)
+    }
+
+    /// What it selects.
+    pub fn select<'a>(&self, view: View<'a>) -> Vec<View<'a>> {
+        let mut search = Search { found: Vec::new(), one: false, repeats: self.legs.contains(&Leg::Descend) };
+        search.follow(view, &self.legs);
+        search.found
+    }
+
+    /// The first that it selects.
+    pub fn first<'a>(&self, view: View<'a>) -> Option<View<'a>> {
+        let mut search = Search { found: Vec::new(), one: true, repeats: false };
+        search.follow(view, &self.legs);
+        search.found.pop()
+    }
+}
+
+struct Search<'a> {
+    found: Vec<View<'a>>,
+    /// One is enough.
+    one: bool,
+    /// The same value can be met several times, and counts once.
+    repeats: bool,
+}
+
+impl<'a> Search<'a> {
+    fn follow(&mut self, view: View<'a>, legs: &[Leg]) {
+        if self.one && !self.found.is_empty() {
+            return;
+        }
+        let Some((leg, rest)) = legs.split_first() else {
+            if !(self.repeats && self.found.iter().any(|known| known.is_same(view))) {
+                self.found.push(view);
+            }
+            return;
+        };
+        match (leg, view.item()) {
+            (Leg::Member(name), Item::Object(object)) => {
+                if let Some(value) = object.get(name) {
+                    self.follow(value, rest);
+                }
+            }
+            (Leg::AnyMember, Item::Object(object)) => {
+                object.iter().for_each(|(_, value)| self.follow(value, rest));
+            }
+            (Leg::Cell(index), Item::Array(array)) => {
+                if let Some(cell) = index.within(array.len()).and_then(|at| array.get(at)) {
+                    self.follow(cell, rest);
+                }
+            }
+            (Leg::Cells(from, to), Item::Array(array)) => {
+                let (from, to) = span(*from, *to, array.len());
+                (from..to).filter_map(|at| array.get(at)).for_each(|cell| self.follow(cell, rest));
+            }
+            (Leg::AnyCell, Item::Array(array)) => array.iter().for_each(|cell| self.follow(cell, rest)),
+            (Leg::Cell(index), _) if index.within(1).is_some() => self.follow(view, rest),
+            (Leg::Cells(from, to), _) if span(*from, *to, 1) == (0, 1) => self.follow(view, rest),
+            (Leg::Descend, item) => {
+                self.follow(view, rest);
+                match item {
+                    Item::Array(array) => array.iter().for_each(|cell| self.follow(cell, legs)),
+                    Item::Object(object) => object.iter().for_each(|(_, value)| self.follow(value, legs)),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The cells of a range, of so many.
+fn span(from: Index, to: Index, cells: usize) -> (usize, usize) {
+    let to = match to {
+        Index::First(n) => (n as usize).saturating_add(1).min(cells),
+        Index::Last(n) => cells.saturating_sub(n as usize),
+    };
+    (from.place(cells), to)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn accept(&mut self, word: &str) -> bool {
+        let found = self.rest().starts_with(word);
+        self.at += if found { word.len() } else { 0 };
+        found
+    }
+
+    fn skip_space(&mut self) -> usize {
+        let spaces = self.rest().bytes().take_while(u8::is_ascii_whitespace).count();
+        self.at += spaces;
+        spaces
+    }
+
+    /// None where it is wrong: `at` says where that is.
+    fn path(&mut self) -> Option<Vec<Leg>> {
+        self.skip_space();
+        if !self.accept("$") {
+            return None;
+        }
+        let mut legs = Vec::new();
+        loop {
+            self.skip_space();
+            if self.rest().is_empty() {
+                // Nothing says what of all that is within is meant.
+                return (legs.last() != Some(&Leg::Descend)).then_some(legs);
+            }
+            let leg = self.leg()?;
+            if leg == Leg::Descend && legs.last() == Some(&Leg::Descend) {
+                return None;
+            }
+            legs.push(leg);
+        }
+    }
+
+    fn leg(&mut self) -> Option<Leg> {
+        if self.accept("**") {
+            return (!self.rest().starts_with('*')).then_some(Leg::Descend);
+        }
+        if self.accept("[") {
+            return self.cells();
+        }
+        if !self.accept(".") {
+            return None;
+        }
+        self.skip_space();
+        if self.accept("*") {
+            return Some(Leg::AnyMember);
+        }
+        if self.rest().starts_with('"') {
+            let (name, len) = quoted_prefix(self.rest())?;
+            self.at += len;
+            return Some(Leg::Member(name));
+        }
+        let in_name = |(at, c): &(usize, char)| {
+            c.is_alphabetic() || matches!(c, '_' | '$') || *at > 0 && (c.is_numeric() || !c.is_ascii())
+        };
+        let len = self.rest().char_indices().take_while(in_name).map(|(at, c)| at + c.len_utf8()).last()?;
+        let name = self.rest()[..len].to_owned();
+        self.at += len;
+        Some(Leg::Member(name))
+    }
+
+    fn cells(&mut self) -> Option<Leg> {
+        self.skip_space();
+        let leg = if self.accept("*") {
+            Leg::AnyCell
+        } else {
+            let from = self.index()?;
+            if self.skip_space() > 0 && self.accept("to") {
+                if self.skip_space() == 0 {
+                    return None;
+                }
+                let to = self.index()?;
+                let backwards = match (from, to) {
+                    (Index::First(from), Index::First(to)) => from > to,
+                    (Index::Last(from), Index::Last(to)) => from < to,
+                    _ => false,
+                };
+                if backwards {
+                    return None;
+                }
+                Leg::Cells(from, to)
+            } else {
+                Leg::Cell(from)
+            }
+        };
+        self.skip_space();
+        self.accept("]").then_some(leg)
+    }
+
+    fn index(&mut self) -> Option<Index> {
+        if !self.accept("last") {
+            return self.number().map(Index::First);
+        }
+        let behind = self.at;
+        self.skip_space();
+        if self.accept("-") {
+            self.skip_space();
+            return self.number().map(Index::Last);
+        }
+        self.at = behind;
+        Some(Index::Last(0))
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
+        let number = self.rest()[..digits].parse().ok()?;
+        self.at += digits;
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Json, text};
+    use super::*;
+
+    fn select(document: &str, path: &str) -> String {
+        let json = Json::parse(document).unwrap();
+        let found = Path::parse(path).unwrap().select(json.view());
+        found.into_iter().map(text::to_text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn paths_select_what_they_name() {
+        let nested = "[[0,1],[2,3],[4,[5,6]]]";
+        for (document, path, found) in [
+            ("{\"a\": 1, \"b c\": [2]}", " $ . a", "1"),
+            ("{\"a\": 1, \"b c\": [2]}", "$.\"b c\"[0]", "2"),
+            ("{\"a\": 1, \"b c\": [2]}", "$.*", "1 [2]"),
+            ("[1,2,3]", "$[last]", "3"),
+            ("[1,2,3]", "$[last - 2]", "1"),
+            ("[1,2,3]", "$[last-3]", ""),
+            ("[1,2,3]", "$[1 to last]", "2 3"),
+            ("[1,2,3]", "$[last-7 to 0]", "1"),
+            ("5", "$[0][last]", "5"),
+            ("5", "$[0 to 7]", "5"),
+            ("5", "$[*]", ""),
+            ("5", "$[1]", ""),
+            (nested, "$**[0]", "[0, 1] 0 1 2 3 4 5 6"),
+            (nested, "$**[*]", "[0, 1] [2, 3] [4, [5, 6]] 0 1 2 3 4 [5, 6] 5 6"),
+            ("[1,2,[3,4,[5,6,{\"a\":7}]]]", "$**[*]**[0]", "1 2 3 4 5 6 {\"a\": 7} 7"),
+        ] {
+            assert_eq!(select(document, path), found, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused_where_mysql_refuses_it() {
+        for (path, position) in [
+            ("c$", 1),
+            ("$[", 2),
+            ("$[1", 3),
+            ("$a.b", 1),
+            ("$.foo[bar]", 6),
+            ("$.b[ 1 ].", 9),
+            ("$**", 3),
+            ("$[2 to 1]", 8),
+            ("1010", 1),
+        ] {
+            let error = Path::parse(path).unwrap_err();
+            let expected = format!("around character position {position}.");
+            assert!(error.code == 3143 && error.message.ends_with(&expected), "{path}: {}", error.message);
+        }
+    }
+}
