@@ -186,7 +186,7 @@ impl Place {
             Value::Date(date) => Place::Time(date.to_datetime().micros()),
             Value::DateTime(time) => Place::Time(time.micros()),
             Value::Time(time) => Place::Time(time.micros()),
-            Value::Null | Value::String(_) | Value::Bytes(_) => return None,
+            Value::Null | Value::String(_) | Value::Bytes(_) | Value::Json(_) => return None,
         })
     }
 
