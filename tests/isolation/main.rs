@@ -3,5 +3,6 @@
 
 mod anomalies;
 mod clients;
+mod foreign_keys;
 mod history;
 mod locking;

@@ -6,8 +6,7 @@
 //! server never needs more than that to check an answer to its challenge.
 
 use leafline_table::{
-    ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, Isolation, TableDef, TableOptions, TableSpec,
-    TxnMode,
+    ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, Isolation, TableDef, TableSpec, TxnMode,
 };
 use leafline_types::column::value_at;
 use leafline_types::{Collation, ColumnBuilder, MysqlError, SqlType, Value};
@@ -145,8 +144,7 @@ fn user_table() -> TableSpec {
             parts: vec![part("Host"), part("User")],
             comment: String::new(),
         }],
-        checks: Vec::new(),
-        options: TableOptions::default(),
+        ..TableSpec::default()
     }
 }
 

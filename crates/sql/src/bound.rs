@@ -18,11 +18,12 @@
 //! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
 //! `distinct`, all of them do.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use leafline_table::{LockStrength, LockWait, TableDef};
+use leafline_table::{IndexDef, LockStrength, LockWait, ReferentialAction, TableDef, TableId};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::Expr;
 use leafline_types::{ExprType, MysqlError};
@@ -385,6 +386,8 @@ pub struct BoundInsert {
     pub table: Arc<TableDef>,
     /// How its rows are computed and checked.
     pub rules: RowRules,
+    /// What foreign keys ask of its rows.
+    pub foreign: ForeignKeys,
     /// For each value of a row, the column it goes to; columns not named get their defaults (error 1364 at
     /// execution where there is none).
     pub columns: Vec<usize>,
@@ -467,6 +470,8 @@ pub struct BoundUpdate {
     pub targets: Vec<ChangedTable>,
     /// The assignments in the order written. Expressions refer to the outputs of `rows`.
     pub assignments: Vec<BoundAssignment>,
+    /// What foreign keys ask of the rows.
+    pub foreign: ForeignKeys,
 }
 
 /// DELETE.
@@ -479,4 +484,54 @@ pub struct BoundDelete {
     pub rows: BoundSelect,
     /// The tables that rows are deleted from, in the order of their relations.
     pub targets: Vec<ChangedTable>,
+    /// What foreign keys ask of the rows.
+    pub foreign: ForeignKeys,
+}
+
+/// What the foreign keys of and to some tables ask of who changes rows of these. Empty with `foreign_key_checks` off.
+#[derive(Debug, Clone, Default)]
+pub struct ForeignKeys {
+    /// Of the tables that have or are referred to by foreign keys, those of the statement and those that its changes can cascade to.
+    pub tables: BTreeMap<TableId, TableReferences>,
+}
+
+/// The foreign keys of and to one table.
+#[derive(Debug, Clone)]
+pub struct TableReferences {
+    /// How its rows are computed and checked.
+    pub rules: RowRules,
+    /// Its own foreign keys.
+    pub parents: Vec<ParentReference>,
+    /// Those that refer to it, by name.
+    pub children: Vec<ChildReference>,
+}
+
+/// What rows of a table refer to.
+#[derive(Debug, Clone)]
+pub struct ParentReference {
+    /// The columns that refer.
+    pub columns: Vec<usize>,
+    /// The table referred to, an index that begins with the columns referred to, and these; `None` if there is no such table or index.
+    pub parent: Option<(Arc<TableDef>, Arc<IndexDef>, Vec<usize>)>,
+    /// The key, as errors have it.
+    pub described: String,
+}
+
+/// Rows that refer to a table.
+#[derive(Debug, Clone)]
+pub struct ChildReference {
+    /// The columns referred to.
+    pub columns: Vec<usize>,
+    /// The table whose rows refer.
+    pub child: Arc<TableDef>,
+    /// An index of it that begins with the columns that refer.
+    pub index: Arc<IndexDef>,
+    /// The columns that refer.
+    pub child_columns: Vec<usize>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+    /// The key, as errors have it.
+    pub described: String,
 }

@@ -6,8 +6,9 @@
 //! statement takes out of the catalog are retired and freed when nobody reads them any more.
 
 use crate::catalog::{
-    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, IndexSpec, TableDef, TableDraft, TableId,
-    TableSpec, check_name, index_order, validate_index,
+    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, IndexSpec, Side, TableDef, TableDraft, TableId,
+    TableSpec, check_as_parent, check_indexes_left, check_name, index_order, keys_of, resolve_foreign_keys,
+    validate_index,
 };
 use crate::engine::Engine;
 use crate::error::Result;
@@ -61,6 +62,18 @@ pub(crate) struct CatalogChange {
     pub(crate) counters: Vec<CounterChange>,
 }
 
+/// Error 3730 if a foreign key of a table that is not among `dropped` refers to one of them.
+fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result<()> {
+    for table in dropped {
+        let mut keys = catalog.references(&table.database, &table.name);
+        if let Some((child, key)) = keys.find(|(child, _)| !dropped.iter().any(|other| other.id == child.id))
+        {
+            return Err(MysqlError::fk_cannot_drop_parent(&table.name, &key.name, &child.name).into());
+        }
+    }
+    Ok(())
+}
+
 impl Engine {
     /// Creates a database, of which tables have that collation by default. False if it is there already and `if_not_exists`.
     ///
@@ -81,14 +94,18 @@ impl Engine {
     /// `if_exists`.
     ///
     /// # Errors
-    /// 1008 if it is not there, what the store returns.
-    pub fn drop_database(&self, name: &str, if_exists: bool) -> Result<Option<usize>> {
+    /// 1008 if it is not there, 3730 if a foreign key of another database refers to one of its tables, unless `unchecked`; what the
+    /// store returns.
+    pub fn drop_database(&self, name: &str, if_exists: bool, unchecked: bool) -> Result<Option<usize>> {
         let _ddl = self.ddl.lock();
         let catalog = self.catalog();
         let Some(database) = catalog.database(name) else {
             return if if_exists { Ok(None) } else { Err(MysqlError::no_database_to_drop(name).into()) };
         };
         let tables: Vec<Arc<TableDef>> = catalog.tables(name).cloned().collect();
+        if !unchecked {
+            check_not_referred_to(&catalog, &tables)?;
+        }
         let closed: Vec<_> = tables.iter().map(|table| self.gates.close(table.id)).collect();
         let count = tables.len();
         self.change_catalog(CatalogChange {
@@ -105,7 +122,7 @@ impl Engine {
     ///
     /// # Errors
     /// 1050 if it is there, 1049 if the database is not, the errors of [`TableSpec`]'s rules (1060, 1061, 1068, 1071,
-    /// 1072, 1075, 1118 and others), what the store returns.
+    /// 1072, 1075, 1118 and others), those of foreign keys (1822, 1824, 3780 and others), what the store returns.
     pub fn create_table(&self, spec: &TableSpec, if_not_exists: bool) -> Result<bool> {
         let _ddl = self.ddl.lock();
         let catalog = self.catalog();
@@ -115,7 +132,7 @@ impl Engine {
         if catalog.table(&spec.database, &spec.name).is_some() {
             return if if_not_exists { Ok(false) } else { Err(MysqlError::table_exists(&spec.name).into()) };
         }
-        let draft = TableDraft::new(spec, &self.limits)?;
+        let draft = TableDraft::new(&spec.with_foreign_indexes(), &self.limits)?;
         let mut new = NewTrees::new(self);
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
         let primary = (!primary.is_empty()).then_some(primary);
@@ -126,6 +143,7 @@ impl Engine {
             columns: draft.columns,
             indexes: Vec::with_capacity(draft.indexes.len()),
             checks: spec.checks.clone(),
+            foreign_keys: Vec::new(),
             schema_version: 1,
             options: spec.options.clone(),
         };
@@ -135,6 +153,13 @@ impl Engine {
             let shape = self.index_shape(index, &table.columns, primary.as_deref(), table.schema_version);
             table.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
         }
+        let keys = keys_of(&table.indexes);
+        let side = Side { table: &table.name, columns: &table.columns, keys: &keys };
+        let unchecked = spec.unchecked_references;
+        let foreign =
+            resolve_foreign_keys(&catalog, &spec.database, &side, &[], &spec.foreign_keys, unchecked)?;
+        check_as_parent(&catalog, &spec.database, &side, unchecked)?;
+        table.foreign_keys = foreign;
         let start = spec.options.auto_increment_start.unwrap_or(1);
         let counters =
             CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
@@ -152,14 +177,19 @@ impl Engine {
     /// # Errors
     /// As [`drop_tables`](Self::drop_tables).
     pub fn drop_table(&self, database: &str, name: &str, if_exists: bool) -> Result<bool> {
-        Ok(self.drop_tables(&[(database, name)], if_exists)?.is_empty())
+        Ok(self.drop_tables(&[(database, name)], if_exists, false)?.is_empty())
     }
 
     /// Drops tables, all or none. Returns those (written `database.table`) that are not there, if `if_exists`.
     ///
     /// # Errors
-    /// 1051 if one is not there, what the store returns.
-    pub fn drop_tables(&self, tables: &[(&str, &str)], if_exists: bool) -> Result<Vec<String>> {
+    /// 1051 if one is not there, 3730 if a foreign key of another table refers to one, unless `unchecked`; what the store returns.
+    pub fn drop_tables(
+        &self,
+        tables: &[(&str, &str)],
+        if_exists: bool,
+        unchecked: bool,
+    ) -> Result<Vec<String>> {
         let _ddl = self.ddl.lock();
         let catalog = self.catalog();
         let (mut found, mut missing) = (Vec::new(), Vec::new());
@@ -177,6 +207,9 @@ impl Engine {
         }
         found.sort_by_key(|table| table.id);
         found.dedup_by_key(|table| table.id);
+        if !unchecked {
+            check_not_referred_to(&catalog, &found)?;
+        }
         let closed: Vec<_> = found.iter().map(|table| self.gates.close(table.id)).collect();
         self.change_catalog(CatalogChange { remove_tables: found, ..CatalogChange::default() })?;
         drop(closed);
@@ -187,10 +220,15 @@ impl Engine {
     /// Puts an empty table of the same definition in the place of a table, whose AUTO_INCREMENT begins anew.
     ///
     /// # Errors
-    /// 1049, 1146, what the store returns.
-    pub fn truncate_table(&self, database: &str, name: &str) -> Result<()> {
+    /// 1049, 1146, 1701 if a foreign key of another table refers to it, unless `unchecked`; what the store returns.
+    pub fn truncate_table(&self, database: &str, name: &str, unchecked: bool) -> Result<()> {
         let _ddl = self.ddl.lock();
         let table = self.table(database, name)?;
+        let catalog = self.catalog();
+        let mut children = catalog.references(database, name);
+        if let Some((child, key)) = children.find(|(child, _)| child.id != table.id && !unchecked) {
+            return Err(MysqlError::truncate_of_parent(&child.database, &child.name, &key.name).into());
+        }
         let closed = self.gates.close(table.id);
         let mut new = NewTrees::new(self);
         let mut empty = (*table).clone();
@@ -254,7 +292,7 @@ impl Engine {
     /// Drops an index.
     ///
     /// # Errors
-    /// 1049, 1146, 1091 if there is no such index, what the store returns.
+    /// 1049, 1146, 1091 if there is no such index, 1553 if a foreign key needs it, what the store returns.
     pub fn drop_index(&self, database: &str, name: &str, index: &str) -> Result<()> {
         let _ddl = self.ddl.lock();
         let table = self.table(database, name)?;
@@ -270,6 +308,7 @@ impl Engine {
         }
         let mut changed = (*table).clone();
         changed.indexes.retain(|other| other.id != dropped.id);
+        check_indexes_left(&self.catalog(), &table, &changed)?;
         if let Some(column) = table.auto_increment_column() {
             let is_key = |part: Option<&IndexPart>| part.is_some_and(|part| part.column == column);
             if !changed.indexes.iter().any(|index| is_key(index.parts.first())) {

@@ -45,9 +45,9 @@ mod tests;
 
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
-    Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef,
-    IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES,
-    TableDef, TableId, TableOptions, TableSpec,
+    Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyDef, ForeignKeySpec, GeneratedColumn,
+    HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY,
+    PhysicalColumn, ROW_ID_BYTES, ReferentialAction, TableDef, TableId, TableOptions, TableSpec,
 };
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};
@@ -60,6 +60,6 @@ pub use lock::{LockLimits, LockStats, LockStrength, LockWait};
 pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowReader, RowRef};
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use txn::{
-    CommitOutcome, InsertOutcome, Isolation, Locked, LockedRow, Mark, RegisteredSnapshot, RowLocker,
-    Snapshot, StatementMark, Transaction, TxnMode,
+    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, Mark, RegisteredSnapshot,
+    RowLocker, Snapshot, StatementMark, Transaction, TxnMode,
 };

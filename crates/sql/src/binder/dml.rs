@@ -98,7 +98,8 @@ impl Binder<'_> {
             .collect();
         let (filter, order_by, limit) = (update.filter.as_ref(), &update.order_by, update.limit.as_ref());
         let rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
-        Ok(BoundUpdate { ignore: update.ignore, rows, targets, assignments })
+        let foreign = self.foreign_keys(targets.iter().map(|target| &target.table))?;
+        Ok(BoundUpdate { ignore: update.ignore, rows, targets, assignments, foreign })
     }
 
     fn assignment(
@@ -141,7 +142,8 @@ impl Binder<'_> {
         let outputs = target_columns(&tables.block, &relations);
         let (filter, order_by, limit) = (delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref());
         let rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
-        Ok(BoundDelete { ignore: delete.ignore, rows, targets })
+        let foreign = self.foreign_keys(targets.iter().map(|target| &target.table))?;
+        Ok(BoundDelete { ignore: delete.ignore, rows, targets, foreign })
     }
 
     /// The relation that DELETE calls by this name.

@@ -45,7 +45,17 @@ impl Binder<'_> {
             (false, false) => OnDuplicate::Update(self.on_duplicate(insert, &columns, &mut rows)?),
         };
         let rules = self.row_rules(&table)?;
-        Ok(BoundInsert { ignore: insert.ignore, on_duplicate, reads_row, table, rules, columns, rows })
+        let foreign = self.foreign_keys([&table])?;
+        Ok(BoundInsert {
+            ignore: insert.ignore,
+            on_duplicate,
+            reads_row,
+            table,
+            rules,
+            foreign,
+            columns,
+            rows,
+        })
     }
 
     /// The rows of VALUES, and whether any value refers to columns of its row.

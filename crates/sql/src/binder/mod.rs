@@ -19,6 +19,7 @@
 //! | `output` | names and metadata of result columns |
 //! | `insert` | INSERT, REPLACE |
 //! | `dml` | UPDATE, DELETE |
+//! | `foreign_keys` | what foreign keys ask of changes |
 //! | `row_rules` | expressions of a table's definition |
 //! | `data_type`, `table_spec` | column types and tables of DDL |
 
@@ -28,6 +29,7 @@ mod data_type;
 mod dependency;
 mod dml;
 mod expression;
+mod foreign_keys;
 mod from;
 mod function;
 mod grouping;
@@ -47,7 +49,7 @@ mod window;
 
 use std::sync::Arc;
 
-use leafline_table::TableDef;
+use leafline_table::{ForeignKeyDef, TableDef};
 use leafline_types::{Collation, ExprType, MysqlError, Value};
 
 use crate::bound::{
@@ -69,6 +71,10 @@ pub trait CatalogLookup {
     /// # Errors
     /// 1049 for an unknown database, 1146 for an unknown table.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError>;
+    /// The foreign keys that refer to the table of that name, each with the table that has it.
+    fn references(&self, _database: &str, _name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
+        Vec::new()
+    }
 }
 
 /// Where the binder finds variables. A statement that reads any is bound anew for each execution.
@@ -96,6 +102,8 @@ pub struct BindContext<'a> {
     pub only_full_group_by: bool,
     /// NO_BACKSLASH_ESCAPES in `sql_mode`: LIKE has no escape character of its own.
     pub no_backslash_escapes: bool,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
     /// The statement assigns variables in its expressions: those it reads are read as it goes on.

@@ -1,7 +1,9 @@
 //! The expressions of a table's definition: defaults, generated columns, CHECK constraints. The catalog keeps their text; they are
 //! checked when the table is made, and bound for each statement that writes to it.
 
-use leafline_table::{ColumnDef, DefaultValue, IndexSpecKind, TableDef, TableSpec};
+use leafline_table::{
+    ColumnDef, DefaultValue, ForeignKeySpec, IndexSpecKind, ReferentialAction, TableDef, TableSpec,
+};
 use leafline_types::error::errno;
 use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::functions::Volatility;
@@ -125,6 +127,10 @@ fn check_generated(
         if other.auto_increment {
             return Err(MysqlError::generated_column_auto_increment(&column.name));
         }
+        let stored = column.generated.as_ref().is_some_and(|generated| generated.stored);
+        if stored && key_that_changes(spec, &other.name).is_some() {
+            return Err(MysqlError::cannot_add_foreign_key());
+        }
         if other.generated.is_some() && used >= at {
             return Err(MysqlError::generated_column_non_prior());
         }
@@ -165,6 +171,11 @@ fn check_conditions(
         if columns.iter().any(automatic) {
             return Err(MysqlError::check_auto_increment(&check.name));
         }
+        for column in columns.iter().filter_map(|at| spec.columns.get(*at)) {
+            if let Some(key) = key_that_changes(spec, &column.name) {
+                return Err(MysqlError::check_of_foreign_column(&column.name, &check.name, key));
+            }
+        }
         if let Some(owner) = owners.get(position)
             && columns.iter().any(|column| column != owner)
         {
@@ -172,6 +183,15 @@ fn check_conditions(
         }
     }
     Ok(())
+}
+
+/// The name of a foreign key whose actions change that column.
+fn key_that_changes<'s>(spec: &'s TableSpec, column: &str) -> Option<&'s str> {
+    let changes = |key: &&ForeignKeySpec| {
+        let cascades = key.on_delete == ReferentialAction::SetNull || !key.on_update.refuses();
+        cascades && key.columns.iter().any(|name| name.eq_ignore_ascii_case(column))
+    };
+    spec.foreign_keys.iter().find(changes).map(|key| key.name.as_deref().unwrap_or_default())
 }
 
 /// The first function in an expression whose value can change while its arguments do not.

@@ -4,14 +4,14 @@
 //! row size) is checked by the catalog.
 
 use leafline_table::{
-    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, IndexSpec, IndexSpecKind, IndexSpecPart,
-    TableOptions, TableSpec,
+    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, IndexSpec, IndexSpecKind,
+    IndexSpecPart, TableOptions, TableSpec,
 };
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
 use super::data_type::{ColumnType, column_type, table_collation};
 use super::literal::constant_value;
-use crate::parser::ast::{self, ColumnDefinition, CreateTable, KeyDefinition, KeyKind};
+use crate::parser::ast::{self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind};
 
 /// What the engine calls itself in `ENGINE =`, and the name under which MySQL's tables mean the same.
 const ENGINES: &[&str] = &["Leafline", "InnoDB"];
@@ -59,6 +59,8 @@ pub fn table_spec(
         columns,
         indexes,
         checks: checks(create)?,
+        foreign_keys: create.foreign_keys.iter().map(|key| foreign_key_spec(key, database)).collect(),
+        unchecked_references: false,
         options: TableOptions {
             comment: options.comment.clone().unwrap_or_default(),
             collation: Some(collation),
@@ -88,6 +90,21 @@ fn checks(create: &CreateTable) -> Result<Vec<CheckDef>, MysqlError> {
         checks.push(CheckDef { name, expression: check.expression.clone(), enforced: check.enforced });
     }
     Ok(checks)
+}
+
+/// The foreign key that a definition asks for, of a table in `database`.
+pub fn foreign_key_spec(key: &ForeignKeyDefinition, database: &str) -> ForeignKeySpec {
+    let name = |name: &ast::Ident| name.value.clone();
+    ForeignKeySpec {
+        name: key.name.as_ref().map(name),
+        index_name: key.index_name.as_ref().map(name),
+        columns: key.columns.iter().map(name).collect(),
+        parent_database: key.parent.database.as_ref().map_or_else(|| database.to_owned(), name),
+        parent_table: key.parent.name.value.clone(),
+        parent_columns: key.parent_columns.iter().map(name).collect(),
+        on_delete: key.on_delete,
+        on_update: key.on_update,
+    }
 }
 
 /// The index that a key definition asks for.

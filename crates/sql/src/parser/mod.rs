@@ -23,6 +23,7 @@ mod ddl;
 mod dml;
 mod error;
 mod expression;
+mod foreign_key;
 mod from;
 mod function;
 pub mod lexer;

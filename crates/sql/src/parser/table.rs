@@ -50,10 +50,12 @@ impl Parser<'_> {
             return self.refuse("CREATE TABLE ... SELECT");
         }
         let mut columns = Vec::new();
-        let (mut keys, mut checks) = (Vec::new(), Vec::new());
+        let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
         self.parenthesised_list(|p| {
             if p.at_check() {
                 checks.push(p.check()?);
+            } else if p.at_foreign_key() {
+                foreign_keys.push(p.foreign_key()?);
             } else if p.at_table_key() {
                 keys.push(p.table_key()?);
             } else {
@@ -74,6 +76,7 @@ impl Parser<'_> {
             columns,
             keys,
             checks,
+            foreign_keys,
             options,
         })))
     }
@@ -105,8 +108,6 @@ impl Parser<'_> {
         } else if self.accept_word("UNIQUE") {
             self.accept_any_word(&["INDEX", "KEY"]);
             KeyKind::Unique
-        } else if self.at_word("FOREIGN") {
-            return self.refuse("FOREIGN KEY");
         } else if self.at_word("CHECK") {
             return self.refuse("CHECK constraints");
         } else if self.at_any_word(&["FULLTEXT", "SPATIAL"]) {
@@ -226,7 +227,7 @@ impl Parser<'_> {
         } else if self.at_check() {
             column.checks.push(self.check()?);
         } else if self.at_word("REFERENCES") {
-            return self.refuse("REFERENCES");
+            return self.refuse("REFERENCES at a column; write FOREIGN KEY");
         } else if self.at_any_word(&["GENERATED", "AS"]) {
             column.generated = Some(self.generated_column()?);
         } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {

@@ -43,6 +43,10 @@ pub struct Settings {
     pub wait_timeout: u64,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
+    /// `foreign_key_checks`: foreign keys are heeded.
+    pub foreign_key_checks: bool,
+    /// `unique_checks`: shown as set. Unique keys are checked in any case, as MySQL allows.
+    pub unique_checks: bool,
 }
 
 impl Default for Settings {
@@ -65,6 +69,8 @@ impl Default for Settings {
             device: DeviceClass::Nvme,
             wait_timeout: 28_800,
             group_concat_max_len: 1024,
+            foreign_key_checks: true,
+            unique_checks: true,
         }
     }
 }

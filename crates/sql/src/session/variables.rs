@@ -220,6 +220,11 @@ pub const VARIABLES: &[Variable] = &[
     shown("default_storage_engine", |_, _| text("Leafline")),
     shown("div_precision_increment", |_, _| Value::Int(4)),
     settable(
+        "foreign_key_checks",
+        |s, _| on_off(s.foreign_key_checks),
+        |s, v| flag("foreign_key_checks", &v).map(|on| s.foreign_key_checks = on),
+    ),
+    settable(
         "group_concat_max_len",
         |s, _| Value::UInt(s.group_concat_max_len),
         |s, v| {
@@ -293,6 +298,11 @@ pub const VARIABLES: &[Variable] = &[
         "transaction_read_only",
         |s, _| on_off(s.read_only),
         |s, v| flag("transaction_read_only", &v).map(|on| s.read_only = on),
+    ),
+    settable(
+        "unique_checks",
+        |s, _| on_off(s.unique_checks),
+        |s, v| flag("unique_checks", &v).map(|on| s.unique_checks = on),
     ),
     shown("version", |_, f| text(&f.version)),
     shown("version_comment", |_, _| text("Leafline")),

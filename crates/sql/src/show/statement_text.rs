@@ -20,6 +20,8 @@ pub(crate) fn literal(text: &str) -> String {
 pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, offset: i32) -> String {
     let mut lines: Vec<String> = table.columns.iter().map(|one| column(one, offset)).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
+    let foreign = table.foreign_keys.iter();
+    lines.extend(foreign.map(|key| key.definition(&table.database, &table.columns)));
     for check in &table.checks {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         lines.push(format!("CONSTRAINT {} CHECK (({})){enforced}", quoted(&check.name), check.expression));

@@ -43,7 +43,8 @@ pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) ->
 
 pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Result<Done, MysqlError> {
     refuse_system(session, &drop.name.value)?;
-    let dropped = session.instance.engine().drop_database(&drop.name.value, drop.if_exists)?;
+    let unchecked = !session.settings.foreign_key_checks;
+    let dropped = session.instance.engine().drop_database(&drop.name.value, drop.if_exists, unchecked)?;
     match dropped {
         None => session.warnings.note(MysqlError::no_database_to_drop(&drop.name.value)),
         Some(_) if session.database() == Some(&drop.name.value) => session.forget_database(),
@@ -56,10 +57,11 @@ pub(super) fn create_table(session: &mut Session, create: &CreateTable) -> Resul
     let database = database_of(session, &create.name)?;
     let offset = session.settings.time_zone.utc_offset_seconds();
     let default = session.instance.engine().catalog().database(&database).map(|database| database.collation);
-    let (spec, warnings) = table_spec(create, &database, default.unwrap_or(DEFAULT_COLLATION), offset)?;
+    let (mut spec, warnings) = table_spec(create, &database, default.unwrap_or(DEFAULT_COLLATION), offset)?;
     for warning in warnings {
         session.warnings.warn(warning);
     }
+    spec.unchecked_references = !session.settings.foreign_key_checks;
     check_expressions(create, &spec, &session.bind_context(&[]))?;
     let catalog = session.instance.engine().catalog();
     for table in catalog.tables(&database).filter(|table| table.name != spec.name) {
@@ -81,7 +83,8 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
         names.push((database_of(session, table)?, table.name.value.as_str()));
     }
     let names: Vec<(&str, &str)> = names.iter().map(|(database, name)| (database.as_str(), *name)).collect();
-    for missing in session.instance.engine().drop_tables(&names, drop.if_exists)? {
+    let unchecked = !session.settings.foreign_key_checks;
+    for missing in session.instance.engine().drop_tables(&names, drop.if_exists, unchecked)? {
         session.warnings.note(MysqlError::unknown_table(missing));
     }
     Ok(Done::default())
@@ -140,6 +143,7 @@ fn altered() -> Done {
 /// TRUNCATE: the table is dropped and made anew.
 pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done, MysqlError> {
     let database = database_of(session, table)?;
-    session.instance.engine().truncate_table(&database, &table.name.value)?;
+    let unchecked = !session.settings.foreign_key_checks;
+    session.instance.engine().truncate_table(&database, &table.name.value, unchecked)?;
     Ok(Done::default())
 }

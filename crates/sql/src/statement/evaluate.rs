@@ -9,7 +9,7 @@ use crate::parser::ast::{Expr, VariableScope};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::session::settings::Modes;
-use leafline_table::TableDef;
+use leafline_table::{ForeignKeyDef, TableDef};
 use leafline_types::convert::to_text;
 use leafline_types::expr::evaluate_scalar;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
@@ -18,6 +18,11 @@ use std::sync::Arc;
 impl CatalogLookup for Session {
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
         Ok(self.instance.engine().table(database, name)?)
+    }
+
+    fn references(&self, database: &str, name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
+        let catalog = self.instance.engine().catalog();
+        catalog.references(database, name).map(|(child, key)| (child.clone(), key.clone())).collect()
     }
 }
 
@@ -41,6 +46,7 @@ impl Session {
             collation: self.settings.collation,
             only_full_group_by: self.settings.sql_mode.has(Modes::ONLY_FULL_GROUP_BY),
             no_backslash_escapes: self.settings.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+            foreign_key_checks: self.settings.foreign_key_checks,
             group_concat_max_len: self.settings.group_concat_max_len,
             assigns_variables: false,
             parameter_types,

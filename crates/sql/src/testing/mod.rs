@@ -128,6 +128,7 @@ impl Database {
             collation: Collation::Utf8mb4Bin,
             only_full_group_by: true,
             no_backslash_escapes: false,
+            foreign_key_checks: true,
             group_concat_max_len: 1024,
             assigns_variables: statement.assigns_variables,
             parameter_types: &[],

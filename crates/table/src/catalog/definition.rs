@@ -6,6 +6,7 @@
 //! columns that the key bytes do not give back (DESC and case do not matter here, trailing spaces and -0.0 do).
 //! The clustered index is no exception: its key is the primary key, its payload every other column.
 
+use super::foreign_key::ForeignKeyDef;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::row::EntryColumn;
@@ -320,6 +321,8 @@ pub struct TableDef {
     pub indexes: Vec<Arc<IndexDef>>,
     /// CHECK constraints, which whoever writes a row sees to.
     pub checks: Vec<CheckDef>,
+    /// Foreign keys: what its rows refer to, which whoever writes a row sees to.
+    pub foreign_keys: Vec<ForeignKeyDef>,
     /// Version of the row layout, stored with each row.
     pub schema_version: u16,
     /// What is shown only.

@@ -10,6 +10,7 @@
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
+//! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
 //!
 //! Names, texts, comments and the constant are a u32 length and the bytes.
 
@@ -17,6 +18,7 @@ use super::definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, IndexDef, IndexKind, IndexPart, IndexShape, TableDef,
     TableId, TableOptions,
 };
+use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::published::{Catalog, DatabaseDef};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
@@ -32,6 +34,7 @@ const TABLE: u8 = 2;
 const COLUMN: u8 = 3;
 const INDEX: u8 = 4;
 const CHECK: u8 = 5;
+const FOREIGN_KEY: u8 = 6;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -75,6 +78,10 @@ impl CatalogRow {
             out.u8(FORMAT).string(&check.name).string(&check.expression).bool(check.enforced);
             let key = key(CHECK, table.id.0, Some(position as u16));
             rows.push(CatalogRow { key, payload: out.finish() });
+        }
+        for (position, foreign) in table.foreign_keys.iter().enumerate() {
+            let key = key(FOREIGN_KEY, table.id.0, Some(position as u16));
+            rows.push(CatalogRow { key, payload: encode_foreign_key(foreign) });
         }
         Ok(rows)
     }
@@ -285,6 +292,60 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     out.finish()
 }
 
+fn encode_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {
+    let mut out = ByteWriter::default();
+    out.u8(FORMAT).string(&key.name).u16(key.columns.len() as u16);
+    for column in &key.columns {
+        out.u16(*column as u16);
+    }
+    out.string(&key.parent_database).string(&key.parent_table);
+    for column in &key.parent_columns {
+        out.string(column);
+    }
+    for action in [key.on_delete, key.on_update] {
+        out.u8(match action {
+            ReferentialAction::NoAction => 0,
+            ReferentialAction::Restrict => 1,
+            ReferentialAction::Cascade => 2,
+            ReferentialAction::SetNull => 3,
+        });
+    }
+    out.finish()
+}
+
+fn decode_foreign_key(payload: &[u8], columns: usize) -> Result<ForeignKeyDef> {
+    let mut from = ByteReader::new("catalog foreign key", payload);
+    from.format(FORMAT)?;
+    let name = from.string()?;
+    let count = from.u16()?;
+    let own = (0..count).map(|_| from.u16().map(usize::from)).collect::<Result<Vec<_>>>()?;
+    if own.iter().any(|column| *column >= columns) {
+        return Err(from.damaged("it names a column that is not there"));
+    }
+    let (parent_database, parent_table) = (from.string()?, from.string()?);
+    let parent_columns = (0..count).map(|_| from.string()).collect::<Result<Vec<_>>>()?;
+    let mut action = || {
+        Ok(match from.u8()? {
+            0 => ReferentialAction::NoAction,
+            1 => ReferentialAction::Restrict,
+            2 => ReferentialAction::Cascade,
+            3 => ReferentialAction::SetNull,
+            other => return Err(from.damaged(format!("action {other} is not known"))),
+        })
+    };
+    let (on_delete, on_update) = (action()?, action()?);
+    from.end()?;
+    Ok(ForeignKeyDef {
+        name,
+        columns: own,
+        parent_database,
+        parent_table,
+        parent_columns,
+        on_delete,
+        on_update,
+    })
+}
+
 /// An index as its row says, before its physical side is derived.
 struct IndexRow {
     id: u64,
@@ -409,6 +470,13 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                     partial.table.checks.push(CheckDef { name, expression, enforced });
                 }
             }
+            FOREIGN_KEY => {
+                let id = of_table(&mut tables)?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    let columns = partial.table.columns.len();
+                    partial.table.foreign_keys.push(decode_foreign_key(&row.payload, columns)?);
+                }
+            }
             other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
         }
     }
@@ -435,7 +503,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
     if is_lost(&[DATABASE], &[TABLE]) {
         found.faults.push("databases, perhaps: a part of the catalog that may name some".into());
     }
-    if is_lost(&[TABLE], &[CHECK + 1]) {
+    if is_lost(&[TABLE], &[FOREIGN_KEY + 1]) {
         found.faults.push("tables, perhaps: a part of the catalog that may define some".into());
     }
     for row in rows {
@@ -445,7 +513,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 Ok(catalog) => found.databases.extend(catalog.databases().map(|one| (**one).clone())),
                 Err(error) => found.faults.push(format!("a database: {error}")),
             },
-            (Ok(TABLE..=CHECK), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
+            (Ok(TABLE..=FOREIGN_KEY), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             _ => senseless += 1,
         }
     }
@@ -473,7 +541,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 "indexes of table {name}, perhaps: a part of the catalog that may define some"
             ));
         }
-        if lost(CHECK) {
+        if lost(CHECK) || lost(FOREIGN_KEY) {
             found.faults.push(format!(
                 "constraints of table {name}, perhaps: a part of the catalog that may define some"
             ));
@@ -484,7 +552,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
 
 /// Whether columns, and indexes, are numbered without a gap.
 fn is_contiguous(rows: &[CatalogRow]) -> bool {
-    [COLUMN, INDEX, CHECK].iter().all(|kind| {
+    [COLUMN, INDEX, CHECK, FOREIGN_KEY].iter().all(|kind| {
         let of_kind = rows.iter().filter(|row| row.key.first() == Some(kind));
         of_kind.enumerate().all(|(at, row)| row.key.get(9..) == Some(&(at as u16).to_be_bytes()))
     })
@@ -508,6 +576,7 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         columns: Vec::new(),
         indexes: Vec::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         schema_version,
         options: TableOptions { comment, collation, auto_increment_start },
     })

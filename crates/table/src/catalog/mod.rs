@@ -6,6 +6,7 @@
 
 mod definition;
 mod encoding;
+mod foreign_key;
 mod published;
 mod spec;
 mod unstored;
@@ -16,6 +17,8 @@ pub use definition::{
 };
 pub(crate) use definition::{IndexShape, LocatorMap, row_id_part};
 pub(crate) use encoding::{CatalogRow, decode_catalog, decode_remains};
+pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
+pub(crate) use foreign_key::{Side, check_as_parent, check_indexes_left, keys_of, resolve_foreign_keys};
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use spec::{IndexDraft, TableDraft, check_name, index_order, validate_index};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};

@@ -1,8 +1,9 @@
 //! The catalog in memory: one immutable value, found by name or number.
 
 use super::definition::{TableDef, TableId};
+use super::foreign_key::ForeignKeyDef;
 use leafline_types::Collation;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A database.
@@ -22,6 +23,8 @@ pub struct Catalog {
     databases: BTreeMap<String, Arc<DatabaseDef>>,
     tables: BTreeMap<String, BTreeMap<String, Arc<TableDef>>>,
     by_id: BTreeMap<TableId, Arc<TableDef>>,
+    /// By database and name of a table, which need not exist: the tables with foreign keys that refer to it.
+    referring: BTreeMap<String, BTreeMap<String, BTreeSet<TableId>>>,
 }
 
 impl Catalog {
@@ -66,18 +69,41 @@ impl Catalog {
         self.by_id.values()
     }
 
+    /// The foreign keys that refer to the table of that name, each with the table that has it.
+    pub fn references(
+        &self,
+        database: &str,
+        name: &str,
+    ) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKeyDef)> {
+        let referring = self.referring.get(database).and_then(|tables| tables.get(name));
+        let children = referring.into_iter().flatten().filter_map(|id| self.by_id.get(id));
+        children.flat_map(move |child| {
+            let keys = child.foreign_keys.iter();
+            let keys: Vec<_> = keys.filter(|key| key.refers_to(database, name)).collect();
+            keys.into_iter().map(move |key| (child, key))
+        })
+    }
+
     pub(crate) fn put_database(&mut self, database: Arc<DatabaseDef>) {
         self.databases.insert(database.name.clone(), database);
     }
 
     pub(crate) fn remove_database(&mut self, name: &str) {
         self.databases.remove(name);
-        self.tables.remove(name);
-        self.by_id.retain(|_, table| table.database != name);
+        for table in self.tables.remove(name).into_iter().flat_map(BTreeMap::into_values) {
+            self.forget(&table);
+        }
     }
 
     pub(crate) fn put_table(&mut self, table: Arc<TableDef>) {
+        if let Some(replaced) = self.by_id.get(&table.id).cloned() {
+            self.remove_table(&replaced);
+        }
         self.tables.entry(table.database.clone()).or_default().insert(table.name.clone(), table.clone());
+        for key in &table.foreign_keys {
+            let of_database = self.referring.entry(key.parent_database.clone()).or_default();
+            of_database.entry(key.parent_table.clone()).or_default().insert(table.id);
+        }
         self.by_id.insert(table.id, table);
     }
 
@@ -85,6 +111,16 @@ impl Catalog {
         if let Some(tables) = self.tables.get_mut(&table.database) {
             tables.remove(&table.name);
         }
+        self.forget(table);
+    }
+
+    fn forget(&mut self, table: &TableDef) {
         self.by_id.remove(&table.id);
+        for key in &table.foreign_keys {
+            let tables = self.referring.get_mut(&key.parent_database);
+            if let Some(children) = tables.and_then(|tables| tables.get_mut(&key.parent_table)) {
+                children.remove(&table.id);
+            }
+        }
     }
 }

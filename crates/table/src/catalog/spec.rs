@@ -1,6 +1,7 @@
 //! What DDL asks for, checked against MySQL's rules and resolved from names to positions.
 
 use super::definition::{CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexKind, IndexPart, PRIMARY, TableOptions};
+use super::foreign_key::ForeignKeySpec;
 use crate::error::Result;
 use crate::limits::Limits;
 use leafline_types::{MysqlError, SqlType};
@@ -29,6 +30,10 @@ pub struct TableSpec {
     pub indexes: Vec<IndexSpec>,
     /// Its CHECK constraints.
     pub checks: Vec<CheckDef>,
+    /// Its foreign keys.
+    pub foreign_keys: Vec<ForeignKeySpec>,
+    /// With `foreign_key_checks` off: what foreign keys refer to may be missing.
+    pub unchecked_references: bool,
     /// Its options.
     pub options: TableOptions,
 }

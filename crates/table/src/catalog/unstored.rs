@@ -50,6 +50,7 @@ impl TableSpec {
             columns: draft.columns,
             indexes,
             checks: self.checks.clone(),
+            foreign_keys: Vec::new(),
             schema_version: 1,
             options: self.options.clone(),
         })

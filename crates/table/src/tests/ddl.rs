@@ -126,16 +126,16 @@ fn rules_are_those_of_mysql() {
     assert_eq!(add(&[index(Plain, "bc", &["c"])]), 1061);
     assert_eq!(code(engine.drop_index("d", "t", "nope").unwrap_err()), 1091);
     assert_eq!(code(engine.drop_index("d", "x", "nope").unwrap_err()), 1146);
-    let missing = engine.drop_tables(&[("d", "t"), ("d", "x")], false).unwrap_err();
+    let missing = engine.drop_tables(&[("d", "t"), ("d", "x")], false, false).unwrap_err();
     assert_eq!(missing.to_string(), "ERROR 1051 (42S02): Unknown table 'd.x'");
     assert!(engine.table("d", "t").is_ok(), "all or none");
-    assert_eq!(engine.drop_tables(&[("d", "t"), ("d", "x")], true).unwrap(), ["d.x"]);
+    assert_eq!(engine.drop_tables(&[("d", "t"), ("d", "x")], true, false).unwrap(), ["d.x"]);
     assert_eq!(code(engine.table("d", "t").unwrap_err()), 1146);
     assert_eq!(code(engine.table("e", "t").unwrap_err()), 1049);
-    assert_eq!(code(engine.drop_database("e", false).unwrap_err()), 1008);
-    assert_eq!(engine.drop_database("e", true).unwrap(), None);
+    assert_eq!(code(engine.drop_database("e", false, false).unwrap_err()), 1008);
+    assert_eq!(engine.drop_database("e", true, false).unwrap(), None);
     engine.create_table(&keyed_spec(), false).unwrap();
-    assert_eq!(engine.drop_database("d", false).unwrap(), Some(1));
+    assert_eq!(engine.drop_database("d", false, false).unwrap(), Some(1));
     assert_eq!(engine.catalog().all_tables().count(), 0);
     assert_eq!(engine.store.segments().len(), 1, "nothing was left behind");
 }

@@ -18,6 +18,7 @@ pub(crate) mod op;
 pub(crate) mod op_run;
 pub(crate) mod purge;
 pub(crate) mod recovery;
+mod references;
 mod relief;
 pub(crate) mod snapshot;
 mod unique;
@@ -30,6 +31,7 @@ pub(crate) use commit::{CommitPlan, commit_plan};
 pub use dml::InsertOutcome;
 pub(crate) use dml::new_auto_increment;
 pub use locking::{Locked, LockedRow, RowLocker};
+pub use references::KeySearch;
 pub use snapshot::Snapshot;
 pub use write_set::Mark;
 

@@ -86,6 +86,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         collation: Collation::Utf8mb4_0900Bin,
         only_full_group_by,
         no_backslash_escapes: false,
+        foreign_key_checks: true,
         group_concat_max_len: 1024,
         assigns_variables: statement.assigns_variables,
         parameter_types: &[],

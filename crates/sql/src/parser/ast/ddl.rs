@@ -1,6 +1,7 @@
 //! Definitions: databases, tables, columns, indexes.
 
 use super::{Expr, Ident, Span, TableName};
+use leafline_table::ReferentialAction;
 
 /// `CREATE DATABASE [IF NOT EXISTS] name [options]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct CreateTable {
     pub keys: Vec<KeyDefinition>,
     /// CHECK constraints given apart from the columns, in order.
     pub checks: Vec<CheckDefinition>,
+    /// Foreign keys, in order.
+    pub foreign_keys: Vec<ForeignKeyDefinition>,
     /// Table options.
     pub options: TableOptions,
 }
@@ -224,6 +227,25 @@ pub struct KeyDefinition {
     pub parts: Vec<KeyPartDefinition>,
     /// COMMENT.
     pub comment: Option<String>,
+}
+
+/// `[CONSTRAINT name] FOREIGN KEY [index] (columns) REFERENCES table (columns) [ON DELETE ..] [ON UPDATE ..]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignKeyDefinition {
+    /// The CONSTRAINT symbol.
+    pub name: Option<Ident>,
+    /// The name for an index that has to be made.
+    pub index_name: Option<Ident>,
+    /// The columns that refer.
+    pub columns: Vec<Ident>,
+    /// The table referred to.
+    pub parent: TableName,
+    /// The columns referred to.
+    pub parent_columns: Vec<Ident>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
 }
 
 /// Kinds of keys.

@@ -1,5 +1,6 @@
 //! DELETE.
 
+use super::foreign::{Changes, ignoring};
 use super::{FoundRows, Met};
 use crate::bound::BoundDelete;
 use crate::plan::{Plan, PlanParts};
@@ -37,9 +38,21 @@ pub(in crate::statement) fn delete(
                 }
                 let end = target.first + target.table.columns.len();
                 let row = values.get(target.first..end).unwrap_or_default();
-                if transaction.delete_locked(&target.table, locator, row)? {
-                    deleted += 1;
+                let current;
+                let row = match delete.foreign.can_reach(&target.table) {
+                    true => {
+                        current = transaction.current_row(&target.table, locator)?;
+                        current.as_deref().unwrap_or(row)
+                    }
+                    false => row,
+                };
+                let mark = transaction.savepoint();
+                if !transaction.delete_locked(&target.table, locator, row)? {
+                    continue;
                 }
+                let mut changes = Changes { execution: &mut execution, session, transaction };
+                let result = delete.foreign.deleted(&target.table, row, &mut changes);
+                deleted += u64::from(ignoring(result, delete.ignore, mark, session, transaction)?);
             }
         }
     }

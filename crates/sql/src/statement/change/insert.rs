@@ -1,5 +1,6 @@
 //! INSERT and REPLACE.
 
+use super::foreign::{Changes, ignoring};
 use super::{computed, default_of, generate, meets_checks, touch};
 use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
@@ -211,8 +212,13 @@ impl<'a> Run<'a> {
         let generated = transaction.fill_auto_increment(self.table, &mut self.row);
         loop {
             session.cancel.check()?;
+            let mark = transaction.savepoint();
             let (index, locator, error) = match transaction.insert(self.table, &self.row) {
                 Ok(_) => {
+                    let result = self.insert.foreign.inserted(self.table, &self.row, transaction);
+                    if !ignoring(result, self.insert.ignore, mark, session, transaction)? {
+                        return Ok(());
+                    }
                     self.inserted += 1;
                     self.first_generated = self.first_generated.or(generated);
                     self.note_number();
@@ -230,7 +236,9 @@ impl<'a> Run<'a> {
                     true
                 }
                 OnDuplicate::Fail => return Err(error),
-                OnDuplicate::Replace => self.replace(&index, &locator, transaction)?,
+                OnDuplicate::Replace => {
+                    self.replace(&index, &locator, &mut Changes { execution, session, transaction })?
+                }
                 OnDuplicate::Update(assignments) => {
                     self.update(assignments, &locator, execution, session, transaction)?
                 }
@@ -247,17 +255,20 @@ impl<'a> Run<'a> {
         &mut self,
         index: &str,
         locator: &[u8],
-        transaction: &mut Transaction,
+        changes: &mut Changes<'_>,
     ) -> Result<bool, MysqlError> {
-        let Some(old) = transaction.current_row(self.table, locator)? else { return Ok(false) };
+        let foreign = &self.insert.foreign;
+        let Some(old) = changes.transaction.current_row(self.table, locator)? else { return Ok(false) };
         let last = self.table.indexes.iter().rfind(|index| index.is_unique());
-        if last.is_none_or(|last| last.name != index) {
-            transaction.delete_locked(self.table, locator, &old)?;
+        if last.is_none_or(|last| last.name != index) || foreign.refer_to(self.table) {
+            changes.transaction.delete_locked(self.table, locator, &old)?;
             self.deleted += 1;
+            foreign.deleted(self.table, &old, changes)?;
             return Ok(false);
         }
         if old != self.row {
-            transaction.update_locked(self.table, locator, &old, &self.row)?;
+            let place = changes.transaction.update_locked(self.table, locator, &old, &self.row)?;
+            foreign.updated(self.table, (&old, &self.row), place != locator, changes)?;
             self.deleted += 1;
         }
         self.inserted += 1;
@@ -307,8 +318,14 @@ impl<'a> Run<'a> {
         if !meets_checks(rules, &values, self.insert.ignore, execution, session)? {
             return Ok(true);
         }
+        let mark = transaction.savepoint();
         match transaction.update_locked(self.table, locator, &old, &values) {
-            Ok(_) => self.updated += 1,
+            Ok(place) => {
+                let mut changes = Changes { execution, session, transaction };
+                let foreign = &self.insert.foreign;
+                let result = foreign.updated(self.table, (&old, &values), place != locator, &mut changes);
+                self.updated += u64::from(ignoring(result, self.insert.ignore, mark, session, transaction)?);
+            }
             Err(error @ TableError::DuplicateEntry { .. }) if self.insert.ignore => {
                 session.warnings.warn(error.into());
             }

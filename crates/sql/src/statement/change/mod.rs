@@ -9,8 +9,10 @@
 //! | `insert` | INSERT, REPLACE |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
+//! | `foreign` | what foreign keys ask of all of them |
 
 mod delete;
+mod foreign;
 mod insert;
 mod update;
 

@@ -1,5 +1,6 @@
 //! UPDATE.
 
+use super::foreign::{Changes, ignoring};
 use super::{FoundRows, Met, computed, default_of, generate, is_changed_twice, meets_checks, touch};
 use crate::bound::{BoundUpdate, ChangedTable, NewValue};
 use crate::plan::{Plan, PlanParts};
@@ -132,8 +133,9 @@ impl Run<'_> {
         };
         let mut old = old.to_vec();
         let mut new = new.to_vec();
-        if is_changed_twice(&self.update.targets, table) {
-            // The same row may have been changed under the other name.
+        let foreign = &self.update.foreign;
+        if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) {
+            // The same row may have been changed under the other name, or have followed another.
             let Some(current) = transaction.current_row(table, locator)? else { return Ok(false) };
             for (column, value) in current.iter().enumerate().filter(|(column, _)| !assigned(*column)) {
                 if let Some(slot) = new.get_mut(column) {
@@ -152,8 +154,14 @@ impl Run<'_> {
         if !meets_checks(&target.rules, &new, self.update.ignore, execution, session)? {
             return Ok(false);
         }
+        let mark = transaction.savepoint();
         match transaction.update_locked(table, locator, &old, &new) {
-            Ok(_) => Ok(true),
+            Ok(_) if foreign.is_empty() => Ok(true),
+            Ok(place) => {
+                let mut changes = Changes { execution, session, transaction };
+                let result = foreign.updated(table, (&old, &new), place != locator, &mut changes);
+                ignoring(result, self.update.ignore, mark, session, transaction)
+            }
             Err(error @ TableError::DuplicateEntry { .. }) if self.update.ignore => {
                 session.warnings.warn(error.into());
                 Ok(false)

@@ -1,0 +1,309 @@
+//! Foreign keys, row by row, as InnoDB: right after a row is changed. What it refers to must be there, and rows that refer to what it
+//! was keep the change from being made, or follow it. The row itself is in the write set by then, so that it may refer to itself.
+//!
+//! Rows that follow are not counted. An update never comes back to a table that is being updated on the way to it (1451), and 15
+//! steps are the most there are (3008); so it ends.
+
+use super::{Execution, generate, meets_checks};
+use crate::bound::{ChildReference, ForeignKeys, ParentReference};
+use crate::session::Session;
+use leafline_table::{
+    KeySearch, LockStrength, ReferentialAction, StatementMark, TableDef, TableError, TableId, Transaction,
+};
+use leafline_types::convert::to_text;
+use leafline_types::error::errno;
+use leafline_types::{MysqlError, SqlType, Value};
+
+/// Most steps from a row to those that follow it, as InnoDB.
+const MAX_DEPTH: usize = 15;
+
+/// What the changes of a statement are followed with.
+pub(super) struct Changes<'s> {
+    pub(super) execution: &'s mut Execution,
+    pub(super) session: &'s mut Session,
+    pub(super) transaction: &'s mut Transaction,
+}
+
+/// The tables on the way to the rows that follow, each with whether its row was deleted.
+type Way = Vec<(TableId, bool)>;
+
+impl ForeignKeys {
+    /// Whether there are none to look at.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// Whether foreign keys refer to the table.
+    pub(super) fn refer_to(&self, table: &TableDef) -> bool {
+        self.tables.get(&table.id).is_some_and(|references| !references.children.is_empty())
+    }
+
+    /// Whether rows of the table may follow changes that the statement makes.
+    pub(super) fn can_reach(&self, table: &TableDef) -> bool {
+        let mut children = self.tables.values().flat_map(|references| &references.children);
+        children.any(|child| {
+            child.child.id == table.id && !(child.on_delete.refuses() && child.on_update.refuses())
+        })
+    }
+
+    /// A row was inserted.
+    ///
+    /// # Errors
+    /// 1452 if what it refers to is not there; those of locking.
+    pub(super) fn inserted(
+        &self,
+        table: &TableDef,
+        row: &[Value],
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        let Some(references) = self.tables.get(&table.id) else { return Ok(()) };
+        for child in &references.children {
+            lock_key(table, &child.columns, row, transaction)?;
+        }
+        references.parents.iter().try_for_each(|parent| check_parent(parent, row, transaction))
+    }
+
+    /// A row was deleted.
+    ///
+    /// # Errors
+    /// 1451 if there are rows that refer to it and may not follow, 3008 if they follow too far; what changing them can end in.
+    pub(super) fn deleted(
+        &self,
+        table: &TableDef,
+        row: &[Value],
+        changes: &mut Changes<'_>,
+    ) -> Result<(), MysqlError> {
+        self.follow_delete(table, row, changes, &mut Way::new())
+    }
+
+    /// A row was changed; `moved` if its clustered key was.
+    ///
+    /// # Errors
+    /// As [`inserted`](Self::inserted) and [`deleted`](Self::deleted); 1761 if a row that follows ran into another one.
+    pub(super) fn updated(
+        &self,
+        table: &TableDef,
+        (old, new): (&[Value], &[Value]),
+        moved: bool,
+        changes: &mut Changes<'_>,
+    ) -> Result<(), MysqlError> {
+        self.follow_update(table, (old, new), moved, changes, &mut Way::new())
+    }
+
+    fn follow_delete(
+        &self,
+        table: &TableDef,
+        row: &[Value],
+        changes: &mut Changes<'_>,
+        way: &mut Way,
+    ) -> Result<(), MysqlError> {
+        let Some(references) = self.tables.get(&table.id) else { return Ok(()) };
+        way.push((table.id, true));
+        for child in &references.children {
+            if let Some(key) = lock_key(table, &child.columns, row, changes.transaction)? {
+                self.follow((table, row), child, (&key, None), changes, way)?;
+            }
+        }
+        way.pop();
+        Ok(())
+    }
+
+    fn follow_update(
+        &self,
+        table: &TableDef,
+        (old, new): (&[Value], &[Value]),
+        moved: bool,
+        changes: &mut Changes<'_>,
+        way: &mut Way,
+    ) -> Result<(), MysqlError> {
+        let Some(references) = self.tables.get(&table.id) else { return Ok(()) };
+        let differ = |columns: &[usize]| columns.iter().any(|at| old.get(*at) != new.get(*at));
+        way.push((table.id, false));
+        for child in references.children.iter().filter(|child| moved || differ(&child.columns)) {
+            let key = lock_key(table, &child.columns, old, changes.transaction)?;
+            lock_key(table, &child.columns, new, changes.transaction)?;
+            if let Some(key) = key.filter(|_| differ(&child.columns)) {
+                let to: Vec<Value> =
+                    child.columns.iter().filter_map(|column| new.get(*column).cloned()).collect();
+                self.follow((table, old), child, (&key, Some(&to)), changes, way)?;
+            }
+        }
+        way.pop();
+        for parent in references.parents.iter().filter(|parent| moved || differ(&parent.columns)) {
+            check_parent(parent, new, changes.transaction)?;
+        }
+        Ok(())
+    }
+
+    /// What becomes of the rows of `child` that refer to the key `from` of a row of `table`, which is `to` now, or gone.
+    fn follow(
+        &self,
+        (table, row): (&TableDef, &[Value]),
+        child: &ChildReference,
+        (from, to): (&[Value], Option<&[Value]>),
+        changes: &mut Changes<'_>,
+        way: &mut Way,
+    ) -> Result<(), MysqlError> {
+        let action = if to.is_some() { child.on_update } else { child.on_delete };
+        let mut search = KeySearch::new(&child.child, &child.index, from)?;
+        let refused = || MysqlError::row_is_referenced(&child.described);
+        // As in InnoDB, a row that refers to itself is in its own way.
+        if child.child.id == table.id && (to.is_some() || action.refuses()) && search.has_key(row)? {
+            return Err(refused());
+        }
+        if action.refuses() {
+            if changes.transaction.has_row(&mut search)? {
+                changes.transaction.note_told();
+                return Err(refused());
+            }
+            return Ok(());
+        }
+        let deletes = to.is_none() && action == ReferentialAction::Cascade;
+        loop {
+            let locators = changes.transaction.find_rows(&mut search)?;
+            if locators.is_empty() {
+                return Ok(());
+            }
+            for locator in locators {
+                changes.session.cancel.check()?;
+                let present = changes.transaction.current_row(&child.child, &locator)?;
+                let Some(row) = present else { continue };
+                if !search.has_key(&row)? {
+                    continue;
+                }
+                let comes_back = |(table, deleted): &(TableId, bool)| *table == child.child.id && !deleted;
+                if !deletes && way.iter().any(comes_back) {
+                    return Err(refused());
+                }
+                if way.len() >= MAX_DEPTH {
+                    return Err(MysqlError::fk_depth_exceeded(MAX_DEPTH));
+                }
+                if deletes {
+                    changes.transaction.delete_locked(&child.child, &locator, &row)?;
+                    self.follow_delete(&child.child, &row, changes, way)?;
+                } else {
+                    let to = to.filter(|_| action == ReferentialAction::Cascade);
+                    let new = self.changed_row(child, &row, to, changes)?;
+                    let moved = match changes.transaction.update_locked(&child.child, &locator, &row, &new) {
+                        Err(TableError::DuplicateEntry { table: of, index, .. }) => {
+                            let record = record(table, &child.columns, from);
+                            return Err(MysqlError::fk_duplicate_key(&table.name, record, of, index));
+                        }
+                        result => result? != locator,
+                    };
+                    self.follow_update(&child.child, (&row, &new), moved, changes, way)?;
+                }
+            }
+        }
+    }
+
+    /// A row that refers to the key `to` now, or to nothing.
+    fn changed_row(
+        &self,
+        child: &ChildReference,
+        row: &[Value],
+        to: Option<&[Value]>,
+        changes: &mut Changes<'_>,
+    ) -> Result<Vec<Value>, MysqlError> {
+        let Changes { execution, session, .. } = changes;
+        let mut new = row.to_vec();
+        for (number, at) in child.child_columns.iter().enumerate() {
+            let (Some(slot), Some(column)) = (new.get_mut(*at), child.child.columns.get(*at)) else {
+                continue;
+            };
+            let value = to.and_then(|to| to.get(number)).unwrap_or(&Value::Null);
+            let fits = match (&column.ty, value) {
+                (_, Value::Null) => column.nullable,
+                (SqlType::Char { len } | SqlType::Varchar { len }, Value::String(text)) => {
+                    text.chars().count() <= *len as usize
+                }
+                (SqlType::Binary { len } | SqlType::Varbinary { len }, Value::Bytes(bytes)) => {
+                    bytes.len() <= *len as usize
+                }
+                _ => true,
+            };
+            if !fits {
+                return Err(MysqlError::row_is_referenced(&child.described));
+            }
+            *slot = match value {
+                Value::String(_) | Value::Bytes(_) => {
+                    execution.store(session, value, &column.ty, column, 1)?
+                }
+                value => value.clone(),
+            };
+        }
+        if let Some(references) = self.tables.get(&child.child.id) {
+            generate(&child.child, &references.rules, &mut new, 1, execution, session)?;
+            meets_checks(&references.rules, &new, false, execution, session)?;
+        }
+        Ok(new)
+    }
+}
+
+/// With IGNORE: makes an error of foreign keys a warning, and undoes what was done since `mark`. True if nothing was wrong.
+pub(super) fn ignoring(
+    result: Result<(), MysqlError>,
+    ignore: bool,
+    mark: StatementMark,
+    session: &mut Session,
+    transaction: &mut Transaction,
+) -> Result<bool, MysqlError> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error)
+            if ignore
+                && [errno::ER_ROW_IS_REFERENCED_2, errno::ER_NO_REFERENCED_ROW_2].contains(&error.code) =>
+        {
+            transaction.rollback_to(mark);
+            session.warnings.warn(error);
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The values of a key; `None` if one is NULL: then it refers to nothing, and nothing to it.
+fn key_of(columns: &[usize], row: &[Value]) -> Option<Vec<Value>> {
+    columns.iter().map(|at| row.get(*at).filter(|value| !value.is_null()).cloned()).collect()
+}
+
+/// Locks the key that a row of a parent has, or had: nobody makes a row refer to it meanwhile.
+fn lock_key(
+    table: &TableDef,
+    columns: &[usize],
+    row: &[Value],
+    transaction: &mut Transaction,
+) -> Result<Option<Vec<Value>>, MysqlError> {
+    let key = key_of(columns, row);
+    if let Some(key) = &key {
+        transaction.lock_reference(table, columns, key, LockStrength::Update)?;
+    }
+    Ok(key)
+}
+
+/// Error 1452 if what a row refers to is not there.
+fn check_parent(
+    reference: &ParentReference,
+    row: &[Value],
+    transaction: &mut Transaction,
+) -> Result<(), MysqlError> {
+    let Some(key) = key_of(&reference.columns, row) else { return Ok(()) };
+    if let Some((parent, index, columns)) = &reference.parent {
+        transaction.lock_reference(parent, columns, &key, LockStrength::Share)?;
+        let mut search = KeySearch::new(parent, index, &key)?;
+        if !transaction.find_rows(&mut search)?.is_empty() {
+            return Ok(());
+        }
+    }
+    transaction.note_told();
+    Err(MysqlError::no_referenced_row(&reference.described))
+}
+
+/// A key as error 1761 shows it.
+fn record(table: &TableDef, columns: &[usize], key: &[Value]) -> String {
+    let texts = columns.iter().zip(key).filter_map(|(at, value)| {
+        let column = table.columns.get(*at)?;
+        to_text(value, &column.ty).map(|text| text.to_string())
+    });
+    texts.collect::<Vec<_>>().join("-")
+}

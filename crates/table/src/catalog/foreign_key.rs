@@ -1,0 +1,360 @@
+//! Foreign keys: definitions, and what MySQL asks of them when they are made.
+//!
+//! A foreign key belongs to the table whose rows refer (the child). It names the table referred to (the parent) and its
+//! columns, by name: the parent may be missing, or be another one later, where `foreign_key_checks` is off. Both sides
+//! need an index that begins with the columns, in their order.
+
+use super::definition::{ColumnDef, IndexDef, TableDef};
+use super::published::Catalog;
+use super::spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
+use crate::error::Result;
+use leafline_types::{MysqlError, SqlType};
+use std::fmt::Write as _;
+
+/// What becomes of rows that refer to a row that is deleted, or whose key changes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ReferentialAction {
+    /// The change is refused. MySQL's default; the same as `Restrict`.
+    #[default]
+    NoAction,
+    /// The change is refused.
+    Restrict,
+    /// They are deleted, or get the new key.
+    Cascade,
+    /// Their columns become NULL.
+    SetNull,
+}
+
+impl ReferentialAction {
+    /// As in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReferentialAction::NoAction => "NO ACTION",
+            ReferentialAction::Restrict => "RESTRICT",
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET NULL",
+        }
+    }
+
+    /// Whether the change is refused where there are rows that refer.
+    pub fn refuses(self) -> bool {
+        matches!(self, ReferentialAction::NoAction | ReferentialAction::Restrict)
+    }
+}
+
+/// A foreign key of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignKeyDef {
+    /// Its name, of which there is one in a database.
+    pub name: String,
+    /// Positions of the columns that refer.
+    pub columns: Vec<usize>,
+    /// Database of the table referred to.
+    pub parent_database: String,
+    /// Name of the table referred to.
+    pub parent_table: String,
+    /// Names of the columns referred to.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+}
+
+/// A foreign key to be made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ForeignKeySpec {
+    /// CONSTRAINT; without it the key is called `table_ibfk_1` and so on.
+    pub name: Option<String>,
+    /// The name of the index that is made where there is none, unless the key has a name.
+    pub index_name: Option<String>,
+    /// The columns that refer.
+    pub columns: Vec<String>,
+    /// Database of the table referred to.
+    pub parent_database: String,
+    /// The table referred to.
+    pub parent_table: String,
+    /// The columns referred to.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferentialAction,
+    /// ON UPDATE.
+    pub on_update: ReferentialAction,
+}
+
+/// The columns and indexes of one side of a foreign key.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) table: &'a str,
+    pub(crate) columns: &'a [ColumnDef],
+    /// For each index the columns of its key, in order.
+    pub(crate) keys: &'a [Vec<usize>],
+}
+
+impl ForeignKeyDef {
+    /// The key as SHOW CREATE TABLE has it, of a table in `database`.
+    pub fn definition(&self, database: &str, columns: &[ColumnDef]) -> String {
+        let own = self.columns.iter().filter_map(|at| columns.get(*at)).map(|column| column.name.as_str());
+        let parents = self.parent_columns.iter().map(String::as_str);
+        let mut text = format!("CONSTRAINT {} FOREIGN KEY ({})", quoted(&self.name), list(own));
+        text.push_str(" REFERENCES ");
+        if self.parent_database != database {
+            write!(text, "{}.", quoted(&self.parent_database)).ok();
+        }
+        write!(text, "{} ({})", quoted(&self.parent_table), list(parents)).ok();
+        for (event, action) in [("DELETE", self.on_delete), ("UPDATE", self.on_update)] {
+            if action != ReferentialAction::NoAction {
+                write!(text, " ON {event} {}", action.name()).ok();
+            }
+        }
+        text
+    }
+
+    /// The key as errors 1451 and 1452 have it.
+    pub fn described(&self, table: &TableDef) -> String {
+        let definition = self.definition(&table.database, &table.columns);
+        format!("{}.{}, {definition}", quoted(&table.database), quoted(&table.name))
+    }
+
+    /// Whether it refers to the table of that name.
+    pub fn refers_to(&self, database: &str, table: &str) -> bool {
+        self.parent_table == table && self.parent_database == database
+    }
+
+    /// Positions of the columns referred to in `parent`; `None` if one is missing.
+    pub fn columns_in(&self, parent: &TableDef) -> Option<Vec<usize>> {
+        self.parent_columns.iter().map(|name| parent.column(name)).collect()
+    }
+
+    /// Checks the side that is referred to: 3734 for a column that is not there, 3780 for one of another type, 3733 for a virtual one,
+    /// 1822 where no index begins with the columns, unless `unchecked`.
+    fn check_parent(&self, child: &[ColumnDef], parent: &Side<'_>, unchecked: bool) -> Result<()> {
+        let mut positions = Vec::with_capacity(self.columns.len());
+        for (own, name) in self.columns.iter().zip(&self.parent_columns) {
+            let at = parent.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+            let (Some(at), Some(own)) = (at, child.get(*own)) else {
+                return Err(MysqlError::fk_no_parent_column(name, &self.name, parent.table).into());
+            };
+            let Some(column) = parent.columns.get(at) else { continue };
+            if is_virtual(column) {
+                return Err(MysqlError::fk_virtual_column(&self.name, &column.name).into());
+            }
+            if !are_comparable(own, column) {
+                return Err(MysqlError::fk_incompatible_columns(&own.name, name, &self.name).into());
+            }
+            positions.push(at);
+        }
+        if !unchecked && !parent.keys.iter().any(|key| key.starts_with(&positions)) {
+            return Err(MysqlError::fk_no_parent_index(&self.name, parent.table).into());
+        }
+        Ok(())
+    }
+}
+
+/// The columns of the keys of a table's indexes, what makes them unique included.
+pub(crate) fn keys_of(indexes: &[impl std::borrow::Borrow<IndexDef>]) -> Vec<Vec<usize>> {
+    indexes.iter().map(|index| index.borrow().key_columns.clone()).collect()
+}
+
+impl TableSpec {
+    /// The table with an index for every foreign key that has none.
+    pub(crate) fn with_foreign_indexes(&self) -> TableSpec {
+        let mut spec = self.clone();
+        for key in &self.foreign_keys {
+            if let Some(index) = missing_index(key, &spec.indexes) {
+                spec.indexes.push(index);
+            }
+        }
+        spec
+    }
+}
+
+/// The index that a foreign key needs, if none of `indexes` begins with its columns.
+fn missing_index(key: &ForeignKeySpec, indexes: &[IndexSpec]) -> Option<IndexSpec> {
+    let begins = |index: &IndexSpec| {
+        index.parts.len() >= key.columns.len()
+            && index.parts.iter().zip(&key.columns).all(|(part, name)| part.column.eq_ignore_ascii_case(name))
+    };
+    if indexes.iter().any(begins) {
+        return None;
+    }
+    let part = |name: &String| IndexSpecPart { column: name.clone(), descending: false };
+    Some(IndexSpec {
+        name: key.name.clone().or_else(|| key.index_name.clone()),
+        kind: IndexSpecKind::Plain,
+        parts: key.columns.iter().map(part).collect(),
+        comment: String::new(),
+    })
+}
+
+/// Resolves the foreign keys `specs` of the table `database`.`table`, whose columns and index keys are `child`, and which has the
+/// foreign keys `present` already. `unchecked`: parents and their indexes may be missing.
+///
+/// # Errors
+/// 1826 for a name that is taken, 1239 for another number of columns, 1072 and 1060 for the columns, 1830 for SET NULL of a column that
+/// cannot be, 3104 and 3733 for generated columns, 1824 for a parent that is not there, 3734, 3780 and 1822 for its columns.
+pub(crate) fn resolve_foreign_keys(
+    catalog: &Catalog,
+    database: &str,
+    child: &Side<'_>,
+    present: &[ForeignKeyDef],
+    specs: &[ForeignKeySpec],
+    unchecked: bool,
+) -> Result<Vec<ForeignKeyDef>> {
+    let mut made: Vec<ForeignKeyDef> = Vec::with_capacity(specs.len());
+    let prefix = format!("{}_ibfk_", child.table);
+    let given = specs.iter().filter_map(|spec| spec.name.as_deref());
+    let names = present.iter().map(|key| key.name.as_str()).chain(given);
+    let mut number =
+        names.filter_map(|name| name.strip_prefix(&prefix)?.parse::<u32>().ok()).max().unwrap_or(0);
+    for spec in specs {
+        let name = match &spec.name {
+            Some(name) => name.clone(),
+            None => {
+                number += 1;
+                format!("{prefix}{number}")
+            }
+        };
+        check_name(&name, |name| MysqlError::wrong_index_name(name))?;
+        let in_use = catalog.tables(database).filter(|table| table.name != child.table);
+        let mut taken = in_use.flat_map(|table| &table.foreign_keys).chain(present).chain(&made);
+        if taken.any(|key| key.name.eq_ignore_ascii_case(&name)) {
+            return Err(MysqlError::fk_duplicate_name(name).into());
+        }
+        let key = resolve(spec, name, child)?;
+        check_against_parent(catalog, database, child, &key, unchecked)?;
+        made.push(key);
+    }
+    Ok(made)
+}
+
+fn resolve(spec: &ForeignKeySpec, name: String, child: &Side<'_>) -> Result<ForeignKeyDef> {
+    if spec.columns.len() != spec.parent_columns.len() {
+        let called = spec.name.as_deref().unwrap_or("foreign key without name");
+        return Err(MysqlError::wrong_foreign_key(called).into());
+    }
+    let mut columns = Vec::with_capacity(spec.columns.len());
+    let sets_null = [spec.on_delete, spec.on_update].contains(&ReferentialAction::SetNull);
+    for column_name in &spec.columns {
+        let at = child.columns.iter().position(|column| column.name.eq_ignore_ascii_case(column_name));
+        let Some((at, column)) = at.and_then(|at| Some((at, child.columns.get(at)?))) else {
+            return Err(MysqlError::key_column_missing(column_name).into());
+        };
+        if columns.contains(&at) {
+            return Err(MysqlError::duplicate_column(&column.name).into());
+        }
+        if is_virtual(column) {
+            return Err(MysqlError::fk_virtual_column(&name, &column.name).into());
+        }
+        if column.generated.is_some() {
+            let clauses = [
+                (spec.on_update == ReferentialAction::SetNull, "ON UPDATE SET NULL"),
+                (spec.on_update == ReferentialAction::Cascade, "ON UPDATE CASCADE"),
+                (spec.on_delete == ReferentialAction::SetNull, "ON DELETE SET NULL"),
+            ];
+            if let Some((_, clause)) = clauses.iter().find(|(given, _)| *given) {
+                return Err(MysqlError::fk_generated_column(clause).into());
+            }
+        }
+        if sets_null && !column.nullable {
+            return Err(MysqlError::fk_column_not_null(&column.name, &name).into());
+        }
+        columns.push(at);
+    }
+    Ok(ForeignKeyDef {
+        name,
+        columns,
+        parent_database: spec.parent_database.clone(),
+        parent_table: spec.parent_table.clone(),
+        parent_columns: spec.parent_columns.clone(),
+        on_delete: spec.on_delete,
+        on_update: spec.on_update,
+    })
+}
+
+fn check_against_parent(
+    catalog: &Catalog,
+    database: &str,
+    child: &Side<'_>,
+    key: &ForeignKeyDef,
+    unchecked: bool,
+) -> Result<()> {
+    if key.refers_to(database, child.table) {
+        return key.check_parent(child.columns, child, unchecked);
+    }
+    match catalog.table(&key.parent_database, &key.parent_table) {
+        Some(parent) => {
+            let keys = keys_of(&parent.indexes);
+            let side = Side { table: &parent.name, columns: &parent.columns, keys: &keys };
+            key.check_parent(child.columns, &side, unchecked)
+        }
+        None if unchecked => Ok(()),
+        None => Err(MysqlError::fk_cannot_open_parent(&key.parent_table).into()),
+    }
+}
+
+/// Checks a table that is to be in the catalog against the foreign keys that refer to its name.
+///
+/// # Errors
+/// 3734, 3780 and 3733 for its columns; 1822 for its indexes unless `unchecked`.
+pub(crate) fn check_as_parent(
+    catalog: &Catalog,
+    database: &str,
+    parent: &Side<'_>,
+    unchecked: bool,
+) -> Result<()> {
+    for (child, key) in catalog.references(database, parent.table) {
+        if child.name != parent.table || child.database != database {
+            key.check_parent(&child.columns, parent, unchecked)?;
+        }
+    }
+    Ok(())
+}
+
+/// Error 1553 if `after`, which is `before` with fewer indexes, lacks one that a foreign key needs.
+pub(crate) fn check_indexes_left(catalog: &Catalog, before: &TableDef, after: &TableDef) -> Result<()> {
+    let (had, has) = (keys_of(&before.indexes), keys_of(&after.indexes));
+    let own = before.foreign_keys.iter().map(|key| Some(key.columns.clone()));
+    let others = catalog.references(&before.database, &before.name).map(|(_, key)| key.columns_in(before));
+    for columns in own.chain(others).flatten() {
+        let Some(needed) = had.iter().position(|key| key.starts_with(&columns)) else { continue };
+        if !has.iter().any(|key| key.starts_with(&columns)) {
+            let name = before.indexes.get(needed).map_or("", |index| index.name.as_str());
+            return Err(MysqlError::drop_index_of_foreign_key(name).into());
+        }
+    }
+    Ok(())
+}
+
+fn is_virtual(column: &ColumnDef) -> bool {
+    column.generated.as_ref().is_some_and(|generated| !generated.stored)
+}
+
+/// Whether the values of a column may refer to those of another: numbers of one size and sign, strings of one collation.
+fn are_comparable(child: &ColumnDef, parent: &ColumnDef) -> bool {
+    let (own, other) = (&child.ty, &parent.ty);
+    if own.is_integer() && other.is_integer() {
+        return own.integer_width() == other.integer_width() && own.is_unsigned() == other.is_unsigned();
+    }
+    if own.is_character() && other.is_character() {
+        return child.collation == parent.collation;
+    }
+    match (own, other) {
+        (
+            SqlType::Binary { .. } | SqlType::Varbinary { .. },
+            SqlType::Binary { .. } | SqlType::Varbinary { .. },
+        ) => true,
+        (SqlType::Enum(own), SqlType::Enum(other)) | (SqlType::Set(own), SqlType::Set(other)) => {
+            own.names().count() == other.names().count()
+        }
+        (own, other) => own == other,
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(quoted).collect::<Vec<_>>().join(", ")
+}
