@@ -188,6 +188,9 @@ impl Parser<'_> {
 
     fn alter_action(&mut self) -> Parsed<AlterAction> {
         if self.accept_word("ADD") {
+            if self.at_foreign_key() {
+                return self.refuse("ALTER TABLE ... ADD FOREIGN KEY");
+            }
             if self.at_table_key() {
                 return Ok(AlterAction::AddKey(self.table_key()?));
             }

@@ -62,6 +62,9 @@ impl KeySearch {
     }
 }
 
+/// Keys of committed entries, and where to go on.
+type Committed = (Vec<Vec<u8>>, Option<Vec<u8>>);
+
 impl Transaction {
     /// Locks a reference key of `parent`: `values` in its `columns`, none of them NULL.
     ///
@@ -158,8 +161,8 @@ impl Transaction {
         Ok(keys)
     }
 
-    /// Keys of live committed entries, and where to go on.
-    fn committed_keys(&self, search: &KeySearch, from: &[u8]) -> Result<(Vec<Vec<u8>>, Option<Vec<u8>>)> {
+    /// Keys of live committed entries.
+    fn committed_keys(&self, search: &KeySearch, from: &[u8]) -> Result<Committed> {
         let tree = self.engine.trees.current(search.index.tree)?;
         let mut cursor = tree.tree.cursor();
         cursor.seek(from);
