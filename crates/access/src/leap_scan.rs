@@ -155,6 +155,8 @@ pub(crate) struct LeapScan {
     goal: usize,
     most: usize,
     read_ahead: ReadAhead,
+    /// For lookups that the first partner ends: per outer row, whether it has one.
+    matched: Option<Vec<bool>>,
 }
 
 impl LeapScan {
@@ -175,8 +177,21 @@ impl LeapScan {
             goal: FIRST_BATCH,
             most,
             read_ahead: ReadAhead::new(path, cx.view.engine()),
+            matched: None,
             path: path.clone(),
         })
+    }
+
+    /// From now on, one partner is enough for each of so many outer rows; `None`: all partners are wanted.
+    pub fn end_at_first(&mut self, outer_rows: Option<usize>) {
+        self.matched = outer_rows.map(|rows| vec![false; rows]);
+    }
+
+    /// These outer rows have a partner.
+    pub fn add_matched(&mut self, tags: &[u32]) {
+        if let Some(matched) = &mut self.matched {
+            mark(matched, tags);
+        }
     }
 
     /// Begins a walk of `targets`. The first batch has up to `first` entries, if that is said.
@@ -225,6 +240,8 @@ impl LeapScan {
                 locator: Vec::new(),
                 error: None,
                 output: &mut output,
+                matched: self.matched.as_mut(),
+                entries_match: self.targets.exact && self.path.delivers_all(),
             };
             let more = self.cursor.visit(direction, &mut |entry| walk.entry(&entry))?;
             let Walk { current, examined: seen, entered, behind, error, .. } = walk;
@@ -335,6 +352,19 @@ struct Walk<'s> {
     locator: Vec<u8>,
     error: Option<AccessError>,
     output: &'s mut Output,
+    /// Outer rows that need no more partners.
+    matched: Option<&'s mut Vec<bool>>,
+    /// Every entry that is kept is a partner.
+    entries_match: bool,
+}
+
+/// Notes that outer rows have a partner.
+fn mark(matched: &mut [bool], tags: &[u32]) {
+    for tag in tags {
+        if let Some(matched) = matched.get_mut(*tag as usize) {
+            *matched = true;
+        }
+    }
 }
 
 impl Walk<'_> {
@@ -343,7 +373,7 @@ impl Walk<'_> {
             let Some(target) = target_at(self.targets, self.direction, self.current) else {
                 return EntryStep::Stop;
             };
-            if !self.is_beyond(entry.key, target) {
+            if !self.is_settled(target) && !self.is_beyond(entry.key, target) {
                 break target;
             }
             self.current += 1;
@@ -363,7 +393,11 @@ impl Walk<'_> {
         if !PartTest::all_pass(&target.tests, &self.path.index.key_parts, entry.key) {
             return EntryStep::Next;
         }
-        match self.keep(entry, target) {
+        let kept = self.keep(entry, target);
+        if let (true, Some(matched)) = (self.entries_match, &mut self.matched) {
+            mark(matched, self.targets.tags_of(target));
+        }
+        match kept {
             Ok(()) if self.output.rows >= self.goal => EntryStep::Pause,
             Ok(()) => EntryStep::Next,
             Err(error) => {
@@ -371,6 +405,13 @@ impl Walk<'_> {
                 EntryStep::Stop
             }
         }
+    }
+
+    /// Have all outer rows of a target the partner they need?
+    fn is_settled(&self, target: &Target) -> bool {
+        let Some(matched) = &self.matched else { return false };
+        let has = |tag: &u32| matched.get(*tag as usize).copied().unwrap_or(false);
+        self.targets.tags_of(target).iter().all(has)
     }
 
     fn is_beyond(&self, key: &[u8], target: &Target) -> bool {

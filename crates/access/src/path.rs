@@ -26,13 +26,24 @@ pub enum ScanOrder {
     Reverse,
 }
 
-/// What becomes of the rows of the left side of a join that find no partner.
+/// What becomes of the rows of the left side of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinRows {
-    /// They are dropped.
+    /// Each is delivered with every partner.
     Matching,
-    /// They are kept, with NULLs for the other side.
+    /// So is it, and with NULLs for the other side where it has none.
     AllOuter,
+    /// Those with a partner are delivered, once and without it.
+    Semi,
+    /// Those without a partner are delivered.
+    Anti,
+}
+
+impl JoinRows {
+    /// Does the join deliver the columns of its right side?
+    pub fn delivers_partners(self) -> bool {
+        matches!(self, JoinRows::Matching | JoinRows::AllOuter)
+    }
 }
 
 /// A condition of a path.

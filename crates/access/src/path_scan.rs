@@ -75,6 +75,8 @@ pub struct PathScan {
     entry_conditions: ConditionSet,
     row_conditions: ConditionSet,
     outer: Option<Batch>,
+    /// One partner is enough for each of so many outer rows.
+    ends_at_first: Option<usize>,
     /// The bounds came out exact: implied conditions hold.
     exact: bool,
     pending: Option<Pending>,
@@ -121,6 +123,7 @@ impl PathScan {
             entry_conditions: ConditionSet::new(&path.entry_conditions, path.entry_columns.len()),
             row_conditions: ConditionSet::new(&path.row_conditions, path.columns.len()),
             outer: None,
+            ends_at_first: None,
             exact: false,
             pending: None,
             path: path.clone(),
@@ -130,12 +133,20 @@ impl PathScan {
     /// Starts it with bounds that depend on no outer row.
     pub fn start(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         self.outer = None;
+        self.ends_at_first = None;
         let targets = self.path.targets(cx.eval)?;
         self.begin(targets, demand, cx)
     }
 
-    /// Starts it for the rows of `outer`.
-    pub fn start_for(&mut self, outer: Batch, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    /// Starts it for the rows of `outer`. With `first_only`, nothing but whether a row has a partner is asked for: what comes
+    /// behind the first may be left out.
+    pub fn start_for(
+        &mut self,
+        outer: Batch,
+        first_only: bool,
+        demand: Demand,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<()> {
         let path = self.path.clone();
         let constraint = &path.constraint;
         let mut columns = Vec::with_capacity(constraint.values().len());
@@ -163,6 +174,8 @@ impl PathScan {
                 bounds.push((row as u32, found));
             }
         }
+        let demand = if first_only { Demand::Unknown } else { demand };
+        self.ends_at_first = first_only.then_some(outer.rows);
         self.outer = Some(outer);
         self.begin(Targets::new(bounds), demand, cx)
     }
@@ -195,6 +208,7 @@ impl PathScan {
                 Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows.min(FIRST_BATCH)),
                 Demand::All | Demand::Rows(_) | Demand::Unknown => None,
             };
+            leap.end_at_first(self.ends_at_first);
             leap.start(targets, first);
         }
         Ok(())
@@ -205,6 +219,7 @@ impl PathScan {
         loop {
             if let Some(found) = self.fetch_pending(cx)? {
                 if !found.tags.is_empty() {
+                    self.note_partners(&found.tags);
                     return Ok(Some(found));
                 }
                 continue;
@@ -218,6 +233,7 @@ impl PathScan {
                 let fetched = Fetched { batch: entries.batch, positions };
                 let found = self.deliver(fetched, &entries.tags, locators, exact, cx)?;
                 if !found.tags.is_empty() {
+                    self.note_partners(&found.tags);
                     return Ok(Some(found));
                 }
                 continue;
@@ -243,6 +259,12 @@ impl PathScan {
             }
             let order = RowFetch::order(&locators);
             self.pending = Some(Pending { locators, tags, order, next: 0 });
+        }
+    }
+
+    fn note_partners(&mut self, tags: &[u32]) {
+        if let (Some(_), Some(leap)) = (self.ends_at_first, &mut self.leap) {
+            leap.add_matched(tags);
         }
     }
 

@@ -24,7 +24,9 @@ fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Cou
         let mut cx = ScanContext { eval, view, counters: &mut counters };
         let mut scan = PathScan::new(&path);
         match outer {
-            Some(outer) => scan.start_for(outer.clone(), Demand::Unknown, &mut cx).expect("a started scan"),
+            Some(outer) => {
+                scan.start_for(outer.clone(), false, Demand::Unknown, &mut cx).expect("a started scan")
+            }
             None => scan.start(Demand::Unknown, &mut cx).expect("a started scan"),
         }
         while let Some(batch) = scan.next(&mut cx).expect("rows") {

@@ -264,6 +264,18 @@ pub enum JoinTree {
         /// Conjuncts of ON and USING.
         conditions: Vec<Expr>,
     },
+    /// The left rows for which there is a right row that fulfils the conditions, or there is none. Nothing outside refers to the
+    /// right side. The optimizer makes it of subqueries.
+    Semi {
+        /// The rows that are kept or not.
+        left: Box<JoinTree>,
+        /// The rows that are looked for.
+        right: Box<JoinTree>,
+        /// What a left and a right row have to fulfil.
+        conditions: Vec<Expr>,
+        /// The rows without partner are kept.
+        negated: bool,
+    },
 }
 
 /// Index hints of a relation, by what an index would be used for. A hint without FOR is in all three.

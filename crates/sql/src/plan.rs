@@ -28,8 +28,8 @@ pub struct Plan {
 /// What the plans of a statement refer to by number.
 #[derive(Clone, Debug, Default)]
 pub struct PlanParts {
-    /// The subqueries of expressions.
-    pub subqueries: Vec<SubqueryPlan>,
+    /// The subqueries of expressions, by number; those that became joins are not there.
+    pub subqueries: BTreeMap<usize, SubqueryPlan>,
     /// The queries of WITH that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
 }
@@ -46,7 +46,7 @@ pub struct CommonPlan {
 impl PlanParts {
     /// Whether a subquery locks rows.
     pub fn locks_rows(&self) -> bool {
-        let subqueries = self.subqueries.iter().map(|subquery| &subquery.plan);
+        let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
         subqueries.chain(self.commons.values().map(|common| &common.plan)).any(Plan::locks_rows)
     }
 }

@@ -254,7 +254,7 @@ fn is_optional(tree: &JoinTree, position: usize, inside: bool) -> bool {
     match tree {
         JoinTree::Relation(relation) => inside && *relation == position,
         JoinTree::Inner { children, .. } => children.iter().any(|child| is_optional(child, position, inside)),
-        JoinTree::Left { left, right, .. } => {
+        JoinTree::Left { left, right, .. } | JoinTree::Semi { left, right, .. } => {
             is_optional(left, position, inside) || is_optional(right, position, true)
         }
     }

@@ -50,6 +50,7 @@ fn collect<'t>(tree: &'t JoinTree, always: &mut Vec<&'t Expr>, left_joins: &mut 
             always.extend(conditions);
             children.iter().for_each(|child| collect(child, always, left_joins));
         }
+        JoinTree::Semi { left, .. } => collect(left, always, left_joins),
         JoinTree::Left { left, right, conditions } => {
             collect(left, always, left_joins);
             // Conditions below the right side do not hold for rows that found no partner.
@@ -79,7 +80,7 @@ fn add_equal(condition: &Expr, known: &mut BTreeSet<ColumnId>) {
 }
 
 /// Can only one value of this type be equal to another in this domain?
-fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
+pub(crate) fn is_exact(ty: &SqlType, domain: CompareDomain) -> bool {
     match domain {
         CompareDomain::Integer | CompareDomain::Decimal => ty.is_numeric(),
         CompareDomain::Date | CompareDomain::DateTime | CompareDomain::Time => ty.is_temporal(),
@@ -95,7 +96,7 @@ fn has_known_key(relation: &Relation, known: &BTreeSet<ColumnId>) -> bool {
 }
 
 /// Sets of columns, by position, of which no two rows have the same values.
-fn unique_keys(source: &RelationSource) -> Vec<Vec<usize>> {
+pub(crate) fn unique_keys(source: &RelationSource) -> Vec<Vec<usize>> {
     match source {
         RelationSource::Base(table) => {
             let has_no_null = |c: usize| table.columns.get(c).is_some_and(|c| !c.nullable);

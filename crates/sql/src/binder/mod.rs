@@ -26,7 +26,7 @@
 mod cast;
 mod common_table;
 mod data_type;
-mod dependency;
+pub(crate) mod dependency;
 mod dml;
 mod expression;
 mod foreign_keys;

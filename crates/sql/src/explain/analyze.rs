@@ -35,8 +35,10 @@ impl Tree<'_> {
             Operator::LookupJoin { rows, .. } => match rows {
                 JoinRows::Matching => "Index lookup inner join".to_string(),
                 JoinRows::AllOuter => "Index lookup left join".to_string(),
+                JoinRows::Semi => "Index lookup semijoin".to_string(),
+                JoinRows::Anti => "Index lookup antijoin".to_string(),
             },
-            Operator::HashJoin(join) => hash_label(node, join),
+            Operator::HashJoin(join) => hash_label(join),
             Operator::Aggregate { input, keys, grouping, .. } => match keys.is_empty() {
                 true => "Aggregate".to_string(),
                 false => {
@@ -196,15 +198,18 @@ fn lock_label(locking: &LockRows) -> String {
     format!("Lock rows: {}{}", tables.join(", "), limit.unwrap_or_default())
 }
 
-fn hash_label(node: &Node, join: &crate::plan::HashJoin) -> String {
+fn hash_label(join: &crate::plan::HashJoin) -> String {
     let kind = match join.rows {
         JoinRows::Matching => "Inner hash join",
         JoinRows::AllOuter => "Left hash join",
+        JoinRows::Semi => "Hash semijoin",
+        JoinRows::Anti => "Hash antijoin",
     };
     let (probe, build) = (names(&join.probe), names(&join.build));
     let mut conditions: Vec<String> =
         join.keys.iter().map(|(l, r)| format!("{} = {}", text(l, &probe), text(r, &build))).collect();
-    conditions.extend(join.conditions.iter().map(|condition| text(condition, &names(node))));
+    let both: Vec<String> = probe.into_iter().chain(build).collect();
+    conditions.extend(join.conditions.iter().map(|condition| text(condition, &both)));
     if conditions.is_empty() {
         format!("{kind} (no condition)")
     } else {

@@ -9,9 +9,10 @@ mod names;
 
 pub use analyze::explain_tree;
 
-use crate::plan::{EmptyReason, KeptRows, Node, Operator, Plan, PlanParts, Scan};
-use leafline_access::ScanOrder;
+use crate::plan::{EmptyReason, HashJoin, KeptRows, Node, Operator, Plan, PlanParts, Scan};
+use leafline_access::{JoinRows, ScanOrder};
 use leafline_types::{SqlType, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub struct ExplainRow {
     /// Percentage of them left after the conditions.
     pub filtered: Option<f64>,
     /// Everything else, in MySQL's phrases.
-    pub extra: Vec<&'static str>,
+    pub extra: Vec<Cow<'static, str>>,
 }
 
 /// Names and types of EXPLAIN's columns.
@@ -90,7 +91,7 @@ pub fn explain_rows<'p>(plan: Option<&'p Plan>, parts: &'p PlanParts) -> Vec<Exp
     if let Some(plan) = plan {
         blocks.block(&plan.root, 1, "PRIMARY");
     }
-    for subquery in &parts.subqueries {
+    for subquery in parts.subqueries.values() {
         let id = blocks.next_id;
         blocks.next_id += 1;
         let select_type = if subquery.is_dependent { "DEPENDENT SUBQUERY" } else { "SUBQUERY" };
@@ -133,14 +134,20 @@ impl<'p> Blocks<'p> {
     }
 
     /// Adds the rows of a node's tables; phrases about the block as a whole go to `above`.
-    fn node(&mut self, node: &'p Node, id: u64, select_type: &'static str, above: &mut Vec<&'static str>) {
+    fn node(
+        &mut self,
+        node: &'p Node,
+        id: u64,
+        select_type: &'static str,
+        above: &mut Vec<Cow<'static, str>>,
+    ) {
         match &node.operator {
-            Operator::Values(_) => above.push("No tables used"),
-            Operator::Empty(reason) => above.push(match reason {
+            Operator::Values(_) => above.push("No tables used".into()),
+            Operator::Empty(reason) => above.push(Cow::Borrowed(match reason {
                 EmptyReason::ImpossibleWhere => "Impossible WHERE",
                 EmptyReason::ImpossibleHaving => "Impossible HAVING",
                 EmptyReason::ZeroLimit => "Zero limit",
-            }),
+            })),
             Operator::Scan(scan) => {
                 let row = table_row(scan, id, select_type, false);
                 self.rows.push(row);
@@ -160,12 +167,12 @@ impl<'p> Blocks<'p> {
             Operator::Aggregate { input, keys, .. } => {
                 self.node(input, id, select_type, above);
                 if !keys.is_empty() {
-                    above.push("Using temporary");
+                    above.push("Using temporary".into());
                 }
             }
             Operator::Window { input, .. } => {
                 self.node(input, id, select_type, above);
-                above.push("Using temporary");
+                above.push("Using temporary".into());
             }
             Operator::Distinct { input } if matches!(input.operator, Operator::Append { .. }) => {
                 if let Operator::Append { inputs } = &input.operator {
@@ -175,29 +182,19 @@ impl<'p> Blocks<'p> {
             }
             Operator::Distinct { input } => {
                 self.node(input, id, select_type, above);
-                above.push("Using temporary");
+                above.push("Using temporary".into());
             }
             Operator::Sort { input, .. } | Operator::TopN { input, .. } => {
                 self.node(input, id, select_type, above);
-                above.push("Using filesort");
+                above.push("Using filesort".into());
             }
-            Operator::LookupJoin { outer, inner, .. } => {
+            Operator::LookupJoin { outer, inner, rows, .. } => {
                 self.node(outer, id, select_type, above);
+                let left = self.last_table();
                 self.rows.push(table_row(inner, id, select_type, true));
+                self.rows.last_mut().into_iter().for_each(|row| add_kind(row, *rows, left.as_deref()));
             }
-            Operator::HashJoin(join) => {
-                let (first, second) =
-                    if join.build_is_first { (&join.build, &join.probe) } else { (&join.probe, &join.build) };
-                self.node(first, id, select_type, above);
-                let joined = self.rows.len();
-                self.node(second, id, select_type, above);
-                if let Some(row) = self.rows.get_mut(joined) {
-                    if !join.conditions.is_empty() || !join.keys.is_empty() {
-                        add(row, "Using where");
-                    }
-                    add(row, "Using join buffer (hash join)");
-                }
-            }
+            Operator::HashJoin(join) => self.hash_join(join, id, select_type, above),
             Operator::Derived { input, .. } => {
                 let derived = self.next_number();
                 self.derived_row(id, select_type, format!("<derived{derived}>"), input.estimate.rows);
@@ -235,6 +232,35 @@ impl<'p> Blocks<'p> {
 }
 
 impl<'p> Blocks<'p> {
+    fn hash_join(
+        &mut self,
+        join: &'p HashJoin,
+        id: u64,
+        select_type: &'static str,
+        above: &mut Vec<Cow<'static, str>>,
+    ) {
+        let (first, second) =
+            if join.build_is_first { (&join.build, &join.probe) } else { (&join.probe, &join.build) };
+        self.node(first, id, select_type, above);
+        let joined = self.rows.len();
+        let left = self.last_table();
+        self.node(second, id, select_type, above);
+        if let Some(row) = self.rows.last_mut().filter(|_| !join.rows.delivers_partners()) {
+            add_kind(row, join.rows, left.as_deref());
+        }
+        if let Some(row) = self.rows.get_mut(joined) {
+            if !join.conditions.is_empty() || !join.keys.is_empty() {
+                add(row, "Using where");
+            }
+            add(row, "Using join buffer (hash join)");
+        }
+    }
+
+    /// The table of the last row.
+    fn last_table(&self) -> Option<String> {
+        self.rows.last().and_then(|row| row.table.clone())
+    }
+
     fn next_number(&mut self) -> u64 {
         let number = self.next_id;
         self.next_id += 1;
@@ -274,7 +300,7 @@ impl<'p> Blocks<'p> {
         inputs: &'p [Node],
         (id, select_type): (u64, &'static str),
         others: &'static str,
-        above: &mut Vec<&'static str>,
+        above: &mut Vec<Cow<'static, str>>,
     ) -> Vec<u64> {
         let mut ids = vec![id];
         for (at, input) in inputs.iter().enumerate() {
@@ -296,7 +322,7 @@ impl<'p> Blocks<'p> {
             select_type,
             table: Some(format!("<{name}{}>", ids.join(","))),
             access: Some("ALL"),
-            extra: vec!["Using temporary"],
+            extra: vec!["Using temporary".into()],
             ..ExplainRow::default()
         });
     }
@@ -307,9 +333,19 @@ fn whole(rows: f64) -> u64 {
     rows.round().max(1.0) as u64
 }
 
-fn add(row: &mut ExplainRow, phrase: &'static str) {
+fn add(row: &mut ExplainRow, phrase: impl Into<Cow<'static, str>>) {
+    let phrase = phrase.into();
     if !row.extra.contains(&phrase) {
         row.extra.push(phrase);
+    }
+}
+
+/// MySQL's words for the right side of a semi or anti join; `left` is the table before it.
+fn add_kind(row: &mut ExplainRow, rows: JoinRows, left: Option<&str>) {
+    match rows {
+        JoinRows::Matching | JoinRows::AllOuter => {}
+        JoinRows::Semi => add(row, format!("FirstMatch({})", left.unwrap_or_default())),
+        JoinRows::Anti => add(row, "Not exists"),
     }
 }
 

@@ -37,14 +37,18 @@ pub(super) fn names(node: &Node) -> Vec<String> {
             all.extend(calls);
             all
         }
-        Operator::LookupJoin { outer, inner, .. } => {
+        Operator::LookupJoin { outer, inner, rows, .. } => {
             let mut all = names(outer);
-            all.extend(delivered(inner));
+            if rows.delivers_partners() {
+                all.extend(delivered(inner));
+            }
             all
         }
         Operator::HashJoin(join) => {
             let mut all = names(&join.probe);
-            all.extend(names(&join.build));
+            if join.rows.delivers_partners() {
+                all.extend(names(&join.build));
+            }
             all
         }
     };

@@ -1,5 +1,7 @@
 //! Rows of two inputs with equal keys. One input is held in memory, the other streams past it.
 //!
+//! For semi and anti joins, rows of the streaming input pass or do not, without those of the other.
+//!
 //! Without keys every pair of rows is a candidate: that is how joins run for which there is neither an index nor an equality.
 
 use super::gather::{RowRef, RowStore, batch_bytes};
@@ -8,10 +10,11 @@ use super::memory::Held;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
 use arrow_array::UInt32Array;
+use arrow_buffer::BooleanBuffer;
 use arrow_select::take::take;
 use leafline_access::JoinRows;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
-use leafline_types::expr::{Datum, Expr, evaluate, evaluate_filter};
+use leafline_types::expr::{Datum, Expr, Selection, evaluate, evaluate_filter};
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
@@ -136,13 +139,84 @@ impl HashJoin {
     }
 }
 
+impl HashJoin {
+    /// The probe rows of the next batches that have a partner or, for an anti join, have none.
+    fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        while let Some(batch) = self.probe.next(cx)? {
+            cx.eval.cancel.check()?;
+            let joinable =
+                encode(&self.encoder, &self.probe_keys, &self.null_safe, &batch, &mut self.keys, cx)?;
+            let head =
+                |row| if joinable.contains(row) { self.table.head(self.keys.get(row)) } else { NO_ROW };
+            let heads: Vec<u32> = (0..batch.rows).map(head).collect();
+            let matched = if self.conditions.is_empty() {
+                heads.iter().map(|head| *head != NO_ROW).collect()
+            } else {
+                self.matched(&batch, &heads, cx)?
+            };
+            let wanted = self.rows == JoinRows::Semi;
+            let kept = BooleanBuffer::collect_bool(batch.rows, |row| matched[row] == wanted);
+            let selection = Selection::from_bits(kept);
+            if selection.count() > 0 {
+                return selection.apply(&batch).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// For each probe row, whether the conditions hold with some row of its chain. Few candidates of each are tried first, then
+    /// more and more, as one partner is enough.
+    fn matched(
+        &self,
+        batch: &Batch,
+        heads: &[u32],
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Vec<bool>, MysqlError> {
+        let mut matched = vec![false; batch.rows];
+        let mut open: Vec<(u32, u32)> =
+            (0..).zip(heads.iter().copied()).filter(|(_, head)| *head != NO_ROW).collect();
+        let mut tried = 1;
+        while !open.is_empty() {
+            let mut begun = 0;
+            while begun < open.len() {
+                cx.eval.cancel.check()?;
+                let mut pairs = Pairs::default();
+                for (row, next) in open.iter_mut().skip(begun) {
+                    for _ in 0..tried {
+                        if *next == NO_ROW {
+                            break;
+                        }
+                        pairs.probe.push(*row);
+                        pairs.build.push(self.table.rows[*next as usize]);
+                        *next = self.table.next[*next as usize];
+                    }
+                    begun += 1;
+                    if pairs.probe.len() >= BATCH_ROWS {
+                        break;
+                    }
+                }
+                let joined = self.joined(batch, &pairs)?;
+                for pair in evaluate_filter(&self.conditions, &joined, &mut cx.eval)?.indices() {
+                    matched[pairs.probe[pair] as usize] = true;
+                }
+            }
+            open.retain(|(row, next)| *next != NO_ROW && !matched[*row as usize]);
+            tried = (tried * 4).min(BATCH_ROWS);
+        }
+        Ok(matched)
+    }
+}
+
 impl Operator for HashJoin {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         if let Some(build) = self.build.take() {
             self.read_build(build, cx)?;
         }
-        if self.rows == JoinRows::Matching && self.table.rows.is_empty() {
+        if matches!(self.rows, JoinRows::Matching | JoinRows::Semi) && self.table.rows.is_empty() {
             return Ok(None);
+        }
+        if !self.rows.delivers_partners() {
+            return self.kept(cx);
         }
         while let Some(pairs) = self.pairs(cx)? {
             cx.eval.cancel.check()?;

@@ -2,7 +2,8 @@
 //!
 //! Outer rows are collected in batches that grow, so that a LIMIT looks little up and a long join sorts many keys at a
 //! time. The access path looks the keys of a batch up in index order, evaluates its conditions with the outer row at hand
-//! and gives back rows with the number of the outer row each belongs to.
+//! and gives back rows with the number of the outer row each belongs to. For semi and anti joins it is asked for no more than
+//! the first partner.
 
 use super::gather::batch_bytes;
 use super::limit::slice;
@@ -11,10 +12,12 @@ use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
 use crate::plan::locator_type;
 use arrow_array::{Array, UInt32Array, new_null_array};
+use arrow_buffer::BooleanBuffer;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use leafline_access::{Demand, JoinRows, PathScan, ScanBatch};
 use leafline_types::column::arrow_type;
+use leafline_types::expr::Selection;
 use leafline_types::{Batch, MysqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -114,7 +117,11 @@ impl LookupJoin {
         cx.count_loops(&self.inner, outer.rows);
         let inner = outer.clone();
         let demand = self.inner.demand;
-        cx.measured(&self.inner, |()| 0, |cx| Ok(self.scan.start_for(inner, demand, &mut cx.scan())?))?;
+        let first_only = !self.rows.delivers_partners();
+        let start = |cx: &mut ExecutionContext<'_>| {
+            Ok(self.scan.start_for(inner, first_only, demand, &mut cx.scan())?)
+        };
+        cx.measured(&self.inner, |()| 0, start)?;
         self.current = Some(Current { matched: vec![false; outer.rows], outer });
         Ok(())
     }
@@ -131,6 +138,16 @@ impl LookupJoin {
             }
         }
         Ok(found)
+    }
+
+    /// The outer rows that have a partner or, for an anti join, have none.
+    fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        while self.found(cx)?.is_some() {}
+        let Some(Current { outer, matched }) = self.current.take() else { return Ok(None) };
+        let wanted = self.rows == JoinRows::Semi;
+        let kept = BooleanBuffer::collect_bool(outer.rows, |row| matched[row] == wanted);
+        let selection = Selection::from_bits(kept);
+        if selection.count() == 0 { Ok(None) } else { selection.apply(&outer).map(Some) }
     }
 
     /// Everything the present lookups find, in the order of the outer rows.
@@ -198,6 +215,12 @@ impl Operator for LookupJoin {
             if self.current.is_none() {
                 let Some(outer) = self.next_outer(cx)? else { return Ok(None) };
                 self.begin(outer, cx)?;
+            }
+            if !self.rows.delivers_partners() {
+                if let Some(kept) = self.kept(cx)? {
+                    return Ok(Some(kept));
+                }
+                continue;
             }
             if self.keep_order {
                 self.found_in_order(cx)?;

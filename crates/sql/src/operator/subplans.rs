@@ -12,7 +12,7 @@ use leafline_types::expr::subquery::compare_with_row;
 use leafline_types::expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
 use leafline_types::{Batch, MysqlError, Value, value_at};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const MEMO_BYTES: usize = 16 << 20;
 #[derive(Default)]
 pub struct Subplans {
     parts: Arc<PlanParts>,
-    memos: Vec<RefCell<Memo>>,
+    memos: BTreeMap<usize, RefCell<Memo>>,
     counters: RefCell<Counters>,
     /// What all answers take that are remembered, and the rows of common tables, bytes.
     remembered: Cell<usize>,
@@ -59,7 +59,7 @@ enum Answer {
 impl Subplans {
     /// For one execution of the statement that has these parts. A recursive table takes no more than `max_recursion` rounds.
     pub fn new(parts: &Arc<PlanParts>, max_recursion: u64) -> Subplans {
-        let memos = parts.subqueries.iter().map(|_| RefCell::default()).collect();
+        let memos = parts.subqueries.keys().map(|number| (*number, RefCell::default())).collect();
         Subplans { parts: parts.clone(), memos, max_recursion, ..Subplans::default() }
     }
 
@@ -115,7 +115,7 @@ impl Subplans {
     }
 
     fn known(&self, number: usize, key: &[u8]) -> Option<Answer> {
-        self.memos.get(number)?.borrow().answers.get(key).cloned()
+        self.memos.get(&number)?.borrow().answers.get(key).cloned()
     }
 
     fn remember(
@@ -125,7 +125,7 @@ impl Subplans {
         answer: &Answer,
         budget: &MemoryBudget,
     ) -> Result<(), MysqlError> {
-        let Some(memo) = self.memos.get(number) else { return Ok(()) };
+        let Some(memo) = self.memos.get(&number) else { return Ok(()) };
         let mut memo = memo.borrow_mut();
         let bytes = key.len() + answer.memory_bytes() + size_of::<(Vec<u8>, Answer)>();
         if memo.bytes + bytes > MEMO_BYTES {
@@ -291,7 +291,7 @@ impl SubqueryRunner for Runner<'_> {
         cx: &mut EvalContext<'_>,
     ) -> Result<Value, MysqlError> {
         let number = subquery.number;
-        let Some(plan) = self.subplans.parts.subqueries.get(number) else {
+        let Some(plan) = self.subplans.parts.subqueries.get(&number) else {
             return Err(MysqlError::internal(format_args!("subquery {number} is not there")));
         };
         let key = memo_key(outer);

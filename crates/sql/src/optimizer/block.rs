@@ -9,8 +9,9 @@ use super::order::partly;
 use super::partial::{PartialRef, Step};
 use super::selectivity::groups;
 use super::settings::OptimizerContext;
+use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
-use crate::bound::{Aggregation, BoundLimit, BoundSelect, BoundSubquery, OrderKey, RelationSource};
+use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
 use crate::plan::{
     EmptyReason, LimitValue, LockRows, LockedTable, Node, Operator, Plan, PlanParts, RowLimit, SortKey,
     SubqueryPlan, locator_type,
@@ -19,7 +20,7 @@ use leafline_access::Demand;
 use leafline_types::aggregate::AggregateFunction;
 use leafline_types::expr::{Expr, ExprKind, fold};
 use leafline_types::{ExprType, MysqlError, Value};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Plans a query. The plan delivers the columns of its select list.
@@ -27,15 +28,16 @@ pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> R
     plan(select, cx, false)
 }
 
-/// Plans the subqueries of a statement whose other plans are made, and gives all that these refer to.
-pub fn plan_parts(
-    subqueries: &[BoundSubquery],
-    cx: &mut OptimizerContext<'_, '_>,
-) -> Result<PlanParts, MysqlError> {
-    let mut plans = Vec::with_capacity(subqueries.len());
-    for subquery in subqueries {
-        let plan = plan_select(&subquery.query, cx)?;
-        plans.push(SubqueryPlan { plan, is_dependent: subquery.is_dependent });
+/// Plans the subqueries of a statement whose other plans are made, but for those that became joins there, and gives all that
+/// the plans refer to.
+pub fn plan_parts(cx: &mut OptimizerContext<'_, '_>) -> Result<PlanParts, MysqlError> {
+    let mut plans = BTreeMap::new();
+    // A subquery inside another has the lower number: it may become a join in the plan of that.
+    for (number, subquery) in cx.subqueries.iter().enumerate().rev() {
+        if !cx.unnested.contains(&number) {
+            let plan = plan_select(&subquery.query, cx)?;
+            plans.insert(number, SubqueryPlan { plan, is_dependent: subquery.is_dependent });
+        }
     }
     Ok(PlanParts { subqueries: plans, commons: std::mem::take(&mut cx.commons) })
 }
@@ -90,19 +92,8 @@ fn plan_block(
         }
         return Ok(empty(EmptyReason::ZeroLimit, types));
     }
-    let mut graph = build(&merged, cx.eval)?;
-    let mut planner = JoinPlanner {
-        select: &merged,
-        cx,
-        required: required(&merged),
-        conditions: Vec::new(),
-        classes: Vec::new(),
-        every_index: false,
-        distinct_values: HashMap::new(),
-        looked_up: HashMap::new(),
-    };
-    take_classes(&mut graph, &ColumnMap { select: &merged }, &mut planner.classes);
-    collect_conditions(&graph, &mut planner.conditions);
+    let merged = unnested(merged, Pulled::No, cx)?;
+    let (mut planner, graph) = join_planner(&merged, cx)?;
     let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);
     let joined = match (impossible, &merged.from) {
         (true, _) => None,
@@ -143,9 +134,30 @@ fn plan_block(
     above(&merged, emitted, ordered, groups, planner.cx, deliver_locators)
 }
 
+/// What plans the joins of a block, and what there is to join.
+pub(super) fn join_planner<'p, 'c, 'a>(
+    select: &'p BoundSelect,
+    cx: &'p mut OptimizerContext<'c, 'a>,
+) -> Result<(JoinPlanner<'p, 'c, 'a>, Graph), MysqlError> {
+    let mut graph = build(select, cx.eval)?;
+    let mut planner = JoinPlanner {
+        select,
+        cx,
+        required: required(select),
+        conditions: Vec::new(),
+        classes: Vec::new(),
+        every_index: false,
+        distinct_values: HashMap::new(),
+        looked_up: HashMap::new(),
+    };
+    take_classes(&mut graph, &ColumnMap { select }, &mut planner.classes);
+    collect_conditions(&graph, &mut planner.conditions);
+    Ok((planner, graph))
+}
+
 /// A plan for the joins.
-struct Chosen {
-    plan: PartialRef,
+pub(super) struct Chosen {
+    pub(super) plan: PartialRef,
     /// Its rows come in the order of ORDER BY.
     ordered: bool,
     /// Its first row is all that is needed.
@@ -161,7 +173,7 @@ struct Joined {
 
 impl JoinPlanner<'_, '_, '_> {
     /// The cheapest plan for the joins, with what sorting costs in mind.
-    fn cheapest(&mut self, graph: &Graph) -> Result<Chosen, MysqlError> {
+    pub(super) fn cheapest(&mut self, graph: &Graph) -> Result<Chosen, MysqlError> {
         let members = self.prepare(graph)?;
         let joined = self.join(graph, &members, None)?;
         let joined = self.filtered(joined, self.constant_conditions(graph));
@@ -512,7 +524,7 @@ fn rows_wanted(limit: &BoundLimit) -> Option<f64> {
     Some(offset + rows(&limit.count)?)
 }
 
-fn is_never_true(condition: &Expr) -> bool {
+pub(super) fn is_never_true(condition: &Expr) -> bool {
     match condition.as_literal() {
         Some(Value::Null) => true,
         Some(value) => value.as_integer() == Some(0),
@@ -553,7 +565,7 @@ fn take_classes(graph: &mut Graph, columns: &ColumnMap<'_>, found: &mut Vec<Clas
 fn collect_conditions(graph: &Graph, found: &mut Vec<Expr>) {
     found.extend(graph.conjuncts.iter().cloned());
     for member in &graph.members {
-        found.extend(member.outer.iter().flat_map(|outer| outer.conditions.iter().cloned()));
+        found.extend(member.attached.iter().flat_map(|attached| attached.conditions.iter().cloned()));
         if let MemberSource::Nest(nest) = &member.source {
             collect_conditions(nest, found);
         }

@@ -229,7 +229,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     ) -> Result<Emitted, MysqlError> {
         let inner = Arc::new(self.scan(relation, candidate, &left.layout)?);
         let mut layout = left.layout;
-        layout.extend(self.delivered(relation, candidate)?);
+        if rows.delivers_partners() {
+            layout.extend(self.delivered(relation, candidate)?);
+        }
         let operator = Operator::LookupJoin { outer: Box::new(left.node), inner, rows, keep_order };
         let types = self.types(&layout);
         Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
@@ -254,9 +256,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
         let (probe, build) = if build_left { (right, left) } else { (left, right) };
         let mut layout = probe.layout;
+        let delivered = layout.len();
         layout.extend(build.layout);
         let conditions: Result<Vec<Expr>, _> =
             conditions.iter().map(|condition| bind(condition, &layout)).collect();
+        if !rows.delivers_partners() {
+            layout.truncate(delivered);
+        }
         let join = plan::HashJoin {
             probe: probe.node,
             build: build.node,

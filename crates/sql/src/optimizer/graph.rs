@@ -8,6 +8,7 @@
 use super::factor::factored;
 use super::null_rejection::rejects_null;
 use crate::bound::{BoundSelect, ColumnOrigin, JoinTree};
+use leafline_access::JoinRows;
 use leafline_types::MysqlError;
 use leafline_types::expr::{EvalContext, Expr, fold, push_down_not};
 
@@ -54,13 +55,13 @@ pub(super) struct Graph {
     pub straight: bool,
 }
 
-/// A relation, or several joined on their own as the right side of a left join.
+/// A relation, or several joined on their own as the right side of a left, semi or anti join.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub relations: Relations,
     pub source: MemberSource,
-    /// Set for the right side of a left join.
-    pub outer: Option<OuterJoin>,
+    /// Set for the right side of a left, semi or anti join.
+    pub attached: Option<Attached>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,9 +70,11 @@ pub(super) enum MemberSource {
     Nest(Graph),
 }
 
-/// How a member is attached by a left join.
+/// How a member is attached by a left, semi or anti join.
 #[derive(Clone, Debug)]
-pub(super) struct OuterJoin {
+pub(super) struct Attached {
+    /// Which of these: never [`JoinRows::Matching`].
+    pub rows: JoinRows,
     pub conditions: Vec<Expr>,
     /// What has to be joined before.
     pub after: Relations,
@@ -137,7 +140,11 @@ fn flatten(
     match tree {
         JoinTree::Relation(relation) => {
             let relations = Relations::one(*relation);
-            graph.members.push(Member { relations, source: MemberSource::Relation(*relation), outer: None });
+            graph.members.push(Member {
+                relations,
+                source: MemberSource::Relation(*relation),
+                attached: None,
+            });
             Ok(relations)
         }
         JoinTree::Inner { children, conditions, straight } => {
@@ -149,7 +156,12 @@ fn flatten(
             graph.conjuncts.extend(normalised(conditions, eval)?);
             Ok(all)
         }
-        JoinTree::Left { left, right, conditions } => {
+        JoinTree::Left { left, right, conditions } | JoinTree::Semi { left, right, conditions, .. } => {
+            let rows = match tree {
+                JoinTree::Semi { negated: false, .. } => JoinRows::Semi,
+                JoinTree::Semi { negated: true, .. } => JoinRows::Anti,
+                _ => JoinRows::AllOuter,
+            };
             let left = flatten(left, columns, graph, eval)?;
             let mut nest = Graph { members: Vec::new(), conjuncts: Vec::new(), straight: false };
             let right = flatten(right, columns, &mut nest, eval)?;
@@ -161,7 +173,7 @@ fn flatten(
             let after = if mentioned.is_empty() { left } else { mentioned };
             simplify(&mut nest, columns);
             let source = match nest.members.as_mut_slice() {
-                [only] if only.outer.is_none() => {
+                [only] if only.attached.is_none() => {
                     // Rows that the right side's own conditions reject are no partners either.
                     conditions.append(&mut nest.conjuncts);
                     only.source.clone()
@@ -171,7 +183,7 @@ fn flatten(
             graph.members.push(Member {
                 relations: right,
                 source,
-                outer: Some(OuterJoin { conditions, after }),
+                attached: Some(Attached { rows, conditions, after }),
             });
             Ok(left.union(right))
         }
@@ -182,22 +194,23 @@ fn flatten(
 fn simplify(graph: &mut Graph, columns: &ColumnMap<'_>) {
     loop {
         let rejected = graph.members.iter().position(|member| {
-            let Some(_) = &member.outer else { return false };
+            if member.attached.as_ref().is_none_or(|attached| attached.rows != JoinRows::AllOuter) {
+                return false;
+            }
             let inside = |column: usize| {
                 columns
                     .relation(column)
                     .is_some_and(|relation| member.relations.contains(Relations::one(relation)))
             };
-            let mut others = graph
-                .conjuncts
-                .iter()
-                .chain(graph.members.iter().filter(|other| other.outer.is_none()).flat_map(nested_conjuncts));
+            let mut others = graph.conjuncts.iter().chain(
+                graph.members.iter().filter(|other| other.attached.is_none()).flat_map(nested_conjuncts),
+            );
             others.any(|conjunct| rejects_null(conjunct, &inside))
         });
         let Some(position) = rejected else { return };
         let member = graph.members.remove(position);
-        if let Some(outer) = member.outer {
-            graph.conjuncts.extend(outer.conditions);
+        if let Some(attached) = member.attached {
+            graph.conjuncts.extend(attached.conditions);
         }
         match member.source {
             MemberSource::Nest(nest) => {
@@ -208,7 +221,7 @@ fn simplify(graph: &mut Graph, columns: &ColumnMap<'_>) {
                 graph.members.extend(rest);
             }
             source => {
-                graph.members.insert(position, Member { relations: member.relations, source, outer: None })
+                graph.members.insert(position, Member { relations: member.relations, source, attached: None })
             }
         }
     }

@@ -41,7 +41,7 @@ impl JoinPlanner<'_, '_, '_> {
                     MemberSource::Nest(nest) => {
                         let nest = self.plan_graph(nest)?;
                         let on: Vec<_> =
-                            member.outer.iter().flat_map(|outer| outer.conditions.iter()).collect();
+                            member.attached.iter().flat_map(|attached| attached.conditions.iter()).collect();
                         self.filtered(nest, self.local_conditions(member.relations, on))
                     }
                 };
@@ -49,7 +49,12 @@ impl JoinPlanner<'_, '_, '_> {
                     MemberSource::Relation(relation) => Some(relation),
                     MemberSource::Nest(_) => None,
                 };
-                Ok(PreparedMember { relations: member.relations, relation, outer: member.outer.clone(), own })
+                Ok(PreparedMember {
+                    relations: member.relations,
+                    relation,
+                    attached: member.attached.clone(),
+                    own,
+                })
             })
             .collect()
     }
@@ -78,7 +83,7 @@ impl JoinPlanner<'_, '_, '_> {
             }
             None => {
                 for (position, member) in members.iter().enumerate() {
-                    if member.outer.is_none() && (!graph.straight || position == 0) {
+                    if member.attached.is_none() && (!graph.straight || position == 0) {
                         best.insert(1 << position, member.own.clone());
                     }
                 }
@@ -109,7 +114,7 @@ impl JoinPlanner<'_, '_, '_> {
         let possible: Vec<usize> = (0..members.len())
             .filter(|position| set & (1 << position) == 0)
             .filter(|position| {
-                members[*position].outer.as_ref().is_none_or(|outer| joined.contains(outer.after))
+                members[*position].attached.as_ref().is_none_or(|attached| joined.contains(attached.after))
             })
             .collect();
         if graph.straight {
@@ -134,7 +139,7 @@ impl JoinPlanner<'_, '_, '_> {
             let candidates = members
                 .iter()
                 .enumerate()
-                .filter(|(at, member)| member.outer.is_none() && (!graph.straight || *at == 0));
+                .filter(|(at, member)| member.attached.is_none() && (!graph.straight || *at == 0));
             let start = candidates.min_by(|(_, a), (_, b)| a.own.rows.total_cmp(&b.own.rows));
             start.map(|(at, member)| (at, member.own.clone()))
         };

@@ -1,7 +1,7 @@
 //! Reading one member, and joining one more: the steps that the search for an order puts together.
 
 use super::equalities::Class;
-use super::graph::{ColumnMap, Graph, Member, OuterJoin, Relations};
+use super::graph::{Attached, ColumnMap, Graph, Member, Relations};
 use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 /// What a table scan that FORCE INDEX makes a last resort costs more than anything else, microseconds.
 const AVOIDED_US: f64 = 1e12;
+
+/// An anti join is expected to leave at least this share of the rows.
+const LEAST_LEFT: f64 = 0.05;
 
 /// Plans the joins of one block.
 pub(super) struct JoinPlanner<'p, 'c, 'a> {
@@ -37,7 +40,7 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
 pub(super) struct PreparedMember {
     pub relations: Relations,
     pub relation: Option<usize>,
-    pub outer: Option<OuterJoin>,
+    pub attached: Option<Attached>,
     pub own: PartialRef,
 }
 
@@ -103,8 +106,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         member: &Member,
         graph: &Graph,
     ) -> Result<PartialRef, MysqlError> {
-        let conditions = match &member.outer {
-            Some(outer) => outer.conditions.as_slice(),
+        let conditions = match &member.attached {
+            Some(attached) => attached.conditions.as_slice(),
             None => graph.conjuncts.as_slice(),
         };
         let mut local = self.local_conditions(member.relations, conditions);
@@ -245,8 +248,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             let mentioned = columns.relations(condition);
             mentioned.overlaps(joined) && mentioned.overlaps(member.relations) && both.contains(mentioned)
         };
-        match &member.outer {
-            Some(outer) => outer.conditions.iter().any(connects),
+        match &member.attached {
+            Some(attached) => attached.conditions.iter().any(connects),
             None => {
                 graph.conjuncts.iter().any(connects)
                     || self.classes.iter().any(|class| class.connects(joined, member.relations))
@@ -264,7 +267,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         };
         let on_both = |condition: &&Expr| columns.relations(condition).overlaps(left);
         let known: Vec<Expr> = graph.conjuncts.iter().filter(newly_known).cloned().collect();
-        match &member.outer {
+        match &member.attached {
             None => Match {
                 local: known.iter().filter(|condition| !on_both(condition)).cloned().collect(),
                 hints: self.implied_conditions(right, &graph.conjuncts),
@@ -277,11 +280,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 after: Vec::new(),
                 rows: JoinRows::Matching,
             },
-            Some(outer) => Match {
-                local: self.local_conditions(right, &outer.conditions),
-                hints: self.implied_conditions(right, &outer.conditions),
-                joining: outer
-                    .conditions
+            Some(Attached { rows, conditions, .. }) => Match {
+                local: self.local_conditions(right, conditions),
+                hints: self.implied_conditions(right, conditions),
+                joining: conditions
                     .iter()
                     .filter(|condition| {
                         !right.contains(columns.relations(condition))
@@ -290,7 +292,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     .cloned()
                     .collect(),
                 after: known,
-                rows: JoinRows::AllOuter,
+                rows: *rows,
             },
         }
     }
@@ -305,10 +307,14 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     ) -> Result<Partial, MysqlError> {
         let matching = self.matching(graph, left.relations, member);
         let joining = selectivity::joining_all(self, &matching.joining)?;
-        let mut rows = left.rows * member.own.rows * joining;
-        if matching.rows == JoinRows::AllOuter {
-            rows = rows.max(left.rows);
-        }
+        let pairs = left.rows * member.own.rows * joining;
+        let with_partner = left.rows.min(pairs);
+        let rows = match matching.rows {
+            JoinRows::Matching => pairs,
+            JoinRows::AllOuter => pairs.max(left.rows),
+            JoinRows::Semi => with_partner,
+            JoinRows::Anti => (left.rows - with_partner).max(left.rows * LEAST_LEFT),
+        };
         let lookup = self.lookup(left, member, &matching, rows, keep_order)?;
         let hashed = self.hash(left, member, &matching, rows, keep_order);
         let best = match lookup {
@@ -345,7 +351,14 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let best = candidates
             .iter()
             .filter(|candidate| candidate.path.constraint.is_correlated())
-            .map(|candidate| (candidate.price(left.rows.max(1.0), model), candidate))
+            .map(|candidate| {
+                let mut price = candidate.price(left.rows.max(1.0), model);
+                if !matching.rows.delivers_partners() {
+                    // The first partner ends a lookup.
+                    price.total_us /= candidate.rows.max(1.0);
+                }
+                (price, candidate)
+            })
             .min_by(|a, b| a.0.total_us.total_cmp(&b.0.total_us));
         Ok(best.map(|(price, candidate)| Partial {
             relations: joined,
@@ -385,7 +398,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         // Unmatched rows are kept of the side that streams.
         let build_left = matching.rows == JoinRows::Matching && !keep_order && left.rows < right.rows;
         let (build, probe) = if build_left { (left.rows, right.rows) } else { (right.rows, left.rows) };
-        let pairs = if keys.is_empty() { build * probe } else { rows };
+        let pairs = match matching.rows {
+            _ if keys.is_empty() => build * probe,
+            JoinRows::Matching | JoinRows::AllOuter => rows,
+            // Of the candidates for a row, one in two is enough.
+            JoinRows::Semi | JoinRows::Anti if conditions.is_empty() => 0.0,
+            JoinRows::Semi | JoinRows::Anti => probe.max(rows),
+        };
         // Rows that find no partner among the candidates are known only at the end of a batch.
         let loses_order = keep_order && matching.rows == JoinRows::AllOuter && !conditions.is_empty();
         let unordered = if loses_order { f64::INFINITY } else { 0.0 };

@@ -27,7 +27,7 @@ pub(super) fn merged(mut select: BoundSelect) -> BoundSelect {
     select
 }
 
-fn empty_block() -> BoundSelect {
+pub(super) fn empty_block() -> BoundSelect {
     BoundSelect {
         relations: Vec::new(),
         columns: Vec::new(),
@@ -67,6 +67,9 @@ fn is_nullable(tree: &JoinTree, position: usize, inside: bool) -> bool {
         JoinTree::Inner { children, .. } => children.iter().any(|child| is_nullable(child, position, inside)),
         JoinTree::Left { left, right, .. } => {
             is_nullable(left, position, inside) || is_nullable(right, position, true)
+        }
+        JoinTree::Semi { left, right, .. } => {
+            is_nullable(left, position, inside) || is_nullable(right, position, inside)
         }
     }
 }
@@ -140,7 +143,11 @@ fn substitute(select: &mut BoundSelect, outputs: &HashMap<usize, Expr>) {
     }
 }
 
-fn map_tree(tree: JoinTree, relation: &dyn Fn(usize) -> JoinTree, expr: &dyn Fn(&Expr) -> Expr) -> JoinTree {
+pub(super) fn map_tree(
+    tree: JoinTree,
+    relation: &dyn Fn(usize) -> JoinTree,
+    expr: &dyn Fn(&Expr) -> Expr,
+) -> JoinTree {
     match tree {
         JoinTree::Relation(at) => relation(at),
         JoinTree::Inner { children, conditions, straight } => JoinTree::Inner {
@@ -152,6 +159,12 @@ fn map_tree(tree: JoinTree, relation: &dyn Fn(usize) -> JoinTree, expr: &dyn Fn(
             left: Box::new(map_tree(*left, relation, expr)),
             right: Box::new(map_tree(*right, relation, expr)),
             conditions: conditions.iter().map(expr).collect(),
+        },
+        JoinTree::Semi { left, right, conditions, negated } => JoinTree::Semi {
+            left: Box::new(map_tree(*left, relation, expr)),
+            right: Box::new(map_tree(*right, relation, expr)),
+            conditions: conditions.iter().map(expr).collect(),
+            negated,
         },
     }
 }

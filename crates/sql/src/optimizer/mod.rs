@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | `merge` | makes simple derived tables part of the query around them |
+//! | `unnest` | makes subqueries of conditions joins |
 //! | `graph` | FROM and WHERE as a join graph; outer joins that are inner joins |
 //! | `factor`, `equalities`, `null_rejection` | what conditions imply |
 //! | `members`, `join_order`, `selectivity` | access paths and join order together, by price |
@@ -30,6 +31,7 @@ mod settings;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod unnest;
 mod window;
 
 pub use block::{plan_parts, plan_rows_to_change, plan_select};

@@ -23,7 +23,7 @@ impl JoinPlanner<'_, '_, '_> {
     ) -> Result<Option<(PartialRef, bool)>, MysqlError> {
         let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
         let position = graph.members.iter().position(|member| {
-            member.outer.is_none()
+            member.attached.is_none()
                 && matches!(member.source, MemberSource::Relation(found) if found == relation)
         });
         let Some(position) = position.filter(|position| !graph.straight || *position == 0) else {

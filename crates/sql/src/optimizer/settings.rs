@@ -1,10 +1,10 @@
 //! What the optimizer is told by the session, and what it reads.
 
-use crate::bound::IndexChoice;
+use crate::bound::{BoundSubquery, IndexChoice};
 use crate::plan::CommonPlan;
 use leafline_access::{AllowsIndex, Planner};
 use leafline_types::expr::EvalContext;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Flags of `optimizer_switch` that decide plans. A cached plan belongs to one setting of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,11 +15,21 @@ pub struct OptimizerSwitches {
     pub hash_join: bool,
     /// `derived_merge`: make simple derived tables part of the query around them.
     pub derived_merge: bool,
+    /// `semijoin`: make EXISTS, IN and ANY of WHERE semi joins, and NOT EXISTS and NOT IN anti joins.
+    pub semijoin: bool,
+    /// `subquery_to_derived`: make a subquery that is one aggregate, of rows equal to the query's around it, a grouped table.
+    pub subquery_to_derived: bool,
 }
 
 impl Default for OptimizerSwitches {
     fn default() -> OptimizerSwitches {
-        OptimizerSwitches { index_condition_pushdown: true, hash_join: true, derived_merge: true }
+        OptimizerSwitches {
+            index_condition_pushdown: true,
+            hash_join: true,
+            derived_merge: true,
+            semijoin: true,
+            subquery_to_derived: true,
+        }
     }
 }
 
@@ -33,6 +43,35 @@ pub struct OptimizerContext<'c, 'a> {
     pub switches: OptimizerSwitches,
     /// The queries of WITH planned so far that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
+    /// The subqueries of the statement's expressions, by their numbers.
+    pub subqueries: &'c [BoundSubquery],
+    /// Those that became joins.
+    pub unnested: BTreeSet<usize>,
+    /// What a run of a subquery costs, as far as it was asked for, microseconds.
+    pub(super) subquery_costs: HashMap<usize, f64>,
+    /// How many choices by price are being made, one inside the other.
+    pub(super) choosing: usize,
+}
+
+impl<'c, 'a> OptimizerContext<'c, 'a> {
+    /// To plan a statement with these subqueries in its expressions.
+    pub fn new(
+        planner: Planner<'c>,
+        eval: &'c mut EvalContext<'a>,
+        switches: OptimizerSwitches,
+        subqueries: &'c [BoundSubquery],
+    ) -> OptimizerContext<'c, 'a> {
+        OptimizerContext {
+            planner,
+            eval,
+            switches,
+            commons: BTreeMap::new(),
+            subqueries,
+            unnested: BTreeSet::new(),
+            subquery_costs: HashMap::new(),
+            choosing: 0,
+        }
+    }
 }
 
 /// Index hints as the chooser of paths asks for them.

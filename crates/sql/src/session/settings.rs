@@ -216,11 +216,21 @@ pub struct Switches {
     pub hash_join: bool,
     /// Simple derived tables become part of the query around them.
     pub derived_merge: bool,
+    /// Subqueries of conditions may become semi and anti joins.
+    pub semijoin: bool,
+    /// Correlated aggregates may become grouped tables.
+    pub subquery_to_derived: bool,
 }
 
 impl Default for Switches {
     fn default() -> Switches {
-        Switches { index_condition_pushdown: true, hash_join: true, derived_merge: true }
+        Switches {
+            index_condition_pushdown: true,
+            hash_join: true,
+            derived_merge: true,
+            semijoin: true,
+            subquery_to_derived: true,
+        }
     }
 }
 
@@ -230,6 +240,8 @@ impl Switches {
             "index_condition_pushdown" => Some(&mut self.index_condition_pushdown),
             "hash_join" => Some(&mut self.hash_join),
             "derived_merge" => Some(&mut self.derived_merge),
+            "semijoin" => Some(&mut self.semijoin),
+            "subquery_to_derived" => Some(&mut self.subquery_to_derived),
             _ => None,
         }
     }
@@ -264,10 +276,12 @@ impl std::fmt::Display for Switches {
         let word = |on: bool| if on { "on" } else { "off" };
         write!(
             f,
-            "index_condition_pushdown={},hash_join={},derived_merge={}",
+            "index_condition_pushdown={},hash_join={},derived_merge={},semijoin={},subquery_to_derived={}",
             word(self.index_condition_pushdown),
             word(self.hash_join),
-            word(self.derived_merge)
+            word(self.derived_merge),
+            word(self.semijoin),
+            word(self.subquery_to_derived)
         )
     }
 }

@@ -77,7 +77,7 @@ fn expression_execution(
         let view = session.passing_view();
         return Ok(Execution::new(session, view, &[], false));
     }
-    let parts = Arc::new(session.with_optimizer(&[], |cx| plan_parts(subqueries, cx))?);
+    let parts = Arc::new(session.with_optimizer(&[], subqueries, plan_parts)?);
     let view = session.read_view();
     Ok(Execution::new(session, view, &[], false).with_parts(&parts))
 }

@@ -21,7 +21,7 @@ use leafline_access::Planner;
 use leafline_table::{Catalog, TableId};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A statement that is ready to run, and what must not have changed meanwhile.
@@ -209,6 +209,7 @@ impl Session {
     pub(crate) fn with_optimizer<T>(
         &mut self,
         parameters: &[Value],
+        subqueries: &[BoundSubquery],
         plan: impl FnOnce(&mut OptimizerContext<'_, '_>) -> Result<T, MysqlError>,
     ) -> Result<T, MysqlError> {
         let instance = self.instance.clone();
@@ -216,15 +217,15 @@ impl Session {
             index_condition_pushdown: self.settings.optimizer_switch.index_condition_pushdown,
             hash_join: self.settings.optimizer_switch.hash_join,
             derived_merge: self.settings.optimizer_switch.derived_merge,
+            semijoin: self.settings.optimizer_switch.semijoin,
+            subquery_to_derived: self.settings.optimizer_switch.subquery_to_derived,
         };
         let model = instance.cost_model(self.settings.device);
         let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
-        execution.with(self, |cx| {
-            let mut cx = OptimizerContext { planner, eval: &mut cx.eval, switches, commons: BTreeMap::new() };
-            plan(&mut cx)
-        })
+        execution
+            .with(self, |cx| plan(&mut OptimizerContext::new(planner, &mut cx.eval, switches, subqueries)))
     }
 
     fn plan_bound(
@@ -233,7 +234,7 @@ impl Session {
         subqueries: &[BoundSubquery],
         parameters: &[Value],
     ) -> Result<(Work, PlanParts), MysqlError> {
-        self.with_optimizer(parameters, |cx| {
+        self.with_optimizer(parameters, subqueries, |cx| {
             let work = match bound {
                 BoundKind::Select(select) => {
                     let columns = select.output.iter().map(|output| output.meta.clone()).collect();
@@ -255,7 +256,7 @@ impl Session {
                     Work::Delete { delete, plan }
                 }
             };
-            Ok((work, plan_parts(subqueries, cx)?))
+            Ok((work, plan_parts(cx)?))
         })
     }
 

@@ -5,9 +5,9 @@ mod plan_run;
 mod reference;
 
 use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind, table_spec};
-use crate::bound::{BoundKind, BoundSelect};
+use crate::bound::{BoundKind, BoundSelect, BoundSubquery};
 use crate::explain::{explain_rows, explain_tree};
-use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_rows_to_change, plan_select};
+use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_parts, plan_rows_to_change, plan_select};
 use crate::parser::ast::{StatementKind, VariableScope};
 use crate::parser::{LexMode, parse};
 use crate::plan::{Plan, PlanParts};
@@ -17,7 +17,6 @@ use leafline_storage::device::SimulatedEnv;
 use leafline_table::{Engine, EngineOptions, Isolation, StoreOptions, TableDef, TxnMode};
 use leafline_types::expr::{EvalContext, SessionFacts};
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Value, Warnings, value_at};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use reference::answer;
@@ -120,6 +119,11 @@ impl Database {
 
     /// The bound form of a query.
     pub fn bind(&self, sql: &str) -> Result<BoundSelect, MysqlError> {
+        self.bind_all(sql).map(|(select, _)| select)
+    }
+
+    /// The bound form of a query, and the subqueries in its expressions.
+    fn bind_all(&self, sql: &str) -> Result<(BoundSelect, Vec<BoundSubquery>), MysqlError> {
         let statement = parse(sql, LexMode::default())?;
         let context = BindContext {
             catalog: self,
@@ -133,20 +137,32 @@ impl Database {
             assigns_variables: statement.assigns_variables,
             parameter_types: &[],
         };
-        match bind(&statement, sql, &context)?.kind {
-            BoundKind::Select(select) => Ok(*select),
-            BoundKind::Update(update) => Ok(update.rows),
-            BoundKind::Delete(delete) => Ok(delete.rows),
+        let bound = bind(&statement, sql, &context)?;
+        let select = match bound.kind {
+            BoundKind::Select(select) => *select,
+            BoundKind::Update(update) => update.rows,
+            BoundKind::Delete(delete) => delete.rows,
             BoundKind::Insert(_) => panic!("{sql}: not a query"),
-        }
+        };
+        Ok((select, bound.subqueries))
+    }
+
+    /// The plan of a query that may have subqueries in its expressions, and theirs.
+    pub fn plan_all(&self, sql: &str) -> Result<(Arc<Plan>, Arc<PlanParts>), MysqlError> {
+        let (select, subqueries) = self.bind_all(sql)?;
+        with_eval(&[], |eval| {
+            let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
+            let mut cx = OptimizerContext::new(planner, eval, self.switches, &subqueries);
+            let plan = plan_select(&select, &mut cx)?;
+            Ok((Arc::new(plan), Arc::new(plan_parts(&mut cx)?)))
+        })
     }
 
     /// The plan of a bound query.
     pub fn plan_bound(&self, select: &BoundSelect, to_change: bool) -> Result<Arc<Plan>, MysqlError> {
         with_eval(&[], |eval| {
             let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
-            let mut cx =
-                OptimizerContext { planner, eval, switches: self.switches, commons: BTreeMap::new() };
+            let mut cx = OptimizerContext::new(planner, eval, self.switches, &[]);
             let plan =
                 if to_change { plan_rows_to_change(select, &mut cx) } else { plan_select(select, &mut cx) };
             plan.map(Arc::new)
@@ -161,15 +177,25 @@ impl Database {
 
     /// Runs a plan.
     pub fn run(&self, plan: &Arc<Plan>) -> Result<Answer, MysqlError> {
-        self.run_profiled(plan, false).map(|(answer, _)| answer)
+        self.run_with(plan, &Arc::default())
     }
 
-    fn run_profiled(&self, plan: &Arc<Plan>, profiled: bool) -> Result<(Answer, PlanRun), MysqlError> {
+    /// Runs a plan with those of its subqueries.
+    pub fn run_with(&self, plan: &Arc<Plan>, parts: &Arc<PlanParts>) -> Result<Answer, MysqlError> {
+        self.run_profiled(plan, parts, false).map(|(answer, _)| answer)
+    }
+
+    fn run_profiled(
+        &self,
+        plan: &Arc<Plan>,
+        parts: &Arc<PlanParts>,
+        profiled: bool,
+    ) -> Result<(Answer, PlanRun), MysqlError> {
         let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         let view = transaction.view();
         let mut counters = Counters::default();
         let mut rows = Vec::new();
-        let mut execution = PlanRun::new(plan, self.memory_limit, profiled).locking(&mut transaction);
+        let mut execution = PlanRun::new(plan, parts, self.memory_limit, profiled).locking(&mut transaction);
         while let Some(batch) = with_eval(&[], |eval| {
             let (session, cancel) = (eval.session, eval.cancel);
             let mut warnings = Warnings::new();
@@ -220,7 +246,8 @@ impl Database {
     /// EXPLAIN ANALYZE.
     pub fn explain_analyze(&self, sql: &str) -> String {
         let plan = self.plan(sql);
-        let (_, execution) = self.run_profiled(&plan, true).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let (_, execution) =
+            self.run_profiled(&plan, &Arc::default(), true).unwrap_or_else(|e| panic!("{sql}: {e}"));
         explain_tree(&plan, execution.profile())
     }
 }
@@ -235,7 +262,7 @@ pub(crate) fn run_until(
     let (session, cancel) = (SessionFacts::default(), CancelToken::new());
     let now = DateTime::from_micros(0).expect("a time");
     let mut counters = Counters::default();
-    let mut execution = PlanRun::new(plan, database.memory_limit, false);
+    let mut execution = PlanRun::new(plan, &Arc::default(), database.memory_limit, false);
     loop {
         let mut warnings = Warnings::new();
         let eval = EvalContext::new(now, &session, &mut warnings, &cancel);

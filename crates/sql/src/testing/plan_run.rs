@@ -3,7 +3,7 @@
 use crate::operator::{
     BoxedOperator, ExecutionContext, MemoryBudget, Profile, Runner, StatementLocks, Subplans, build,
 };
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanParts};
 use leafline_access::Counters;
 use leafline_table::{ReadView, Transaction};
 use leafline_types::expr::EvalContext;
@@ -22,13 +22,13 @@ pub(crate) struct PlanRun {
 impl PlanRun {
     /// Prepares a run that may hold `memory_limit` bytes; nothing is read yet. With `profiled`, figures are kept for
     /// EXPLAIN ANALYZE.
-    pub fn new(plan: &Arc<Plan>, memory_limit: usize, profiled: bool) -> PlanRun {
+    pub fn new(plan: &Arc<Plan>, parts: &Arc<PlanParts>, memory_limit: usize, profiled: bool) -> PlanRun {
         PlanRun {
             root: build(&plan.root, profiled),
             memory: MemoryBudget::new(memory_limit),
             locks: None,
             profile: profiled.then(|| Profile::new(plan.node_count)),
-            subplans: Subplans::default(),
+            subplans: Subplans::new(parts, 1000),
         }
     }
 

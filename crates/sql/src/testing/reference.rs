@@ -122,6 +122,7 @@ fn join(
             }
             rows
         }
+        JoinTree::Semi { .. } => panic!("nothing that is bound"),
     }
 }
 
@@ -131,7 +132,7 @@ fn relations(tree: &JoinTree, found: &mut BTreeSet<usize>) {
             found.insert(*relation);
         }
         JoinTree::Inner { children, .. } => children.iter().for_each(|child| relations(child, found)),
-        JoinTree::Left { left, right, .. } => {
+        JoinTree::Left { left, right, .. } | JoinTree::Semi { left, right, .. } => {
             [left, right].into_iter().for_each(|side| relations(side, found))
         }
     }

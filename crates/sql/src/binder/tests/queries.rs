@@ -19,6 +19,7 @@ fn shape(bound: &crate::bound::BoundSelect, tree: &JoinTree) -> String {
         JoinTree::Left { left, right, conditions } => {
             format!("left({} {}:{})", shape(bound, left), shape(bound, right), conditions.len())
         }
+        JoinTree::Semi { .. } => panic!("nothing that is bound"),
     }
 }
 

@@ -51,7 +51,7 @@ fn row(rng: &mut SmallRng, table: &str, number: usize) -> Vec<Value> {
     }
 }
 
-fn database(rng: &mut SmallRng, rows: usize) -> Database {
+pub(super) fn database(rng: &mut SmallRng, rows: usize) -> Database {
     let database = Database::new();
     for (name, create) in TABLES {
         let rows: Vec<Vec<Value>> = (0..rows).map(|number| row(rng, name, number)).collect();
@@ -60,12 +60,12 @@ fn database(rng: &mut SmallRng, rows: usize) -> Database {
     database
 }
 
-fn pick<'s>(rng: &mut SmallRng, from: &[&'s str]) -> &'s str {
+pub(super) fn pick<'s>(rng: &mut SmallRng, from: &[&'s str]) -> &'s str {
     from.choose(rng).expect("something to pick from")
 }
 
 /// A condition over some aliases.
-fn condition(rng: &mut SmallRng, aliases: &[String], depth: usize) -> String {
+pub(super) fn condition(rng: &mut SmallRng, aliases: &[String], depth: usize) -> String {
     let alias = aliases.choose(rng).expect("an alias").clone();
     let other = aliases.choose(rng).expect("an alias").clone();
     if depth > 0 && rng.random_ratio(1, 3) {
@@ -100,7 +100,7 @@ fn condition(rng: &mut SmallRng, aliases: &[String], depth: usize) -> String {
 }
 
 /// A FROM clause; adds its aliases.
-fn from(rng: &mut SmallRng, aliases: &mut Vec<String>, tables: usize) -> String {
+pub(super) fn from(rng: &mut SmallRng, aliases: &mut Vec<String>, tables: usize) -> String {
     let mut clause = String::new();
     for number in 0..tables {
         let table = pick(rng, &["r", "s", "t"]);
@@ -189,7 +189,7 @@ fn query(rng: &mut SmallRng) -> (String, bool) {
 }
 
 /// Rows as sorted text. Which of the strings that are equal but for trailing spaces stands for a group is open.
-fn sorted(rows: &[Vec<Value>]) -> Vec<String> {
+pub(super) fn sorted(rows: &[Vec<Value>]) -> Vec<String> {
     let mut texts: Vec<String> = rows.iter().map(|row| show(row).replace(' ', "")).collect();
     texts.sort();
     texts

@@ -3,3 +3,4 @@
 mod differential;
 mod plans;
 mod tpch;
+mod unnesting;

@@ -1,0 +1,309 @@
+//! Subqueries of conditions as joins.
+//!
+//! | condition | becomes |
+//! |---|---|
+//! | `EXISTS (..)`, `x IN (..)`, `x op ANY (..)` | a semi join; an inner join where a unique key says that no row has two partners |
+//! | `NOT EXISTS (..)`; `x NOT IN (..)`, `x op ALL (..)` where nothing compared can be NULL | an anti join |
+//! | `x IN (..)` that depends on nothing | an inner join with the distinct rows, too |
+//! | `.. (SELECT aggregate .. WHERE inner = outer) ..` | a left join with the aggregates of all groups |
+//!
+//! What is compared must be so by price: ways that are not better by themselves are planned beside each other and beside the
+//! query as it stands. A subquery that became a join is noted in `OptimizerContext::unnested`, and is not planned by itself.
+//!
+//! Literature: Kim (1982), Ganski and Wong (1987), Galindo-Legaria and Joshi (2001).
+
+mod price;
+mod pull;
+mod scalar;
+
+use super::merge::merged;
+use super::settings::OptimizerContext;
+use crate::bound::{BoundLimit, BoundSelect, JoinTree, RelationSource, SetOperation};
+use leafline_types::expr::{Expr, ExprKind, Subquery, SubqueryQuestion, conjuncts, push_down_not};
+use leafline_types::{MysqlError, Value};
+use std::collections::BTreeSet;
+
+/// Choices by price inside one another beyond which a query stays as it is: each takes a few times the planning of what is inside.
+const MAX_CHOICES: usize = 3;
+
+/// Whether a block is about to become part of the one around it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pulled {
+    /// It is planned as it is.
+    No,
+    /// It is pulled up: what its subqueries take from the block around it is not constant.
+    Yes,
+}
+
+/// A block in which a subquery has become a join.
+struct Way {
+    select: BoundSelect,
+    /// Of the subqueries, those that are joins in it.
+    unnested: BTreeSet<usize>,
+    /// Nothing can be cheaper.
+    sure: bool,
+}
+
+/// The block with its subqueries made joins where that is cheaper.
+pub(super) fn unnested(
+    mut select: BoundSelect,
+    pulled: Pulled,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<BoundSelect, MysqlError> {
+    let locks = select.relations.iter().any(|relation| relation.lock.is_some());
+    if !(cx.switches.semijoin || cx.switches.subquery_to_derived) || cx.subqueries.is_empty() || locks {
+        return Ok(select);
+    }
+    match select.from.take() {
+        Some(from) => select.from = Some(hoisted(from, &mut select.filter)),
+        None => return Ok(select),
+    }
+    if !select.filter.iter().any(Expr::has_subquery) && !scalar::in_outputs(&select) {
+        return Ok(select);
+    }
+    let filter = std::mem::take(&mut select.filter);
+    for condition in filter {
+        if condition.has_subquery() {
+            select.filter.extend(conjuncts(push_down_not(condition)));
+        } else {
+            select.filter.push(condition);
+        }
+    }
+    let mut at = 0;
+    while let Some(condition) = select.filter.get(at) {
+        let ways = match asked(condition) {
+            _ if !condition.has_subquery() => Vec::new(),
+            Some((subquery, negated)) => {
+                let subquery = subquery.clone();
+                semi_ways(&select, at, &subquery, negated, pulled, cx)?
+            }
+            None => Vec::new(),
+        };
+        match cheapest(&select, ways, cx)? {
+            // The next condition has moved up.
+            Some(way) => select = way,
+            None => at += 1,
+        }
+    }
+    let mut refused = BTreeSet::new();
+    while let Some(subquery) = scalar::next(&select, &refused) {
+        refused.insert(subquery.number);
+        let way = scalar::grouped(&select, &subquery, pulled, cx)?;
+        if let Some(way) = cheapest(&select, way.into_iter().collect(), cx)? {
+            select = way;
+        }
+    }
+    Ok(select)
+}
+
+/// The cheapest of the ways; `None` if the query as it is costs less.
+fn cheapest(
+    select: &BoundSelect,
+    ways: Vec<Way>,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<Option<BoundSelect>, MysqlError> {
+    let sure = ways.iter().any(|way| way.sure);
+    let mut best: Option<(f64, Way)> = None;
+    if ways.len() == 1 && sure {
+        best = ways.into_iter().next().map(|way| (0.0, way));
+    } else if !ways.is_empty() && cx.choosing < MAX_CHOICES {
+        cx.choosing += 1;
+        let before = cx.unnested.clone();
+        let priced = |select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>| {
+            let price = price::price(select, cx);
+            cx.unnested.clone_from(&before);
+            price
+        };
+        let as_it_is = if sure { Ok(f64::INFINITY) } else { priced(select, cx) };
+        let prices: Result<Vec<f64>, MysqlError> = ways.iter().map(|way| priced(&way.select, cx)).collect();
+        cx.choosing -= 1;
+        let as_it_is = as_it_is?;
+        let cheaper = prices?.into_iter().zip(ways).filter(|(price, _)| *price < as_it_is);
+        best = cheaper.min_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    Ok(best.map(|(_, way)| {
+        cx.unnested = way.unnested;
+        way.select
+    }))
+}
+
+/// The subqueries of an expression, without those inside them.
+fn subqueries_of(expr: &Expr) -> Vec<&Subquery> {
+    let mut found = Vec::new();
+    expr.visit(&mut |e| {
+        if let ExprKind::Subquery(subquery) = &e.kind {
+            found.push(subquery.as_ref());
+        }
+        true
+    });
+    found
+}
+
+/// Moves conditions of inner joins that have subqueries to the filter, where they mean the same.
+fn hoisted(tree: JoinTree, filter: &mut Vec<Expr>) -> JoinTree {
+    match tree {
+        JoinTree::Inner { children, conditions, straight } => {
+            let children = children.into_iter().map(|child| hoisted(child, filter)).collect();
+            let (asking, plain) = conditions.into_iter().partition::<Vec<_>, _>(Expr::has_subquery);
+            filter.extend(asking);
+            JoinTree::Inner { children, conditions: plain, straight }
+        }
+        JoinTree::Left { left, right, conditions } => {
+            JoinTree::Left { left: Box::new(hoisted(*left, filter)), right, conditions }
+        }
+        tree => tree,
+    }
+}
+
+/// The subquery that a condition asks about its rows, and whether it is negated.
+fn asked(condition: &Expr) -> Option<(&Subquery, bool)> {
+    let (asked, negated) = match &condition.kind {
+        ExprKind::Not(operand) => (operand.as_ref(), true),
+        _ => (condition, false),
+    };
+    let ExprKind::Subquery(subquery) = &asked.kind else { return None };
+    let is_known = match &subquery.question {
+        SubqueryQuestion::Exists => true,
+        // NOT IN is not true where a comparison is NULL.
+        SubqueryQuestion::Any(comparison) => !negated || !comparison.ty.nullable,
+        SubqueryQuestion::Value | SubqueryQuestion::Row(_) => false,
+    };
+    (is_known && !subquery.is_volatile).then_some((subquery, negated))
+}
+
+/// The ways to make the condition at `at`, which asks for rows of a subquery, a join.
+fn semi_ways(
+    select: &BoundSelect,
+    at: usize,
+    subquery: &Subquery,
+    negated: bool,
+    pulled: Pulled,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<Vec<Way>, MysqlError> {
+    let depends = !subquery.outer.is_empty();
+    let is_any = matches!(subquery.question, SubqueryQuestion::Any(_));
+    if !cx.switches.semijoin
+        || !(depends || is_any)
+        || (pulled == Pulled::Yes && takes_from_outside(subquery))
+    {
+        return Ok(Vec::new());
+    }
+    let Some(inner) = cx.subqueries.get(subquery.number) else { return Ok(Vec::new()) };
+    let mut inner = if cx.switches.derived_merge { merged(inner.query.clone()) } else { inner.query.clone() };
+    if !is_any && ends_at_row(inner.limit.as_ref()) {
+        inner.limit = None;
+    }
+    if inner.relations.iter().any(|relation| relation.lock.is_some())
+        || inner.relations.iter().any(|relation| source_depends(&relation.source))
+        || inner.output.iter().any(|output| output.expr.is_volatile())
+        || inner.filter.iter().any(Expr::is_volatile)
+    {
+        return Ok(Vec::new());
+    }
+    let is_flat = inner.aggregation.is_none()
+        && inner.having.is_empty()
+        && inner.windows.is_empty()
+        && inner.limit.is_none()
+        && inner.from.is_some()
+        && !inner.straight_join;
+    if !is_flat && (depends || !is_any) {
+        return Ok(Vec::new());
+    }
+    let before = cx.unnested.clone();
+    let mut outside = select.clone();
+    outside.filter.remove(at);
+    let mut ways = Vec::new();
+    let mut pull = |inner: &BoundSelect, cx: &OptimizerContext<'_, '_>, whole: bool| {
+        let mut way = outside.clone();
+        let one_table = inner.relations.len() == 1 && !whole;
+        let is_inner = pull::pull(&mut way, inner, subquery, negated)?;
+        let mut unnested = cx.unnested.clone();
+        unnested.insert(subquery.number);
+        ways.push(Way { select: way, unnested, sure: one_table });
+        Some(is_inner)
+    };
+    if is_flat {
+        let flat = unnested(inner.clone(), Pulled::Yes, cx)?;
+        let is_inner = pull(&flat, cx, false);
+        cx.unnested.clone_from(&before);
+        if depends || negated || is_inner != Some(false) {
+            return Ok(ways);
+        }
+        inner.distinct = true;
+    }
+    inner.order_by.retain(|_| inner.limit.is_some());
+    let whole = pull::as_relation(inner);
+    let is_inner = pull(&whole, cx, true);
+    if is_flat && is_inner != Some(true) {
+        ways.pop();
+    }
+    Ok(ways)
+}
+
+/// Does what the subquery depends on come from farther outside?
+fn takes_from_outside(subquery: &Subquery) -> bool {
+    subquery.outer.iter().chain(&subquery.needle).any(has_outer)
+}
+
+fn has_outer(expr: &Expr) -> bool {
+    expr.any(&mut |e| matches!(e.kind, ExprKind::Outer(_)))
+}
+
+/// Does a LIMIT let through whether there is a row?
+fn ends_at_row(limit: Option<&BoundLimit>) -> bool {
+    limit.is_none_or(|limit| {
+        limit.offset.is_none()
+            && limit.count.as_literal().and_then(Value::as_integer).is_some_and(|count| count > 0)
+    })
+}
+
+/// Does a query use values of the row of a query around it?
+fn depends(select: &BoundSelect) -> bool {
+    let mut exprs: Vec<&Expr> = select.filter.iter().chain(&select.having).collect();
+    exprs.extend(select.output.iter().map(|output| &output.expr));
+    exprs.extend(select.order_by.iter().map(|key| &key.expr));
+    exprs.extend(select.limit.iter().flat_map(|limit| limit.offset.iter().chain([&limit.count])));
+    if let Some(aggregation) = &select.aggregation {
+        exprs.extend(aggregation.keys.iter().map(|key| &key.expr));
+        exprs.extend(aggregation.aggregates.iter().flat_map(|aggregate| &aggregate.call.args));
+    }
+    let mut in_joins = Vec::new();
+    select.from.iter().for_each(|from| conditions_of(from, &mut in_joins));
+    let mut in_windows = false;
+    for mut window in select.windows.clone() {
+        window.for_each_expr_mut(&mut |e| in_windows |= has_outer(e));
+    }
+    in_windows
+        || exprs.into_iter().chain(in_joins).any(has_outer)
+        || select.relations.iter().any(|relation| source_depends(&relation.source))
+}
+
+fn source_depends(source: &RelationSource) -> bool {
+    match source {
+        RelationSource::Base(_) => false,
+        RelationSource::Derived(query) => depends(query),
+        RelationSource::SetOperation(operation) => {
+            let SetOperation { first, steps } = operation.as_ref();
+            depends(first) || steps.iter().any(|step| depends(&step.operand))
+        }
+        RelationSource::Values(rows) => rows.iter().flatten().any(has_outer),
+        RelationSource::Common(table) => table.is_dependent,
+        // Its rows are other ones in each round.
+        RelationSource::Working(_) => true,
+    }
+}
+
+fn conditions_of<'t>(tree: &'t JoinTree, found: &mut Vec<&'t Expr>) {
+    match tree {
+        JoinTree::Relation(_) => {}
+        JoinTree::Inner { children, conditions, .. } => {
+            found.extend(conditions);
+            children.iter().for_each(|child| conditions_of(child, found));
+        }
+        JoinTree::Left { left, right, conditions } | JoinTree::Semi { left, right, conditions, .. } => {
+            found.extend(conditions);
+            conditions_of(left, found);
+            conditions_of(right, found);
+        }
+    }
+}
