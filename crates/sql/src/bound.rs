@@ -238,6 +238,8 @@ pub enum ColumnOrigin {
     Aggregate(usize),
     /// A window function.
     Window,
+    /// By how many keys a group of WITH ROLLUP is made.
+    Level,
 }
 
 /// How relations are joined.
@@ -307,6 +309,20 @@ pub struct Aggregation {
     pub keys: Vec<GroupKey>,
     /// Aggregates, each one once.
     pub aggregates: Vec<BoundAggregate>,
+    /// WITH ROLLUP.
+    pub rollup: Option<Rollup>,
+}
+
+/// WITH ROLLUP: besides the groups by all keys written, those by all but the last, by all but the last two, and so on to one group of
+/// all rows, with NULL for the keys that are left out.
+#[derive(Debug, Clone)]
+pub struct Rollup {
+    /// How many keys were written; one that was written twice is one of `Aggregation::keys`.
+    pub written: usize,
+    /// Where each of the keys was written first. It is left out of groups by no more than so many.
+    pub positions: Vec<usize>,
+    /// By how many of the keys written a group is made: a column of the block.
+    pub level: ColumnId,
 }
 
 /// One group key.

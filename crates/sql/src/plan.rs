@@ -173,6 +173,16 @@ pub enum Operator {
         /// The aggregates, delivered after the keys.
         aggregates: Arc<[AggregateCall]>,
     },
+    /// Each row once for every level of WITH ROLLUP. Behind the columns of the input come the keys, NULL where the level leaves them
+    /// out, and the level.
+    Rollup {
+        /// Where the rows come from.
+        input: Box<Node>,
+        /// The group keys.
+        keys: Arc<[Expr]>,
+        /// How many levels there are.
+        rollup: Levels,
+    },
     /// Rows that come partition by partition and in order, each with the values of window functions behind its columns.
     Window {
         /// Where the rows come from.
@@ -249,6 +259,15 @@ pub enum Operator {
         /// Its alias.
         alias: Arc<str>,
     },
+}
+
+/// The levels of WITH ROLLUP.
+#[derive(Clone, Debug)]
+pub struct Levels {
+    /// The greatest level; the least is 0.
+    pub greatest: usize,
+    /// For each key, the greatest level that leaves it out.
+    pub leave_out: Arc<[usize]>,
 }
 
 /// Window functions that see the same partitions in the same order.
@@ -430,6 +449,7 @@ impl Node {
             Operator::Filter { input, .. }
             | Operator::Project { input, .. }
             | Operator::Aggregate { input, .. }
+            | Operator::Rollup { input, .. }
             | Operator::Window { input, .. }
             | Operator::Sort { input, .. }
             | Operator::TopN { input, .. }

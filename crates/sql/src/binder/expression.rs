@@ -87,6 +87,7 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::GroupConcat { distinct, args, order_by, separator } => {
                 self.group_concat(*distinct, args, order_by, separator)
             }
+            ExprKind::Grouping(keys) => self.grouping(keys),
             ExprKind::Window(call) => self.window_call(call),
             ExprKind::CharUsing { codes, charset } => self.char_using(codes, charset),
             ExprKind::Row(_) => Err(MysqlError::operand_columns(1)),

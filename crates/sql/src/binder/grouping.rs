@@ -4,21 +4,34 @@
 //! numbers. A column that is left over is an error under ONLY_FULL_GROUP_BY (1055, or 1140 without GROUP BY), unless
 //! the keys determine it (module `dependency`): then it becomes a key itself, which changes no group. Where there is
 //! no GROUP BY, or ONLY_FULL_GROUP_BY is off, "any value of the group" is what MySQL promises; it is the least one.
+//! WITH ROLLUP makes groups by fewer keys, too. The keys left out are NULL in them, so that keys determine nothing but themselves.
 
 use std::collections::BTreeSet;
 
-use leafline_types::MysqlError;
 use leafline_types::aggregate::{AggregateCall, AggregateFunction};
-use leafline_types::expr::{Expr, ExprKind, build};
+use leafline_types::expr::{ArithmeticOp, CompareOp, Expr, ExprKind, build};
+use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
 use super::dependency;
-use super::scope::{Block, FIRST_AGGREGATE, FIRST_WINDOW};
+use super::expression::{Bound, ExpressionBinder};
+use super::scope::{Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW};
 use crate::bound::{
-    Aggregation, BlockColumn, BoundAggregate, ColumnId, ColumnOrigin, GroupKey, JoinTree, OrderKey,
+    Aggregation, BlockColumn, BoundAggregate, ColumnId, ColumnOrigin, GroupKey, JoinTree, OrderKey, Rollup,
 };
+use crate::parser::ast;
 
 /// Group keys have numbers from here on until all of them are known.
 const FIRST_KEY: ColumnId = FIRST_AGGREGATE / 2;
+
+/// The number of the column that says by how many keys a group of WITH ROLLUP is made, for as long.
+const LEVEL: ColumnId = FIRST_AGGREGATE - 1;
+
+fn level_type() -> ExprType {
+    ExprType::numeric(SqlType::BIGINT, false)
+}
+
+/// The most arguments of GROUPING(): its value has a bit for each.
+const MAX_GROUPING_ARGUMENTS: usize = 64;
 
 /// Where an expression stands, for errors: a number and a clause.
 struct Place {
@@ -39,15 +52,18 @@ pub(super) fn aggregate(
         return Ok(None);
     }
     let mut keys: Vec<Expr> = Vec::new();
-    for key in &block.group_by {
+    let mut positions = Vec::new();
+    for (position, key) in block.group_by.iter().enumerate() {
         if !keys.contains(key) {
             keys.push(key.clone());
+            positions.push(position);
         }
     }
     let mut items = std::mem::take(&mut block.items);
     let mut calls = std::mem::take(&mut block.window_calls);
     let written = keys.len();
-    let mut grouping = Grouping { block, from, filter, keys, written, only_full_group_by, determined: None };
+    let mut grouping =
+        Grouping { block, from, filter, keys, positions, written, only_full_group_by, determined: None };
     for (position, item) in items.iter_mut().enumerate() {
         grouping.rewrite(&mut item.expr, &Place { number: position + 1, clause: "SELECT list" })?;
     }
@@ -69,13 +85,13 @@ pub(super) fn aggregate(
         });
         result?;
     }
-    let keys = grouping.keys;
-    let aggregation = numbered(block, keys, written);
+    let Grouping { keys, positions, .. } = grouping;
+    let aggregation = numbered(block, keys, written, positions);
     let first = first_numbers(&aggregation);
     let above =
         items.iter_mut().map(|i| &mut i.expr).chain(having).chain(order_by.iter_mut().map(|k| &mut k.expr));
-    above.for_each(|expr| renumber(expr, first));
-    calls.iter_mut().for_each(|call| call.for_each_expr_mut(&mut |expr| renumber(expr, first)));
+    above.for_each(|expr| renumber(expr, &first));
+    calls.iter_mut().for_each(|call| call.for_each_expr_mut(&mut |expr| renumber(expr, &first)));
     block.items = items;
     block.window_calls = calls;
     Ok(Some(aggregation))
@@ -87,6 +103,8 @@ struct Grouping<'g> {
     filter: &'g [Expr],
     /// The keys of GROUP BY, then those they determine.
     keys: Vec<Expr>,
+    /// Where each of those written was written first.
+    positions: Vec<usize>,
     /// How many of the keys are written in GROUP BY.
     written: usize,
     only_full_group_by: bool,
@@ -101,7 +119,10 @@ impl Grouping<'_> {
             return Ok(());
         }
         if let ExprKind::Column(column) = expr.kind {
-            if column < FIRST_KEY {
+            let grouping = column.checked_sub(FIRST_GROUPING).filter(|_| column < FIRST_KEY);
+            if let Some(call) = grouping {
+                *expr = self.grouping(call)?;
+            } else if column < FIRST_KEY {
                 *expr = self.ungrouped(column, place)?;
             }
             return Ok(());
@@ -128,9 +149,36 @@ impl Grouping<'_> {
         result
     }
 
+    /// The value of a call of GROUPING(): for each key, from the highest bit down, whether the group leaves it out.
+    fn grouping(&self, call: usize) -> Result<Expr, MysqlError> {
+        let keys = self.block.groupings.get(call).map(Vec::as_slice).unwrap_or_default();
+        let level = build::column(LEVEL, level_type());
+        let mut value: Option<Expr> = None;
+        for (number, key) in keys.iter().enumerate() {
+            let position = self.keys.iter().take(self.written).position(|known| known == key);
+            let position = position.and_then(|at| self.positions.get(at));
+            let position = position.ok_or_else(|| MysqlError::grouping_argument_not_key(number + 1))?;
+            let left_out = build::compare(
+                CompareOp::Le,
+                level.clone(),
+                build::literal(Value::Int(i64::try_from(*position).unwrap_or(i64::MAX))),
+            )?;
+            value = Some(match value {
+                Some(value) => {
+                    let doubled =
+                        build::arithmetic(ArithmeticOp::Multiply, value, build::literal(Value::Int(2)))?;
+                    build::arithmetic(ArithmeticOp::Add, doubled, left_out)?
+                }
+                None => left_out,
+            });
+        }
+        value.ok_or_else(MysqlError::invalid_group_function)
+    }
+
     /// What stands for a column that is no key.
     fn ungrouped(&mut self, column: ColumnId, place: &Place) -> Result<Expr, MysqlError> {
-        let determined = self.is_determined(column);
+        // Where keys are left out, they determine nothing.
+        let determined = !self.block.rollup && self.is_determined(column);
         if !determined && self.only_full_group_by {
             let name = self.block.full_name(column);
             return Err(if self.written == 0 {
@@ -155,11 +203,18 @@ impl Grouping<'_> {
 }
 
 /// Gives keys and aggregates their final numbers.
-fn numbered(block: &mut Block, keys: Vec<Expr>, written: usize) -> Aggregation {
-    let mut aggregation = Aggregation { keys: Vec::new(), aggregates: Vec::new() };
+fn numbered(block: &mut Block, keys: Vec<Expr>, written: usize, positions: Vec<usize>) -> Aggregation {
+    let mut aggregation = Aggregation { keys: Vec::new(), aggregates: Vec::new(), rollup: None };
+    if block.rollup {
+        let level = block.columns.len();
+        block.columns.push(BlockColumn { origin: ColumnOrigin::Level, ty: level_type() });
+        aggregation.rollup = Some(Rollup { written: block.group_by.len(), positions, level });
+    }
     for (position, expr) in keys.into_iter().enumerate() {
         let out = block.columns.len();
-        block.columns.push(BlockColumn { origin: ColumnOrigin::GroupKey(position), ty: expr.ty.clone() });
+        let nullable = expr.ty.nullable || block.rollup;
+        let ty = ExprType { nullable, ..expr.ty.clone() };
+        block.columns.push(BlockColumn { origin: ColumnOrigin::GroupKey(position), ty });
         aggregation.keys.push(GroupKey { expr, out, dependent: position >= written });
     }
     for (position, call) in std::mem::take(&mut block.aggregates).into_iter().enumerate() {
@@ -170,22 +225,48 @@ fn numbered(block: &mut Block, keys: Vec<Expr>, written: usize) -> Aggregation {
     aggregation
 }
 
-/// The final numbers of the first key and the first aggregate.
-fn first_numbers(aggregation: &Aggregation) -> (ColumnId, ColumnId) {
-    let key = aggregation.keys.first().map(|k| k.out);
-    let aggregate = aggregation.aggregates.first().map(|a| a.out);
-    (key.unwrap_or(0), aggregate.unwrap_or(0))
+/// The final numbers of the level, the first key and the first aggregate.
+struct FirstNumbers {
+    level: ColumnId,
+    key: ColumnId,
+    aggregate: ColumnId,
 }
 
-fn renumber(expr: &mut Expr, first: (ColumnId, ColumnId)) {
+fn first_numbers(aggregation: &Aggregation) -> FirstNumbers {
+    FirstNumbers {
+        level: aggregation.rollup.as_ref().map_or(0, |rollup| rollup.level),
+        key: aggregation.keys.first().map_or(0, |key| key.out),
+        aggregate: aggregation.aggregates.first().map_or(0, |aggregate| aggregate.out),
+    }
+}
+
+fn renumber(expr: &mut Expr, first: &FirstNumbers) {
     if let ExprKind::Column(column) = &mut expr.kind {
         if *column >= FIRST_WINDOW {
             // Numbered when all other columns are.
         } else if *column >= FIRST_AGGREGATE {
-            *column = first.1 + (*column - FIRST_AGGREGATE);
+            *column = first.aggregate + (*column - FIRST_AGGREGATE);
+        } else if *column == LEVEL {
+            *column = first.level;
         } else if *column >= FIRST_KEY {
-            *column = first.0 + (*column - FIRST_KEY);
+            *column = first.key + (*column - FIRST_KEY);
         }
     }
     expr.for_each_child_mut(&mut |child| renumber(child, first));
+}
+
+impl ExpressionBinder<'_, '_, '_> {
+    /// `GROUPING(keys)`.
+    pub(super) fn grouping(&mut self, keys: &[ast::Expr]) -> Bound {
+        let allowed = matches!(self.clause, Clause::FieldList | Clause::Having | Clause::Order);
+        if !allowed || !self.block.rollup || self.block.in_aggregate {
+            return Err(MysqlError::invalid_group_function());
+        }
+        if keys.len() > MAX_GROUPING_ARGUMENTS {
+            return Err(MysqlError::too_many_arguments("GROUPING", keys.len(), MAX_GROUPING_ARGUMENTS));
+        }
+        let keys = self.list(keys)?;
+        self.block.groupings.push(keys);
+        Ok(build::column(FIRST_GROUPING + self.block.groupings.len() - 1, level_type()))
+    }
 }

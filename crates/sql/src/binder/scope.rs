@@ -16,6 +16,9 @@ use crate::parser::ast::ColumnName;
 /// Aggregates have numbers from here on until the block's other columns are all known.
 pub(super) const FIRST_AGGREGATE: ColumnId = usize::MAX / 2;
 
+/// GROUPING() has numbers from here on until the group keys are known.
+pub(super) const FIRST_GROUPING: ColumnId = FIRST_AGGREGATE / 4;
+
 /// Window functions have numbers from here on, as aggregates have.
 pub(super) const FIRST_WINDOW: ColumnId = FIRST_AGGREGATE + FIRST_AGGREGATE / 2;
 
@@ -66,6 +69,10 @@ pub(super) struct Block {
     pub(super) items: Vec<Item>,
     /// GROUP BY, once it is bound.
     pub(super) group_by: Vec<Expr>,
+    /// WITH ROLLUP.
+    pub(super) rollup: bool,
+    /// The arguments of calls of GROUPING() met so far; number `FIRST_GROUPING + i`.
+    pub(super) groupings: Vec<Vec<Expr>>,
     /// In ON DUPLICATE KEY UPDATE: the first column of the row that was to be inserted, for VALUES().
     pub(super) inserted: Option<ColumnId>,
 }
@@ -258,6 +265,12 @@ impl Block {
             self.aggregates.len() - 1
         });
         build::column(FIRST_AGGREGATE + position, ty)
+    }
+
+    /// From here on every column can be NULL: rows of WITH ROLLUP leave keys out.
+    pub(super) fn roll_up(&mut self) {
+        self.rollup = true;
+        self.columns.iter_mut().for_each(|column| column.ty.nullable = true);
     }
 
     /// The number of a window function; equal ones share it.

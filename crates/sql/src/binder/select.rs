@@ -4,7 +4,9 @@
 use leafline_types::expr::{Expr, build, conjuncts};
 use leafline_types::{MysqlError, SqlType};
 
-use super::scope::{Block, Clause, FIRST_AGGREGATE, FIRST_WINDOW, Item, Scope, named_item, qualified};
+use super::scope::{
+    Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Item, Scope, named_item, qualified,
+};
 use super::window::has_window_function;
 use super::{Binder, output};
 use crate::bound::{BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
@@ -18,9 +20,6 @@ impl Binder<'_> {
         order_by: &[OrderItem],
         limit: Option<&Limit>,
     ) -> Result<BoundSelect, MysqlError> {
-        if select.rollup.is_some() {
-            return Err(MysqlError::not_supported("WITH ROLLUP"));
-        }
         if let Some(hints) = &select.hints {
             let text = format!("This version of Leafline ignores the optimizer hint '{}'", hints.text);
             self.warnings.push(MysqlError::with_message(1235, text));
@@ -31,6 +30,9 @@ impl Binder<'_> {
             None => (None, Scope::default()),
         };
         let filter = self.conditions(&mut block, &scope, Clause::Where, select.filter.as_ref())?;
+        if select.rollup.is_some() {
+            block.roll_up();
+        }
         self.window_clause(&mut block, &scope, &select.windows)?;
         self.select_list(&mut block, &scope, &select.items)?;
         self.group_by(&mut block, &scope, &select.group_by)?;
@@ -95,6 +97,9 @@ impl Binder<'_> {
             }
             if expr.columns().iter().any(|&c| c >= FIRST_AGGREGATE) {
                 return Err(MysqlError::cannot_group_on(name));
+            }
+            if expr.columns().iter().any(|&c| c >= FIRST_GROUPING) {
+                return Err(MysqlError::invalid_group_function());
             }
             bound.push(expr);
         }

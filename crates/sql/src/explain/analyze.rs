@@ -52,6 +52,7 @@ impl Tree<'_> {
             Operator::TopN { input, keys, limit } => {
                 format!("Top {}: {}", limited(limit), order(keys, &names(input)))
             }
+            Operator::Rollup { rollup, .. } => format!("Rollup: {} levels", rollup.greatest + 1),
             Operator::Window { input, window } => window_label(window, &names(input)),
             Operator::Limit { limit, .. } => format!("Limit: {}", limited(limit)),
             Operator::LockRows(locking) => lock_label(locking),

@@ -160,7 +160,9 @@ impl<'p> Blocks<'p> {
                     self.rows.last_mut().into_iter().for_each(|row| add(row, "Using where"));
                 }
             }
-            Operator::Project { input, .. } | Operator::Limit { input, .. } => {
+            Operator::Project { input, .. }
+            | Operator::Rollup { input, .. }
+            | Operator::Limit { input, .. } => {
                 self.node(input, id, select_type, above);
             }
             Operator::LockRows(locking) => self.node(&locking.input, id, select_type, above),

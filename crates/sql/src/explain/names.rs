@@ -31,6 +31,13 @@ pub(super) fn names(node: &Node) -> Vec<String> {
             let input = names(input);
             keys.iter().map(|key| text(key, &input)).collect()
         }
+        Operator::Rollup { input, keys, .. } => {
+            let mut all = names(input);
+            let keys: Vec<String> = keys.iter().map(|key| text(key, &all)).collect();
+            all.extend(keys);
+            all.push("level".to_owned());
+            all
+        }
         Operator::Window { input, window } => {
             let mut all = names(input);
             let calls: Vec<String> = window.calls.iter().map(|call| window_call(call, &all)).collect();

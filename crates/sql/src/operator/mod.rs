@@ -19,6 +19,7 @@ mod members;
 mod memory;
 mod profile;
 mod project;
+mod rollup;
 mod scan;
 mod set_operation;
 mod sort;
@@ -82,6 +83,9 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         plan::Operator::LockRows(locking) => Box::new(lock_rows::LockRows::new(locking, profiled)),
         plan::Operator::Distinct { input: from } => {
             Box::new(distinct::Distinct::new(input(from), &from.types))
+        }
+        plan::Operator::Rollup { input: from, keys, rollup } => {
+            Box::new(rollup::Rollup::new(input(from), keys.clone(), rollup.clone()))
         }
         plan::Operator::Window { input: from, window } => Box::new(window::Window::new(input(from), window)),
         plan::Operator::Append { inputs } => Box::new(set_operation::Append::new(inputs.iter().map(input))),

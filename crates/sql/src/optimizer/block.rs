@@ -7,6 +7,7 @@ use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::partly;
 use super::partial::{PartialRef, Step};
+use super::rollup;
 use super::selectivity::groups;
 use super::settings::OptimizerContext;
 use super::unnest::{Pulled, unnested};
@@ -332,6 +333,9 @@ fn above(
     }
     if let Some(aggregation) = &select.aggregation {
         rows = aggregate(rows, aggregation, groups, cx)?;
+        if let Some(rollup) = aggregation.rollup.as_ref().filter(|_| select.order_by.is_empty()) {
+            rows = rollup::in_order(rows, aggregation, rollup, cx)?;
+        }
     }
     let mut having = Vec::new();
     for condition in &select.having {
@@ -377,15 +381,21 @@ fn above(
 }
 
 fn aggregate(
-    rows: Emitted,
+    mut rows: Emitted,
     aggregation: &Aggregation,
     groups: f64,
     cx: &OptimizerContext<'_, '_>,
 ) -> Result<Emitted, MysqlError> {
     let mut sorted: Vec<_> = aggregation.keys.iter().collect();
     sorted.sort_by_key(|key| key.dependent);
-    let grouping = sorted.iter().filter(|key| !key.dependent).count();
-    let keys = rows.bind_all(sorted.iter().map(|key| &key.expr))?;
+    let mut grouping = sorted.iter().filter(|key| !key.dependent).count();
+    let mut keys = rows.bind_all(sorted.iter().map(|key| &key.expr))?;
+    let mut outs: Vec<usize> = sorted.iter().map(|key| key.out).collect();
+    if let Some(rollup) = &aggregation.rollup {
+        (rows, keys) = rollup::expanded(rows, rollup, keys);
+        grouping = keys.len();
+        outs.push(rollup.level);
+    }
     let mut calls = Vec::new();
     for aggregate in &aggregation.aggregates {
         let mut call = aggregate.call.clone();
@@ -394,8 +404,7 @@ fn aggregate(
     }
     let types =
         keys.iter().map(|key| key.ty.clone()).chain(calls.iter().map(|call| call.ty.clone())).collect();
-    let layout =
-        sorted.iter().map(|key| key.out).chain(aggregation.aggregates.iter().map(|call| call.out)).collect();
+    outs.extend(aggregation.aggregates.iter().map(|call| call.out));
     let input = rows.node.estimate;
     let cost = input.cost_us + input.rows * cx.planner.model.cpu.hash_probe * (1 + calls.len()) as f64;
     let operator = Operator::Aggregate {
@@ -404,7 +413,7 @@ fn aggregate(
         grouping,
         aggregates: calls.into(),
     };
-    Ok(Emitted { node: node(operator, types, groups, cost), layout })
+    Ok(Emitted { node: node(operator, types, groups, cost), layout: outs })
 }
 
 fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {

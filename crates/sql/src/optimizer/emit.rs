@@ -84,6 +84,7 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
         }
         Operator::Window { input, window } => demand_all(input, all || window.reach() != Reach::Row),
         Operator::Filter { input, .. }
+        | Operator::Rollup { input, .. }
         | Operator::Project { input, .. }
         | Operator::Distinct { input }
         | Operator::Derived { input, .. } => demand_all(input, all),
@@ -126,6 +127,7 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
         Operator::Filter { input, .. }
         | Operator::Project { input, .. }
         | Operator::Aggregate { input, .. }
+        | Operator::Rollup { input, .. }
         | Operator::Window { input, .. }
         | Operator::Sort { input, .. }
         | Operator::TopN { input, .. }

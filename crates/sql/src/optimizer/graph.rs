@@ -90,7 +90,10 @@ impl ColumnMap<'_> {
     pub fn relation(&self, column: usize) -> Option<usize> {
         match self.select.columns.get(column)?.origin {
             ColumnOrigin::Relation { relation, .. } => Some(relation),
-            ColumnOrigin::GroupKey(_) | ColumnOrigin::Aggregate(_) | ColumnOrigin::Window => None,
+            ColumnOrigin::GroupKey(_)
+            | ColumnOrigin::Aggregate(_)
+            | ColumnOrigin::Window
+            | ColumnOrigin::Level => None,
         }
     }
 

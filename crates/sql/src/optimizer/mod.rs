@@ -11,6 +11,7 @@
 //! | `sources` | set operations, VALUES, the queries of WITH |
 //! | `emit` | the chosen plan with columns as positions in batches |
 //! | `block` | what comes above the joins: grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
+//! | `rollup` | WITH ROLLUP |
 //! | `window` | window functions, and the sorts they share |
 //!
 //! Prices and row estimates come from [`leafline_access::choose`].
@@ -26,6 +27,7 @@ mod merge;
 mod null_rejection;
 mod order;
 mod partial;
+mod rollup;
 mod selectivity;
 mod settings;
 mod sources;

@@ -163,7 +163,8 @@ fn sort_keys(
         .collect()
 }
 
-fn sorted(input: Node, keys: Arc<[SortKey]>, cx: &OptimizerContext<'_, '_>) -> Node {
+/// All rows in order.
+pub(super) fn sorted(input: Node, keys: Arc<[SortKey]>, cx: &OptimizerContext<'_, '_>) -> Node {
     let (estimate, types) = (input.estimate, input.types.to_vec());
     let cost = estimate.rows * estimate.rows.max(2.0).log2() * cx.planner.model.cpu.sort;
     node(Operator::Sort { input: Box::new(input), keys }, types, estimate.rows, estimate.cost_us + cost)

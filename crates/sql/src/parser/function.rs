@@ -111,7 +111,9 @@ impl Parser<'_> {
             return self.inserted_value(start);
         }
         if word == "GROUPING" && parenthesis {
-            return self.refuse("GROUPING()");
+            self.advance();
+            let keys = self.parenthesised_list(Self::expression)?;
+            return self.built(start, ExprKind::Grouping(keys));
         }
         if is_reserved(&word) && !RESERVED_FUNCTIONS.contains(&word.as_str()) {
             return Err(self.syntax_error());

@@ -270,6 +270,8 @@ catalogue! {
     3595 "HY000" ER_WINDOW_NESTED_WINDOW_FUNC_USE_IN_WINDOW_SPEC window_function_in_window(window) "You cannot nest a window function in the specification of window '{window}'.";
     3596 "HY000" ER_WINDOW_ROWS_INTERVAL_USE interval_in_rows_frame(window) "Window '{window}': INTERVAL can only be used with RANGE frames.";
     3599 "HY000" ER_WINDOW_FUNCTION_IGNORES_FRAME window_function_ignores_frame(function, window) "Window function '{function}' ignores the frame clause of window '{window}' and aggregates over the whole partition";
+    3601 "HY000" ER_INVALID_NO_OF_ARGS too_many_arguments(function, count, max) "Too many arguments for function {function}: {count}; maximum allowed is {max}.";
+    3602 "HY000" ER_FIELD_IN_GROUPING_NOT_GROUP_BY grouping_argument_not_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3684 "HY000" ER_REGEXP_BUFFER_OVERFLOW regexp_buffer_overflow() "The result string is larger than the result buffer.";
     3685 "HY000" ER_REGEXP_ILLEGAL_ARGUMENT regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 "HY000" ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR regexp_index_out_of_bounds() "Index out of bounds in regular expression search.";

@@ -226,6 +226,8 @@ pub enum ExprKind {
         /// What is between rows.
         separator: String,
     },
+    /// `GROUPING(keys)`: which of them a row of WITH ROLLUP leaves out.
+    Grouping(Vec<Expr>),
     /// `function(args) OVER ..`.
     Window(Box<WindowCall>),
     /// `CHAR(codes USING charset)`.

@@ -112,6 +112,7 @@ fn nested(e: &Expr) -> String {
             let distinct = if *distinct { "distinct-" } else { "" };
             format!("[{distinct}concat {} by {} '{separator}']", list(args), order.join(" "))
         }
+        ExprKind::Grouping(keys) => format!("[grouping {}]", list(keys)),
         ExprKind::Window(call) => windowed(&call.function),
         ExprKind::CharUsing { codes, charset } => format!("[char {} {}]", list(codes), charset.value),
         ExprKind::Trim { side, remove, operand } => {

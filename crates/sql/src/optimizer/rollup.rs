@@ -1,0 +1,50 @@
+//! WITH ROLLUP: rows multiplied by level below the grouping, and put in order above it.
+
+use super::emit::{Emitted, node};
+use super::settings::OptimizerContext;
+use super::window::sorted;
+use crate::bound::{Aggregation, Rollup};
+use crate::plan::{Levels, Operator, SortKey};
+use leafline_types::expr::{CompareOp, Expr, build};
+use leafline_types::{ExprType, MysqlError, SqlType, Value};
+
+/// Adds to rows the keys and the level of groups; gives the expressions to group by, over their positions.
+pub(super) fn expanded(rows: Emitted, rollup: &Rollup, keys: Vec<Expr>) -> (Emitted, Vec<Expr>) {
+    let first = rows.node.types.len();
+    let mut types = rows.node.types.to_vec();
+    types.extend(keys.iter().map(|key| ExprType { nullable: true, ..key.ty.clone() }));
+    types.push(ExprType::numeric(SqlType::BIGINT, false));
+    let column = |(at, ty): (usize, &ExprType)| build::column(at, ty.clone());
+    let grouped = types.iter().enumerate().skip(first).map(column).collect();
+    let estimate = rows.node.estimate;
+    let levels = (rollup.written + 1) as f64;
+    let operator = Operator::Rollup {
+        input: Box::new(rows.node),
+        keys: keys.into(),
+        rollup: Levels { greatest: rollup.written, leave_out: rollup.positions.clone().into() },
+    };
+    let node = node(operator, types, estimate.rows * levels, estimate.cost_us);
+    (Emitted { node, layout: rows.layout }, grouped)
+}
+
+/// The groups in the order that MySQL gives them where nothing else is asked for: by the keys, each group by fewer of them behind
+/// those that it is made of.
+pub(super) fn in_order(
+    rows: Emitted,
+    aggregation: &Aggregation,
+    rollup: &Rollup,
+    cx: &OptimizerContext<'_, '_>,
+) -> Result<Emitted, MysqlError> {
+    let level = build::column(rollup.level, ExprType::numeric(SqlType::BIGINT, false));
+    let mut keys = Vec::new();
+    for (key, position) in aggregation.keys.iter().zip(&rollup.positions) {
+        let position = build::literal(Value::Int(i64::try_from(*position).unwrap_or(i64::MAX)));
+        let left_out = build::compare(CompareOp::Le, level.clone(), position)?;
+        keys.push(SortKey { expr: rows.bind(&left_out)?, descending: false });
+        let key = build::column(key.out, ExprType { nullable: true, ..key.expr.ty.clone() });
+        keys.push(SortKey { expr: rows.bind(&key)?, descending: false });
+    }
+    let level = SortKey { expr: rows.bind(&level)?, descending: true };
+    keys.push(level);
+    Ok(Emitted { node: sorted(rows.node, keys.into(), cx), layout: rows.layout })
+}
