@@ -142,6 +142,8 @@ pub enum RelationSource {
     Base(Arc<TableDef>),
     /// A query in FROM.
     Derived(Box<BoundSelect>),
+    /// A query in FROM that depends on relations before it.
+    Lateral(Box<LateralQuery>),
     /// The rows of several queries: of a block that stands for a set operation.
     SetOperation(Box<SetOperation>),
     /// VALUES: rows of the relation's width, of its types.
@@ -150,6 +152,28 @@ pub enum RelationSource {
     Common(Arc<CommonTable>),
     /// In the recursive part of a query of WITH, by its number: the rows that the round before has added.
     Working(usize),
+}
+
+impl RelationSource {
+    /// The query of a derived table.
+    pub fn query(&self) -> Option<&BoundSelect> {
+        match self {
+            RelationSource::Derived(query) => Some(query),
+            RelationSource::Lateral(lateral) => Some(&lateral.query),
+            _ => None,
+        }
+    }
+}
+
+/// A query in FROM that is run for each row of the relations before it.
+#[derive(Debug, Clone)]
+pub struct LateralQuery {
+    /// The query.
+    pub query: BoundSelect,
+    /// What it depends on, over columns of the block; `ExprKind::Outer` in the query.
+    pub outer: Vec<Expr>,
+    /// A relation before it.
+    pub after: usize,
 }
 
 /// Queries whose rows are put together, from left to right. The columns of the relation have types that hold the values of all.

@@ -160,6 +160,8 @@ pub enum Operator {
         /// Deliver the rows in the order of the outer ones.
         keep_order: bool,
     },
+    /// For each outer row the rows of a query that depends on it.
+    LateralJoin(Box<LateralJoin>),
     /// Rows of two inputs with equal keys.
     HashJoin(Box<HashJoin>),
     /// One row per group, or one row in all if there are no keys.
@@ -335,6 +337,23 @@ pub struct Scan {
     pub references: Vec<Arc<str>>,
 }
 
+/// A join with a query that is run for each row.
+#[derive(Clone, Debug)]
+pub struct LateralJoin {
+    /// The rows that it is run for.
+    pub outer: Node,
+    /// The query.
+    pub inner: Node,
+    /// What it depends on, over the outer columns; `ExprKind::Outer` in the query.
+    pub captures: Arc<[Expr]>,
+    /// Conditions over the columns of both.
+    pub conditions: Arc<[Expr]>,
+    /// What becomes of outer rows without partner.
+    pub rows: JoinRows,
+    /// The query's alias.
+    pub alias: Arc<str>,
+}
+
 /// A join by hashing.
 #[derive(Clone, Debug)]
 pub struct HashJoin {
@@ -457,6 +476,7 @@ impl Node {
             | Operator::Distinct { input }
             | Operator::Derived { input, .. } => vec![input],
             Operator::LookupJoin { outer, .. } => vec![outer],
+            Operator::LateralJoin(join) => vec![&join.outer, &join.inner],
             Operator::HashJoin(join) => vec![&join.probe, &join.build],
             Operator::LockRows(locking) => vec![&locking.input],
         }

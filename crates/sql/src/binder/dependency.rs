@@ -119,7 +119,7 @@ fn derived_keys(query: &BoundSelect) -> Vec<Vec<usize>> {
     if query.distinct {
         keys.push((0..query.output.len()).collect());
     }
-    if let Some(aggregation) = &query.aggregation {
+    if let Some(aggregation) = query.aggregation.as_ref().filter(|aggregation| aggregation.rollup.is_none()) {
         let position = |out: ColumnId| query.output.iter().position(|o| o.expr.as_column() == Some(out));
         keys.extend(
             aggregation

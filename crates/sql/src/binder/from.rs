@@ -7,7 +7,8 @@ use leafline_types::{ExprType, MysqlError};
 use super::Binder;
 use super::scope::{Block, Clause, Scope, Visible};
 use crate::bound::{
-    BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, Relation, RelationSource,
+    BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, Relation,
+    RelationSource,
 };
 use crate::parser::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, Query, TableName,
@@ -24,12 +25,20 @@ impl Binder<'_> {
         block: &mut Block,
         references: &[TableReference],
     ) -> Result<Option<Part>, MysqlError> {
-        let mut parts =
-            references.iter().map(|r| self.reference(block, r)).collect::<Result<Vec<_>, _>>()?.into_iter();
-        let Some(first) = parts.next() else { return Ok(None) };
-        Ok(Some(parts.fold(first, |(left, left_scope), (right, right_scope)| {
-            (inner(left, right, Vec::new(), false), left_scope.beside(right_scope))
-        })))
+        let before = block.before.clone();
+        let mut joined: Option<Part> = None;
+        for reference in references {
+            let (right, right_scope) = self.reference(block, reference)?;
+            block.before = block.before.clone().beside(right_scope.clone());
+            joined = Some(match joined {
+                None => (right, right_scope),
+                Some((left, left_scope)) => {
+                    (inner(left, right, Vec::new(), false), left_scope.beside(right_scope))
+                }
+            });
+        }
+        block.before = before;
+        Ok(joined)
     }
 
     pub(super) fn reference(
@@ -41,9 +50,12 @@ impl Binder<'_> {
             TableReference::Table { name, alias, index_hints } => {
                 self.base_table(block, name, alias.as_ref(), index_hints)
             }
-            TableReference::Derived { query, alias, columns, .. } => {
+            TableReference::Derived { lateral, query, alias, columns, .. } => {
                 let Some(alias) = alias else { return Err(MysqlError::derived_without_alias()) };
-                self.derived(block, query, alias, columns)
+                match lateral {
+                    true => self.lateral(block, query, alias, columns),
+                    false => self.derived(block, query, alias, columns),
+                }
             }
             TableReference::List(references) => match self.from(block, references)? {
                 Some(part) => Ok(part),
@@ -92,9 +104,37 @@ impl Binder<'_> {
         add_relation(block, alias.value.clone(), String::new(), source, columns, IndexHints::default())
     }
 
+    /// `LATERAL (query)`: the query sees the relations before it as one that stands in an expression would.
+    fn lateral(
+        &mut self,
+        block: &mut Block,
+        query: &Query,
+        alias: &Ident,
+        names: &[Ident],
+    ) -> Result<Part, MysqlError> {
+        let before = block.before.clone();
+        let Some(after) = before.relations.last().copied() else {
+            return self.derived(block, query, alias, names);
+        };
+        let (query, outer) = self.within(block, &before, Clause::From, |binder| binder.query(query))?;
+        let columns = derived_columns(&query, names)?;
+        let source = match outer.is_empty() {
+            true => RelationSource::Derived(Box::new(query)),
+            false => RelationSource::Lateral(Box::new(LateralQuery { query, outer, after })),
+        };
+        add_relation(block, alias.value.clone(), String::new(), source, columns, IndexHints::default())
+    }
+
     fn join(&mut self, block: &mut Block, join: &Join) -> Result<Part, MysqlError> {
         let (left, left_scope) = self.reference(block, &join.left)?;
-        let (right, right_scope) = self.reference(block, &join.right)?;
+        let before = block.before.clone();
+        // The left side of a right join is looked for, for each row of the right one.
+        if join.kind != JoinKind::Right {
+            block.before = before.clone().beside(left_scope.clone());
+        }
+        let right = self.reference(block, &join.right);
+        block.before = before;
+        let (right, right_scope) = right?;
         let (conditions, scope) = match &join.constraint {
             JoinConstraint::On(condition) => {
                 let scope = left_scope.clone().beside(right_scope.clone());

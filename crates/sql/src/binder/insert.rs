@@ -223,7 +223,9 @@ fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
 fn column_name(relation: &Relation, ordinal: usize) -> String {
     match &relation.source {
         RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
-        RelationSource::Derived(inner) => inner.output.get(ordinal).map(|output| output.meta.name.clone()),
+        source @ (RelationSource::Derived(_) | RelationSource::Lateral(_)) => {
+            source.query().and_then(|query| query.output.get(ordinal)).map(|output| output.meta.name.clone())
+        }
         RelationSource::Common(table) => {
             table.query.output.get(ordinal).map(|output| output.meta.name.clone())
         }

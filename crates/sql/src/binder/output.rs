@@ -126,7 +126,8 @@ pub(super) fn column_text(bound: &BoundSelect, id: ColumnId) -> String {
             let column = table.columns.get(ordinal).map_or("", |c| c.name.as_str());
             format!("{}.{}.{column}", relation.database, relation.alias)
         }
-        RelationSource::Derived(query) => {
+        source @ (RelationSource::Derived(_) | RelationSource::Lateral(_)) => {
+            let Some(query) = source.query() else { return String::new() };
             let column = query.output.get(ordinal).map_or("", |o| o.meta.name.as_str());
             format!("{}.{column}", relation.alias)
         }

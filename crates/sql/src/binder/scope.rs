@@ -73,6 +73,8 @@ pub(super) struct Block {
     pub(super) rollup: bool,
     /// The arguments of calls of GROUPING() met so far; number `FIRST_GROUPING + i`.
     pub(super) groupings: Vec<Vec<Expr>>,
+    /// In FROM: what a lateral query sees here.
+    pub(super) before: Scope,
     /// In ON DUPLICATE KEY UPDATE: the first column of the row that was to be inserted, for VALUES().
     pub(super) inserted: Option<ColumnId>,
 }

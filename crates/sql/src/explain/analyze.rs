@@ -4,7 +4,8 @@ use super::access_type;
 use super::names::{named, names, text, window_call};
 use crate::operator::{NodeProfile, Profile};
 use crate::plan::{
-    KeptRows, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey, Window,
+    KeptRows, LateralJoin, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey,
+    Window,
 };
 use crate::window::Reach;
 use leafline_access::{Condition, JoinRows, ScanOrder};
@@ -38,6 +39,7 @@ impl Tree<'_> {
                 JoinRows::Semi => "Index lookup semijoin".to_string(),
                 JoinRows::Anti => "Index lookup antijoin".to_string(),
             },
+            Operator::LateralJoin(join) => lateral_label(node, join),
             Operator::HashJoin(join) => hash_label(join),
             Operator::Aggregate { input, keys, grouping, .. } => match keys.is_empty() {
                 true => "Aggregate".to_string(),
@@ -197,6 +199,16 @@ fn lock_label(locking: &LockRows) -> String {
     let tables: Vec<String> = locking.tables.iter().map(table).collect();
     let limit = locking.limit.as_ref().map(|limit| format!("; limit {}", limited(limit)));
     format!("Lock rows: {}{}", tables.join(", "), limit.unwrap_or_default())
+}
+
+fn lateral_label(node: &Node, join: &LateralJoin) -> String {
+    let kind = match join.rows {
+        JoinRows::AllOuter => "left",
+        _ => "inner",
+    };
+    let conditions = all(&join.conditions, &names(node));
+    let on = if conditions.is_empty() { "" } else { ": " };
+    format!("Lateral {kind} join with {}{on}{conditions}", join.alias)
 }
 
 fn hash_label(join: &crate::plan::HashJoin) -> String {

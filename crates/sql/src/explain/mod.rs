@@ -9,7 +9,7 @@ mod names;
 
 pub use analyze::explain_tree;
 
-use crate::plan::{EmptyReason, HashJoin, KeptRows, Node, Operator, Plan, PlanParts, Scan};
+use crate::plan::{EmptyReason, HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan};
 use leafline_access::{JoinRows, ScanOrder};
 use leafline_types::{SqlType, Value};
 use std::borrow::Cow;
@@ -108,7 +108,7 @@ struct Blocks<'p> {
     rows: Vec<ExplainRow>,
     next_id: u64,
     /// Derived tables whose rows follow those of the block they stand in.
-    waiting: Vec<(u64, &'p Node)>,
+    waiting: Vec<(u64, &'p Node, &'static str)>,
     parts: &'p PlanParts,
     /// The numbers under which the queries of WITH are shown.
     commons: BTreeMap<usize, u64>,
@@ -128,8 +128,8 @@ impl<'p> Blocks<'p> {
                 add(row, phrase);
             }
         }
-        for (id, node) in std::mem::take(&mut self.waiting) {
-            self.block(node, id, "DERIVED");
+        for (id, node, select_type) in std::mem::take(&mut self.waiting) {
+            self.block(node, id, select_type);
         }
     }
 
@@ -197,10 +197,11 @@ impl<'p> Blocks<'p> {
                 self.rows.last_mut().into_iter().for_each(|row| add_kind(row, *rows, left.as_deref()));
             }
             Operator::HashJoin(join) => self.hash_join(join, id, select_type, above),
+            Operator::LateralJoin(join) => self.lateral_join(join, id, select_type, above),
             Operator::Derived { input, .. } => {
                 let derived = self.next_number();
                 self.derived_row(id, select_type, format!("<derived{derived}>"), input.estimate.rows);
-                self.waiting.push((derived, input));
+                self.waiting.push((derived, input, "DERIVED"));
             }
             Operator::Common { number, .. } => {
                 self.common(*number, id, select_type, node.estimate.rows);
@@ -209,6 +210,23 @@ impl<'p> Blocks<'p> {
                 self.derived_row(id, select_type, alias.to_string(), node.estimate.rows);
                 self.rows.last_mut().into_iter().for_each(|row| add(row, "Recursive"));
             }
+            Operator::Append { .. } | Operator::Recursive(_) | Operator::Matched { .. } => {
+                self.combined(node, id, select_type, above);
+            }
+        }
+    }
+}
+
+impl<'p> Blocks<'p> {
+    /// The rows of queries whose rows are put together.
+    fn combined(
+        &mut self,
+        node: &'p Node,
+        id: u64,
+        select_type: &'static str,
+        above: &mut Vec<Cow<'static, str>>,
+    ) {
+        match &node.operator {
             Operator::Append { inputs } => {
                 self.operands(inputs, (id, select_type), "UNION", above);
             }
@@ -229,11 +247,30 @@ impl<'p> Blocks<'p> {
                 self.block(right, number, operand);
                 self.result(result, name, &[id, number]);
             }
+            _ => {}
         }
     }
-}
 
-impl<'p> Blocks<'p> {
+    fn lateral_join(
+        &mut self,
+        join: &'p LateralJoin,
+        id: u64,
+        select_type: &'static str,
+        above: &mut Vec<Cow<'static, str>>,
+    ) {
+        self.node(&join.outer, id, select_type, above);
+        let derived = self.next_number();
+        // MySQL names the derived table with the table that it depends on.
+        if let Some(row) = self.rows.last_mut() {
+            row.extra.push(format!("Rematerialize (<derived{derived}>)").into());
+        }
+        self.derived_row(id, select_type, format!("<derived{derived}>"), join.inner.estimate.rows);
+        if !join.conditions.is_empty() {
+            self.rows.last_mut().into_iter().for_each(|row| add(row, "Using where"));
+        }
+        self.waiting.push((derived, &join.inner, "DEPENDENT DERIVED"));
+    }
+
     fn hash_join(
         &mut self,
         join: &'p HashJoin,
@@ -277,7 +314,7 @@ impl<'p> Blocks<'p> {
                 let derived = self.next_number();
                 self.commons.insert(number, derived);
                 let plan = self.parts.commons.get(&number);
-                self.waiting.extend(plan.map(|common| (derived, &common.plan.root)));
+                self.waiting.extend(plan.map(|common| (derived, &common.plan.root, "DERIVED")));
                 derived
             }
         };

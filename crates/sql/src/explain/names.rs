@@ -51,6 +51,12 @@ pub(super) fn names(node: &Node) -> Vec<String> {
             }
             all
         }
+        Operator::LateralJoin(join) => {
+            let mut all = names(&join.outer);
+            let base = |name: String| name.rsplit('.').next().map(str::to_string).unwrap_or_default();
+            all.extend(names(&join.inner).into_iter().map(|name| format!("{}.{}", join.alias, base(name))));
+            all
+        }
         Operator::HashJoin(join) => {
             let mut all = names(&join.probe);
             if join.rows.delivers_partners() {

@@ -242,7 +242,7 @@ impl Operator for LookupJoin {
 }
 
 /// Outer rows, by number, with inner rows to their right.
-fn beside(outer: &Batch, tags: &[u32], inner: Batch) -> Result<Batch, MysqlError> {
+pub(super) fn beside(outer: &Batch, tags: &[u32], inner: Batch) -> Result<Batch, MysqlError> {
     let rows = UInt32Array::from_iter_values(tags.iter().copied());
     let mut columns = Vec::with_capacity(outer.columns.len() + inner.columns.len());
     for column in &outer.columns {
@@ -252,7 +252,8 @@ fn beside(outer: &Batch, tags: &[u32], inner: Batch) -> Result<Batch, MysqlError
     Ok(Batch { columns, rows: inner.rows })
 }
 
-fn joined_pieces(mut pieces: Vec<Batch>) -> Result<Batch, MysqlError> {
+/// Batches of the same columns as one.
+pub(super) fn joined_pieces(mut pieces: Vec<Batch>) -> Result<Batch, MysqlError> {
     if pieces.len() == 1 {
         return Ok(pieces.swap_remove(0));
     }

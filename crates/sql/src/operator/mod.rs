@@ -12,6 +12,7 @@ mod filter;
 mod gather;
 mod hash_join;
 mod key_table;
+mod lateral_join;
 mod limit;
 mod lock_rows;
 mod lookup_join;
@@ -66,6 +67,9 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         }
         plan::Operator::LookupJoin { outer, inner, rows, keep_order } => {
             Box::new(lookup_join::LookupJoin::new(input(outer), inner, *rows, *keep_order))
+        }
+        plan::Operator::LateralJoin(join) => {
+            Box::new(lateral_join::LateralJoin::new(input(&join.outer), join, profiled))
         }
         plan::Operator::HashJoin(join) => {
             Box::new(hash_join::HashJoin::new(input(&join.probe), input(&join.build), join))

@@ -68,6 +68,11 @@ impl Subplans {
         self.counters.take()
     }
 
+    /// What is held for longer than a subquery runs, bytes.
+    pub(super) fn remembered(&self) -> usize {
+        self.remembered.get()
+    }
+
     pub(super) fn max_recursion(&self) -> u64 {
         self.max_recursion
     }
@@ -181,21 +186,8 @@ impl Runner<'_> {
         cx.cancel.check()?;
         let held = self.memory.used().saturating_sub(self.subplans.remembered.get());
         let mut counters = Counters::default();
-        let eval = EvalContext {
-            parameters: cx.parameters,
-            outer,
-            subqueries: cx.subqueries,
-            now: cx.now,
-            utc_offset_seconds: cx.utc_offset_seconds,
-            sql_mode: cx.sql_mode,
-            stores: cx.stores,
-            session: cx.session,
-            warnings: &mut *cx.warnings,
-            cancel: cx.cancel,
-            state: std::mem::take(&mut cx.state),
-        };
         let mut inner = ExecutionContext {
-            eval,
+            eval: within(cx, outer),
             view: self.view,
             counters: &mut counters,
             locks: self.locks,
@@ -279,6 +271,23 @@ impl Runner<'_> {
                 Answer::Members(Arc::new(members))
             }
         })
+    }
+}
+
+/// The context of a query that depends on these values. It takes over what calls keep from row to row; that has to be given back.
+pub(super) fn within<'x>(cx: &'x mut EvalContext<'_>, outer: &'x [Value]) -> EvalContext<'x> {
+    EvalContext {
+        parameters: cx.parameters,
+        outer,
+        subqueries: cx.subqueries,
+        now: cx.now,
+        utc_offset_seconds: cx.utc_offset_seconds,
+        sql_mode: cx.sql_mode,
+        stores: cx.stores,
+        session: cx.session,
+        warnings: &mut *cx.warnings,
+        cancel: cx.cancel,
+        state: std::mem::take(&mut cx.state),
     }
 }
 

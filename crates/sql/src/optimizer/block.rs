@@ -545,6 +545,11 @@ pub(super) fn is_never_true(condition: &Expr) -> bool {
 fn required(select: &BoundSelect) -> BTreeSet<usize> {
     let mut columns = BTreeSet::new();
     let mut add = |expr: &Expr| columns.extend(expr.columns());
+    for relation in &select.relations {
+        if let RelationSource::Lateral(lateral) = &relation.source {
+            lateral.outer.iter().for_each(&mut add);
+        }
+    }
     match &select.aggregation {
         Some(aggregation) => {
             aggregation.keys.iter().for_each(|key| add(&key.expr));

@@ -94,6 +94,10 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
                 Arc::make_mut(inner).demand = Demand::All;
             }
         }
+        Operator::LateralJoin(join) => {
+            demand_all(&mut join.outer, all);
+            demand_all(&mut join.inner, all);
+        }
         Operator::HashJoin(join) => {
             demand_all(&mut join.build, true);
             demand_all(&mut join.probe, all);
@@ -140,6 +144,10 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
             Arc::make_mut(inner).id = next;
             next += 1;
         }
+        Operator::LateralJoin(join) => {
+            next = number(&mut join.outer, next);
+            next = number(&mut join.inner, next);
+        }
         Operator::HashJoin(join) => {
             next = number(&mut join.probe, next);
             next = number(&mut join.build, next);
@@ -178,6 +186,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             Step::Lookup { left, relation, candidate, rows, keep_order } => {
                 let left = self.emit(left)?;
                 self.emit_lookup(partial, left, *relation, candidate, *rows, *keep_order)
+            }
+            Step::Lateral { left, relation, node: inner, conditions, rows } => {
+                let left = self.emit(left)?;
+                self.emit_lateral(partial, left, *relation, inner, (conditions, *rows))
             }
             Step::Hash { left, right, keys, conditions, rows, build_left } => {
                 let (left, right) = (self.emit(left)?, self.emit(right)?);
@@ -236,6 +248,36 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
         let operator = Operator::LookupJoin { outer: Box::new(left.node), inner, rows, keep_order };
         let types = self.types(&layout);
+        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+    }
+
+    fn emit_lateral(
+        &self,
+        partial: &Partial,
+        left: Emitted,
+        relation: usize,
+        inner: &Node,
+        (conditions, rows): (&[Expr], JoinRows),
+    ) -> Result<Emitted, MysqlError> {
+        let bound = self.relation(relation)?;
+        let RelationSource::Lateral(lateral) = &bound.source else {
+            return Err(MysqlError::internal("a lateral join of something else"));
+        };
+        let captures = left.bind_all(&lateral.outer)?.into();
+        let mut layout = left.layout;
+        layout.extend(bound.columns.clone());
+        let conditions: Result<Vec<Expr>, _> =
+            conditions.iter().map(|condition| bind(condition, &layout)).collect();
+        let join = plan::LateralJoin {
+            outer: left.node,
+            inner: inner.clone(),
+            captures,
+            conditions: conditions?.into(),
+            rows,
+            alias: bound.alias.as_str().into(),
+        };
+        let types = self.types(&layout);
+        let operator = Operator::LateralJoin(Box::new(join));
         Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
@@ -346,7 +388,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
 fn relation_column(relation: &Relation, ordinal: usize) -> String {
     match &relation.source {
         RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
-        RelationSource::Derived(inner) => inner.output.get(ordinal).map(|output| output.meta.name.clone()),
+        source @ (RelationSource::Derived(_) | RelationSource::Lateral(_)) => {
+            source.query().and_then(|query| query.output.get(ordinal)).map(|output| output.meta.name.clone())
+        }
         RelationSource::Common(table) => {
             table.query.output.get(ordinal).map(|output| output.meta.name.clone())
         }

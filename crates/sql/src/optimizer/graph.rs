@@ -7,7 +7,7 @@
 
 use super::factor::factored;
 use super::null_rejection::rejects_null;
-use crate::bound::{BoundSelect, ColumnOrigin, JoinTree};
+use crate::bound::{BoundSelect, ColumnOrigin, JoinTree, RelationSource};
 use leafline_access::JoinRows;
 use leafline_types::MysqlError;
 use leafline_types::expr::{EvalContext, Expr, fold, push_down_not};
@@ -97,6 +97,34 @@ impl ColumnMap<'_> {
         }
     }
 
+    /// What has to be joined before a relation: what a lateral query depends on.
+    pub fn needs(&self, relation: usize) -> Relations {
+        match self.select.relations.get(relation).map(|relation| &relation.source) {
+            Some(RelationSource::Lateral(lateral)) => {
+                let needs = lateral
+                    .outer
+                    .iter()
+                    .fold(Relations::default(), |all, expr| all.union(self.relations(expr)));
+                if needs.is_empty() { Relations::one(lateral.after) } else { needs }
+            }
+            _ => Relations::default(),
+        }
+    }
+
+    /// What has to be joined before a member.
+    pub fn needs_of(&self, member: &Member) -> Relations {
+        match &member.source {
+            MemberSource::Relation(relation) => self.needs(*relation),
+            MemberSource::Nest(nest) => {
+                let all = nest
+                    .members
+                    .iter()
+                    .fold(Relations::default(), |all, member| all.union(self.needs_of(member)));
+                all.without(member.relations)
+            }
+        }
+    }
+
     /// The relations that an expression reads.
     pub fn relations(&self, expr: &Expr) -> Relations {
         expr.columns()
@@ -175,6 +203,17 @@ fn flatten(
                 .without(right);
             let after = if mentioned.is_empty() { left } else { mentioned };
             simplify(&mut nest, columns);
+            let needs = nest
+                .members
+                .iter()
+                .fold(Relations::default(), |all, member| all.union(columns.needs_of(member)));
+            let needs = needs.without(right);
+            if !needs.is_empty() && nest.members.len() > 1 {
+                return Err(MysqlError::not_supported(
+                    "LATERAL beside other tables on one side of an outer join",
+                ));
+            }
+            let after = after.union(needs);
             let source = match nest.members.as_mut_slice() {
                 [only] if only.attached.is_none() => {
                     // Rows that the right side's own conditions reject are no partners either.

@@ -49,12 +49,9 @@ impl JoinPlanner<'_, '_, '_> {
                     MemberSource::Relation(relation) => Some(relation),
                     MemberSource::Nest(_) => None,
                 };
-                Ok(PreparedMember {
-                    relations: member.relations,
-                    relation,
-                    attached: member.attached.clone(),
-                    own,
-                })
+                let (relations, attached) = (member.relations, member.attached.clone());
+                let needs = self.columns().needs_of(member);
+                Ok(PreparedMember { relations, relation, attached, needs, own })
             })
             .collect()
     }
@@ -83,7 +80,8 @@ impl JoinPlanner<'_, '_, '_> {
             }
             None => {
                 for (position, member) in members.iter().enumerate() {
-                    if member.attached.is_none() && (!graph.straight || position == 0) {
+                    let alone = member.attached.is_none() && member.needs.is_empty();
+                    if alone && (!graph.straight || position == 0) {
                         best.insert(1 << position, member.own.clone());
                     }
                 }
@@ -114,7 +112,10 @@ impl JoinPlanner<'_, '_, '_> {
         let possible: Vec<usize> = (0..members.len())
             .filter(|position| set & (1 << position) == 0)
             .filter(|position| {
-                members[*position].attached.as_ref().is_none_or(|attached| joined.contains(attached.after))
+                let member = &members[*position];
+                let attached = member.attached.as_ref();
+                joined.contains(member.needs)
+                    && attached.is_none_or(|attached| joined.contains(attached.after))
             })
             .collect();
         if graph.straight {
@@ -139,7 +140,8 @@ impl JoinPlanner<'_, '_, '_> {
             let candidates = members
                 .iter()
                 .enumerate()
-                .filter(|(at, member)| member.attached.is_none() && (!graph.straight || *at == 0));
+                .filter(|(_, member)| member.attached.is_none() && member.needs.is_empty())
+                .filter(|(at, _)| !graph.straight || *at == 0);
             let start = candidates.min_by(|(_, a), (_, b)| a.own.rows.total_cmp(&b.own.rows));
             start.map(|(at, member)| (at, member.own.clone()))
         };

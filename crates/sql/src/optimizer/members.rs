@@ -41,6 +41,9 @@ pub(super) struct PreparedMember {
     pub relations: Relations,
     pub relation: Option<usize>,
     pub attached: Option<Attached>,
+    /// What has to be joined before.
+    pub needs: Relations,
+    /// For a lateral query, of one run of it.
     pub own: PartialRef,
 }
 
@@ -136,6 +139,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     empty: false,
                     step: Step::Derived { relation, node },
                 };
+                // The rows of a lateral query are looked at where it is joined.
+                let local =
+                    if matches!(bound.source, RelationSource::Lateral(_)) { Vec::new() } else { local };
                 Ok(self.filtered(Rc::new(read), local))
             }
             None => Err(MysqlError::internal("a relation that is not there")),
@@ -315,17 +321,53 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             JoinRows::Semi => with_partner,
             JoinRows::Anti => (left.rows - with_partner).max(left.rows * LEAST_LEFT),
         };
-        let lookup = self.lookup(left, member, &matching, rows, keep_order)?;
-        let hashed = self.hash(left, member, &matching, rows, keep_order);
-        let best = match lookup {
-            Some(lookup) if !self.cx.switches.hash_join || lookup.cost_us <= hashed.cost_us => lookup,
-            _ => hashed,
+        let best = match self.lateral(left, member, &matching, rows) {
+            Some(lateral) => lateral,
+            None => {
+                let lookup = self.lookup(left, member, &matching, rows, keep_order)?;
+                let hashed = self.hash(left, member, &matching, rows, keep_order);
+                match lookup {
+                    Some(lookup) if !self.cx.switches.hash_join || lookup.cost_us <= hashed.cost_us => lookup,
+                    _ => hashed,
+                }
+            }
         };
         if matching.after.is_empty() {
             return Ok(best);
         }
         let filtered = self.filtered(Rc::new(best), matching.after);
         Ok(Rc::unwrap_or_clone(filtered))
+    }
+
+    /// The member run for each left row, if it is a lateral query.
+    fn lateral(
+        &self,
+        left: &PartialRef,
+        member: &PreparedMember,
+        matching: &Match,
+        rows: f64,
+    ) -> Option<Partial> {
+        let (relation, Step::Derived { node, .. }) = (member.relation?, &member.own.step) else {
+            return None;
+        };
+        let source = &self.select.relations.get(relation)?.source;
+        if !matches!(source, RelationSource::Lateral(_)) {
+            return None;
+        }
+        Some(Partial {
+            relations: left.relations.union(member.relations),
+            rows,
+            cost_us: left.cost_us + left.rows.max(1.0) * member.own.cost_us,
+            startup_us: left.startup_us + member.own.cost_us,
+            empty: left.empty,
+            step: Step::Lateral {
+                left: left.clone(),
+                relation,
+                node: node.clone(),
+                conditions: matching.local.iter().chain(&matching.joining).cloned().collect(),
+                rows: matching.rows,
+            },
+        })
     }
 
     /// The member looked up for each left row, if it has an index for that.

@@ -57,7 +57,9 @@ fn is_mergeable(inner: &BoundSelect, outer: &BoundSelect, position: usize) -> bo
     let columns_only = || inner.output.iter().all(|output| matches!(output.expr.kind, ExprKind::Column(_)));
     let inner_side = || outer.from.as_ref().is_some_and(|from| !is_nullable(from, position, false));
     let many = inner.relations.len() + outer.relations.len() - 1;
-    plain && many <= super::graph::MAX_RELATIONS && (inner_side() || columns_only())
+    let lateral =
+        inner.relations.iter().any(|relation| matches!(relation.source, RelationSource::Lateral(_)));
+    plain && !lateral && many <= super::graph::MAX_RELATIONS && (inner_side() || columns_only())
 }
 
 /// Is a relation on the right side of a left join?
@@ -128,6 +130,11 @@ fn substitute(select: &mut BoundSelect, outputs: &HashMap<usize, Expr>) {
     let replace = |expr: &mut Expr| *expr = expr.replace_columns(&mut |column| outputs.get(&column).cloned());
     select.filter.iter_mut().for_each(replace);
     select.having.iter_mut().for_each(replace);
+    for relation in &mut select.relations {
+        if let RelationSource::Lateral(lateral) = &mut relation.source {
+            lateral.outer.iter_mut().for_each(replace);
+        }
+    }
     select.windows.iter_mut().for_each(|window| window.for_each_expr_mut(&mut |expr| replace(expr)));
     select.output.iter_mut().for_each(|output| replace(&mut output.expr));
     select.order_by.iter_mut().for_each(|key| replace(&mut key.expr));

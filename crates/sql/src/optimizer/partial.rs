@@ -35,6 +35,8 @@ pub(super) enum Step {
     Filter { input: PartialRef, conditions: Vec<Expr> },
     /// A table looked up by the columns of the left rows; the outer columns of its path are column numbers.
     Lookup { left: PartialRef, relation: usize, candidate: Candidate, rows: JoinRows, keep_order: bool },
+    /// A lateral query, run for each left row.
+    Lateral { left: PartialRef, relation: usize, node: Node, conditions: Vec<Expr>, rows: JoinRows },
     /// Left and right rows by hash.
     Hash {
         left: PartialRef,

@@ -23,6 +23,7 @@ pub(super) fn plan_source(
     match &relation.source {
         RelationSource::Base(_) => Err(MysqlError::internal("a table is read along a path")),
         RelationSource::Derived(query) => plan_derived(query, cx),
+        RelationSource::Lateral(lateral) => plan_derived(&lateral.query, cx),
         RelationSource::SetOperation(operation) => plan_set_operation(operation, &types, cx),
         RelationSource::Values(rows) => {
             let count = rows.len() as f64;

@@ -124,8 +124,10 @@ impl Parser<'_> {
         if self.at_symbol(Symbol::LeftParen) {
             return self.nested(Self::parenthesised_reference);
         }
-        if self.at_word("LATERAL") {
-            return self.refuse("LATERAL");
+        if self.accept_word("LATERAL") {
+            let start = self.span();
+            let query = self.nested(Self::parenthesised_query)?;
+            return self.derived(start, query, true);
         }
         if self.at_word("JSON_TABLE") {
             return self.refuse("JSON_TABLE()");
@@ -162,7 +164,7 @@ impl Parser<'_> {
         let start = self.span();
         if self.starts_query(1) {
             let query = self.parenthesised_query()?;
-            return self.derived(start, query);
+            return self.derived(start, query, false);
         }
         self.expect_symbol(Symbol::LeftParen)?;
         let mut references = self.comma_list(Self::table_reference)?;
@@ -172,13 +174,13 @@ impl Parser<'_> {
         }
         match references.pop() {
             // `((SELECT 1) UNION (SELECT 2)) AS t`: the inner parenthesis was an operand of the query.
-            Some(TableReference::Derived { query, alias: None, .. })
+            Some(TableReference::Derived { lateral: false, query, alias: None, .. })
                 if self.query_goes_on() || self.at_symbol(Symbol::RightParen) =>
             {
                 let mut query = self.query_after(*query)?;
                 self.expect_symbol(Symbol::RightParen)?;
                 query.span = self.span_from(start);
-                self.derived(start, query)
+                self.derived(start, query, false)
             }
             Some(reference) => {
                 self.expect_symbol(Symbol::RightParen)?;
@@ -189,14 +191,14 @@ impl Parser<'_> {
     }
 
     /// The alias and column names of a derived table whose query is taken.
-    fn derived(&mut self, start: Span, query: Query) -> Parsed<TableReference> {
+    fn derived(&mut self, start: Span, query: Query, lateral: bool) -> Parsed<TableReference> {
         let span = self.span_from(start);
         let alias = self.table_alias()?;
         let columns = match alias.is_some() && self.at_symbol(Symbol::LeftParen) {
             true => self.parenthesised_list(Self::ident)?,
             false => Vec::new(),
         };
-        Ok(TableReference::Derived { query: Box::new(query), alias, columns, span })
+        Ok(TableReference::Derived { lateral, query: Box::new(query), alias, columns, span })
     }
 
     fn index_hint(&mut self, hints: &mut Vec<IndexHint>) -> Parsed<()> {

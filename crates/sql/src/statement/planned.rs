@@ -400,6 +400,7 @@ impl Tables<'_> {
             match &relation.source {
                 RelationSource::Base(table) => (self.found)(table.id),
                 RelationSource::Derived(inner) => self.select(inner),
+                RelationSource::Lateral(lateral) => self.select(&lateral.query),
                 RelationSource::SetOperation(operation) => {
                     self.select(&operation.first);
                     operation.steps.iter().for_each(|step| self.select(&step.operand));

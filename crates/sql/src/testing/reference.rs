@@ -157,7 +157,8 @@ fn relation_rows(
     let relation = &select.relations[relation];
     let rows = match &relation.source {
         RelationSource::Derived(inner) => answer(engine, inner, false, eval),
-        RelationSource::SetOperation(_)
+        RelationSource::Lateral(_)
+        | RelationSource::SetOperation(_)
         | RelationSource::Values(_)
         | RelationSource::Common(_)
         | RelationSource::Working(_) => panic!("not known to the reference"),

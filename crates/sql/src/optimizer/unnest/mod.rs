@@ -288,6 +288,7 @@ fn source_depends(source: &RelationSource) -> bool {
         }
         RelationSource::Values(rows) => rows.iter().flatten().any(has_outer),
         RelationSource::Common(table) => table.is_dependent,
+        RelationSource::Lateral(_) => true,
         // Its rows are other ones in each round.
         RelationSource::Working(_) => true,
     }

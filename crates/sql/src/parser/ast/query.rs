@@ -175,8 +175,10 @@ pub enum TableReference {
         /// USE, FORCE and IGNORE INDEX.
         index_hints: Vec<IndexHint>,
     },
-    /// `(query) [AS] alias [(columns)]`.
+    /// `[LATERAL] (query) [AS] alias [(columns)]`.
     Derived {
+        /// With LATERAL: it sees the tables before it.
+        lateral: bool,
         /// The query.
         query: Box<Query>,
         /// Its name; MySQL wants one (error 1248 without).
