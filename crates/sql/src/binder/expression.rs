@@ -89,6 +89,7 @@ impl ExpressionBinder<'_, '_, '_> {
             }
             ExprKind::Grouping(keys) => self.grouping(keys),
             ExprKind::Window(call) => self.window_call(call),
+            ExprKind::JsonValue(value) => self.json_value(value),
             ExprKind::CharUsing { codes, charset } => self.char_using(codes, charset),
             ExprKind::Row(_) => Err(MysqlError::operand_columns(1)),
             ExprKind::Unit(_) => unsupported("a unit as a value"),

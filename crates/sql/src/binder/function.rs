@@ -101,6 +101,31 @@ impl ExpressionBinder<'_, '_, '_> {
         self.aggregate_of(&all, &|all| AggregateCall::group_concat(distinct, all, options.clone()))
     }
 
+    pub(super) fn json_value(&mut self, value: &ast::JsonValue) -> Bound {
+        let returning = match &value.returning {
+            None => None,
+            Some(target) => {
+                let charset = match &target.kind {
+                    ast::CastKind::Char { charset: Some(name), .. } => Some(Charset::from_name(&name.value)?),
+                    _ => None,
+                };
+                Some((cast::target(&target.kind)?, charset.map(Charset::default_collation)))
+            }
+        };
+        let document = self.document(&value.document)?;
+        let on_empty = self.json_response(&value.on_empty)?;
+        let on_error = self.json_response(&value.on_error)?;
+        build::json_value(document, &value.path, returning, on_empty, on_error)
+    }
+
+    fn json_response(&mut self, response: &ast::JsonResponse) -> Result<build::JsonResponse, MysqlError> {
+        Ok(match response {
+            ast::JsonResponse::Null => build::JsonResponse::Null,
+            ast::JsonResponse::Error => build::JsonResponse::Error,
+            ast::JsonResponse::Default(value) => build::JsonResponse::Default(self.bind(value)?),
+        })
+    }
+
     pub(super) fn aggregate(&mut self, name: AggregateName, distinct: bool, args: &[ast::Expr]) -> Bound {
         let function = aggregate_function(name, args.len());
         // DISTINCT changes nothing for the least and the greatest.
@@ -142,5 +167,7 @@ pub(super) fn aggregate_function(name: AggregateName, args: usize) -> AggregateF
         AggregateName::BitAnd => AggregateFunction::BitAnd,
         AggregateName::BitOr => AggregateFunction::BitOr,
         AggregateName::BitXor => AggregateFunction::BitXor,
+        AggregateName::JsonArray => AggregateFunction::JsonArray,
+        AggregateName::JsonObject => AggregateFunction::JsonObject,
     }
 }

@@ -1,6 +1,8 @@
 //! Function calls: the general form, aggregates, and the forms with words between their arguments.
 
-use super::ast::{AggregateName, Expr, ExprKind, Ident, IntervalUnit, Literal, Span, TrimSide};
+use super::ast::{
+    AggregateName, Expr, ExprKind, Ident, IntervalUnit, JsonResponse, JsonValue, Literal, Span, TrimSide,
+};
 use super::cursor::{Parsed, Parser};
 use leafline_types::error::MysqlError;
 
@@ -136,7 +138,8 @@ impl Parser<'_> {
         }
         match word.as_str() {
             "GROUP_CONCAT" => self.group_concat(start),
-            "JSON_ARRAYAGG" | "JSON_OBJECTAGG" | "ST_COLLECT" => Err(unsupported(&format!("{word}()"))),
+            "JSON_VALUE" => self.json_value(start),
+            "ST_COLLECT" => Err(unsupported(&format!("{word}()"))),
             "TRIM" | "EXTRACT" | "POSITION" | "SUBSTRING" | "SUBSTR" | "MID" | "DATE_ADD" | "ADDDATE"
             | "DATE_SUB" | "SUBDATE" | "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" => {
                 self.special_call(start, name, &word)
@@ -211,6 +214,10 @@ impl Parser<'_> {
             while count && distinct && self.accept_symbol(Symbol::Comma) {
                 args.push(self.expression()?);
             }
+            if function == AggregateName::JsonObject {
+                self.expect_symbol(Symbol::Comma)?;
+                args.push(self.expression()?);
+            }
         }
         self.expect_symbol(Symbol::RightParen)?;
         self.maybe_over(start, ExprKind::Aggregate { function, distinct, args })
@@ -228,6 +235,56 @@ impl Parser<'_> {
         };
         self.expect_symbol(Symbol::RightParen)?;
         self.maybe_over(start, ExprKind::GroupConcat { distinct, args, order_by, separator })
+    }
+
+    /// `JSON_VALUE(document, 'path' [RETURNING type] [response ON EMPTY] [response ON ERROR])`.
+    fn json_value(&mut self, start: Span) -> Parsed<Expr> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let document = self.expression()?;
+        self.expect_symbol(Symbol::Comma)?;
+        let path = self.string()?;
+        let returning = if self.accept_word("RETURNING") { Some(self.cast_target()?) } else { None };
+        let mut value = JsonValue {
+            document,
+            path,
+            returning,
+            on_empty: JsonResponse::Null,
+            on_error: JsonResponse::Null,
+        };
+        if let Some(response) = self.json_response()? {
+            let of_empty = self.accept_word("EMPTY");
+            match of_empty {
+                true => value.on_empty = response,
+                false => {
+                    self.expect_word("ERROR")?;
+                    value.on_error = response;
+                }
+            }
+            if of_empty && let Some(response) = self.json_response()? {
+                self.expect_word("ERROR")?;
+                value.on_error = response;
+            }
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        self.built(start, ExprKind::JsonValue(Box::new(value)))
+    }
+
+    /// `NULL ON`, `ERROR ON`, `DEFAULT literal ON`.
+    fn json_response(&mut self) -> Parsed<Option<JsonResponse>> {
+        let response = if self.accept_word("NULL") {
+            JsonResponse::Null
+        } else if self.accept_word("ERROR") {
+            JsonResponse::Error
+        } else if self.accept_word("DEFAULT") {
+            if self.at_word("NULL") {
+                return Err(self.syntax_error());
+            }
+            JsonResponse::Default(self.operand()?)
+        } else {
+            return Ok(None);
+        };
+        self.expect_word("ON")?;
+        Ok(Some(response))
     }
 
     /// `GET_FORMAT(DATE | TIME | DATETIME | TIMESTAMP, standard)`.
@@ -367,6 +424,8 @@ fn aggregate_name(upper: &str) -> Option<AggregateName> {
         "BIT_AND" => AggregateName::BitAnd,
         "BIT_OR" => AggregateName::BitOr,
         "BIT_XOR" => AggregateName::BitXor,
+        "JSON_ARRAYAGG" => AggregateName::JsonArray,
+        "JSON_OBJECTAGG" => AggregateName::JsonObject,
         _ => return None,
     })
 }

@@ -317,7 +317,7 @@ impl Parser<'_> {
         self.built(start, kind)
     }
 
-    fn cast_target(&mut self) -> Parsed<CastTarget> {
+    pub(super) fn cast_target(&mut self) -> Parsed<CastTarget> {
         let start = self.span();
         let token = self.token(0);
         if token.kind != TokenKind::Word {

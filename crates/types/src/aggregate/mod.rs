@@ -10,12 +10,14 @@
 //! | STDDEV, VARIANCE     | DOUBLE                                             | NULL         |
 //! | BIT_AND, _OR, _XOR   | BIGINT UNSIGNED, or a binary argument's            | neutral bits |
 //! | GROUP_CONCAT         | TEXT, or a binary string                           | NULL         |
+//! | JSON_ARRAYAGG, JSON_OBJECTAGG | JSON                                      | NULL         |
 //!
-//! NULLs are left out. A state holds one array indexed by group, and takes in a batch in one loop.
+//! NULLs are left out, but for documents. A state holds one array indexed by group, and takes in a batch in one loop.
 
 mod bits;
 mod concat;
 mod distinct;
+mod documents;
 mod extreme;
 mod group_key;
 mod sliding;
@@ -36,6 +38,7 @@ use bits::{BitFold, BitOp};
 use concat::Concat;
 pub use concat::ConcatOptions;
 use distinct::Distinct;
+use documents::Documents;
 use extreme::Extreme;
 pub use group_key::{EncodedKeys, KeyEncoder};
 pub use sliding::SlidingAggregate;
@@ -73,6 +76,10 @@ pub enum AggregateFunction {
     BitXor,
     /// `GROUP_CONCAT([DISTINCT] x, .. [ORDER BY ..] [SEPARATOR ..])`
     GroupConcat,
+    /// `JSON_ARRAYAGG(x)`
+    JsonArray,
+    /// `JSON_OBJECTAGG(name, x)`
+    JsonObject,
 }
 
 impl AggregateFunction {
@@ -104,6 +111,8 @@ impl AggregateFunction {
             AggregateFunction::BitOr => "BIT_OR",
             AggregateFunction::BitXor => "BIT_XOR",
             AggregateFunction::GroupConcat => "GROUP_CONCAT",
+            AggregateFunction::JsonArray => "JSON_ARRAYAGG",
+            AggregateFunction::JsonObject => "JSON_OBJECTAGG",
         }
     }
 }
@@ -151,6 +160,7 @@ impl AggregateCall {
         let count = match function {
             AggregateFunction::CountAll => 0..=0,
             AggregateFunction::Count if distinct => 1..=usize::MAX,
+            AggregateFunction::JsonObject => 2..=2,
             _ => 1..=1,
         };
         if !count.contains(&args.len()) {
@@ -166,6 +176,7 @@ impl AggregateCall {
             .into_iter()
             .map(|arg| match function {
                 AggregateFunction::Sum | AggregateFunction::Avg => build::number(arg),
+                AggregateFunction::JsonArray | AggregateFunction::JsonObject => build::document(arg),
                 _ if as_kept(&arg) => arg,
                 _ => build::plain(arg),
             })
@@ -188,6 +199,7 @@ impl AggregateCall {
                 };
                 ExprType::numeric(sql, true)
             }
+            (AggregateFunction::JsonArray | AggregateFunction::JsonObject, _) => ExprType::json(true),
             (_, Some(arg)) if function.bit_op().is_some() => bits_type(arg),
             (_, Some(_)) if function.moments().is_some() => ExprType::numeric(SqlType::Double, true),
             _ => ExprType::numeric(SqlType::BIGINT, false),
@@ -276,6 +288,7 @@ enum State {
     Moments(Moments),
     Bits(BitFold),
     Concat(Box<Concat>),
+    Documents(Documents),
 }
 
 impl GroupedAccumulator {
@@ -293,6 +306,9 @@ impl GroupedAccumulator {
                 }
                 _ => State::Double(DoubleSum::new(average)),
             },
+            AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                State::Documents(Documents::new(&call.args))
+            }
             other => match (other.bit_op(), other.moments(), &call.concat) {
                 (Some(op), ..) => State::Bits(BitFold::new(op, &arg.sql)),
                 (_, Some(moments), _) => State::Moments(moments),
@@ -320,8 +336,10 @@ impl GroupedAccumulator {
         cx: &mut EvalContext<'_>,
     ) -> Result<(), MysqlError> {
         self.state.grow(group_count);
-        if let State::Concat(concat) = &mut self.state {
-            return concat.update(groups, rows, args, cx);
+        match &mut self.state {
+            State::Concat(concat) => return concat.update(groups, rows, args, cx),
+            State::Documents(documents) => return documents.update(groups, rows, args),
+            _ => {}
         }
         let Some(distinct) = &mut self.distinct else {
             return self.state.update(groups, rows, args.first(), &self.arg_type, cx);
@@ -359,6 +377,7 @@ impl GroupedAccumulator {
             State::Moments(moments) => Ok(moments.finish()),
             State::Bits(bits) => bits.finish(&self.result),
             State::Concat(concat) => concat.finish(&self.result, cx),
+            State::Documents(documents) => documents.finish(&self.result),
         }
     }
 
@@ -372,6 +391,7 @@ impl GroupedAccumulator {
             State::Moments(moments) => moments.memory(),
             State::Bits(bits) => bits.memory(),
             State::Concat(concat) => concat.memory(),
+            State::Documents(documents) => documents.memory(),
         };
         state + self.distinct.as_ref().map_or(0, Distinct::memory)
     }
@@ -387,6 +407,7 @@ impl State {
             State::Moments(moments) => moments.grow(groups),
             State::Bits(bits) => bits.grow(groups),
             State::Concat(concat) => concat.grow(groups),
+            State::Documents(documents) => documents.grow(groups),
         }
     }
 
@@ -416,7 +437,9 @@ impl State {
             (State::Extreme(extreme), Some(array)) => extreme.update(groups, array, ty, cx)?,
             (State::Moments(moments), Some(array)) => moments.update(groups, array, ty, cx)?,
             (State::Bits(bits), Some(array)) => bits.update(groups, array, ty, cx)?,
-            (State::Concat(_), Some(_)) => return Err(MysqlError::internal("GROUP_CONCAT of one argument")),
+            (State::Concat(_) | State::Documents(_), Some(_)) => {
+                return Err(MysqlError::internal("an aggregate of one argument only"));
+            }
             (_, None) => return Err(MysqlError::internal("an aggregate without its argument")),
         }
         Ok(())

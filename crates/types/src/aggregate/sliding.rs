@@ -151,6 +151,7 @@ impl GroupedAccumulator {
             State::Extreme(extreme) => extreme.value(0),
             State::Moments(moments) => moments.value(0).map_or(Value::Null, Value::Double),
             State::Bits(bits) => bits.value(0),
+            State::Documents(documents) => documents.value(0)?,
             State::Concat(_) => return Err(MysqlError::internal("GROUP_CONCAT over a window")),
         })
     }

@@ -3,7 +3,7 @@
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
 use super::store::{StoreContext, store_cast};
 use crate::error::MysqlError;
-use crate::json::{Json, Node, parse::Failure, scalar};
+use crate::json::{Item, Json, Node, View, parse::Failure, scalar, text};
 use crate::statement::Warnings;
 use crate::value::{SqlType, Value};
 
@@ -112,6 +112,37 @@ fn convertible(json: &Json, to: &SqlType) -> Option<Value> {
         _ => !to.is_temporal(),
     };
     possible.then_some(v)
+}
+
+/// What JSON_VALUE makes of a part of a document: NULL of null, a value of `to` of all else.
+///
+/// # Errors
+/// 1406, 3155 and 3156 where it would not be the same.
+pub fn returned(part: View<'_>, to: &SqlType) -> Result<Value, MysqlError> {
+    let column = "json_value";
+    let mut warnings = Warnings::new();
+    let converted = match part.item() {
+        Item::Null => return Ok(Value::Null),
+        _ if *to == SqlType::Json => return Ok(Value::Json(Json::of_view(part))),
+        _ if to.is_string() => {
+            let text = Value::string(text::unquoted(part));
+            let converted = super::cast(&text, &SqlType::Null, to, &mut warnings)?;
+            return match warnings.count() {
+                0 => Ok(converted),
+                _ => Err(MysqlError::data_too_long(column, 1)),
+            };
+        }
+        _ => {
+            let refused = || MysqlError::json_value_for_cast(target_name(to), column, 1);
+            convertible(&Json::of_view(part), to).ok_or_else(refused)?
+        }
+    };
+    let v = super::cast(&converted, &SqlType::Null, to, &mut warnings)?;
+    let wrapped = to.is_unsigned() && matches!(converted, Value::Int(..0));
+    if warnings.count() > 0 || wrapped || v.is_null() {
+        return Err(MysqlError::json_value_out_of_range(target_name(to), column, 1));
+    }
+    Ok(v)
 }
 
 /// A truth value as a document.

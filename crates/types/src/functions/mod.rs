@@ -39,6 +39,7 @@ use crate::expr::{Datum, EvalContext, Expr};
 use crate::value::{ExprType, Value};
 
 pub(crate) use bits::bits as bits_of;
+pub(crate) use json::values::member_name;
 pub(crate) use radix::base64_text;
 pub(crate) use regexp::PatternCache;
 pub use user_lock::UserLocks;

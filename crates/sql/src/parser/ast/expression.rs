@@ -237,6 +237,8 @@ pub enum ExprKind {
         /// The character set.
         charset: Ident,
     },
+    /// `JSON_VALUE(..)`.
+    JsonValue(Box<JsonValue>),
     /// `(query)` as a value.
     Subquery(Box<Query>),
     /// `EXISTS (query)`.
@@ -249,6 +251,32 @@ pub enum ExprKind {
     InsertedValue(ColumnName),
     /// A unit name standing as a function argument (`TIMESTAMPDIFF(DAY, a, b)`).
     Unit(IntervalUnit),
+}
+
+/// `JSON_VALUE(document, path [RETURNING type] [.. ON EMPTY] [.. ON ERROR])`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonValue {
+    /// The document.
+    pub document: Expr,
+    /// The path.
+    pub path: String,
+    /// The type of the value; CHAR(512) when absent.
+    pub returning: Option<CastTarget>,
+    /// What is given where the path leads nowhere.
+    pub on_empty: JsonResponse,
+    /// What is given where there are several values, or one that is not of the type.
+    pub on_error: JsonResponse,
+}
+
+/// What is given in place of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonResponse {
+    /// NULL.
+    Null,
+    /// An error.
+    Error,
+    /// A constant.
+    Default(Expr),
 }
 
 /// A constant.
@@ -443,6 +471,10 @@ pub enum AggregateName {
     BitOr,
     /// BIT_XOR.
     BitXor,
+    /// JSON_ARRAYAGG.
+    JsonArray,
+    /// JSON_OBJECTAGG.
+    JsonObject,
 }
 
 /// Units of INTERVAL, EXTRACT and TIMESTAMPDIFF.

@@ -130,6 +130,12 @@ pub fn member_of(value: Expr, array: Expr) -> Result<Expr, MysqlError> {
     special("MEMBER OF", vec![value, array])
 }
 
+/// A call of `JSON_VALUE`, of a type that its arguments do not say.
+pub(super) fn json_value(args: Vec<Expr>, ty: ExprType) -> Result<Expr, MysqlError> {
+    let call = special("JSON_VALUE", args)?;
+    Ok(Expr { ty, ..call })
+}
+
 /// A condition, or a number that is one, as `true` or `false` of JSON.
 pub fn json_truth(condition: Expr) -> Expr {
     match functions::lookup("JSON_TRUTH") {

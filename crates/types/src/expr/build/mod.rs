@@ -9,6 +9,7 @@
 //! | `control`    | CASE, IF, IFNULL, COALESCE, NULLIF                                        |
 //! | `plain`      | operands of types whose values are kept as something else                 |
 //! | `cast`       | CAST and COLLATE                                                          |
+//! | `json`       | JSON_VALUE                                                                |
 //! | `call`       | calls of the function table, and the functions with a syntax of their own |
 
 mod arithmetic;
@@ -16,6 +17,7 @@ mod call;
 mod cast;
 mod compare;
 mod control;
+mod json;
 mod logic;
 mod plain;
 #[cfg(test)]
@@ -37,9 +39,10 @@ pub use cast::{CastTarget, cast, collate};
 pub(super) use compare::retype;
 pub use compare::{between, compare, in_list, join_keys, like};
 pub use control::{case, conformed};
+pub use json::{JsonResponse, json_value};
 pub use logic::{and, is_null, is_truth, not, or, xor};
-pub(crate) use plain::number;
 pub use plain::plain;
+pub(crate) use plain::{document, number};
 pub(crate) use types::{TEXT_OF_NUMBER, bigint, compared_by, merge_collations, text_length, text_type};
 pub use types::{common_type, decimal_digits, type_of};
 

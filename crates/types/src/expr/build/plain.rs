@@ -47,7 +47,7 @@ pub(super) fn plain_or_documents(operands: Vec<Expr>) -> Vec<Expr> {
 }
 
 /// The operand where a document is wanted: what is one stays one, a condition becomes a truth value.
-pub(super) fn document(operand: Expr) -> Expr {
+pub(crate) fn document(operand: Expr) -> Expr {
     let condition = match &operand.kind {
         ExprKind::And(_)
         | ExprKind::Or(_)

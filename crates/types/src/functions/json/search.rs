@@ -4,8 +4,8 @@ use super::super::args::bigint_or_null;
 use super::super::{Call, Function};
 use super::{document, json, name, of_node, path, path_to_one};
 use crate::collation::Collation;
-use crate::convert::to_json;
-use crate::error::MysqlError;
+use crate::convert::{returned, to_json};
+use crate::error::{MysqlError, errno};
 use crate::expr::{EvalContext, LikePattern};
 use crate::json::binary::ArrayView;
 use crate::json::{Item, Json, Node, Path, View, order, text};
@@ -17,6 +17,7 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("JSON_CONTAINS_PATH", (3, usize::MAX), bigint_or_null, contains_path).documents(),
     Function::new("JSON_OVERLAPS", (2, 2), bigint_or_null, overlaps).documents(),
     Function::new("JSON_SEARCH", (3, usize::MAX), json, search).documents(),
+    Function::new("JSON_VALUE", (6, 6), json, json_value).documents().special(),
     Function::new("MEMBER OF", (2, 2), bigint_or_null, member_of).documents().special(),
 ];
 
@@ -36,6 +37,36 @@ fn extract(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     let found: Vec<Node> =
         paths.iter().flat_map(|path| path.select(json.view())).map(View::to_node).collect();
     if found.is_empty() { Ok(Value::Null) } else { of_node(&Node::Array(found)) }
+}
+
+/// The value that a path leads to, as the type of the call: see `build::json_value`. What is wrong with the document or its value is a
+/// matter of the arguments 4 and 5, what is not there of 2 and 3.
+fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(path) = path(call, values, 1)? else { return Ok(Value::Null) };
+    let respond = |at: usize, error: MysqlError| match values[at] {
+        Value::Int(0) => Ok(Value::Null),
+        Value::Int(1) => Err(error),
+        _ => Ok(values[at + 1].clone()),
+    };
+    let json = match document(call, values, 0) {
+        Ok(Some(json)) => json,
+        Ok(None) => return Ok(Value::Null),
+        Err(error) if error.code == errno::ER_INVALID_JSON_TEXT_IN_PARAM => {
+            if values[4] != Value::Int(1) {
+                cx.warnings.warn(error.clone());
+            }
+            return respond(4, error);
+        }
+        Err(error) => return Err(error),
+    };
+    match path.select(json.view()).as_slice() {
+        [] => respond(2, MysqlError::missing_json_value(name(call))),
+        [part] => match returned(*part, &call.ty.sql) {
+            Ok(v) => Ok(v),
+            Err(error) => respond(4, error),
+        },
+        _ => respond(4, MysqlError::multiple_json_values(name(call))),
+    }
 }
 
 fn contains(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
