@@ -85,7 +85,7 @@ fn contains(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
 }
 
 /// Whether the target has all that is in the candidate: members of an object by their names; each cell of an array, or the value
-/// that is none, in some cell of its kind.
+/// that is none, in some cell.
 fn is_contained(target: View<'_>, candidate: View<'_>) -> bool {
     match (target.item(), candidate.item()) {
         (Item::Object(target), Item::Object(candidate)) => candidate
@@ -99,11 +99,7 @@ fn is_contained(target: View<'_>, candidate: View<'_>) -> bool {
 }
 
 fn has_cell(array: ArrayView<'_>, wanted: View<'_>) -> bool {
-    array.iter().any(|cell| match (cell.item(), wanted.item()) {
-        (Item::Array(_), Item::Array(_)) | (Item::Object(_), Item::Object(_)) => is_contained(cell, wanted),
-        (Item::Array(_) | Item::Object(_), _) | (_, Item::Array(_) | Item::Object(_)) => false,
-        _ => order::compare(cell, wanted).is_eq(),
-    })
+    array.iter().any(|cell| is_contained(cell, wanted))
 }
 
 /// Whether argument `n` says `one`; None for NULL.
