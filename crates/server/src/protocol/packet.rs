@@ -10,10 +10,12 @@
 
 use leafline_types::MysqlError;
 use leafline_types::statement::CancelToken;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 
 /// Longest payload of one piece.
 const PIECE: usize = 0xff_ffff;
+/// What is read at once: most commands are shorter, and take one call.
+const READ_BUFFER: usize = 4 << 10;
 /// What is buffered before it is written.
 const WRITE_BUFFER: usize = 64 << 10;
 
@@ -30,7 +32,7 @@ pub enum WireError {
 
 /// Packets both ways over one stream.
 pub struct PacketStream<S> {
-    stream: S,
+    stream: BufReader<S>,
     sequence: u8,
     /// Packets to be written, framed.
     out: Vec<u8>,
@@ -45,6 +47,7 @@ impl<S: Read + Write> PacketStream<S> {
     /// Over `stream`; a larger packet than `max_packet` bytes is refused.
     pub fn new(stream: S, max_packet: usize) -> PacketStream<S> {
         let cancel = CancelToken::new();
+        let stream = BufReader::with_capacity(READ_BUFFER, stream);
         PacketStream { stream, sequence: 0, out: Vec::with_capacity(4096), open: 0, max_packet, cancel }
     }
 
@@ -56,7 +59,7 @@ impl<S: Read + Write> PacketStream<S> {
 
     /// The stream.
     pub fn stream(&self) -> &S {
-        &self.stream
+        self.stream.get_ref()
     }
 
     /// Reads the next packet into `packet`, writing what is buffered first. False at the end of the stream.
@@ -147,7 +150,7 @@ impl<S: Read + Write> PacketStream<S> {
     fn write_out(&mut self) -> Result<(), WireError> {
         let mut rest = self.out.as_slice();
         while !rest.is_empty() {
-            match self.stream.write(rest) {
+            match self.stream.get_mut().write(rest) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
                 Ok(written) => rest = rest.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -166,7 +169,7 @@ impl<S: Read + Write> PacketStream<S> {
     /// `Io`.
     pub fn flush(&mut self) -> Result<(), WireError> {
         self.write_out()?;
-        self.stream.flush()?;
+        self.stream.get_mut().flush()?;
         Ok(())
     }
 }

@@ -29,6 +29,8 @@ pub(super) enum Packing {
     CodePoints,
 }
 
+/// Characters that are looked at together.
+const RUN: usize = 8;
 const FIRST_LEAD: u8 = 2;
 const NEXT_LEVEL: u8 = 1;
 pub(super) const END: u8 = 0;
@@ -100,8 +102,14 @@ pub(super) fn append_key(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>)
 pub(super) fn append_prefix(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) -> u8 {
     out.reserve(s.len() + 4);
     let mut packer = Packer { weights, space: weights.ascii[usize::from(b' ')], spaces: 0, out };
-    let mut rest = s;
-    while let Some(&byte) = rest.first() {
+    // Runs are tried again when what is left is this long.
+    let (mut rest, mut try_runs) = (s, s.len());
+    loop {
+        if packer.spaces == 0 && rest.len() <= try_runs {
+            rest = packer.plain_runs(rest);
+            try_runs = rest.len().saturating_sub(RUN);
+        }
+        let Some(&byte) = rest.first() else { break };
         let len = if byte < 0x80 {
             match weights.ascii[usize::from(byte)] {
                 IGNORED => {}
@@ -120,6 +128,29 @@ pub(super) fn append_prefix(weights: &'static Weights, s: &[u8], out: &mut Vec<u
 }
 
 impl Packer<'_> {
+    /// Writes what `s` begins with as long as all characters of a run have one weight of one byte, and none is a space that may
+    /// be the last. Returns what is left.
+    #[inline]
+    fn plain_runs<'s>(&mut self, s: &'s [u8]) -> &'s [u8] {
+        let (runs, _) = s.as_chunks::<RUN>();
+        let space = if self.weights.pads { self.space } else { IGNORED };
+        let mut done = 0;
+        for run in runs {
+            let mut codes = [0; RUN];
+            let mut is_plain = true;
+            for (code, byte) in codes.iter_mut().zip(run) {
+                *code = self.weights.ascii[usize::from(byte & 0x7f)];
+                is_plain &= *byte < 0x80 && *code != IGNORED && *code != LONG && *code != space;
+            }
+            if !is_plain {
+                break;
+            }
+            self.out.extend_from_slice(&codes);
+            done += RUN;
+        }
+        &s[done..]
+    }
+
     /// A weight of one byte.
     #[inline]
     fn code(&mut self, code: u8) {
