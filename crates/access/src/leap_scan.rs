@@ -12,8 +12,10 @@ use crate::error::{AccessError, Result};
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
 use crate::read_ahead::ReadAhead;
-use leafline_table::{Direction, EntryCursor, EntryDecoder, EntryRef, EntryStep, entry_decoder, locator_of};
-use leafline_types::{Batch, ColumnBuilder};
+use leafline_table::{
+    Direction, EntryCursor, EntryDecoder, EntryRef, EntryStep, ReadView, entry_decoder, locator_of,
+};
+use leafline_types::{Batch, DecodedRows};
 use std::sync::Arc;
 
 /// Entries in the first batch of a scan.
@@ -22,6 +24,8 @@ pub(crate) const FIRST_BATCH: usize = 16;
 const GROWTH: usize = 4;
 /// Entries of a batch for which there is room from the start.
 const EXPECTED: usize = 256;
+/// A batch is complete when the values outside its rows take so many bytes.
+const LARGE_BATCH: usize = 8 << 20;
 
 /// A range to be walked, for some outer rows.
 #[derive(Clone, Debug)]
@@ -221,7 +225,7 @@ impl LeapScan {
         let direction = self.direction();
         let mut output = Output::new(self);
         let mut examined = 0;
-        while !self.done && output.rows < self.goal {
+        while !self.done && output.rows < self.goal && !output.is_large() {
             cx.eval.cancel.check()?;
             self.read_ahead.leaf(&self.targets, self.current, cx)?;
             if !self.inside {
@@ -253,7 +257,7 @@ impl LeapScan {
             self.current = current;
             self.inside = !behind;
             self.done = current >= self.targets.len();
-            if !more && !self.done && output.rows < self.goal {
+            if !more && !self.done && output.rows < self.goal && !output.is_large() {
                 // The end of the tree ends this target; those behind it may begin before it, if targets overlap.
                 self.current += 1;
                 self.inside = false;
@@ -265,7 +269,7 @@ impl LeapScan {
         if output.rows == 0 && self.done {
             return Ok(None);
         }
-        Ok(Some(output.finish()))
+        Ok(Some(output.finish(self, cx.view)?))
     }
 
     /// Positions the cursor at the beginning of the current target.
@@ -314,7 +318,7 @@ fn target_at(targets: &Targets, direction: Direction, position: usize) -> Option
 
 /// Columns under construction.
 struct Output {
-    builders: Vec<ColumnBuilder>,
+    decoded: DecodedRows,
     rows: usize,
     tags: Vec<u32>,
     locators: Locators,
@@ -323,16 +327,21 @@ struct Output {
 impl Output {
     fn new(scan: &LeapScan) -> Output {
         Output {
-            builders: scan.decoder.builders(scan.goal.min(EXPECTED)),
+            decoded: DecodedRows::new(&scan.decoder, scan.goal.min(EXPECTED)),
             rows: 0,
             tags: Vec::new(),
             locators: Locators::default(),
         }
     }
 
-    fn finish(mut self) -> Entries {
-        let columns = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
-        Entries { batch: Batch { columns, rows: self.rows }, tags: self.tags, locators: self.locators }
+    /// Whether there is enough of it, however few rows.
+    fn is_large(&self) -> bool {
+        self.decoded.missing_bytes() >= LARGE_BATCH
+    }
+
+    fn finish(self, scan: &LeapScan, view: &ReadView) -> Result<Entries> {
+        let columns = view.complete(&scan.path.table, self.decoded)?;
+        Ok(Entries { batch: Batch { columns, rows: self.rows }, tags: self.tags, locators: self.locators })
     }
 }
 
@@ -398,7 +407,7 @@ impl Walk<'_> {
             mark(matched, self.targets.tags_of(target));
         }
         match kept {
-            Ok(()) if self.output.rows >= self.goal => EntryStep::Pause,
+            Ok(()) if self.output.rows >= self.goal || self.output.is_large() => EntryStep::Pause,
             Ok(()) => EntryStep::Next,
             Err(error) => {
                 self.error = Some(error);
@@ -451,7 +460,7 @@ impl Walk<'_> {
             locator_of(&self.path.index, entry.key, &mut self.locator)?;
         }
         for tag in self.targets.tags_of(target) {
-            self.decoder.decode(entry.key, entry.payload, &mut output.builders)?;
+            output.decoded.push(self.decoder, entry.key, entry.payload)?;
             if wants_locators {
                 output.locators.push(&self.locator);
             }

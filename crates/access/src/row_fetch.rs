@@ -6,7 +6,7 @@ use crate::leap_scan::Locators;
 use crate::path::AccessPath;
 use crate::path_scan::ScanContext;
 use leafline_table::{LocatorBatch, RowDecoder, RowRef, row_decoder};
-use leafline_types::{Batch, ColumnBuilder};
+use leafline_types::{Batch, DecodedRows};
 
 /// Fetches rows of one table.
 pub(crate) struct RowFetch {
@@ -55,7 +55,7 @@ impl RowFetch {
                 last = Some(locator);
             }
         }
-        let mut builders = self.decoder.builders(positions.len());
+        let mut decoded = DecodedRows::new(&self.decoder, positions.len());
         let mut delivered = Vec::with_capacity(positions.len());
         let mut error = None;
         let mut row = |number: usize, row: Option<RowRef<'_>>| {
@@ -63,7 +63,7 @@ impl RowFetch {
             let start = shared.get(number).copied().unwrap_or(positions.len());
             let end = shared.get(number + 1).copied().unwrap_or(positions.len());
             for position in positions.get(start..end).unwrap_or_default() {
-                if let Err(failed) = self.decoder.decode(row.key, row.payload, &mut builders) {
+                if let Err(failed) = decoded.push(&self.decoder, row.key, row.payload) {
                     error = Some(failed);
                     return;
                 }
@@ -74,7 +74,7 @@ impl RowFetch {
         if let Some(error) = error {
             return Err(AccessError::Codec(error));
         }
-        let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
+        let columns = cx.view.complete(&path.table, decoded)?;
         Ok(Fetched { batch: Batch { columns, rows: delivered.len() }, positions: delivered })
     }
 }

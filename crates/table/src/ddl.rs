@@ -145,6 +145,8 @@ impl Engine {
             checks: spec.checks.clone(),
             foreign_keys: Vec::new(),
             schema_version: 1,
+            overflow: None,
+            is_overflow: false,
             options: spec.options.clone(),
         };
         for index in draft.indexes {
@@ -163,8 +165,9 @@ impl Engine {
         let start = spec.options.auto_increment_start.unwrap_or(1);
         let counters =
             CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
+        let overflow = self.new_overflow_table(&mut table, &mut new)?;
         self.change_catalog(CatalogChange {
-            put_tables: vec![table],
+            put_tables: [table].into_iter().chain(overflow).collect(),
             counters: vec![counters],
             ..CatalogChange::default()
         })?;
@@ -240,10 +243,11 @@ impl Engine {
             index.id = self.counters.new_object();
             (index.tree, index.root) = (tree.id(), tree.root());
         }
+        let overflow = self.new_overflow_table(&mut empty, &mut new)?;
         let counters = CounterChange { table: empty.id, next_auto_increment: 1, ..CounterChange::default() };
         self.change_catalog(CatalogChange {
             remove_tables: vec![table.clone()],
-            put_tables: vec![empty],
+            put_tables: [empty].into_iter().chain(overflow).collect(),
             counters: vec![counters],
             ..CatalogChange::default()
         })?;
@@ -349,8 +353,9 @@ impl Engine {
 
     /// Commits a change of the catalog and publishes it. The caller holds `ddl` and has closed the gates of the
     /// tables that are changed or dropped.
-    pub(crate) fn change_catalog(&self, change: CatalogChange) -> Result<()> {
+    pub(crate) fn change_catalog(&self, mut change: CatalogChange) -> Result<()> {
         let before = self.catalog();
+        change.follow_overflow(&before);
         let mut plan = CommitPlan::default();
         plan.counters.clone_from(&change.counters);
         let tree = self.catalog_tree.id();

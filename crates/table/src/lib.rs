@@ -24,6 +24,7 @@ mod ddl;
 mod error;
 mod limits;
 mod memory;
+pub(crate) mod overflow;
 mod quarantine;
 mod trees;
 

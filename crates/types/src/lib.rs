@@ -37,7 +37,9 @@ pub use key::{
     KeyPart, decode_part, decode_value, encode_part, encode_stored_text, is_restorable, prefix_successor,
     skip_part,
 };
-pub use row::{ColumnLayout, EntryFormat, RowDecoder, RowLayout, StringPlace};
+pub use row::{
+    ColumnLayout, DecodedRows, EntryFormat, Missing, OverflowRef, RowDecoder, RowLayout, StringPlace,
+};
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};
 pub use user_variables::UserVariables;

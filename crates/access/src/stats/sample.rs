@@ -9,7 +9,7 @@ use leafline_btree::LeafView;
 use leafline_table::{Engine, IndexDef, TableDef, Tree, entry_decoder};
 use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
 use leafline_types::key::{KeyPart, encode_part};
-use leafline_types::{Batch, CodecError, ColumnBuilder, Warnings, value_at};
+use leafline_types::{Batch, CodecError, DecodedRows, Warnings, value_at};
 use std::collections::HashMap;
 
 /// Leaves a sample looks at, where they are in memory.
@@ -104,7 +104,7 @@ fn distinct(found: f64, once: f64, seen: f64, rows: f64) -> f64 {
 fn look(engine: &Engine, index: &IndexDef, bounds: &Bounds, columns: &[usize]) -> Result<(usize, Batch)> {
     let ranges = spread(&bounds.ranges);
     let decoder = entry_decoder(index, columns)?;
-    let mut builders = decoder.builders(ENTRIES);
+    let mut decoded = DecodedRows::new(&decoder, ENTRIES);
     let mut taken = Taken { seen: 0, kept: 0, error: None };
     let tree = engine.tree(index)?;
     let all_leaves = leaves_to_sample(&tree, LEAVES, COLD_LEAVES)?;
@@ -115,7 +115,7 @@ fn look(engine: &Engine, index: &IndexDef, bounds: &Bounds, columns: &[usize]) -
             let step = (slots.len() / per_leaf).max(1);
             for slot in slots.step_by(step).take(per_leaf) {
                 taken.entry(leaf, slot, index, &bounds.tests, &mut |key, payload| {
-                    decoder.decode(key, payload, &mut builders)
+                    decoded.push(&decoder, key, payload)
                 });
             }
         })?;
@@ -123,7 +123,8 @@ fn look(engine: &Engine, index: &IndexDef, bounds: &Bounds, columns: &[usize]) -
     if let Some(error) = taken.error {
         return Err(AccessError::Codec(error));
     }
-    let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
+    // What is not in the rows would have to be read: it counts as empty.
+    let columns = decoded.finish(|missing| Ok(vec![Vec::new(); missing.len()]))?;
     Ok((taken.seen, Batch { columns, rows: taken.kept }))
 }
 

@@ -14,8 +14,9 @@ use leafline_table::{
     Transaction, TxnMode,
 };
 use leafline_types::convert::{StoreContext, store_cast};
+use leafline_types::row::stored_value;
 use leafline_types::{
-    MysqlError, SqlType, StringPlace, Value, Warnings, convert, encode_part, encode_stored_text,
+    MysqlError, OverflowRef, SqlType, StringPlace, Value, Warnings, convert, encode_part, encode_stored_text,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -253,6 +254,9 @@ impl Writer {
     pub fn rollback(self) {}
 }
 
+/// Rows that are copied at once, of tables that may have values outside them.
+const ROWS_COPIED: usize = 64;
+
 /// Reads the rows of a table.
 pub struct Reader {
     rows: RowReader,
@@ -282,8 +286,12 @@ impl Reader {
     /// Those of values that the key cannot hold; what the engine says.
     pub fn get<R>(&self, key: impl Params, f: impl FnOnce(RowView<'_>) -> R) -> Result<Option<R>> {
         let key = self.table.encode_key(key, true)?;
-        let found = self.rows.get(&key, |row| row.map(|row| f(self.view(row))));
-        Ok(found.map_err(MysqlError::from)?)
+        if self.table.def.overflow.is_none() {
+            let found = self.rows.get(&key, |row| row.map(|row| f(self.view(row, &[]))));
+            return Ok(found.map_err(MysqlError::from)?);
+        }
+        let payload = self.rows.get(&key, |row| row.map(|row| row.payload.to_vec()));
+        payload.map_err(MysqlError::from)?.map(|payload| self.show_copy(&key, &payload, f)).transpose()
     }
 
     /// Shows rows in the order of the primary key to `f`, until it returns false: from the first one on whose key is not
@@ -294,12 +302,43 @@ impl Reader {
     /// As [`get`](Self::get).
     pub fn scan(&self, from: impl Params, mut f: impl FnMut(RowView<'_>) -> bool) -> Result<()> {
         let from = self.table.encode_key(from, false)?;
-        let visit = |row: RowRef<'_>| f(self.view(row));
-        Ok(self.rows.scan(Direction::Forward, Some(&from), visit).map_err(MysqlError::from)?)
+        if self.table.def.overflow.is_none() {
+            let visit = |row: RowRef<'_>| f(self.view(row, &[]));
+            return Ok(self.rows.scan(Direction::Forward, Some(&from), visit).map_err(MysqlError::from)?);
+        }
+        // Values outside the rows cannot be read where the rows are shown.
+        let mut from = from;
+        loop {
+            let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+            let visit = |row: RowRef<'_>| {
+                rows.push((row.key.to_vec(), row.payload.to_vec()));
+                rows.len() < ROWS_COPIED
+            };
+            self.rows.scan(Direction::Forward, Some(&from), visit).map_err(MysqlError::from)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            from = [last.as_slice(), &[0]].concat();
+            for (key, payload) in &rows {
+                if !self.show_copy(key, payload, &mut f)? {
+                    return Ok(());
+                }
+            }
+        }
     }
 
-    fn view<'r>(&'r self, row: RowRef<'r>) -> RowView<'r> {
-        RowView { reader: self, row }
+    /// Shows a row that may have values outside it.
+    fn show_copy<R>(&self, key: &[u8], payload: &[u8], f: impl FnOnce(RowView<'_>) -> R) -> Result<R> {
+        let outside = self.table.clustered().format.overflow(payload).map_err(MysqlError::from)?;
+        let references: Vec<OverflowRef> = outside.iter().map(|(_, reference)| *reference).collect();
+        let values = match references.as_slice() {
+            [] => Vec::new(),
+            references => self.rows.overflow_values(references).map_err(MysqlError::from)?,
+        };
+        let outside: Vec<(usize, Vec<u8>)> = outside.iter().map(|(column, _)| *column).zip(values).collect();
+        Ok(f(self.view(RowRef { key, payload }, &outside)))
+    }
+
+    fn view<'r>(&'r self, row: RowRef<'r>, outside: &'r [(usize, Vec<u8>)]) -> RowView<'r> {
+        RowView { reader: self, row, outside }
     }
 }
 
@@ -314,6 +353,8 @@ impl fmt::Debug for Reader {
 pub struct RowView<'r> {
     reader: &'r Reader,
     row: RowRef<'r>,
+    /// Columns whose values are not in the row.
+    outside: &'r [(usize, Vec<u8>)],
 }
 
 impl<'r> RowView<'r> {
@@ -341,6 +382,9 @@ impl<'r> RowView<'r> {
     #[inline]
     pub fn bytes(&self, column: usize) -> Result<Option<&'r [u8]>> {
         let Some(Some(place)) = self.reader.shown.get(column) else { return Err(self.not_shown(column)) };
+        if let Some(value) = self.outside(column) {
+            return Ok(Some(value));
+        }
         let bytes = match place.is_in(self.row.payload) {
             true => place.bytes(self.row.payload),
             false => self.reader.table.clustered().format.stored_bytes(self.row.payload, column),
@@ -369,7 +413,15 @@ impl<'r> RowView<'r> {
             .ok_or_else(|| Error::NoSuchColumn(format!("number {column}")))
     }
 
+    /// The bytes of a column that is not in the row.
+    fn outside(&self, column: usize) -> Option<&'r [u8]> {
+        self.outside.iter().find(|(outside, _)| *outside == column).map(|(_, value)| value.as_slice())
+    }
+
     fn value(&self, column: usize) -> Result<Value> {
+        if let Some(value) = self.outside(column) {
+            return Ok(stored_value(&self.column(column)?.ty, value).map_err(MysqlError::from)?);
+        }
         let format = &self.reader.table.clustered().format;
         Ok(format.decode_value(self.row.key, self.row.payload, column).map_err(MysqlError::from)?)
     }

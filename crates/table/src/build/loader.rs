@@ -11,9 +11,10 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::clustered_entry;
 use crate::lock::{LockLimits, LockMode, LockOwner};
+use crate::overflow::{NewRow, bytes_of, part_rows};
 use crate::run::{EntrySource, Merge, Sorter};
+use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_btree::{BulkBuilder, Tree};
 use leafline_types::{MysqlError, Value};
@@ -24,6 +25,16 @@ use std::sync::Arc;
 pub struct LoadOutcome {
     /// Rows loaded.
     pub rows: u64,
+}
+
+/// A table whose trees are all built.
+struct Built {
+    table: TableDef,
+    counters: CounterChange,
+    /// The tree that held the rows.
+    old: Arc<TreeHandle>,
+    /// What held the rows that ascended.
+    base: Option<Tree>,
 }
 
 /// Loads rows into a table. Nothing is visible before [`finish`](Self::finish); dropping it leaves nothing.
@@ -39,6 +50,8 @@ pub struct TableLoader<'e> {
     last: Vec<u8>,
     rows: u64,
     next_auto_increment: u64,
+    /// Takes what is stored outside the rows.
+    overflow: Option<Box<TableLoader<'e>>>,
     /// Last, so that nothing writes to the segments any more when they are freed.
     new: NewTrees<'e>,
 }
@@ -63,6 +76,7 @@ impl Engine {
             last: Vec::new(),
             rows: 0,
             next_auto_increment: 0,
+            overflow: None,
         })
     }
 }
@@ -96,7 +110,9 @@ impl TableLoader<'_> {
             self.next_auto_increment = self.engine.counters.next_auto_increment(table.id);
         }
         let row_id = if table.has_hidden_row_id() { self.engine.counters.new_row_id(table.id) } else { 0 };
-        let entry = clustered_entry(&table, row, row_id)?;
+        let new = self.engine.new_row(&table, row, row_id, None)?;
+        self.push_values(row, &new)?;
+        let entry = new.entry;
         let limits = &self.engine.limits;
         if entry.key.len() > limits.max_key {
             return Err(MysqlError::key_too_long(limits.max_key).into());
@@ -121,6 +137,27 @@ impl TableLoader<'_> {
         Ok(())
     }
 
+    /// Adds the values that are stored outside a row.
+    fn push_values(&mut self, row: &[Value], new: &NewRow) -> Result<()> {
+        if new.values.is_empty() {
+            return Ok(());
+        }
+        let loader = match &mut self.overflow {
+            Some(loader) => loader,
+            None => {
+                let table = self.engine.overflow_table(&self.table)?;
+                self.overflow.insert(Box::new(self.engine.bulk_load(&table)?))
+            }
+        };
+        for (column, id) in &new.values {
+            let bytes = row.get(*column).and_then(bytes_of).unwrap_or_default();
+            for part in part_rows(&self.engine.limits, *id, bytes) {
+                loader.push(&part)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Rows added so far.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -138,6 +175,28 @@ impl TableLoader<'_> {
         locks.lock_table(self.table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;
         let _ddl = engine.ddl.lock();
         let _closed = engine.gates.close(self.table.id);
+        let mut overflow = self.overflow.take();
+        let outside = overflow.as_mut().map(|loader| loader.build()).transpose()?;
+        let built = self.build()?;
+        let (tables, counters): (Vec<TableDef>, Vec<CounterChange>) =
+            outside.iter().chain([&built]).map(|built| (built.table.clone(), built.counters)).unzip();
+        engine.change_catalog(CatalogChange { put_tables: tables, counters, ..CatalogChange::default() })?;
+        for loader in overflow.as_deref_mut().into_iter().chain([&mut self]) {
+            loader.new.keep();
+        }
+        for built in outside.into_iter().chain([built]) {
+            drop(built.old);
+            if let Some(base) = built.base {
+                engine.store.drop_segment(base.id())?;
+            }
+        }
+        engine.purge()?;
+        Ok(LoadOutcome { rows: self.rows })
+    }
+
+    /// Builds what is left of the trees. The gate of the table is closed.
+    fn build(&mut self) -> Result<Built> {
+        let engine = self.engine;
         let current = engine.catalog().table_by_id(self.table.id).cloned();
         let current = current.filter(|current| Arc::ptr_eq(current, &self.table));
         let Some(table) = current else { return Err(TableError::DefinitionChanged) };
@@ -172,18 +231,7 @@ impl TableLoader<'_> {
             next_row_id: engine.counters.next_row_id(table.id),
             next_auto_increment: self.next_auto_increment,
         };
-        engine.change_catalog(CatalogChange {
-            put_tables: vec![changed],
-            counters: vec![counters],
-            ..CatalogChange::default()
-        })?;
-        self.new.keep();
-        drop(old);
-        if let Some(base) = self.base.take() {
-            engine.store.drop_segment(base.id())?;
-        }
-        engine.purge()?;
-        Ok(LoadOutcome { rows: self.rows })
+        Ok(Built { table: changed, counters, old, base: self.base.take() })
     }
 
     /// From here on rows are sorted.

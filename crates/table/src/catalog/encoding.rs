@@ -6,7 +6,7 @@
 //! | row      | key                             | payload after the format byte                               |
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
-//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none) |
+//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8 |
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
@@ -28,7 +28,7 @@ use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
 const DATABASE: u8 = 1;
 const TABLE: u8 = 2;
 const COLUMN: u8 = 3;
@@ -64,6 +64,7 @@ impl CatalogRow {
         out.u8(FORMAT).string(&table.database).string(&table.name).u16(table.schema_version);
         out.string(&table.options.comment).u16(table.options.collation.map_or(0, Collation::id));
         out.u64(table.options.auto_increment_start.unwrap_or(0));
+        out.u64(table.overflow.map_or(0, |overflow| overflow.0)).bool(table.is_overflow);
         rows.push(CatalogRow { key: key(TABLE, table.id.0, None), payload: out.finish() });
         for (position, column) in table.columns.iter().enumerate() {
             let payload = encode_column(column)?;
@@ -567,6 +568,7 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         0 => None,
         id => Some(known_collation(id, &from)?),
     };
+    let (overflow, is_overflow) = (from.u64()?, from.bool()?);
     from.end()?;
     let auto_increment_start = (start != 0).then_some(start);
     Ok(TableDef {
@@ -578,6 +580,8 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         schema_version,
+        overflow: (overflow != 0).then_some(TableId(overflow)),
+        is_overflow,
         options: TableOptions { comment, collation, auto_increment_start },
     })
 }

@@ -17,7 +17,8 @@ pub struct DatabaseDef {
     pub collation: Collation,
 }
 
-/// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux).
+/// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux). Tables of overflow values
+/// are found by number only.
 #[derive(Clone, Default, Debug)]
 pub struct Catalog {
     databases: BTreeMap<String, Arc<DatabaseDef>>,
@@ -64,7 +65,7 @@ impl Catalog {
         self.tables.get(database).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// All tables, by number.
+    /// All tables, those of overflow values too, by number.
     pub fn all_tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.by_id.values()
     }
@@ -99,7 +100,9 @@ impl Catalog {
         if let Some(replaced) = self.by_id.get(&table.id).cloned() {
             self.remove_table(&replaced);
         }
-        self.tables.entry(table.database.clone()).or_default().insert(table.name.clone(), table.clone());
+        if !table.is_overflow {
+            self.tables.entry(table.database.clone()).or_default().insert(table.name.clone(), table.clone());
+        }
         for key in &table.foreign_keys {
             let of_database = self.referring.entry(key.parent_database.clone()).or_default();
             of_database.entry(key.parent_table.clone()).or_default().insert(table.id);
@@ -108,7 +111,9 @@ impl Catalog {
     }
 
     pub(crate) fn remove_table(&mut self, table: &TableDef) {
-        if let Some(tables) = self.tables.get_mut(&table.database) {
+        if let Some(tables) = self.tables.get_mut(&table.database)
+            && !table.is_overflow
+        {
             tables.remove(&table.name);
         }
         self.forget(table);

@@ -52,6 +52,8 @@ impl TableSpec {
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),
             schema_version: 1,
+            overflow: None,
+            is_overflow: false,
             options: self.options.clone(),
         })
     }

@@ -8,9 +8,10 @@ use super::parallel::in_parallel;
 use super::{Check, CheckDepth, hex};
 use crate::catalog::IndexDef;
 use crate::error::Result;
-use crate::index::entry::{describe_entry, entry_of_row, row_values, unique_prefix};
+use crate::index::entry::{describe_entry, entry_of_row, read_row, unique_prefix};
 use crate::read::{EntryStep, ReadView};
 use leafline_btree::{Direction, NodeProgress};
+use leafline_types::OverflowRef;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ struct Piece {
     first_unique: Option<Vec<u8>>,
     last_unique: Option<Vec<u8>>,
     faults: Vec<String>,
+    /// What is outside the rows.
+    outside: Vec<OverflowRef>,
 }
 
 impl Check<'_> {
@@ -99,6 +102,7 @@ impl Check<'_> {
             sum.join(piece.sum);
             derived.iter_mut().zip(piece.derived).for_each(|(all, part)| all.join(part));
             faults += piece.faults.len();
+            self.outside.extend(piece.outside);
             for fault in piece.faults {
                 self.fault(index, fault);
             }
@@ -150,8 +154,8 @@ impl Check<'_> {
                     last.clear();
                     last.extend_from_slice(prefix);
                 }
-                if extended {
-                    row_values(table, key, payload)?;
+                if extended || (index.is_clustered() && table.overflow.is_some()) {
+                    piece.outside.extend(read_row(table, key, payload)?);
                 }
                 for (index, sum) in derive.iter().zip(&mut piece.derived) {
                     let entry = entry_of_row(table, index, key, payload)?;

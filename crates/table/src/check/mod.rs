@@ -5,6 +5,7 @@
 //! | `structure` | every node of every tree; nothing else is read of a tree that is damaged |
 //! | `contents` | rows against entries and entries against rows, by sums |
 //! | `compare` | what does not agree, by name |
+//! | `overflow` | rows against the values that are stored outside them |
 //! | `parallel` | pieces of work for several threads |
 //!
 //! Rows and entries are compared at one snapshot, so that commits can go on. First cheaply: each index is read once,
@@ -14,6 +15,7 @@
 
 mod compare;
 mod contents;
+mod overflow;
 mod parallel;
 mod structure;
 
@@ -24,7 +26,7 @@ use crate::read::ReadView;
 use crate::txn::write_set::WriteSet;
 use leafline_btree::{BtreeError, NodeProgress};
 use leafline_storage::PageNo;
-use leafline_types::CancelToken;
+use leafline_types::{CancelToken, OverflowRef};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -94,12 +96,27 @@ pub struct TableCheck {
     pub damaged: Vec<usize>,
     /// Whether the number of rows is not the one that is counted, in a table that is sound otherwise.
     pub miscounted: bool,
+    /// What the check of its table of overflow values has found, if it has found anything.
+    pub overflow: Option<Box<TableCheck>>,
 }
 
 impl TableCheck {
     /// Whether nothing is wrong.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()
+    }
+
+    /// Adds what is wrong with the values that are stored outside the rows.
+    fn join_overflow(&mut self, found: TableCheck) {
+        if found.is_sound() {
+            return;
+        }
+        for fault in &found.faults {
+            let what = format!("values outside the rows: {}", fault.what);
+            self.faults.push(TableFault { what, ..fault.clone() });
+        }
+        self.unlisted += found.unlisted;
+        self.overflow = Some(Box::new(found));
     }
 
     fn note(&mut self, table: &TableDef, index: Option<&IndexDef>, page: Option<PageNo>, what: String) {
@@ -123,6 +140,8 @@ struct Check<'a> {
     options: CheckOptions,
     progress: &'a NodeProgress<'a>,
     found: TableCheck,
+    /// What is outside the rows.
+    outside: Vec<OverflowRef>,
 }
 
 impl Engine {
@@ -152,14 +171,15 @@ impl Engine {
             progress(pages);
             if cancel.reason().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let (snapshot, rows) = {
+        let (snapshot, rows, overflow) = {
             let _closed = self.gates.close(table.id);
             self.store.wait_durable(self.store.log_end())?;
-            (self.snapshot(), self.row_count(table.id))
+            let overflow = table.overflow.map(|_| self.overflow_table(table)).transpose()?;
+            let parts = overflow.as_ref().map_or(0, |overflow| self.row_count(overflow.id));
+            (self.snapshot(), self.row_count(table.id), overflow.map(|overflow| (overflow, parts)))
         };
         let view = ReadView::new(self.clone(), snapshot, Arc::new(WriteSet::default().into()), 0);
-        let mut check =
-            Check { view: &view, table, options, progress: &progress, found: TableCheck::default() };
+        let mut check = Check::new(&view, table, options, &progress);
         check.structure()?;
         cancel.check()?;
         if options.depth > CheckDepth::Quick {
@@ -167,20 +187,46 @@ impl Engine {
             // What was read in part does not agree.
             cancel.check()?;
         }
-        check.found.damaged.sort_unstable();
-        Ok(check.found)
+        let (mut found, outside) = (check.found, check.outside);
+        if let Some((overflow, parts)) = overflow {
+            let mut check = Check::new(&view, &overflow, options, &progress);
+            check.structure()?;
+            if options.depth > CheckDepth::Quick {
+                check.contents(parts)?;
+                cancel.check()?;
+            }
+            let sound = check.found.is_sound();
+            found.join_overflow(check.found);
+            if sound && found.is_sound() && options.depth > CheckDepth::Quick {
+                overflow::compare(&view, table, &outside, parts, options, &mut found)?;
+            }
+        }
+        found.damaged.sort_unstable();
+        Ok(found)
     }
 
     /// Pages that a check of the table reads, about.
     pub fn pages_to_check(&self, table: &TableDef, depth: CheckDepth) -> u64 {
         let times = if depth == CheckDepth::Quick { 1 } else { 2 };
-        let of_table = |id| table.indexes.iter().any(|index| index.tree == id);
+        let overflow = table.overflow.and_then(|_| self.overflow_table(table).ok());
+        let tables = [Some(table), overflow.as_deref()];
+        let of_table =
+            |id| tables.iter().flatten().any(|table| table.indexes.iter().any(|index| index.tree == id));
         let segments = self.store.segments();
         segments.iter().filter(|info| of_table(info.id)).map(|info| info.pages * times).sum()
     }
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    fn new(
+        view: &'a ReadView,
+        table: &'a Arc<TableDef>,
+        options: CheckOptions,
+        progress: &'a NodeProgress<'a>,
+    ) -> Check<'a> {
+        Check { view, table, options, progress, found: TableCheck::default(), outside: Vec::new() }
+    }
+
     fn fault(&mut self, index: &IndexDef, what: String) {
         self.found.note(self.table, Some(index), None, what);
     }

@@ -7,7 +7,7 @@
 use crate::catalog::{IndexDef, LocatorMap, ROW_ID_BYTES, TableDef};
 use crate::error::{Result, TableError};
 use leafline_types::convert::to_text;
-use leafline_types::{KeyPart, SqlType, Value, decode_value, skip_part};
+use leafline_types::{KeyPart, OverflowRef, SqlType, Value, decode_value, skip_part};
 use std::ops::Range;
 
 /// Key and payload of an entry of some index.
@@ -32,6 +32,18 @@ pub(crate) fn clustered_entry(table: &TableDef, row: &[Value], row_id: u64) -> R
 pub(crate) fn row_values(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
     let format = &table.clustered().format;
     (0..table.columns.len()).map(|column| Ok(format.decode_value(key, payload, column)?)).collect()
+}
+
+/// Reads every value that is in a row; returns what the others are.
+pub(crate) fn read_row(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<OverflowRef>> {
+    let format = &table.clustered().format;
+    let outside = if table.overflow.is_some() { format.overflow(payload)? } else { Vec::new() };
+    for column in 0..table.columns.len() {
+        if !outside.iter().any(|(outside, _)| *outside == column) {
+            format.decode_value(key, payload, column)?;
+        }
+    }
+    Ok(outside.into_iter().map(|(_, reference)| reference).collect())
 }
 
 /// The entry that `index` has for the row with this clustered key and payload.

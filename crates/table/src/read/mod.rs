@@ -9,6 +9,7 @@ mod fetch;
 mod locators;
 mod reader;
 mod row;
+mod values;
 mod view;
 mod window;
 

@@ -9,6 +9,7 @@ use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::trees::TreeHandle;
 use leafline_btree::Direction;
+use leafline_types::OverflowRef;
 use std::sync::Arc;
 
 /// Reads the rows of one table, as one view shows them.
@@ -34,6 +35,14 @@ impl RowReader {
     /// The table.
     pub fn table(&self) -> &Arc<TableDef> {
         &self.table
+    }
+
+    /// Values outside the rows.
+    ///
+    /// # Errors
+    /// As [`ReadView::complete`].
+    pub fn overflow_values(&self, references: &[OverflowRef]) -> Result<Vec<Vec<u8>>> {
+        self.view.overflow_values(&self.table, references)
     }
 
     /// Calls `f` with the row under a clustered key, if there is one. It may run under a page latch and must not block.

@@ -23,6 +23,10 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockMode, LockOwner};
 use crate::txn::op::CounterChange;
+use crate::txn::{Isolation, TxnMode};
+use leafline_btree::Direction;
+use leafline_types::Value;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -42,16 +46,23 @@ impl Engine {
         progress: &mut dyn FnMut(u64),
     ) -> Result<TableRepair> {
         let mut repair = TableRepair {
-            table: format!("{}.{}", table.database, table.name),
+            table: match table.is_overflow {
+                true => format!("{}.{} (values outside the rows)", table.database, table.name),
+                false => format!("{}.{}", table.database, table.name),
+            },
             counted: self.row_count(table.id),
             ..TableRepair::default()
         };
         if check.is_sound() {
             return Ok(repair);
         }
+        if let Some(check) = &check.overflow {
+            let overflow = self.overflow_table(table)?;
+            self.repair_table(&overflow, check, dry_run, &mut |_| ())?;
+        }
         let locks = LockOwner::new(&self.locks);
         locks.lock_table(table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;
-        let _ddl = self.ddl.lock();
+        let ddl = self.ddl.lock();
         let closed = self.gates.close(table.id);
         let current = self.catalog().table_by_id(table.id).cloned();
         if !current.is_some_and(|current| Arc::ptr_eq(&current, table)) {
@@ -60,7 +71,8 @@ impl Engine {
         let mut new = NewTrees::new(self);
         let mut changed = (**table).clone();
         let mut rows = None;
-        if check.damaged.contains(&0) {
+        // Rows are of no use without the values that they refer to.
+        if check.damaged.contains(&0) || check.overflow.is_some() {
             let names = table.secondary().iter().map(|index| index.name.clone());
             repair.rebuilt = names.collect();
             let salvaged = salvage::salvage(self, table, dry_run, &mut new, progress)?;
@@ -107,8 +119,46 @@ impl Engine {
         })?;
         new.keep();
         drop(closed);
+        drop(ddl);
+        drop(locks);
+        if let Some(table) = self.catalog().table_by_id(table.id).filter(|table| table.overflow.is_some()) {
+            self.remove_unreferred(table)?;
+        }
         self.purge()?;
         Ok(repair)
+    }
+
+    /// Deletes the values outside rows that no row refers to any more.
+    fn remove_unreferred(self: &Arc<Self>, table: &Arc<TableDef>) -> Result<()> {
+        let overflow = self.overflow_table(table)?;
+        let mut transaction = self.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let view = transaction.view();
+        let format = &table.clustered().format;
+        let (mut referred, mut error) = (BTreeSet::new(), None);
+        view.rows(table)?.scan(Direction::Forward, None, |row| match format.overflow(row.payload) {
+            Ok(outside) => {
+                referred.extend(outside.iter().map(|(_, reference)| reference.id));
+                true
+            }
+            Err(failed) => {
+                error = Some(failed);
+                false
+            }
+        })?;
+        error.map_or(Ok(()), Err)?;
+        let format = &overflow.clustered().format;
+        let mut unreferred = Vec::new();
+        view.rows(&overflow)?.scan(Direction::Forward, None, |row| {
+            let id = format.decode_value(row.key, row.payload, 0);
+            if !matches!(id, Ok(Value::UInt(id)) if referred.contains(&id)) {
+                unreferred.push(row.key.to_vec());
+            }
+            true
+        })?;
+        for key in unreferred {
+            transaction.delete_key(&overflow, &key)?;
+        }
+        transaction.commit().map(drop)
     }
 
     /// Rows of a table whose clustered index is sound, and that nobody changes.

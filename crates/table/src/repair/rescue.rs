@@ -26,7 +26,7 @@ use crate::txn::recovery::{Pending, Replay};
 use leafline_btree::{KeyRange, Tree, TreeRedo};
 use leafline_storage::{Env, HandlerId, PageNo, RedoHandler, Remains, SegmentId, SegmentState, Store};
 use leafline_types::Collation;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A database that is read as far as it can be.
@@ -71,9 +71,12 @@ impl Engine {
         for database in left.databases {
             self.create_database(&database.name, database.collation, true)?;
         }
-        for table in &left.tables {
+        // First the values that the rows of other tables refer to.
+        let mut moved: BTreeMap<TableId, TableId> = BTreeMap::new();
+        let (overflow, others): (Vec<_>, Vec<_>) = left.tables.iter().partition(|table| table.is_overflow);
+        for table in overflow.into_iter().chain(others) {
             self.create_database(&table.database, Collation::DEFAULT, true)?;
-            rescue.tables.push(self.rescue_table(&wreck, table, progress)?);
+            rescue.tables.push(self.rescue_table(&wreck, table, &mut moved, progress)?);
         }
         let mut named: BTreeSet<SegmentId> =
             left.tables.iter().flat_map(|table| &table.indexes).map(|index| index.tree).collect();
@@ -94,6 +97,7 @@ impl Engine {
         self: &Arc<Self>,
         wreck: &Wreck,
         table: &TableDef,
+        moved: &mut BTreeMap<TableId, TableId>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<TableRepair> {
         let clustered = table.clustered();
@@ -105,8 +109,15 @@ impl Engine {
         for index in &mut copy.indexes {
             Arc::make_mut(index).id = self.counters.new_object();
         }
+        moved.insert(table.id, copy.id);
         let _ddl = self.ddl.lock();
         let mut new = NewTrees::new(self);
+        copy.overflow = table.overflow.and_then(|overflow| moved.get(&overflow).copied());
+        let overflow = match copy.overflow {
+            // The old one is lost.
+            None => self.new_overflow_table(&mut copy, &mut new)?,
+            Some(_) => None,
+        };
         let source = Source { env: &wreck.env, tree: clustered.tree, known: &known };
         let salvaged = build(self, &copy, found, &source, false, &mut new)?;
         copy.indexes = salvaged.indexes;
@@ -119,14 +130,17 @@ impl Engine {
             next_auto_increment: wreck.counters.next_auto_increment(table.id),
         };
         let repair = TableRepair {
-            table: format!("{}.{}", table.database, table.name),
+            table: match table.is_overflow {
+                true => format!("{}.{} (values outside the rows)", table.database, table.name),
+                false => format!("{}.{}", table.database, table.name),
+            },
             rebuilt: table.secondary().iter().map(|index| index.name.clone()).collect(),
             counted,
             recounted: Some(rows).filter(|rows| *rows != counted),
             salvage: Some(salvaged.report),
         };
         self.change_catalog(CatalogChange {
-            put_tables: vec![copy],
+            put_tables: [copy].into_iter().chain(overflow).collect(),
             counters: vec![counters],
             ..CatalogChange::default()
         })?;

@@ -8,9 +8,11 @@ use crate::check::{damage, hex};
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{describe_entry, row_id_of, row_values};
+use crate::index::entry::{describe_entry, read_row, row_id_of};
 use crate::quarantine::Quarantined;
+use crate::read::ReadView;
 use crate::run::Sorter;
+use crate::txn::write_set::WriteSet;
 use leafline_btree::{BulkBuilder, KeyRange, Salvage};
 use leafline_storage::{Env, SegmentId};
 use std::collections::BTreeMap;
@@ -30,7 +32,7 @@ pub(super) struct Salvaged {
 /// Builds all indexes of `table` from the readable leaves of its clustered index, and from what commits still have to change
 /// in it; with `dry_run` only looks at those.
 pub(super) fn salvage(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     table: &TableDef,
     dry_run: bool,
     new: &mut NewTrees<'_>,
@@ -56,7 +58,7 @@ pub(super) struct Source<'a> {
 
 /// Builds all indexes of `table` from what was found.
 pub(super) fn build(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     table: &TableDef,
     found: Salvage,
     source: &Source<'_>,
@@ -93,6 +95,8 @@ pub(super) fn build(
 /// One attempt at it.
 struct Building<'a, 'e> {
     engine: &'e Engine,
+    /// Where values are that are outside the rows.
+    view: ReadView,
     table: &'a TableDef,
     left_out: &'a BTreeMap<Vec<u8>, String>,
     new: &'a mut NewTrees<'e>,
@@ -106,7 +110,7 @@ struct Building<'a, 'e> {
 
 impl<'a, 'e> Building<'a, 'e> {
     fn new(
-        engine: &'e Engine,
+        engine: &'e Arc<Engine>,
         table: &'a TableDef,
         found: &'a Salvage,
         left_out: &'a BTreeMap<Vec<u8>, String>,
@@ -115,6 +119,7 @@ impl<'a, 'e> Building<'a, 'e> {
     ) -> Result<Building<'a, 'e>> {
         let memory = engine.options.build_memory_bytes / table.indexes.len().max(1) as u64;
         Ok(Building {
+            view: ReadView::new(engine.clone(), engine.snapshot(), Arc::new(WriteSet::default().into()), 0),
             engine,
             table,
             left_out,
@@ -141,8 +146,12 @@ impl<'a, 'e> Building<'a, 'e> {
         if self.left_out.contains_key(key) {
             return Ok(());
         }
-        match row_values(self.table, key, payload).map_err(damage) {
-            Ok(_) => {}
+        let whole = read_row(self.table, key, payload).and_then(|outside| match outside.as_slice() {
+            [] => Ok(()),
+            outside => self.view.overflow_values(self.table, outside).map(drop),
+        });
+        match whole.map_err(damage) {
+            Ok(()) => {}
             Err(Ok((_, what))) => {
                 let row = format!("the row with clustered key {} cannot be read: {what}", hex(key));
                 self.report.left_out.push(row);

@@ -10,6 +10,7 @@ mod large;
 mod load;
 mod memory;
 mod model;
+mod overflow;
 mod power_cuts;
 mod quarantine;
 mod random_faults;

@@ -303,7 +303,7 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
             plan.add_row(engine, table, &change)?;
         }
-        if table.has_hidden_row_id() {
+        if table.has_hidden_row_id() || table.is_overflow {
             counters.next_row_id = engine.counters.next_row_id(table.id);
         }
         counters.next_auto_increment = writes.next_auto_increment(table.id);

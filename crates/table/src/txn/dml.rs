@@ -7,8 +7,9 @@ use super::write_set::{NOW, State};
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{Entry, clustered_entry, describe_entry, entry_of_row, row_id_of, row_values};
+use crate::index::entry::{Entry, describe_entry, entry_of_row, row_id_of};
 use crate::lock::LockMode;
+use crate::overflow::NewRow;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -45,9 +46,9 @@ impl Transaction {
             self.use_auto_increment(table, value);
         }
         let row_id = if table.has_hidden_row_id() { self.engine.counters.new_row_id(table.id) } else { 0 };
-        let entry = clustered_entry(table, row, row_id)?;
-        self.insert_entry(table, None, &entry)?;
-        Ok(InsertOutcome { auto_increment, locator: entry.key })
+        let new = self.engine.new_row(table, row, row_id, None)?;
+        self.insert_entry(table, None, &new, row)?;
+        Ok(InsertOutcome { auto_increment, locator: new.entry.key })
     }
 
     /// Puts a new number in the AUTO_INCREMENT column of a row that is to be inserted, if NULL or 0 there asks for one, and
@@ -103,21 +104,25 @@ impl Transaction {
             false => 0,
         };
         let before = self.present_row(table, locator, old)?;
-        let entry = clustered_entry(table, new, row_id)?;
+        let new_row = self.engine.new_row(table, new, row_id, Some((old, &before)))?;
+        let entry = &new_row.entry;
         if entry.key != locator {
             // The row moves: gone here, new there. The checks of the new row must not meet the old one.
             let mark = self.savepoint();
             self.put(table, locator, Some(before.clone()), None)?;
-            if let Err(error) = self.insert_entry(table, Some((locator, &before)), &entry) {
+            let moved = self.insert_entry(table, Some((locator, &before)), &new_row, new);
+            if let Err(error) =
+                moved.and_then(|()| self.delete_values(table, Some(&before), Some(&entry.payload)))
+            {
                 self.rollback_to(mark);
                 return Err(error);
             }
-            return Ok(entry.key);
+            return Ok(new_row.entry.key);
         }
-        self.check_sizes(table, &entry)?;
-        self.check_unique(table, &entry, Some((locator, &before)))?;
-        self.put(table, locator, Some(before), Some(entry.payload.into()))?;
-        Ok(entry.key)
+        self.check_sizes(table, entry)?;
+        self.check_unique(table, entry, Some((locator, &before)))?;
+        self.put_row_at(table, locator, Some(before), Some((&new_row, new)))?;
+        Ok(new_row.entry.key)
     }
 
     /// Locks the row with clustered key `locator`, read as `old`, and deletes it. False if the transaction has deleted it
@@ -142,7 +147,7 @@ impl Transaction {
             return Ok(false);
         }
         let before = self.present_row(table, locator, old)?;
-        self.put(table, locator, Some(before), None)?;
+        self.put_row_at(table, locator, Some(before), None)?;
         Ok(true)
     }
 
@@ -154,7 +159,7 @@ impl Transaction {
     /// then; those of [`RowLocker::lock`](super::RowLocker::lock); what the store returns.
     pub fn current_row(&mut self, table: &Arc<TableDef>, locator: &[u8]) -> Result<Option<Vec<Value>>> {
         let present = self.lock_present(table, locator)?;
-        present.map(|payload| row_values(table, locator, &payload)).transpose()
+        present.map(|payload| self.present_values(table, locator, &payload)).transpose()
     }
 
     /// Puts a row in the place of the one with the same primary key, or where there is none. Says whether there was one.
@@ -171,12 +176,13 @@ impl Transaction {
         if let Some(value) = table.auto_increment_column().and_then(|column| row.get(column)) {
             self.use_auto_increment(table, value);
         }
-        let entry = clustered_entry(table, row, 0)?;
-        self.check_sizes(table, &entry)?;
+        let new = self.engine.new_row(table, row, 0, None)?;
+        let entry = &new.entry;
+        self.check_sizes(table, entry)?;
         let before = self.lock_present(table, &entry.key)?;
-        self.check_unique(table, &entry, before.as_ref().map(|before| (entry.key.as_slice(), before)))?;
+        self.check_unique(table, entry, before.as_ref().map(|before| (entry.key.as_slice(), before)))?;
         let replaced = before.is_some();
-        self.put(table, &entry.key, before, Some(entry.payload.into()))?;
+        self.put_row_at(table, &entry.key, before, Some((&new, row)))?;
         Ok(replaced)
     }
 
@@ -187,7 +193,7 @@ impl Transaction {
     pub fn delete_key(&mut self, table: &Arc<TableDef>, key: &[u8]) -> Result<bool> {
         self.check_writable(table)?;
         let Some(before) = self.lock_present(table, key)? else { return Ok(false) };
-        self.put(table, key, Some(before), None)?;
+        self.put_row_at(table, key, Some(before), None)?;
         Ok(true)
     }
 
@@ -223,7 +229,7 @@ impl Transaction {
         table: &Arc<TableDef>,
         row: &[Value],
     ) -> Result<Option<(String, Vec<u8>)>> {
-        let entry = clustered_entry(table, row, 0)?;
+        let entry = self.engine.new_row(table, row, 0, None)?.entry;
         let clustered = match table.has_hidden_row_id() {
             true => Ok(()),
             false => self.check_primary(table, &entry).map(|_| ()),
@@ -239,8 +245,10 @@ impl Transaction {
         &mut self,
         table: &Arc<TableDef>,
         moved: Option<(&[u8], &Arc<[u8]>)>,
-        entry: &Entry,
+        new: &NewRow,
+        row: &[Value],
     ) -> Result<()> {
+        let entry = &new.entry;
         self.check_sizes(table, entry)?;
         if table.has_hidden_row_id() {
             // Nobody else knows the row; but the table may be locked as a whole.
@@ -249,14 +257,16 @@ impl Transaction {
             self.check_primary(table, entry)?;
         }
         self.check_unique(table, entry, moved)?;
-        self.put(table, &entry.key, None, Some(entry.payload.as_slice().into()))
+        self.put_row_at(table, &entry.key, None, Some((new, row)))
     }
 
     /// The row as the transaction sees it now: as it wrote it, or as the caller read it.
-    fn present_row(&self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<Arc<[u8]>> {
-        match self.writes.read().row(table.id, locator, NOW)? {
+    fn present_row(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<Arc<[u8]>> {
+        let written = self.writes.read().row(table.id, locator, NOW)?;
+        match written {
             Some(Some(payload)) => Ok(payload),
             Some(None) => Err(TableError::Internal("a row that was deleted is updated".into())),
+            None if table.overflow.is_some() => self.present_payload(table, locator),
             None => {
                 let mut payload = Vec::new();
                 table.clustered().format.encode_payload(old, &mut payload)?;
@@ -265,7 +275,7 @@ impl Transaction {
         }
     }
 
-    fn put(&mut self, table: &Arc<TableDef>, key: &[u8], base: State, after: State) -> Result<()> {
+    pub(super) fn put(&mut self, table: &Arc<TableDef>, key: &[u8], base: State, after: State) -> Result<()> {
         let mut writes = self.writes.write();
         writes.make_room(&self.engine)?;
         writes.put_row(table, key, base, after)

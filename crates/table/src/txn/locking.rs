@@ -8,13 +8,14 @@
 //! The newest version may be of a commit that is applied but not yet durable, because locks are released before the
 //! log is flushed. What was learnt from it is not to be told before it is durable: [`Transaction::make_seen_durable`].
 
+use super::outside::Present;
 use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, WriteSet};
 use super::{Isolation, RegisteredSnapshot, Transaction};
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{row_values, unique_prefix};
+use crate::index::entry::unique_prefix;
 use crate::lock::owner::RowLock;
 use crate::lock::{LockError, LockLimits, LockOwner, LockStrength, LockWait};
 use leafline_types::Value;
@@ -95,7 +96,9 @@ impl RowLocker {
             Probe::Present(_) => LockedRow::AsSeen,
             Probe::PresentUnseen(payload) if self.follows => {
                 self.writes.write().note_unseen(table, self.engine.store.log_end());
-                LockedRow::Newer(row_values(table, locator, &payload)?)
+                let present =
+                    Present { engine: &self.engine, snapshot: &self.snapshot, writes: &self.writes };
+                LockedRow::Newer(present.values(table, locator, &payload)?)
             }
             Probe::Absent | Probe::DeletedUnseen if self.follows => {
                 self.writes.write().note_unseen(table, self.engine.store.log_end());

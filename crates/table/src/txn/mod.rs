@@ -16,6 +16,7 @@ pub(crate) mod large;
 mod locking;
 pub(crate) mod op;
 pub(crate) mod op_run;
+mod outside;
 pub(crate) mod purge;
 pub(crate) mod recovery;
 mod references;

@@ -52,6 +52,9 @@ pub enum CodecError {
     /// The row carries a schema version that the table never had.
     #[error("unknown schema version {0} in a row")]
     UnknownVersion(u16),
+    /// The value is not in the row: see [`crate::row::OverflowRef`].
+    #[error("a value is stored outside its row")]
+    InOverflow,
     /// The value cannot be rebuilt from the key; it is stored beside it.
     #[error("a value of type {0} cannot be rebuilt from its key bytes")]
     NotRestorable(String),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Slot;
 use super::entry::{EntryFormat, Source};
+use super::overflow::Missing;
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::Narrow;
@@ -124,9 +125,22 @@ impl RowDecoder {
         self.types.iter().map(|ty| ColumnBuilder::with_capacity(ty, rows)).collect()
     }
 
-    /// Appends one entry. After an error the builders are of unequal length and must be dropped.
+    /// Appends one entry. After an error the builders are of unequal length and must be dropped. A value outside its row is an
+    /// error: [`DecodedRows`](super::DecodedRows) is for rows that may have some.
     #[inline]
     pub fn decode(&self, key: &[u8], payload: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
+        self.decode_with(key, payload, out, None)
+    }
+
+    /// As [`decode`](Self::decode); values outside the row are noted, with NULL in their places.
+    #[inline]
+    pub(super) fn decode_with(
+        &self,
+        key: &[u8],
+        payload: &[u8],
+        out: &mut [ColumnBuilder],
+        mut missing: Option<&mut Vec<Missing>>,
+    ) -> Result<(), CodecError> {
         for direct in &self.key_direct {
             let builder = out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?;
             if !direct.narrow.is_some_and(|narrow| narrow.append(key, builder)) {
@@ -150,7 +164,14 @@ impl RowDecoder {
         for step in self.payload_steps(payload)? {
             let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
             match &step.from {
-                Origin::Slot(slot) => slot.append(payload, builder)?,
+                Origin::Slot(slot) => match slot.append(payload, builder) {
+                    Ok(()) => {}
+                    Err(CodecError::InOverflow) => {
+                        let missing = missing.as_deref_mut().ok_or(CodecError::InOverflow)?;
+                        note_missing(slot, payload, (step.out, builder), missing)?;
+                    }
+                    Err(error) => return Err(error),
+                },
                 Origin::Default(value) => builder.push_value(value)?,
             }
         }
@@ -192,4 +213,18 @@ impl RowDecoder {
             versions => Ok(versions.get(self.format.version_of(payload)?).map_or(&[], Vec::as_slice)),
         }
     }
+}
+
+/// Notes a value that is outside its row.
+#[cold]
+fn note_missing(
+    slot: &Slot,
+    payload: &[u8],
+    (column, builder): (usize, &mut ColumnBuilder),
+    missing: &mut Vec<Missing>,
+) -> Result<(), CodecError> {
+    let reference = slot.overflow(payload)?.ok_or(CodecError::InOverflow)?;
+    missing.push(Missing { column, row: builder.len(), reference });
+    builder.push_null();
+    Ok(())
 }

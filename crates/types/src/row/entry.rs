@@ -1,6 +1,6 @@
 //! Where the columns of a table lie in the entries of one of its trees.
 
-use super::{ColumnLayout, RowLayout, StringPlace, row_version};
+use super::{ColumnLayout, OverflowRef, RowLayout, StringPlace, row_version};
 use crate::codec::CodecError;
 use crate::key::{KeyPart, decode_value, encode_part, is_restorable, skip_part};
 use crate::value::Value;
@@ -163,13 +163,27 @@ impl EntryFormat {
 
     /// Appends the payload of a table row (one value per table column).
     pub fn encode_payload(&self, row: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        self.encode_payload_with(row, &[], out)
+    }
+
+    /// As [`encode_payload`](Self::encode_payload), with references in place of some of the values.
+    pub fn encode_payload_with(
+        &self,
+        row: &[Value],
+        overflow: &[(usize, OverflowRef)],
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
         let Some(current) = self.versions.last().filter(|_| !self.is_bare()) else { return Ok(()) };
         if row.len() != self.columns.len() {
             return Err(CodecError::Malformed { what: "row with another number of columns" });
         }
         let start = out.len();
         let value = |i: usize| self.stored.get(i).and_then(|&c| row.get(c)).unwrap_or(&Value::Null);
-        let done = current.layout.encode_columns(value, out);
+        let outside = |i: usize| {
+            let column = self.stored.get(i)?;
+            overflow.iter().find(|(outside, _)| outside == column).map(|(_, reference)| *reference)
+        };
+        let done = current.layout.encode_columns(value, outside, out);
         if done.is_err() {
             out.truncate(start);
         }
@@ -180,6 +194,35 @@ impl EntryFormat {
     fn is_bare(&self) -> bool {
         self.schema_version.is_none() && self.stored.is_empty()
     }
+
+    /// The columns whose values are outside a row, and where those are.
+    pub fn overflow(&self, payload: &[u8]) -> Result<Vec<(usize, OverflowRef)>, CodecError> {
+        if self.is_bare() {
+            return Ok(Vec::new());
+        }
+        let version = &self.versions[self.version_of(payload)?];
+        let column_of = |slot: usize| {
+            let stored = version.columns.iter().position(|found| *found == Some(slot))?;
+            self.stored.get(stored).copied()
+        };
+        let found = version.layout.overflow(payload)?;
+        Ok(found.into_iter().filter_map(|(slot, reference)| Some((column_of(slot)?, reference))).collect())
+    }
+
+    /// Bytes of a row's payload with all values in it.
+    pub fn payload_len(&self, row: &[Value]) -> usize {
+        let fixed = self.versions.last().map_or(0, |current| current.layout.fixed_bytes());
+        let bytes = |column: &usize| match row.get(*column) {
+            Some(Value::String(s)) => s.len(),
+            Some(Value::Bytes(b)) => b.len(),
+            Some(Value::Json(json)) => json.as_bytes().len(),
+            _ => 0,
+        };
+        fixed + self.stored.iter().map(bytes).sum::<usize>()
+    }
+
+    /// Bytes that a reference takes in place of a value.
+    pub const OVERFLOW_REF_BYTES: usize = super::overflow::REFERENCE_BYTES;
 
     /// The bytes of a string or binary string that is stored in the payload, without a copy; `None` for NULL, and for columns
     /// that are not stored there as they are.

@@ -13,13 +13,15 @@
 //! A JSON document (`json::binary`) is a string here.
 //!
 //! Everything before the strings is at an offset that is known from the layout, so a column is read without looking
-//! at the others. A row whose strings take more than 65,535 bytes is refused.
+//! at the others. A row whose strings take more than 32,767 bytes is refused. The highest bit of a string's end offset
+//! says that its bytes are elsewhere (`overflow`).
 //!
 //! In an index entry, columns that the key restores (see [`crate::key`]) are not stored again. [`EntryFormat`] says
 //! where each column of a table is, [`RowDecoder`] appends chosen columns to builders.
 
 mod decoder;
 mod entry;
+mod overflow;
 
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
@@ -31,6 +33,7 @@ use crate::value::{SqlType, Value};
 
 pub use decoder::RowDecoder;
 pub use entry::{EntryColumn, EntryFormat};
+pub use overflow::{DecodedRows, Missing, OverflowRef};
 
 /// What a row needs to know of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +50,10 @@ pub struct ColumnLayout {
 const VERSION_BYTES: usize = 2;
 /// Bytes of a string's end offset.
 const OFFSET_BYTES: usize = 2;
+/// Of an end offset: the string's bytes are elsewhere.
+const OVERFLOW_BIT: u16 = 0x8000;
+/// The most bytes that the strings of a row take.
+const MAX_STRING_BYTES: usize = 0x7fff;
 
 /// How columns lie in a row.
 #[derive(Debug, Clone)]
@@ -127,7 +134,7 @@ impl RowLayout {
             return Err(CodecError::Malformed { what: "row with another number of columns" });
         }
         let start = out.len();
-        let done = self.encode_columns(|i| values.get(i).unwrap_or(&Value::Null), out);
+        let done = self.encode_columns(|i| values.get(i).unwrap_or(&Value::Null), |_| None, out);
         if done.is_err() {
             out.truncate(start);
         }
@@ -137,6 +144,7 @@ impl RowLayout {
     fn encode_columns<'v>(
         &self,
         value: impl Fn(usize) -> &'v Value,
+        outside: impl Fn(usize) -> Option<OverflowRef>,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let start = out.len();
@@ -160,28 +168,35 @@ impl RowLayout {
                 }
             }
         }
-        self.encode_strings(value, start, out)
+        self.encode_strings(value, outside, start, out)
     }
 
     fn encode_strings<'v>(
         &self,
         value: impl Fn(usize) -> &'v Value,
+        outside: impl Fn(usize) -> Option<OverflowRef>,
         start: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         out.resize(start + self.strings_at, 0);
         for (i, slot) in self.columns.iter().enumerate() {
             let (Place::String { end_at, .. }, v) = (slot.place, value(i)) else { continue };
+            let reference = outside(i).filter(|_| !v.is_null());
             match (slot.ty.is_character(), v) {
                 (_, Value::Null) => {}
+                (true, Value::String(_)) | (false, Value::Bytes(_) | Value::Json(_)) if reference.is_some() => {
+                    reference.iter().for_each(|reference| reference.append(out));
+                }
                 (true, Value::String(s)) => out.extend_from_slice(s.as_bytes()),
                 (false, Value::Bytes(b)) => out.extend_from_slice(b),
                 (false, Value::Json(json)) => out.extend_from_slice(json.as_bytes()),
                 _ => return Err(CodecError::mismatch(v, &slot.ty)),
             }
             let bytes = out.len() - start - self.strings_at;
-            let end =
-                u16::try_from(bytes).map_err(|_| CodecError::TooLong { bytes, limit: u16::MAX.into() })?;
+            if bytes > MAX_STRING_BYTES {
+                return Err(CodecError::TooLong { bytes, limit: MAX_STRING_BYTES });
+            }
+            let end = bytes as u16 | if reference.is_some() { OVERFLOW_BIT } else { 0 };
             out[start + end_at..start + end_at + OFFSET_BYTES].copy_from_slice(&end.to_le_bytes());
         }
         Ok(())
@@ -229,7 +244,9 @@ impl RowLayout {
                 }
                 end = next;
             }
-            if let Value::Json(json) = slot.value(row)? {
+            if slot.overflow(row)?.is_none()
+                && let Value::Json(json) = slot.value(row)?
+            {
                 json.verify()?;
             }
         }
@@ -295,10 +312,16 @@ pub fn row_version(row: &[u8]) -> Result<u16, CodecError> {
     }
 }
 
+/// Where a string ends.
 #[inline]
 fn read_offset(row: &[u8], at: usize) -> Result<usize, CodecError> {
+    Ok((read_raw_offset(row, at)? & !OVERFLOW_BIT).into())
+}
+
+#[inline]
+fn read_raw_offset(row: &[u8], at: usize) -> Result<u16, CodecError> {
     match row.get(at..at + OFFSET_BYTES) {
-        Some(&[a, b]) => Ok(u16::from_le_bytes([a, b]).into()),
+        Some(&[a, b]) => Ok(u16::from_le_bytes([a, b])),
         _ => Err(CodecError::Truncated { what: "end offset of a row", needed: OFFSET_BYTES, left: 0 }),
     }
 }
@@ -338,23 +361,41 @@ impl Slot {
         match self.place {
             Place::Fixed(fixed, at) => fixed.row_value(row, at),
             Place::String { end_at, start_at, strings_at } => {
-                let bytes = string(row, end_at, start_at, strings_at)?;
-                if self.ty == SqlType::Json {
-                    return Ok(Value::Json(Json::from_bytes(bytes)));
-                }
-                if !self.ty.is_character() {
-                    return Ok(Value::Bytes(bytes.into()));
-                }
-                let text = std::str::from_utf8(bytes);
-                Ok(Value::String(text.map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?.into()))
+                stored_value(&self.ty, string(row, end_at, start_at, strings_at)?)
             }
             Place::Nothing => Ok(Value::Null),
         }
     }
 }
 
+/// The value of a type of variable length that is stored as these bytes.
+pub fn stored_value(ty: &SqlType, bytes: &[u8]) -> Result<Value, CodecError> {
+    if *ty == SqlType::Json {
+        return Ok(Value::Json(Json::from_bytes(bytes)));
+    }
+    if !ty.is_character() {
+        return Ok(Value::Bytes(bytes.into()));
+    }
+    let text = std::str::from_utf8(bytes);
+    Ok(Value::String(text.map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?.into()))
+}
+
 #[inline]
 fn string(
+    row: &[u8],
+    end_at: usize,
+    start_at: Option<usize>,
+    strings_at: usize,
+) -> Result<&[u8], CodecError> {
+    if read_raw_offset(row, end_at)? & OVERFLOW_BIT != 0 {
+        return Err(CodecError::InOverflow);
+    }
+    string_bytes(row, end_at, start_at, strings_at)
+}
+
+/// What a row has of a string.
+#[inline]
+fn string_bytes(
     row: &[u8],
     end_at: usize,
     start_at: Option<usize>,

@@ -272,10 +272,68 @@ fn what_does_not_fit_a_row_is_refused() {
     let mut row = vec![7];
     let long = Value::string("x".repeat(40_000));
     let found = layout.encode(&[long.clone(), long], &mut row).unwrap_err();
-    assert_eq!(found, CodecError::TooLong { bytes: 80_000, limit: 65_535 });
+    assert_eq!(found, CodecError::TooLong { bytes: 80_000, limit: 32_767 });
     assert_eq!(crate::error::MysqlError::from(found).code, 1118);
     assert_eq!(layout.encode(&[Value::Null, Value::from("")], &mut row), Err(CodecError::UnexpectedNull));
     assert!(layout.encode(&[Value::Int(1), Value::from("")], &mut row).is_err());
     assert!(layout.encode(&[Value::from("")], &mut row).is_err());
     assert_eq!(row, [7]);
+}
+
+/// Values outside a row are found by who asks for them, and are an error to who does not.
+#[test]
+fn references_take_the_place_of_values() {
+    let mut rng = testing::rng("references");
+    let ty = [SqlType::Text { max_bytes: 1 << 24 }, SqlType::BIGINT, SqlType::Blob { max_bytes: 1 << 24 }];
+    let columns: Vec<EntryColumn> = ty
+        .iter()
+        .map(|ty| EntryColumn {
+            layout: ColumnLayout { ty: ty.clone(), nullable: true, collation: Collation::Utf8mb4Bin },
+            added_in: 0,
+            default: Value::Null,
+        })
+        .collect();
+    let key = KeyPart::new(SqlType::BIGINT);
+    let format = Arc::new(EntryFormat::clustered(1, &columns, &[key], &[Some(1)]));
+    let decoder = RowDecoder::new(&format, &[2, 0, 1, 0]).unwrap();
+    let mut decoded = DecodedRows::new(&decoder, 0);
+    let mut expected: Vec<Vec<Value>> = Vec::new();
+    let mut long: Vec<Vec<u8>> = Vec::new();
+    for number in 0..200 {
+        let value = |rng: &mut SmallRng| vec![b'a' + (number % 7) as u8; rng.random_range(0..30)];
+        let (a, b) = (value(&mut rng), value(&mut rng));
+        let text = Value::string(String::from_utf8(a.clone()).unwrap());
+        let row = [
+            if rng.random_ratio(1, 4) { Value::Null } else { text },
+            Value::Int(number),
+            if rng.random_ratio(1, 4) { Value::Null } else { Value::bytes(b.clone()) },
+        ];
+        let mut outside = Vec::new();
+        for (column, bytes) in [(0, a), (2, b)] {
+            if rng.random() {
+                outside.push((column, OverflowRef::new(long.len() as u64, &bytes).unwrap()));
+                long.push(bytes);
+            }
+        }
+        let (mut key, mut payload) = (Vec::new(), Vec::new());
+        format.encode_key(&row, &[], &mut key).unwrap();
+        format.encode_payload_with(&row, &outside, &mut payload).unwrap();
+        format.verify(&key, &payload).unwrap();
+        outside.retain(|(column, _)| row[*column] != Value::Null);
+        assert_eq!(format.overflow(&payload).unwrap(), outside);
+        let is_whole = outside.is_empty();
+        assert_eq!(decoder.decode(&key, &payload, &mut decoder.builders(1)).is_ok(), is_whole);
+        assert_eq!(decoder.decode_values(&key, &payload, &mut Vec::new()).is_ok(), is_whole);
+        decoded.push(&decoder, &key, &payload).unwrap();
+        expected.push([2, 0, 1, 0].map(|column: usize| row[column].clone()).to_vec());
+    }
+    let read = |missing: &[Missing]| -> Result<Vec<Vec<u8>>, CodecError> {
+        Ok(missing.iter().map(|missing| long[missing.reference.id as usize].clone()).collect())
+    };
+    let found = decoded.finish(read).unwrap();
+    for (at, row) in expected.iter().enumerate() {
+        let values: Vec<Value> =
+            found.iter().zip(decoder.types()).map(|(array, ty)| value_at(array, at, ty)).collect();
+        assert_eq!(values, *row);
+    }
 }

@@ -1,0 +1,290 @@
+//! Values that do not fit their rows.
+//!
+//! A row takes half a page at most, so that a leaf has two. Of a row that would be longer, the longest values are stored in
+//! another table, which nobody sees, and the row has references to them ([`OverflowRef`]). Only columns are eligible that are
+//! in no index, nor can be in one as a whole: the entries of an index are derived from the row alone. That table is like any other: its rows are written by the same transaction, logged, versioned, locked
+//! by whoever has the row locked, checked, repaired.
+//!
+//! | column | type            | holds                                     |
+//! |--------|-----------------|-------------------------------------------|
+//! | id     | BIGINT UNSIGNED | number of the value, never used again     |
+//! | part   | INT UNSIGNED    | number of the part, from 0                |
+//! | bytes  | VARBINARY       | up to half a page of the value            |
+//!
+//! The primary key is `(id, part)`. A value is never changed: a row that gets another one refers to another number, and the
+//! parts of the old one are deleted in the same commit. So whoever sees a row sees the values it refers to.
+
+use crate::catalog::{
+    Catalog, ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableDraft, TableId, TableSpec,
+};
+use crate::ddl::{CatalogChange, NewTrees};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::index::entry::{Entry, clustered_entry};
+use crate::limits::Limits;
+use crate::txn::recovery::create_tree;
+use leafline_btree::CommitTs;
+use leafline_types::{Collation, EntryFormat, OverflowRef, SqlType, Value};
+use std::sync::Arc;
+
+/// What a part has besides its bytes, at most.
+const PART_OVERHEAD: usize = 64;
+/// Shorter values stay in the row: little would be won.
+const SHORTEST: usize = 64;
+/// Position of the column of bytes.
+const BYTES: usize = 2;
+
+/// A row to be written: its clustered entry, and the values that it refers to and that are to be written with it.
+pub(crate) struct NewRow {
+    pub(crate) entry: Entry,
+    /// Columns, and the numbers of their values.
+    pub(crate) values: Vec<(usize, u64)>,
+}
+
+/// Bytes of a value that one part holds.
+pub(crate) fn part_bytes(limits: &Limits) -> usize {
+    limits.max_entry - PART_OVERHEAD
+}
+
+/// Parts of a value.
+pub(crate) fn parts(limits: &Limits, reference: &OverflowRef) -> u32 {
+    (reference.len as usize).div_ceil(part_bytes(limits)).max(1) as u32
+}
+
+/// The clustered key of a part.
+pub(crate) fn part_key(overflow: &TableDef, id: u64, part: u32) -> Result<Vec<u8>> {
+    let row = [Value::UInt(id), Value::UInt(part.into()), Value::bytes([])];
+    Ok(clustered_entry(overflow, &row, 0)?.key)
+}
+
+/// The rows of a value's parts.
+pub(crate) fn part_rows(limits: &Limits, id: u64, value: &[u8]) -> impl Iterator<Item = [Value; 3]> {
+    (0u64..)
+        .zip(value.chunks(part_bytes(limits)))
+        .map(move |(part, bytes)| [Value::UInt(id), Value::UInt(part), Value::bytes(bytes)])
+}
+
+/// The bytes of a part, from the payload of its row.
+pub(crate) fn part_of_payload<'p>(overflow: &TableDef, payload: &'p [u8]) -> Result<&'p [u8]> {
+    Ok(overflow.clustered().format.stored_bytes(payload, BYTES)?.unwrap_or_default())
+}
+
+/// A value, put together from its parts.
+pub(crate) fn checked(reference: &OverflowRef, value: Vec<u8>) -> Result<Vec<u8>> {
+    match reference.is_of(&value) {
+        true => Ok(value),
+        false => Err(TableError::Corrupt(format!(
+            "value {} of {} bytes, which is stored outside its row, is not as it was",
+            reference.id, reference.len
+        ))),
+    }
+}
+
+/// The bytes of a string or document.
+pub(crate) fn bytes_of(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::String(s) => Some(s.as_bytes()),
+        Value::Bytes(b) => Some(b),
+        Value::Json(json) => Some(json.as_bytes()),
+        _ => None,
+    }
+}
+
+impl TableDef {
+    /// Whether values of the column may be stored outside their rows.
+    pub fn may_overflow(&self, column: usize, limits: &Limits) -> bool {
+        self.columns.get(column).is_some_and(|column| longest_value(column) > limits.max_key)
+            && !self.indexes.iter().any(|index| index.key_columns.contains(&column))
+    }
+
+    /// Which columns of a row are stored outside it, the longest first: none if it fits. Those in `stay_outside` are outside
+    /// already.
+    pub(crate) fn columns_outside(
+        &self,
+        row: &[Value],
+        key_len: usize,
+        stay_outside: &[(usize, OverflowRef)],
+        limits: &Limits,
+    ) -> Vec<usize> {
+        let format = &self.clustered().format;
+        let len_of = |column: usize| row.get(column).and_then(bytes_of).map_or(0, <[u8]>::len);
+        let mut len = key_len + format.payload_len(row);
+        for (column, _) in stay_outside {
+            len = len - len_of(*column) + EntryFormat::OVERFLOW_REF_BYTES;
+        }
+        if len <= limits.max_entry {
+            return Vec::new();
+        }
+        let is_inside = |column: &usize| !stay_outside.iter().any(|(outside, _)| outside == column);
+        let mut candidates: Vec<usize> = (0..self.columns.len())
+            .filter(|column| self.may_overflow(*column, limits) && is_inside(column))
+            .filter(|column| len_of(*column) >= SHORTEST)
+            .collect();
+        candidates.sort_by_key(|column| std::cmp::Reverse(len_of(*column)));
+        let mut outside = Vec::new();
+        for column in candidates {
+            if len <= limits.max_entry {
+                break;
+            }
+            len = len - len_of(column) + EntryFormat::OVERFLOW_REF_BYTES;
+            outside.push(column);
+        }
+        outside
+    }
+}
+
+/// The most bytes that a value of the column takes; 0 if it is not a string.
+fn longest_value(column: &ColumnDef) -> usize {
+    match &column.ty {
+        SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => *max_bytes as usize,
+        SqlType::Char { len } | SqlType::Varchar { len } => {
+            *len as usize * column.collation.charset().max_bytes() as usize
+        }
+        SqlType::Binary { len } | SqlType::Varbinary { len } => *len as usize,
+        ty if ty.is_variable() => u32::MAX as usize,
+        _ => 0,
+    }
+}
+
+impl Engine {
+    /// Makes an empty table of overflow values for a new table, if its rows may need one.
+    pub(crate) fn new_overflow_table(
+        &self,
+        table: &mut TableDef,
+        new: &mut NewTrees<'_>,
+    ) -> Result<Option<TableDef>> {
+        table.overflow = None;
+        let any = (0..table.columns.len()).any(|column| table.may_overflow(column, &self.limits));
+        if table.is_overflow || !any {
+            return Ok(None);
+        }
+        let draft = TableDraft::new(&spec(table, &self.limits), &self.limits)?;
+        let mut overflow = TableDef {
+            id: TableId(self.counters.new_object()),
+            database: table.database.clone(),
+            name: table.name.clone(),
+            columns: draft.columns,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            schema_version: 1,
+            overflow: None,
+            is_overflow: true,
+            options: Default::default(),
+        };
+        for index in draft.indexes {
+            let tree = create_tree(&self.store)?;
+            new.note(tree.id());
+            let primary = Some(index.parts.clone());
+            let shape = self.index_shape(index, &overflow.columns, primary.as_deref(), 1);
+            overflow.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
+        }
+        table.overflow = Some(overflow.id);
+        Ok(Some(overflow))
+    }
+
+    /// The clustered entry of a row, which may take the place of another one: what both have outside is left where it is.
+    pub(crate) fn new_row(
+        &self,
+        table: &TableDef,
+        row: &[Value],
+        row_id: u64,
+        old: Option<(&[Value], &[u8])>,
+    ) -> Result<NewRow> {
+        let Some(overflow) = table.overflow else {
+            return Ok(NewRow { entry: clustered_entry(table, row, row_id)?, values: Vec::new() });
+        };
+        let format = &table.clustered().format;
+        let mut outside = Vec::new();
+        if let Some((old, payload)) = old {
+            outside = format.overflow(payload)?;
+            outside.retain(|(column, reference)| {
+                let (before, now) = (old.get(*column), row.get(*column));
+                // What the caller has read may be older than the row is.
+                before == now && now.and_then(bytes_of).is_some_and(|bytes| reference.is_of(bytes))
+            });
+        }
+        let mut entry = Entry::default();
+        let hidden = [Value::UInt(row_id)];
+        let hidden = if table.has_hidden_row_id() { &hidden[..] } else { &[] };
+        format.encode_key(row, hidden, &mut entry.key)?;
+        let mut values = Vec::new();
+        for column in table.columns_outside(row, entry.key.len(), &outside, &self.limits) {
+            let id = self.counters.new_row_id(overflow);
+            let bytes = row.get(column).and_then(bytes_of).unwrap_or_default();
+            outside.push((column, OverflowRef::new(id, bytes)?));
+            values.push((column, id));
+        }
+        format.encode_payload_with(row, &outside, &mut entry.payload)?;
+        Ok(NewRow { entry, values })
+    }
+
+    /// The table of values outside the rows of `table`.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` if it is not there any more.
+    pub(crate) fn overflow_table(&self, table: &TableDef) -> Result<Arc<TableDef>> {
+        let id = table.overflow.ok_or_else(|| {
+            TableError::Corrupt(format!(
+                "table {} has a value outside a row, and no place for it",
+                table.name
+            ))
+        })?;
+        self.catalog().table_by_id(id).cloned().ok_or(TableError::DefinitionChanged)
+    }
+}
+
+fn spec(table: &TableDef, limits: &Limits) -> TableSpec {
+    let column = |name: &str, ty| ColumnDef {
+        name: name.into(),
+        ty,
+        nullable: false,
+        collation: Collation::Binary,
+        default: None,
+        on_update_now: false,
+        auto_increment: false,
+        generated: None,
+        invisible: false,
+        comment: String::new(),
+    };
+    let part = |name: &str| IndexSpecPart { column: name.into(), descending: false };
+    TableSpec {
+        database: table.database.clone(),
+        name: table.name.clone(),
+        columns: vec![
+            column("id", SqlType::BIGINT_UNSIGNED),
+            column("part", SqlType::Int { unsigned: true }),
+            column("bytes", SqlType::Varbinary { len: part_bytes(limits) as u32 }),
+        ],
+        indexes: vec![IndexSpec {
+            name: None,
+            kind: IndexSpecKind::Primary,
+            parts: vec![part("id"), part("part")],
+            comment: String::new(),
+        }],
+        ..TableSpec::default()
+    }
+}
+
+impl CatalogChange {
+    /// A table of overflow values goes where its table goes.
+    pub(crate) fn follow_overflow(&mut self, before: &Catalog) {
+        let overflow_of = |table: &TableDef| table.overflow.and_then(|id| before.table_by_id(id)).cloned();
+        for table in self.put_tables.clone() {
+            let Some(overflow) = overflow_of(&table) else { continue };
+            let is_put = self.put_tables.iter().any(|put| put.id == overflow.id);
+            if !is_put && (&overflow.database, &overflow.name) != (&table.database, &table.name) {
+                let mut moved = (*overflow).clone();
+                (moved.database, moved.name) = (table.database.clone(), table.name.clone());
+                self.put_tables.push(moved);
+            }
+        }
+        let kept: Vec<TableId> = self.put_tables.iter().filter_map(|table| table.overflow).collect();
+        let removed = self.remove_tables.iter().filter_map(|table| overflow_of(table));
+        let gone: Vec<Arc<TableDef>> = removed.filter(|overflow| !kept.contains(&overflow.id)).collect();
+        for overflow in gone {
+            if !self.remove_tables.iter().any(|table| table.id == overflow.id) {
+                self.remove_tables.push(overflow);
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Values that are stored outside their rows, as a view shows them.
+
+use super::{LocatorBatch, ReadView};
+use crate::catalog::TableDef;
+use crate::error::{Result, TableError};
+use crate::overflow::{checked, part_key, part_of_payload, parts};
+use arrow_array::ArrayRef;
+use leafline_types::{DecodedRows, OverflowRef};
+use std::collections::BTreeMap;
+
+impl ReadView {
+    /// The columns of rows of `table` that were decoded, with the values that are not in the rows themselves. The caller holds
+    /// no latch.
+    ///
+    /// # Errors
+    /// `Corrupt` if such a value is not as the row says; what the store returns.
+    pub fn complete(&self, table: &TableDef, rows: DecodedRows) -> Result<Vec<ArrayRef>> {
+        rows.finish(|missing| {
+            let references: Vec<OverflowRef> = missing.iter().map(|missing| missing.reference).collect();
+            self.overflow_values(table, &references)
+        })
+    }
+
+    /// Values outside the rows of `table`, the parts of all of them fetched in the order of their numbers.
+    ///
+    /// # Errors
+    /// As [`complete`](Self::complete).
+    pub fn overflow_values(&self, table: &TableDef, references: &[OverflowRef]) -> Result<Vec<Vec<u8>>> {
+        let overflow = self.engine.overflow_table(table)?;
+        let mut values: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+        let mut wanted = LocatorBatch::default();
+        let mut ids = Vec::new();
+        let by_id: BTreeMap<u64, &OverflowRef> =
+            references.iter().map(|reference| (reference.id, reference)).collect();
+        for (id, reference) in &by_id {
+            values.insert(*id, Vec::with_capacity(reference.len as usize));
+            for part in 0..parts(&self.engine.limits, reference) {
+                wanted.push(&part_key(&overflow, *id, part)?);
+                ids.push(*id);
+            }
+        }
+        let mut error = None;
+        self.fetch(&overflow, &wanted, &mut |number, row| {
+            let (Some(row), Some(value)) = (row, ids.get(number).and_then(|id| values.get_mut(id))) else {
+                return;
+            };
+            match part_of_payload(&overflow, row.payload) {
+                Ok(bytes) => value.extend_from_slice(bytes),
+                Err(failed) => error = Some(failed),
+            }
+        })?;
+        error.map_or(Ok(()), Err)?;
+        let value_of = |reference: &OverflowRef| {
+            let value = values.get(&reference.id).cloned();
+            checked(reference, value.ok_or_else(|| TableError::Internal("a value was not fetched".into()))?)
+        };
+        references.iter().map(value_of).collect()
+    }
+}

@@ -1,0 +1,147 @@
+//! Writing and reading the values that are stored outside their rows, as part of a transaction.
+//!
+//! Whoever changes a row has it locked, and with it the values that it refers to: their parts are written without locks.
+
+use super::unique::{Probe, check_clustered};
+use super::write_set::{NOW, State, WriteSet};
+use super::{RegisteredSnapshot, Transaction};
+use crate::catalog::TableDef;
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::index::entry::{clustered_entry, row_values};
+use crate::overflow::{NewRow, bytes_of, checked, part_key, part_of_payload, part_rows, parts};
+use leafline_types::row::stored_value;
+use leafline_types::{OverflowRef, Value};
+use parking_lot::RwLock;
+use std::sync::Arc;
+
+/// What a transaction looks through to see a row as it is now.
+pub(super) struct Present<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) snapshot: &'a RegisteredSnapshot,
+    pub(super) writes: &'a RwLock<WriteSet>,
+}
+
+impl Present<'_> {
+    /// The row under a clustered key: as the transaction wrote it, or as it was committed last.
+    fn payload(&self, table: &TableDef, key: &[u8]) -> Result<State> {
+        if let Some(state) = self.writes.read().row(table.id, key, NOW)? {
+            return Ok(state);
+        }
+        Ok(match check_clustered(self.engine, table, key, self.snapshot)? {
+            Probe::Present(payload) | Probe::PresentUnseen(payload) => Some(payload),
+            Probe::Absent | Probe::DeletedUnseen => None,
+        })
+    }
+
+    fn value(&self, overflow: &TableDef, reference: &OverflowRef) -> Result<Vec<u8>> {
+        let mut value = Vec::new();
+        for part in 0..parts(&self.engine.limits, reference) {
+            if let Some(payload) = self.payload(overflow, &part_key(overflow, reference.id, part)?)? {
+                value.extend_from_slice(part_of_payload(overflow, &payload)?);
+            }
+        }
+        checked(reference, value)
+    }
+
+    /// The values of a row that is locked.
+    pub(super) fn values(&self, table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
+        if table.overflow.is_none() {
+            return row_values(table, key, payload);
+        }
+        let format = &table.clustered().format;
+        let outside = format.overflow(payload)?;
+        let mut row = Vec::with_capacity(table.columns.len());
+        for (number, column) in table.columns.iter().enumerate() {
+            row.push(match outside.iter().find(|(outside, _)| *outside == number) {
+                Some((_, reference)) => {
+                    stored_value(&column.ty, &self.value(&*self.engine.overflow_table(table)?, reference)?)?
+                }
+                None => format.decode_value(key, payload, number)?,
+            });
+        }
+        Ok(row)
+    }
+}
+
+impl Transaction {
+    /// The values of a row that is locked.
+    pub(super) fn present_values(
+        &mut self,
+        table: &TableDef,
+        key: &[u8],
+        payload: &[u8],
+    ) -> Result<Vec<Value>> {
+        let snapshot = self.snapshot();
+        Present { engine: &self.engine, snapshot: &snapshot, writes: &self.writes }
+            .values(table, key, payload)
+    }
+
+    /// A row of a table some of whose values are outside their rows, as it is now.
+    pub(super) fn present_payload(&mut self, table: &TableDef, key: &[u8]) -> Result<Arc<[u8]>> {
+        let snapshot = self.snapshot();
+        let present = Present { engine: &self.engine, snapshot: &snapshot, writes: &self.writes };
+        let payload = present.payload(table, key)?;
+        payload.ok_or_else(|| TableError::Internal("a row that is locked is not there".into()))
+    }
+
+    /// Puts a row in the place of another one, with the values outside them.
+    pub(super) fn put_row_at(
+        &mut self,
+        table: &Arc<TableDef>,
+        key: &[u8],
+        before: State,
+        after: Option<(&NewRow, &[Value])>,
+    ) -> Result<()> {
+        let payload: State = after.map(|(new, _)| new.entry.payload.as_slice().into());
+        self.put(table, key, before.clone(), payload)?;
+        if table.overflow.is_none() {
+            return Ok(());
+        }
+        self.delete_values(table, before.as_deref(), after.map(|(new, _)| new.entry.payload.as_slice()))?;
+        if let Some((new, row)) = after {
+            self.put_values(table, new, row)?;
+        }
+        Ok(())
+    }
+
+    fn put_values(&mut self, table: &TableDef, new: &NewRow, row: &[Value]) -> Result<()> {
+        if new.values.is_empty() {
+            return Ok(());
+        }
+        let overflow = self.engine.overflow_table(table)?;
+        let limits = self.engine.limits;
+        for (column, id) in &new.values {
+            let bytes = row.get(*column).and_then(bytes_of).unwrap_or_default();
+            for part in part_rows(&limits, *id, bytes) {
+                let entry = clustered_entry(&overflow, &part, 0)?;
+                self.put(&overflow, &entry.key, None, Some(entry.payload.into()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes what only the row as it was refers to.
+    pub(super) fn delete_values(
+        &mut self,
+        table: &TableDef,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> Result<()> {
+        let format = &table.clustered().format;
+        let outside = |payload: Option<&[u8]>| payload.map_or(Ok(Vec::new()), |row| format.overflow(row));
+        let (before, after) = (outside(before)?, outside(after)?);
+        for (_, reference) in before {
+            if after.iter().any(|(_, kept)| kept.id == reference.id) {
+                continue;
+            }
+            let overflow = self.engine.overflow_table(table)?;
+            for part in 0..parts(&self.engine.limits, &reference) {
+                let key = part_key(&overflow, reference.id, part)?;
+                let payload = self.present_payload(&overflow, &key)?;
+                self.put(&overflow, &key, Some(payload), None)?;
+            }
+        }
+        Ok(())
+    }
+}
