@@ -9,7 +9,7 @@ use leafline_btree::LeafView;
 use leafline_table::{Engine, IndexDef, TableDef, Tree, entry_decoder};
 use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
 use leafline_types::key::{KeyPart, encode_part};
-use leafline_types::{Batch, CodecError, DecodedRows, Warnings, value_at};
+use leafline_types::{Batch, CodecError, DecodedRows, Missing, Warnings, value_at};
 use std::collections::HashMap;
 
 /// Leaves a sample looks at, where they are in memory.
@@ -124,7 +124,8 @@ fn look(engine: &Engine, index: &IndexDef, bounds: &Bounds, columns: &[usize]) -
         return Err(AccessError::Codec(error));
     }
     // What is not in the rows would have to be read: it counts as empty.
-    let columns = decoded.finish(|missing| Ok(vec![Vec::new(); missing.len()]))?;
+    let empty = |missing: &[Missing]| Ok::<_, CodecError>(vec![Vec::new(); missing.len()]);
+    let columns = decoded.finish(empty)?;
     Ok((taken.seen, Batch { columns, rows: taken.kept }))
 }
 

@@ -184,7 +184,9 @@ impl RowLayout {
             let reference = outside(i).filter(|_| !v.is_null());
             match (slot.ty.is_character(), v) {
                 (_, Value::Null) => {}
-                (true, Value::String(_)) | (false, Value::Bytes(_) | Value::Json(_)) if reference.is_some() => {
+                (true, Value::String(_)) | (false, Value::Bytes(_) | Value::Json(_))
+                    if reference.is_some() =>
+                {
                     reference.iter().for_each(|reference| reference.append(out));
                 }
                 (true, Value::String(s)) => out.extend_from_slice(s.as_bytes()),

@@ -272,7 +272,7 @@ fn what_does_not_fit_a_row_is_refused() {
     let mut row = vec![7];
     let long = Value::string("x".repeat(40_000));
     let found = layout.encode(&[long.clone(), long], &mut row).unwrap_err();
-    assert_eq!(found, CodecError::TooLong { bytes: 80_000, limit: 32_767 });
+    assert_eq!(found, CodecError::TooLong { bytes: 40_000, limit: 32_767 });
     assert_eq!(crate::error::MysqlError::from(found).code, 1118);
     assert_eq!(layout.encode(&[Value::Null, Value::from("")], &mut row), Err(CodecError::UnexpectedNull));
     assert!(layout.encode(&[Value::Int(1), Value::from("")], &mut row).is_err());
