@@ -166,6 +166,7 @@ impl Engine {
             columns: draft.columns,
             indexes: Vec::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
             schema_version: 1,
             overflow: None,
             is_overflow: true,

@@ -28,7 +28,7 @@ use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const FORMAT: u8 = 3;
+const FORMAT: u8 = 4;
 const DATABASE: u8 = 1;
 const TABLE: u8 = 2;
 const COLUMN: u8 = 3;

@@ -169,7 +169,7 @@ fn run(seed: u64) {
             }
             2 if random.random_ratio(1, 4) => {
                 held = None;
-                engine.truncate_table("d", "t").unwrap();
+                engine.truncate_table("d", "t", false).unwrap();
                 rows.clear();
             }
             3 => held = Some((view(&engine), rows.clone())),
