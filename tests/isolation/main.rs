@@ -6,3 +6,4 @@ mod clients;
 mod foreign_keys;
 mod history;
 mod locking;
+mod metadata;

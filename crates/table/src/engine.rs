@@ -11,7 +11,8 @@ use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::counters::Counters;
 use crate::error::{Result, TableError};
 use crate::limits::Limits;
-use crate::lock::{LockStats, LockTable};
+use crate::lock::metadata::Metadata;
+use crate::lock::{LockOwner, LockStats, LockTable, SessionLocks};
 use crate::quarantine::Quarantine;
 use crate::trees::Trees;
 use crate::txn::clock::{Clock, RegisteredSnapshot};
@@ -133,6 +134,7 @@ pub struct Engine {
     pub(crate) clock: Arc<Clock>,
     pub(crate) gates: Gates,
     pub(crate) locks: Arc<LockTable>,
+    metadata: Arc<Metadata>,
     pub(crate) ddl: Mutex<()>,
     pub(crate) history: Arc<HistoryMemory>,
     pub(crate) versions: VersionStore,
@@ -219,6 +221,7 @@ impl Engine {
             clock,
             gates: Gates::default(),
             locks,
+            metadata: Arc::default(),
             ddl: Mutex::default(),
             counts: EngineCounts::default(),
             last_op_run: AtomicU64::new(0),
@@ -246,7 +249,22 @@ impl Engine {
 
     /// Begins a transaction.
     pub fn begin(self: &Arc<Self>, isolation: Isolation, mode: TxnMode) -> Transaction {
-        Transaction::new(self.clone(), isolation, mode)
+        Transaction::new(self.clone(), LockOwner::new(&self.locks), isolation, mode)
+    }
+
+    /// Begins a transaction of a session.
+    pub fn begin_in(
+        self: &Arc<Self>,
+        session: &SessionLocks,
+        isolation: Isolation,
+        mode: TxnMode,
+    ) -> Transaction {
+        Transaction::new(self.clone(), LockOwner::of_session(session, &self.locks), isolation, mode)
+    }
+
+    /// The locks of a new session.
+    pub fn session_locks(&self) -> Arc<SessionLocks> {
+        SessionLocks::new(&self.locks, &self.metadata)
     }
 
     /// The definitions in force.

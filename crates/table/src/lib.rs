@@ -57,7 +57,9 @@ pub use index::{EntryDecoder, RowDecoder, entry_decoder, locator_of, row_decoder
 pub use leafline_btree::{CommitTs, Direction, Tree};
 pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
-pub use lock::{LockLimits, LockStats, LockStrength, LockWait};
+pub use lock::{
+    Excluding, LockLimits, LockStats, LockStrength, LockWait, MetadataKey, MetadataMode, SessionLocks,
+};
 pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowReader, RowRef};
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use txn::{

@@ -202,7 +202,11 @@ impl Parser<'_> {
                 false => Vec::new(),
             };
             if self.at_any_word(&["WITH", "FOR"]) {
-                return self.refuse("FLUSH TABLES WITH READ LOCK");
+                if self.at_word("FOR") || !names.is_empty() {
+                    return self.refuse("FLUSH TABLES of some tables WITH READ LOCK or FOR EXPORT");
+                }
+                self.expect_words(&["WITH", "READ", "LOCK"])?;
+                return Ok(StatementKind::Flush(vec![FlushItem::ReadLock]));
             }
             return Ok(StatementKind::Flush(vec![FlushItem::Tables(names)]));
         }

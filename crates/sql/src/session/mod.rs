@@ -9,16 +9,18 @@ mod outcome;
 mod prepared;
 pub mod settings;
 mod statement_cache;
+mod tables;
 mod transaction;
 pub mod variables;
 
 pub use entry::{Activity, SessionEntry};
 pub use outcome::{Outcome, RowStream};
 pub use prepared::Prepared;
+pub(crate) use tables::{StatementUses, TableUse};
 
 use crate::instance::Instance;
 use crate::status::{SessionCounters, StorageCounters};
-use leafline_table::Isolation;
+use leafline_table::{Isolation, SessionLocks};
 use leafline_types::expr::SessionFacts;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, UserVariables, Warnings};
 use prepared::PreparedStatements;
@@ -26,6 +28,7 @@ use settings::Settings;
 use statement_cache::StatementCache;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+use tables::LockedTables;
 use transaction::TransactionState;
 
 /// A session.
@@ -45,6 +48,9 @@ pub struct Session {
     /// The storage counters at the last FLUSH STATUS.
     pub(crate) storage_baseline: StorageCounters,
     transaction: TransactionState,
+    /// In whose name locks are taken.
+    pub(crate) locks: Arc<SessionLocks>,
+    locked_tables: Option<LockedTables>,
     prepared: PreparedStatements,
     /// Plans of statements that came as text.
     statements: StatementCache,
@@ -66,6 +72,7 @@ impl Session {
         let storage_baseline = instance.storage_counters();
         Session {
             cancel: entry.cancel.clone(),
+            locks: instance.engine().session_locks(),
             instance,
             entry,
             settings,
@@ -77,6 +84,7 @@ impl Session {
             reported: SessionCounters::default(),
             storage_baseline,
             transaction: TransactionState::default(),
+            locked_tables: None,
             prepared: PreparedStatements::default(),
             statements: StatementCache::default(),
         }
@@ -139,6 +147,7 @@ impl Session {
     /// The statement is over: its rows were read, or dropped, or it had none.
     pub(crate) fn statement_ended(&mut self) {
         self.entry.end();
+        self.end_uses();
         self.report_counters();
     }
 
@@ -243,6 +252,7 @@ impl Session {
     /// Back to how it began: rolls back, forgets variables and prepared statements. The database stays.
     pub fn reset(&mut self) {
         self.rollback();
+        self.locked_tables = None;
         self.facts.locks.release_all(self.entry.id);
         let database_collation = self.settings.database_collation;
         self.settings = Settings { database_collation, ..self.instance.globals().read().clone() };

@@ -1,6 +1,6 @@
 //! What a statement gives: rows to be pulled, or what it did.
 
-use super::Session;
+use super::{Session, StatementUses};
 use crate::operator::BoxedOperator;
 use crate::result::{ColumnMeta, Done, RowSet};
 use crate::statement::execution::Execution;
@@ -55,6 +55,8 @@ struct Running {
     root: BoxedOperator,
     execution: Execution,
     rows: u64,
+    /// What it uses others do not change before it has ended, or is given up.
+    _uses: Option<StatementUses>,
 }
 
 impl RowStream {
@@ -62,8 +64,10 @@ impl RowStream {
         columns: Arc<[ColumnMeta]>,
         root: BoxedOperator,
         execution: Execution,
+        uses: Option<StatementUses>,
     ) -> RowStream {
-        RowStream { columns, source: Source::Running(Box::new(Running { root, execution, rows: 0 })) }
+        let running = Running { root, execution, rows: 0, _uses: uses };
+        RowStream { columns, source: Source::Running(Box::new(running)) }
     }
 
     pub(crate) fn ready(rows: RowSet) -> Result<RowStream, MysqlError> {

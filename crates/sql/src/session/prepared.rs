@@ -80,8 +80,10 @@ impl Session {
             return Err(MysqlError::wrong_arguments("EXECUTE"));
         }
         let current = entry.planned.clone();
-        let current =
-            current.filter(|planned| planned.is_current(self, parameters) && planned.suits(self, parameters));
+        let current = match current {
+            Some(planned) if planned.can_run(self, parameters)? => Some(planned),
+            _ => None,
+        };
         let planned = match current {
             Some(planned) => Some(planned),
             None => {

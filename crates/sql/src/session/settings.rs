@@ -21,6 +21,8 @@ pub struct Settings {
     pub snapshot_isolation: bool,
     /// `innodb_lock_wait_timeout`: seconds.
     pub lock_wait_timeout: u64,
+    /// `lock_wait_timeout`: seconds to wait for who uses or changes a table.
+    pub metadata_lock_wait_timeout: u64,
     /// `transaction_read_only`.
     pub read_only: bool,
     /// `collation_connection`: what literals and parameters have.
@@ -58,6 +60,7 @@ impl Default for Settings {
             isolation: Isolation::RepeatableRead,
             snapshot_isolation: true,
             lock_wait_timeout: 50,
+            metadata_lock_wait_timeout: 31_536_000,
             read_only: false,
             collation: Collation::DEFAULT,
             database_collation: Collation::DEFAULT,

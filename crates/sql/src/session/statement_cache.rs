@@ -130,7 +130,7 @@ impl Session {
         };
         if let Some(cached) = self.statements.find(&shape, sql) {
             let parameters = values(&cached.lifted, &shape);
-            if cached.planned.is_current(self, &parameters) && cached.planned.suits(self, &parameters) {
+            if cached.planned.can_run(self, &parameters)? {
                 self.counters.count(cached.command);
                 self.warnings.clear();
                 self.counters.statement_cache_hits += 1;

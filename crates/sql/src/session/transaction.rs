@@ -44,7 +44,7 @@ impl Session {
 
     fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
         let (isolation, mode) = self.next_characteristics(read_only);
-        self.instance.engine().begin(isolation, mode)
+        self.instance.engine().begin_in(&self.locks, isolation, mode)
     }
 
     /// BEGIN, START TRANSACTION: commits what is open.
@@ -54,6 +54,7 @@ impl Session {
         consistent_snapshot: bool,
     ) -> Result<(), MysqlError> {
         self.commit()?;
+        self.begin_unlocks();
         let mut transaction = self.new_transaction(read_only);
         if consistent_snapshot && transaction.isolation() == Isolation::RepeatableRead {
             transaction.snapshot();
@@ -68,7 +69,9 @@ impl Session {
         self.transaction.savepoints.clear();
         let Some(transaction) = self.transaction.open.take() else { return Ok(()) };
         self.counters.access.handler_commit += 1;
-        transaction.commit()?;
+        let committed = transaction.commit();
+        self.locks.end_uses();
+        committed?;
         Ok(())
     }
 
@@ -78,6 +81,7 @@ impl Session {
         if let Some(transaction) = self.transaction.open.take() {
             self.counters.access.handler_rollback += 1;
             transaction.rollback();
+            self.locks.end_uses();
         }
     }
 
@@ -211,7 +215,7 @@ impl Session {
             if transaction.is_deadlock_victim() {
                 let (isolation, mode) = (transaction.isolation(), transaction.mode());
                 transaction.rollback();
-                transaction = self.instance.engine().begin(isolation, mode);
+                transaction = self.instance.engine().begin_in(&self.locks, isolation, mode);
             }
             attempt += 1;
             self.warnings.clone_from(&given);

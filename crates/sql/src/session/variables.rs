@@ -257,6 +257,14 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| number("leafline_query_memory", &v, 1 << 16, 1 << 40).map(|bytes| s.query_memory = bytes),
     ),
     shown("license", |_, _| text("Apache-2.0")),
+    settable(
+        "lock_wait_timeout",
+        |s, _| Value::UInt(s.metadata_lock_wait_timeout),
+        |s, v| {
+            number("lock_wait_timeout", &v, 1, 31_536_000)
+                .map(|seconds| s.metadata_lock_wait_timeout = seconds)
+        },
+    ),
     shown("lower_case_table_names", |_, _| Value::Int(0)),
     shown("max_allowed_packet", |_, _| Value::UInt(MAX_ALLOWED_PACKET)),
     shown("max_connections", |_, f| Value::UInt(f.max_connections)),

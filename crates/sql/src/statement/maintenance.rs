@@ -107,6 +107,7 @@ pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), My
             FlushItem::Tables(_) | FlushItem::Logs => {
                 session.instance.engine().store().checkpoint().map_err(leafline_table::TableError::from)?;
             }
+            FlushItem::ReadLock => session.lock_everything()?,
             FlushItem::Privileges => {}
         }
     }

@@ -5,6 +5,7 @@
 //! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `definitions` | CREATE, DROP, ALTER, TRUNCATE |
+//! | `metadata` | which tables DDL keeps others away from |
 //! | `set` | SET |
 //! | `maintenance` | ANALYZE TABLE, CHECK TABLE, REPAIR TABLE, FLUSH, KILL |
 //! | [`evaluate`] | expressions without a table |
@@ -14,6 +15,7 @@ pub(crate) mod definitions;
 pub(crate) mod evaluate;
 pub(crate) mod execution;
 mod maintenance;
+mod metadata;
 pub(crate) mod planned;
 pub(crate) mod set;
 
@@ -66,6 +68,7 @@ impl Session {
     }
 
     fn run_action(&mut self, kind: &StatementKind, sql: &str) -> Result<Done, MysqlError> {
+        let _excluding = metadata::excluded_by(self, kind)?;
         match kind {
             StatementKind::CreateDatabase(create) => return definitions::create_database(self, create),
             StatementKind::DropDatabase(drop) => return definitions::drop_database(self, drop),
@@ -109,9 +112,8 @@ impl Session {
             StatementKind::AlterUser { if_exists, users } => alter_users(self, *if_exists, users)?,
             StatementKind::CreateUser { .. } => return Err(MysqlError::not_supported("CREATE USER")),
             StatementKind::DropUser { .. } => return Err(MysqlError::not_supported("DROP USER")),
-            StatementKind::LockTables(_) => return Err(MysqlError::not_supported("LOCK TABLES")),
-            // Without LOCK TABLES there is nothing to unlock.
-            StatementKind::UnlockTables => {}
+            StatementKind::LockTables(tables) => self.lock_tables(tables)?,
+            StatementKind::UnlockTables => self.unlock_tables()?,
             StatementKind::Query(_)
             | StatementKind::Insert(_)
             | StatementKind::Update(_)

@@ -7,7 +7,7 @@ use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
-    OnDuplicate, RelationSource,
+    OnDuplicate, Relation, RelationSource,
 };
 use crate::explain;
 use crate::operator;
@@ -16,9 +16,9 @@ use crate::parser::ast::{Explain, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, Scan};
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::settings::Settings;
-use crate::session::{Outcome, RowStream, Session};
+use crate::session::{Outcome, RowStream, Session, TableUse};
 use leafline_access::Planner;
-use leafline_table::{Catalog, TableId};
+use leafline_table::{Catalog, LockStrength, TableDef, TableId};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use std::collections::BTreeSet;
@@ -35,6 +35,8 @@ pub(crate) struct Planned {
     /// The values of variables are in the plan.
     reads_variables: bool,
     catalog: Arc<Catalog>,
+    /// The tables it uses.
+    uses: Vec<TableUse>,
     settings: Settings,
     database: Option<String>,
     /// The tables read, with their row counts when the plan was made.
@@ -78,8 +80,20 @@ impl Planned {
         }
     }
 
+    /// Whether it can be run again: it still stands, suits the values, and nobody changes the tables it uses, from now on.
+    ///
+    /// # Errors
+    /// Those of waiting for who changes them.
+    pub(crate) fn can_run(&self, session: &mut Session, parameters: &[Value]) -> Result<bool, MysqlError> {
+        if !(self.is_current(session, parameters) && self.suits(session, parameters)) {
+            return Ok(false);
+        }
+        session.use_tables(&self.uses)?;
+        Ok(Arc::ptr_eq(&self.catalog, &session.instance.engine().catalog()))
+    }
+
     /// Whether it still stands: same definitions, same settings, tables of about the same size.
-    pub(crate) fn is_current(&self, session: &Session, parameters: &[Value]) -> bool {
+    fn is_current(&self, session: &Session, parameters: &[Value]) -> bool {
         let engine = session.instance.engine();
         let about = |then: u64, now: u64| now <= then.max(16) * GROWTH && then <= now.max(16) * GROWTH;
         !self.reads_variables
@@ -101,7 +115,7 @@ impl Planned {
     /// Whether it is a good plan for these values of its parameters, too: a dive into the ranges of each scan whose choice
     /// depended on them. Where fewer entries are found than expected another plan might be better still, but this one costs
     /// no more than it was chosen for.
-    pub(crate) fn suits(&self, session: &mut Session, parameters: &[Value]) -> bool {
+    fn suits(&self, session: &mut Session, parameters: &[Value]) -> bool {
         let Some(chosen) = &self.chosen else { return false };
         if chosen.is_empty() {
             return true;
@@ -160,8 +174,36 @@ impl Session {
         let BoundStatement { kind: bound, warnings, reads_variables, subqueries, .. } = bound;
         self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();
-        let mut found = |table| sizes.push((table, self.instance.engine().row_count(table)));
-        tables_of(&bound, &subqueries, &mut found);
+        let mut uses = Vec::new();
+        tables_of(&bound, &subqueries, &mut |table, relation| {
+            sizes.push((table.id, self.instance.engine().row_count(table.id)));
+            let strength = relation.lock.map(|lock| lock.strength);
+            uses.push(TableUse::new(self, table, Some(&relation.alias), strength));
+        });
+        let (target, foreign) = match &bound {
+            BoundKind::Select(_) => (None, None),
+            BoundKind::Insert(insert) => (Some(&insert.table), Some(&insert.foreign)),
+            BoundKind::Update(update) => (None, Some(&update.foreign)),
+            BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
+        };
+        if let Some(table) = target {
+            uses.push(TableUse::new(self, table, Some(&table.name), Some(LockStrength::Update)));
+        }
+        for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
+            for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
+                uses.push(TableUse::new(self, parent, None, None));
+            }
+            for child in &references.children {
+                uses.push(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
+            }
+        }
+        if parameters.is_some() {
+            self.use_tables(&uses)?;
+            if !Arc::ptr_eq(&catalog, &self.instance.engine().catalog()) {
+                // Bound while others changed definitions: again, with what it uses held.
+                return self.plan_statement(statement, sql, parameters);
+            }
+        }
         let (mut work, parts) = self.plan_bound(bound, &subqueries, parameters.unwrap_or_default())?;
         let chosen = work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value());
         if let Some(analyze) = analyze {
@@ -177,6 +219,7 @@ impl Session {
             parameter_types: types,
             reads_variables,
             catalog,
+            uses,
             settings: self.settings.clone(),
             database: self.database().map(Into::into),
             sizes,
@@ -287,7 +330,7 @@ impl Session {
                 let view = self.read_view();
                 let execution = Execution::new(self, view, parameters, false).with_parts(parts);
                 let root = operator::build(&plan.root, false);
-                Ok(Outcome::Rows(RowStream::running(columns.clone(), root, execution)))
+                Ok(Outcome::Rows(RowStream::running(columns.clone(), root, execution, self.statement_uses())))
             }
             Work::Explain { work, analyze } => self.explain(work, parts, *analyze, parameters),
             Work::Insert { insert, plan } => {
@@ -372,7 +415,7 @@ fn tree(plan: &Plan, profile: Option<&operator::Profile>) -> RowSet {
 }
 
 /// Calls `found` with every stored table that a statement reads.
-fn tables_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dyn FnMut(TableId)) {
+fn tables_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dyn FnMut(&TableDef, &Relation)) {
     let mut tables = Tables { found, commons: BTreeSet::new() };
     subqueries.iter().for_each(|subquery| tables.select(&subquery.query));
     match bound {
@@ -389,7 +432,7 @@ fn tables_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dyn Fn
 
 /// The stored tables of queries.
 struct Tables<'f> {
-    found: &'f mut dyn FnMut(TableId),
+    found: &'f mut dyn FnMut(&TableDef, &Relation),
     /// The queries of WITH looked at.
     commons: BTreeSet<usize>,
 }
@@ -398,7 +441,7 @@ impl Tables<'_> {
     fn select(&mut self, block: &BoundSelect) {
         for relation in &block.relations {
             match &relation.source {
-                RelationSource::Base(table) => (self.found)(table.id),
+                RelationSource::Base(table) => (self.found)(table, relation),
                 RelationSource::Derived(inner) => self.select(inner),
                 RelationSource::Lateral(lateral) => self.select(&lateral.query),
                 RelationSource::SetOperation(operation) => {

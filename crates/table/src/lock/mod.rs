@@ -10,17 +10,20 @@
 //! | `table` | the table of all locks: granting, waiting, releasing |
 //! | `deadlock` | who waits for whom, and who has to give up |
 //! | `owner` | what one transaction holds, and where it sleeps |
+//! | `metadata` | locks on tables by name, which keep DDL away from who uses them |
 //!
 //! # Order
 //! `waits` (who sleeps) | one shard of the lock table | a sleeper's own state. A lock that nobody waits for is taken
 //! and released under its shard alone.
 
 pub(crate) mod deadlock;
+pub(crate) mod metadata;
 pub(crate) mod owner;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 
+pub use metadata::{Excluding, MetadataKey, MetadataMode, SessionLocks};
 pub(crate) use owner::LockOwner;
 pub use table::LockStats;
 pub(crate) use table::LockTable;

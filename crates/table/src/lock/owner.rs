@@ -1,5 +1,6 @@
 //! What one transaction holds, and where it sleeps.
 
+use super::metadata::SessionLocks;
 use super::table::{LockKey, LockTable};
 use super::{Granted, LockError, LockLimits, LockMode, LockStrength, Modes};
 use crate::catalog::TableId;
@@ -44,6 +45,17 @@ impl OwnerState {
     /// What rolling it back would cost: the number of its locks.
     pub(super) fn weight(&self) -> u64 {
         self.weight.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_weight(&self, weight: u64) {
+        self.weight.fetch_add(weight, Ordering::Relaxed);
+    }
+
+    pub(super) fn take_weight(&self, weight: u64) {
+        // What a transaction that has ended meanwhile has set to zero stays that.
+        self.weight
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |all| Some(all.saturating_sub(weight)))
+            .ok();
     }
 
     pub(super) fn prepare_to_sleep(&self) {
@@ -111,6 +123,12 @@ impl LockOwner {
     /// An owner without locks.
     pub(crate) fn new(table: &Arc<LockTable>) -> LockOwner {
         let (state, held) = (table.new_owner(), Mutex::default());
+        LockOwner { table: table.clone(), state, held, victim: AtomicBool::new(false) }
+    }
+
+    /// An owner without locks in the name of a session.
+    pub(crate) fn of_session(session: &SessionLocks, table: &Arc<LockTable>) -> LockOwner {
+        let (state, held) = (session.state().clone(), Mutex::default());
         LockOwner { table: table.clone(), state, held, victim: AtomicBool::new(false) }
     }
 

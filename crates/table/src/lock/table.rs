@@ -31,7 +31,7 @@ static TERMS: Terms = Terms { allowance: 256 << 10, step: (128 << 10, 2 << 20), 
 const MOSTLY_UNUSED: u64 = 4;
 
 /// What a lock is on: a hash.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct LockKey(u64);
 
 #[derive(Debug)]
@@ -150,6 +150,17 @@ impl LockTable {
         let mut hasher = self.hasher.build_hasher();
         hasher.write_u8(0);
         hasher.write_u64(space);
+        LockKey(hasher.finish())
+    }
+
+    /// The lock on what has this name, of several parts.
+    pub(super) fn named(&self, name: &[&str]) -> LockKey {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u8(1);
+        for part in name {
+            hasher.write_usize(part.len());
+            hasher.write(part.as_bytes());
+        }
         LockKey(hasher.finish())
     }
 

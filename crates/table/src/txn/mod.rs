@@ -87,11 +87,16 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn new(engine: Arc<Engine>, isolation: Isolation, mode: TxnMode) -> Transaction {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        locks: LockOwner,
+        isolation: Isolation,
+        mode: TxnMode,
+    ) -> Transaction {
         let writes = WriteSet::default();
         let statement = writes.mark();
         Transaction {
-            locks: Arc::new(LockOwner::new(&engine.locks)),
+            locks: Arc::new(locks),
             limits: LockLimits::default(),
             snapshot_isolation: true,
             engine,

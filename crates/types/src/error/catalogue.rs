@@ -87,6 +87,8 @@ catalogue! {
     1094 "HY000" ER_NO_SUCH_THREAD no_such_thread(id) "Unknown thread id: {id}";
     1096 "HY000" ER_NO_TABLES_USED no_tables_used() "No tables used";
     1097 "HY000" ER_TOO_BIG_SET too_many_strings(column, kind) "Too many strings for column {column} and {kind}";
+    1099 "HY000" ER_TABLE_NOT_LOCKED_FOR_WRITE table_locked_for_read(table) "Table '{table}' was locked with a READ lock and can't be updated";
+    1100 "HY000" ER_TABLE_NOT_LOCKED table_not_locked(table) "Table '{table}' was not locked with LOCK TABLES";
     1101 "42000" ER_BLOB_CANT_HAVE_DEFAULT blob_cannot_have_default(column) "BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value";
     1102 "42000" ER_WRONG_DB_NAME wrong_database_name(name) "Incorrect database name '{name}'";
     1103 "42000" ER_WRONG_TABLE_NAME wrong_table_name(name) "Incorrect table name '{name}'";
@@ -130,6 +132,7 @@ catalogue! {
     1215 "HY000" ER_CANNOT_ADD_FOREIGN cannot_add_foreign_key() "Cannot add foreign key constraint";
     1221 "HY000" ER_WRONG_USAGE wrong_usage(first, second) "Incorrect usage of {first} and {second}";
     1222 "21000" ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT wrong_number_of_columns_in_select() "The used SELECT statements have a different number of columns";
+    1223 "HY000" ER_CANT_UPDATE_WITH_READLOCK conflicting_read_lock() "Can't execute the query because you have a conflicting read lock";
     1227 "42000" ER_SPECIFIC_ACCESS_DENIED_ERROR specific_access_denied(privilege) "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation";
     1228 "HY000" ER_LOCAL_VARIABLE session_variable(name) "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL";
     1229 "HY000" ER_GLOBAL_VARIABLE global_variable(name) "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL";

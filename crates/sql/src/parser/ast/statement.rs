@@ -309,6 +309,8 @@ pub enum FlushItem {
     Status,
     /// TABLES, with names or all.
     Tables(Vec<TableName>),
+    /// TABLES WITH READ LOCK.
+    ReadLock,
     /// PRIVILEGES.
     Privileges,
     /// `[kind] LOGS`.

@@ -1,0 +1,224 @@
+//! The tables that a session's transaction uses, which others do not change meanwhile, and those that it has locked as wholes.
+//!
+//! A statement is bound first, because that tells which tables it uses; then their use is noted, which waits for DDL; then it is seen
+//! whether what was bound still stands. Uses end with the transaction.
+
+use super::Session;
+use crate::parser::ast::{TableLock, TableName};
+use leafline_table::{
+    Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, SessionLocks, TableDef,
+};
+use leafline_types::MysqlError;
+use leafline_types::error::errno;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A table that a statement uses.
+#[derive(Clone, Debug)]
+pub(crate) struct TableUse {
+    key: MetadataKey,
+    writes: bool,
+    /// The name by which the statement refers to it; none where foreign keys lead to it.
+    alias: Option<String>,
+}
+
+impl TableUse {
+    /// The use of a table of the statement.
+    pub(crate) fn new(
+        session: &Session,
+        table: &TableDef,
+        alias: Option<&str>,
+        strength: Option<LockStrength>,
+    ) -> TableUse {
+        TableUse {
+            key: session.locks.table_key(&table.database, &table.name),
+            writes: strength == Some(LockStrength::Update),
+            alias: alias.map(Into::into),
+        }
+    }
+}
+
+/// LOCK TABLES, FLUSH TABLES WITH READ LOCK.
+#[derive(Debug)]
+pub(super) struct LockedTables {
+    /// With LOCK TABLES: alias, table, and whether it can be written to. Nothing else can be used.
+    only: Option<Vec<(String, MetadataKey, bool)>>,
+    _excluding: Excluding,
+}
+
+/// Ends the uses of a statement that is a transaction of its own when its rows are read or given up.
+#[derive(Debug)]
+pub(crate) struct StatementUses(Arc<SessionLocks>);
+
+impl Drop for StatementUses {
+    fn drop(&mut self) {
+        self.0.end_uses();
+    }
+}
+
+impl Session {
+    fn metadata_limits(&self) -> LockLimits {
+        let timeout = Duration::from_secs(self.settings.metadata_lock_wait_timeout);
+        LockLimits { timeout, cancel: self.cancel.clone() }
+    }
+
+    /// Notes what a statement uses, and waits for who is changing it.
+    ///
+    /// # Errors
+    /// 1099, 1100 and 1223 under LOCK TABLES; 1205, 1213 (the transaction is rolled back), 1317.
+    pub(crate) fn use_tables(&mut self, uses: &[TableUse]) -> Result<(), MysqlError> {
+        if let Some(locked) = &self.locked_tables {
+            uses.iter().try_for_each(|used| locked.allow(used))?;
+        }
+        let limits = self.metadata_limits();
+        let writes = uses.iter().any(|used| used.writes);
+        let everything = writes.then(|| (self.locks.global_key(), true));
+        let uses = everything.into_iter().chain(uses.iter().map(|used| (used.key, used.writes)));
+        for (key, writes) in uses {
+            if let Err(error) = self.locks.note_use(key, writes, &limits) {
+                let error = MysqlError::from(error);
+                if error.code == errno::ER_LOCK_DEADLOCK {
+                    self.rollback();
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// For the rows of a statement that is a transaction of its own.
+    pub(crate) fn statement_uses(&self) -> Option<StatementUses> {
+        (!self.in_transaction()).then(|| StatementUses(self.locks.clone()))
+    }
+
+    /// Ends the uses if no transaction is open.
+    pub(super) fn end_uses(&self) {
+        if !self.in_transaction() {
+            self.locks.end_uses();
+        }
+    }
+
+    /// Keeps others away from what DDL changes, and waits for those who use it: the tables `changed`, with whether they may be read
+    /// meanwhile, and the databases that are made or dropped. The transaction has ended.
+    ///
+    /// # Errors
+    /// 1099 and 1100 under LOCK TABLES, 1223; 1205, 1213, 1317.
+    pub(crate) fn exclude(
+        &mut self,
+        changed: &[(&TableName, MetadataMode)],
+        databases: &[&str],
+    ) -> Result<Excluding, MysqlError> {
+        let mut wanted = Vec::new();
+        for (table, mode) in changed {
+            let key = self.key_of(table)?;
+            if let Some(locked) = &self.locked_tables {
+                let (alias, writes) = (Some(table.name.value.clone()), true);
+                locked.allow(&TableUse { key, writes, alias })?;
+            }
+            wanted.push((key, *mode));
+        }
+        wanted.extend(databases.iter().map(|name| (self.locks.database_key(name), MetadataMode::Exclusive)));
+        match &self.locked_tables {
+            Some(LockedTables { only: None, .. }) => return Err(MysqlError::conflicting_read_lock()),
+            Some(_) if !databases.is_empty() => return Err(MysqlError::active_transaction()),
+            _ => {}
+        }
+        let limits = self.metadata_limits();
+        self.locks.note_use(self.locks.global_key(), true, &limits)?;
+        Ok(self.locks.exclude(&wanted, &limits)?)
+    }
+
+    fn key_of(&self, table: &TableName) -> Result<MetadataKey, MysqlError> {
+        let database = match &table.database {
+            Some(database) => database.value.as_str(),
+            None => self.database().ok_or_else(MysqlError::no_database_selected)?,
+        };
+        Ok(self.locks.table_key(database, &table.name.value))
+    }
+
+    /// LOCK TABLES: commits, and lets go of the tables locked before.
+    ///
+    /// # Errors
+    /// 1146 for a table that is not there, 1066 for a name that stands for two; 1205, 1213, 1317.
+    pub(crate) fn lock_tables(&mut self, tables: &[TableLock]) -> Result<(), MysqlError> {
+        self.commit()?;
+        self.locked_tables = None;
+        let mut only: Vec<(String, MetadataKey, bool)> = Vec::with_capacity(tables.len());
+        let mut wanted = Vec::with_capacity(tables.len());
+        for lock in tables {
+            let key = self.key_of(&lock.table)?;
+            let alias = lock.alias.as_ref().unwrap_or(&lock.table.name).value.clone();
+            let database = lock.table.database.as_ref().map(|database| database.value.as_str());
+            let database = database.or(self.database()).unwrap_or_default();
+            self.instance.engine().table(database, &lock.table.name.value)?;
+            if only.iter().any(|(name, other, _)| *name == alias && *other == key) {
+                return Err(MysqlError::not_unique_table(alias));
+            }
+            only.push((alias, key, lock.write));
+            wanted.push((key, if lock.write { MetadataMode::Exclusive } else { MetadataMode::NoWrite }));
+        }
+        let limits = self.metadata_limits();
+        let excluding = self.locks.exclude(&wanted, &limits)?;
+        for lock in tables {
+            // Whoever was waited for may have dropped it.
+            let database = lock.table.database.as_ref().map(|database| database.value.as_str());
+            let database = database.or(self.database()).unwrap_or_default();
+            self.instance.engine().table(database, &lock.table.name.value)?;
+        }
+        self.locked_tables = Some(LockedTables { only: Some(only), _excluding: excluding });
+        Ok(())
+    }
+
+    /// FLUSH TABLES WITH READ LOCK: nobody writes, and no DDL runs, until UNLOCK TABLES.
+    ///
+    /// # Errors
+    /// 1192 under LOCK TABLES; 1205, 1213, 1317.
+    pub(crate) fn lock_everything(&mut self) -> Result<(), MysqlError> {
+        if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
+            return Err(MysqlError::active_transaction());
+        }
+        if self.locked_tables.is_none() {
+            let limits = self.metadata_limits();
+            let wanted = [(self.locks.global_key(), MetadataMode::NoWrite)];
+            let excluding = self.locks.exclude(&wanted, &limits)?;
+            self.locked_tables = Some(LockedTables { only: None, _excluding: excluding });
+        }
+        Ok(())
+    }
+
+    /// UNLOCK TABLES: ends the transaction if tables were locked one by one.
+    ///
+    /// # Errors
+    /// Those of COMMIT.
+    pub(crate) fn unlock_tables(&mut self) -> Result<(), MysqlError> {
+        if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
+            self.commit()?;
+        }
+        self.locked_tables = None;
+        Ok(())
+    }
+
+    /// START TRANSACTION lets go of tables that were locked one by one.
+    pub(super) fn begin_unlocks(&mut self) {
+        if self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some()) {
+            self.locked_tables = None;
+        }
+    }
+}
+
+impl LockedTables {
+    /// Error 1100 for a table that is not locked under this name, 1099 for a write to one that is locked for reading, 1223 for any
+    /// write under FLUSH TABLES WITH READ LOCK.
+    fn allow(&self, used: &TableUse) -> Result<(), MysqlError> {
+        let Some(only) = &self.only else {
+            return if used.writes { Err(MysqlError::conflicting_read_lock()) } else { Ok(()) };
+        };
+        let Some(alias) = &used.alias else { return Ok(()) };
+        let mut known = only.iter().filter(|(name, key, _)| name == alias && *key == used.key);
+        match known.next() {
+            None => Err(MysqlError::table_not_locked(alias)),
+            Some((_, _, false)) if used.writes => Err(MysqlError::table_locked_for_read(alias)),
+            Some(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
+
+use crate::parser::ast::{Ident, Span, StatementKind, TableName};
+use crate::session::Session;
+use leafline_table::{Excluding, MetadataMode};
+use leafline_types::MysqlError;
+
+/// Keeps others away from what the statement changes; `None` if it changes no definitions.
+pub(super) fn excluded_by(
+    session: &mut Session,
+    kind: &StatementKind,
+) -> Result<Option<Excluding>, MysqlError> {
+    let mut tables: Vec<(TableName, MetadataMode)> = Vec::new();
+    let mut databases = Vec::new();
+    // Indexes are made and dropped beside who reads.
+    let mut changed = |table: &TableName, mode| tables.push((table.clone(), mode));
+    match kind {
+        StatementKind::CreateDatabase(create) => databases.push(create.name.value.clone()),
+        StatementKind::DropDatabase(drop) => {
+            let database = &drop.name.value;
+            let catalog = session.instance.engine().catalog();
+            for table in catalog.tables(database) {
+                changed(&named(database, &table.name), MetadataMode::Exclusive);
+            }
+            databases.push(database.clone());
+        }
+        StatementKind::CreateTable(create) => {
+            // One at a time in a database, where names of constraints are unique.
+            let own = create.name.database.as_ref().map(|database| database.value.as_str());
+            databases.extend(own.or(session.database()).map(str::to_owned));
+            changed(&create.name, MetadataMode::Exclusive);
+            for key in &create.foreign_keys {
+                // In the database of the table, unless it says otherwise.
+                let mut parent = key.parent.clone();
+                parent.database = parent.database.or_else(|| create.name.database.clone());
+                changed(&parent, MetadataMode::Exclusive);
+            }
+        }
+        StatementKind::DropTable(drop) => {
+            drop.tables.iter().for_each(|table| changed(table, MetadataMode::Exclusive));
+        }
+        StatementKind::CreateIndex(create) => changed(&create.table, MetadataMode::NoWrite),
+        StatementKind::DropIndex(drop) => changed(&drop.table, MetadataMode::NoWrite),
+        StatementKind::AlterTable(alter) => changed(&alter.table, MetadataMode::NoWrite),
+        StatementKind::Truncate(table) => changed(table, MetadataMode::Exclusive),
+        _ => return Ok(None),
+    }
+    let tables: Vec<(&TableName, MetadataMode)> = tables.iter().map(|(table, mode)| (table, *mode)).collect();
+    let databases: Vec<&str> = databases.iter().map(String::as_str).collect();
+    session.exclude(&tables, &databases).map(Some)
+}
+
+fn named(database: &str, name: &str) -> TableName {
+    let ident = |value: &str| Ident { value: value.to_owned(), span: Span::default() };
+    TableName { database: Some(ident(database)), name: ident(name) }
+}
