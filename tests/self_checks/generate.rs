@@ -136,7 +136,8 @@ impl Generator {
                 .collect();
             let mut sql = format!("CREATE TABLE {name} (id INT");
             for column in &columns {
-                let null = if self.random.random_ratio(1, 6) { " NOT NULL" } else { "" };
+                let is_required = self.random.random_ratio(1, 6) && KINDS[column.kind].family != Family::Day;
+                let null = if is_required { " NOT NULL" } else { "" };
                 let _ = write!(sql, ", {} {}{null}", column.name, KINDS[column.kind].ty);
             }
             let mut indexes = Vec::new();
