@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use leafline_table::{LockStrength, LockWait, TableDef};
-use leafline_types::expr::build::{self, CastTarget};
-use leafline_types::{Collation, MysqlError, SqlType};
+use leafline_types::MysqlError;
+use leafline_types::expr::build;
 
 use super::scope::{Block, Clause, Item, Scope, qualified};
 use super::{Binder, literal, select};
@@ -49,13 +49,8 @@ impl Binder<'_> {
         if takes_numbers && let Some(number) = literal::bytes_as_number(value)? {
             return Ok(NewValue::Expr(number));
         }
-        let bound = self.expression(block, scope, Clause::FieldList, value)?;
         // A quotient has more digits than it shows.
-        let exact = matches!(bound.ty.sql, SqlType::Decimal { .. });
-        if exact && table.columns.get(column).is_some_and(|c| c.ty.is_real()) {
-            return build::cast(bound, CastTarget::Double, Collation::Binary).map(NewValue::Expr);
-        }
-        Ok(NewValue::Expr(bound))
+        Ok(NewValue::Expr(build::all_digits(self.expression(block, scope, Clause::FieldList, value)?)))
     }
 
     pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate, MysqlError> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use leafline_table::TableDef;
+use leafline_types::expr::build;
 use leafline_types::{ExprType, MysqlError};
 
 use super::Binder;
@@ -28,7 +29,14 @@ impl Binder<'_> {
         let (mut rows, reads_row) = match &insert.source {
             InsertSource::Values(rows) => self.insert_values(insert, &table, &mut columns, rows)?,
             InsertSource::Query(query) => {
-                let query = self.query(query)?;
+                let mut query = self.query(query)?;
+                if !query.distinct {
+                    // A quotient has more digits than it shows.
+                    for output in &mut query.output {
+                        output.expr = build::all_digits(output.expr.clone());
+                        output.meta.ty = output.expr.ty.sql.clone();
+                    }
+                }
                 let generated = columns.iter().filter_map(|column| table.columns.get(*column));
                 if let Some(column) = generated.into_iter().find(|column| column.generated.is_some()) {
                     return Err(MysqlError::value_for_generated_column(&column.name, &table.name));
@@ -237,7 +245,7 @@ fn column_name(relation: &Relation, ordinal: usize) -> String {
 /// The output of the query that is its column `column`; added if there is none behind those that are inserted.
 fn output_of(query: &mut BoundSelect, column: usize) -> usize {
     let Some(of_query) = query.columns.get(column) else { return 0 };
-    let expr = leafline_types::expr::build::column(column, of_query.ty.clone());
+    let expr = build::column(column, of_query.ty.clone());
     let meta = ColumnMeta {
         database: String::new(),
         table: String::new(),

@@ -98,7 +98,7 @@ impl Parser<'_> {
             length: if word.starts_with("BOOL") { Some(1) } else { length },
             decimals,
             members,
-            unsigned: false,
+            unsigned: word == "SERIAL",
             zerofill: false,
             charset: None,
             collation: None,
@@ -163,9 +163,10 @@ impl Parser<'_> {
             "ENUM" => (TypeName::Enum, Numbers::Texts),
             "SET" => (TypeName::Set, Numbers::Texts),
             "JSON" => (TypeName::Json, Numbers::None),
+            "SERIAL" => (TypeName::BigInt, Numbers::None),
             "NCHAR" | "NVARCHAR" | "NATIONAL" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON"
             | "MULTIPOINT" | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION"
-            | "SERIAL" | "VECTOR" => {
+            | "VECTOR" => {
                 return self.refuse(&format!("{word} columns"));
             }
             _ => return Err(self.syntax_error_at(start)),

@@ -177,18 +177,20 @@ impl Parser<'_> {
 
     fn column_definition(&mut self) -> Parsed<ColumnDefinition> {
         let name = self.ident()?;
+        // SERIAL stands for a type and three attributes.
+        let serial = self.at_word("SERIAL");
         let data_type = self.data_type()?;
         let mut column = ColumnDefinition {
             name,
             data_type,
-            nullable: None,
+            nullable: serial.then_some(false),
             default: None,
             on_update: None,
-            auto_increment: false,
+            auto_increment: serial,
             generated: None,
             invisible: false,
             checks: Vec::new(),
-            key: None,
+            key: serial.then_some(KeyKind::Unique),
             comment: None,
         };
         while self.column_attribute(&mut column)? {}
@@ -233,7 +235,13 @@ impl Parser<'_> {
         } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {
             column.invisible = self.at_word("INVISIBLE");
             self.advance();
-        } else if self.at_any_word(&["COLUMN_FORMAT", "STORAGE", "SRID", "SERIAL", "ENGINE_ATTRIBUTE"]) {
+        } else if self.at_words(&["SERIAL", "DEFAULT", "VALUE"]) {
+            for _ in 0..3 {
+                self.advance();
+            }
+            (column.nullable, column.auto_increment) = (Some(false), true);
+            column.key = column.key.or(Some(KeyKind::Unique));
+        } else if self.at_any_word(&["COLUMN_FORMAT", "STORAGE", "SRID", "ENGINE_ATTRIBUTE"]) {
             let word = self.any_word()?;
             return self.refuse(&format!("column attribute {}", word.value.to_ascii_uppercase()));
         } else {

@@ -129,8 +129,10 @@ impl Session {
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
                 self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
-                if done.last_insert_id == 0 {
-                    done.last_insert_id = self.told_insert_id.unwrap_or(0);
+                if done.last_insert_id == 0
+                    && let Some(told) = self.told_insert_id
+                {
+                    (done.last_insert_id, done.insert_id) = (told, told);
                 }
                 if done.last_insert_id != 0 {
                     self.facts.last_insert_id = done.last_insert_id;

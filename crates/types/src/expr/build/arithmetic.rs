@@ -83,7 +83,7 @@ pub(in crate::expr) fn quotient_digits(s1: u8, s2: u8) -> u8 {
 
 /// The operand of a computation or comparison with all its digits: if it contains a quotient, those beyond the scale
 /// at which it would be shown.
-pub(crate) fn all_digits(mut operand: Expr) -> Expr {
+pub fn all_digits(mut operand: Expr) -> Expr {
     let SqlType::Decimal { scale: shown, .. } = operand.ty.sql else { return operand };
     let wider = match &operand.kind {
         ExprKind::Arithmetic { op, left, right } => match (decimal_digits(left), decimal_digits(right)) {

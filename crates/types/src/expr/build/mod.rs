@@ -28,9 +28,8 @@ use super::ir::{Expr, ExprKind};
 use crate::collation::Collation;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
-pub(crate) use arithmetic::all_digits;
 pub(super) use arithmetic::quotient_digits;
-pub use arithmetic::{arithmetic, negate};
+pub use arithmetic::{all_digits, arithmetic, negate};
 pub use call::{
     TrimSide, assign_variable, bits, call, characters, date_add, extract, get_format, interval_of,
     invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
