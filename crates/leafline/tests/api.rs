@@ -421,3 +421,62 @@ fn sessions_that_count_in_one_row_lose_nothing() {
         assert_eq!(row.and_then(|row| row.get::<i64>(0)).expect("a sum"), SESSIONS * TIMES, "{isolation}");
     }
 }
+
+#[test]
+fn long_values_are_shown_whole_without_sql() {
+    let (_holder, database) = database();
+    let mut connection = database.connect().expect("a connection");
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE l (id INT PRIMARY KEY, a LONGTEXT, b LONGBLOB)"] {
+        connection.execute(sql, ()).expect(sql);
+    }
+    let table = database.table("d", "l").unwrap();
+    let text = |id: i32| "x".repeat(if id % 3 == 0 { 10 } else { 20_000 + id as usize });
+    let mut writer = database.begin();
+    for id in 0..200 {
+        writer.insert(&table, (id, text(id), vec![id as u8; 30_000])).unwrap();
+    }
+    writer.commit().unwrap();
+    let mut writer = database.begin();
+    assert!(writer.delete(&table, (7,)).unwrap());
+    writer.put(&table, (8, "short", Vec::new())).unwrap();
+    writer.commit().unwrap();
+    let reader = database.snapshot().read(&table).unwrap();
+    let found =
+        reader.get((4,), |row| (row.get::<String>(1).unwrap(), row.bytes(2).unwrap().map(<[u8]>::len)));
+    assert_eq!(found.unwrap(), Some((text(4), Some(30_000))));
+    assert_eq!(reader.get((7,), |_| ()).unwrap(), None);
+    let mut ids = Vec::new();
+    reader
+        .scan((2,), |row| {
+            let id: i32 = row.get(0).unwrap();
+            let expected = if id == 8 { "short".to_owned() } else { text(id) };
+            assert_eq!(row.bytes(1).unwrap(), Some(expected.as_bytes()));
+            ids.push(id);
+            id < 150
+        })
+        .unwrap();
+    assert_eq!(ids, (2..=150).filter(|id| *id != 7).collect::<Vec<i32>>());
+}
+
+#[test]
+fn tables_with_foreign_keys_are_not_written_without_sql() {
+    let (_holder, database) = database();
+    let mut connection = database.connect().expect("a connection");
+    for sql in ["CREATE DATABASE d", "USE d", "CREATE TABLE p (id INT PRIMARY KEY)"] {
+        connection.execute(sql, ()).expect(sql);
+    }
+    let parent = database.table("d", "p").unwrap();
+    let mut writer = database.begin();
+    writer.insert(&parent, (1,)).unwrap();
+    writer.insert(&parent, (2,)).unwrap();
+    writer.commit().unwrap();
+    connection
+        .execute("CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id))", ())
+        .unwrap();
+    connection.execute("INSERT INTO c VALUES (1)", ()).unwrap();
+    let child = database.table("d", "c").unwrap();
+    let mut writer = database.begin();
+    assert_eq!(writer.insert(&child, (5,)).unwrap_err().code(), 1235);
+    assert_eq!(writer.delete(&parent, (1,)).unwrap_err().code(), 1235);
+    assert_eq!(writer.put(&parent, (3,)).unwrap_err().code(), 1235);
+}

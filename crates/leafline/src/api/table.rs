@@ -205,17 +205,17 @@ impl Writer {
     /// 1062 if there is such a key; as [`put`](Self::put).
     pub fn insert(&mut self, table: &Table, row: impl Params) -> Result<Option<u64>> {
         let row = table.row(row)?;
-        self.write(|transaction| Ok(transaction.insert(&table.def, &row)?.auto_increment))
+        self.write(table, |transaction| Ok(transaction.insert(&table.def, &row)?.auto_increment))
     }
 
     /// Puts a row in the place of the one with the same primary key, or where there is none. Says whether there was one.
     ///
     /// # Errors
-    /// 1062 if another row has one of its other unique keys; 1213 after a conflict or deadlock, 1205 after waiting too
+    /// 1062 if another row has one of its other unique keys; 1235 if the table refers to another one, or one to it; 1213 after a conflict or deadlock, 1205 after waiting too
     /// long for a lock; those of values that the columns cannot hold.
     pub fn put(&mut self, table: &Table, row: impl Params) -> Result<bool> {
         let row = table.row(row)?;
-        self.write(|transaction| transaction.put_row(&table.def, &row))
+        self.write(table, |transaction| transaction.put_row(&table.def, &row))
     }
 
     /// Deletes the row with a key. Says whether there was one.
@@ -224,10 +224,19 @@ impl Writer {
     /// As [`put`](Self::put).
     pub fn delete(&mut self, table: &Table, key: impl Params) -> Result<bool> {
         let key = table.encode_key(key, true)?;
-        self.write(|transaction| transaction.delete_key(&table.def, &key))
+        self.write(table, |transaction| transaction.delete_key(&table.def, &key))
     }
 
-    fn write<R>(&mut self, mut write: impl FnMut(&mut Transaction) -> Result<R, TableError>) -> Result<R> {
+    fn write<R>(
+        &mut self,
+        table: &Table,
+        mut write: impl FnMut(&mut Transaction) -> Result<R, TableError>,
+    ) -> Result<R> {
+        let TableDef { database, name, foreign_keys, .. } = &*table.def;
+        let catalog = self.transaction.engine().catalog();
+        if !foreign_keys.is_empty() || catalog.references(database, name).next().is_some() {
+            return Err(MysqlError::not_supported("writing to tables with foreign keys outside SQL").into());
+        }
         loop {
             match write(&mut self.transaction) {
                 // The row is locked now: a newer snapshot has its newest version.
