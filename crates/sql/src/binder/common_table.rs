@@ -18,7 +18,7 @@ use super::Binder;
 use super::from::derived_columns;
 use super::set_operation::{common_columns, operands};
 use crate::bound::{BoundSelect, CommonTable, JoinTree, Recursion, RelationSource};
-use crate::parser::ast::{self, Query, QueryBody, SetOperation, TableName, With};
+use crate::parser::ast::{self, QueryBody, SetOperation, TableName, With};
 
 /// The most queries that may stand in one another, where a name of WITH counts as its query (error 1436).
 const MAX_DEPTH: usize = 64;
@@ -288,15 +288,15 @@ fn not_in_recursion() -> MysqlError {
 
 impl Binder<'_> {
     /// Binds a query with what its WITH clause names.
-    pub(super) fn query_with_names(
+    pub(super) fn query_with_names<T>(
         &mut self,
-        query: &Query,
-        bind: impl FnOnce(&mut Self) -> Result<BoundSelect, MysqlError>,
-    ) -> Result<BoundSelect, MysqlError> {
+        with: Option<&With>,
+        bind: impl FnOnce(&mut Self) -> Result<T, MysqlError>,
+    ) -> Result<T, MysqlError> {
         self.query_depth += 1;
         self.deepest = self.deepest.max(self.query_depth);
         let known = self.commons.len();
-        let bound = match &query.with {
+        let bound = match with {
             Some(with) => self.with(with).and_then(|()| bind(self)),
             None => bind(self),
         };

@@ -138,10 +138,16 @@ pub fn bind_kind(
 ) -> Result<BoundStatement, MysqlError> {
     let mut binder = Binder::new(sql, context);
     let kind = match kind {
-        StatementKind::Query(query) => BoundKind::Select(Box::new(binder.query(query)?)),
+        StatementKind::Query(query) | StatementKind::SelectInto { query, .. } => {
+            BoundKind::Select(Box::new(binder.query(query)?))
+        }
         StatementKind::Insert(insert) => BoundKind::Insert(Box::new(binder.insert(insert)?)),
-        StatementKind::Update(update) => BoundKind::Update(Box::new(binder.update(update)?)),
-        StatementKind::Delete(delete) => BoundKind::Delete(Box::new(binder.delete(delete)?)),
+        StatementKind::Update(update) => BoundKind::Update(Box::new(
+            binder.query_with_names(update.with.as_ref(), |binder| binder.update(update))?,
+        )),
+        StatementKind::Delete(delete) => BoundKind::Delete(Box::new(
+            binder.query_with_names(delete.with.as_ref(), |binder| binder.delete(delete))?,
+        )),
         _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
     };
     let Binder { warnings, reads_variables, subqueries, .. } = binder;
@@ -262,7 +268,7 @@ impl<'a> Binder<'a> {
 
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use crate::parser::ast::QueryBody;
-        self.query_with_names(query, |binder| match &query.body {
+        self.query_with_names(query.with.as_ref(), |binder| match &query.body {
             QueryBody::Select(select) => {
                 let mut bound = binder.select(select, &query.order_by, query.limit.as_ref())?;
                 query.locking.iter().try_for_each(|locking| lock_relations(&mut bound, locking))?;

@@ -12,6 +12,9 @@ use super::{Binder, output};
 use crate::bound::{BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
 
+/// The longest select list.
+const MAX_ITEMS: usize = 4096;
+
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY and LIMIT that follow it.
     pub(super) fn select(
@@ -83,6 +86,9 @@ impl Binder<'_> {
                     bound.push(Item { expr: value, name, aliased: alias.is_some() });
                 }
             }
+        }
+        if bound.len() > MAX_ITEMS {
+            return Err(MysqlError::too_many_columns());
         }
         block.items = bound;
         Ok(())
@@ -289,9 +295,7 @@ fn check_distinct_order(bound: &BoundSelect) -> Result<(), MysqlError> {
         }
         let selected = |column: &usize| bound.output.iter().any(|o| o.expr.as_column() == Some(*column));
         let columns = key.expr.columns();
-        let Some(missing) = columns.iter().find(|c| !selected(c)) else {
-            return Err(MysqlError::not_supported("ORDER BY an expression over columns of SELECT DISTINCT"));
-        };
+        let Some(missing) = columns.iter().find(|c| !selected(c)) else { continue };
         let name = output::column_text(bound, *missing);
         return Err(MysqlError::order_by_not_in_select(position + 1, "ORDER BY clause", name, "DISTINCT"));
     }

@@ -29,8 +29,10 @@ pub(super) struct Parser<'a> {
     pub(super) parameters: usize,
     /// An expression assigns a variable.
     pub(super) assigns_variables: bool,
+    /// The variables of the statement's INTO.
+    pub(super) into: Option<Vec<String>>,
     /// Rules entered and not yet left.
-    depth: usize,
+    pub(super) depth: usize,
     /// The height of the tallest expression tree seen in the rule at hand.
     pub(super) height: usize,
 }
@@ -44,6 +46,7 @@ impl<'a> Parser<'a> {
             position: 0,
             parameters: 0,
             assigns_variables: false,
+            into: None,
             depth: 0,
             height: 0,
         }

@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ast::{
-    Assignment, Delete, Expr, Ident, Insert, InsertSource, RowAlias, StatementKind, TableName, Update,
+    Assignment, Delete, Expr, Ident, Insert, InsertSource, RowAlias, StatementKind, TableName, Update, With,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
@@ -102,7 +102,8 @@ impl Parser<'_> {
         Ok(Assignment { column, value })
     }
 
-    pub(super) fn update(&mut self) -> Parsed<StatementKind> {
+    /// UPDATE; `with` stands before it.
+    pub(super) fn update(&mut self, with: Option<With>) -> Parsed<StatementKind> {
         self.advance();
         self.skip_hint()?;
         self.accept_word("LOW_PRIORITY");
@@ -113,12 +114,12 @@ impl Parser<'_> {
         let filter = self.optional_expression("WHERE")?;
         let order_by = self.order_by()?;
         let limit = self.row_limit()?;
-        let update = Update { ignore, tables, assignments, filter, order_by, limit };
+        let update = Update { with, ignore, tables, assignments, filter, order_by, limit };
         Ok(StatementKind::Update(Box::new(update)))
     }
 
     /// `DELETE FROM t ..`, `DELETE a, b FROM ..`, `DELETE FROM a, b USING ..`.
-    pub(super) fn delete(&mut self) -> Parsed<StatementKind> {
+    pub(super) fn delete(&mut self, with: Option<With>) -> Parsed<StatementKind> {
         self.advance();
         self.skip_hint()?;
         self.accept_word("LOW_PRIORITY");
@@ -144,7 +145,7 @@ impl Parser<'_> {
             order_by = self.order_by()?;
             limit = self.row_limit()?;
         }
-        let delete = Delete { ignore, targets, tables, filter, order_by, limit };
+        let delete = Delete { with, ignore, targets, tables, filter, order_by, limit };
         Ok(StatementKind::Delete(Box::new(delete)))
     }
 

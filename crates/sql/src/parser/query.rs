@@ -35,9 +35,22 @@ impl Parser<'_> {
         self.nested(Self::query_expression)
     }
 
+    /// The query behind WITH.
+    pub(super) fn query_behind(&mut self, with: With) -> Parsed<Query> {
+        self.enter()?;
+        let start = with.span;
+        let query = self.query_with(start, Some(with));
+        self.leave();
+        query
+    }
+
     fn query_expression(&mut self) -> Parsed<Query> {
         let start = self.span();
         let with = if self.at_word("WITH") { Some(self.with()?) } else { None };
+        self.query_with(start, with)
+    }
+
+    fn query_with(&mut self, start: Span, with: Option<With>) -> Parsed<Query> {
         let first = self.query_operand()?;
         let mut query = self.query_after(first)?;
         if with.is_some() && query.with.is_some() {
@@ -150,16 +163,32 @@ impl Parser<'_> {
         if self.at_word("LIMIT") {
             query.limit = Some(self.limit()?);
         }
-        self.refuse_into()?;
+        self.variables_behind_into()?;
         while self.at_word("FOR") || self.at_words(&["LOCK", "IN"]) {
             query.locking.push(self.locking()?);
         }
-        self.refuse_into()?;
+        self.variables_behind_into()?;
         Ok(query)
     }
 
-    fn refuse_into(&self) -> Parsed<()> {
-        if self.at_word("INTO") { self.refuse("SELECT ... INTO") } else { Ok(()) }
+    /// `INTO @a, @b`, or nothing. It stands once, and in the statement's own query.
+    fn variables_behind_into(&mut self) -> Parsed<()> {
+        if !self.at_word("INTO") {
+            return Ok(());
+        }
+        if self.into.is_some() || self.depth != 1 {
+            return Err(self.syntax_error());
+        }
+        self.advance();
+        if self.at_any_word(&["OUTFILE", "DUMPFILE"]) {
+            return Err(MysqlError::option_prevents_statement("--secure-file-priv"));
+        }
+        let variables = self.comma_list(|p| match p.is_ident_at(0) {
+            true => Err(MysqlError::undeclared_variable(p.ident()?.value)),
+            false => p.user_variable(),
+        })?;
+        self.into = Some(variables);
+        Ok(())
     }
 
     /// `ORDER BY list`, or nothing.
@@ -226,7 +255,7 @@ impl Parser<'_> {
         Ok(Locking { strength, of, wait, span: self.span_from(start) })
     }
 
-    fn with(&mut self) -> Parsed<With> {
+    pub(super) fn with(&mut self) -> Parsed<With> {
         let span = self.span();
         self.expect_word("WITH")?;
         let recursive = self.accept_word("RECURSIVE");
@@ -260,7 +289,7 @@ impl Parser<'_> {
         let hints = self.hints();
         let (distinct, straight_join) = self.select_options()?;
         let items = self.comma_list(Self::select_item)?;
-        self.refuse_into()?;
+        self.variables_behind_into()?;
         let from = match self.accept_word("FROM") {
             true if self.accept_word("DUAL") => Vec::new(),
             true => self.comma_list(Self::table_reference)?,

@@ -19,7 +19,8 @@ impl Parser<'_> {
         }
         let kind = self.statement()?;
         self.accept_symbol(Symbol::Semicolon);
-        if !self.at_end() {
+        // INTO in the query of another statement.
+        if !self.at_end() || self.into.is_some() {
             return Err(self.syntax_error());
         }
         Ok(Statement { kind, parameters: self.parameters, assigns_variables: self.assigns_variables })
@@ -32,8 +33,15 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Parsed<StatementKind> {
+        if self.at_word("WITH") {
+            return self.statement_with_names();
+        }
         if self.at_symbol(Symbol::LeftParen) || self.starts_query(0) {
-            return Ok(StatementKind::Query(Box::new(self.query()?)));
+            let query = Box::new(self.query()?);
+            return Ok(match self.into.take() {
+                Some(variables) => StatementKind::SelectInto { query, variables },
+                None => StatementKind::Query(query),
+            });
         }
         let token = self.token(0);
         if token.kind != TokenKind::Word {
@@ -42,8 +50,8 @@ impl Parser<'_> {
         let word = self.text(token).to_ascii_uppercase();
         match word.as_str() {
             "INSERT" | "REPLACE" => self.insert(),
-            "UPDATE" => self.update(),
-            "DELETE" => self.delete(),
+            "UPDATE" => self.update(None),
+            "DELETE" => self.delete(None),
             "CREATE" => self.create(),
             "DROP" => self.drop_statement(),
             "ALTER" => self.alter(),
@@ -156,16 +164,33 @@ impl Parser<'_> {
     }
 
     /// EXPLAIN, DESCRIBE and DESC: of a statement, or of a table.
+    /// WITH before SELECT, UPDATE or DELETE.
+    fn statement_with_names(&mut self) -> Parsed<StatementKind> {
+        let with = self.nested(Self::with)?;
+        match () {
+            () if self.at_word("UPDATE") => self.update(Some(with)),
+            () if self.at_word("DELETE") => self.delete(Some(with)),
+            () => {
+                let query = Box::new(self.query_behind(with)?);
+                Ok(match self.into.take() {
+                    Some(variables) => StatementKind::SelectInto { query, variables },
+                    None => StatementKind::Query(query),
+                })
+            }
+        }
+    }
+
     fn explain(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let analyze = self.accept_word("ANALYZE");
-        let mut has_format = false;
+        let (mut has_format, mut tree) = (false, false);
         if self.at_word("FORMAT") && self.is_symbol_at(1, Symbol::Eq) {
             has_format = true;
             self.advance();
             self.advance();
             let format = self.any_word()?;
-            if !format.value.eq_ignore_ascii_case("TRADITIONAL") {
+            tree = format.value.eq_ignore_ascii_case("TREE");
+            if !tree && (analyze || !format.value.eq_ignore_ascii_case("TRADITIONAL")) {
                 return self.refuse(&format!("EXPLAIN FORMAT={}", format.value.to_ascii_uppercase()));
             }
         } else if self.at_any_word(&["EXTENDED", "PARTITIONS"]) && self.is_word_at(1, "SELECT") {
@@ -176,7 +201,7 @@ impl Parser<'_> {
             || self.at_symbol(Symbol::LeftParen);
         if explainable {
             let statement = Box::new(self.statement()?);
-            return Ok(StatementKind::Explain(Explain { analyze, statement }));
+            return Ok(StatementKind::Explain(Explain { analyze, tree, statement }));
         }
         if self.at_words(&["FOR", "CONNECTION"]) {
             return self.refuse("EXPLAIN FOR CONNECTION");

@@ -115,6 +115,7 @@ impl Session {
             StatementKind::LockTables(tables) => self.lock_tables(tables)?,
             StatementKind::UnlockTables => self.unlock_tables()?,
             StatementKind::Query(_)
+            | StatementKind::SelectInto { .. }
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
@@ -163,7 +164,7 @@ fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Re
 /// How the statement is counted.
 pub(crate) fn command(kind: &StatementKind) -> Command {
     match kind {
-        StatementKind::Query(_) => Command::Select,
+        StatementKind::Query(_) | StatementKind::SelectInto { .. } => Command::Select,
         StatementKind::Insert(insert) if insert.replace => Command::Replace,
         StatementKind::Insert(_) => Command::Insert,
         StatementKind::Update(_) => Command::Update,

@@ -6,21 +6,21 @@ use super::execution::Execution;
 use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
-    OnDuplicate, Relation, RelationSource,
+    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate,
+    ChangedTable, InsertRows, OnDuplicate, Relation, RelationSource,
 };
 use crate::explain;
 use crate::operator;
 use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_parts, plan_rows_to_change, plan_select};
 use crate::parser::ast::{Explain, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, Scan};
-use crate::result::{ColumnMeta, RowSet};
+use crate::result::{ColumnMeta, Done, RowSet};
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session, TableUse};
 use leafline_access::Planner;
 use leafline_table::{Catalog, LockStrength, TableDef, TableId};
 use leafline_types::error::errno;
-use leafline_types::{ExprType, MysqlError, SqlType, Value};
+use leafline_types::{ExprType, MysqlError, SqlType, Value, value_at};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -46,20 +46,64 @@ pub(crate) struct Planned {
 }
 
 enum Work {
-    Select { plan: Arc<Plan>, columns: Arc<[ColumnMeta]> },
-    Insert { insert: Box<BoundInsert>, plan: Option<Arc<Plan>> },
-    Update { update: Box<BoundUpdate>, plan: Arc<Plan> },
-    Delete { delete: Box<BoundDelete>, plan: Arc<Plan> },
-    Explain { work: Box<Work>, analyze: bool },
+    Select {
+        plan: Arc<Plan>,
+        columns: Arc<[ColumnMeta]>,
+    },
+    Insert {
+        insert: Box<BoundInsert>,
+        plan: Option<Arc<Plan>>,
+    },
+    Update {
+        update: Box<BoundUpdate>,
+        plan: Arc<Plan>,
+    },
+    Delete {
+        delete: Box<BoundDelete>,
+        plan: Arc<Plan>,
+    },
+    Explain {
+        work: Box<Work>,
+        how: How,
+    },
+    /// A SELECT whose only row goes to variables.
+    Into {
+        work: Box<Work>,
+        variables: Vec<String>,
+    },
+}
+
+/// What EXPLAIN shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    Table,
+    Tree,
+    /// The tree, after the statement was run.
+    Analyze,
 }
 
 impl Work {
+    /// The plan as a tree, below the tables that are changed.
+    fn tree(&self) -> String {
+        let rows = self.plan().map(|plan| explain::explain_tree(plan, None)).unwrap_or_default();
+        let targets = |targets: &[ChangedTable]| {
+            targets.iter().map(|target| target.table.name.clone()).collect::<Vec<_>>().join(", ")
+        };
+        let head = match self {
+            Work::Insert { insert, .. } => format!("-> Insert into {}\n", insert.table.name),
+            Work::Update { update, .. } => format!("-> Update {}\n", targets(&update.targets)),
+            Work::Delete { delete, .. } => format!("-> Delete from {}\n", targets(&delete.targets)),
+            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => return rows,
+        };
+        rows.lines().fold(head, |text, line| text + "    " + line + "\n")
+    }
+
     /// The plan of the rows that it reads.
     fn plan(&self) -> Option<&Plan> {
         match self {
             Work::Select { plan, .. } | Work::Update { plan, .. } | Work::Delete { plan, .. } => Some(plan),
             Work::Insert { plan, .. } => plan.as_deref(),
-            Work::Explain { work, .. } => work.plan(),
+            Work::Explain { work, .. } | Work::Into { work, .. } => work.plan(),
         }
     }
 }
@@ -143,18 +187,23 @@ impl Session {
         sql: &str,
         parameters: Option<&[Value]>,
     ) -> Result<Option<Planned>, MysqlError> {
-        let (kind, analyze) = match &statement.kind {
-            StatementKind::Explain(Explain { analyze, statement }) => (&**statement, Some(*analyze)),
+        let (kind, how) = match &statement.kind {
+            StatementKind::Explain(Explain { analyze: true, statement, .. }) => {
+                (&**statement, Some(How::Analyze))
+            }
+            StatementKind::Explain(Explain { tree: true, statement, .. }) => (&**statement, Some(How::Tree)),
+            StatementKind::Explain(Explain { statement, .. }) => (&**statement, Some(How::Table)),
             kind => (kind, None),
         };
         if !matches!(
             kind,
             StatementKind::Query(_)
+                | StatementKind::SelectInto { .. }
                 | StatementKind::Insert(_)
                 | StatementKind::Update(_)
                 | StatementKind::Delete(_)
         ) {
-            return match analyze {
+            return match how {
                 Some(_) => Err(MysqlError::not_supported("EXPLAIN of this statement")),
                 None => Ok(None),
             };
@@ -206,11 +255,20 @@ impl Session {
         }
         let (mut work, parts) = self.plan_bound(bound, &subqueries, parameters.unwrap_or_default())?;
         let chosen = work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value());
-        if let Some(analyze) = analyze {
-            if analyze && !matches!(work, Work::Select { .. }) {
+        if let (StatementKind::SelectInto { variables, .. }, Work::Select { columns, .. }) = (kind, &work) {
+            if columns.len() != variables.len() {
+                return Err(MysqlError::wrong_number_of_columns_in_select());
+            }
+            // What is explained is not done.
+            if how.is_none() {
+                work = Work::Into { work: Box::new(work), variables: variables.clone() };
+            }
+        }
+        if let Some(how) = how {
+            if how == How::Analyze && !matches!(work, Work::Select { .. }) {
                 return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"));
             }
-            work = Work::Explain { work: Box::new(work), analyze };
+            work = Work::Explain { work: Box::new(work), how };
         }
         Ok(Some(Planned {
             work,
@@ -317,22 +375,17 @@ impl Session {
             }
         }
         match &planned.work {
-            Work::Select { plan, columns } if plan.locks_rows() || parts.locks_rows() => {
-                let rows = self.write(|session, transaction| {
-                    let mut execution = Execution::new(session, transaction.view(), parameters, false)
-                        .with_parts(parts)
-                        .locking(transaction);
-                    execution.collect(session, &plan.root)
-                })?;
-                Ok(Outcome::Rows(RowStream::collected(columns.clone(), rows)))
-            }
             Work::Select { plan, columns } => {
-                let view = self.read_view();
-                let execution = Execution::new(self, view, parameters, false).with_parts(parts);
-                let root = operator::build(&plan.root, false);
-                Ok(Outcome::Rows(RowStream::running(columns.clone(), root, execution, self.statement_uses())))
+                self.select(plan, columns, parts, parameters).map(Outcome::Rows)
             }
-            Work::Explain { work, analyze } => self.explain(work, parts, *analyze, parameters),
+            Work::Into { work, variables } => match &**work {
+                Work::Select { plan, columns } => {
+                    let rows = self.select(plan, columns, parts, parameters)?;
+                    self.select_into(rows, variables).map(Outcome::Done)
+                }
+                _ => Err(MysqlError::internal("INTO of a statement that gives no rows")),
+            },
+            Work::Explain { work, how } => self.explain(work, parts, *how, parameters),
             Work::Insert { insert, plan } => {
                 let run = |session: &mut Session, transaction: &mut _| {
                     change::insert(session, transaction, insert, plan.as_ref(), parts, parameters)
@@ -354,25 +407,69 @@ impl Session {
         }
     }
 
+    fn select(
+        &mut self,
+        plan: &Arc<Plan>,
+        columns: &Arc<[ColumnMeta]>,
+        parts: &Arc<PlanParts>,
+        parameters: &[Value],
+    ) -> Result<RowStream, MysqlError> {
+        if plan.locks_rows() || parts.locks_rows() {
+            let rows = self.write(|session, transaction| {
+                let mut execution = Execution::new(session, transaction.view(), parameters, false)
+                    .with_parts(parts)
+                    .locking(transaction);
+                execution.collect(session, &plan.root)
+            })?;
+            return Ok(RowStream::collected(columns.clone(), rows));
+        }
+        let view = self.read_view();
+        let execution = Execution::new(self, view, parameters, false).with_parts(parts);
+        let root = operator::build(&plan.root, false);
+        Ok(RowStream::running(columns.clone(), root, execution, self.statement_uses()))
+    }
+
+    /// Puts the only row into variables. Without a row they stay as they are, with warning 1329; error 1172 for more than one.
+    fn select_into(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
+        let types = rows.types();
+        let mut only: Option<Vec<Value>> = None;
+        while let Some(batch) = rows.next_batch(self)? {
+            if batch.rows > 1 || only.is_some() {
+                return Err(MysqlError::too_many_rows());
+            }
+            only =
+                Some(batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect());
+        }
+        let Some(values) = only else {
+            self.warnings.warn(MysqlError::no_data());
+            return Ok(Done::default());
+        };
+        for ((name, value), ty) in variables.iter().zip(values).zip(types) {
+            self.user_variables.set(name, value, ty);
+        }
+        Ok(Done { affected: 1, ..Done::default() })
+    }
+
     fn explain(
         &mut self,
         work: &Work,
         parts: &Arc<PlanParts>,
-        analyze: bool,
+        how: How,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
         let rows = match work {
-            Work::Select { plan, .. } if analyze && (plan.locks_rows() || parts.locks_rows()) => {
+            Work::Select { plan, .. } if how == How::Analyze && (plan.locks_rows() || parts.locks_rows()) => {
                 return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
             }
-            Work::Select { plan, .. } if analyze => {
+            Work::Select { plan, .. } if how == How::Analyze => {
                 let view = self.read_view();
                 let mut execution =
                     Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);
                 let mut root = operator::build(&plan.root, true);
                 while execution.with(self, |cx| root.next(cx))?.is_some() {}
-                tree(plan, execution.profile())
+                tree(explain::explain_tree(plan, execution.profile()), parts)
             }
+            work if how == How::Tree => tree(work.tree(), parts),
             Work::Select { plan, .. } => tabular(explain::explain_rows(Some(plan), parts)),
             Work::Insert { insert, plan } => {
                 let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);
@@ -389,7 +486,9 @@ impl Session {
             }
             Work::Update { plan, .. } => tabular(changing(plan, parts, "UPDATE")),
             Work::Delete { plan, .. } => tabular(changing(plan, parts, "DELETE")),
-            Work::Explain { .. } => return Err(MysqlError::not_supported("EXPLAIN of EXPLAIN")),
+            Work::Explain { .. } | Work::Into { .. } => {
+                return Err(MysqlError::not_supported("EXPLAIN of EXPLAIN"));
+            }
         };
         Ok(Outcome::Rows(RowStream::ready(rows)?))
     }
@@ -408,9 +507,17 @@ fn tabular(rows: Vec<explain::ExplainRow>) -> RowSet {
     set
 }
 
-fn tree(plan: &Plan, profile: Option<&operator::Profile>) -> RowSet {
+/// A tree, and those of the subqueries behind it.
+fn tree(mut text: String, parts: &PlanParts) -> RowSet {
+    for (number, subquery) in &parts.subqueries {
+        let dependent = if subquery.is_dependent { "; dependent" } else { "" };
+        text.push_str(&format!("-> Subquery #{number}{dependent}\n"));
+        for line in explain::explain_tree(&subquery.plan, None).lines() {
+            text.push_str(&format!("    {line}\n"));
+        }
+    }
     let mut set = RowSet::new([("EXPLAIN", SqlType::Text { max_bytes: u32::MAX })]);
-    set.push(vec![Value::string(explain::explain_tree(plan, profile))]);
+    set.push(vec![Value::string(text)]);
     set
 }
 

@@ -1,6 +1,6 @@
 //! Each error number of the binder, with MySQL's text.
 
-use super::error;
+use super::{error, query};
 
 #[track_caller]
 fn check(sql: &str, code: u16, message: &str) {
@@ -146,10 +146,16 @@ fn what_is_not_supported_says_so() {
         "SELECT CHAR(65 USING latin1)",
         "SELECT 'a' COLLATE utf8mb4_croatian_ci",
         "SELECT CONVERT(b USING latin1) FROM t",
-        "SELECT DISTINCT a FROM t ORDER BY a + 1",
     ] {
         assert_eq!(error(sql).code, 1235, "{sql}");
     }
+}
+
+#[test]
+fn a_select_list_has_an_end() {
+    let list = |items: usize| format!("SELECT {}", vec!["1"; items].join(", "));
+    assert_eq!(query(&list(4096)).output.len(), 4096);
+    check(&list(4097), 1117, "Too many columns");
 }
 
 #[test]

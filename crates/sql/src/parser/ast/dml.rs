@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
-use super::{ColumnName, Expr, Ident, OrderItem, Query, TableName, TableReference};
+use super::{ColumnName, Expr, Ident, OrderItem, Query, TableName, TableReference, With};
 
 /// `INSERT` or `REPLACE`.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,8 @@ pub enum InsertSource {
 /// `UPDATE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
+    /// The WITH clause.
+    pub with: Option<With>,
     /// With IGNORE.
     pub ignore: bool,
     /// The tables, some of which are changed.
@@ -70,6 +72,8 @@ pub struct Assignment {
 /// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// The WITH clause.
+    pub with: Option<With>,
     /// With IGNORE.
     pub ignore: bool,
     /// The tables whose rows are deleted, by the names they have in `tables`. Empty for `DELETE FROM t`: the only one.

@@ -52,6 +52,13 @@ pub enum StatementKind {
     RepairTable(Vec<TableName>),
     /// EXPLAIN of a statement.
     Explain(Explain),
+    /// `SELECT .. INTO @a, @b`.
+    SelectInto {
+        /// The query.
+        query: Box<Query>,
+        /// The variables, one for each column.
+        variables: Vec<String>,
+    },
     /// SHOW.
     Show(Box<Show>),
     /// `DESCRIBE table [column | 'pattern']`.
@@ -141,6 +148,8 @@ pub enum StatementKind {
 pub struct Explain {
     /// With ANALYZE: the statement is run.
     pub analyze: bool,
+    /// FORMAT=TREE.
+    pub tree: bool,
     /// The explained SELECT, INSERT, UPDATE or DELETE.
     pub statement: Box<StatementKind>,
 }
