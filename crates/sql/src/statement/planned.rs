@@ -229,23 +229,7 @@ impl Session {
             let strength = relation.lock.map(|lock| lock.strength);
             uses.push(TableUse::new(self, table, Some(&relation.alias), strength));
         });
-        let (target, foreign) = match &bound {
-            BoundKind::Select(_) => (None, None),
-            BoundKind::Insert(insert) => (Some(&insert.table), Some(&insert.foreign)),
-            BoundKind::Update(update) => (None, Some(&update.foreign)),
-            BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
-        };
-        if let Some(table) = target {
-            uses.push(TableUse::new(self, table, Some(&table.name), Some(LockStrength::Update)));
-        }
-        for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
-            for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
-                uses.push(TableUse::new(self, parent, None, None));
-            }
-            for child in &references.children {
-                uses.push(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
-            }
-        }
+        self.uses_of_changes(&bound, &mut uses);
         if parameters.is_some() {
             self.use_tables(&uses)?;
             if !Arc::ptr_eq(&catalog, &self.instance.engine().catalog()) {
@@ -283,6 +267,27 @@ impl Session {
             sizes,
             chosen,
         }))
+    }
+
+    /// The tables that a statement changes, or looks at because it changes others.
+    fn uses_of_changes(&self, bound: &BoundKind, uses: &mut Vec<TableUse>) {
+        let (target, foreign) = match bound {
+            BoundKind::Select(_) => (None, None),
+            BoundKind::Insert(insert) => (Some(&insert.table), Some(&insert.foreign)),
+            BoundKind::Update(update) => (None, Some(&update.foreign)),
+            BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
+        };
+        if let Some(table) = target {
+            uses.push(TableUse::new(self, table, Some(&table.name), Some(LockStrength::Update)));
+        }
+        for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
+            for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
+                uses.push(TableUse::new(self, parent, None, None));
+            }
+            for child in &references.children {
+                uses.push(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
+            }
+        }
     }
 
     /// The server's own tables are not changed by statements that could leave in them what it cannot read.

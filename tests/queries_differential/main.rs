@@ -1,0 +1,127 @@
+//! Random queries, here and in MariaDB: the same rows, in the same order where the query says one, or the same number of an error.
+//!
+//! It needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database `leafline_queries` is made
+//! anew). Without one there is nothing to compare with, and the test passes. `LEAFLINE_SEED` and `LEAFLINE_CASES` choose what is
+//! tried; the seed is printed. MariaDB does not merge derived tables here: where window functions are computed over a merged one, it
+//! forgets conditions with subqueries.
+
+mod generate;
+
+#[path = "../support/client.rs"]
+#[expect(dead_code, reason = "not all of the client is needed")]
+mod client;
+
+use client::{Answer, Client};
+use generate::Generator;
+use leafline_sql::session::{Outcome, Session};
+use leafline_sql::text_format::TextColumns;
+use leafline_sql::{Instance, InstanceOptions};
+use leafline_storage::device::DirectoryEnv;
+use std::sync::Arc;
+
+/// Queries over the same rows.
+const QUERIES_PER_FILL: u64 = 25;
+
+type Row = Vec<Option<String>>;
+
+/// What a statement gave: rows, or the number of an error.
+type Given = Result<Vec<Row>, u16>;
+
+fn leafline(session: &mut Session, sql: &str) -> Given {
+    let rows = (|| {
+        let Outcome::Rows(mut stream) = session.execute(sql)? else { return Ok(Vec::new()) };
+        let types = stream.types();
+        let mut rows = Vec::new();
+        while let Some(batch) = stream.next_batch(session)? {
+            let columns = TextColumns::new(&batch, &types);
+            for row in 0..batch.rows {
+                let value = |column: usize| {
+                    let mut text = Vec::new();
+                    columns
+                        .append(row, column, &mut text)
+                        .then(|| String::from_utf8_lossy(&text).into_owned())
+                };
+                rows.push((0..types.len()).map(value).collect());
+            }
+        }
+        Ok::<_, leafline_types::MysqlError>(rows)
+    })();
+    rows.map_err(|error| error.code)
+}
+
+fn mariadb(client: &mut Client, sql: &str) -> Given {
+    match client.query(sql) {
+        Ok(Answer::Rows(rows)) => Ok(rows),
+        Ok(Answer::Done(_)) => Ok(Vec::new()),
+        Ok(Answer::Error(code, _)) => Err(code),
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+/// Numbers as numbers: how many zeros a DECIMAL shows behind its point is compared elsewhere.
+fn comparable(given: Given, ordered: bool) -> Given {
+    let plain = |text: String| match text.parse::<f64>() {
+        Ok(number) => format!("{:.6}", number + 0.0),
+        Err(_) => text,
+    };
+    let mut rows: Vec<Row> =
+        given?.into_iter().map(|row| row.into_iter().map(|value| value.map(plain)).collect()).collect();
+    if !ordered {
+        rows.sort();
+    }
+    Ok(rows)
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn queries_give_what_mariadb_gives() {
+    let Ok(address) = std::env::var("LEAFLINE_MARIADB") else {
+        println!("LEAFLINE_MARIADB is not set: nothing to compare with");
+        return;
+    };
+    let mut client = Client::connect(address.parse().expect("an address"), "root", "").expect("MariaDB");
+    let directory = tempfile::tempdir().expect("a directory");
+    let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
+    let instance = Instance::open(env, InstanceOptions::default()).expect("a database");
+    let mut session = instance.connect().expect("a session");
+    let database = "leafline_queries";
+    for sql in [
+        format!("DROP DATABASE IF EXISTS {database}"),
+        format!("CREATE DATABASE {database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
+        format!("USE {database}"),
+        "SET sql_mode = 'STRICT_TRANS_TABLES'".to_owned(),
+        "SET NAMES utf8mb4 COLLATE utf8mb4_bin".to_owned(),
+    ] {
+        leafline(&mut session, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+        mariadb(&mut client, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+    }
+    mariadb(&mut client, "SET optimizer_switch = 'derived_merge=off'").expect("a switch");
+    let seed = number("LEAFLINE_SEED", std::process::id().into());
+    let cases = number("LEAFLINE_CASES", 2_000);
+    println!("seed {seed}, {cases} queries");
+    let mut generator = Generator::new(seed);
+    let (mut differences, mut errors) = (Vec::new(), 0);
+    for case in 0..cases {
+        if case % QUERIES_PER_FILL == 0 {
+            for sql in generator.tables() {
+                leafline(&mut session, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+                mariadb(&mut client, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+            }
+        }
+        let query = generator.query();
+        let theirs = comparable(mariadb(&mut client, &query.sql), query.ordered);
+        let ours = comparable(leafline(&mut session, &query.sql), query.ordered);
+        errors += u64::from(ours.is_err());
+        if ours != theirs {
+            differences.push(format!("query {case}: {}\n    {ours:?}\n    {theirs:?}", query.sql));
+        }
+    }
+    differences.iter().take(number("LEAFLINE_SHOWN", 3) as usize).for_each(|text| println!("{text}"));
+    println!("{errors} errors");
+    drop(session);
+    instance.close().expect("a clean end");
+    assert_eq!(differences.len(), 0, "of {cases} queries with seed {seed} {} differ", differences.len());
+}
