@@ -107,7 +107,7 @@ fn index(kind: IndexSpecKind, parts: &[&str]) -> IndexSpec {
         column: name.trim_start_matches('-').to_string(),
         descending: name.starts_with('-'),
     };
-    IndexSpec { name: None, kind, parts: parts.iter().map(part).collect(), comment: String::new() }
+    IndexSpec { kind, parts: parts.iter().map(part).collect(), ..IndexSpec::default() }
 }
 
 /// Makes the test table, with or without a primary key, and fills it.

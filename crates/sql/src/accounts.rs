@@ -139,10 +139,9 @@ fn user_table() -> TableSpec {
             column("authentication_string", 255),
         ],
         indexes: vec![IndexSpec {
-            name: None,
             kind: IndexSpecKind::Primary,
             parts: vec![part("Host"), part("User")],
-            comment: String::new(),
+            ..IndexSpec::default()
         }],
         ..TableSpec::default()
     }

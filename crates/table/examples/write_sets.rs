@@ -68,7 +68,7 @@ fn create(engine: &Engine) -> Result<Arc<TableDef>> {
         name: Some(name.into()),
         kind,
         parts: vec![IndexSpecPart { column: column.into(), descending: false }],
-        comment: String::new(),
+        ..IndexSpec::default()
     };
     let int = SqlType::Int { unsigned: false };
     let columns = vec![

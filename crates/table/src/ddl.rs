@@ -6,9 +6,8 @@
 //! statement takes out of the catalog are retired and freed when nobody reads them any more.
 
 use crate::catalog::{
-    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, IndexSpec, Side, TableDef, TableDraft, TableId,
-    TableSpec, check_as_parent, check_indexes_left, check_name, index_order, keys_of, resolve_foreign_keys,
-    validate_index,
+    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, Side, TableDef, TableDraft, TableId, TableSpec,
+    check_as_parent, check_name, keys_of, resolve_foreign_keys,
 };
 use crate::engine::Engine;
 use crate::error::Result;
@@ -16,7 +15,7 @@ use crate::txn::op::{CounterChange, Op};
 use crate::txn::recovery::create_tree;
 use crate::txn::{CommitPlan, commit_plan};
 use leafline_btree::CommitTs;
-use leafline_storage::{PageNo, SegmentId};
+use leafline_storage::SegmentId;
 use leafline_types::{Collation, MysqlError};
 use std::sync::Arc;
 
@@ -256,74 +255,7 @@ impl Engine {
         self.after_drop()
     }
 
-    /// Builds indexes on a table from its rows. Commits to the table wait meanwhile.
-    ///
-    /// # Errors
-    /// 1049, 1146, 1061, 1068, 1071, 1072; 1062 if the rows have duplicates in a unique one; what the store returns.
-    pub fn add_indexes(&self, database: &str, name: &str, indexes: &[IndexSpec]) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let table = self.table(database, name)?;
-        let _closed = self.gates.close(table.id);
-        let mut taken: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
-        let mut drafts = Vec::with_capacity(indexes.len());
-        for index in indexes {
-            let names: Vec<&str> = taken.iter().map(String::as_str).collect();
-            if index.kind == crate::catalog::IndexSpecKind::Primary {
-                return Err(match table.primary_key() {
-                    Some(_) => MysqlError::multiple_primary_key().into(),
-                    None => MysqlError::not_supported("ADD PRIMARY KEY to an existing table").into(),
-                });
-            }
-            let draft = validate_index(index, &table.columns, &names, &self.limits)?;
-            taken.push(draft.name.clone());
-            drafts.push(draft);
-        }
-        let shapes = drafts
-            .into_iter()
-            .map(|draft| self.index_shape(draft, &table.columns, table.primary_key(), table.schema_version));
-        // Roots and trees are not known yet; the build fills them in.
-        let drafts = shapes.map(|shape| shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)).collect();
-        let mut new = NewTrees::new(self);
-        let built = crate::build::build_indexes(self, &table, drafts, &mut new)?;
-        let mut changed = (*table).clone();
-        changed.indexes.extend(built.into_iter().map(Arc::new));
-        changed.indexes.sort_by_key(|index| index_order(index.kind, &index.parts, &table.columns));
-        self.change_catalog(CatalogChange { put_tables: vec![changed], ..CatalogChange::default() })?;
-        new.keep();
-        Ok(())
-    }
-
-    /// Drops an index.
-    ///
-    /// # Errors
-    /// 1049, 1146, 1091 if there is no such index, 1553 if a foreign key needs it, what the store returns.
-    pub fn drop_index(&self, database: &str, name: &str, index: &str) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let table = self.table(database, name)?;
-        let closed = self.gates.close(table.id);
-        let position = table.indexes.iter().position(|found| found.name.eq_ignore_ascii_case(index));
-        let dropped = match position.and_then(|position| table.indexes.get(position)) {
-            Some(found) if found.is_clustered() && found.hidden_row_id => None,
-            found => found.cloned(),
-        };
-        let Some(dropped) = dropped else { return Err(MysqlError::cannot_drop(index).into()) };
-        if dropped.is_clustered() {
-            return Err(MysqlError::not_supported("DROP PRIMARY KEY").into());
-        }
-        let mut changed = (*table).clone();
-        changed.indexes.retain(|other| other.id != dropped.id);
-        check_indexes_left(&self.catalog(), &table, &changed)?;
-        if let Some(column) = table.auto_increment_column() {
-            let is_key = |part: Option<&IndexPart>| part.is_some_and(|part| part.column == column);
-            if !changed.indexes.iter().any(|index| is_key(index.parts.first())) {
-                return Err(MysqlError::wrong_auto_key().into());
-            }
-        }
-        self.change_catalog(CatalogChange { put_tables: vec![changed], ..CatalogChange::default() })?;
-        drop(closed);
-        self.after_drop()
-    }
-
+    /// What an index is derived from, with a number of its own.
     pub(crate) fn index_shape<'c>(
         &self,
         draft: crate::catalog::IndexDraft,
@@ -344,7 +276,7 @@ impl Engine {
     }
 
     /// Frees what a drop has left unused, as far as nobody reads it.
-    fn after_drop(&self) -> Result<()> {
+    pub(crate) fn after_drop(&self) -> Result<()> {
         let catalog = self.catalog();
         self.counters.retain(|table| catalog.table_by_id(table).is_some());
         self.purge()?;

@@ -7,7 +7,7 @@
 //! | module | is |
 //! |---|---|
 //! | [`catalog`] | databases, tables, columns, indexes: definitions and their rows on disk |
-//! | [`engine`] | the open database; DDL is in `ddl` |
+//! | [`engine`] | the open database; DDL is in `ddl` and `alter` |
 //! | [`lock`] | locks on rows and tables, waiting for them, deadlocks |
 //! | [`index`] | how a row becomes entries, and an entry names its row |
 //! | [`txn`] | snapshots, write sets, commit, recovery, old versions, purge |
@@ -18,6 +18,7 @@
 //! | [`repair`] | new trees in the place of damaged ones |
 //! | `quarantine` | trees that recovery could not bring up to date, until they are repaired |
 
+mod alter;
 mod bytes;
 mod counters;
 mod ddl;
@@ -44,6 +45,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter};
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyDef, ForeignKeySpec, GeneratedColumn,

@@ -257,10 +257,9 @@ fn spec(table: &TableDef, limits: &Limits) -> TableSpec {
             column("bytes", SqlType::Varbinary { len: part_bytes(limits) as u32 }),
         ],
         indexes: vec![IndexSpec {
-            name: None,
             kind: IndexSpecKind::Primary,
             parts: vec![part("id"), part("part")],
-            comment: String::new(),
+            ..IndexSpec::default()
         }],
         ..TableSpec::default()
     }

@@ -1,5 +1,6 @@
 //! What the tests of this crate share.
 
+use crate::alter::Alteration;
 use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableSpec};
 use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
@@ -7,7 +8,7 @@ use crate::read::{EntryStep, ReadView};
 use leafline_btree::Direction;
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, StoreOptions};
-use leafline_types::{Collation, SqlType, Value};
+use leafline_types::{Collation, MysqlError, SqlType, Value};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -85,7 +86,7 @@ pub(crate) fn index(kind: IndexSpecKind, name: &str, parts: &[&str]) -> IndexSpe
         descending: part.starts_with('-'),
     };
     let name = (!name.is_empty()).then(|| name.to_owned());
-    IndexSpec { name, kind, parts: parts.iter().map(part).collect(), comment: String::new() }
+    IndexSpec { name, kind, parts: parts.iter().map(part).collect(), ..IndexSpec::default() }
 }
 
 /// A table in database `d`.
@@ -191,4 +192,36 @@ pub(crate) fn rows(view: &ReadView, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
     let columns: Vec<usize> = (0..table.columns.len()).collect();
     let found = scan(view, table, 0, &columns, Direction::Forward).unwrap();
     found.into_iter().map(|(_, values)| values).collect()
+}
+
+/// An alteration that leaves columns as they are.
+pub(crate) fn unchanged(table: &TableDef, spec: TableSpec) -> Alteration<'static> {
+    let sources = (0..table.columns.len()).map(Some).collect();
+    Alteration { spec, sources, next_auto_increment: None, rebuild: None }
+}
+
+/// Changes of indexes alone.
+impl Engine {
+    /// Builds indexes on a table.
+    pub(crate) fn add_indexes(
+        &self,
+        database: &str,
+        name: &str,
+        indexes: &[IndexSpec],
+    ) -> Result<(), TableError> {
+        let table = self.table(database, name)?;
+        let mut spec = TableSpec::of(&table);
+        spec.indexes.extend_from_slice(indexes);
+        self.alter_table(&table, unchanged(&table, spec)).map(drop)
+    }
+
+    /// Drops an index.
+    pub(crate) fn drop_index(&self, database: &str, name: &str, index: &str) -> Result<(), TableError> {
+        let table = self.table(database, name)?;
+        let mut spec = TableSpec::of(&table);
+        let position = spec.indexes.iter().position(|known| known.name.as_deref() == Some(index));
+        let position = position.ok_or_else(|| TableError::from(MysqlError::cannot_drop(index)))?;
+        spec.indexes.remove(position);
+        self.alter_table(&table, unchanged(&table, spec)).map(drop)
+    }
 }

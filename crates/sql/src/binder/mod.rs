@@ -21,8 +21,9 @@
 //! | `dml` | UPDATE, DELETE |
 //! | `foreign_keys` | what foreign keys ask of changes |
 //! | `row_rules` | expressions of a table's definition |
-//! | `data_type`, `table_spec` | column types and tables of DDL |
+//! | `data_type`, `table_spec`, `alter` | column types and tables of DDL |
 
+mod alter;
 mod cast;
 mod common_table;
 mod data_type;
@@ -58,10 +59,12 @@ use crate::bound::{
 };
 use crate::parser::ast::{Locking, Query, Statement, StatementKind, TableName, VariableScope};
 
+pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
 pub use data_type::{ColumnType, column_type, table_collation};
 pub use literal::constant_value;
-pub(crate) use row_rules::check_expressions;
-pub use table_spec::{index_spec, table_spec};
+pub(crate) use row_rules::{check_expressions, row_rules};
+pub(crate) use table_spec::check_owners;
+pub use table_spec::table_spec;
 pub(crate) use window::is_no_distance;
 
 /// Where the binder finds tables.

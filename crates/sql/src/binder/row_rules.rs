@@ -2,7 +2,7 @@
 //! checked when the table is made, and bound for each statement that writes to it.
 
 use leafline_table::{
-    ColumnDef, DefaultValue, ForeignKeySpec, IndexSpecKind, ReferentialAction, TableDef, TableSpec,
+    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, IndexSpecKind, ReferentialAction, TableDef, TableSpec,
 };
 use leafline_types::error::errno;
 use leafline_types::expr::{Expr, ExprKind};
@@ -12,31 +12,51 @@ use leafline_types::{ExprType, MysqlError};
 use super::scope::{Block, Clause, Scope, Visible};
 use super::{BindContext, Binder};
 use crate::bound::{BlockColumn, ColumnOrigin, RowRules};
-use crate::parser::ast::CreateTable;
 use crate::parser::parse_stored;
 use crate::statement::definitions::DEFAULT_COLLATION;
 
 impl Binder<'_> {
     /// How the rows of a table are computed and checked.
     pub(super) fn row_rules(&self, table: &TableDef) -> Result<RowRules, MysqlError> {
-        let mut rules = RowRules::default();
-        if !table.has_expressions() {
-            return Ok(rules);
+        match table.has_expressions() {
+            true => row_rules(&table.columns, &table.checks, self.context),
+            false => Ok(RowRules::default()),
         }
-        let bind = |text: &str| bound(text, &table.columns, self.context).map(|(expr, _)| expr);
-        for (at, column) in table.columns.iter().enumerate() {
-            if let Some(DefaultValue::Expression(text)) = &column.default {
-                rules.defaults.push((at, bind(text)?));
-            }
-            if let Some(generated) = &column.generated {
-                rules.generated.push((at, bind(&generated.expression)?));
-            }
-        }
-        for check in table.checks.iter().filter(|check| check.enforced) {
-            rules.checks.push((check.name.clone(), bind(&check.expression)?));
-        }
-        Ok(rules)
     }
+}
+
+/// How rows of these columns and constraints are computed and checked.
+///
+/// # Errors
+/// What is wrong with an expression anywhere.
+pub(crate) fn row_rules(
+    columns: &[ColumnDef],
+    checks: &[CheckDef],
+    context: &BindContext<'_>,
+) -> Result<RowRules, MysqlError> {
+    let mut rules = RowRules::default();
+    let bind = |text: &str| bound(text, columns, context).map(|(expr, _)| expr);
+    for (at, column) in columns.iter().enumerate() {
+        if let Some(DefaultValue::Expression(text)) = &column.default {
+            rules.defaults.push((at, bind(text)?));
+        }
+        if let Some(generated) = &column.generated {
+            rules.generated.push((at, bind(&generated.expression)?));
+        }
+    }
+    for check in checks.iter().filter(|check| check.enforced) {
+        rules.checks.push((check.name.clone(), bind(&check.expression)?));
+    }
+    Ok(rules)
+}
+
+/// The columns that an expression of a table reads, by position.
+pub(super) fn columns_read(
+    text: &str,
+    columns: &[ColumnDef],
+    context: &BindContext<'_>,
+) -> Result<Vec<usize>, MysqlError> {
+    bound(text, columns, context).map(|(expr, _)| expr.columns().into_iter().collect())
 }
 
 /// Binds the text of an expression over the columns of a row. Says too whether it reads variables.
@@ -64,14 +84,14 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
     Ok((expr, binder.reads_variables))
 }
 
-/// Checks the expressions of a table that is to be made.
+/// Checks the expressions of a table that is to be made. `owners`: for each constraint, the column at which it stands.
 ///
 /// # Errors
 /// 1054 and 3820 for unknown columns; for generated columns 3102, 3106, 3107, 3109 and 3763, for defaults 3767, 3768, for constraints 3812 to
 /// 3818; what is wrong with an expression anywhere.
 pub(crate) fn check_expressions(
-    create: &CreateTable,
     spec: &TableSpec,
+    owners: &[Option<usize>],
     context: &BindContext<'_>,
 ) -> Result<(), MysqlError> {
     let primary = spec.indexes.iter().filter(|index| index.kind == IndexSpecKind::Primary);
@@ -104,7 +124,7 @@ pub(crate) fn check_expressions(
             }
         }
     }
-    check_conditions(create, spec, context)
+    check_conditions(spec, owners, context)
 }
 
 fn check_generated(
@@ -139,17 +159,10 @@ fn check_generated(
 }
 
 fn check_conditions(
-    create: &CreateTable,
     spec: &TableSpec,
+    owners: &[Option<usize>],
     context: &BindContext<'_>,
 ) -> Result<(), MysqlError> {
-    // Constraints of columns come first, in the order of the columns.
-    let owners: Vec<usize> = create
-        .columns
-        .iter()
-        .enumerate()
-        .flat_map(|(at, column)| column.checks.iter().map(move |_| at))
-        .collect();
     for (position, check) in spec.checks.iter().enumerate() {
         let (expr, reads_variables) = bound(&check.expression, &spec.columns, context).map_err(|error| {
             match unknown_column(&error) {
@@ -176,7 +189,7 @@ fn check_conditions(
                 return Err(MysqlError::check_of_foreign_column(&column.name, &check.name, key));
             }
         }
-        if let Some(owner) = owners.get(position)
+        if let Some(Some(owner)) = owners.get(position)
             && columns.iter().any(|column| column != owner)
         {
             return Err(MysqlError::column_check_other_column(&check.name));

@@ -1,4 +1,4 @@
-//! CREATE TABLE and CREATE INDEX: from the syntax tree to what the catalog is asked to make.
+//! CREATE TABLE: from the syntax tree to what the catalog is asked to make.
 //!
 //! What concerns one column or one option is checked here; what concerns the table as a whole (names, key lengths,
 //! row size) is checked by the catalog.
@@ -28,11 +28,7 @@ pub fn table_spec(
     utc_offset_seconds: i32,
 ) -> Result<(TableSpec, Vec<MysqlError>), MysqlError> {
     let options = &create.options;
-    if let Some(engine) = &options.engine
-        && !ENGINES.iter().any(|e| e.eq_ignore_ascii_case(&engine.value))
-    {
-        return Err(MysqlError::unknown_storage_engine(&engine.value));
-    }
+    check_engine(options)?;
     let collation = table_collation(options.charset.as_ref(), options.collation.as_ref(), default)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut indexes = Vec::new();
@@ -40,7 +36,7 @@ pub fn table_spec(
         columns.push(column_def(column, collation, utc_offset_seconds)?);
         if let Some(kind) = column.key {
             let parts = vec![IndexSpecPart { column: column.name.value.clone(), descending: false }];
-            indexes.push(IndexSpec { name: None, kind: spec_kind(kind), parts, comment: String::new() });
+            indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
         }
     }
     indexes.extend(create.keys.iter().map(index_spec));
@@ -68,6 +64,24 @@ pub fn table_spec(
         },
     };
     Ok((spec, option_warnings(options)))
+}
+
+/// Error 1286 for another storage engine.
+pub(super) fn check_engine(options: &ast::TableOptions) -> Result<(), MysqlError> {
+    match &options.engine {
+        Some(engine) if !ENGINES.iter().any(|e| e.eq_ignore_ascii_case(&engine.value)) => {
+            Err(MysqlError::unknown_storage_engine(&engine.value))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// For each CHECK constraint of a table that is to be made, the column at which it stands.
+pub(crate) fn check_owners(create: &CreateTable) -> Vec<Option<usize>> {
+    let of_column = |(at, column): (usize, &ColumnDefinition)| vec![Some(at); column.checks.len()];
+    let mut owners: Vec<Option<usize>> = create.columns.iter().enumerate().flat_map(of_column).collect();
+    owners.resize(owners.len() + create.checks.len(), None);
+    owners
 }
 
 /// The CHECK constraints, those of columns first. Those without a name are called `table_chk_1` and so on. Error 3822 for a name
@@ -108,7 +122,7 @@ pub fn foreign_key_spec(key: &ForeignKeyDefinition, database: &str) -> ForeignKe
 }
 
 /// The index that a key definition asks for.
-pub fn index_spec(key: &KeyDefinition) -> IndexSpec {
+pub(super) fn index_spec(key: &KeyDefinition) -> IndexSpec {
     let part = |p: &ast::KeyPartDefinition| IndexSpecPart {
         column: p.column.value.clone(),
         descending: p.descending,
@@ -118,10 +132,11 @@ pub fn index_spec(key: &KeyDefinition) -> IndexSpec {
         kind: spec_kind(key.kind),
         parts: key.parts.iter().map(part).collect(),
         comment: key.comment.clone().unwrap_or_default(),
+        existing: None,
     }
 }
 
-fn spec_kind(kind: KeyKind) -> IndexSpecKind {
+pub(super) fn spec_kind(kind: KeyKind) -> IndexSpecKind {
     match kind {
         KeyKind::Primary => IndexSpecKind::Primary,
         KeyKind::Unique => IndexSpecKind::Unique,
@@ -130,7 +145,7 @@ fn spec_kind(kind: KeyKind) -> IndexSpecKind {
 }
 
 /// Warning 1478 for each option that means nothing here.
-fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
+pub(super) fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     let mut names: Vec<&str> = options.without_effect.iter().map(|o| o.value.as_str()).collect();
     let formats = ["DEFAULT", "DYNAMIC"];
     if options.row_format.as_ref().is_some_and(|f| !formats.iter().any(|k| k.eq_ignore_ascii_case(&f.value)))
@@ -141,7 +156,8 @@ fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     names.into_iter().map(|name| MysqlError::with_message(1478, text(name))).collect()
 }
 
-fn column_def(
+/// The definition of a column of a table with that collation.
+pub(super) fn column_def(
     column: &ColumnDefinition,
     table_collation: Collation,
     utc_offset_seconds: i32,
@@ -193,7 +209,7 @@ fn column_def(
 }
 
 /// The default of a column, of its type. Error 1067 for one that the column cannot hold.
-fn default_value(
+pub(super) fn default_value(
     default: &ast::DefaultValue,
     name: &str,
     (ty, charset): (&SqlType, Charset),

@@ -10,12 +10,13 @@
 //! | `cursor` | the parser's place and its small steps |
 //! | `expression`, `operand`, `function` | operators by precedence; literals, names, CASE, CAST; calls |
 //! | `query`, `from` | SELECT and set operations; table references and joins |
-//! | `dml`, `ddl`, `table`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP, ALTER; CREATE TABLE; types |
+//! | `dml`, `ddl`, `table`, `alter`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP; CREATE TABLE; ALTER TABLE; types |
 //! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
 //! | `stored` | expressions of a table's definition |
 //! | `split` | scripts |
 
 mod account;
+mod alter;
 pub mod ast;
 mod cursor;
 mod data_type;

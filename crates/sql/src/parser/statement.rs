@@ -55,6 +55,11 @@ impl Parser<'_> {
             "CREATE" => self.create(),
             "DROP" => self.drop_statement(),
             "ALTER" => self.alter(),
+            "RENAME" if self.is_word_at(1, "TABLE") || self.is_word_at(1, "TABLES") => {
+                self.advance();
+                self.advance();
+                self.rename_table()
+            }
             "TRUNCATE" => {
                 self.advance();
                 self.accept_word("TABLE");
@@ -101,7 +106,7 @@ impl Parser<'_> {
             "CALL" | "GRANT" | "REVOKE" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP" | "SHUTDOWN"
             | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if matches!(second.as_str(), "DATA" | "XML" | "INDEX") => format!("LOAD {second}"),
-            "RENAME" if matches!(second.as_str(), "TABLE" | "TABLES" | "USER") => format!("RENAME {second}"),
+            "RENAME" if second == "USER" => "RENAME USER".to_owned(),
             "OPTIMIZE" | "CHECKSUM" => format!("{word} TABLE"),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
             "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {

@@ -130,7 +130,7 @@ impl Parser<'_> {
     }
 
     /// `USING BTREE`, or nothing.
-    fn index_type(&mut self) -> Parsed<()> {
+    pub(super) fn index_type(&mut self) -> Parsed<()> {
         if self.accept_word("USING") {
             if self.at_any_word(&["HASH", "RTREE"]) {
                 let word = self.any_word()?;
@@ -175,7 +175,7 @@ impl Parser<'_> {
         }
     }
 
-    fn column_definition(&mut self) -> Parsed<ColumnDefinition> {
+    pub(super) fn column_definition(&mut self) -> Parsed<ColumnDefinition> {
         let name = self.ident()?;
         // SERIAL stands for a type and three attributes.
         let serial = self.at_word("SERIAL");
@@ -250,7 +250,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn column_default(&mut self) -> Parsed<DefaultValue> {
+    pub(super) fn column_default(&mut self) -> Parsed<DefaultValue> {
         if self.at_symbol(Symbol::LeftParen) {
             return Ok(DefaultValue::Expression(self.stored_expression()?));
         }
@@ -305,7 +305,7 @@ impl Parser<'_> {
         Ok(fsp)
     }
 
-    fn table_options(&mut self) -> Parsed<TableOptions> {
+    pub(super) fn table_options(&mut self) -> Parsed<TableOptions> {
         let mut options = TableOptions::default();
         while self.table_option(&mut options)? {
             self.accept_symbol(Symbol::Comma);

@@ -1,21 +1,18 @@
-//! CREATE, DROP, ALTER and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
+//! CREATE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
 use crate::accounts::SYSTEM_DATABASE;
-use crate::binder::{check_expressions, index_spec, table_collation, table_spec};
-use crate::parser::ast::{
-    AlterAction, AlterTable, CreateDatabase, CreateIndex, CreateTable, DropDatabase, DropIndex, DropTable,
-    KeyKind, TableName,
-};
+use crate::binder::{check_expressions, check_owners, table_collation, table_spec};
+use crate::parser::ast::{CreateDatabase, CreateTable, DropDatabase, DropTable, TableName};
 use crate::result::Done;
 use crate::session::Session;
-use leafline_table::{CheckDef, PRIMARY};
+use leafline_table::{CheckDef, TableId};
 use leafline_types::{Collation, MysqlError};
 
 /// What databases compare by unless they say otherwise.
 pub(crate) const DEFAULT_COLLATION: Collation = Collation::DEFAULT;
 
 /// The database a name belongs to: its own or the current one. The server's own tables are not changed by DDL.
-fn database_of(session: &Session, name: &TableName) -> Result<String, MysqlError> {
+pub(super) fn database_of(session: &Session, name: &TableName) -> Result<String, MysqlError> {
     let database = match &name.database {
         Some(database) => database.value.clone(),
         None => session.database().ok_or_else(MysqlError::no_database_selected)?.to_owned(),
@@ -24,7 +21,7 @@ fn database_of(session: &Session, name: &TableName) -> Result<String, MysqlError
     Ok(database)
 }
 
-fn refuse_system(session: &Session, database: &str) -> Result<(), MysqlError> {
+pub(super) fn refuse_system(session: &Session, database: &str) -> Result<(), MysqlError> {
     if database == SYSTEM_DATABASE {
         return Err(MysqlError::database_access_denied(&session.entry.user, &session.entry.host, database));
     }
@@ -62,19 +59,32 @@ pub(super) fn create_table(session: &mut Session, create: &CreateTable) -> Resul
         session.warnings.warn(warning);
     }
     spec.unchecked_references = !session.settings.foreign_key_checks;
-    check_expressions(create, &spec, &session.bind_context(&[]))?;
-    let catalog = session.instance.engine().catalog();
-    for table in catalog.tables(&database).filter(|table| table.name != spec.name) {
-        let taken =
-            |check: &&CheckDef| table.checks.iter().any(|other| other.name.eq_ignore_ascii_case(&check.name));
-        if let Some(check) = spec.checks.iter().find(taken) {
-            return Err(MysqlError::check_duplicate_name(&check.name));
-        }
-    }
+    check_expressions(&spec, &check_owners(create), &session.bind_context(&[]))?;
+    let existing = session.instance.engine().catalog();
+    let existing = existing.table(&database, &spec.name).map(|table| table.id);
+    refuse_taken_names(session, &database, existing, &spec.checks)?;
     if !session.instance.engine().create_table(&spec, create.if_not_exists)? {
         session.warnings.note(MysqlError::table_exists(&create.name.name.value));
     }
     Ok(Done::default())
+}
+
+/// Names of constraints are unique in a database: error 3822 if a table other than `own` has one of these.
+pub(super) fn refuse_taken_names(
+    session: &Session,
+    database: &str,
+    own: Option<TableId>,
+    checks: &[CheckDef],
+) -> Result<(), MysqlError> {
+    let catalog = session.instance.engine().catalog();
+    for table in catalog.tables(database).filter(|table| Some(table.id) != own) {
+        let taken =
+            |check: &&CheckDef| table.checks.iter().any(|other| other.name.eq_ignore_ascii_case(&check.name));
+        if let Some(check) = checks.iter().find(taken) {
+            return Err(MysqlError::check_duplicate_name(&check.name));
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done, MysqlError> {
@@ -88,56 +98,6 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
         session.warnings.note(MysqlError::unknown_table(missing));
     }
     Ok(Done::default())
-}
-
-pub(super) fn create_index(session: &mut Session, create: &CreateIndex) -> Result<Done, MysqlError> {
-    let database = database_of(session, &create.table)?;
-    session.instance.engine().add_indexes(&database, &create.table.name.value, &[index_spec(&create.key)])?;
-    Ok(altered())
-}
-
-pub(super) fn drop_index(session: &mut Session, drop: &DropIndex) -> Result<Done, MysqlError> {
-    let database = database_of(session, &drop.table)?;
-    remove_index(session, &database, &drop.table.name.value, &drop.name.value)?;
-    Ok(altered())
-}
-
-/// ALTER TABLE: keys added and dropped. The keys that one statement adds are built in one scan.
-pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
-    let database = database_of(session, &alter.table)?;
-    let name = &alter.table.name.value;
-    let mut added = Vec::new();
-    let mut dropped = Vec::new();
-    for action in &alter.actions {
-        match action {
-            AlterAction::AddKey(key) if key.kind == KeyKind::Primary => {
-                return Err(MysqlError::not_supported("ALTER TABLE .. ADD PRIMARY KEY"));
-            }
-            AlterAction::AddKey(key) => added.push(index_spec(key)),
-            AlterAction::DropKey(key) => dropped.push(key.value.as_str()),
-        }
-    }
-    if !dropped.is_empty() && dropped.len() + added.len() > 1 && (!added.is_empty() || dropped.len() > 1) {
-        return Err(MysqlError::not_supported("ALTER TABLE that drops a key and does something else"));
-    }
-    if !added.is_empty() {
-        session.instance.engine().add_indexes(&database, name, &added)?;
-    }
-    for key in dropped {
-        remove_index(session, &database, name, key)?;
-    }
-    Ok(altered())
-}
-
-fn remove_index(session: &Session, database: &str, table: &str, index: &str) -> Result<(), MysqlError> {
-    if index.eq_ignore_ascii_case(PRIMARY) {
-        return Err(MysqlError::not_supported("DROP PRIMARY KEY"));
-    }
-    Ok(session.instance.engine().drop_index(database, table, index)?)
-}
-
-fn altered() -> Done {
-    Done { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Done::default() }
 }
 
 /// TRUNCATE: the table is dropped and made anew.

@@ -207,6 +207,11 @@ pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> 
         SqlType::Json => (Value::string("null"), SqlType::Varchar { len: 4 }),
         // Its first text.
         SqlType::Enum(_) => (Value::Int(1), SqlType::BIGINT),
+        // There are no zero dates; this is what the error is to say.
+        SqlType::Date => (Value::string("0000-00-00"), SqlType::Varchar { len: 10 }),
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
+            (Value::string("0000-00-00 00:00:00"), SqlType::Varchar { len: 19 })
+        }
         _ => (Value::Int(0), SqlType::BIGINT),
     };
     let mut warnings = Warnings::new();

@@ -1,8 +1,8 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
-use crate::parser::ast::{Ident, Span, StatementKind, TableName};
+use crate::parser::ast::{AlterAction, AlterAlgorithm, Ident, KeyKind, Span, StatementKind, TableName};
 use crate::session::Session;
-use leafline_table::{Excluding, MetadataMode};
+use leafline_table::{Excluding, MetadataMode, PRIMARY};
 use leafline_types::MysqlError;
 
 /// Keeps others away from what the statement changes; `None` if it changes no definitions.
@@ -39,9 +39,35 @@ pub(super) fn excluded_by(
         StatementKind::DropTable(drop) => {
             drop.tables.iter().for_each(|table| changed(table, MetadataMode::Exclusive));
         }
-        StatementKind::CreateIndex(create) => changed(&create.table, MetadataMode::NoWrite),
-        StatementKind::DropIndex(drop) => changed(&drop.table, MetadataMode::NoWrite),
-        StatementKind::AlterTable(alter) => changed(&alter.table, MetadataMode::NoWrite),
+        StatementKind::CreateIndex(alter)
+        | StatementKind::DropIndex(alter)
+        | StatementKind::AlterTable(alter) => {
+            let of_index = |action: &AlterAction| match action {
+                AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
+                AlterAction::DropKey(name) => !name.value.eq_ignore_ascii_case(PRIMARY),
+                _ => false,
+            };
+            let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(of_index);
+            let mode = if only_indexes { MetadataMode::NoWrite } else { MetadataMode::Exclusive };
+            changed(&alter.table, mode);
+            for action in &alter.actions {
+                match action {
+                    AlterAction::Rename(name) => changed(name, MetadataMode::Exclusive),
+                    AlterAction::AddCheck(_) => {
+                        let own = alter.table.database.as_ref().map(|database| database.value.as_str());
+                        databases.extend(own.or(session.database()).map(str::to_owned));
+                    }
+                    _ => {}
+                }
+            }
+            databases.dedup();
+        }
+        StatementKind::RenameTable(rename) => {
+            for (from, to) in &rename.tables {
+                changed(from, MetadataMode::Exclusive);
+                changed(to, MetadataMode::Exclusive);
+            }
+        }
         StatementKind::Truncate(table) => changed(table, MetadataMode::Exclusive),
         _ => return Ok(None),
     }

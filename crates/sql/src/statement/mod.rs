@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
-//! | `definitions` | CREATE, DROP, ALTER, TRUNCATE |
+//! | `definitions` | CREATE, DROP, TRUNCATE |
+//! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `set` | SET |
 //! | `maintenance` | ANALYZE TABLE, CHECK TABLE, REPAIR TABLE, FLUSH, KILL |
 //! | [`evaluate`] | expressions without a table |
 
+mod alter;
 mod change;
 pub(crate) mod definitions;
 pub(crate) mod evaluate;
@@ -74,9 +76,10 @@ impl Session {
             StatementKind::DropDatabase(drop) => return definitions::drop_database(self, drop),
             StatementKind::CreateTable(create) => return definitions::create_table(self, create),
             StatementKind::DropTable(drop) => return definitions::drop_table(self, drop),
-            StatementKind::CreateIndex(create) => return definitions::create_index(self, create),
-            StatementKind::DropIndex(drop) => return definitions::drop_index(self, drop),
-            StatementKind::AlterTable(alter) => return definitions::alter_table(self, alter),
+            StatementKind::CreateIndex(alter)
+            | StatementKind::DropIndex(alter)
+            | StatementKind::AlterTable(alter) => return alter::alter_table(self, alter),
+            StatementKind::RenameTable(rename) => return alter::rename_tables(self, rename),
             StatementKind::Truncate(table) => return definitions::truncate(self, table),
             StatementKind::Use(name) => self.set_database(&name.value)?,
             StatementKind::Set(items) => set::set(self, items, sql)?,
@@ -204,6 +207,7 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::CreateIndex(_)
             | StatementKind::DropIndex(_)
             | StatementKind::AlterTable(_)
+            | StatementKind::RenameTable(_)
             | StatementKind::Truncate(_)
             | StatementKind::AnalyzeTable(_)
             | StatementKind::CheckTable(..)

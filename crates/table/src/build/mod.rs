@@ -7,9 +7,13 @@
 mod indexes;
 mod loader;
 mod source;
+mod table_builder;
 
 pub(crate) use indexes::{build_indexes, build_secondary, push_entry};
+pub(crate) use loader::numbered;
 pub use loader::{LoadOutcome, TableLoader};
+pub(crate) use source::TreeSource;
+pub(crate) use table_builder::TableBuilder;
 
 use crate::ddl::NewTrees;
 use crate::engine::Engine;

@@ -183,7 +183,7 @@ fn missing_index(key: &ForeignKeySpec, indexes: &[IndexSpec]) -> Option<IndexSpe
         name: key.name.clone().or_else(|| key.index_name.clone()),
         kind: IndexSpecKind::Plain,
         parts: key.columns.iter().map(part).collect(),
-        comment: String::new(),
+        ..IndexSpec::default()
     })
 }
 
@@ -311,19 +311,86 @@ pub(crate) fn check_as_parent(
     Ok(())
 }
 
-/// Error 1553 if `after`, which is `before` with fewer indexes, lacks one that a foreign key needs.
-pub(crate) fn check_indexes_left(catalog: &Catalog, before: &TableDef, after: &TableDef) -> Result<()> {
-    let (had, has) = (keys_of(&before.indexes), keys_of(&after.indexes));
-    let own = before.foreign_keys.iter().map(|key| Some(key.columns.clone()));
-    let others = catalog.references(&before.database, &before.name).map(|(_, key)| key.columns_in(before));
-    for columns in own.chain(others).flatten() {
-        let Some(needed) = had.iter().position(|key| key.starts_with(&columns)) else { continue };
-        if !has.iter().any(|key| key.starts_with(&columns)) {
-            let name = before.indexes.get(needed).map_or("", |index| index.name.as_str());
-            return Err(MysqlError::drop_index_of_foreign_key(name).into());
+/// The foreign keys of a table that is altered, whose columns become `columns`, of which each is made from the column of `table` that
+/// `sources` says, and whose index keys become `keys`. Those that refer to the table are looked at too.
+///
+/// # Errors
+/// 1828 and 1829 for a column that is gone, 1832 and 1833 for one of another type, 1830 for one that cannot be NULL any more, 1553 for an
+/// index that is gone, 1235 for a column that is referred to and has another name.
+pub(crate) fn altered_foreign_keys(
+    catalog: &Catalog,
+    table: &TableDef,
+    columns: &[ColumnDef],
+    sources: &[Option<usize>],
+    keys: &[Vec<usize>],
+) -> Result<Vec<ForeignKeyDef>> {
+    let had = keys_of(&table.indexes);
+    let changed = |old: usize| {
+        let at = sources.iter().position(|source| *source == Some(old))?;
+        Some((at, table.columns.get(old)?, columns.get(at)?))
+    };
+    let check_index = |before: &[usize], after: &[usize]| -> Result<()> {
+        let needed = had.iter().position(|key| key.starts_with(before));
+        match needed.and_then(|at| table.indexes.get(at)) {
+            Some(index) if !keys.iter().any(|key| key.starts_with(after)) => {
+                Err(MysqlError::drop_index_of_foreign_key(&index.name).into())
+            }
+            _ => Ok(()),
         }
+    };
+    let name_of = |at: usize| table.columns.get(at).map_or("", |column| column.name.as_str());
+    let mut kept = Vec::with_capacity(table.foreign_keys.len());
+    for key in &table.foreign_keys {
+        let sets_null = [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
+        let mut positions = Vec::with_capacity(key.columns.len());
+        for &old in &key.columns {
+            let Some((at, was, column)) = changed(old) else {
+                return Err(MysqlError::fk_column_cannot_drop(name_of(old), &key.name).into());
+            };
+            if (&was.ty, was.collation) != (&column.ty, column.collation) {
+                return Err(MysqlError::fk_column_cannot_change(&was.name, &key.name).into());
+            }
+            if sets_null && !column.nullable {
+                return Err(MysqlError::fk_column_not_null(&column.name, &key.name).into());
+            }
+            positions.push(at);
+        }
+        check_index(&key.columns, &positions)?;
+        kept.push(ForeignKeyDef { columns: positions, ..key.clone() });
     }
-    Ok(())
+    for (child, key) in catalog.references(&table.database, &table.name) {
+        let Some(before) = key.columns_in(table) else { continue };
+        let mut after = Vec::with_capacity(before.len());
+        for &old in &before {
+            let Some((at, was, column)) = changed(old) else {
+                return Err(
+                    MysqlError::fk_column_cannot_drop_child(name_of(old), &key.name, &child.name).into()
+                );
+            };
+            if (&was.ty, was.collation) != (&column.ty, column.collation) {
+                return Err(
+                    MysqlError::fk_column_cannot_change_child(&was.name, &key.name, &child.name).into()
+                );
+            }
+            if !was.name.eq_ignore_ascii_case(&column.name) {
+                return Err(MysqlError::not_supported(
+                    "another name for a column that a foreign key refers to",
+                )
+                .into());
+            }
+            after.push(at);
+        }
+        check_index(&before, &after)?;
+    }
+    Ok(kept)
+}
+
+/// Error 1235 if foreign keys refer to a table by the name that it has, or by the one that it is to have.
+pub(crate) fn check_not_named(catalog: &Catalog, names: [(&str, &str); 2]) -> Result<()> {
+    match names.iter().any(|(database, name)| catalog.references(database, name).next().is_some()) {
+        true => Err(MysqlError::not_supported("another name for a table that foreign keys refer to").into()),
+        false => Ok(()),
+    }
 }
 
 fn is_virtual(column: &ColumnDef) -> bool {

@@ -15,10 +15,12 @@ pub use definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
     PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
 };
-pub(crate) use definition::{IndexShape, LocatorMap, row_id_part};
+pub(crate) use definition::{IndexShape, LocatorMap, key_part, row_id_part};
 pub(crate) use encoding::{CatalogRow, decode_catalog, decode_remains};
 pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
-pub(crate) use foreign_key::{Side, check_as_parent, check_indexes_left, keys_of, resolve_foreign_keys};
+pub(crate) use foreign_key::{
+    Side, altered_foreign_keys, check_as_parent, check_not_named, keys_of, resolve_foreign_keys,
+};
 pub use published::{Catalog, DatabaseDef};
-pub(crate) use spec::{IndexDraft, TableDraft, check_name, index_order, validate_index};
+pub(crate) use spec::{IndexDraft, TableDraft, check_name};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};

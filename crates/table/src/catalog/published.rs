@@ -96,6 +96,7 @@ impl Catalog {
         }
     }
 
+    /// Puts a table in, in the place of the one with its number, whatever that is called.
     pub(crate) fn put_table(&mut self, table: Arc<TableDef>) {
         if let Some(replaced) = self.by_id.get(&table.id).cloned() {
             self.remove_table(&replaced);
@@ -111,8 +112,9 @@ impl Catalog {
     }
 
     pub(crate) fn remove_table(&mut self, table: &TableDef) {
+        // While tables change names, another may have it already.
         if let Some(tables) = self.tables.get_mut(&table.database)
-            && !table.is_overflow
+            && tables.get(&table.name).is_some_and(|named| named.id == table.id)
         {
             tables.remove(&table.name);
         }

@@ -1,6 +1,8 @@
 //! What DDL asks for, checked against MySQL's rules and resolved from names to positions.
 
-use super::definition::{CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexKind, IndexPart, PRIMARY, TableOptions};
+use super::definition::{
+    CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, TableDef, TableOptions,
+};
 use super::foreign_key::ForeignKeySpec;
 use crate::error::Result;
 use crate::limits::Limits;
@@ -39,18 +41,19 @@ pub struct TableSpec {
 }
 
 /// The three ways to declare an index.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum IndexSpecKind {
     /// `PRIMARY KEY`.
     Primary,
     /// `UNIQUE`.
     Unique,
     /// `KEY` or `INDEX`.
+    #[default]
     Plain,
 }
 
 /// An index to be made.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct IndexSpec {
     /// Its name; without one it is named after its first column.
     pub name: Option<String>,
@@ -60,6 +63,45 @@ pub struct IndexSpec {
     pub parts: Vec<IndexSpecPart>,
     /// Its comment.
     pub comment: String,
+    /// The number of the index that it is already, of the table that is altered.
+    pub existing: Option<u64>,
+}
+
+impl TableSpec {
+    /// What would make `table` as it is, but for its foreign keys. Its indexes say which they are.
+    pub fn of(table: &TableDef) -> TableSpec {
+        let shown = table.indexes.iter().filter(|index| !index.parts.is_empty());
+        TableSpec {
+            database: table.database.clone(),
+            name: table.name.clone(),
+            columns: table.columns.clone(),
+            indexes: shown.map(|index| IndexSpec::of(index, &table.columns)).collect(),
+            checks: table.checks.clone(),
+            options: table.options.clone(),
+            ..TableSpec::default()
+        }
+    }
+}
+
+impl IndexSpec {
+    fn of(index: &IndexDef, columns: &[ColumnDef]) -> IndexSpec {
+        let part = |part: &IndexPart| {
+            let column = columns.get(part.column)?.name.clone();
+            Some(IndexSpecPart { column, descending: part.descending })
+        };
+        let (name, kind) = match index.kind {
+            IndexKind::Clustered => (None, IndexSpecKind::Primary),
+            IndexKind::Unique => (Some(index.name.clone()), IndexSpecKind::Unique),
+            IndexKind::Secondary => (Some(index.name.clone()), IndexSpecKind::Plain),
+        };
+        IndexSpec {
+            name,
+            kind,
+            parts: index.parts.iter().filter_map(part).collect(),
+            comment: index.comment.clone(),
+            existing: Some(index.id),
+        }
+    }
 }
 
 /// A part of an index to be made.
@@ -78,6 +120,7 @@ pub(crate) struct IndexDraft {
     pub(crate) kind: IndexKind,
     pub(crate) parts: Vec<IndexPart>,
     pub(crate) comment: String,
+    pub(crate) existing: Option<u64>,
 }
 
 /// A table that obeys every rule.
@@ -89,6 +132,17 @@ pub(crate) struct TableDraft {
 }
 
 impl TableDraft {
+    /// The columns of the key of each index, what makes it unique included.
+    pub(crate) fn keys(&self) -> Vec<Vec<usize>> {
+        let primary = self.indexes.first().map(|clustered| clustered.parts.as_slice()).unwrap_or_default();
+        let key = |index: &IndexDraft| {
+            let missing =
+                primary.iter().filter(|part| !index.parts.iter().any(|own| own.column == part.column));
+            index.parts.iter().chain(missing).map(|part| part.column).collect()
+        };
+        self.indexes.iter().map(key).collect()
+    }
+
     /// Checks `spec`.
     pub(crate) fn new(spec: &TableSpec, limits: &Limits) -> Result<TableDraft> {
         check_name(&spec.name, |name| MysqlError::wrong_table_name(name))?;
@@ -105,13 +159,14 @@ impl TableDraft {
                     }
                 }
                 let (name, comment) = (PRIMARY.to_owned(), index.comment.clone());
-                IndexDraft { name, kind: IndexKind::Clustered, parts, comment }
+                IndexDraft { name, kind: IndexKind::Clustered, parts, comment, existing: index.existing }
             }
             (None, _) => IndexDraft {
                 name: HIDDEN_CLUSTERED.to_owned(),
                 kind: IndexKind::Clustered,
                 parts: Vec::new(),
                 comment: String::new(),
+                existing: None,
             },
         };
         let mut indexes = vec![clustered];
@@ -130,7 +185,7 @@ impl TableDraft {
 }
 
 /// MySQL lists the primary key first, then unique indexes without NULL, unique ones, the others.
-pub(crate) fn index_order(kind: IndexKind, parts: &[IndexPart], columns: &[ColumnDef]) -> u8 {
+fn index_order(kind: IndexKind, parts: &[IndexPart], columns: &[ColumnDef]) -> u8 {
     let nullable = |part: &IndexPart| columns.get(part.column).is_some_and(|column| column.nullable);
     match kind {
         IndexKind::Clustered => 0,
@@ -142,7 +197,7 @@ pub(crate) fn index_order(kind: IndexKind, parts: &[IndexPart], columns: &[Colum
 
 /// Checks an index other than the primary key of a table with `columns` and names it. `taken`: the names that
 /// other indexes of the table have.
-pub(crate) fn validate_index(
+fn validate_index(
     index: &IndexSpec,
     columns: &[ColumnDef],
     taken: &[&str],
@@ -167,7 +222,7 @@ pub(crate) fn validate_index(
         IndexSpecKind::Plain => IndexKind::Secondary,
         IndexSpecKind::Primary => return Err(MysqlError::multiple_primary_key().into()),
     };
-    Ok(IndexDraft { name, kind, parts, comment: index.comment.clone() })
+    Ok(IndexDraft { name, kind, parts, comment: index.comment.clone(), existing: index.existing })
 }
 
 /// Names that only the clustered index has.

@@ -1,5 +1,6 @@
 //! Tests of the whole crate: transactions, snapshots, crashes, DDL, loads, threads, against simple models.
 
+mod alter;
 mod basics;
 mod crash;
 mod ddl;

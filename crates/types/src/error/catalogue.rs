@@ -45,6 +45,7 @@ catalogue! {
     1020 "HY000" ER_CHECKREAD record_changed(table) "Record has changed since last read in table '{table}'";
     1021 "HY000" ER_DISK_FULL disk_full(path, os_code, os_text) "Disk full ({path}); waiting for someone to free some space... (errno: {os_code} - {os_text})";
     1030 "HY000" ER_GET_ERRNO storage_engine_error(os_code, text) "Got error {os_code} - '{text}' from storage engine";
+    1031 "HY000" ER_ILLEGAL_HA no_such_table_option(table) "Table storage engine for '{table}' doesn't have this option";
     1037 "HY001" ER_OUTOFMEMORY out_of_memory(bytes) "Out of memory; restart server and try again (needed {bytes} bytes)";
     1038 "HY001" ER_OUT_OF_SORTMEMORY out_of_sort_memory() "Out of sort memory, consider increasing server sort buffer size";
     1040 "08004" ER_CON_COUNT_ERROR too_many_connections() "Too many connections";
@@ -104,6 +105,7 @@ catalogue! {
     1118 "42000" ER_TOO_BIG_ROWSIZE too_big_row_size(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
     1130 "HY000" ER_HOST_NOT_PRIVILEGED host_not_privileged(host) "Host '{host}' is not allowed to connect to this MySQL server";
     1136 "21S01" ER_WRONG_VALUE_COUNT_ON_ROW wrong_value_count(row) "Column count doesn't match value count at row {row}";
+    1138 "22004" ER_INVALID_USE_OF_NULL invalid_use_of_null() "Invalid use of NULL value";
     1140 "42000" ER_MIX_OF_GROUP_FUNC_AND_FIELDS nonaggregated_column(number, clause, column) "In aggregated query without GROUP BY, expression #{number} of {clause} contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
     1142 "42000" ER_TABLEACCESS_DENIED_ERROR table_access_denied(command, user, host, table) "{command} command denied to user '{user}'@'{host}' for table '{table}'";
     1146 "42S02" ER_NO_SUCH_TABLE no_such_table(database, table) "Table '{database}.{table}' doesn't exist";
@@ -208,6 +210,8 @@ catalogue! {
     1712 "HY000" ER_INDEX_CORRUPT index_corrupt(index) "Index {index} is corrupted";
     1761 "23000" ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO fk_duplicate_key(table, record, child, key) "Foreign key constraint for table '{table}', record '{record}' would lead to a duplicate entry in table '{child}', key '{key}'";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
+    1800 "HY000" ER_UNKNOWN_ALTER_ALGORITHM unknown_alter_algorithm(name) "Unknown ALGORITHM '{name}'";
+    1801 "HY000" ER_UNKNOWN_ALTER_LOCK unknown_alter_lock(name) "Unknown LOCK type '{name}'";
     1815 "HY000" ER_INTERNAL_ERROR internal(detail) "Internal error: {detail}";
     1818 "HY000" ER_INVALID_YEAR_COLUMN_LENGTH invalid_year_length() "Supports only YEAR or YEAR(4) column.";
     1819 "HY000" ER_NOT_VALID_PASSWORD not_valid_password() "Your password does not satisfy the current policy requirements";
@@ -215,9 +219,14 @@ catalogue! {
     1822 "HY000" ER_FK_NO_INDEX_PARENT fk_no_parent_index(name, table) "Failed to add the foreign key constraint. Missing index for constraint '{name}' in the referenced table '{table}'";
     1824 "HY000" ER_FK_CANNOT_OPEN_PARENT fk_cannot_open_parent(table) "Failed to open the referenced table '{table}'";
     1826 "HY000" ER_FK_DUP_NAME fk_duplicate_name(name) "Duplicate foreign key constraint name '{name}'";
+    1828 "HY000" ER_FK_COLUMN_CANNOT_DROP fk_column_cannot_drop(column, name) "Cannot drop column '{column}': needed in a foreign key constraint '{name}'";
+    1829 "HY000" ER_FK_COLUMN_CANNOT_DROP_CHILD fk_column_cannot_drop_child(column, name, table) "Cannot drop column '{column}': needed in a foreign key constraint '{name}' of table '{table}'";
     1830 "HY000" ER_FK_COLUMN_NOT_NULL fk_column_not_null(column, name) "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{name}' SET NULL";
+    1832 "HY000" ER_FK_COLUMN_CANNOT_CHANGE fk_column_cannot_change(column, name) "Cannot change column '{column}': used in a foreign key constraint '{name}'";
+    1833 "HY000" ER_FK_COLUMN_CANNOT_CHANGE_CHILD fk_column_cannot_change_child(column, name, table) "Cannot change column '{column}': used in a foreign key constraint '{name}' of table '{table}'";
     1835 "HY000" ER_MALFORMED_PACKET malformed_packet() "Malformed communication packet.";
     1836 "HY000" ER_READ_ONLY_MODE read_only_mode() "Running in read-only mode";
+    1845 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED alter_operation_not_supported(what, instead) "{what} is not supported for this operation. Try {instead}.";
     1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
     1877 "HY000" ER_TABLE_CORRUPT table_corrupt(database, table) "Operation cannot be performed. The table '{database}.{table}' is missing, corrupt or contains bad data.";
     3005 "HY000" ER_WARN_LEGACY_SYNTAX_CONVERTED legacy_syntax_converted(old, new) "{old} is no longer supported. The statement was converted to {new}.";
@@ -234,6 +243,7 @@ catalogue! {
     3105 "HY000" ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN value_for_generated_column(column, table) "The value specified for generated column '{column}' in table '{table}' is not allowed.";
     3106 "HY000" ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN unsupported_on_generated_column(action) "'{action}' is not supported for generated columns.";
     3107 "HY000" ER_GENERATED_COLUMN_NON_PRIOR generated_column_non_prior() "Generated column can refer only to generated columns defined prior to it.";
+    3108 "HY000" ER_DEPENDENT_BY_GENERATED_COLUMN dependent_by_generated_column(column) "Column '{column}' has a generated column dependency.";
     3109 "HY000" ER_GENERATED_COLUMN_REF_AUTO_INC generated_column_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
     3140 "22032" ER_INVALID_JSON_TEXT invalid_json_text(what, position, column) "Invalid JSON text: \"{what}\" at position {position} in value for column '{column}'.";
     3141 "22032" ER_INVALID_JSON_TEXT_IN_PARAM invalid_json_argument(number, function, what, position) "Invalid JSON text in argument {number} to function {function}: \"{what}\" at position {position}.";
@@ -292,6 +302,7 @@ catalogue! {
     3733 "HY000" ER_FK_CANNOT_USE_VIRTUAL_COLUMN fk_virtual_column(name, column) "Foreign key '{name}' uses virtual column '{column}' which is not supported.";
     3734 "HY000" ER_FK_NO_COLUMN_PARENT fk_no_parent_column(column, name, table) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{table}'";
     3763 "HY000" ER_GENERATED_COLUMN_NAMED_FUNCTION_IS_NOT_ALLOWED generated_column_function(column, function) "Expression of generated column '{column}' contains a disallowed function: {function}.";
+    3766 "HY000" ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE dependent_by_default(column, table) "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed.";
     3767 "HY000" ER_DEFAULT_VAL_GENERATED_NON_PRIOR default_non_prior(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
     3768 "HY000" ER_DEFAULT_VAL_GENERATED_REF_AUTO_INC default_auto_increment(column) "Default value expression of column '{column}' cannot refer to an auto-increment column.";
     3773 "HY000" ER_DEFAULT_AS_VAL_GENERATED default_of_expression() "DEFAULT function cannot be used with default value expressions";
@@ -302,8 +313,13 @@ catalogue! {
     3818 "HY000" ER_CHECK_CONSTRAINT_REFERS_AUTO_INCREMENT_COLUMN check_auto_increment(name) "Check constraint '{name}' cannot refer to an auto-increment column.";
     3819 "HY000" ER_CHECK_CONSTRAINT_VIOLATED check_violated(name) "Check constraint '{name}' is violated.";
     3820 "HY000" ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN check_unknown_column(name, column) "Check constraint '{name}' refers to non-existing column '{column}'.";
+    3821 "HY000" ER_CHECK_CONSTRAINT_NOT_FOUND check_not_found(name) "Check constraint '{name}' is not found in the table.";
     3822 "HY000" ER_CHECK_CONSTRAINT_DUP_NAME check_duplicate_name(name) "Duplicate check constraint name '{name}'.";
     3823 "HY000" ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN check_of_foreign_column(column, check, key) "Column '{column}' cannot be used in a check constraint '{check}': needed in a foreign key constraint '{key}' referential action.";
+    3939 "HY000" ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME constraint_name_ambiguous(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
+    3940 "HY000" ER_CONSTRAINT_NOT_FOUND constraint_not_found(name) "Constraint '{name}' does not exist.";
+    3941 "HY000" ER_ALTER_CONSTRAINT_ENFORCEMENT_NOT_SUPPORTED constraint_enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
+    3959 "HY000" ER_DEPENDENT_BY_CHECK_CONSTRAINT dependent_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
     3966 "22035" ER_MISSING_JSON_VALUE missing_json_value(function) "No value was found by '{function}' on the specified path.";
     3967 "22034" ER_MULTIPLE_JSON_VALUES multiple_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3995 "HY000" ER_CHARACTER_SET_MISMATCH character_set_mismatch(first, second, function) "Character set '{first}' cannot be used in conjunction with '{second}' in call to {function}.";

@@ -276,39 +276,3 @@ pub struct DropTable {
     /// With IF EXISTS.
     pub if_exists: bool,
 }
-
-/// `CREATE [UNIQUE] INDEX name ON table (parts)`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CreateIndex {
-    /// The table.
-    pub table: TableName,
-    /// The index; its name is always there.
-    pub key: KeyDefinition,
-}
-
-/// `DROP INDEX name ON table`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DropIndex {
-    /// The table.
-    pub table: TableName,
-    /// The index; `PRIMARY` for the primary key.
-    pub name: Ident,
-}
-
-/// `ALTER TABLE name action, ..`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AlterTable {
-    /// The table.
-    pub table: TableName,
-    /// What to do, in order; at least one.
-    pub actions: Vec<AlterAction>,
-}
-
-/// One action of ALTER TABLE.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AlterAction {
-    /// ADD INDEX, ADD UNIQUE, ADD PRIMARY KEY.
-    AddKey(KeyDefinition),
-    /// DROP INDEX name, DROP KEY name, DROP PRIMARY KEY (name `PRIMARY`).
-    DropKey(Ident),
-}

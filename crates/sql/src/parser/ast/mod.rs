@@ -5,6 +5,7 @@
 //! checked against a catalog; what the grammar knows but the engine does not do yet is either refused while
 //! parsing (error 1235) or kept as a node that the binder refuses.
 
+mod alter;
 mod ddl;
 mod dml;
 mod expression;
@@ -12,6 +13,7 @@ mod query;
 mod statement;
 mod window;
 
+pub use alter::*;
 pub use ddl::*;
 pub use dml::*;
 pub use expression::*;

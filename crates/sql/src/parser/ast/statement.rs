@@ -1,8 +1,8 @@
 //! Statements and the administrative ones among them.
 
 use super::{
-    AlterTable, CreateDatabase, CreateIndex, CreateTable, Delete, DropDatabase, DropIndex, DropTable, Expr,
-    Ident, Insert, Query, Span, TableName, Update, VariableScope,
+    AlterTable, CreateDatabase, CreateTable, Delete, DropDatabase, DropTable, Expr, Ident, Insert, Query,
+    RenameTable, Span, TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -37,11 +37,13 @@ pub enum StatementKind {
     /// DROP TABLE.
     DropTable(DropTable),
     /// CREATE INDEX.
-    CreateIndex(Box<CreateIndex>),
+    CreateIndex(Box<AlterTable>),
     /// DROP INDEX.
-    DropIndex(DropIndex),
+    DropIndex(Box<AlterTable>),
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
+    /// RENAME TABLE.
+    RenameTable(RenameTable),
     /// `TRUNCATE [TABLE]`.
     Truncate(TableName),
     /// ANALYZE TABLE.

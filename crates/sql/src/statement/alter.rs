@@ -1,0 +1,324 @@
+//! ALTER TABLE, CREATE INDEX, DROP INDEX and RENAME TABLE. Each commits the open transaction first, and is done as a whole or not at
+//! all.
+
+use super::definitions::{DEFAULT_COLLATION, database_of, refuse_system, refuse_taken_names};
+use super::execution::{Execution, StoreRules, implicit_default};
+use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
+use crate::bound::RowRules;
+use crate::parser::ast::{AlterAlgorithm, AlterLock, AlterTable, RenameTable};
+use crate::result::Done;
+use crate::session::Session;
+use crate::show::resolve;
+use leafline_table::{
+    Alteration, ColumnDef, DefaultValue, QualifiedName, Rebuild, RowConverter, TableDef, TableError,
+    TableSpec,
+};
+use leafline_types::convert::shifted;
+use leafline_types::error::errno;
+use leafline_types::expr::{evaluate_row, truth};
+use leafline_types::{MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// How often a statement begins anew because another has changed the table meanwhile.
+const ATTEMPTS: usize = 16;
+
+/// ALTER TABLE.
+pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
+    let given = session.warnings.clone();
+    for _ in 1..ATTEMPTS {
+        match attempt(session, alter) {
+            Err(error) if error.code == errno::ER_TABLE_DEF_CHANGED => {
+                session.warnings.clone_from(&given);
+            }
+            done => return done,
+        }
+    }
+    attempt(session, alter)
+}
+
+fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
+    let database = database_of(session, &alter.table)?;
+    let table = resolve(session, &alter.table)?;
+    let offset = session.settings.time_zone.utc_offset_seconds();
+    let catalog = session.instance.engine().catalog();
+    let collation = catalog.database(&database).map_or(DEFAULT_COLLATION, |database| database.collation);
+    let current = session.database().unwrap_or(&database).to_owned();
+    let mut altered =
+        altered_table(&table, alter, (&current, collation), offset, &session.bind_context(&[]))?;
+    refuse_system(session, &altered.spec.database)?;
+    check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
+    let added = altered.spec.checks.get(altered.old_checks..).unwrap_or_default();
+    refuse_taken_names(session, &altered.spec.database, Some(table.id), added)?;
+    let warnings_before = session.warnings.count();
+    for warning in std::mem::take(&mut altered.warnings) {
+        let note = warning.code == errno::ER_ILLEGAL_HA;
+        if note { session.warnings.note(warning) } else { session.warnings.warn(warning) }
+    }
+    let engine = session.instance.engine().clone();
+    let lowers_number = altered.next_auto_increment.is_some_and(|next| {
+        altered.spec.columns.iter().any(|column| column.auto_increment)
+            && next < engine.next_auto_increment(table.id)
+    });
+    if alter.algorithm == AlterAlgorithm::Copy || lowers_number {
+        altered.work = altered.work.max(AlterWork::Rows);
+    }
+    check_concurrency(alter, altered.work)?;
+    let order_needs_sort = !altered.order.is_empty();
+    let mut copied = 0;
+    if altered.work < AlterWork::Rows {
+        let next_auto_increment = altered.next_auto_increment;
+        let AlteredTable { spec, sources, .. } = altered;
+        engine.alter_table(&table, Alteration { spec, sources, next_auto_increment, rebuild: None })?;
+    } else {
+        if order_needs_sort
+            && altered.spec.indexes.iter().any(|i| i.kind == leafline_table::IndexSpecKind::Primary)
+        {
+            let text = format!(
+                "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
+                table.name
+            );
+            session.warnings.warn(MysqlError::unknown_error(text));
+        }
+        copied = rebuild(session, &table, altered)?;
+    }
+    let warnings = session.warnings.count() - warnings_before;
+    Ok(Done {
+        affected: copied,
+        info: format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}"),
+        ..Done::default()
+    })
+}
+
+/// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.
+fn check_concurrency(alter: &AlterTable, work: AlterWork) -> Result<(), MysqlError> {
+    let only_definition = work == AlterWork::Definition;
+    match (alter.algorithm, alter.lock) {
+        (AlterAlgorithm::Instant, AlterLock::None | AlterLock::Shared | AlterLock::Exclusive) => {
+            Err(MysqlError::wrong_usage("ALGORITHM=INSTANT", "LOCK=NONE/SHARED/EXCLUSIVE"))
+        }
+        (AlterAlgorithm::Instant, _) if !only_definition => {
+            Err(MysqlError::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"))
+        }
+        (AlterAlgorithm::Inplace, _) if work == AlterWork::Conversion => {
+            Err(MysqlError::alter_not_supported(
+                "ALGORITHM=INPLACE",
+                "Cannot change column type INPLACE",
+                "ALGORITHM=COPY",
+            ))
+        }
+        (AlterAlgorithm::Copy, AlterLock::None) => {
+            Err(MysqlError::alter_not_supported("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"))
+        }
+        (_, AlterLock::None) if !only_definition => {
+            Err(MysqlError::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Builds the table anew. Returns the number of its rows.
+fn rebuild(session: &mut Session, table: &Arc<TableDef>, altered: AlteredTable) -> Result<u64, MysqlError> {
+    let AlteredTable { spec, sources, order, next_auto_increment, .. } = altered;
+    let rules = row_rules(&spec.columns, &spec.checks, &session.bind_context(&[]))?;
+    let view = session.passing_view();
+    let execution = Execution::new(session, view, &[], true).storing(StoreRules::default());
+    let engine = session.instance.engine().clone();
+    // A column that had the numbers already may have a zero among them.
+    let numbers = spec.columns.iter().zip(&sources).any(|(column, source)| {
+        let old = source.and_then(|source| table.columns.get(source));
+        column.auto_increment && !old.is_some_and(|old| old.auto_increment)
+    });
+    let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
+    let rebuild = Rebuild { converter: &mut converter, order, numbers };
+    let alteration = Alteration {
+        spec: spec.clone(),
+        sources: sources.clone(),
+        next_auto_increment,
+        rebuild: Some(rebuild),
+    };
+    engine.alter_table(table, alteration).map_err(|error| match error {
+        TableError::DuplicateEntry { entry, table, index, .. } => {
+            MysqlError::duplicate_entry(&entry, &format!("{table}.{index}"))
+        }
+        error => error.into(),
+    })
+}
+
+/// Where the value of a column comes from.
+enum Source {
+    /// A column of the old row, as it is.
+    Same(usize),
+    /// A column of the old row, converted from its type.
+    Converted(usize),
+    /// The same value in every row.
+    Constant(Value),
+    /// It is computed from the others.
+    Computed,
+    /// The column is new and has no default.
+    Missing,
+}
+
+/// Makes rows of the new table.
+struct Converter<'a> {
+    session: &'a mut Session,
+    execution: Execution,
+    rules: RowRules,
+    old: &'a TableDef,
+    columns: &'a [ColumnDef],
+    sources: Vec<Source>,
+    /// Number of the row at hand, from 1.
+    row: u64,
+}
+
+impl<'a> Converter<'a> {
+    fn new(
+        session: &'a mut Session,
+        execution: Execution,
+        rules: RowRules,
+        old: &'a TableDef,
+        spec: &'a TableSpec,
+        from: &[Option<usize>],
+    ) -> Converter<'a> {
+        let mut sources = Vec::with_capacity(spec.columns.len());
+        for (column, source) in spec.columns.iter().zip(from) {
+            let known = source.and_then(|at| Some((at, old.columns.get(at)?)));
+            sources.push(match known {
+                _ if column.generated.is_some() => Source::Computed,
+                Some((at, was)) if unchanged(was, column) => Source::Same(at),
+                Some((at, _)) => Source::Converted(at),
+                None => added(session, &execution, column),
+            });
+        }
+        Converter { session, execution, rules, old, columns: &spec.columns, sources, row: 0 }
+    }
+
+    /// A value of an old column for a new one.
+    fn converted(&mut self, value: &Value, from: &ColumnDef, to: &ColumnDef) -> Result<Value, MysqlError> {
+        if value.is_null() && !to.nullable && !to.auto_increment {
+            let truncated = MysqlError::data_truncated(&to.name, self.row);
+            if self.session.settings.evaluation_mode().strict {
+                let same_type = (&from.ty, from.collation) == (&to.ty, to.collation);
+                return Err(if same_type { MysqlError::invalid_use_of_null() } else { truncated });
+            }
+            self.session.warnings.warn(truncated);
+            return implicit_default(to);
+        }
+        let stored = self.execution.store(self.session, value, &from.ty, to, self.row);
+        stored.map_err(|error| match error.code {
+            errno::ER_DATA_TOO_LONG if cuts_field(from, to) => MysqlError::data_truncated(&to.name, self.row),
+            _ => error,
+        })
+    }
+
+    /// Computes what depends on the other columns of a row.
+    fn compute(&mut self, row: &mut [Value]) -> Result<(), MysqlError> {
+        let rules = std::mem::take(&mut self.rules);
+        for (at, expr) in rules.defaults.iter().chain(&rules.generated) {
+            let (Some(column), Some(Source::Computed)) = (self.columns.get(*at), self.sources.get(*at))
+            else {
+                continue;
+            };
+            let value = self.execution.with(self.session, |cx| evaluate_row(expr, row, &mut cx.eval))?;
+            let value = self.execution.store(self.session, &value, &expr.ty.sql, column, self.row)?;
+            if let Some(slot) = row.get_mut(*at) {
+                *slot = value;
+            }
+        }
+        for (name, condition) in &rules.checks {
+            let holds = self.execution.with(self.session, |cx| {
+                let value = evaluate_row(condition, row, &mut cx.eval)?;
+                truth(&value, &mut cx.eval)
+            })?;
+            if holds == Some(false) {
+                return Err(MysqlError::check_violated(name));
+            }
+        }
+        self.rules = rules;
+        Ok(())
+    }
+}
+
+impl RowConverter for Converter<'_> {
+    fn convert(&mut self, mut old: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
+        self.session.cancel.check()?;
+        self.row += 1;
+        let mut row = Vec::with_capacity(self.columns.len());
+        for at in 0..self.columns.len() {
+            let value = match self.sources.get(at) {
+                Some(Source::Same(from)) => old.get_mut(*from).map_or(Value::Null, std::mem::take),
+                Some(Source::Constant(value)) => value.clone(),
+                Some(&Source::Converted(from)) => {
+                    let value = old.get_mut(from).map_or(Value::Null, std::mem::take);
+                    match (self.old.columns.get(from), self.columns.get(at)) {
+                        (Some(was), Some(column)) => self.converted(&value, was, column)?,
+                        _ => value,
+                    }
+                }
+                Some(Source::Missing) => self.columns.get(at).map_or(Ok(Value::Null), implicit_default)?,
+                Some(Source::Computed) | None => Value::Null,
+            };
+            row.push(value);
+        }
+        self.compute(&mut row)?;
+        Ok(row)
+    }
+}
+
+/// Whether MySQL copies the bytes of such a column, and then says of what is too long that it was truncated (1265), where it
+/// otherwise says that it is too long (1406): text of the same kind, whose length takes as many bytes.
+fn cuts_field(from: &ColumnDef, to: &ColumnDef) -> bool {
+    let bytes = |len: u32, column: &ColumnDef| len * column.collation.charset().max_bytes();
+    from.collation.charset() == to.collation.charset()
+        && match (&from.ty, &to.ty) {
+            (SqlType::Varchar { len: old }, SqlType::Varchar { len: new }) => {
+                (bytes(*old, from) > 255) == (bytes(*new, to) > 255)
+            }
+            (SqlType::Varbinary { len: old }, SqlType::Varbinary { len: new }) => {
+                (*old > 255) == (*new > 255)
+            }
+            (SqlType::Char { .. }, SqlType::Char { .. }) => true,
+            _ => false,
+        }
+}
+
+/// Whether values of a column can stay as they are.
+fn unchanged(old: &ColumnDef, new: &ColumnDef) -> bool {
+    let charset = |column: &ColumnDef| column.collation.charset();
+    let same_type = match (&old.ty, &new.ty) {
+        // Their texts may have changed places.
+        (SqlType::Enum(_) | SqlType::Set(_), _) => old.ty == new.ty,
+        (old, new) => old == new,
+    };
+    same_type && charset(old) == charset(new) && (new.nullable || !old.nullable)
+}
+
+/// Where the values of a column that is new come from.
+fn added(session: &Session, execution: &Execution, column: &ColumnDef) -> Source {
+    match &column.default {
+        Some(DefaultValue::Constant(value)) => Source::Constant(value.clone()),
+        Some(DefaultValue::Expression(_)) => Source::Computed,
+        Some(DefaultValue::CurrentTimestamp) => {
+            let now = execution.now().truncate(column.ty.scale());
+            let offset = session.settings.time_zone.utc_offset_seconds();
+            Source::Constant(match column.ty {
+                SqlType::Timestamp { .. } => shifted(now, -offset),
+                _ => Value::DateTime(now),
+            })
+        }
+        None if column.nullable || column.auto_increment => Source::Constant(Value::Null),
+        None => Source::Missing,
+    }
+}
+
+/// RENAME TABLE.
+pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Result<Done, MysqlError> {
+    let mut names = Vec::with_capacity(rename.tables.len());
+    for (from, to) in &rename.tables {
+        let from = (database_of(session, from)?, from.name.value.as_str());
+        names.push((from, (database_of(session, to)?, to.name.value.as_str())));
+    }
+    let names: Vec<(QualifiedName<'_>, QualifiedName<'_>)> =
+        names.iter().map(|((d, t), (e, u))| ((d.as_str(), *t), (e.as_str(), *u))).collect();
+    session.instance.engine().rename_tables(&names)?;
+    Ok(Done::default())
+}

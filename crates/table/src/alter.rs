@@ -1,0 +1,411 @@
+//! Changing a table: its definition, its indexes, or all of it.
+//!
+//! What concerns the catalog alone is one commit of the catalog. New indexes are built from the rows, old ones retired. Where rows look
+//! different afterwards, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
+//! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
+//! table wait meanwhile; reads go on.
+
+use crate::build::{TableBuilder, TreeSource, build_indexes, numbered};
+use crate::catalog::{
+    Catalog, CheckDef, ForeignKeyDef, IndexDraft, IndexPart, IndexSpecPart, TableDef, TableDraft, TableId,
+    TableSpec, altered_foreign_keys, check_name, check_not_named, key_part,
+};
+use crate::ddl::{CatalogChange, NewTrees};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::index::entry::row_values;
+use crate::overflow::{checked, part_key, part_of_payload, parts};
+use crate::run::{EntrySource, Sorter};
+use crate::trees::TreeHandle;
+use crate::txn::op::CounterChange;
+use leafline_btree::CommitTs;
+use leafline_storage::{PageNo, SegmentId};
+use leafline_types::row::stored_value;
+use leafline_types::{MysqlError, Value, encode_part};
+use std::sync::Arc;
+
+/// Database and name of a table.
+pub type QualifiedName<'a> = (&'a str, &'a str);
+
+/// What is to become of a table.
+pub struct Alteration<'a> {
+    /// The table as it is to be. Indexes that stay say which they are; foreign keys stay in any case.
+    pub spec: TableSpec,
+    /// For each of its columns, the column that it was.
+    pub sources: Vec<Option<usize>>,
+    /// The number from which AUTO_INCREMENT goes on, if no larger one is in use.
+    pub next_auto_increment: Option<u64>,
+    /// How its rows are made, if they do not stay as they are.
+    pub rebuild: Option<Rebuild<'a>>,
+}
+
+/// How the rows of a table are made from those that it had.
+pub struct Rebuild<'a> {
+    /// Makes one of the other.
+    pub converter: &'a mut dyn RowConverter,
+    /// The order, by columns of the old table, in which rows are stored where there is no primary key.
+    pub order: Vec<IndexSpecPart>,
+    /// NULL and 0 in the AUTO_INCREMENT column ask for a number.
+    pub numbers: bool,
+}
+
+/// Makes a row of another from one.
+pub trait RowConverter {
+    /// The new row of an old one: a value of its type for each column.
+    ///
+    /// # Errors
+    /// MySQL's, for values that the new columns cannot have. The table stays as it was then.
+    fn convert(&mut self, row: Vec<Value>) -> std::result::Result<Vec<Value>, MysqlError>;
+}
+
+/// A table that is to be, all of it looked at.
+struct Target<'a> {
+    spec: &'a TableSpec,
+    draft: TableDraft,
+    foreign_keys: Vec<ForeignKeyDef>,
+}
+
+impl Target<'_> {
+    /// Its definition without indexes.
+    fn shell(&self, id: TableId) -> TableDef {
+        TableDef {
+            id,
+            database: self.spec.database.clone(),
+            name: self.spec.name.clone(),
+            columns: self.draft.columns.clone(),
+            indexes: Vec::with_capacity(self.draft.indexes.len()),
+            checks: self.spec.checks.clone(),
+            foreign_keys: self.foreign_keys.clone(),
+            schema_version: 1,
+            overflow: None,
+            is_overflow: false,
+            options: self.spec.options.clone(),
+        }
+    }
+}
+
+impl Engine {
+    /// Changes `table`, all of it or nothing. Returns the number of rows that were converted.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` if that is not the definition in force; 1050 if its new name is taken, 1049 if its new database is not
+    /// there; the errors of [`TableSpec`]'s rules; those of foreign keys that lose what they need (1553, 1828 to 1833); 1062 if there are duplicates in a new unique index; what the conversion and the
+    /// store return.
+    pub fn alter_table(&self, table: &Arc<TableDef>, mut alteration: Alteration<'_>) -> Result<u64> {
+        let _ddl = self.ddl.lock();
+        let catalog = self.catalog();
+        if !catalog.table_by_id(table.id).is_some_and(|current| Arc::ptr_eq(current, table)) {
+            return Err(TableError::DefinitionChanged);
+        }
+        let spec = &mut alteration.spec;
+        if (&spec.database, &spec.name) != (&table.database, &table.name) {
+            check_free(&catalog, &spec.database, &spec.name)?;
+            check_not_named(&catalog, [(&table.database, &table.name), (&spec.database, &spec.name)])?;
+        }
+        let draft = TableDraft::new(spec, &self.limits)?;
+        let (columns, keys) = (&draft.columns, draft.keys());
+        let mut foreign_keys = altered_foreign_keys(&catalog, table, columns, &alteration.sources, &keys)?;
+        if spec.name != table.name {
+            rename_constraints(&mut spec.checks, &mut foreign_keys, &table.name, &spec.name);
+        }
+        let target = Target { spec, draft, foreign_keys };
+        let next = alteration.next_auto_increment;
+        let closed = self.gates.close(table.id);
+        let rows = match alteration.rebuild {
+            Some(rebuild) => self.rebuild_table(table, target, rebuild, next)?,
+            None => {
+                self.redefine_table(table, target, next)?;
+                0
+            }
+        };
+        drop(closed);
+        self.after_drop()?;
+        Ok(rows)
+    }
+
+    /// Gives tables other names, one after the other, all or none.
+    ///
+    /// # Errors
+    /// 1146 if there is no such table, 1050 if the new name is taken, 1049 if the database is not there; what the store returns.
+    pub fn rename_tables(&self, renames: &[(QualifiedName<'_>, QualifiedName<'_>)]) -> Result<()> {
+        let _ddl = self.ddl.lock();
+        let mut catalog = (*self.catalog()).clone();
+        let mut renamed: Vec<TableId> = Vec::new();
+        for ((database, name), (new_database, new_name)) in renames {
+            let Some(table) = catalog.table(database, name).cloned() else {
+                return Err(MysqlError::no_such_table(database, name).into());
+            };
+            check_free(&catalog, new_database, new_name)?;
+            check_not_named(&catalog, [(database, name), (new_database, new_name)])?;
+            let mut changed = (*table).clone();
+            (changed.database, changed.name) = ((*new_database).into(), (*new_name).into());
+            rename_constraints(&mut changed.checks, &mut changed.foreign_keys, &table.name, new_name);
+            catalog.put_table(Arc::new(changed));
+            if !renamed.contains(&table.id) {
+                renamed.push(table.id);
+            }
+        }
+        let closed: Vec<_> = renamed.iter().map(|table| self.gates.close(*table)).collect();
+        let changed = renamed.iter().filter_map(|table| catalog.table_by_id(*table));
+        let put_tables = changed.map(|table| (**table).clone()).collect();
+        self.change_catalog(CatalogChange { put_tables, ..CatalogChange::default() })?;
+        drop(closed);
+        Ok(())
+    }
+
+    /// Changes definitions and indexes; the rows stay as they are.
+    fn redefine_table(
+        &self,
+        table: &TableDef,
+        target: Target<'_>,
+        next_auto_increment: Option<u64>,
+    ) -> Result<()> {
+        let draft = &target.draft;
+        let same = table.columns.iter().zip(&draft.columns).all(|(old, new)| {
+            (&old.ty, old.nullable, old.collation) == (&new.ty, new.nullable, new.collation)
+        });
+        let primary = draft.indexes.first().map(|clustered| clustered.parts.as_slice());
+        if !same || table.columns.len() != draft.columns.len() || primary != Some(&table.clustered().parts) {
+            return Err(TableError::Internal("a table whose rows change is not built anew".into()));
+        }
+        let mut changed = target.shell(table.id);
+        changed.overflow = table.overflow;
+        let (mut kept, mut added) = (Vec::new(), Vec::new());
+        for (position, index) in target.draft.indexes.into_iter().enumerate() {
+            let old = match position {
+                0 => Some(table.clustered()),
+                _ => index.existing.and_then(|id| table.index_by_id(id)),
+            };
+            let Some(old) = old else {
+                let shape =
+                    self.index_shape(index, &changed.columns, table.primary_key(), changed.schema_version);
+                // Root and tree are not known yet; the build fills them in.
+                added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
+                continue;
+            };
+            let name = if position == 0 { old.name.clone() } else { index.name.clone() };
+            let draft = IndexDraft { name, ..index };
+            let mut shape =
+                self.index_shape(draft, &changed.columns, table.primary_key(), changed.schema_version);
+            shape.id = old.id;
+            kept.push((position, shape.build(old.tree, old.root, old.valid_from)));
+        }
+        changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();
+        let mut new = NewTrees::new(self);
+        if !added.is_empty() {
+            let (positions, drafts): (Vec<usize>, Vec<_>) = added.into_iter().unzip();
+            let built = build_indexes(self, &changed, drafts, &mut new)?;
+            kept.extend(positions.into_iter().zip(built));
+            kept.sort_by_key(|(position, _)| *position);
+            changed.indexes = kept.into_iter().map(|(_, index)| Arc::new(index)).collect();
+        }
+        let mut counters = Vec::new();
+        if let Some(next_auto_increment) = next_auto_increment {
+            counters.push(CounterChange { table: table.id, next_auto_increment, ..CounterChange::default() });
+        }
+        let put_tables = vec![changed];
+        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
+        new.keep();
+        Ok(())
+    }
+
+    /// Puts a table with the converted rows in the place of a table. Returns how many there are.
+    fn rebuild_table(
+        &self,
+        old: &Arc<TableDef>,
+        target: Target<'_>,
+        rebuild: Rebuild<'_>,
+        next_auto_increment: Option<u64>,
+    ) -> Result<u64> {
+        let mut table = target.shell(TableId(self.counters.new_object()));
+        let draft = target.draft;
+        let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
+        let primary = (!primary.is_empty()).then_some(primary);
+        for index in draft.indexes {
+            let shape = self.index_shape(index, &table.columns, primary.as_deref(), table.schema_version);
+            table.indexes.push(Arc::new(shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
+        }
+        let numbers = table.auto_increment_column().is_some();
+        if numbers && !rebuild.numbers {
+            let next = self.counters.next_auto_increment(old.id);
+            self.counters.use_auto_increment(table.id, next_auto_increment.unwrap_or(next).saturating_sub(1));
+        } else if let Some(next) = next_auto_increment {
+            self.counters.use_auto_increment(table.id, next.saturating_sub(1));
+        }
+        let mut new = NewTrees::new(self);
+        let outside = self.new_overflow_table(&mut table, &mut new)?;
+        let mut builder = TableBuilder::new(self, &table, outside.clone().map(Arc::new))?;
+        self.convert_rows(old, &table, rebuild, &mut builder)?;
+        let rows = builder.rows();
+        builder.finish(&mut table, None)?;
+        let values = builder.finish_values(|_| Ok(None))?;
+        let counters = CounterChange {
+            table: table.id,
+            rows: i64::try_from(rows).unwrap_or(i64::MAX),
+            next_row_id: self.counters.next_row_id(table.id),
+            next_auto_increment: self.counters.next_auto_increment(table.id),
+        };
+        let is_filled = values.is_some();
+        let values = values.or(outside.map(|outside| {
+            let counters = CounterChange { table: outside.id, ..CounterChange::default() };
+            (outside, counters)
+        }));
+        let (put_tables, counters) = [(table, counters)].into_iter().chain(values).unzip();
+        let remove_tables = vec![old.clone()];
+        self.change_catalog(CatalogChange {
+            remove_tables,
+            put_tables,
+            counters,
+            ..CatalogChange::default()
+        })?;
+        // Where values were built, the empty tree that was made for them goes.
+        if !is_filled {
+            new.keep();
+        }
+        builder.keep()?;
+        Ok(rows)
+    }
+
+    /// Gives the rows of `old`, converted, to the builder of `table`, in the order that is asked for.
+    fn convert_rows(
+        &self,
+        old: &TableDef,
+        table: &TableDef,
+        rebuild: Rebuild<'_>,
+        builder: &mut TableBuilder<'_>,
+    ) -> Result<()> {
+        let number = |row: Vec<Value>| match rebuild.numbers {
+            true => numbered(self, table, &row).into_owned(),
+            false => {
+                note_number(self, table, &row);
+                row
+            }
+        };
+        let tree = self.trees.current(old.clustered().tree)?;
+        let mut rows = TreeSource::new(&tree.tree);
+        let stored = StoredRows::new(self, old)?;
+        if rebuild.order.is_empty() || !table.has_hidden_row_id() {
+            while let Some((key, payload)) = rows.next()? {
+                let row = rebuild.converter.convert(stored.row(key, payload)?)?;
+                builder.push(table, &number(row))?;
+            }
+            return Ok(());
+        }
+        let order = order_parts(old, &rebuild.order)?;
+        let mut sorter = Sorter::new(&self.env, self.options.build_memory_bytes);
+        let mut position = 0u64;
+        while let Some((key, payload)) = rows.next()? {
+            let row = stored.row(key, payload)?;
+            let mut place = Vec::new();
+            for part in &order {
+                if let (Some(column), Some(value)) = (old.columns.get(part.column), row.get(part.column)) {
+                    encode_part(&key_part(column, part.descending), value, &mut place)?;
+                }
+            }
+            place.extend_from_slice(&position.to_be_bytes());
+            let mut entry = (key.len() as u32).to_le_bytes().to_vec();
+            entry.extend_from_slice(key);
+            entry.extend_from_slice(payload);
+            sorter.push(&place, &entry)?;
+            position += 1;
+        }
+        let mut sorted = sorter.finish()?;
+        while let Some((_, entry)) = sorted.next()? {
+            let damaged = || TableError::Internal("a sorted row is not as it was".into());
+            let (len, entry) = entry.split_first_chunk::<4>().ok_or_else(damaged)?;
+            let split = entry.split_at_checked(u32::from_le_bytes(*len) as usize);
+            let (key, payload) = split.ok_or_else(damaged)?;
+            let row = rebuild.converter.convert(stored.row(key, payload)?)?;
+            builder.push(table, &number(row))?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows of a table to which nobody commits, with the values that are outside them.
+struct StoredRows<'a> {
+    engine: &'a Engine,
+    table: &'a TableDef,
+    outside: Option<(Arc<TableDef>, Arc<TreeHandle>)>,
+}
+
+impl<'a> StoredRows<'a> {
+    fn new(engine: &'a Engine, table: &'a TableDef) -> Result<StoredRows<'a>> {
+        let outside = table.overflow.map(|_| {
+            let outside = engine.overflow_table(table)?;
+            let tree = engine.trees.current(outside.clustered().tree)?;
+            Ok::<_, TableError>((outside, tree))
+        });
+        Ok(StoredRows { engine, table, outside: outside.transpose()? })
+    }
+
+    fn row(&self, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
+        let Some((outside, tree)) = &self.outside else { return row_values(self.table, key, payload) };
+        let format = &self.table.clustered().format;
+        let references = format.overflow(payload)?;
+        let mut row = Vec::with_capacity(self.table.columns.len());
+        for (number, column) in self.table.columns.iter().enumerate() {
+            row.push(match references.iter().find(|(outside, _)| *outside == number) {
+                Some((_, reference)) => {
+                    let mut value = Vec::new();
+                    for part in 0..parts(&self.engine.limits, reference) {
+                        let key = part_key(outside, reference.id, part)?;
+                        tree.tree.get(&key, |entry| match entry {
+                            Some(entry) => {
+                                value.extend_from_slice(part_of_payload(outside, entry.payload)?);
+                                Ok(())
+                            }
+                            None => Ok::<(), TableError>(()),
+                        })??;
+                    }
+                    stored_value(&column.ty, &checked(reference, value)?)?
+                }
+                None => format.decode_value(key, payload, number)?,
+            });
+        }
+        Ok(row)
+    }
+}
+
+/// The number that a row has in the AUTO_INCREMENT column is used.
+fn note_number(engine: &Engine, table: &TableDef, row: &[Value]) {
+    let used = match table.auto_increment_column().and_then(|column| row.get(column)) {
+        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),
+        Some(Value::UInt(number)) => *number,
+        _ => 0,
+    };
+    if used > 0 {
+        engine.counters.use_auto_increment(table.id, used);
+    }
+}
+
+fn order_parts(table: &TableDef, order: &[IndexSpecPart]) -> Result<Vec<IndexPart>> {
+    let part = |part: &IndexSpecPart| match table.column(&part.column) {
+        Some(column) => Ok(IndexPart { column, descending: part.descending }),
+        None => Err(MysqlError::unknown_column(&part.column, "order clause").into()),
+    };
+    order.iter().map(part).collect()
+}
+
+/// The constraints that are named after their table follow its name.
+fn rename_constraints(checks: &mut [CheckDef], foreign_keys: &mut [ForeignKeyDef], from: &str, to: &str) {
+    let names = checks.iter_mut().map(|check| (&mut check.name, "_chk_"));
+    for (name, middle) in names.chain(foreign_keys.iter_mut().map(|key| (&mut key.name, "_ibfk_"))) {
+        let number = name.strip_prefix(from).and_then(|rest| rest.strip_prefix(middle));
+        if let Some(number) = number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
+            *name = format!("{to}{middle}{number}");
+        }
+    }
+}
+
+/// Whether a table can have that name: 1049, 1103, 1050 if not.
+fn check_free(catalog: &Catalog, database: &str, name: &str) -> Result<()> {
+    check_name(name, |name| MysqlError::wrong_table_name(name))?;
+    if catalog.database(database).is_none() {
+        return Err(MysqlError::unknown_database(database).into());
+    }
+    match catalog.table(database, name) {
+        Some(_) => Err(MysqlError::table_exists(name).into()),
+        None => Ok(()),
+    }
+}
