@@ -35,6 +35,8 @@ macro_rules! counters {
 }
 
 counters! {
+    /// Times that a sort, a join or grouping went to a file.
+    created_tmp_files => "Created_tmp_files",
     /// Transactions and statements committed.
     handler_commit => "Handler_commit",
     /// Rows deleted.

@@ -206,6 +206,8 @@ impl PathScan {
             let first = match demand {
                 Demand::All if self.path.fetches() => Some(usize::MAX),
                 Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows.min(FIRST_BATCH)),
+                // A scan that is started again begins small again; for more outer rows it goes on growing.
+                Demand::Unknown if self.outer.is_none() => Some(FIRST_BATCH),
                 Demand::All | Demand::Rows(_) | Demand::Unknown => None,
             };
             leap.end_at_first(self.ends_at_first);

@@ -367,8 +367,10 @@ pub struct HashJoin {
     pub null_safe: Arc<[bool]>,
     /// Further conditions over the columns of both.
     pub conditions: Arc<[Expr]>,
-    /// What becomes of probe rows without partner.
+    /// What becomes of probe rows.
     pub rows: JoinRows,
+    /// The rows come in the order of the probe rows.
+    pub keep_order: bool,
     /// The build input comes first in the order of the joins: EXPLAIN lists it first.
     pub build_is_first: bool,
 }

@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::lock::metadata::Metadata;
 use crate::lock::{LockOwner, LockStats, LockTable, SessionLocks};
 use crate::quarantine::Quarantine;
+use crate::run::{RunWriter, Sorter};
 use crate::trees::Trees;
 use crate::txn::clock::{Clock, RegisteredSnapshot};
 use crate::txn::gates::Gates;
@@ -167,6 +168,19 @@ impl CheckpointSource for Source {
 }
 
 impl Engine {
+    /// A file for entries that only this process reads, and that is gone with it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn temporary_run(&self) -> Result<RunWriter> {
+        RunWriter::create(&self.env)
+    }
+
+    /// A sort that takes up to `memory` bytes before it goes to files.
+    pub fn sorter(&self, memory: u64) -> Sorter {
+        Sorter::new(&self.env, memory)
+    }
+
     /// Opens the database in `env`, creating it if there is none, and finishes what a crash interrupted.
     ///
     /// # Errors

@@ -1,43 +1,74 @@
 //! One row per group: grouping by hash of the encoded keys; without keys, one row in all.
+//!
+//! When memory is used up, the groups there are go on, and rows of others go to files by their keys; then these are grouped, one after
+//! the other.
 
 use super::gather::batch_bytes;
 use super::key_table::KeyTable;
 use super::limit::slice;
 use super::memory::Held;
+use super::spill::{Partitions, SpillFile, picked};
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use leafline_types::aggregate::{AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder};
 use leafline_types::expr::{Expr, evaluate};
-use leafline_types::{Batch, MysqlError};
+use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
 pub(super) struct Aggregate {
     input: BoxedOperator,
+    types: Arc<[ExprType]>,
     keys: Arc<[Expr]>,
     grouping: usize,
     aggregates: Arc<[AggregateCall]>,
     result: Option<(Batch, usize)>,
+    /// Files with rows of further groups.
+    waiting: Vec<SpillFile>,
+    /// The input was read to its end, and replaced by a file.
+    reads_files: bool,
     held: Held,
 }
 
 impl Aggregate {
     pub fn new(
         input: BoxedOperator,
+        types: &Arc<[ExprType]>,
         keys: Arc<[Expr]>,
         grouping: usize,
         aggregates: Arc<[AggregateCall]>,
     ) -> Aggregate {
-        Aggregate { input, keys, grouping, aggregates, result: None, held: Held::default() }
+        let (types, waiting, held) = (types.clone(), Vec::new(), Held::default());
+        Aggregate {
+            input,
+            types,
+            keys,
+            grouping,
+            aggregates,
+            result: None,
+            waiting,
+            reads_files: false,
+            held,
+        }
     }
 
     fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Batch, MysqlError> {
         let mut grouping = Grouping::new(&self.keys, self.grouping);
         let mut accumulators: Vec<GroupedAccumulator> =
             self.aggregates.iter().map(GroupedAccumulator::new).collect();
-        while let Some(batch) = self.input.next(cx)? {
-            grouping.number(&self.keys, &batch, cx)?;
+        let mut others: Option<Partitions> = None;
+        while let Some(mut batch) = self.input.next(cx)? {
+            match &mut others {
+                None => grouping.number(&self.keys, &batch, cx)?,
+                Some(others) => {
+                    cx.eval.cancel.check()?;
+                    batch = grouping.number_known(&self.keys, &batch, others, cx)?;
+                    if batch.rows == 0 {
+                        continue;
+                    }
+                }
+            }
             for (call, accumulator) in self.aggregates.iter().zip(&mut accumulators) {
                 let mut args = Vec::with_capacity(call.args.len());
                 for arg in &call.args {
@@ -46,7 +77,19 @@ impl Aggregate {
                 accumulator.update(grouping.groups(), grouping.count(), batch.rows, &args, &mut cx.eval)?;
             }
             let accumulated: usize = accumulators.iter().map(GroupedAccumulator::memory).sum();
-            self.held.set(accumulated + grouping.memory_bytes(), cx.memory)?;
+            let bytes = accumulated + grouping.memory_bytes();
+            if !grouping.keyed {
+                self.held.set(bytes, cx.memory)?;
+            } else if !self.held.fits(bytes, cx.memory) {
+                // What the groups there collect may grow, to twice the limit.
+                if bytes / 2 > cx.memory.limit() {
+                    return Err(cx.memory.exhausted(bytes));
+                }
+                others.get_or_insert_with(|| Partitions::new(&self.types));
+            }
+        }
+        if let Some(others) = others {
+            self.waiting.extend(others.finish()?.into_iter().filter(|file| !file.is_empty()));
         }
         let rows = grouping.count();
         let mut columns = grouping.finish(&self.keys)?;
@@ -59,17 +102,30 @@ impl Aggregate {
 
 impl Operator for Aggregate {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        if self.result.is_none() {
-            self.result = Some((self.run(cx)?, 0));
+        loop {
+            if self.result.is_none() {
+                self.result = Some((self.run(cx)?, 0));
+            }
+            let Some((result, delivered)) = &mut self.result else { return Ok(None) };
+            let rows = (result.rows - *delivered).min(BATCH_ROWS);
+            if rows > 0 {
+                let batch = slice(result, *delivered, rows);
+                *delivered += rows;
+                return Ok(Some(batch));
+            }
+            let Some(file) = self.waiting.pop() else { return Ok(None) };
+            self.input = file.read();
+            self.reads_files = true;
+            self.held.set(0, cx.memory)?;
+            self.result = None;
         }
-        let Some((result, delivered)) = &mut self.result else { return Ok(None) };
-        let rows = (result.rows - *delivered).min(BATCH_ROWS);
-        if rows == 0 {
-            return Ok(None);
-        }
-        let batch = slice(result, *delivered, rows);
-        *delivered += rows;
-        Ok(Some(batch))
+    }
+
+    fn reset(&mut self) -> bool {
+        self.result = None;
+        self.held = Held::default();
+        self.waiting.clear();
+        !self.reads_files && self.input.reset()
     }
 }
 
@@ -139,6 +195,33 @@ impl Grouping {
             self.pieces.push(piece);
         }
         Ok(())
+    }
+
+    /// Numbers the rows whose groups are there, and gives these rows; the others are written to files.
+    fn number_known(
+        &mut self,
+        keys: &[Expr],
+        batch: &Batch,
+        others: &mut Partitions,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Batch, MysqlError> {
+        let mut columns = Vec::with_capacity(self.grouping);
+        for key in keys.iter().take(self.grouping) {
+            columns.push(evaluate(key, batch, &mut cx.eval)?);
+        }
+        self.encoder.encode(&columns, batch.rows, &mut self.encoded)?;
+        self.ids.clear();
+        let mut known = Vec::new();
+        for row in 0..batch.rows {
+            match self.table.find(self.encoded.get(row)) {
+                Some(id) => {
+                    self.ids.push(id);
+                    known.push(row as u32);
+                }
+                None => others.push(self.encoded.get(row), batch, row, cx)?,
+            }
+        }
+        picked(batch, &known)
     }
 
     fn groups(&self) -> Groups<'_> {

@@ -1,49 +1,100 @@
 //! Each row once, the first of its equals.
+//!
+//! When memory is used up, what is known stays, and rows that are not known go to files by their keys; then these are made distinct,
+//! one after the other.
 
 use super::gather::batch_bytes;
 use super::key_table::KeyTable;
 use super::memory::Held;
+use super::spill::{Partitions, SpillFile};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use arrow_buffer::BooleanBuffer;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::{Datum, Selection};
 use leafline_types::{Batch, ExprType, MysqlError};
+use std::sync::Arc;
 
 pub(super) struct Distinct {
     input: BoxedOperator,
+    types: Arc<[ExprType]>,
     encoder: KeyEncoder,
     keys: EncodedKeys,
     seen: KeyTable,
+    /// Where rows go that are not in `seen`, once nothing is added to it.
+    unknown: Option<Partitions>,
+    /// Files whose rows are still to be made distinct; none of them is in what was delivered.
+    waiting: Vec<SpillFile>,
+    /// The input was read to its end, and replaced by a file.
+    reads_files: bool,
     held: Held,
 }
 
 impl Distinct {
-    pub fn new(input: BoxedOperator, types: &[ExprType]) -> Distinct {
+    pub fn new(input: BoxedOperator, types: &Arc<[ExprType]>) -> Distinct {
         Distinct {
             input,
-            encoder: KeyEncoder::new(types),
+            types: types.clone(),
+            encoder: KeyEncoder::new(types.iter()),
             keys: EncodedKeys::default(),
             seen: KeyTable::default(),
+            unknown: None,
+            waiting: Vec::new(),
+            reads_files: false,
             held: Held::default(),
         }
     }
-}
 
-impl Operator for Distinct {
-    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+    fn next_of_input(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         while let Some(batch) = self.input.next(cx)? {
             let columns: Vec<Datum> = batch.columns.iter().cloned().map(Datum::Array).collect();
             self.encoder.encode(&columns, batch.rows, &mut self.keys)?;
+            if let Some(unknown) = &mut self.unknown {
+                cx.eval.cancel.check()?;
+                for row in 0..batch.rows {
+                    if self.seen.find(self.keys.get(row)).is_none() {
+                        unknown.push(self.keys.get(row), &batch, row, cx)?;
+                    }
+                }
+                continue;
+            }
             let new = BooleanBuffer::collect_bool(batch.rows, |row| {
                 let known = self.seen.len();
                 self.seen.find_or_insert(self.keys.get(row)) as usize == known
             });
-            self.held.set(self.seen.memory_bytes() + batch_bytes(&batch), cx.memory)?;
+            if !self.held.fits(self.seen.memory_bytes() + batch_bytes(&batch), cx.memory) {
+                self.unknown = Some(Partitions::new(&self.types));
+            }
             let selection = Selection::from_bits(new);
             if selection.count() > 0 {
                 return selection.apply(&batch).map(Some);
             }
         }
         Ok(None)
+    }
+}
+
+impl Operator for Distinct {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        loop {
+            if let Some(batch) = self.next_of_input(cx)? {
+                return Ok(Some(batch));
+            }
+            if let Some(unknown) = self.unknown.take() {
+                self.waiting.extend(unknown.finish()?.into_iter().filter(|file| !file.is_empty()));
+            }
+            let Some(file) = self.waiting.pop() else { return Ok(None) };
+            self.seen = KeyTable::default();
+            self.held.set(0, cx.memory)?;
+            self.input = file.read();
+            self.reads_files = true;
+        }
+    }
+
+    fn reset(&mut self) -> bool {
+        self.seen = KeyTable::default();
+        self.unknown = None;
+        self.waiting.clear();
+        self.held = Held::default();
+        !self.reads_files && self.input.reset()
     }
 }

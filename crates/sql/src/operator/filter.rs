@@ -26,4 +26,8 @@ impl Operator for Filter {
         }
         Ok(None)
     }
+
+    fn reset(&mut self) -> bool {
+        self.input.reset()
+    }
 }

@@ -32,6 +32,11 @@ impl RowStore {
         self.rows
     }
 
+    /// The batches, by their numbers.
+    pub fn batches(&self) -> &[Batch] {
+        &self.batches
+    }
+
     /// Adds a batch of one row of NULLs; gives the row.
     pub fn push_null_row(&mut self, types: &[ExprType]) -> RowRef {
         let columns = types.iter().map(|ty| new_null_array(&arrow_type(&ty.sql), 1)).collect();

@@ -57,4 +57,9 @@ impl Operator for Limit {
         }
         Ok(None)
     }
+
+    fn reset(&mut self) -> bool {
+        self.left = None;
+        self.input.reset()
+    }
 }

@@ -33,6 +33,14 @@ fn most(keep_order: bool) -> usize {
     if keep_order { ORDERED_OUTER } else { BATCH_ROWS }
 }
 
+/// How many outer rows are looked up first.
+fn first_goal(inner: &plan::Scan, keep_order: bool) -> usize {
+    match inner.demand {
+        Demand::All => most(keep_order),
+        Demand::Unknown | Demand::Rows(_) => FIRST_OUTER,
+    }
+}
+
 pub(super) struct LookupJoin {
     outer: BoxedOperator,
     inner: Arc<plan::Scan>,
@@ -68,10 +76,7 @@ impl LookupJoin {
             scan: PathScan::new(&inner.path),
             rows,
             keep_order,
-            goal: match inner.demand {
-                Demand::All => most(keep_order),
-                Demand::Unknown | Demand::Rows(_) => FIRST_OUTER,
-            },
+            goal: first_goal(inner, keep_order),
             waiting: VecDeque::new(),
             waiting_rows: 0,
             outer_done: false,
@@ -113,7 +118,8 @@ impl LookupJoin {
     }
 
     fn begin(&mut self, outer: Batch, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
-        self.held.set(batch_bytes(&outer), cx.memory)?;
+        // Whoever delivers no more than batches can do with no less.
+        self.held.fits(batch_bytes(&outer), cx.memory);
         cx.count_loops(&self.inner, outer.rows);
         let inner = outer.clone();
         let demand = self.inner.demand;
@@ -238,6 +244,17 @@ impl Operator for LookupJoin {
                 }
             }
         }
+    }
+
+    fn reset(&mut self) -> bool {
+        self.goal = first_goal(&self.inner, self.keep_order);
+        self.waiting.clear();
+        self.waiting_rows = 0;
+        self.outer_done = false;
+        self.current = None;
+        self.ready.clear();
+        self.held = Held::default();
+        self.outer.reset()
     }
 }
 

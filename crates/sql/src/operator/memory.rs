@@ -1,10 +1,13 @@
 //! What the operators of one execution may hold in memory.
 //!
-//! Sorts, hash joins, aggregation and DISTINCT account for what they keep before they keep it. Whoever would go beyond the
-//! session's limit gets error 1038; nothing is written to disk in its place.
+//! Operators account for what they keep. Sorts, hash joins, aggregation and DISTINCT go to disk when the session's limit is reached
+//! (see [`super::spill`]), but for a small share that each may hold whatever the others do; whoever cannot gets error 1038.
 
 use leafline_types::MysqlError;
 use std::cell::Cell;
+
+/// The part of the memory that every operator may hold.
+const SHARE: usize = 16;
 
 /// The memory of one execution.
 #[derive(Clone, Debug)]
@@ -24,17 +27,25 @@ impl MemoryBudget {
     pub fn take(&self, bytes: usize) -> Result<(), MysqlError> {
         let used = self.used.get().saturating_add(bytes);
         if used > self.limit {
-            return Err(MysqlError::with_message(
-                leafline_types::error::errno::ER_OUT_OF_SORTMEMORY,
-                format!(
-                    "Out of memory for sorting, joining or grouping: {used} bytes needed, limit {}",
-                    self.limit
-                ),
-            ));
+            return Err(self.exhausted(used));
         }
         self.used.set(used);
         self.peak.set(self.peak.get().max(used));
         Ok(())
+    }
+
+    /// Error 1038: `used` bytes are too many.
+    pub fn exhausted(&self, used: usize) -> MysqlError {
+        let text = format!(
+            "Out of memory for sorting, joining or grouping: {used} bytes needed, limit {}",
+            self.limit
+        );
+        MysqlError::with_message(leafline_types::error::errno::ER_OUT_OF_SORTMEMORY, text)
+    }
+
+    /// The limit, bytes.
+    pub fn limit(&self) -> usize {
+        self.limit
     }
 
     /// Gives `bytes` back.
@@ -74,6 +85,16 @@ impl Held {
         }
         self.bytes = bytes;
         Ok(())
+    }
+
+    /// The structure holds `bytes` now, which is noted in any case: false if it is too much, and has to become less.
+    pub fn fits(&mut self, bytes: usize, budget: &MemoryBudget) -> bool {
+        budget.give_back(self.bytes);
+        self.bytes = bytes;
+        let used = budget.used.get().saturating_add(bytes);
+        budget.used.set(used);
+        budget.peak.set(budget.peak.get().max(used));
+        used <= budget.limit || bytes <= budget.limit / SHARE
     }
 
     /// The structure grew by `bytes`.

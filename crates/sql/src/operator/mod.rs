@@ -24,6 +24,9 @@ mod rollup;
 mod scan;
 mod set_operation;
 mod sort;
+mod spill;
+#[cfg(test)]
+mod spill_tests;
 mod subplans;
 #[cfg(test)]
 mod tests;
@@ -47,6 +50,12 @@ pub const BATCH_ROWS: usize = 8192;
 pub trait Operator: Send {
     /// The next rows; `None` when there are no more. A batch is never empty.
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError>;
+
+    /// Makes it ready for another run in the same execution, after rows or an error; whatever memory it held was given back. False if
+    /// it has to be built again.
+    fn reset(&mut self) -> bool {
+        false
+    }
 }
 
 /// An operator with its inputs, ready to run.
@@ -74,12 +83,14 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         plan::Operator::HashJoin(join) => {
             Box::new(hash_join::HashJoin::new(input(&join.probe), input(&join.build), join))
         }
-        plan::Operator::Aggregate { input: from, keys, grouping, aggregates } => {
-            Box::new(aggregate::Aggregate::new(input(from), keys.clone(), *grouping, aggregates.clone()))
+        plan::Operator::Aggregate { input: from, keys, grouping, aggregates } => Box::new(
+            aggregate::Aggregate::new(input(from), &from.types, keys.clone(), *grouping, aggregates.clone()),
+        ),
+        plan::Operator::Sort { input: from, keys } => {
+            Box::new(sort::Sort::new(input(from), &from.types, keys.clone()))
         }
-        plan::Operator::Sort { input: from, keys } => Box::new(sort::Sort::new(input(from), keys.clone())),
         plan::Operator::TopN { input: from, keys, limit } => {
-            Box::new(top_n::TopN::new(input(from), keys.clone(), limit.clone()))
+            Box::new(top_n::TopN::new(input(from), &from.types, keys.clone(), limit.clone()))
         }
         plan::Operator::Limit { input: from, limit } => {
             Box::new(limit::Limit::new(input(from), limit.clone()))

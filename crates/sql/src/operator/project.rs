@@ -26,4 +26,8 @@ impl Operator for Project {
         }
         Ok(Some(Batch { columns, rows: batch.rows }))
     }
+
+    fn reset(&mut self) -> bool {
+        self.input.reset()
+    }
 }

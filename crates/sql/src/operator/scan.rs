@@ -25,4 +25,9 @@ impl Operator for Scan {
         }
         Ok(self.scan.next(&mut context)?.map(|found| found.batch))
     }
+
+    fn reset(&mut self) -> bool {
+        self.started = false;
+        true
+    }
 }

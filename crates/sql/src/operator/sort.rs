@@ -1,47 +1,70 @@
-//! All rows in order: in memory, by encoded keys.
+//! All rows in order, by encoded keys: in memory, or on disk if they do not fit.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::key_table::KeyBuffer;
 use super::memory::Held;
+use super::spill::{DiskSort, DiskSorted};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::SortKey;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::evaluate;
-use leafline_types::{Batch, MysqlError};
+use leafline_types::{Batch, ExprType, MysqlError};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 pub(super) struct Sort {
     input: BoxedOperator,
+    types: Arc<[ExprType]>,
     keys: Arc<[SortKey]>,
-    result: Option<Delivery>,
+    result: Option<Sorted>,
     held: Held,
 }
 
+/// Rows in order.
+pub(super) enum Sorted {
+    Memory(Delivery),
+    Disk(Box<DiskSorted>),
+}
+
+impl Sorted {
+    pub fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        match self {
+            Sorted::Memory(rows) => rows.next(),
+            Sorted::Disk(rows) => rows.next(cx),
+        }
+    }
+}
+
 impl Sort {
-    pub fn new(input: BoxedOperator, keys: Arc<[SortKey]>) -> Sort {
-        Sort { input, keys, result: None, held: Held::default() }
+    pub fn new(input: BoxedOperator, types: &Arc<[ExprType]>, keys: Arc<[SortKey]>) -> Sort {
+        Sort { input, types: types.clone(), keys, result: None, held: Held::default() }
     }
 
-    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Delivery, MysqlError> {
+    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
         let mut encoder = RowKeys::new(&self.keys);
         let mut store = RowStore::default();
         let mut rows = SortedRows::default();
+        let mut stored = 0;
         while let Some(batch) = self.input.next(cx)? {
             let keys = encoder.encode(&batch, cx)?;
-            let before = rows.memory_bytes();
             let number = store.rows();
             debug_assert!(u32::try_from(number + batch.rows).is_ok());
             let rows_in_batch = batch.rows;
-            let bytes = batch_bytes(&batch);
+            stored += batch_bytes(&batch);
             let batch = store.push(batch);
             for row in 0..rows_in_batch {
                 rows.push(keys.get(row), RowRef { batch, row: row as u32 });
             }
-            self.held.grow(bytes + rows.memory_bytes() - before, cx.memory)?;
+            if !self.held.fits(stored + rows.memory_bytes(), cx.memory) {
+                let mut disk = DiskSort::new(&self.types, cx);
+                rows.move_to(store, &mut disk)?;
+                self.held.set(0, cx.memory)?;
+                disk.push_rest(&mut self.input, &mut encoder, cx)?;
+                return Ok(Sorted::Disk(Box::new(disk.finish(0, u64::MAX)?)));
+            }
             cx.eval.cancel.check()?;
         }
-        Ok(Delivery::new(store, rows.into_sorted()))
+        Ok(Sorted::Memory(Delivery::new(store, rows.into_sorted())))
     }
 }
 
@@ -51,9 +74,15 @@ impl Operator for Sort {
             self.result = Some(self.run(cx)?);
         }
         match &mut self.result {
-            Some(result) => result.next(),
+            Some(result) => result.next(cx),
             None => Ok(None),
         }
+    }
+
+    fn reset(&mut self) -> bool {
+        self.result = None;
+        self.held = Held::default();
+        self.input.reset()
     }
 }
 
@@ -124,6 +153,17 @@ impl SortedRows {
         let mut rows: Vec<(u32, RowRef)> = self.rows.drain(..).map(|(_, key, row)| (key, row)).collect();
         rows.sort_unstable_by_key(|(key, _)| *key);
         (std::mem::take(&mut self.keys), rows)
+    }
+
+    /// Gives the rows, which are in `store`, to a sort on disk.
+    pub fn move_to(mut self, store: RowStore, disk: &mut DiskSort) -> Result<(), MysqlError> {
+        let (keys, rows) = self.take();
+        for (key, row) in rows {
+            let batch = store.batches().get(row.batch as usize);
+            let batch = batch.ok_or_else(|| MysqlError::internal("a row of a batch that is not kept"))?;
+            disk.push(keys.get(key as usize), batch, row.row as usize)?;
+        }
+        Ok(())
     }
 
     /// The rows in order; equals in the order in which they came.

@@ -1,10 +1,10 @@
 //! Subqueries at work: run when an expression asks for them, and remembered.
 //!
 //! A subquery is run once for each set of values that it depends on, as long as its answers fit into [`MEMO_BYTES`]; one that
-//! depends on none is run once. The operators are made anew for each run.
+//! depends on none is run once. The operators of one run serve the next, but for those that have to be built again.
 
 use super::members::Members;
-use super::{ExecutionContext, MemoryBudget, StatementLocks, build};
+use super::{BoxedOperator, ExecutionContext, MemoryBudget, StatementLocks, build};
 use crate::plan::{CommonPlan, PlanParts, SubqueryPlan};
 use leafline_access::Counters;
 use leafline_table::ReadView;
@@ -32,6 +32,8 @@ pub struct Subplans {
     /// The rows that the last round has added to each recursive table.
     working: RefCell<HashMap<usize, Arc<Vec<Batch>>>>,
     max_recursion: u64,
+    /// Operators that wait for the next run, by the numbers of their subqueries.
+    idle: RefCell<HashMap<usize, BoxedOperator>>,
 }
 
 /// The rows of a common table, for the values that it depends on.
@@ -178,6 +180,7 @@ impl Runner<'_> {
     /// Runs a subquery and gives each of its batches to `each`, until that says no.
     fn run(
         &self,
+        number: usize,
         plan: &SubqueryPlan,
         outer: &[Value],
         cx: &mut EvalContext<'_>,
@@ -195,7 +198,8 @@ impl Runner<'_> {
             profile: None,
             subplans: self.subplans,
         };
-        let mut root = build(&plan.plan.root, false);
+        let idle = self.subplans.idle.borrow_mut().remove(&number);
+        let mut root = idle.unwrap_or_else(|| build(&plan.plan.root, false));
         let mut result = Ok(());
         loop {
             match root
@@ -212,8 +216,10 @@ impl Runner<'_> {
         }
         cx.state = std::mem::take(&mut inner.eval.state);
         *self.subplans.counters.borrow_mut() += counters;
-        // The operators are gone with what they held.
-        drop(root);
+        if root.reset() {
+            self.subplans.idle.borrow_mut().insert(number, root);
+        }
+        // What the operators held is gone.
         self.memory.shrink_to(held + self.subplans.remembered.get());
         result
     }
@@ -221,12 +227,13 @@ impl Runner<'_> {
     /// The only row; error 1242 when there are more.
     fn only_row(
         &self,
+        number: usize,
         plan: &SubqueryPlan,
         outer: &[Value],
         cx: &mut EvalContext<'_>,
     ) -> Result<Option<Vec<Value>>, MysqlError> {
         let mut only = None;
-        self.run(plan, outer, cx, &mut |batch, _| {
+        self.run(number, plan, outer, cx, &mut |batch, _| {
             if batch.rows > 1 || only.is_some() {
                 return Err(MysqlError::subquery_more_than_one_row());
             }
@@ -245,12 +252,12 @@ impl Runner<'_> {
     ) -> Result<Answer, MysqlError> {
         Ok(match &subquery.question {
             SubqueryQuestion::Value => {
-                let row = self.only_row(plan, outer, cx)?;
+                let row = self.only_row(subquery.number, plan, outer, cx)?;
                 Answer::Value(row.and_then(|row| row.into_iter().next()).unwrap_or_default())
             }
             SubqueryQuestion::Exists => {
                 let mut exists = false;
-                self.run(plan, outer, cx, &mut |_, _| {
+                self.run(subquery.number, plan, outer, cx, &mut |_, _| {
                     exists = true;
                     Ok(false)
                 })?;
@@ -258,11 +265,11 @@ impl Runner<'_> {
             }
             SubqueryQuestion::Row(_) => {
                 let nulls = || vec![Value::Null; plan.plan.root.types.len()];
-                Answer::Row(self.only_row(plan, outer, cx)?.unwrap_or_else(nulls))
+                Answer::Row(self.only_row(subquery.number, plan, outer, cx)?.unwrap_or_else(nulls))
             }
             SubqueryQuestion::Any(comparison) => {
                 let mut members = Members::new(comparison, &subquery.needle, &plan.plan.root.types);
-                self.run(plan, outer, cx, &mut |batch, cx| {
+                self.run(subquery.number, plan, outer, cx, &mut |batch, cx| {
                     for at in 0..batch.rows {
                         members.add(row_of(plan, batch, at), cx)?;
                     }

@@ -16,7 +16,7 @@ fn right_key(id: i64) -> Option<i64> {
     (id % 13 != 0).then_some(id * 7 % 1200)
 }
 
-fn database() -> Database {
+pub(super) fn database() -> Database {
     let database = Database::new();
     let row = |id: i64, key: Option<i64>| {
         vec![

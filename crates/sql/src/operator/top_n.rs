@@ -1,14 +1,16 @@
-//! The first rows in order: keeps no more than a multiple of what is asked for.
+//! The first rows in order: keeps no more than a multiple of what is asked for. If that does not fit into memory, all rows are
+//! sorted on disk.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::limit::resolve;
 use super::memory::Held;
-use super::sort::{RowKeys, SortedRows};
+use super::sort::{RowKeys, Sorted, SortedRows};
+use super::spill::DiskSort;
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::{RowLimit, SortKey};
 use arrow_buffer::BooleanBuffer;
 use leafline_types::expr::Selection;
-use leafline_types::{Batch, MysqlError};
+use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
 /// Candidates kept beyond twice the rows wanted, so that they are not sorted out for every batch.
@@ -16,18 +18,19 @@ const SLACK_ROWS: usize = 1024;
 
 pub(super) struct TopN {
     input: BoxedOperator,
+    types: Arc<[ExprType]>,
     keys: Arc<[SortKey]>,
     limit: RowLimit,
-    result: Option<Delivery>,
+    result: Option<Sorted>,
     held: Held,
 }
 
 impl TopN {
-    pub fn new(input: BoxedOperator, keys: Arc<[SortKey]>, limit: RowLimit) -> TopN {
-        TopN { input, keys, limit, result: None, held: Held::default() }
+    pub fn new(input: BoxedOperator, types: &Arc<[ExprType]>, keys: Arc<[SortKey]>, limit: RowLimit) -> TopN {
+        TopN { input, types: types.clone(), keys, limit, result: None, held: Held::default() }
     }
 
-    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Delivery, MysqlError> {
+    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
         let (skip, deliver) = resolve(&self.limit, cx.eval.parameters)?;
         let wanted = usize::try_from(skip.saturating_add(deliver)).unwrap_or(usize::MAX);
         let mut kept = Kept::default();
@@ -38,14 +41,20 @@ impl TopN {
                 if kept.rows.len() >= wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
                     kept.shrink(wanted)?;
                 }
-                self.held.set(kept.memory_bytes(), cx.memory)?;
+                if !self.held.fits(kept.memory_bytes(), cx.memory) {
+                    let mut disk = DiskSort::new(&self.types, cx);
+                    kept.rows.move_to(kept.store, &mut disk)?;
+                    self.held.set(0, cx.memory)?;
+                    disk.push_rest(&mut self.input, &mut encoder, cx)?;
+                    return Ok(Sorted::Disk(Box::new(disk.finish(skip, deliver)?)));
+                }
                 cx.eval.cancel.check()?;
             }
         }
         let mut rows = kept.rows.into_sorted();
         rows.truncate(wanted);
         rows.drain(..rows.len().min(usize::try_from(skip).unwrap_or(usize::MAX)));
-        Ok(Delivery::new(kept.store, rows))
+        Ok(Sorted::Memory(Delivery::new(kept.store, rows)))
     }
 }
 
@@ -55,9 +64,15 @@ impl Operator for TopN {
             self.result = Some(self.run(cx)?);
         }
         match &mut self.result {
-            Some(result) => result.next(),
+            Some(result) => result.next(cx),
             None => Ok(None),
         }
+    }
+
+    fn reset(&mut self) -> bool {
+        self.result = None;
+        self.held = Held::default();
+        self.input.reset()
     }
 }
 

@@ -32,6 +32,11 @@ impl Operator for Values {
         let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
         Ok(Some(Batch { columns, rows: self.rows.len() }))
     }
+
+    fn reset(&mut self) -> bool {
+        self.done = false;
+        true
+    }
 }
 
 pub(super) struct Empty;
@@ -39,5 +44,9 @@ pub(super) struct Empty;
 impl Operator for Empty {
     fn next(&mut self, _cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         Ok(None)
+    }
+
+    fn reset(&mut self) -> bool {
+        true
     }
 }

@@ -7,6 +7,7 @@ use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::partly;
 use super::partial::{PartialRef, Step};
+use super::pushdown::pushed_down;
 use super::rollup;
 use super::selectivity::groups;
 use super::settings::OptimizerContext;
@@ -93,6 +94,7 @@ fn plan_block(
         }
         return Ok(empty(EmptyReason::ZeroLimit, types));
     }
+    let merged = if cx.switches.derived_condition_pushdown { pushed_down(merged) } else { merged };
     let merged = unnested(merged, Pulled::No, cx)?;
     let (mut planner, graph) = join_planner(&merged, cx)?;
     let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);

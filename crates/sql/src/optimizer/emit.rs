@@ -191,9 +191,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 let left = self.emit(left)?;
                 self.emit_lateral(partial, left, *relation, inner, (conditions, *rows))
             }
-            Step::Hash { left, right, keys, conditions, rows, build_left } => {
+            Step::Hash { left, right, keys, conditions, rows, keep_order, build_left } => {
                 let (left, right) = (self.emit(left)?, self.emit(right)?);
-                self.emit_hash(partial, left, right, keys, conditions, *rows, *build_left)
+                let how = (*rows, *keep_order, *build_left);
+                self.emit_hash(partial, left, right, keys, conditions, how)
             }
         }
     }
@@ -281,7 +282,6 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of the step")]
     fn emit_hash(
         &self,
         partial: &Partial,
@@ -289,8 +289,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         right: Emitted,
         keys: &[HashKey],
         conditions: &[Expr],
-        rows: JoinRows,
-        build_left: bool,
+        (rows, keep_order, build_left): (JoinRows, bool, bool),
     ) -> Result<Emitted, MysqlError> {
         let (mut pairs, mut null_safe) = (Vec::new(), Vec::new());
         for key in keys {
@@ -314,6 +313,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             null_safe: null_safe.into(),
             conditions: conditions?.into(),
             rows,
+            keep_order,
             build_is_first: build_left,
         };
         let types = self.types(&layout);

@@ -466,6 +466,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 keys,
                 conditions,
                 rows: matching.rows,
+                keep_order,
                 build_left,
             },
         }

@@ -63,7 +63,7 @@ fn is_mergeable(inner: &BoundSelect, outer: &BoundSelect, position: usize) -> bo
 }
 
 /// Is a relation on the right side of a left join?
-fn is_nullable(tree: &JoinTree, position: usize, inside: bool) -> bool {
+pub(super) fn is_nullable(tree: &JoinTree, position: usize, inside: bool) -> bool {
     match tree {
         JoinTree::Relation(relation) => inside && *relation == position,
         JoinTree::Inner { children, .. } => children.iter().any(|child| is_nullable(child, position, inside)),

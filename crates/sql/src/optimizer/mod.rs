@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | `merge` | makes simple derived tables part of the query around them |
+//! | `pushdown` | conditions on derived tables, evaluated inside them |
 //! | `unnest` | makes subqueries of conditions joins |
 //! | `graph` | FROM and WHERE as a join graph; outer joins that are inner joins |
 //! | `factor`, `equalities`, `null_rejection` | what conditions imply |
@@ -27,6 +28,7 @@ mod merge;
 mod null_rejection;
 mod order;
 mod partial;
+mod pushdown;
 mod rollup;
 mod selectivity;
 mod settings;

@@ -44,6 +44,8 @@ pub(super) enum Step {
         keys: Vec<HashKey>,
         conditions: Vec<Expr>,
         rows: JoinRows,
+        /// The rows come in the order of the left rows.
+        keep_order: bool,
         /// The left rows are held in memory, the right ones stream.
         build_left: bool,
     },

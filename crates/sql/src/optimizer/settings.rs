@@ -19,6 +19,8 @@ pub struct OptimizerSwitches {
     pub semijoin: bool,
     /// `subquery_to_derived`: make a subquery that is one aggregate, of rows equal to the query's around it, a grouped table.
     pub subquery_to_derived: bool,
+    /// `derived_condition_pushdown`: evaluate conditions on a subquery in FROM inside it.
+    pub derived_condition_pushdown: bool,
 }
 
 impl Default for OptimizerSwitches {
@@ -29,6 +31,7 @@ impl Default for OptimizerSwitches {
             derived_merge: true,
             semijoin: true,
             subquery_to_derived: true,
+            derived_condition_pushdown: true,
         }
     }
 }

@@ -223,6 +223,8 @@ pub struct Switches {
     pub semijoin: bool,
     /// Correlated aggregates may become grouped tables.
     pub subquery_to_derived: bool,
+    /// Conditions on subqueries in FROM are evaluated inside them.
+    pub derived_condition_pushdown: bool,
 }
 
 impl Default for Switches {
@@ -233,6 +235,7 @@ impl Default for Switches {
             derived_merge: true,
             semijoin: true,
             subquery_to_derived: true,
+            derived_condition_pushdown: true,
         }
     }
 }
@@ -245,6 +248,7 @@ impl Switches {
             "derived_merge" => Some(&mut self.derived_merge),
             "semijoin" => Some(&mut self.semijoin),
             "subquery_to_derived" => Some(&mut self.subquery_to_derived),
+            "derived_condition_pushdown" => Some(&mut self.derived_condition_pushdown),
             _ => None,
         }
     }
@@ -279,12 +283,14 @@ impl std::fmt::Display for Switches {
         let word = |on: bool| if on { "on" } else { "off" };
         write!(
             f,
-            "index_condition_pushdown={},hash_join={},derived_merge={},semijoin={},subquery_to_derived={}",
+            "index_condition_pushdown={},hash_join={},derived_merge={},semijoin={},subquery_to_derived={},\
+             derived_condition_pushdown={}",
             word(self.index_condition_pushdown),
             word(self.hash_join),
             word(self.derived_merge),
             word(self.semijoin),
-            word(self.subquery_to_derived)
+            word(self.subquery_to_derived),
+            word(self.derived_condition_pushdown)
         )
     }
 }

@@ -325,6 +325,7 @@ impl Session {
             derived_merge: self.settings.optimizer_switch.derived_merge,
             semijoin: self.settings.optimizer_switch.semijoin,
             subquery_to_derived: self.settings.optimizer_switch.subquery_to_derived,
+            derived_condition_pushdown: self.settings.optimizer_switch.derived_condition_pushdown,
         };
         let model = instance.cost_model(self.settings.device);
         let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };

@@ -34,7 +34,7 @@ const HEADER: usize = 8;
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A finished run.
-pub(crate) struct RunFile {
+pub struct RunFile {
     env: Arc<dyn Env>,
     name: String,
     file: Arc<dyn File>,
@@ -187,7 +187,7 @@ impl Block {
 }
 
 /// Writes a run.
-pub(crate) struct RunWriter {
+pub struct RunWriter {
     run: RunFile,
     /// Whole blocks, not yet written.
     buffer: AlignedBuf,
@@ -227,7 +227,10 @@ impl RunWriter {
 
     /// Adds an entry; the caller adds them in the order in which they are to be read. Returns the offset of the block if the
     /// entry is the first one of it.
-    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<Option<u64>> {
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<Option<u64>> {
         let bytes = 8 + key.len() + payload.len();
         if self.block.len() > HEADER && self.block.len() + bytes > self.run.block_bytes {
             self.end_block()?;
@@ -241,7 +244,10 @@ impl RunWriter {
     }
 
     /// Writes what is left.
-    pub(crate) fn finish(mut self) -> Result<RunFile> {
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish(mut self) -> Result<RunFile> {
         if self.block.len() > HEADER {
             self.end_block()?;
         }
@@ -282,7 +288,7 @@ impl RunWriter {
 }
 
 /// Reads a run from the beginning.
-pub(super) struct RunReader {
+pub struct RunReader {
     run: Arc<RunFile>,
     /// What was read last: this many bytes of the run, from `offset` on.
     buffer: AlignedBuf,
@@ -292,7 +298,8 @@ pub(super) struct RunReader {
 }
 
 impl RunReader {
-    pub(super) fn new(run: Arc<RunFile>) -> RunReader {
+    /// A reader at the first entry.
+    pub fn new(run: Arc<RunFile>) -> RunReader {
         let block = Block { begin: 0, end: 0, next: 0 };
         RunReader { run, buffer: AlignedBuf::zeroed(READ_BYTES), filled: 0, offset: 0, block }
     }

@@ -5,8 +5,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Entries in ascending key order.
-pub(crate) trait EntrySource {
+pub trait EntrySource: Send {
     /// The next entry, key and payload.
+    ///
+    /// # Errors
+    /// What is on disk cannot be read.
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 }
 
@@ -14,7 +17,7 @@ pub(crate) trait EntrySource {
 type Head = (Vec<u8>, usize, Vec<u8>);
 
 /// Merges sources. Equal keys come one after the other.
-pub(crate) struct Merge<'a> {
+pub struct Merge<'a> {
     sources: Vec<Box<dyn EntrySource + 'a>>,
     heads: BinaryHeap<Reverse<Head>>,
     current: (Vec<u8>, Vec<u8>),

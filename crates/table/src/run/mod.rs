@@ -1,4 +1,4 @@
-//! Sorted runs: the external sort under bulk loads, index builds and large commits, and the files that these leave.
+//! Runs: the external sort under bulk loads, index builds, large commits and the operators of queries, and the files that these leave.
 //!
 //! Entries (key and payload) are collected in memory; when they exceed the limit they are sorted and written to a
 //! file, a *run*. At the end all runs and what is still in memory are merged. When there are too many runs to merge
@@ -13,11 +13,11 @@ mod indexed;
 mod merge;
 mod sorter;
 
-pub(crate) use file::{RunFile, RunWriter};
+pub use file::{RunFile, RunReader, RunWriter};
 pub(crate) use filter::filter_bytes;
 pub(crate) use indexed::{IndexedRun, IndexedRunWriter, RunCursor};
-pub(crate) use merge::{EntrySource, Merge};
-pub(crate) use sorter::Sorter;
+pub use merge::{EntrySource, Merge};
+pub use sorter::Sorter;
 
 use crate::error::{Result, TableError};
 use leafline_storage::{Env, StorageError};

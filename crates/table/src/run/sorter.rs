@@ -19,7 +19,7 @@ struct Span {
 }
 
 /// Collects entries in any order and gives them back in key order.
-pub(crate) struct Sorter {
+pub struct Sorter {
     env: Arc<dyn Env>,
     /// Bytes the arena and the spans may take.
     memory: usize,
@@ -36,7 +36,10 @@ impl Sorter {
     }
 
     /// Adds an entry.
-    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// A run cannot be written.
+    pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
         let bytes = key.len() + payload.len() + size_of::<Span>();
         let used = self.arena.len() + self.spans.len() * size_of::<Span>();
         if used + bytes > self.memory && !self.spans.is_empty() {
@@ -55,7 +58,10 @@ impl Sorter {
     }
 
     /// All entries in key order.
-    pub(crate) fn finish(mut self) -> Result<Merge<'static>> {
+    ///
+    /// # Errors
+    /// Runs cannot be read.
+    pub fn finish(mut self) -> Result<Merge<'static>> {
         self.sort();
         let mut sources: Vec<Box<dyn EntrySource>> = Vec::with_capacity(self.runs.len() + 1);
         for run in self.runs {

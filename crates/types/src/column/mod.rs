@@ -21,6 +21,7 @@
 //! the builder refuses more.
 
 mod builder;
+pub mod spilled;
 
 use std::sync::Arc;
 

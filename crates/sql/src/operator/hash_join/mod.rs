@@ -1,12 +1,16 @@
-//! Rows of two inputs with equal keys. One input is held in memory, the other streams past it.
+//! Rows of two inputs with equal keys. One input is held in memory, the other streams past it; [`spilled`] says what happens if it
+//! does not fit.
 //!
 //! For semi and anti joins, rows of the streaming input pass or do not, without those of the other.
 //!
 //! Without keys every pair of rows is a candidate: that is how joins run for which there is neither an index nor an equality.
 
+mod spilled;
+
 use super::gather::{RowRef, RowStore, batch_bytes};
 use super::key_table::KeyTable;
 use super::memory::Held;
+use super::spill::SpillFile;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
 use arrow_array::UInt32Array;
@@ -22,56 +26,130 @@ use std::sync::Arc;
 const NO_ROW: u32 = u32::MAX;
 
 pub(super) struct HashJoin {
+    shape: Arc<Shape>,
     probe: BoxedOperator,
     build: Option<BoxedOperator>,
-    probe_keys: Vec<Expr>,
-    build_keys: Vec<Expr>,
-    null_safe: Arc<[bool]>,
-    conditions: Arc<[Expr]>,
-    rows: JoinRows,
-    build_types: Arc<[ExprType]>,
+    /// The build input when all of it was read.
+    built: Option<BoxedOperator>,
     encoder: KeyEncoder,
     keys: EncodedKeys,
     table: Built,
     current: Option<Probing>,
     held: Held,
+    /// What gives the rows, once memory was used up.
+    spilled: Option<BoxedOperator>,
+    /// How often the rows were spread over files.
+    depth: usize,
+    /// The probe rows, if they come from a file.
+    probe_file: Option<SpillFile>,
+    /// Which rows of that have a partner, if it is read more than once.
+    noted: Option<Noted>,
+}
+
+/// What is joined, and how.
+#[derive(Clone)]
+struct Shape {
+    probe_keys: Vec<Expr>,
+    build_keys: Vec<Expr>,
+    null_safe: Arc<[bool]>,
+    conditions: Arc<[Expr]>,
+    rows: JoinRows,
+    probe_types: Arc<[ExprType]>,
+    build_types: Arc<[ExprType]>,
+    /// The rows come in the order of the probe rows.
+    keep_order: bool,
+}
+
+/// Which of the probe rows have a partner, by their numbers in the file.
+struct Noted {
+    matched: Vec<bool>,
+    /// The numbers of the present batch's first row, and of the row behind it.
+    first: usize,
+    next: usize,
+}
+
+impl Noted {
+    /// The next batch has so many rows.
+    fn begin(&mut self, rows: usize) {
+        self.first = self.next;
+        self.next += rows;
+    }
+
+    /// A row of the present batch has a partner.
+    fn add(&mut self, row: usize) {
+        if let Some(matched) = self.matched.get_mut(self.first + row) {
+            *matched = true;
+        }
+    }
+
+    fn has(&self, row: usize) -> bool {
+        self.matched.get(self.first + row).copied().unwrap_or(false)
+    }
 }
 
 impl HashJoin {
     pub fn new(probe: BoxedOperator, build: BoxedOperator, join: &plan::HashJoin) -> HashJoin {
-        HashJoin {
-            probe,
-            build: Some(build),
+        let shape = Shape {
             probe_keys: join.keys.iter().map(|(probe, _)| probe.clone()).collect(),
             build_keys: join.keys.iter().map(|(_, build)| build.clone()).collect(),
             null_safe: join.null_safe.clone(),
             conditions: join.conditions.clone(),
             rows: join.rows,
+            probe_types: join.probe.types.clone(),
             build_types: join.build.types.clone(),
-            encoder: KeyEncoder::new(join.keys.iter().map(|(probe, _)| &probe.ty)),
+            keep_order: join.keep_order,
+        };
+        HashJoin::with(probe, build, Arc::new(shape))
+    }
+
+    fn with(probe: BoxedOperator, build: BoxedOperator, shape: Arc<Shape>) -> HashJoin {
+        HashJoin {
+            encoder: KeyEncoder::new(shape.probe_keys.iter().map(|key| &key.ty)),
+            shape,
+            probe,
+            build: Some(build),
+            built: None,
             keys: EncodedKeys::default(),
             table: Built::default(),
             current: None,
             held: Held::default(),
+            spilled: None,
+            depth: 0,
+            probe_file: None,
+            noted: None,
         }
     }
 
+    /// Encodes the keys of a batch of one of the inputs.
+    fn encode(
+        &mut self,
+        batch: &Batch,
+        is_build: bool,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Joinable, MysqlError> {
+        let exprs = if is_build { &self.shape.build_keys } else { &self.shape.probe_keys };
+        encode(&self.encoder, exprs, &self.shape.null_safe, batch, &mut self.keys, cx)
+    }
+
+    /// Reads the build side, as much of it as fits; gives what is left of it.
     fn read_build(
         &mut self,
         mut input: BoxedOperator,
         cx: &mut ExecutionContext<'_>,
-    ) -> Result<(), MysqlError> {
+    ) -> Result<Option<BoxedOperator>, MysqlError> {
         let mut bytes = 0;
         while let Some(batch) = input.next(cx)? {
-            let joinable =
-                encode(&self.encoder, &self.build_keys, &self.null_safe, &batch, &mut self.keys, cx)?;
+            let joinable = self.encode(&batch, true, cx)?;
             bytes += batch_bytes(&batch);
             self.table.add(batch, &self.keys, &joinable)?;
-            self.held.set(bytes + self.table.memory_bytes(), cx.memory)?;
             cx.eval.cancel.check()?;
+            if !self.held.fits(bytes + self.table.memory_bytes(), cx.memory) {
+                return Ok(Some(input));
+            }
         }
-        self.table.null_row = Some(self.table.store.push_null_row(&self.build_types));
-        Ok(())
+        self.built = Some(input);
+        self.table.null_row = Some(self.table.store.push_null_row(&self.shape.build_types));
+        Ok(None)
     }
 
     /// The pairs of the next probe rows, at most a batch of them.
@@ -79,19 +157,21 @@ impl HashJoin {
         loop {
             if self.current.is_none() {
                 let Some(batch) = self.probe.next(cx)? else { return Ok(None) };
-                let joinable =
-                    encode(&self.encoder, &self.probe_keys, &self.null_safe, &batch, &mut self.keys, cx)?;
+                let joinable = self.encode(&batch, false, cx)?;
+                if let Some(noted) = &mut self.noted {
+                    noted.begin(batch.rows);
+                }
                 let heads =
                     (0..batch.rows)
                         .map(|row| {
                             if joinable.contains(row) { self.table.head(self.keys.get(row)) } else { NO_ROW }
                         })
                         .collect();
-                let later = self.rows == JoinRows::AllOuter && !self.conditions.is_empty();
+                let later = self.shape.rows == JoinRows::AllOuter && !self.shape.conditions.is_empty();
                 let matched = if later { vec![false; batch.rows] } else { Vec::new() };
                 self.current = Some(Probing { matched, batch, heads, row: 0, alone: true });
             }
-            let inline_nulls = self.rows == JoinRows::AllOuter && self.conditions.is_empty();
+            let inline_nulls = self.shape.rows == JoinRows::AllOuter && self.shape.conditions.is_empty();
             let Some(probing) = &mut self.current else { return Ok(None) };
             let mut pairs = Pairs::default();
             while probing.row < probing.batch.rows && pairs.probe.len() < BATCH_ROWS {
@@ -130,7 +210,7 @@ impl HashJoin {
 
     fn joined(&self, probe: &Batch, pairs: &Pairs) -> Result<Batch, MysqlError> {
         let indices = UInt32Array::from_iter_values(pairs.probe.iter().copied());
-        let mut columns = Vec::with_capacity(probe.columns.len() + self.build_types.len());
+        let mut columns = Vec::with_capacity(probe.columns.len() + self.shape.build_types.len());
         for column in &probe.columns {
             columns.push(take(column, &indices, None).map_err(MysqlError::internal)?);
         }
@@ -144,17 +224,8 @@ impl HashJoin {
     fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         while let Some(batch) = self.probe.next(cx)? {
             cx.eval.cancel.check()?;
-            let joinable =
-                encode(&self.encoder, &self.probe_keys, &self.null_safe, &batch, &mut self.keys, cx)?;
-            let head =
-                |row| if joinable.contains(row) { self.table.head(self.keys.get(row)) } else { NO_ROW };
-            let heads: Vec<u32> = (0..batch.rows).map(head).collect();
-            let matched = if self.conditions.is_empty() {
-                heads.iter().map(|head| *head != NO_ROW).collect()
-            } else {
-                self.matched(&batch, &heads, cx)?
-            };
-            let wanted = self.rows == JoinRows::Semi;
+            let matched = self.partners(&batch, cx)?;
+            let wanted = self.shape.rows == JoinRows::Semi;
             let kept = BooleanBuffer::collect_bool(batch.rows, |row| matched[row] == wanted);
             let selection = Selection::from_bits(kept);
             if selection.count() > 0 {
@@ -162,6 +233,17 @@ impl HashJoin {
             }
         }
         Ok(None)
+    }
+
+    /// For each probe row, whether it has a partner.
+    fn partners(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<Vec<bool>, MysqlError> {
+        let joinable = self.encode(batch, false, cx)?;
+        let head = |row| if joinable.contains(row) { self.table.head(self.keys.get(row)) } else { NO_ROW };
+        let heads: Vec<u32> = (0..batch.rows).map(head).collect();
+        if self.shape.conditions.is_empty() {
+            return Ok(heads.iter().map(|head| *head != NO_ROW).collect());
+        }
+        self.matched(batch, &heads, cx)
     }
 
     /// For each probe row, whether the conditions hold with some row of its chain. Few candidates of each are tried first, then
@@ -196,7 +278,7 @@ impl HashJoin {
                     }
                 }
                 let joined = self.joined(batch, &pairs)?;
-                for pair in evaluate_filter(&self.conditions, &joined, &mut cx.eval)?.indices() {
+                for pair in evaluate_filter(&self.shape.conditions, &joined, &mut cx.eval)?.indices() {
                     matched[pairs.probe[pair] as usize] = true;
                 }
             }
@@ -209,13 +291,18 @@ impl HashJoin {
 
 impl Operator for HashJoin {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        if let Some(build) = self.build.take() {
-            self.read_build(build, cx)?;
+        if let Some(build) = self.build.take()
+            && let Some(rest) = self.read_build(build, cx)?
+        {
+            self.spilled = Some(spilled::spilled(self, rest, cx)?);
         }
-        if matches!(self.rows, JoinRows::Matching | JoinRows::Semi) && self.table.rows.is_empty() {
+        if let Some(spilled) = &mut self.spilled {
+            return spilled.next(cx);
+        }
+        if matches!(self.shape.rows, JoinRows::Matching | JoinRows::Semi) && self.table.rows.is_empty() {
             return Ok(None);
         }
-        if !self.rows.delivers_partners() {
+        if !self.shape.rows.delivers_partners() {
             return self.kept(cx);
         }
         while let Some(pairs) = self.pairs(cx)? {
@@ -223,7 +310,10 @@ impl Operator for HashJoin {
             let Some(probing) = &self.current else { return Ok(None) };
             let mut batch = self.joined(&probing.batch, &pairs)?;
             if !pairs.without_partner {
-                let selection = evaluate_filter(&self.conditions, &batch, &mut cx.eval)?;
+                let selection = evaluate_filter(&self.shape.conditions, &batch, &mut cx.eval)?;
+                if let Some(noted) = &mut self.noted {
+                    selection.indices().into_iter().for_each(|pair| noted.add(pairs.probe[pair] as usize));
+                }
                 if let Some(probing) = self.current.as_mut().filter(|probing| !probing.matched.is_empty()) {
                     for pair in selection.indices() {
                         probing.matched[pairs.probe[pair] as usize] = true;
@@ -237,6 +327,14 @@ impl Operator for HashJoin {
             return Ok(Some(batch));
         }
         Ok(None)
+    }
+
+    fn reset(&mut self) -> bool {
+        self.build = self.build.take().or_else(|| self.built.take());
+        self.table = Built::default();
+        self.current = None;
+        self.held = Held::default();
+        self.spilled.is_none() && self.probe.reset() && self.build.as_mut().is_some_and(|build| build.reset())
     }
 }
 

@@ -1,0 +1,241 @@
+//! Rows on disk: where sorts, joins, grouping and DISTINCT go when memory is used up.
+//!
+//! Files lie under `temp` in the directory of the database, are removed when they are dropped, and by the next open after a crash.
+//! Each file that is being written has buffers of about 300 KB, which are not counted.
+
+use super::sort::RowKeys;
+use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use arrow_array::ArrayRef;
+use arrow_select::take::take;
+use hashbrown::DefaultHashBuilder;
+use leafline_table::TableError;
+use leafline_table::run::{EntrySource, Merge, RunFile, RunReader, RunWriter, Sorter};
+use leafline_types::aggregate::EncodedKeys;
+use leafline_types::column::spilled::{RowReader, push_row};
+use leafline_types::{Batch, ExprType, MysqlError};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// Files that rows are spread over when they do not fit into memory.
+const PARTITIONS: usize = 16;
+
+/// The part of a statement's memory that one sort on disk takes, and the least.
+const SORT_SHARE: usize = 8;
+const LEAST_SORT: usize = 64 << 10;
+
+fn failed(error: TableError) -> MysqlError {
+    MysqlError::from(error)
+}
+
+/// Rows that are written one after the other. There is a file when there is a row.
+#[derive(Default)]
+pub(super) struct SpillWriter {
+    writer: Option<RunWriter>,
+    bytes: Vec<u8>,
+    rows: u64,
+}
+
+/// Rows that were written, to be read as often as they are needed.
+#[derive(Clone)]
+pub(super) struct SpillFile {
+    run: Option<Arc<RunFile>>,
+    types: Arc<[ExprType]>,
+    rows: u64,
+}
+
+/// Reads them.
+pub(super) struct SpillReader {
+    reader: Option<RunReader>,
+    rows: RowReader,
+}
+
+impl SpillWriter {
+    pub fn push(
+        &mut self,
+        batch: &Batch,
+        row: usize,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<(), MysqlError> {
+        self.bytes.clear();
+        push_row(&batch.columns, row, &mut self.bytes);
+        self.rows += 1;
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => {
+                cx.counters.created_tmp_files += 1;
+                none.insert(cx.view.engine().temporary_run().map_err(failed)?)
+            }
+        };
+        writer.push(&[], &self.bytes).map_err(failed).map(|_| ())
+    }
+
+    /// `types`: those of the rows' columns.
+    pub fn finish(self, types: &Arc<[ExprType]>) -> Result<SpillFile, MysqlError> {
+        let run = self.writer.map(|writer| writer.finish().map(Arc::new)).transpose().map_err(failed)?;
+        Ok(SpillFile { run, types: types.clone(), rows: self.rows })
+    }
+}
+
+impl SpillFile {
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub fn read(&self) -> BoxedOperator {
+        let rows = RowReader::new(self.types.iter().map(|ty| &ty.sql));
+        Box::new(SpillReader { reader: self.run.clone().map(RunReader::new), rows })
+    }
+}
+
+impl Operator for SpillReader {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        cx.eval.cancel.check()?;
+        while self.rows.rows() < BATCH_ROWS {
+            let Some(reader) = &mut self.reader else { break };
+            let Some((_, row)) = reader.next().map_err(failed)? else { break };
+            self.rows.push(row)?;
+        }
+        let batch = self.rows.finish();
+        Ok((batch.rows > 0).then_some(batch))
+    }
+}
+
+/// Rows spread over files by the hash of their keys: equal keys go to one file. The hash is another one each time.
+pub(super) struct Partitions {
+    hasher: DefaultHashBuilder,
+    writers: Vec<SpillWriter>,
+    types: Arc<[ExprType]>,
+}
+
+impl Partitions {
+    /// For rows with columns of these types.
+    pub fn new(types: &Arc<[ExprType]>) -> Partitions {
+        Partitions::beside(&DefaultHashBuilder::default(), types, PARTITIONS)
+    }
+
+    /// Spread over as many files as others, in the same way.
+    pub fn like(other: &Partitions, types: &Arc<[ExprType]>) -> Partitions {
+        Partitions::beside(&other.hasher, types, other.writers.len())
+    }
+
+    /// All rows in one file.
+    pub fn single(types: &Arc<[ExprType]>) -> Partitions {
+        Partitions::beside(&DefaultHashBuilder::default(), types, 1)
+    }
+
+    fn beside(hasher: &DefaultHashBuilder, types: &Arc<[ExprType]>, count: usize) -> Partitions {
+        let writers = (0..count).map(|_| SpillWriter::default()).collect();
+        Partitions { hasher: hasher.clone(), writers, types: types.clone() }
+    }
+
+    pub fn push(
+        &mut self,
+        key: &[u8],
+        batch: &Batch,
+        row: usize,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<(), MysqlError> {
+        let at = self.hasher.hash_one(key) as usize % self.writers.len().max(1);
+        match self.writers.get_mut(at) {
+            Some(writer) => writer.push(batch, row, cx),
+            None => Err(MysqlError::internal("no file to write a row to")),
+        }
+    }
+
+    pub fn finish(self) -> Result<Vec<SpillFile>, MysqlError> {
+        let Partitions { writers, types, .. } = self;
+        writers.into_iter().map(|writer| writer.finish(&types)).collect()
+    }
+}
+
+/// Rows sorted on disk by keys; of equal ones, the one that was pushed first comes first.
+pub(super) struct DiskSort {
+    sorter: Sorter,
+    types: Arc<[ExprType]>,
+    key: Vec<u8>,
+    row: Vec<u8>,
+    rows: u64,
+}
+
+/// Rows that were sorted on disk.
+pub(super) struct DiskSorted {
+    merge: Merge<'static>,
+    rows: RowReader,
+    skip: u64,
+    left: u64,
+}
+
+impl DiskSort {
+    /// For rows with columns of these types.
+    pub fn new(types: &Arc<[ExprType]>, cx: &mut ExecutionContext<'_>) -> DiskSort {
+        cx.counters.created_tmp_files += 1;
+        let memory = (cx.memory.limit() / SORT_SHARE).max(LEAST_SORT);
+        let sorter = cx.view.engine().sorter(memory as u64);
+        DiskSort { sorter, types: types.clone(), key: Vec::new(), row: Vec::new(), rows: 0 }
+    }
+
+    pub fn push(&mut self, key: &[u8], batch: &Batch, row: usize) -> Result<(), MysqlError> {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.key.extend_from_slice(&self.rows.to_be_bytes());
+        self.rows += 1;
+        self.row.clear();
+        push_row(&batch.columns, row, &mut self.row);
+        self.sorter.push(&self.key, &self.row).map_err(failed)
+    }
+
+    /// All rows of a batch.
+    pub fn push_all(&mut self, keys: &EncodedKeys, batch: &Batch) -> Result<(), MysqlError> {
+        (0..batch.rows).try_for_each(|row| self.push(keys.get(row), batch, row))
+    }
+
+    /// What is left of an operator's rows.
+    pub fn push_rest(
+        &mut self,
+        input: &mut BoxedOperator,
+        encoder: &mut RowKeys,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<(), MysqlError> {
+        while let Some(batch) = input.next(cx)? {
+            cx.eval.cancel.check()?;
+            let keys = encoder.encode(&batch, cx)?;
+            self.push_all(keys, &batch)?;
+        }
+        Ok(())
+    }
+
+    /// The rows in order: those behind the first `skip`, at most `count`.
+    pub fn finish(self, skip: u64, count: u64) -> Result<DiskSorted, MysqlError> {
+        let rows = RowReader::new(self.types.iter().map(|ty| &ty.sql));
+        Ok(DiskSorted { merge: self.sorter.finish().map_err(failed)?, rows, skip, left: count })
+    }
+}
+
+impl Operator for DiskSorted {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        cx.eval.cancel.check()?;
+        while self.rows.rows() < BATCH_ROWS && self.left > 0 {
+            let Some((_, row)) = self.merge.next().map_err(failed)? else { break };
+            if self.skip > 0 {
+                self.skip -= 1;
+                continue;
+            }
+            self.left -= 1;
+            self.rows.push(row)?;
+        }
+        let batch = self.rows.finish();
+        Ok((batch.rows > 0).then_some(batch))
+    }
+}
+
+/// Some rows of a batch.
+pub(super) fn picked(batch: &Batch, rows: &[u32]) -> Result<Batch, MysqlError> {
+    let indices = arrow_array::UInt32Array::from_iter_values(rows.iter().copied());
+    let pick = |column: &ArrayRef| take(column, &indices, None).map_err(MysqlError::internal);
+    Ok(Batch { columns: batch.columns.iter().map(pick).collect::<Result<_, _>>()?, rows: rows.len() })
+}

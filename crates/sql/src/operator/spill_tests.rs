@@ -1,0 +1,165 @@
+//! Operators with little memory give the rows that they give with much, and leave no file behind.
+
+use super::tests::database;
+use crate::testing::{self, Database, show};
+use leafline_types::Value;
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+const PLENTY: usize = 64 << 20;
+
+/// The rows of a query, as text, and how often something went to a file.
+fn answer(database: &Database, sql: &str) -> (Vec<String>, u64) {
+    let (plan, parts) = database.plan_all(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let found = database.run_with(&plan, &parts).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    (found.rows.iter().map(|row| show(row)).collect(), found.counters.created_tmp_files)
+}
+
+/// With `limit` bytes the rows are the same, in the same order if that is asked for, and something went to files.
+fn check(database: &mut Database, limit: usize, sql: &str) {
+    database.memory_limit = PLENTY;
+    let (mut expected, files) = answer(database, sql);
+    assert_eq!(files, 0, "{sql}");
+    database.memory_limit = limit;
+    let (mut found, files) = answer(database, sql);
+    assert!(files > 0, "{sql}: nothing went to a file");
+    if !sql.contains("ORDER BY") {
+        expected.sort();
+        found.sort();
+    }
+    assert_eq!(found.len(), expected.len(), "{sql}");
+    assert!(found == expected, "{sql}");
+}
+
+#[test]
+fn sorts_go_to_disk() {
+    let mut database = database();
+    check(&mut database, 64 << 10, "SELECT id, k, s FROM r ORDER BY s DESC, k, id");
+    // Equals stay in the order in which they came.
+    check(&mut database, 64 << 10, "SELECT id FROM r ORDER BY v");
+    check(&mut database, 64 << 10, "SELECT id, s FROM r ORDER BY v LIMIT 5000, 4000");
+    check(&mut database, 64 << 10, "SELECT id, s FROM r ORDER BY s LIMIT 9000");
+}
+
+#[test]
+fn groups_and_distinct_rows_go_to_disk() {
+    let mut database = database();
+    check(
+        &mut database,
+        64 << 10,
+        "SELECT id % 9001, COUNT(*), SUM(v), MIN(s), MAX(k) FROM r GROUP BY id % 9001",
+    );
+    check(&mut database, 64 << 10, "SELECT id % 6000, COUNT(DISTINCT s, k) FROM r GROUP BY id % 6000");
+    check(&mut database, 64 << 10, "SELECT DISTINCT k, id % 5000, s FROM r");
+    // Groups that do not fit the files of the first round either.
+    check(&mut database, 8 << 10, "SELECT id, v, COUNT(*) FROM r GROUP BY id, v");
+}
+
+#[test]
+fn joins_go_to_disk() {
+    let mut database = database();
+    // Files that have to be spread again.
+    check(
+        &mut database,
+        12 << 10,
+        "SELECT l.id, r.s FROM l JOIN r IGNORE INDEX (rk) ON l.k = r.k WHERE r.id < 3000",
+    );
+    for limit in [96 << 10, 40 << 10] {
+        for kind in ["JOIN", "LEFT JOIN"] {
+            let from = format!("FROM l {kind} r IGNORE INDEX (rk) ON l.k = r.k");
+            check(&mut database, limit, &format!("SELECT l.id, r.id, r.s {from} AND l.v < r.v"));
+            check(&mut database, limit, &format!("SELECT l.id, r.s {from} WHERE l.id < 4000"));
+        }
+        for not in ["", "NOT "] {
+            let exists = |more: &str| {
+                format!(
+                    "SELECT l.id, l.s FROM l WHERE {not}EXISTS (SELECT 1 FROM r IGNORE INDEX (rk) WHERE r.k = l.k{more})"
+                )
+            };
+            check(&mut database, limit, &exists(""));
+            check(&mut database, limit, &exists(" AND r.v > l.v + 100"));
+        }
+    }
+}
+
+#[test]
+fn what_does_not_get_smaller_is_joined_in_parts() {
+    let mut database = database();
+    let few =
+        |table: &str| format!("(SELECT DISTINCT id, k, v, 1 AS one FROM {table} WHERE id < 600) {table}");
+    for on in ["l.v < r.v AND r.id < l.id + 5", "l.one = r.one AND l.id + r.v = 600"] {
+        for kind in ["JOIN", "LEFT JOIN"] {
+            check(
+                &mut database,
+                16 << 10,
+                &format!("SELECT l.id, r.id FROM {} {kind} {} ON {on}", few("l"), few("r")),
+            );
+        }
+        for not in ["", "NOT "] {
+            let exists = format!("{not}EXISTS (SELECT 1 FROM {} WHERE {on})", few("r"));
+            check(&mut database, 16 << 10, &format!("SELECT l.id FROM {} WHERE {exists}", few("l")));
+        }
+    }
+}
+
+#[test]
+fn the_order_of_the_probe_rows_is_kept() {
+    let mut database = database();
+    database.switches.hash_join = true;
+    let sql = "SELECT l.id, l.v, r.id FROM l FORCE INDEX (k) STRAIGHT_JOIN r IGNORE INDEX (rk) ON r.v = l.v AND r.id = l.id \
+               ORDER BY l.k, l.id LIMIT 8000";
+    check(&mut database, 128 << 10, sql);
+}
+
+/// Random queries with random limits.
+#[test]
+fn little_memory_changes_no_answer() {
+    let seed = testing::seed();
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut database = database();
+    let mut went = 0;
+    for case in 0..8 * testing::scale() {
+        let pick = |rng: &mut SmallRng, from: &[&'static str]| *from.choose(rng).expect("something");
+        let on = pick(
+            &mut rng,
+            &["l.k = r.k", "l.s = r.s AND l.v = r.v", "l.k = r.k AND l.id < r.v", "l.id = r.id"],
+        );
+        let kind = pick(&mut rng, &["JOIN", "LEFT JOIN"]);
+        let end = pick(
+            &mut rng,
+            &[
+                "SELECT COUNT(*), SUM(r.v), l.s FROM $ GROUP BY l.s, l.k",
+                "SELECT DISTINCT l.s, r.v FROM $",
+                "SELECT l.id, r.id FROM $ ORDER BY l.v, r.v, l.id, r.id",
+                "SELECT l.id, r.v FROM $ ORDER BY l.s, l.id, r.id LIMIT 3000",
+                "SELECT MAX(r.v), l.v FROM $ GROUP BY l.v ORDER BY l.v",
+            ],
+        );
+        let bound = rng.random_range(1000..9000);
+        let joined = format!("l {kind} r IGNORE INDEX (rk) ON {on} WHERE l.id < {bound}");
+        let sql = end.replace('$', &joined);
+        let limit = 1usize << rng.random_range(16..19);
+        let context = format!("seed {seed}, case {case}, {limit} bytes: {sql}");
+        database.memory_limit = PLENTY;
+        let (mut expected, _) = answer(&database, &sql);
+        database.memory_limit = limit;
+        let (mut found, files) = answer(&database, &sql);
+        went += usize::from(files > 0);
+        if !sql.contains("ORDER BY") {
+            expected.sort();
+            found.sort();
+        }
+        assert!(found == expected, "{context}");
+    }
+    assert!(went > 3, "only {went} queries went to files");
+}
+
+#[test]
+fn a_sum_of_distinct_values_needs_its_memory() {
+    let mut database = database();
+    database.memory_limit = 64 << 10;
+    let (plan, parts) = database.plan_all("SELECT COUNT(DISTINCT id, s) FROM r").expect("a plan");
+    let error = database.run_with(&plan, &parts).map(|_| Value::Null).expect_err("no memory");
+    assert_eq!(error.code, 1038);
+}
