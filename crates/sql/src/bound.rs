@@ -47,6 +47,8 @@ pub struct BoundStatement {
     pub reads_variables: bool,
     /// The subqueries of its expressions, by their numbers.
     pub subqueries: Vec<BoundSubquery>,
+    /// The views it names, by database and name.
+    pub views: Vec<(String, String)>,
 }
 
 /// An expression that stands alone.

@@ -404,8 +404,8 @@ fn check_free(catalog: &Catalog, database: &str, name: &str) -> Result<()> {
     if catalog.database(database).is_none() {
         return Err(MysqlError::unknown_database(database).into());
     }
-    match catalog.table(database, name) {
-        Some(_) => Err(MysqlError::table_exists(name).into()),
-        None => Ok(()),
+    match catalog.table(database, name).is_some() || catalog.view(database, name).is_some() {
+        true => Err(MysqlError::table_exists(name).into()),
+        false => Ok(()),
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::catalog::{
     Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, Side, TableDef, TableDraft, TableId, TableSpec,
-    check_as_parent, check_name, keys_of, resolve_foreign_keys,
+    ViewDef, check_as_parent, check_name, keys_of, resolve_foreign_keys,
 };
 use crate::engine::Engine;
 use crate::error::Result;
@@ -58,6 +58,8 @@ pub(crate) struct CatalogChange {
     /// Tables as they are to be, with `valid_from` of new trees still open.
     pub(crate) put_tables: Vec<TableDef>,
     pub(crate) remove_tables: Vec<Arc<TableDef>>,
+    pub(crate) put_views: Vec<Arc<ViewDef>>,
+    pub(crate) remove_views: Vec<Arc<ViewDef>>,
     pub(crate) counters: Vec<CounterChange>,
 }
 
@@ -109,6 +111,7 @@ impl Engine {
         let count = tables.len();
         self.change_catalog(CatalogChange {
             remove_databases: vec![database.clone()],
+            remove_views: catalog.views(name).cloned().collect(),
             remove_tables: tables,
             ..CatalogChange::default()
         })?;
@@ -128,7 +131,8 @@ impl Engine {
         if catalog.database(&spec.database).is_none() {
             return Err(MysqlError::unknown_database(&spec.database).into());
         }
-        if catalog.table(&spec.database, &spec.name).is_some() {
+        let is_view = catalog.view(&spec.database, &spec.name).is_some();
+        if is_view || catalog.table(&spec.database, &spec.name).is_some() {
             return if if_not_exists { Ok(false) } else { Err(MysqlError::table_exists(&spec.name).into()) };
         }
         let draft = TableDraft::new(&spec.with_foreign_indexes(), &self.limits)?;
@@ -303,6 +307,8 @@ impl Engine {
         let mut new = Vec::new();
         old.extend(change.remove_databases.iter().map(|database| CatalogRow::database(database)));
         new.extend(change.put_databases.iter().map(|database| CatalogRow::database(database)));
+        old.extend(change.remove_views.iter().map(|view| CatalogRow::view(view)));
+        new.extend(change.put_views.iter().map(|view| CatalogRow::view(view)));
         for removed in &change.remove_tables {
             old.extend(CatalogRow::table(removed)?);
         }
@@ -338,6 +344,8 @@ impl Engine {
             old.extend(removed.indexes.iter().map(|index| index.tree));
             catalog.remove_table(removed);
         }
+        change.remove_views.iter().for_each(|view| catalog.remove_view(view));
+        change.put_views.iter().for_each(|view| catalog.put_view(view.clone()));
         for database in &change.remove_databases {
             catalog.remove_database(&database.name);
         }

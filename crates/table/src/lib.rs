@@ -28,6 +28,7 @@ mod memory;
 pub(crate) mod overflow;
 mod quarantine;
 mod trees;
+mod views;
 
 pub mod build;
 pub mod catalog;
@@ -51,6 +52,7 @@ pub use catalog::{
     Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyDef, ForeignKeySpec, GeneratedColumn,
     HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY,
     PhysicalColumn, ROW_ID_BYTES, ReferentialAction, TableDef, TableId, TableOptions, TableSpec,
+    ViewAlgorithm, ViewDef,
 };
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};

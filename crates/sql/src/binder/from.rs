@@ -80,6 +80,15 @@ impl Binder<'_> {
             }
             return add_relation(block, alias, String::new(), source, columns, IndexHints::default());
         }
+        let view = self.context.catalog.view(self.database_of(name)?, &name.name.value);
+        if let Some(view) = view {
+            if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
+                return Err(MysqlError::key_does_not_exist(&index.value, &alias));
+            }
+            let (query, columns) = self.view(&view)?;
+            let source = RelationSource::Derived(Box::new(query));
+            return add_relation(block, alias, view.database.clone(), source, columns, IndexHints::default());
+        }
         let table = self.table(name)?;
         let hints = index_hints(hints, &table, &alias)?;
         let columns = table

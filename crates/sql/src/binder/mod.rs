@@ -12,6 +12,7 @@
 //! | `select` | a query block, in MySQL's order of clauses |
 //! | `set_operation`, `common_table` | UNION and its like, VALUES, WITH |
 //! | `subquery` | subqueries in expressions, and names that stand for columns of the queries around them |
+//! | `view` | views |
 //! | `row` | comparisons of rows |
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
 //! | `dependency` | which columns the group keys determine |
@@ -46,18 +47,19 @@ mod subquery;
 mod table_spec;
 #[cfg(test)]
 pub(crate) mod tests;
+mod view;
 mod window;
 
 use std::sync::Arc;
 
-use leafline_table::{ForeignKeyDef, TableDef};
+use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
 use leafline_types::{Collation, ExprType, MysqlError, Value};
 
 use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
     Relation, RelationSource, RowLocking,
 };
-use crate::parser::ast::{Locking, Query, Statement, StatementKind, TableName, VariableScope};
+use crate::parser::ast::{Locking, Query, Span, Statement, StatementKind, TableName, VariableScope};
 
 pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
 pub use data_type::{ColumnType, column_type, table_collation};
@@ -65,6 +67,7 @@ pub use literal::constant_value;
 pub(crate) use row_rules::{check_expressions, row_rules};
 pub(crate) use table_spec::check_owners;
 pub use table_spec::table_spec;
+pub(crate) use view::{view_columns, view_def, view_statement};
 pub(crate) use window::is_no_distance;
 
 /// Where the binder finds tables.
@@ -74,6 +77,10 @@ pub trait CatalogLookup {
     /// # Errors
     /// 1049 for an unknown database, 1146 for an unknown table.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError>;
+    /// The view of that name.
+    fn view(&self, _database: &str, _name: &str) -> Option<Arc<ViewDef>> {
+        None
+    }
     /// The foreign keys that refer to the table of that name, each with the table that has it.
     fn references(&self, _database: &str, _name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {
         Vec::new()
@@ -153,8 +160,8 @@ pub fn bind_kind(
         )),
         _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
     };
-    let Binder { warnings, reads_variables, subqueries, .. } = binder;
-    Ok(BoundStatement { kind, parameters, warnings, reads_variables, subqueries })
+    let Binder { warnings, reads_variables, subqueries, views, .. } = binder;
+    Ok(BoundStatement { kind, parameters, warnings, reads_variables, subqueries, views })
 }
 
 /// Binds an expression that stands alone, without tables: SET, DO, KILL, EXECUTE.
@@ -247,6 +254,12 @@ struct Binder<'a> {
     query_depth: usize,
     /// The depth of the deepest so far, with the depth of what stands for each name of WITH.
     deepest: usize,
+    /// The views in one another that the query belongs to, by database and name.
+    views_around: Vec<(String, String)>,
+    /// All views that were named.
+    views: Vec<(String, String)>,
+    /// What `*` stands for, by place, if that is to be kept.
+    wildcards: Option<Vec<(Span, String)>>,
 }
 
 impl<'a> Binder<'a> {
@@ -266,6 +279,9 @@ impl<'a> Binder<'a> {
             outer_references: 0,
             query_depth: 0,
             deepest: 0,
+            views_around: Vec::new(),
+            views: Vec::new(),
+            wildcards: None,
         }
     }
 
@@ -284,10 +300,14 @@ impl<'a> Binder<'a> {
 
     /// The table of that name; 1046 without a database.
     fn table(&self, name: &TableName) -> Result<Arc<TableDef>, MysqlError> {
-        let database = match &name.database {
-            Some(database) => database.value.as_str(),
-            None => self.context.database.ok_or_else(MysqlError::no_database_selected)?,
-        };
-        self.context.catalog.table(database, &name.name.value)
+        self.context.catalog.table(self.database_of(name)?, &name.name.value)
+    }
+
+    /// The database that a name belongs to.
+    fn database_of<'n>(&'n self, name: &'n TableName) -> Result<&'n str, MysqlError> {
+        match &name.database {
+            Some(database) => Ok(database.value.as_str()),
+            None => self.context.database.ok_or_else(MysqlError::no_database_selected),
+        }
     }
 }

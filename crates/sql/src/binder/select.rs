@@ -76,7 +76,13 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                SelectItem::Wildcard { table, .. } => wildcard(block, scope, table.as_ref(), &mut bound)?,
+                SelectItem::Wildcard { table, span } => {
+                    let before = bound.len();
+                    wildcard(block, scope, table.as_ref(), &mut bound)?;
+                    if let Some(kept) = &mut self.wildcards {
+                        kept.push((*span, spread(block, bound.get(before..).unwrap_or_default())));
+                    }
+                }
                 SelectItem::Expr { expr, alias, span } => {
                     let value = self.expression(block, scope, Clause::FieldList, expr)?;
                     let name = match alias {
@@ -194,6 +200,26 @@ impl Binder<'_> {
             _ => Err(MysqlError::wrong_arguments("LIMIT")),
         }
     }
+}
+
+/// Columns as they could be written in place of `*`.
+fn spread(block: &Block, items: &[Item]) -> String {
+    let quoted = crate::show::statement_text::quoted;
+    let text = |item: &Item| {
+        let origin = match item.expr.kind {
+            leafline_types::expr::ExprKind::Column(id) => block.columns.get(id).map(|column| column.origin),
+            _ => None,
+        };
+        let relation = match origin {
+            Some(crate::bound::ColumnOrigin::Relation { relation, .. }) => block.relations.get(relation),
+            _ => None,
+        };
+        match relation {
+            Some(relation) => format!("{}.{}", quoted(&relation.alias), quoted(&item.name)),
+            None => quoted(&item.name),
+        }
+    };
+    items.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// `*` and `t.*`.

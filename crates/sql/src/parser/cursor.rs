@@ -106,6 +106,10 @@ impl<'a> Parser<'a> {
         self.is_symbol_at(0, symbol)
     }
 
+    pub(super) fn is_end_at(&self, ahead: usize) -> bool {
+        self.token(ahead).kind == TokenKind::End
+    }
+
     pub(super) fn at_end(&self) -> bool {
         self.token(0).kind == TokenKind::End
     }

@@ -42,6 +42,9 @@ impl Parser<'_> {
         if self.at_word("INDEX") || self.at_words(&["UNIQUE", "INDEX"]) {
             return self.create_index();
         }
+        if self.at_view() {
+            return self.create_view(false);
+        }
         if self.accept_word("USER") {
             return self.create_user();
         }
@@ -63,6 +66,9 @@ impl Parser<'_> {
         if self.accept_word("INDEX") {
             return self.drop_index();
         }
+        if self.accept_word("VIEW") {
+            return self.drop_view();
+        }
         if self.accept_word("USER") {
             return self.drop_user();
         }
@@ -73,6 +79,9 @@ impl Parser<'_> {
         self.advance();
         if self.accept_word("TABLE") {
             return self.alter_table();
+        }
+        if self.at_view() {
+            return self.create_view(true);
         }
         if self.accept_word("USER") {
             return self.alter_user();

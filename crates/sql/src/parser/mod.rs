@@ -41,6 +41,7 @@ mod statement;
 mod stored;
 mod table;
 mod transaction;
+mod view;
 mod window;
 
 #[cfg(test)]
@@ -65,6 +66,19 @@ pub fn parse(sql: &str, mode: LexMode) -> Result<ast::Statement, MysqlError> {
         return Err(MysqlError::packet_too_large());
     }
     cursor::Parser::new(sql, mode).whole_statement()
+}
+
+/// Parses the query of a view.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
+    cursor::Parser::new(text, LexMode::default()).whole_query()
+}
+
+/// The text of a query under no `sql_mode`; `None` if there are parameters or variables in it.
+pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Option<String> {
+    stored::canonical(text, mode, true)
 }
 
 /// Parses an expression that the catalog keeps as text.

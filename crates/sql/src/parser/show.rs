@@ -111,7 +111,10 @@ impl Parser<'_> {
             let if_not_exists = self.if_not_exists()?;
             return Ok(ShowKind::CreateDatabase { name: self.ident()?, if_not_exists });
         }
-        if self.at_any_word(&["VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "USER"]) {
+        if self.accept_word("VIEW") {
+            return Ok(ShowKind::CreateView(self.table_name()?));
+        }
+        if self.at_any_word(&["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "USER"]) {
             let word = self.any_word()?.value.to_ascii_uppercase();
             return self.refuse(&format!("SHOW CREATE {word}"));
         }

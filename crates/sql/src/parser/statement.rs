@@ -1,6 +1,6 @@
 //! Which statement it is, by its first words.
 
-use super::ast::{Explain, Expr, FlushItem, PrepareSource, Statement, StatementKind};
+use super::ast::{Explain, Expr, FlushItem, PrepareSource, Query, Statement, StatementKind};
 use super::cursor::{Parsed, Parser};
 use leafline_table::CheckDepth;
 use leafline_types::error::MysqlError;
@@ -24,6 +24,12 @@ impl Parser<'_> {
             return Err(self.syntax_error());
         }
         Ok(Statement { kind, parameters: self.parameters, assigns_variables: self.assigns_variables })
+    }
+
+    /// A query and nothing else.
+    pub(super) fn whole_query(&mut self) -> Parsed<Query> {
+        let query = self.query()?;
+        if self.at_end() { Ok(query) } else { Err(self.syntax_error()) }
     }
 
     /// An expression and nothing else.

@@ -14,7 +14,7 @@ impl Parser<'_> {
         self.expect_symbol(Symbol::LeftParen)?;
         let start = self.span();
         self.expression()?;
-        let text = canonical(self.span_from(start).text(self.sql), self.mode);
+        let text = canonical(self.span_from(start).text(self.sql), self.mode, false);
         self.expect_symbol(Symbol::RightParen)?;
         match text {
             Some(text) => Ok(text),
@@ -58,8 +58,8 @@ impl Parser<'_> {
     }
 }
 
-/// The text of an expression under no `sql_mode`; `None` if there is something in it that a row does not determine.
-fn canonical(text: &str, mode: LexMode) -> Option<String> {
+/// The text of an expression, or query, under no `sql_mode`; `None` if there is something in it that rows do not determine.
+pub(super) fn canonical(text: &str, mode: LexMode, is_query: bool) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     for token in tokenize(text, mode) {
@@ -71,7 +71,7 @@ fn canonical(text: &str, mode: LexMode) -> Option<String> {
         match token.kind {
             TokenKind::End => break,
             TokenKind::Parameter | TokenKind::UserVariable => return None,
-            TokenKind::Word if source.eq_ignore_ascii_case("SELECT") => return None,
+            TokenKind::Word if !is_query && source.eq_ignore_ascii_case("SELECT") => return None,
             TokenKind::QuotedIdent => {
                 out.push_str(&format!("`{}`", unquote(source, mode).replace('`', "``")));
             }

@@ -38,6 +38,13 @@ impl TableUse {
     }
 }
 
+impl TableUse {
+    /// The use of a view; its tables are uses of their own.
+    pub(crate) fn of_view(session: &Session, database: &str, name: &str) -> TableUse {
+        TableUse { key: session.locks.table_key(database, name), writes: false, alias: None }
+    }
+}
+
 /// LOCK TABLES, FLUSH TABLES WITH READ LOCK.
 #[derive(Debug)]
 pub(super) struct LockedTables {

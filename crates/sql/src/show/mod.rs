@@ -6,6 +6,7 @@ mod indexes;
 mod server;
 pub(crate) mod statement_text;
 mod tables;
+mod views;
 
 use crate::parser::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use crate::result::RowSet;
@@ -25,9 +26,19 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::TableStatus { database } => {
             tables::table_status(session, &database_name(session, database.as_ref())?)?
         }
-        ShowKind::Columns { full, table } => tables::columns(session, &*resolve(session, table)?, *full),
+        ShowKind::Columns { full, table } => tables::columns(session, &*shown(session, table)?, *full),
         ShowKind::Index { table } => indexes::indexes(session, &resolve(session, table)?)?,
-        ShowKind::CreateTable(table) => tables::create_table(session, &resolve(session, table)?),
+        ShowKind::CreateTable(table) => match views::find(session, table)? {
+            Some(view) => views::create_view(session, &view),
+            None => tables::create_table(session, &resolve(session, table)?),
+        },
+        ShowKind::CreateView(name) => match views::find(session, name)? {
+            Some(view) => views::create_view(session, &view),
+            None => {
+                let table = resolve(session, name)?;
+                return Err(MysqlError::wrong_object(&table.database, &table.name, "VIEW"));
+            }
+        },
         ShowKind::CreateDatabase { name, if_not_exists } => {
             databases::create_database(session, &name.value, *if_not_exists)?
         }
@@ -55,7 +66,7 @@ pub(crate) fn describe(
     table: &TableName,
     column: Option<&str>,
 ) -> Result<RowSet, MysqlError> {
-    let mut rows = tables::columns(session, &*resolve(session, table)?, false);
+    let mut rows = tables::columns(session, &*shown(session, table)?, false);
     if let Some(pattern) = column {
         rows.rows.retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
     }
@@ -70,6 +81,14 @@ fn database_name(session: &Session, database: Option<&Ident>) -> Result<String, 
     match session.instance.engine().catalog().database(&name) {
         Some(_) => Ok(name),
         None => Err(MysqlError::unknown_database(name)),
+    }
+}
+
+/// The table of that name, or the view as a table.
+fn shown(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlError> {
+    match views::find(session, table)? {
+        Some(view) => views::as_table(session, &view),
+        None => resolve(session, table),
     }
 }
 

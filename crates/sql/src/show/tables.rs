@@ -24,10 +24,15 @@ pub(super) fn tables(
     if full {
         rows.columns.push(column("Table_type", name));
     }
-    for table in session.instance.engine().catalog().tables(database) {
-        let mut row = vec![text(table.name.as_str())];
+    let catalog = session.instance.engine().catalog();
+    let tables = catalog.tables(database).map(|table| (table.name.as_str(), "BASE TABLE"));
+    let mut names: Vec<_> =
+        tables.chain(catalog.views(database).map(|view| (view.name.as_str(), "VIEW"))).collect();
+    names.sort_unstable();
+    for (name, kind) in names {
+        let mut row = vec![text(name)];
         if full {
-            row.push(text("BASE TABLE"));
+            row.push(text(kind));
         }
         rows.push(row);
     }

@@ -9,7 +9,7 @@ use crate::parser::ast::{Expr, VariableScope};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::session::settings::Modes;
-use leafline_table::{ForeignKeyDef, TableDef};
+use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
 use leafline_types::convert::to_text;
 use leafline_types::expr::evaluate_scalar;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
@@ -18,6 +18,10 @@ use std::sync::Arc;
 impl CatalogLookup for Session {
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
         Ok(self.instance.engine().table(database, name)?)
+    }
+
+    fn view(&self, database: &str, name: &str) -> Option<Arc<ViewDef>> {
+        self.instance.engine().catalog().view(database, name).cloned()
     }
 
     fn references(&self, database: &str, name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {

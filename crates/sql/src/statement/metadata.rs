@@ -22,6 +22,9 @@ pub(super) fn excluded_by(
             for table in catalog.tables(database) {
                 changed(&named(database, &table.name), MetadataMode::Exclusive);
             }
+            for view in catalog.views(database) {
+                changed(&named(database, &view.name), MetadataMode::Exclusive);
+            }
             databases.push(database.clone());
         }
         StatementKind::CreateTable(create) => {
@@ -35,6 +38,10 @@ pub(super) fn excluded_by(
                 parent.database = parent.database.or_else(|| create.name.database.clone());
                 changed(&parent, MetadataMode::Exclusive);
             }
+        }
+        StatementKind::CreateView(create) => changed(&create.name, MetadataMode::Exclusive),
+        StatementKind::DropView(drop) => {
+            drop.views.iter().for_each(|view| changed(view, MetadataMode::Exclusive));
         }
         StatementKind::DropTable(drop) => {
             drop.tables.iter().for_each(|table| changed(table, MetadataMode::Exclusive));

@@ -6,6 +6,7 @@
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `definitions` | CREATE, DROP, TRUNCATE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
+//! | `views` | CREATE VIEW and the like |
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `set` | SET |
 //! | `maintenance` | ANALYZE TABLE, CHECK TABLE, REPAIR TABLE, FLUSH, KILL |
@@ -20,6 +21,7 @@ mod maintenance;
 mod metadata;
 pub(crate) mod planned;
 pub(crate) mod set;
+mod views;
 
 use crate::parser::ast::{PrepareSource, Statement, StatementKind, UserSpec};
 use crate::result::{Done, RowSet};
@@ -76,6 +78,8 @@ impl Session {
             StatementKind::DropDatabase(drop) => return definitions::drop_database(self, drop),
             StatementKind::CreateTable(create) => return definitions::create_table(self, create),
             StatementKind::DropTable(drop) => return definitions::drop_table(self, drop),
+            StatementKind::CreateView(create) => return views::create_view(self, create, sql),
+            StatementKind::DropView(drop) => return views::drop_view(self, drop),
             StatementKind::CreateIndex(alter)
             | StatementKind::DropIndex(alter)
             | StatementKind::AlterTable(alter) => return alter::alter_table(self, alter),
@@ -204,6 +208,8 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::DropDatabase(_)
             | StatementKind::CreateTable(_)
             | StatementKind::DropTable(_)
+            | StatementKind::CreateView(_)
+            | StatementKind::DropView(_)
             | StatementKind::CreateIndex(_)
             | StatementKind::DropIndex(_)
             | StatementKind::AlterTable(_)

@@ -220,7 +220,7 @@ impl Session {
             ..self.bind_context(&types)
         };
         let bound = binder::bind_kind(kind, statement.parameters, sql, &context)?;
-        let BoundStatement { kind: bound, warnings, reads_variables, subqueries, .. } = bound;
+        let BoundStatement { kind: bound, warnings, reads_variables, subqueries, views, .. } = bound;
         self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();
         let mut uses = Vec::new();
@@ -230,6 +230,7 @@ impl Session {
             uses.push(TableUse::new(self, table, Some(&relation.alias), strength));
         });
         self.uses_of_changes(&bound, &mut uses);
+        uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
         if parameters.is_some() {
             self.use_tables(&uses)?;
             if !Arc::ptr_eq(&catalog, &self.instance.engine().catalog()) {

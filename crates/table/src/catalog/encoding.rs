@@ -11,6 +11,7 @@
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
+//! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE) |
 //!
 //! Names, texts, comments and the constant are a u32 length and the bytes.
 
@@ -20,6 +21,7 @@ use super::definition::{
 };
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::published::{Catalog, DatabaseDef};
+use super::view::{ViewAlgorithm, ViewDef};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
@@ -35,6 +37,7 @@ const COLUMN: u8 = 3;
 const INDEX: u8 = 4;
 const CHECK: u8 = 5;
 const FOREIGN_KEY: u8 = 6;
+const VIEW: u8 = 7;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -55,6 +58,21 @@ impl CatalogRow {
         let mut out = ByteWriter::default();
         out.u8(FORMAT).string(&database.name).u16(database.collation.id());
         CatalogRow { key: key(DATABASE, database.id, None), payload: out.finish() }
+    }
+
+    /// The row of a view.
+    pub(crate) fn view(view: &ViewDef) -> CatalogRow {
+        let mut out = ByteWriter::default();
+        out.u8(FORMAT).string(&view.database).string(&view.name).u16(view.columns.len() as u16);
+        for column in &view.columns {
+            out.string(column);
+        }
+        out.string(&view.query).u8(match view.algorithm {
+            ViewAlgorithm::Undefined => 0,
+            ViewAlgorithm::Merge => 1,
+            ViewAlgorithm::TempTable => 2,
+        });
+        CatalogRow { key: key(VIEW, view.id, None), payload: out.finish() }
     }
 
     /// The rows of a table, its columns, indexes and constraints.
@@ -293,6 +311,23 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     out.finish()
 }
 
+fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
+    let mut from = ByteReader::new("catalog view", payload);
+    from.format(FORMAT)?;
+    let (database, name) = (from.string()?, from.string()?);
+    let count = from.u16()?;
+    let columns = (0..count).map(|_| from.string()).collect::<Result<Vec<_>>>()?;
+    let query = from.string()?;
+    let algorithm = match from.u8()? {
+        0 => ViewAlgorithm::Undefined,
+        1 => ViewAlgorithm::Merge,
+        2 => ViewAlgorithm::TempTable,
+        other => return Err(from.damaged(format!("algorithm {other} is not known"))),
+    };
+    from.end()?;
+    Ok(ViewDef { id, database, name, columns, query, algorithm })
+}
+
 fn encode_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {
     let mut out = ByteWriter::default();
     out.u8(FORMAT).string(&key.name).u16(key.columns.len() as u16);
@@ -427,6 +462,7 @@ fn known_collation(id: u16, from: &ByteReader<'_>) -> Result<Collation> {
 /// Puts the rows of the catalog's tree, in key order, together again.
 pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
     let mut databases = Vec::new();
+    let mut views = Vec::new();
     let mut tables: BTreeMap<TableId, Partial> = BTreeMap::new();
     for row in rows {
         let mut key = KeyReader(&row.key);
@@ -478,11 +514,14 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                     partial.table.foreign_keys.push(decode_foreign_key(&row.payload, columns)?);
                 }
             }
+            VIEW => views.push(decode_view(id, &row.payload)?),
             other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
         }
     }
     let tables: Result<Vec<TableDef>> = tables.into_values().map(Partial::finish).collect();
-    Ok(Catalog::new(databases, tables?.into_iter().map(Arc::new).collect()))
+    let mut catalog = Catalog::new(databases, tables?.into_iter().map(Arc::new).collect());
+    views.into_iter().for_each(|view| catalog.put_view(Arc::new(view)));
+    Ok(catalog)
 }
 
 /// What can be known of a catalog that is not all there.
@@ -504,7 +543,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
     if is_lost(&[DATABASE], &[TABLE]) {
         found.faults.push("databases, perhaps: a part of the catalog that may name some".into());
     }
-    if is_lost(&[TABLE], &[FOREIGN_KEY + 1]) {
+    if is_lost(&[TABLE], &[VIEW + 1]) {
         found.faults.push("tables, perhaps: a part of the catalog that may define some".into());
     }
     for row in rows {
@@ -514,6 +553,10 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 Ok(catalog) => found.databases.extend(catalog.databases().map(|one| (**one).clone())),
                 Err(error) => found.faults.push(format!("a database: {error}")),
             },
+            (Ok(VIEW), Ok(id)) => found.faults.push(match decode_view(id, &row.payload) {
+                Ok(view) => format!("view {}.{}: views are not written anew", view.database, view.name),
+                Err(error) => format!("a view: {error}"),
+            }),
             (Ok(TABLE..=FOREIGN_KEY), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             _ => senseless += 1,
         }

@@ -10,6 +10,7 @@ mod foreign_key;
 mod published;
 mod spec;
 mod unstored;
+mod view;
 
 pub use definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
@@ -24,3 +25,4 @@ pub(crate) use foreign_key::{
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use spec::{IndexDraft, TableDraft, check_name};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
+pub use view::{ViewAlgorithm, ViewDef};

@@ -2,6 +2,7 @@
 
 use super::definition::{TableDef, TableId};
 use super::foreign_key::ForeignKeyDef;
+use super::view::ViewDef;
 use leafline_types::Collation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub struct Catalog {
     databases: BTreeMap<String, Arc<DatabaseDef>>,
     tables: BTreeMap<String, BTreeMap<String, Arc<TableDef>>>,
     by_id: BTreeMap<TableId, Arc<TableDef>>,
+    views: BTreeMap<String, BTreeMap<String, Arc<ViewDef>>>,
     /// By database and name of a table, which need not exist: the tables with foreign keys that refer to it.
     referring: BTreeMap<String, BTreeMap<String, BTreeSet<TableId>>>,
 }
@@ -70,6 +72,26 @@ impl Catalog {
         self.by_id.values()
     }
 
+    /// The view of that name.
+    pub fn view(&self, database: &str, name: &str) -> Option<&Arc<ViewDef>> {
+        self.views.get(database)?.get(name)
+    }
+
+    /// The views of a database, by name.
+    pub fn views(&self, database: &str) -> impl Iterator<Item = &Arc<ViewDef>> {
+        self.views.get(database).into_iter().flat_map(BTreeMap::values)
+    }
+
+    pub(crate) fn put_view(&mut self, view: Arc<ViewDef>) {
+        self.views.entry(view.database.clone()).or_default().insert(view.name.clone(), view);
+    }
+
+    pub(crate) fn remove_view(&mut self, view: &ViewDef) {
+        if let Some(views) = self.views.get_mut(&view.database) {
+            views.remove(&view.name);
+        }
+    }
+
     /// The foreign keys that refer to the table of that name, each with the table that has it.
     pub fn references(
         &self,
@@ -91,6 +113,7 @@ impl Catalog {
 
     pub(crate) fn remove_database(&mut self, name: &str) {
         self.databases.remove(name);
+        self.views.remove(name);
         for table in self.tables.remove(name).into_iter().flat_map(BTreeMap::into_values) {
             self.forget(&table);
         }

@@ -2,7 +2,7 @@
 
 use crate::catalog::*;
 use crate::testing::*;
-use crate::{Direction, Isolation, TableError, TxnMode};
+use crate::{Direction, Engine, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 
@@ -62,6 +62,27 @@ fn every_definition_survives_opening_again() {
     assert_eq!(names, ["PRIMARY", "c3", "c8", "c1", "c1_2"], "MySQL's names, in MySQL's order");
     assert_eq!(engine.next_auto_increment(made.id), 100);
     create(&engine, &other_spec(true));
+    let foreign_keys = vec![ForeignKeySpec {
+        name: Some("to_wide".into()),
+        columns: vec!["c".into()],
+        parent_database: "d".into(),
+        parent_table: "elsewhere".into(),
+        parent_columns: vec!["k".into()],
+        on_delete: ReferentialAction::SetNull,
+        on_update: ReferentialAction::Cascade,
+        ..ForeignKeySpec::default()
+    }];
+    let refers = spec("refers", vec![column("c", int(), true)], Vec::new());
+    create(&engine, &TableSpec { foreign_keys, unchecked_references: true, ..refers });
+    let new_view = ViewDef {
+        id: 0,
+        database: "d".into(),
+        name: "v".into(),
+        columns: vec!["x".into(), "é".into()],
+        query: "SELECT 1, 2".into(),
+        algorithm: ViewAlgorithm::TempTable,
+    };
+    engine.create_view(new_view, false).unwrap();
     let shown = |table: &TableDef| {
         let mut table = table.clone();
         for index in &mut table.indexes {
@@ -70,9 +91,17 @@ fn every_definition_survives_opening_again() {
         format!("{table:#?}")
     };
     let before = (shown(&made), shown(&engine.table("d", "h").unwrap()));
+    let related = |engine: &Engine| {
+        let catalog = engine.catalog();
+        let keys: Vec<_> = catalog.references("d", "elsewhere").map(|(_, key)| key.clone()).collect();
+        (keys, catalog.view("d", "v").cloned())
+    };
+    let related_before = related(&engine);
+    assert!(related_before.0.len() == 1 && related_before.1.is_some());
     drop(engine);
     env.cut(1);
     let engine = open(&env);
+    assert_eq!(related(&engine), related_before);
     let table = engine.table("d", "wide").unwrap();
     assert_eq!((shown(&table), shown(&engine.table("d", "h").unwrap())), before);
     assert_eq!(engine.next_auto_increment(table.id), 100);

@@ -178,6 +178,9 @@ catalogue! {
     1317 "70100" ER_QUERY_INTERRUPTED query_interrupted() "Query execution was interrupted";
     1327 "42000" ER_SP_UNDECLARED_VAR undeclared_variable(name) "Undeclared variable: {name}";
     1329 "02000" ER_SP_FETCH_NO_DATA no_data() "No data - zero rows fetched, selected, or processed";
+    1347 "HY000" ER_WRONG_OBJECT wrong_object(database, name, kind) "'{database}.{name}' is not {kind}";
+    1351 "HY000" ER_VIEW_SELECT_VARIABLE view_with_variable() "View's SELECT contains a variable or parameter";
+    1356 "HY000" ER_VIEW_INVALID view_invalid(database, name) "View '{database}.{name}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
     1364 "HY000" ER_NO_DEFAULT_FOR_FIELD no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 "22012" ER_DIVISION_BY_ZERO division_by_zero() "Division by 0";
     1366 "HY000" ER_TRUNCATED_WRONG_VALUE_FOR_FIELD incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
@@ -196,7 +199,9 @@ catalogue! {
     1451 "23000" ER_ROW_IS_REFERENCED_2 row_is_referenced(detail) "Cannot delete or update a parent row: a foreign key constraint fails ({detail})";
     1452 "23000" ER_NO_REFERENCED_ROW_2 no_referenced_row(detail) "Cannot add or update a child row: a foreign key constraint fails ({detail})";
     1461 "42000" ER_MAX_PREPARED_STMT_COUNT_REACHED too_many_prepared_statements(max) "Can't create more than max_prepared_stmt_count statements (current value: {max})";
+    1462 "HY000" ER_VIEW_RECURSIVE view_recursive(database, name) "`{database}`.`{name}` contains view recursion";
     1467 "HY000" ER_AUTOINC_READ_FAILED auto_increment_exhausted() "Failed to read auto-increment value from storage engine";
+    1471 "HY000" ER_NON_INSERTABLE_TABLE non_insertable_table(table, statement) "The target table {table} of the {statement} is not insertable-into";
     1525 "HY000" ER_WRONG_VALUE wrong_value(kind, value) "Incorrect {kind} value: '{value}'";
     1553 "HY000" ER_DROP_INDEX_FK drop_index_of_foreign_key(index) "Cannot drop index '{index}': needed in a foreign key constraint";
     1568 "25001" ER_CANT_CHANGE_TX_CHARACTERISTICS cannot_change_transaction() "Transaction characteristics can't be changed while a transaction is in progress";

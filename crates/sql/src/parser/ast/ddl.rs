@@ -1,7 +1,8 @@
 //! Definitions: databases, tables, columns, indexes.
 
-use super::{Expr, Ident, Span, TableName};
-use leafline_table::ReferentialAction;
+use super::{Expr, Ident, Query, Span, TableName};
+use crate::parser::lexer::LexMode;
+use leafline_table::{ReferentialAction, ViewAlgorithm};
 
 /// `CREATE DATABASE [IF NOT EXISTS] name [options]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -266,6 +267,45 @@ pub struct KeyPartDefinition {
     pub column: Ident,
     /// With DESC.
     pub descending: bool,
+}
+
+/// What is to become of a view of that name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewVerb {
+    /// CREATE: there is none.
+    Create,
+    /// CREATE OR REPLACE.
+    CreateOrReplace,
+    /// ALTER: there is one.
+    Alter,
+}
+
+/// `CREATE VIEW name (columns) AS query`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateView {
+    /// CREATE or ALTER.
+    pub verb: ViewVerb,
+    /// ALGORITHM.
+    pub algorithm: ViewAlgorithm,
+    /// The view.
+    pub name: TableName,
+    /// The names of its columns; empty for those of the query.
+    pub columns: Vec<Ident>,
+    /// The query.
+    pub query: Box<Query>,
+    /// Where the query stands.
+    pub span: Span,
+    /// How it was read.
+    pub mode: LexMode,
+}
+
+/// `DROP VIEW [IF EXISTS] a, b`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropView {
+    /// The views.
+    pub views: Vec<TableName>,
+    /// With IF EXISTS.
+    pub if_exists: bool,
 }
 
 /// `DROP TABLE [IF EXISTS] a, b`.

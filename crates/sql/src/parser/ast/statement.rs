@@ -1,8 +1,8 @@
 //! Statements and the administrative ones among them.
 
 use super::{
-    AlterTable, CreateDatabase, CreateTable, Delete, DropDatabase, DropTable, Expr, Ident, Insert, Query,
-    RenameTable, Span, TableName, Update, VariableScope,
+    AlterTable, CreateDatabase, CreateTable, CreateView, Delete, DropDatabase, DropTable, DropView, Expr,
+    Ident, Insert, Query, RenameTable, Span, TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -34,6 +34,10 @@ pub enum StatementKind {
     DropDatabase(DropDatabase),
     /// CREATE TABLE.
     CreateTable(Box<CreateTable>),
+    /// CREATE VIEW and ALTER VIEW.
+    CreateView(Box<CreateView>),
+    /// DROP VIEW.
+    DropView(DropView),
     /// DROP TABLE.
     DropTable(DropTable),
     /// CREATE INDEX.
@@ -205,6 +209,8 @@ pub enum ShowKind {
     },
     /// CREATE TABLE name.
     CreateTable(TableName),
+    /// SHOW CREATE VIEW.
+    CreateView(TableName),
     /// CREATE DATABASE [IF NOT EXISTS] name.
     CreateDatabase {
         /// The database.

@@ -1,0 +1,79 @@
+//! CREATE VIEW, ALTER VIEW, DROP VIEW.
+
+use super::ast::{CreateView, DropView, StatementKind, ViewVerb};
+use super::cursor::{Parsed, Parser};
+use super::lexer::Symbol;
+use leafline_table::ViewAlgorithm;
+
+impl Parser<'_> {
+    /// Does a view stand behind the verb, or options of one?
+    pub(super) fn at_view(&self) -> bool {
+        let replace = if self.at_words(&["OR", "REPLACE"]) { 2 } else { 0 };
+        if ["ALGORITHM", "VIEW"].iter().any(|word| self.is_word_at(replace, word)) {
+            return true;
+        }
+        // DEFINER = user and SQL SECURITY may stand before other things.
+        let mut at = replace;
+        while at < replace + 12 {
+            if self.is_word_at(at, "VIEW") {
+                return true;
+            }
+            let other = ["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "TABLE", "AGGREGATE"];
+            if other.iter().any(|word| self.is_word_at(at, word)) || self.is_end_at(at) {
+                return false;
+            }
+            at += 1;
+        }
+        false
+    }
+
+    /// From what follows CREATE or ALTER on.
+    pub(super) fn create_view(&mut self, alters: bool) -> Parsed<StatementKind> {
+        let mut verb = if alters { ViewVerb::Alter } else { ViewVerb::Create };
+        if !alters && self.accept_words(&["OR", "REPLACE"]) {
+            verb = ViewVerb::CreateOrReplace;
+        }
+        let mut algorithm = ViewAlgorithm::Undefined;
+        if self.accept_word("ALGORITHM") {
+            self.expect_symbol(Symbol::Eq)?;
+            algorithm = if self.accept_word("MERGE") {
+                ViewAlgorithm::Merge
+            } else if self.accept_word("TEMPTABLE") {
+                ViewAlgorithm::TempTable
+            } else {
+                self.expect_word("UNDEFINED")?;
+                ViewAlgorithm::Undefined
+            };
+        }
+        if self.accept_word("DEFINER") {
+            self.expect_symbol(Symbol::Eq)?;
+            self.account_name()?; // there is one account, which may do everything
+        }
+        if self.accept_words(&["SQL", "SECURITY"]) {
+            self.expect_any_word(&["DEFINER", "INVOKER"])?;
+        }
+        self.expect_word("VIEW")?;
+        let name = self.table_name()?;
+        let columns = match self.at_symbol(Symbol::LeftParen) && !self.starts_query(1) {
+            true => self.parenthesised_list(Self::ident)?,
+            false => Vec::new(),
+        };
+        self.expect_word("AS")?;
+        let start = self.span();
+        let query = Box::new(self.query()?);
+        let span = self.span_from(start);
+        if self.at_word("WITH") {
+            return self.refuse("WITH CHECK OPTION");
+        }
+        let create = CreateView { verb, algorithm, name, columns, query, span, mode: self.mode };
+        Ok(StatementKind::CreateView(Box::new(create)))
+    }
+
+    /// From what follows DROP VIEW on.
+    pub(super) fn drop_view(&mut self) -> Parsed<StatementKind> {
+        let if_exists = self.if_exists()?;
+        let views = self.table_names()?;
+        self.accept_any_word(&["RESTRICT", "CASCADE"]); // mean nothing in MySQL either
+        Ok(StatementKind::DropView(DropView { views, if_exists }))
+    }
+}

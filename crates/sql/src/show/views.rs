@@ -1,0 +1,61 @@
+//! SHOW CREATE VIEW, and views as SHOW COLUMNS has them.
+
+use super::text;
+use crate::binder::{view_columns, view_statement};
+use crate::parser::ast::TableName;
+use crate::result::RowSet;
+use crate::session::Session;
+use leafline_table::{ColumnDef, TableDef, TableId, TableSpec, ViewDef};
+use leafline_types::{MysqlError, SqlType};
+use std::sync::Arc;
+
+/// Pages of the database that the columns of a view are described for.
+const PAGE: usize = 16 << 10;
+
+/// The view of that name.
+pub(super) fn find(session: &Session, name: &TableName) -> Result<Option<Arc<ViewDef>>, MysqlError> {
+    let database = match &name.database {
+        Some(name) => &name.value,
+        None => session.database().ok_or_else(MysqlError::no_database_selected)?,
+    };
+    Ok(session.instance.engine().catalog().view(database, &name.name.value).cloned())
+}
+
+pub(super) fn create_view(session: &Session, view: &ViewDef) -> RowSet {
+    let mut rows = RowSet::new([
+        ("View", SqlType::Varchar { len: 64 }),
+        ("Create View", SqlType::Varchar { len: 16_383 }),
+        ("character_set_client", SqlType::Varchar { len: 64 }),
+        ("collation_connection", SqlType::Varchar { len: 64 }),
+    ]);
+    rows.push(vec![
+        text(view.name.as_str()),
+        text(view_statement(view)),
+        text(session.settings.client_charset.name()),
+        text(session.settings.collation.name()),
+    ]);
+    rows
+}
+
+/// A table with the columns of a view.
+pub(super) fn as_table(session: &Session, view: &ViewDef) -> Result<Arc<TableDef>, MysqlError> {
+    let columns = view_columns(view, &session.bind_context(&[]))?.into_iter().map(|(name, ty)| ColumnDef {
+        name,
+        ty: ty.sql,
+        nullable: ty.nullable,
+        collation: ty.collation,
+        default: None,
+        on_update_now: false,
+        auto_increment: false,
+        generated: None,
+        invisible: false,
+        comment: String::new(),
+    });
+    let spec = TableSpec {
+        database: view.database.clone(),
+        name: view.name.clone(),
+        columns: columns.collect(),
+        ..TableSpec::default()
+    };
+    Ok(Arc::new(spec.unstored(TableId::CATALOG, PAGE)?))
+}

@@ -1,0 +1,35 @@
+//! CREATE VIEW, ALTER VIEW, DROP VIEW.
+
+use super::definitions::database_of;
+use crate::binder::view_def;
+use crate::parser::ast::{CreateView, DropView, ViewVerb};
+use crate::result::Done;
+use crate::session::Session;
+use leafline_types::MysqlError;
+
+pub(super) fn create_view(session: &mut Session, create: &CreateView, sql: &str) -> Result<Done, MysqlError> {
+    let database = database_of(session, &create.name)?;
+    let name = &create.name.name.value;
+    let catalog = session.instance.engine().catalog();
+    if create.verb == ViewVerb::Alter && catalog.view(&database, name).is_none() {
+        return Err(match catalog.table(&database, name) {
+            Some(_) => MysqlError::wrong_object(&database, name, "VIEW"),
+            None => MysqlError::no_such_table(&database, name),
+        });
+    }
+    let view = view_def(create, &database, sql, &session.bind_context(&[]))?;
+    session.instance.engine().create_view(view, create.verb != ViewVerb::Create)?;
+    Ok(Done::default())
+}
+
+pub(super) fn drop_view(session: &mut Session, drop: &DropView) -> Result<Done, MysqlError> {
+    let mut names = Vec::with_capacity(drop.views.len());
+    for view in &drop.views {
+        names.push((database_of(session, view)?, view.name.value.as_str()));
+    }
+    let names: Vec<(&str, &str)> = names.iter().map(|(database, name)| (database.as_str(), *name)).collect();
+    for missing in session.instance.engine().drop_views(&names, drop.if_exists)? {
+        session.warnings.note(MysqlError::unknown_table(missing));
+    }
+    Ok(Done::default())
+}

@@ -1,0 +1,41 @@
+//! Views: queries with a name.
+
+/// How a view says that it is to be run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ViewAlgorithm {
+    /// As the optimizer likes.
+    #[default]
+    Undefined,
+    /// As part of the query around it, where that is possible.
+    Merge,
+    /// By itself.
+    TempTable,
+}
+
+impl ViewAlgorithm {
+    /// As in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            ViewAlgorithm::Undefined => "UNDEFINED",
+            ViewAlgorithm::Merge => "MERGE",
+            ViewAlgorithm::TempTable => "TEMPTABLE",
+        }
+    }
+}
+
+/// A view. Names of tables and views are one set in a database.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ViewDef {
+    /// Number, never reused.
+    pub id: u64,
+    /// Database it is in, where names in its query without a database are looked up.
+    pub database: String,
+    /// Name.
+    pub name: String,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// The text of its query, `*` spread out, written as under an empty `sql_mode`.
+    pub query: String,
+    /// ALGORITHM.
+    pub algorithm: ViewAlgorithm,
+}
