@@ -58,6 +58,7 @@ impl Aggregate {
         let mut accumulators: Vec<GroupedAccumulator> =
             self.aggregates.iter().map(GroupedAccumulator::new).collect();
         let mut others: Option<Partitions> = None;
+        let mut most = 0;
         while let Some(mut batch) = self.input.next(cx)? {
             match &mut others {
                 None => grouping.number(&self.keys, &batch, cx)?,
@@ -81,11 +82,13 @@ impl Aggregate {
             if !grouping.keyed {
                 self.held.set(bytes, cx.memory)?;
             } else if !self.held.fits(bytes, cx.memory) {
-                // What the groups there collect may grow, to twice the limit.
-                if bytes / 2 > cx.memory.limit() {
+                // What the groups there collect may grow, to twice as much.
+                if others.is_none() {
+                    most = 2 * bytes.max(cx.memory.limit());
+                    others = Some(Partitions::new(&self.types));
+                } else if bytes > most {
                     return Err(cx.memory.exhausted(bytes));
                 }
-                others.get_or_insert_with(|| Partitions::new(&self.types));
             }
         }
         if let Some(others) = others {

@@ -167,10 +167,9 @@ fn what_does_not_fit_the_memory_limit_is_a_clear_error() {
     let mut database = database();
     database.memory_limit = 100_000;
     for sql in [
-        "SELECT name FROM big ORDER BY filler",
-        "SELECT name, COUNT(*) FROM big GROUP BY name",
-        "SELECT DISTINCT name FROM big",
-        "SELECT COUNT(*) FROM big a JOIN big b ON a.name = b.name AND a.filler = b.filler",
+        "SELECT COUNT(DISTINCT name) FROM big",
+        "SELECT name, SUM(h) OVER (ORDER BY filler ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM big",
+        "SELECT MAX(name) FROM (SELECT name FROM big EXCEPT SELECT filler FROM big) x",
     ] {
         let plan = database.plan(sql);
         let error = database.run(&plan).err().unwrap_or_else(|| panic!("{sql} had memory enough"));
