@@ -325,7 +325,7 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKeyDef>,
     /// Version of the row layout, stored with each row.
     pub schema_version: u16,
-    /// The table of values that are stored outside their rows: see [`crate::overflow`].
+    /// The table of values that are stored outside their rows (`table::overflow`).
     pub overflow: Option<TableId>,
     /// Whether it is itself such a table, which has no name of its own.
     pub is_overflow: bool,
