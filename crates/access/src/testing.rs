@@ -36,17 +36,8 @@ pub(crate) fn with_eval<R>(f: impl FnOnce(&mut EvalContext<'_>) -> R) -> R {
 /// The columns of the test table: `id`, then one of each kind.
 pub(crate) fn columns() -> Vec<ColumnDef> {
     let text = Collation::Utf8mb4Bin;
-    let column = |name: &str, ty: SqlType, nullable: bool, collation: Collation| ColumnDef {
-        name: name.to_string(),
-        ty,
-        nullable,
-        collation,
-        default: None,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        invisible: false,
-        comment: String::new(),
+    let column = |name: &str, ty: SqlType, nullable: bool, collation: Collation| {
+        ColumnDef::new(name, ty, nullable, collation)
     };
     let decimal = SqlType::Decimal { precision: 6, scale: 2, unsigned: false };
     let members = Arc::new(Members::new(["b", "a", "é"], Collation::Utf8mb4_0900Bin));

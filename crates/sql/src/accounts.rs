@@ -115,17 +115,8 @@ fn user_row(authentication: &str) -> [Value; 4] {
 }
 
 fn user_table() -> TableSpec {
-    let column = |name: &str, len: u32| ColumnDef {
-        name: name.into(),
-        ty: SqlType::Varchar { len },
-        nullable: false,
-        collation: Collation::Utf8mb4_0900Bin,
-        default: None,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        invisible: false,
-        comment: String::new(),
+    let column = |name: &str, len: u32| {
+        ColumnDef::new(name, SqlType::Varchar { len }, false, Collation::Utf8mb4_0900Bin)
     };
     let part = |column: &str| IndexSpecPart { column: column.into(), descending: false };
     TableSpec {

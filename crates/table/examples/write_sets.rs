@@ -52,18 +52,7 @@ fn main() -> Result<()> {
 }
 
 fn create(engine: &Engine) -> Result<Arc<TableDef>> {
-    let column = |name: &str, ty: SqlType| ColumnDef {
-        name: name.into(),
-        ty,
-        nullable: false,
-        collation: Collation::Binary,
-        default: None,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        invisible: false,
-        comment: String::new(),
-    };
+    let column = |name: &str, ty: SqlType| ColumnDef::new(name, ty, false, Collation::Binary);
     let index = |name: &str, kind, column: &str| IndexSpec {
         name: Some(name.into()),
         kind,

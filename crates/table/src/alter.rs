@@ -13,14 +13,12 @@ use crate::catalog::{
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::row_values;
-use crate::overflow::{checked, part_key, part_of_payload, parts};
+use crate::overflow::{joined, part_of_payload, values_of_row};
 use crate::run::{EntrySource, Sorter};
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::row::stored_value;
 use leafline_types::{MysqlError, Value, encode_part};
 use std::sync::Arc;
 
@@ -340,30 +338,17 @@ impl<'a> StoredRows<'a> {
     }
 
     fn row(&self, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
-        let Some((outside, tree)) = &self.outside else { return row_values(self.table, key, payload) };
-        let format = &self.table.clustered().format;
-        let references = format.overflow(payload)?;
-        let mut row = Vec::with_capacity(self.table.columns.len());
-        for (number, column) in self.table.columns.iter().enumerate() {
-            row.push(match references.iter().find(|(outside, _)| *outside == number) {
-                Some((_, reference)) => {
-                    let mut value = Vec::new();
-                    for part in 0..parts(&self.engine.limits, reference) {
-                        let key = part_key(outside, reference.id, part)?;
-                        tree.tree.get(&key, |entry| match entry {
-                            Some(entry) => {
-                                value.extend_from_slice(part_of_payload(outside, entry.payload)?);
-                                Ok(())
-                            }
-                            None => Ok::<(), TableError>(()),
-                        })??;
+        values_of_row(self.table, (key, payload), |reference| {
+            let Some((outside, tree)) = &self.outside else { return Ok(Vec::new()) };
+            joined(outside, &self.engine.limits, reference, |key, value| {
+                tree.tree.get(key, |entry| {
+                    if let Some(entry) = entry {
+                        value.extend_from_slice(part_of_payload(outside, entry.payload)?);
                     }
-                    stored_value(&column.ty, &checked(reference, value)?)?
-                }
-                None => format.decode_value(key, payload, number)?,
-            });
-        }
-        Ok(row)
+                    Ok(())
+                })?
+            })
+        })
     }
 }
 

@@ -20,10 +20,11 @@ use crate::catalog::{
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{Entry, clustered_entry};
+use crate::index::entry::{Entry, clustered_entry, row_values};
 use crate::limits::Limits;
 use crate::txn::recovery::create_tree;
 use leafline_btree::CommitTs;
+use leafline_types::row::stored_value;
 use leafline_types::{Collation, EntryFormat, OverflowRef, SqlType, Value};
 use std::sync::Arc;
 
@@ -69,7 +70,41 @@ pub(crate) fn part_of_payload<'p>(overflow: &TableDef, payload: &'p [u8]) -> Res
     Ok(overflow.clustered().format.stored_bytes(payload, BYTES)?.unwrap_or_default())
 }
 
-/// A value, put together from its parts.
+/// A value, put together from its parts; `part` appends what there is of the part with that key.
+pub(crate) fn joined(
+    overflow: &TableDef,
+    limits: &Limits,
+    reference: &OverflowRef,
+    mut part: impl FnMut(&[u8], &mut Vec<u8>) -> Result<()>,
+) -> Result<Vec<u8>> {
+    let mut value = Vec::new();
+    for number in 0..parts(limits, reference) {
+        part(&part_key(overflow, reference.id, number)?, &mut value)?;
+    }
+    checked(reference, value)
+}
+
+/// The values of a row; `outside` gives the bytes of those that are not in it.
+pub(crate) fn values_of_row(
+    table: &TableDef,
+    (key, payload): (&[u8], &[u8]),
+    mut outside: impl FnMut(&OverflowRef) -> Result<Vec<u8>>,
+) -> Result<Vec<Value>> {
+    if table.overflow.is_none() {
+        return row_values(table, key, payload);
+    }
+    let format = &table.clustered().format;
+    let references = format.overflow(payload)?;
+    let value = |(number, column): (usize, &ColumnDef)| -> Result<Value> {
+        match references.iter().find(|(outside, _)| *outside == number) {
+            Some((_, reference)) => Ok(stored_value(&column.ty, &outside(reference)?)?),
+            None => Ok(format.decode_value(key, payload, number)?),
+        }
+    };
+    table.columns.iter().enumerate().map(value).collect()
+}
+
+/// The value, if it is what the row refers to.
 pub(crate) fn checked(reference: &OverflowRef, value: Vec<u8>) -> Result<Vec<u8>> {
     match reference.is_of(&value) {
         true => Ok(value),
@@ -235,18 +270,7 @@ impl Engine {
 }
 
 fn spec(table: &TableDef, limits: &Limits) -> TableSpec {
-    let column = |name: &str, ty| ColumnDef {
-        name: name.into(),
-        ty,
-        nullable: false,
-        collation: Collation::Binary,
-        default: None,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        invisible: false,
-        comment: String::new(),
-    };
+    let column = |name: &str, ty| ColumnDef::new(name, ty, false, Collation::Binary);
     let part = |name: &str| IndexSpecPart { column: name.into(), descending: false };
     TableSpec {
         database: table.database.clone(),

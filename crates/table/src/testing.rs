@@ -55,18 +55,7 @@ pub(crate) fn open(env: &SimulatedEnv) -> Arc<Engine> {
 /// A column.
 pub(crate) fn column(name: &str, ty: SqlType, nullable: bool) -> ColumnDef {
     let collation = if ty.is_character() { Collation::Utf8mb4Bin } else { Collation::Binary };
-    ColumnDef {
-        name: name.into(),
-        ty,
-        nullable,
-        collation,
-        default: None,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        invisible: false,
-        comment: String::new(),
-    }
+    ColumnDef::new(name, ty, nullable, collation)
 }
 
 /// `INT`.

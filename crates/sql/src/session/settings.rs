@@ -1,5 +1,6 @@
 //! The values of system variables: one typed set per session, copied from the global one when it begins.
 
+use crate::optimizer::OptimizerSwitches;
 use crate::parser::LexMode;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
@@ -14,7 +15,7 @@ pub struct Settings {
     /// `sql_mode`.
     pub sql_mode: Modes,
     /// `optimizer_switch`.
-    pub optimizer_switch: Switches,
+    pub optimizer_switch: OptimizerSwitches,
     /// `transaction_isolation`.
     pub isolation: Isolation,
     /// `innodb_snapshot_isolation`: at REPEATABLE READ a row changed since the snapshot is not written to or locked.
@@ -56,7 +57,7 @@ impl Default for Settings {
         Settings {
             autocommit: true,
             sql_mode: Modes::DEFAULT,
-            optimizer_switch: Switches::default(),
+            optimizer_switch: OptimizerSwitches::default(),
             isolation: Isolation::RepeatableRead,
             snapshot_isolation: true,
             lock_wait_timeout: 50,
@@ -210,37 +211,7 @@ impl std::fmt::Display for Modes {
     }
 }
 
-/// The flags of `optimizer_switch`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Switches {
-    /// Conditions on an index's columns are tested before the row is fetched.
-    pub index_condition_pushdown: bool,
-    /// Joins may hash where an index could be used.
-    pub hash_join: bool,
-    /// Simple derived tables become part of the query around them.
-    pub derived_merge: bool,
-    /// Subqueries of conditions may become semi and anti joins.
-    pub semijoin: bool,
-    /// Correlated aggregates may become grouped tables.
-    pub subquery_to_derived: bool,
-    /// Conditions on subqueries in FROM are evaluated inside them.
-    pub derived_condition_pushdown: bool,
-}
-
-impl Default for Switches {
-    fn default() -> Switches {
-        Switches {
-            index_condition_pushdown: true,
-            hash_join: true,
-            derived_merge: true,
-            semijoin: true,
-            subquery_to_derived: true,
-            derived_condition_pushdown: true,
-        }
-    }
-}
-
-impl Switches {
+impl OptimizerSwitches {
     fn flag(&mut self, name: &str) -> Option<&mut bool> {
         match name {
             "index_condition_pushdown" => Some(&mut self.index_condition_pushdown),
@@ -257,11 +228,11 @@ impl Switches {
     ///
     /// # Errors
     /// 1231 for a flag or a value that does not exist.
-    pub fn apply(mut self, text: &str) -> Result<Switches, MysqlError> {
+    pub fn apply(mut self, text: &str) -> Result<OptimizerSwitches, MysqlError> {
         let wrong = |part: &str| MysqlError::wrong_value_for_variable("optimizer_switch", part);
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             if part.eq_ignore_ascii_case("default") {
-                self = Switches::default();
+                self = OptimizerSwitches::default();
                 continue;
             }
             let (name, value) = part.split_once('=').ok_or_else(|| wrong(part))?;
@@ -269,7 +240,7 @@ impl Switches {
             let on = match value.trim().to_ascii_lowercase().as_str() {
                 "on" => true,
                 "off" => false,
-                "default" => *Switches::default().flag(&name).ok_or_else(|| wrong(part))?,
+                "default" => *OptimizerSwitches::default().flag(&name).ok_or_else(|| wrong(part))?,
                 _ => return Err(wrong(part)),
             };
             *self.flag(&name).ok_or_else(|| wrong(part))? = on;
@@ -278,7 +249,7 @@ impl Switches {
     }
 }
 
-impl std::fmt::Display for Switches {
+impl std::fmt::Display for OptimizerSwitches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = |on: bool| if on { "on" } else { "off" };
         write!(
@@ -361,10 +332,10 @@ mod tests {
 
     #[test]
     fn switches_change_one_flag_at_a_time() {
-        let off = Switches::default().apply("index_condition_pushdown=off").expect("a flag");
+        let off = OptimizerSwitches::default().apply("index_condition_pushdown=off").expect("a flag");
         assert!(!off.index_condition_pushdown && off.hash_join);
-        assert_eq!(off.apply("default"), Ok(Switches::default()));
-        assert_eq!(off.apply("index_condition_pushdown=default"), Ok(Switches::default()));
+        assert_eq!(off.apply("default"), Ok(OptimizerSwitches::default()));
+        assert_eq!(off.apply("index_condition_pushdown=default"), Ok(OptimizerSwitches::default()));
         assert_eq!(off.apply("no_such=on").map_err(|e| e.code), Err(1231));
         assert_eq!(off.apply("hash_join=maybe").map_err(|e| e.code), Err(1231));
     }

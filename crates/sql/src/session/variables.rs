@@ -3,7 +3,8 @@
 //! A variable is here because it does something or tells something that is true. One that MySQL has and that is not
 //! in the table is error 1193, so that nothing is accepted and ignored.
 
-use super::settings::{Modes, Settings, Switches, TimeZone};
+use super::settings::{Modes, Settings, TimeZone};
+use crate::optimizer::OptimizerSwitches;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
 use leafline_types::{Charset, Collation, MysqlError, Value};
@@ -272,10 +273,13 @@ pub const VARIABLES: &[Variable] = &[
         "optimizer_switch",
         |s, _| text(s.optimizer_switch),
         |s, v| {
-            let default = Switches::default().to_string();
+            let default = OptimizerSwitches::default().to_string();
             let given = word(&v);
-            s.optimizer_switch =
-                if given == default { Switches::default() } else { s.optimizer_switch.apply(&given)? };
+            s.optimizer_switch = if given == default {
+                OptimizerSwitches::default()
+            } else {
+                s.optimizer_switch.apply(&given)?
+            };
             Ok(())
         },
     ),

@@ -39,18 +39,8 @@ pub(super) fn create_view(session: &Session, view: &ViewDef) -> RowSet {
 
 /// A table with the columns of a view.
 pub(super) fn as_table(session: &Session, view: &ViewDef) -> Result<Arc<TableDef>, MysqlError> {
-    let columns = view_columns(view, &session.bind_context(&[]))?.into_iter().map(|(name, ty)| ColumnDef {
-        name,
-        ty: ty.sql,
-        nullable: ty.nullable,
-        collation: ty.collation,
-        default: None,
-        on_update_now: false,
-        auto_increment: false,
-        generated: None,
-        invisible: false,
-        comment: String::new(),
-    });
+    let columns = view_columns(view, &session.bind_context(&[]))?.into_iter();
+    let columns = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
     let spec = TableSpec {
         database: view.database.clone(),
         name: view.name.clone(),

@@ -11,7 +11,7 @@ use crate::bound::{
 };
 use crate::explain;
 use crate::operator;
-use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_parts, plan_rows_to_change, plan_select};
+use crate::optimizer::{OptimizerContext, plan_parts, plan_rows_to_change, plan_select};
 use crate::parser::ast::{Explain, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, Scan};
 use crate::result::{ColumnMeta, Done, RowSet};
@@ -320,14 +320,7 @@ impl Session {
         plan: impl FnOnce(&mut OptimizerContext<'_, '_>) -> Result<T, MysqlError>,
     ) -> Result<T, MysqlError> {
         let instance = self.instance.clone();
-        let switches = OptimizerSwitches {
-            index_condition_pushdown: self.settings.optimizer_switch.index_condition_pushdown,
-            hash_join: self.settings.optimizer_switch.hash_join,
-            derived_merge: self.settings.optimizer_switch.derived_merge,
-            semijoin: self.settings.optimizer_switch.semijoin,
-            subquery_to_derived: self.settings.optimizer_switch.subquery_to_derived,
-            derived_condition_pushdown: self.settings.optimizer_switch.derived_condition_pushdown,
-        };
+        let switches = self.settings.optimizer_switch;
         let model = instance.cost_model(self.settings.device);
         let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
         let view = self.passing_view();

@@ -85,6 +85,24 @@ pub struct ColumnDef {
     pub comment: String,
 }
 
+impl ColumnDef {
+    /// A column without a default or anything else that is not said here.
+    pub fn new(name: impl Into<String>, ty: SqlType, nullable: bool, collation: Collation) -> ColumnDef {
+        ColumnDef {
+            name: name.into(),
+            ty,
+            nullable,
+            collation,
+            default: None,
+            on_update_now: false,
+            auto_increment: false,
+            generated: None,
+            invisible: false,
+            comment: String::new(),
+        }
+    }
+}
+
 /// Options of a table that change no behaviour but are shown.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TableOptions {

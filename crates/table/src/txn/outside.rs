@@ -8,10 +8,9 @@ use super::{RegisteredSnapshot, Transaction};
 use crate::catalog::TableDef;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{clustered_entry, row_values};
-use crate::overflow::{NewRow, bytes_of, checked, part_key, part_of_payload, part_rows, parts};
-use leafline_types::row::stored_value;
-use leafline_types::{OverflowRef, Value};
+use crate::index::entry::clustered_entry;
+use crate::overflow::{NewRow, bytes_of, joined, part_key, part_of_payload, part_rows, parts, values_of_row};
+use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
@@ -34,33 +33,17 @@ impl Present<'_> {
         })
     }
 
-    fn value(&self, overflow: &TableDef, reference: &OverflowRef) -> Result<Vec<u8>> {
-        let mut value = Vec::new();
-        for part in 0..parts(&self.engine.limits, reference) {
-            if let Some(payload) = self.payload(overflow, &part_key(overflow, reference.id, part)?)? {
-                value.extend_from_slice(part_of_payload(overflow, &payload)?);
-            }
-        }
-        checked(reference, value)
-    }
-
     /// The values of a row that is locked.
     pub(super) fn values(&self, table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
-        if table.overflow.is_none() {
-            return row_values(table, key, payload);
-        }
-        let format = &table.clustered().format;
-        let outside = format.overflow(payload)?;
-        let mut row = Vec::with_capacity(table.columns.len());
-        for (number, column) in table.columns.iter().enumerate() {
-            row.push(match outside.iter().find(|(outside, _)| *outside == number) {
-                Some((_, reference)) => {
-                    stored_value(&column.ty, &self.value(&*self.engine.overflow_table(table)?, reference)?)?
+        values_of_row(table, (key, payload), |reference| {
+            let overflow = self.engine.overflow_table(table)?;
+            joined(&overflow, &self.engine.limits, reference, |key, value| {
+                if let Some(payload) = self.payload(&overflow, key)? {
+                    value.extend_from_slice(part_of_payload(&overflow, &payload)?);
                 }
-                None => format.decode_value(key, payload, number)?,
-            });
-        }
-        Ok(row)
+                Ok(())
+            })
+        })
     }
 }
 
