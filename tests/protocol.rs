@@ -176,3 +176,27 @@ fn a_client_that_reads_nothing_can_be_killed_and_does_not_keep_the_server_up() {
     let _also_stalled = stall(&server);
     assert!(server.terminate());
 }
+
+#[test]
+fn temporary_tables_end_with_what_a_session_is_reset_by() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("USE d");
+    for _ in 0..2 {
+        client.run("CREATE TEMPORARY TABLE t SELECT 1 AS a");
+        client.run("BEGIN");
+        client.run("INSERT INTO t VALUES (2)");
+        assert_eq!(client.rows("SELECT COUNT(*) FROM t"), vec![vec![text("2")]]);
+        client.send(command::RESET_CONNECTION, b"").expect("sent");
+        assert_eq!(client.answer().expect("an answer"), Answer::Done(0));
+        assert!(matches!(client.query("SELECT * FROM d.t"), Ok(Answer::Error(1146, _))));
+    }
+    client.run("CREATE TEMPORARY TABLE d.t SELECT 1 AS a");
+    server.kill();
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    assert!(matches!(client.query("SELECT * FROM d.t"), Ok(Answer::Error(1146, _))), "after a crash too");
+    client.run("CREATE TABLE d.t (b INT)");
+}

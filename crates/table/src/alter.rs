@@ -61,6 +61,7 @@ struct Target<'a> {
     spec: &'a TableSpec,
     draft: TableDraft,
     foreign_keys: Vec<ForeignKeyDef>,
+    is_private: bool,
 }
 
 impl Target<'_> {
@@ -77,26 +78,31 @@ impl Target<'_> {
             schema_version: 1,
             overflow: None,
             is_overflow: false,
+            is_private: self.is_private,
             options: self.spec.options.clone(),
         }
     }
 }
 
 impl Engine {
-    /// Changes `table`, all of it or nothing. Returns the number of rows that were converted.
+    /// Changes `table`, all of it or nothing. Returns the number of rows that were converted, and the number that the table has now.
     ///
     /// # Errors
     /// `DefinitionChanged` if that is not the definition in force; 1050 if its new name is taken, 1049 if its new database is not
     /// there; the errors of [`TableSpec`]'s rules; those of foreign keys that lose what they need (1553, 1828 to 1833); 1062 if there are duplicates in a new unique index; what the conversion and the
     /// store return.
-    pub fn alter_table(&self, table: &Arc<TableDef>, mut alteration: Alteration<'_>) -> Result<u64> {
+    pub fn alter_table(
+        &self,
+        table: &Arc<TableDef>,
+        mut alteration: Alteration<'_>,
+    ) -> Result<(u64, TableId)> {
         let _ddl = self.ddl.lock();
         let catalog = self.catalog();
         if !catalog.table_by_id(table.id).is_some_and(|current| Arc::ptr_eq(current, table)) {
             return Err(TableError::DefinitionChanged);
         }
         let spec = &mut alteration.spec;
-        if (&spec.database, &spec.name) != (&table.database, &table.name) {
+        if !table.is_private && (&spec.database, &spec.name) != (&table.database, &table.name) {
             check_free(&catalog, &spec.database, &spec.name)?;
             check_not_named(&catalog, [(&table.database, &table.name), (&spec.database, &spec.name)])?;
         }
@@ -106,19 +112,19 @@ impl Engine {
         if spec.name != table.name {
             rename_constraints(&mut spec.checks, &mut foreign_keys, &table.name, &spec.name);
         }
-        let target = Target { spec, draft, foreign_keys };
+        let target = Target { spec, draft, foreign_keys, is_private: table.is_private };
         let next = alteration.next_auto_increment;
         let closed = self.gates.close(table.id);
-        let rows = match alteration.rebuild {
+        let altered = match alteration.rebuild {
             Some(rebuild) => self.rebuild_table(table, target, rebuild, next)?,
             None => {
                 self.redefine_table(table, target, next)?;
-                0
+                (0, table.id)
             }
         };
         drop(closed);
         self.after_drop()?;
-        Ok(rows)
+        Ok(altered)
     }
 
     /// Gives tables other names, one after the other, all or none.
@@ -207,14 +213,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts a table with the converted rows in the place of a table. Returns how many there are.
+    /// Puts a table with the converted rows in the place of a table. Returns how many there are, and the table's number.
     fn rebuild_table(
         &self,
         old: &Arc<TableDef>,
         target: Target<'_>,
         rebuild: Rebuild<'_>,
         next_auto_increment: Option<u64>,
-    ) -> Result<u64> {
+    ) -> Result<(u64, TableId)> {
         let mut table = target.shell(TableId(self.counters.new_object()));
         let draft = target.draft;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
@@ -237,8 +243,9 @@ impl Engine {
         let rows = builder.rows();
         builder.finish(&mut table, None)?;
         let values = builder.finish_values(|_| Ok(None))?;
+        let id = table.id;
         let counters = CounterChange {
-            table: table.id,
+            table: id,
             rows: i64::try_from(rows).unwrap_or(i64::MAX),
             next_row_id: self.counters.next_row_id(table.id),
             next_auto_increment: self.counters.next_auto_increment(table.id),
@@ -261,7 +268,7 @@ impl Engine {
             new.keep();
         }
         builder.keep()?;
-        Ok(rows)
+        Ok((rows, id))
     }
 
     /// Gives the rows of `old`, converted, to the builder of `table`, in the order that is asked for.
@@ -384,7 +391,7 @@ fn rename_constraints(checks: &mut [CheckDef], foreign_keys: &mut [ForeignKeyDef
 }
 
 /// Whether a table can have that name: 1049, 1103, 1050 if not.
-fn check_free(catalog: &Catalog, database: &str, name: &str) -> Result<()> {
+pub(crate) fn check_free(catalog: &Catalog, database: &str, name: &str) -> Result<()> {
     check_name(name, |name| MysqlError::wrong_table_name(name))?;
     if catalog.database(database).is_none() {
         return Err(MysqlError::unknown_database(database).into());

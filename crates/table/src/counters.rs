@@ -124,6 +124,14 @@ impl Counters {
         Ok((ts, end))
     }
 
+    /// Counts in what no commit says: of tables that do not outlive the process.
+    pub(crate) fn merge(&self, changes: &[CounterChange]) {
+        let mut state = self.0.lock();
+        for change in changes {
+            state.tables.entry(change.table).or_default().merge(change);
+        }
+    }
+
     /// The counters for a checkpoint.
     pub(crate) fn payload(&self) -> Vec<u8> {
         self.0.lock().encode()

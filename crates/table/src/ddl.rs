@@ -63,6 +63,18 @@ pub(crate) struct CatalogChange {
     pub(crate) counters: Vec<CounterChange>,
 }
 
+impl CatalogChange {
+    /// Whether it concerns private tables alone. It is not written down then.
+    fn is_private(&self) -> bool {
+        self.put_databases.is_empty()
+            && self.remove_databases.is_empty()
+            && self.put_views.is_empty()
+            && self.remove_views.is_empty()
+            && self.put_tables.iter().all(|table| table.is_private)
+            && self.remove_tables.iter().all(|table| table.is_private)
+    }
+}
+
 /// Error 3730 if a foreign key of a table that is not among `dropped` refers to one of them.
 fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result<()> {
     for table in dropped {
@@ -135,8 +147,32 @@ impl Engine {
         if is_view || catalog.table(&spec.database, &spec.name).is_some() {
             return if if_not_exists { Ok(false) } else { Err(MysqlError::table_exists(&spec.name).into()) };
         }
-        let draft = TableDraft::new(&spec.with_foreign_indexes(), &self.limits)?;
         let mut new = NewTrees::new(self);
+        let (mut table, overflow, counters) = self.empty_table(spec, false, &mut new)?;
+        let keys = keys_of(&table.indexes);
+        let side = Side { table: &table.name, columns: &table.columns, keys: &keys };
+        let unchecked = spec.unchecked_references;
+        let foreign =
+            resolve_foreign_keys(&catalog, &spec.database, &side, &[], &spec.foreign_keys, unchecked)?;
+        check_as_parent(&catalog, &spec.database, &side, unchecked)?;
+        table.foreign_keys = foreign;
+        self.change_catalog(CatalogChange {
+            put_tables: [table].into_iter().chain(overflow).collect(),
+            counters: vec![counters],
+            ..CatalogChange::default()
+        })?;
+        new.keep();
+        Ok(true)
+    }
+
+    /// A new table without rows and foreign keys, its table of overflow values, and what it counts from.
+    pub(crate) fn empty_table(
+        &self,
+        spec: &TableSpec,
+        is_private: bool,
+        new: &mut NewTrees<'_>,
+    ) -> Result<(TableDef, Option<TableDef>, CounterChange)> {
+        let draft = TableDraft::new(&spec.with_foreign_indexes(), &self.limits)?;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
         let primary = (!primary.is_empty()).then_some(primary);
         let mut table = TableDef {
@@ -150,6 +186,7 @@ impl Engine {
             schema_version: 1,
             overflow: None,
             is_overflow: false,
+            is_private,
             options: spec.options.clone(),
         };
         for index in draft.indexes {
@@ -158,24 +195,11 @@ impl Engine {
             let shape = self.index_shape(index, &table.columns, primary.as_deref(), table.schema_version);
             table.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
         }
-        let keys = keys_of(&table.indexes);
-        let side = Side { table: &table.name, columns: &table.columns, keys: &keys };
-        let unchecked = spec.unchecked_references;
-        let foreign =
-            resolve_foreign_keys(&catalog, &spec.database, &side, &[], &spec.foreign_keys, unchecked)?;
-        check_as_parent(&catalog, &spec.database, &side, unchecked)?;
-        table.foreign_keys = foreign;
         let start = spec.options.auto_increment_start.unwrap_or(1);
         let counters =
             CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
-        let overflow = self.new_overflow_table(&mut table, &mut new)?;
-        self.change_catalog(CatalogChange {
-            put_tables: [table].into_iter().chain(overflow).collect(),
-            counters: vec![counters],
-            ..CatalogChange::default()
-        })?;
-        new.keep();
-        Ok(true)
+        let overflow = self.new_overflow_table(&mut table, new)?;
+        Ok((table, overflow, counters))
     }
 
     /// Drops a table. False if there is none and `if_exists`.
@@ -235,9 +259,15 @@ impl Engine {
         if let Some((child, key)) = children.find(|(child, _)| child.id != table.id && !unchecked) {
             return Err(MysqlError::truncate_of_parent(&child.database, &child.name, &key.name).into());
         }
+        self.replace_by_empty(&table)?;
+        Ok(())
+    }
+
+    /// Puts an empty table of the same definition in the place of `table`. Its number.
+    pub(crate) fn replace_by_empty(&self, table: &Arc<TableDef>) -> Result<TableId> {
         let closed = self.gates.close(table.id);
         let mut new = NewTrees::new(self);
-        let mut empty = (*table).clone();
+        let mut empty = (**table).clone();
         empty.id = TableId(self.counters.new_object());
         for index in &mut empty.indexes {
             let tree = create_tree(&self.store)?;
@@ -247,7 +277,8 @@ impl Engine {
             (index.tree, index.root) = (tree.id(), tree.root());
         }
         let overflow = self.new_overflow_table(&mut empty, &mut new)?;
-        let counters = CounterChange { table: empty.id, next_auto_increment: 1, ..CounterChange::default() };
+        let id = empty.id;
+        let counters = CounterChange { table: id, next_auto_increment: 1, ..CounterChange::default() };
         self.change_catalog(CatalogChange {
             remove_tables: vec![table.clone()],
             put_tables: [empty].into_iter().chain(overflow).collect(),
@@ -256,7 +287,8 @@ impl Engine {
         })?;
         new.keep();
         drop(closed);
-        self.after_drop()
+        self.after_drop()?;
+        Ok(id)
     }
 
     /// What an index is derived from, with a number of its own.
@@ -292,6 +324,10 @@ impl Engine {
     pub(crate) fn change_catalog(&self, mut change: CatalogChange) -> Result<()> {
         let before = self.catalog();
         change.follow_overflow(&before);
+        if change.is_private() {
+            self.counters.merge(&change.counters);
+            return self.publish(&before, &change, CommitTs::NONE);
+        }
         let mut plan = CommitPlan::default();
         plan.counters.clone_from(&change.counters);
         let tree = self.catalog_tree.id();
@@ -309,11 +345,11 @@ impl Engine {
         new.extend(change.put_databases.iter().map(|database| CatalogRow::database(database)));
         old.extend(change.remove_views.iter().map(|view| CatalogRow::view(view)));
         new.extend(change.put_views.iter().map(|view| CatalogRow::view(view)));
-        for removed in &change.remove_tables {
+        for removed in change.remove_tables.iter().filter(|table| !table.is_private) {
             old.extend(CatalogRow::table(removed)?);
         }
-        for put in &change.put_tables {
-            if let Some(replaced) = before.table_by_id(put.id) {
+        for put in change.put_tables.iter().filter(|table| !table.is_private) {
+            if let Some(replaced) = before.table_by_id(put.id).filter(|table| !table.is_private) {
                 old.extend(CatalogRow::table(replaced)?);
             }
             new.extend(CatalogRow::table(put)?);
@@ -338,6 +374,9 @@ impl Engine {
     /// Puts the change into force at `ts`: runs before any reader can see the commit.
     fn publish(&self, before: &Catalog, change: &CatalogChange, ts: CommitTs) -> Result<()> {
         let mut catalog = before.clone();
+        if !change.is_private() {
+            catalog.note_change();
+        }
         let mut old = Vec::new();
         let mut new = Vec::new();
         for removed in &change.remove_tables {
@@ -358,9 +397,13 @@ impl Engine {
                 .table_by_id(put.id)
                 .map(|replaced| replaced.indexes.iter().map(|index| index.tree).collect())
                 .unwrap_or_default();
+            let was_private = before.table_by_id(put.id).is_some_and(|table| table.is_private);
             for index in &mut table.indexes {
                 if !known.contains(&index.tree) {
                     new.push((index.tree, index.root));
+                    Arc::make_mut(index).valid_from = ts;
+                } else if was_private && !put.is_private {
+                    self.trees.set_valid_from(index.tree, ts);
                     Arc::make_mut(index).valid_from = ts;
                 }
             }

@@ -26,6 +26,7 @@ mod error;
 mod limits;
 mod memory;
 pub(crate) mod overflow;
+mod private;
 mod quarantine;
 mod trees;
 mod views;

@@ -205,6 +205,7 @@ impl Engine {
             schema_version: 1,
             overflow: None,
             is_overflow: true,
+            is_private: table.is_private,
             options: Default::default(),
         };
         for index in draft.indexes {

@@ -84,6 +84,13 @@ impl Trees {
         Ok(())
     }
 
+    /// Snapshots that do not see `ts` cannot use the tree from now on.
+    pub(crate) fn set_valid_from(&self, id: SegmentId, ts: CommitTs) {
+        if let Some(tree) = self.trees.write().get_mut(&id) {
+            tree.valid_from = ts;
+        }
+    }
+
     /// Refuses a tree to who wants to use it, from now on.
     pub(crate) fn refuse(&self, id: SegmentId, why: Refusal) {
         if let Some(tree) = self.trees.write().get_mut(&id) {

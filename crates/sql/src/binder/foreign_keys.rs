@@ -20,7 +20,8 @@ impl Binder<'_> {
         if !self.context.foreign_key_checks {
             return Ok(ForeignKeys::default());
         }
-        let mut left: Vec<Arc<TableDef>> = tables.into_iter().cloned().collect();
+        let known = tables.into_iter().filter(|table| !table.is_private);
+        let mut left: Vec<Arc<TableDef>> = known.cloned().collect();
         while let Some(table) = left.pop() {
             if found.contains_key(&table.id) {
                 continue;

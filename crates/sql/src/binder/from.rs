@@ -80,8 +80,7 @@ impl Binder<'_> {
             }
             return add_relation(block, alias, String::new(), source, columns, IndexHints::default());
         }
-        let view = self.context.catalog.view(self.database_of(name)?, &name.name.value);
-        if let Some(view) = view {
+        if let Some(view) = self.view_named(name)? {
             if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
                 return Err(MysqlError::key_does_not_exist(&index.value, &alias));
             }
@@ -90,6 +89,9 @@ impl Binder<'_> {
             return add_relation(block, alias, view.database.clone(), source, columns, IndexHints::default());
         }
         let table = self.table(name)?;
+        if self.wildcards.is_some() && table.is_private {
+            return Err(MysqlError::view_of_temporary_table(&table.name));
+        }
         let hints = index_hints(hints, &table, &alias)?;
         let columns = table
             .columns

@@ -17,7 +17,7 @@ use crate::result::ColumnMeta;
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
-        if self.context.catalog.view(self.database_of(&insert.table)?, &insert.table.name.value).is_some() {
+        if self.view_named(&insert.table)?.is_some() {
             let verb = if insert.replace { "REPLACE" } else { "INSERT" };
             return Err(MysqlError::non_insertable_table(&insert.table.name.value, verb));
         }

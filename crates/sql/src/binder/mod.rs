@@ -22,7 +22,7 @@
 //! | `dml` | UPDATE, DELETE |
 //! | `foreign_keys` | what foreign keys ask of changes |
 //! | `row_rules` | expressions of a table's definition |
-//! | `data_type`, `table_spec`, `alter` | column types and tables of DDL |
+//! | `data_type`, `table_spec`, `selected`, `alter` | column types and tables of DDL |
 
 mod alter;
 mod cast;
@@ -42,6 +42,7 @@ mod row;
 mod row_rules;
 mod scope;
 mod select;
+mod selected;
 mod set_operation;
 mod subquery;
 mod table_spec;
@@ -65,6 +66,7 @@ pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
 pub use data_type::{ColumnType, column_type, table_collation};
 pub use literal::constant_value;
 pub(crate) use row_rules::{check_expressions, row_rules};
+pub(crate) use selected::selected_columns;
 pub(crate) use table_spec::check_owners;
 pub use table_spec::table_spec;
 pub(crate) use view::{view_columns, view_def, view_statement};
@@ -77,6 +79,10 @@ pub trait CatalogLookup {
     /// # Errors
     /// 1049 for an unknown database, 1146 for an unknown table.
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError>;
+    /// The table of that name that only the session knows. It comes before others, and before views.
+    fn own_table(&self, _database: &str, _name: &str) -> Option<Arc<TableDef>> {
+        None
+    }
     /// The view of that name.
     fn view(&self, _database: &str, _name: &str) -> Option<Arc<ViewDef>> {
         None
@@ -300,7 +306,23 @@ impl<'a> Binder<'a> {
 
     /// The table of that name; 1046 without a database.
     fn table(&self, name: &TableName) -> Result<Arc<TableDef>, MysqlError> {
-        self.context.catalog.table(self.database_of(name)?, &name.name.value)
+        let (database, name) = (self.database_of(name)?, &name.name.value);
+        match self.own_table(database, name) {
+            Some(table) => Ok(table),
+            None => self.context.catalog.table(database, name),
+        }
+    }
+
+    /// The session's own table of that name, unless it is a view that names it: it means the same in every session.
+    fn own_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {
+        self.views_around.is_empty().then(|| self.context.catalog.own_table(database, name)).flatten()
+    }
+
+    /// The view of that name; `None` if a table hides it.
+    fn view_named(&self, name: &TableName) -> Result<Option<Arc<ViewDef>>, MysqlError> {
+        let (database, name) = (self.database_of(name)?, &name.name.value);
+        let view = self.context.catalog.view(database, name);
+        Ok(view.filter(|_| self.own_table(database, name).is_none()))
     }
 
     /// The database that a name belongs to.

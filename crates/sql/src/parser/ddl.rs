@@ -24,7 +24,6 @@ const OTHER_OBJECTS: &[&str] = &[
     "SPATIAL",
     "SQL",
     "TABLESPACE",
-    "TEMPORARY",
     "TRIGGER",
     "UNDO",
     "VIEW",
@@ -37,7 +36,12 @@ impl Parser<'_> {
             return self.create_database();
         }
         if self.accept_word("TABLE") {
-            return self.create_table();
+            return self.create_table(false);
+        }
+        if self.at_words(&["TEMPORARY", "TABLE"]) {
+            self.advance();
+            self.advance();
+            return self.create_table(true);
         }
         if self.at_word("INDEX") || self.at_words(&["UNIQUE", "INDEX"]) {
             return self.create_index();
@@ -57,11 +61,15 @@ impl Parser<'_> {
             let if_exists = self.if_exists()?;
             return Ok(StatementKind::DropDatabase(DropDatabase { name: self.ident()?, if_exists }));
         }
+        let temporary = self.accept_word("TEMPORARY");
+        if temporary && !self.at_any_word(&["TABLE", "TABLES"]) {
+            return Err(self.syntax_error());
+        }
         if self.accept_any_word(&["TABLE", "TABLES"]) {
             let if_exists = self.if_exists()?;
             let tables = self.table_names()?;
             self.accept_any_word(&["RESTRICT", "CASCADE"]); // mean nothing in MySQL either
-            return Ok(StatementKind::DropTable(DropTable { tables, if_exists }));
+            return Ok(StatementKind::DropTable(DropTable { temporary, tables, if_exists }));
         }
         if self.accept_word("INDEX") {
             return self.drop_index();
@@ -101,7 +109,6 @@ impl Parser<'_> {
             "ALGORITHM" | "DEFINER" | "OR" | "SQL" => {
                 self.refuse(&format!("{verb} VIEW, TRIGGER or routine"))
             }
-            "TEMPORARY" => self.refuse(&format!("{verb} TEMPORARY TABLE")),
             "RESOURCE" => self.refuse(&format!("{verb} RESOURCE GROUP")),
             "PREPARE" => {
                 let name = self.ident()?;

@@ -1,11 +1,12 @@
 //! CREATE TABLE: columns, keys, options.
 
 use super::ast::{
-    ColumnDefinition, CreateTable, DefaultValue, Expr, ExprKind, Ident, KeyDefinition, KeyKind,
-    KeyPartDefinition, Literal, StatementKind, TableOptions, UnaryOp,
+    ColumnDefinition, CreateTable, CreateTableLike, DefaultValue, Expr, ExprKind, Ident, KeyDefinition,
+    KeyKind, KeyPartDefinition, Literal, StatementKind, TableName, TableOptions, TableSource, UnaryOp,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
+use leafline_types::MysqlError;
 
 /// Table options that mean something to other storage engines only.
 const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
@@ -37,21 +38,16 @@ const REFUSED_OPTIONS: &[&str] = &[
 
 impl Parser<'_> {
     /// CREATE TABLE from its table name on (IF NOT EXISTS included).
-    pub(super) fn create_table(&mut self) -> Parsed<StatementKind> {
+    pub(super) fn create_table(&mut self, temporary: bool) -> Parsed<StatementKind> {
         let if_not_exists = self.if_not_exists()?;
         let name = self.table_name()?;
-        if self.at_word("LIKE") || (self.at_symbol(Symbol::LeftParen) && self.is_word_at(1, "LIKE")) {
-            return self.refuse("CREATE TABLE ... LIKE");
-        }
-        if self.at_word("AS")
-            || self.starts_query(0)
-            || (self.at_symbol(Symbol::LeftParen) && self.starts_query(1))
-        {
-            return self.refuse("CREATE TABLE ... SELECT");
+        if let Some(like) = self.table_like()? {
+            let like = CreateTableLike { name, temporary, if_not_exists, like };
+            return Ok(StatementKind::CreateTableLike(like));
         }
         let mut columns = Vec::new();
         let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
-        self.parenthesised_list(|p| {
+        let element = |p: &mut Self| {
             if p.at_check() {
                 checks.push(p.check()?);
             } else if p.at_foreign_key() {
@@ -62,23 +58,65 @@ impl Parser<'_> {
                 columns.push(p.column_definition()?);
             }
             Ok(())
-        })?;
+        };
+        if self.at_symbol(Symbol::LeftParen) && !self.at_nested_query() {
+            self.parenthesised_list(element)?;
+        }
         let options = self.table_options()?;
         if self.at_word("PARTITION") {
             return self.refuse("PARTITION BY");
         }
-        if self.at_any_word(&["AS", "IGNORE", "REPLACE"]) || self.starts_query(0) {
-            return self.refuse("CREATE TABLE ... SELECT");
+        let source = self.table_source()?;
+        if source.is_none() && columns.is_empty() {
+            let nothing = keys.is_empty() && checks.is_empty() && foreign_keys.is_empty();
+            return Err(if nothing { self.syntax_error() } else { MysqlError::table_without_columns() });
         }
         Ok(StatementKind::CreateTable(Box::new(CreateTable {
             name,
+            temporary,
             if_not_exists,
             columns,
             keys,
             checks,
             foreign_keys,
             options,
+            source,
         })))
+    }
+
+    /// `LIKE table` or `(LIKE table)`.
+    fn table_like(&mut self) -> Parsed<Option<TableName>> {
+        if self.accept_word("LIKE") {
+            return self.table_name().map(Some);
+        }
+        if !self.at_symbol(Symbol::LeftParen) || !self.is_word_at(1, "LIKE") {
+            return Ok(None);
+        }
+        self.advance();
+        self.advance();
+        let like = self.table_name()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(Some(like))
+    }
+
+    /// Does a query in parentheses stand next?
+    fn at_nested_query(&self) -> bool {
+        let mut ahead = 0;
+        while self.is_symbol_at(ahead, Symbol::LeftParen) {
+            ahead += 1;
+        }
+        ahead > 0 && self.starts_query(ahead)
+    }
+
+    /// `[IGNORE | REPLACE] [AS] query`, or nothing.
+    fn table_source(&mut self) -> Parsed<Option<TableSource>> {
+        let ignore = self.accept_word("IGNORE");
+        let replace = !ignore && self.accept_word("REPLACE");
+        let announced = self.accept_word("AS") || ignore || replace;
+        if !self.starts_query(0) && !self.at_nested_query() {
+            return if announced { Err(self.syntax_error()) } else { Ok(None) };
+        }
+        Ok(Some(TableSource { query: Box::new(self.query()?), ignore, replace }))
     }
 
     /// Does a key, not a column, stand next?

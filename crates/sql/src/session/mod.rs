@@ -6,6 +6,7 @@
 
 mod entry;
 mod outcome;
+mod own_tables;
 mod prepared;
 pub mod settings;
 mod statement_cache;
@@ -23,6 +24,7 @@ use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::{Isolation, SessionLocks};
 use leafline_types::expr::SessionFacts;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, UserVariables, Warnings};
+use own_tables::OwnTables;
 use prepared::PreparedStatements;
 use settings::Settings;
 use statement_cache::StatementCache;
@@ -51,6 +53,7 @@ pub struct Session {
     /// In whose name locks are taken.
     pub(crate) locks: Arc<SessionLocks>,
     locked_tables: Option<LockedTables>,
+    own_tables: OwnTables,
     prepared: PreparedStatements,
     /// Plans of statements that came as text.
     statements: StatementCache,
@@ -85,6 +88,7 @@ impl Session {
             storage_baseline,
             transaction: TransactionState::default(),
             locked_tables: None,
+            own_tables: OwnTables::default(),
             prepared: PreparedStatements::default(),
             statements: StatementCache::default(),
         }
@@ -251,9 +255,10 @@ impl Session {
         &self.counters
     }
 
-    /// Back to how it began: rolls back, forgets variables and prepared statements. The database stays.
+    /// Back to how it began: rolls back, drops temporary tables, forgets variables and prepared statements. The database stays.
     pub fn reset(&mut self) {
         self.rollback();
+        self.drop_all_own_tables();
         self.locked_tables = None;
         self.facts.locks.release_all(self.entry.id);
         let database_collation = self.settings.database_collation;
@@ -287,6 +292,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.rollback();
+        self.drop_all_own_tables();
         self.facts.locks.release_all(self.entry.id);
         self.report_counters();
         self.instance.end_session(self.entry.id);

@@ -105,7 +105,7 @@ impl Session {
         let mut found = None;
         for table in names {
             let database = table.database.as_ref().map(|ident| &*ident.value).or(self.database())?;
-            let table = self.instance.engine().table(database, &table.name.value).ok()?;
+            let table = self.table(database, &table.name.value).ok()?;
             let Some(column) = table.column(&name.column.value).and_then(|at| table.columns.get(at)) else {
                 continue;
             };

@@ -23,18 +23,18 @@ pub(crate) struct TableUse {
 }
 
 impl TableUse {
-    /// The use of a table of the statement.
+    /// The use of a table of the statement; `None` if others cannot use it.
     pub(crate) fn new(
         session: &Session,
         table: &TableDef,
         alias: Option<&str>,
         strength: Option<LockStrength>,
-    ) -> TableUse {
-        TableUse {
+    ) -> Option<TableUse> {
+        (!table.is_private).then(|| TableUse {
             key: session.locks.table_key(&table.database, &table.name),
             writes: strength == Some(LockStrength::Update),
             alias: alias.map(Into::into),
-        }
+        })
     }
 }
 
@@ -150,9 +150,12 @@ impl Session {
     pub(crate) fn lock_tables(&mut self, tables: &[TableLock]) -> Result<(), MysqlError> {
         self.commit()?;
         self.locked_tables = None;
+        // Nobody else can use the session's own.
+        let others: Vec<&TableLock> =
+            tables.iter().filter(|lock| self.own_table_named(&lock.table).is_none()).collect();
         let mut only: Vec<(String, MetadataKey, bool)> = Vec::with_capacity(tables.len());
         let mut wanted = Vec::with_capacity(tables.len());
-        for lock in tables {
+        for lock in &others {
             let key = self.key_of(&lock.table)?;
             let alias = lock.alias.as_ref().unwrap_or(&lock.table.name).value.clone();
             let database = lock.table.database.as_ref().map(|database| database.value.as_str());
@@ -166,7 +169,7 @@ impl Session {
         }
         let limits = self.metadata_limits();
         let excluding = self.locks.exclude(&wanted, &limits)?;
-        for lock in tables {
+        for lock in &others {
             // Whoever was waited for may have dropped it.
             let database = lock.table.database.as_ref().map(|database| database.value.as_str());
             let database = database.or(self.database()).unwrap_or_default();

@@ -71,8 +71,9 @@ impl Session {
         self.counters.access.handler_commit += 1;
         let committed = transaction.commit();
         self.locks.end_uses();
+        let dropped = self.end_dropped_tables();
         committed?;
-        Ok(())
+        dropped
     }
 
     /// ROLLBACK. Without a transaction it does nothing.
@@ -82,6 +83,8 @@ impl Session {
             self.counters.access.handler_rollback += 1;
             transaction.rollback();
             self.locks.end_uses();
+            // If this fails the store has stopped, and the next open does it.
+            self.end_dropped_tables().ok();
         }
     }
 

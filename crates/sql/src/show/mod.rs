@@ -98,7 +98,15 @@ pub(crate) fn resolve(session: &Session, table: &TableName) -> Result<Arc<TableD
         Some(name) => &name.value,
         None => session.database().ok_or_else(MysqlError::no_database_selected)?,
     };
-    Ok(session.instance.engine().table(database, &table.name.value)?)
+    session.table(database, &table.name.value)
+}
+
+/// As [`resolve`]; error 1347 if it is a view.
+pub(crate) fn base_table(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlError> {
+    match views::find(session, table)? {
+        Some(view) => Err(MysqlError::wrong_object(&view.database, &view.name, "BASE TABLE")),
+        None => resolve(session, table),
+    }
 }
 
 fn filtered(

@@ -26,8 +26,9 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, offset: i
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         lines.push(format!("CONSTRAINT {} CHECK (({})){enforced}", quoted(&check.name), check.expression));
     }
+    let kind = if table.is_private { "TEMPORARY TABLE" } else { "TABLE" };
     let mut text =
-        format!("CREATE TABLE {} (\n  {}\n) ENGINE=Leafline", quoted(&table.name), lines.join(",\n  "));
+        format!("CREATE {kind} {} (\n  {}\n) ENGINE=Leafline", quoted(&table.name), lines.join(",\n  "));
     if table.auto_increment_column().is_some() && next_auto_increment > 1 {
         write!(text, " AUTO_INCREMENT={next_auto_increment}").ok();
     }

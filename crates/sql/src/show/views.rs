@@ -18,6 +18,9 @@ pub(super) fn find(session: &Session, name: &TableName) -> Result<Option<Arc<Vie
         Some(name) => &name.value,
         None => session.database().ok_or_else(MysqlError::no_database_selected)?,
     };
+    if session.own_table_named(name).is_some() {
+        return Ok(None);
+    }
     Ok(session.instance.engine().catalog().view(database, &name.name.value).cloned())
 }
 

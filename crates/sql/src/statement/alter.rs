@@ -8,9 +8,9 @@ use crate::bound::RowRules;
 use crate::parser::ast::{AlterAlgorithm, AlterLock, AlterTable, RenameTable};
 use crate::result::Done;
 use crate::session::Session;
-use crate::show::resolve;
+use crate::show::base_table;
 use leafline_table::{
-    Alteration, ColumnDef, DefaultValue, QualifiedName, Rebuild, RowConverter, TableDef, TableError,
+    Alteration, ColumnDef, DefaultValue, QualifiedName, Rebuild, RowConverter, TableDef, TableError, TableId,
     TableSpec,
 };
 use leafline_types::convert::shifted;
@@ -38,7 +38,7 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<D
 
 fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
     let database = database_of(session, &alter.table)?;
-    let table = resolve(session, &alter.table)?;
+    let table = base_table(session, &alter.table)?;
     let offset = session.settings.time_zone.utc_offset_seconds();
     let catalog = session.instance.engine().catalog();
     let collation = catalog.database(&database).map_or(DEFAULT_COLLATION, |database| database.collation);
@@ -47,8 +47,15 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         altered_table(&table, alter, (&current, collation), offset, &session.bind_context(&[]))?;
     refuse_system(session, &altered.spec.database)?;
     check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
-    let added = altered.spec.checks.get(altered.old_checks..).unwrap_or_default();
-    refuse_taken_names(session, &altered.spec.database, Some(table.id), added)?;
+    if table.is_private {
+        let (database, name) = (&altered.spec.database, &altered.spec.name);
+        if session.own_table(database, name).is_some_and(|other| other.id != table.id) {
+            return Err(MysqlError::table_exists(name));
+        }
+    } else {
+        let added = altered.spec.checks.get(altered.old_checks..).unwrap_or_default();
+        refuse_taken_names(session, &altered.spec.database, Some(table.id), added)?;
+    }
     let warnings_before = session.warnings.count();
     for warning in std::mem::take(&mut altered.warnings) {
         let note = warning.code == errno::ER_ILLEGAL_HA;
@@ -64,11 +71,12 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     }
     check_concurrency(alter, altered.work)?;
     let order_needs_sort = !altered.order.is_empty();
-    let mut copied = 0;
+    let (copied, id);
     if altered.work < AlterWork::Rows {
         let next_auto_increment = altered.next_auto_increment;
         let AlteredTable { spec, sources, .. } = altered;
-        engine.alter_table(&table, Alteration { spec, sources, next_auto_increment, rebuild: None })?;
+        let alteration = Alteration { spec, sources, next_auto_increment, rebuild: None };
+        (copied, id) = engine.alter_table(&table, alteration)?;
     } else {
         if order_needs_sort
             && altered.spec.indexes.iter().any(|i| i.kind == leafline_table::IndexSpecKind::Primary)
@@ -79,7 +87,10 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
             );
             session.warnings.warn(MysqlError::unknown_error(text));
         }
-        copied = rebuild(session, &table, altered)?;
+        (copied, id) = rebuild(session, &table, altered)?;
+    }
+    if table.is_private {
+        session.replace_own_table(&table, engine.private_table(id)?);
     }
     let warnings = session.warnings.count() - warnings_before;
     Ok(Done {
@@ -116,8 +127,12 @@ fn check_concurrency(alter: &AlterTable, work: AlterWork) -> Result<(), MysqlErr
     }
 }
 
-/// Builds the table anew. Returns the number of its rows.
-fn rebuild(session: &mut Session, table: &Arc<TableDef>, altered: AlteredTable) -> Result<u64, MysqlError> {
+/// Builds the table anew. Returns the number of its rows, and its own.
+fn rebuild(
+    session: &mut Session,
+    table: &Arc<TableDef>,
+    altered: AlteredTable,
+) -> Result<(u64, TableId), MysqlError> {
     let AlteredTable { spec, sources, order, next_auto_increment, .. } = altered;
     let rules = row_rules(&spec.columns, &spec.checks, &session.bind_context(&[]))?;
     let view = session.passing_view();

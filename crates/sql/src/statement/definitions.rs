@@ -1,8 +1,8 @@
-//! CREATE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
+//! CREATE DATABASE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
 use crate::accounts::SYSTEM_DATABASE;
-use crate::binder::{check_expressions, check_owners, table_collation, table_spec};
-use crate::parser::ast::{CreateDatabase, CreateTable, DropDatabase, DropTable, TableName};
+use crate::binder::table_collation;
+use crate::parser::ast::{CreateDatabase, DropDatabase, DropTable, TableName};
 use crate::result::Done;
 use crate::session::Session;
 use leafline_table::{CheckDef, TableId};
@@ -50,25 +50,6 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
     Ok(Done { affected: dropped.unwrap_or(0) as u64, ..Done::default() })
 }
 
-pub(super) fn create_table(session: &mut Session, create: &CreateTable) -> Result<Done, MysqlError> {
-    let database = database_of(session, &create.name)?;
-    let offset = session.settings.time_zone.utc_offset_seconds();
-    let default = session.instance.engine().catalog().database(&database).map(|database| database.collation);
-    let (mut spec, warnings) = table_spec(create, &database, default.unwrap_or(DEFAULT_COLLATION), offset)?;
-    for warning in warnings {
-        session.warnings.warn(warning);
-    }
-    spec.unchecked_references = !session.settings.foreign_key_checks;
-    check_expressions(&spec, &check_owners(create), &session.bind_context(&[]))?;
-    let existing = session.instance.engine().catalog();
-    let existing = existing.table(&database, &spec.name).map(|table| table.id);
-    refuse_taken_names(session, &database, existing, &spec.checks)?;
-    if !session.instance.engine().create_table(&spec, create.if_not_exists)? {
-        session.warnings.note(MysqlError::table_exists(&create.name.name.value));
-    }
-    Ok(Done::default())
-}
-
 /// Names of constraints are unique in a database: error 3822 if a table other than `own` has one of these.
 pub(super) fn refuse_taken_names(
     session: &Session,
@@ -87,14 +68,25 @@ pub(super) fn refuse_taken_names(
     Ok(())
 }
 
+/// DROP TABLE: of each name the session's own table, if it has one. Others are dropped all or none.
 pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done, MysqlError> {
-    let mut names = Vec::with_capacity(drop.tables.len());
+    let (mut own, mut names, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for table in &drop.tables {
-        names.push((database_of(session, table)?, table.name.value.as_str()));
+        let database = database_of(session, table)?;
+        match session.own_table_named(table) {
+            Some(known) => own.push(known.clone()),
+            None if drop.temporary => missing.push(format!("{database}.{}", table.name.value)),
+            None => names.push((database, table.name.value.as_str())),
+        }
+    }
+    if !missing.is_empty() && !drop.if_exists {
+        return Err(MysqlError::unknown_table(missing.join(",")));
     }
     let names: Vec<(&str, &str)> = names.iter().map(|(database, name)| (database.as_str(), *name)).collect();
     let unchecked = !session.settings.foreign_key_checks;
-    for missing in session.instance.engine().drop_tables(&names, drop.if_exists, unchecked)? {
+    missing.extend(session.instance.engine().drop_tables(&names, drop.if_exists, unchecked)?);
+    session.drop_own_tables(&own)?;
+    for missing in missing {
         session.warnings.note(MysqlError::unknown_table(missing));
     }
     Ok(Done::default())
@@ -103,6 +95,11 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
 /// TRUNCATE: the table is dropped and made anew.
 pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done, MysqlError> {
     let database = database_of(session, table)?;
+    if let Some(own) = session.own_table_named(table).cloned() {
+        let empty = session.instance.engine().truncate_private_table(&own)?;
+        session.replace_own_table(&own, empty);
+        return Ok(Done::default());
+    }
     let unchecked = !session.settings.foreign_key_checks;
     session.instance.engine().truncate_table(&database, &table.name.value, unchecked)?;
     Ok(Done::default())

@@ -20,6 +20,10 @@ impl CatalogLookup for Session {
         Ok(self.instance.engine().table(database, name)?)
     }
 
+    fn own_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {
+        Session::own_table(self, database, name).cloned()
+    }
+
     fn view(&self, database: &str, name: &str) -> Option<Arc<ViewDef>> {
         self.instance.engine().catalog().view(database, name).cloned()
     }

@@ -1,6 +1,8 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
-use crate::parser::ast::{AlterAction, AlterAlgorithm, Ident, KeyKind, Span, StatementKind, TableName};
+use crate::parser::ast::{
+    AlterAction, AlterAlgorithm, CreateTableLike, DropTable, Ident, KeyKind, Span, StatementKind, TableName,
+};
 use crate::session::Session;
 use leafline_table::{Excluding, MetadataMode, PRIMARY};
 use leafline_types::MysqlError;
@@ -14,7 +16,19 @@ pub(super) fn excluded_by(
     let mut databases = Vec::new();
     // Indexes are made and dropped beside who reads.
     let mut changed = |table: &TableName, mode| tables.push((table.clone(), mode));
+    let is_own = |table: &TableName| session.own_table_named(table).is_some();
     match kind {
+        StatementKind::CreateTable(create) if create.temporary => return Ok(None),
+        StatementKind::CreateTableLike(CreateTableLike { temporary: true, .. })
+        | StatementKind::DropTable(DropTable { temporary: true, .. }) => return Ok(None),
+        StatementKind::CreateIndex(alter)
+        | StatementKind::DropIndex(alter)
+        | StatementKind::AlterTable(alter)
+            if is_own(&alter.table) =>
+        {
+            return Ok(None);
+        }
+        StatementKind::Truncate(table) if is_own(table) => return Ok(None),
         StatementKind::CreateDatabase(create) => databases.push(create.name.value.clone()),
         StatementKind::DropDatabase(drop) => {
             let database = &drop.name.value;
@@ -39,12 +53,21 @@ pub(super) fn excluded_by(
                 changed(&parent, MetadataMode::Exclusive);
             }
         }
+        StatementKind::CreateTableLike(create) => {
+            let own = create.name.database.as_ref().map(|database| database.value.as_str());
+            databases.extend(own.or(session.database()).map(str::to_owned));
+            changed(&create.name, MetadataMode::Exclusive);
+        }
         StatementKind::CreateView(create) => changed(&create.name, MetadataMode::Exclusive),
         StatementKind::DropView(drop) => {
             drop.views.iter().for_each(|view| changed(view, MetadataMode::Exclusive));
         }
         StatementKind::DropTable(drop) => {
-            drop.tables.iter().for_each(|table| changed(table, MetadataMode::Exclusive));
+            let others: Vec<&TableName> = drop.tables.iter().filter(|table| !is_own(table)).collect();
+            if others.is_empty() {
+                return Ok(None);
+            }
+            others.into_iter().for_each(|table| changed(table, MetadataMode::Exclusive));
         }
         StatementKind::CreateIndex(alter)
         | StatementKind::DropIndex(alter)

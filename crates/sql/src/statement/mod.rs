@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
-//! | `definitions` | CREATE, DROP, TRUNCATE |
+//! | `create` | CREATE TABLE |
+//! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
 //! | `views` | CREATE VIEW and the like |
 //! | `metadata` | which tables DDL keeps others away from |
@@ -14,6 +15,7 @@
 
 mod alter;
 mod change;
+mod create;
 pub(crate) mod definitions;
 pub(crate) mod evaluate;
 pub(crate) mod execution;
@@ -56,7 +58,7 @@ impl Session {
             let values: Vec<Value> = using.iter().map(|name| self.user_variables.get(name).0).collect();
             return self.execute_named(&name.value, &values);
         }
-        self.run_action(kind, sql).map(Outcome::Done)
+        self.run_action(create::Text { statement, sql, parameters }).map(Outcome::Done)
     }
 
     /// Statements that make their rows themselves.
@@ -71,12 +73,14 @@ impl Session {
         }))
     }
 
-    fn run_action(&mut self, kind: &StatementKind, sql: &str) -> Result<Done, MysqlError> {
+    fn run_action(&mut self, text: create::Text<'_>) -> Result<Done, MysqlError> {
+        let (kind, sql) = (&text.statement.kind, text.sql);
         let _excluding = metadata::excluded_by(self, kind)?;
         match kind {
             StatementKind::CreateDatabase(create) => return definitions::create_database(self, create),
             StatementKind::DropDatabase(drop) => return definitions::drop_database(self, drop),
-            StatementKind::CreateTable(create) => return definitions::create_table(self, create),
+            StatementKind::CreateTable(create) => return create::create_table(self, create, text),
+            StatementKind::CreateTableLike(create) => return create::create_table_like(self, create),
             StatementKind::DropTable(drop) => return definitions::drop_table(self, drop),
             StatementKind::CreateView(create) => return views::create_view(self, create, sql),
             StatementKind::DropView(drop) => return views::drop_view(self, drop),
@@ -179,7 +183,7 @@ pub(crate) fn command(kind: &StatementKind) -> Command {
         StatementKind::Begin { .. } => Command::Begin,
         StatementKind::Commit => Command::Commit,
         StatementKind::Rollback => Command::Rollback,
-        StatementKind::CreateTable(_) => Command::CreateTable,
+        StatementKind::CreateTable(_) | StatementKind::CreateTableLike(_) => Command::CreateTable,
         StatementKind::DropTable(_) => Command::DropTable,
         StatementKind::CreateIndex(_) => Command::CreateIndex,
         StatementKind::DropIndex(_) => Command::DropIndex,
@@ -202,12 +206,16 @@ fn keeps_diagnostics(kind: &StatementKind) -> bool {
 
 /// Whether the statement ends the open transaction (manual: "Statements That Cause an Implicit Commit").
 fn commits_first(kind: &StatementKind) -> bool {
+    use crate::parser::ast::{CreateTableLike, DropTable};
+    if let StatementKind::CreateTable(create) = kind {
+        return !create.temporary;
+    }
     matches!(
         kind,
         StatementKind::CreateDatabase(_)
             | StatementKind::DropDatabase(_)
-            | StatementKind::CreateTable(_)
-            | StatementKind::DropTable(_)
+            | StatementKind::CreateTableLike(CreateTableLike { temporary: false, .. })
+            | StatementKind::DropTable(DropTable { temporary: false, .. })
             | StatementKind::CreateView(_)
             | StatementKind::DropView(_)
             | StatementKind::CreateIndex(_)

@@ -35,6 +35,8 @@ pub(crate) struct Planned {
     /// The values of variables are in the plan.
     reads_variables: bool,
     catalog: Arc<Catalog>,
+    /// The version of the session's own tables.
+    own_tables: u64,
     /// The tables it uses.
     uses: Vec<TableUse>,
     settings: Settings,
@@ -133,7 +135,7 @@ impl Planned {
             return Ok(false);
         }
         session.use_tables(&self.uses)?;
-        Ok(Arc::ptr_eq(&self.catalog, &session.instance.engine().catalog()))
+        Ok(self.catalog.has_same_definitions(&session.instance.engine().catalog()))
     }
 
     /// Whether it still stands: same definitions, same settings, tables of about the same size.
@@ -145,7 +147,8 @@ impl Planned {
                 .iter()
                 .map(|value| evaluate::parameter_type(value, session.settings.collation))
                 .eq(self.parameter_types.iter().cloned())
-            && Arc::ptr_eq(&self.catalog, &engine.catalog())
+            && self.catalog.has_same_definitions(&engine.catalog())
+            && self.own_tables == session.own_tables_version()
             && self.database.as_deref() == session.database()
             && self.settings == session.settings
             && self.sizes.iter().all(|&(table, rows)| about(rows, engine.row_count(table)))
@@ -227,13 +230,13 @@ impl Session {
         tables_of(&bound, &subqueries, &mut |table, relation| {
             sizes.push((table.id, self.instance.engine().row_count(table.id)));
             let strength = relation.lock.map(|lock| lock.strength);
-            uses.push(TableUse::new(self, table, Some(&relation.alias), strength));
+            uses.extend(TableUse::new(self, table, Some(&relation.alias), strength));
         });
         self.uses_of_changes(&bound, &mut uses);
         uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
         if parameters.is_some() {
             self.use_tables(&uses)?;
-            if !Arc::ptr_eq(&catalog, &self.instance.engine().catalog()) {
+            if !catalog.has_same_definitions(&self.instance.engine().catalog()) {
                 // Bound while others changed definitions: again, with what it uses held.
                 return self.plan_statement(statement, sql, parameters);
             }
@@ -262,6 +265,7 @@ impl Session {
             parameter_types: types,
             reads_variables,
             catalog,
+            own_tables: self.own_tables_version(),
             uses,
             settings: self.settings.clone(),
             database: self.database().map(Into::into),
@@ -279,14 +283,14 @@ impl Session {
             BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
         };
         if let Some(table) = target {
-            uses.push(TableUse::new(self, table, Some(&table.name), Some(LockStrength::Update)));
+            uses.extend(TableUse::new(self, table, Some(&table.name), Some(LockStrength::Update)));
         }
         for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
             for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
-                uses.push(TableUse::new(self, parent, None, None));
+                uses.extend(TableUse::new(self, parent, None, None));
             }
             for child in &references.children {
-                uses.push(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
+                uses.extend(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
             }
         }
     }

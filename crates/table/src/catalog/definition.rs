@@ -347,6 +347,8 @@ pub struct TableDef {
     pub overflow: Option<TableId>,
     /// Whether it is itself such a table, which has no name of its own.
     pub is_overflow: bool,
+    /// Whether only who has made it knows it: it has a number, but nobody finds it by its name (`table::private`).
+    pub is_private: bool,
     /// What is shown only.
     pub options: TableOptions,
 }

@@ -625,6 +625,7 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         schema_version,
         overflow: (overflow != 0).then_some(TableId(overflow)),
         is_overflow,
+        is_private: false,
         options: TableOptions { comment, collation, auto_increment_start },
     })
 }

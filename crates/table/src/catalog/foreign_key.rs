@@ -358,7 +358,9 @@ pub(crate) fn altered_foreign_keys(
         check_index(&key.columns, &positions)?;
         kept.push(ForeignKeyDef { columns: positions, ..key.clone() });
     }
-    for (child, key) in catalog.references(&table.database, &table.name) {
+    // What refers to its name refers to the table that others know.
+    let referring = (!table.is_private).then(|| catalog.references(&table.database, &table.name));
+    for (child, key) in referring.into_iter().flatten() {
         let Some(before) = key.columns_in(table) else { continue };
         let mut after = Vec::with_capacity(before.len());
         for &old in &before {

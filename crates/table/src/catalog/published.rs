@@ -18,14 +18,16 @@ pub struct DatabaseDef {
     pub collation: Collation,
 }
 
-/// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux). Tables of overflow values
-/// are found by number only.
+/// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux). Tables of overflow values,
+/// and private ones, are found by number only.
 #[derive(Clone, Default, Debug)]
 pub struct Catalog {
     databases: BTreeMap<String, Arc<DatabaseDef>>,
     tables: BTreeMap<String, BTreeMap<String, Arc<TableDef>>>,
     by_id: BTreeMap<TableId, Arc<TableDef>>,
     views: BTreeMap<String, BTreeMap<String, Arc<ViewDef>>>,
+    /// How often definitions have changed that others can know.
+    version: u64,
     /// By database and name of a table, which need not exist: the tables with foreign keys that refer to it.
     referring: BTreeMap<String, BTreeMap<String, BTreeSet<TableId>>>,
 }
@@ -40,6 +42,16 @@ impl Catalog {
             catalog.put_table(table);
         }
         catalog
+    }
+
+    /// Whether whatever can be found by name is defined as in `other`, another state of the same catalog.
+    pub fn has_same_definitions(&self, other: &Catalog) -> bool {
+        self.version == other.version
+    }
+
+    /// Notes that something can be found, or not any more, that could not, or could.
+    pub(crate) fn note_change(&mut self) {
+        self.version += 1;
     }
 
     /// The database of that name.
@@ -124,7 +136,7 @@ impl Catalog {
         if let Some(replaced) = self.by_id.get(&table.id).cloned() {
             self.remove_table(&replaced);
         }
-        if !table.is_overflow {
+        if !table.is_overflow && !table.is_private {
             self.tables.entry(table.database.clone()).or_default().insert(table.name.clone(), table.clone());
         }
         for key in &table.foreign_keys {

@@ -54,6 +54,7 @@ impl TableSpec {
             schema_version: 1,
             overflow: None,
             is_overflow: false,
+            is_private: false,
             options: self.options.clone(),
         })
     }

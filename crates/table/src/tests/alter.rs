@@ -31,7 +31,8 @@ fn doubled(engine: &crate::Engine, refused: Option<i64>, order: &[&str]) -> Resu
     let mut converter = Doubled { refused };
     let rebuild = Some(Rebuild { converter: &mut converter, order, numbers: false });
     let sources = std::iter::once(None).chain((0..table.columns.len()).map(Some)).collect();
-    engine.alter_table(&table, Alteration { spec, sources, next_auto_increment: None, rebuild })
+    let alteration = Alteration { spec, sources, next_auto_increment: None, rebuild };
+    engine.alter_table(&table, alteration).map(|(rows, _)| rows)
 }
 
 #[test]

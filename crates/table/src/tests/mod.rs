@@ -13,6 +13,7 @@ mod memory;
 mod model;
 mod overflow;
 mod power_cuts;
+mod private;
 mod quarantine;
 mod random_faults;
 mod reapply;

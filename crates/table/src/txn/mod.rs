@@ -227,6 +227,8 @@ impl Transaction {
     fn check_writable(&self, table: &TableDef) -> Result<()> {
         match self.mode {
             TxnMode::ReadWrite => self.engine.trees.check_writable(table),
+            // Nobody else can tell.
+            TxnMode::ReadOnly if table.is_private => self.engine.trees.check_writable(table),
             TxnMode::ReadOnly => Err(TableError::ReadOnlyTransaction),
         }
     }

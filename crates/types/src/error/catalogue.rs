@@ -180,6 +180,7 @@ catalogue! {
     1329 "02000" ER_SP_FETCH_NO_DATA no_data() "No data - zero rows fetched, selected, or processed";
     1347 "HY000" ER_WRONG_OBJECT wrong_object(database, name, kind) "'{database}.{name}' is not {kind}";
     1351 "HY000" ER_VIEW_SELECT_VARIABLE view_with_variable() "View's SELECT contains a variable or parameter";
+    1352 "HY000" ER_VIEW_SELECT_TMPTABLE view_of_temporary_table(table) "View's SELECT refers to a temporary table '{table}'";
     1356 "HY000" ER_VIEW_INVALID view_invalid(database, name) "View '{database}.{name}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
     1364 "HY000" ER_NO_DEFAULT_FOR_FIELD no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 "22012" ER_DIVISION_BY_ZERO division_by_zero() "Division by 0";
@@ -327,6 +328,7 @@ catalogue! {
     3959 "HY000" ER_DEPENDENT_BY_CHECK_CONSTRAINT dependent_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
     3966 "22035" ER_MISSING_JSON_VALUE missing_json_value(function) "No value was found by '{function}' on the specified path.";
     3967 "22034" ER_MULTIPLE_JSON_VALUES multiple_json_values(function) "More than one value was found by '{function}' on the specified path.";
+    3978 "HY000" ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT foreign_key_with_create_select() "Foreign key creation is not allowed with CREATE TABLE as SELECT statement.";
     3995 "HY000" ER_CHARACTER_SET_MISMATCH character_set_mismatch(first, second, function) "Character set '{first}' cannot be used in conjunction with '{second}' in call to {function}.";
     4028 "HY000" ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN table_without_visible_columns() "A table must have at least one visible column.";
 }

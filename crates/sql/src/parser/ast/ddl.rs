@@ -31,9 +31,11 @@ pub struct DropDatabase {
 pub struct CreateTable {
     /// The table.
     pub name: TableName,
+    /// TEMPORARY.
+    pub temporary: bool,
     /// With IF NOT EXISTS.
     pub if_not_exists: bool,
-    /// The columns, in order; at least one.
+    /// The columns, in order; at least one, unless a query gives some.
     pub columns: Vec<ColumnDefinition>,
     /// Keys given apart from the columns, in order.
     pub keys: Vec<KeyDefinition>,
@@ -43,6 +45,32 @@ pub struct CreateTable {
     pub foreign_keys: Vec<ForeignKeyDefinition>,
     /// Table options.
     pub options: TableOptions,
+    /// The query behind it.
+    pub source: Option<TableSource>,
+}
+
+/// `[IGNORE | REPLACE] [AS] SELECT ..` behind CREATE TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableSource {
+    /// The query.
+    pub query: Box<Query>,
+    /// IGNORE: of rows with the same key the first stays.
+    pub ignore: bool,
+    /// REPLACE: of rows with the same key the last stays.
+    pub replace: bool,
+}
+
+/// `CREATE TABLE name LIKE other`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateTableLike {
+    /// The table.
+    pub name: TableName,
+    /// TEMPORARY.
+    pub temporary: bool,
+    /// With IF NOT EXISTS.
+    pub if_not_exists: bool,
+    /// The table it is to be like.
+    pub like: TableName,
 }
 
 /// Options after the closing parenthesis of CREATE TABLE. Each is the last one written.
@@ -308,9 +336,11 @@ pub struct DropView {
     pub if_exists: bool,
 }
 
-/// `DROP TABLE [IF EXISTS] a, b`.
+/// `DROP [TEMPORARY] TABLE [IF EXISTS] a, b`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropTable {
+    /// TEMPORARY: no others.
+    pub temporary: bool,
     /// The tables.
     pub tables: Vec<TableName>,
     /// With IF EXISTS.

@@ -1,8 +1,8 @@
 //! Statements and the administrative ones among them.
 
 use super::{
-    AlterTable, CreateDatabase, CreateTable, CreateView, Delete, DropDatabase, DropTable, DropView, Expr,
-    Ident, Insert, Query, RenameTable, Span, TableName, Update, VariableScope,
+    AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete, DropDatabase, DropTable,
+    DropView, Expr, Ident, Insert, Query, RenameTable, Span, TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -34,6 +34,8 @@ pub enum StatementKind {
     DropDatabase(DropDatabase),
     /// CREATE TABLE.
     CreateTable(Box<CreateTable>),
+    /// CREATE TABLE .. LIKE.
+    CreateTableLike(CreateTableLike),
     /// CREATE VIEW and ALTER VIEW.
     CreateView(Box<CreateView>),
     /// DROP VIEW.

@@ -1,0 +1,144 @@
+//! Tables that only this session knows: temporary ones, and the one that CREATE TABLE .. SELECT is filling.
+//!
+//! They come before tables and views of the same name, save in what does not depend on the session: bodies of views, foreign keys. They have
+//! no metadata locks, as nobody else can use them. They outlive transactions and go with the session.
+
+use super::Session;
+use crate::parser::ast::TableName;
+use leafline_table::{TableDef, TableId, TableSpec};
+use leafline_types::MysqlError;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The private tables of a session.
+#[derive(Debug, Default)]
+pub(super) struct OwnTables {
+    /// By database and name.
+    named: BTreeMap<(String, String), Arc<TableDef>>,
+    /// Those that are dropped, but which the open transaction may have written to.
+    dropped: Vec<TableId>,
+    /// How often a name has come to mean something else.
+    version: u64,
+}
+
+impl Session {
+    /// The session's own table of that name.
+    pub(crate) fn own_table(&self, database: &str, name: &str) -> Option<&Arc<TableDef>> {
+        if self.own_tables.named.is_empty() {
+            return None;
+        }
+        self.own_tables.named.get(&(database.to_owned(), name.to_owned()))
+    }
+
+    /// The session's own table that a statement means; `None` if it means one that others know, or none at all.
+    pub(crate) fn own_table_named(&self, name: &TableName) -> Option<&Arc<TableDef>> {
+        let database = name.database.as_ref().map(|database| database.value.as_str()).or(self.database())?;
+        self.own_table(database, &name.name.value)
+    }
+
+    /// Plans of before another version do not stand.
+    pub(crate) fn own_tables_version(&self) -> u64 {
+        self.own_tables.version
+    }
+
+    /// The table of that name, the session's own first.
+    ///
+    /// # Errors
+    /// 1049 for an unknown database, 1146 for an unknown table.
+    pub(crate) fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
+        match self.own_table(database, name) {
+            Some(table) => Ok(table.clone()),
+            None => Ok(self.instance.engine().table(database, name)?),
+        }
+    }
+
+    /// Makes a table of the session's own, that is called as it says, or `alias`.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn create_own_table(
+        &mut self,
+        spec: &TableSpec,
+        alias: Option<&str>,
+    ) -> Result<Arc<TableDef>, MysqlError> {
+        let table = self.instance.engine().create_private_table(spec)?;
+        let name = alias.unwrap_or(&table.name).to_owned();
+        self.own_tables.named.insert((table.database.clone(), name), table.clone());
+        self.own_tables.version += 1;
+        Ok(table)
+    }
+
+    /// Notes that `old` has another definition, and perhaps another name.
+    pub(crate) fn replace_own_table(&mut self, old: &TableDef, new: Arc<TableDef>) {
+        self.forget_own_table(old);
+        self.own_tables.named.insert((new.database.clone(), new.name.clone()), new);
+    }
+
+    /// What the table was called means something else now.
+    pub(crate) fn forget_own_table(&mut self, table: &TableDef) {
+        self.own_tables.named.retain(|_, known| known.id != table.id);
+        self.own_tables.version += 1;
+    }
+
+    /// Drops tables of the session's own: their names at once, and the tables when the transaction ends that may have written to them.
+    ///
+    /// # Errors
+    /// What the store returns.
+    pub(crate) fn drop_own_tables(&mut self, tables: &[Arc<TableDef>]) -> Result<(), MysqlError> {
+        for table in tables {
+            self.forget_own_table(table);
+            self.own_tables.dropped.push(table.id);
+        }
+        if self.in_transaction() { Ok(()) } else { self.end_dropped_tables() }
+    }
+
+    /// The transaction has ended.
+    pub(super) fn end_dropped_tables(&mut self) -> Result<(), MysqlError> {
+        if self.own_tables.dropped.is_empty() {
+            return Ok(());
+        }
+        let dropped = std::mem::take(&mut self.own_tables.dropped);
+        Ok(self.instance.engine().drop_private_tables(&dropped)?)
+    }
+
+    /// Drops them all: the session begins anew, or ends. Its transaction has ended.
+    pub(super) fn drop_all_own_tables(&mut self) {
+        let all: Vec<Arc<TableDef>> = self.own_tables.named.values().cloned().collect();
+        // If this fails the store has stopped, and the next open does it.
+        self.drop_own_tables(&all).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Instance, InstanceOptions};
+    use leafline_storage::device::SimulatedEnv;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_tables_of_a_session_go_with_it() {
+        let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
+        let mut session = instance.connect().unwrap();
+        session.execute("CREATE DATABASE d").unwrap();
+        let segments = || {
+            instance.engine().purge().unwrap();
+            instance.engine().store().segments().len()
+        };
+        let before = segments();
+        session.execute("CREATE TEMPORARY TABLE d.t (a INT PRIMARY KEY, b INT, t TEXT, KEY (b))").unwrap();
+        session.execute("CREATE TEMPORARY TABLE d.u SELECT * FROM d.t").unwrap();
+        session
+            .execute("CREATE TEMPORARY TABLE d.v (PRIMARY KEY (a)) SELECT 1 AS a UNION ALL SELECT 1")
+            .err()
+            .unwrap();
+        assert_eq!(segments(), before + 5);
+        session.execute("BEGIN").unwrap();
+        session.execute("INSERT INTO d.t VALUES (1, 1, 'x')").unwrap();
+        session.execute("DROP TEMPORARY TABLE d.t").unwrap();
+        assert_eq!(segments(), before + 5, "the transaction has written to it");
+        session.execute("COMMIT").unwrap();
+        assert_eq!(segments(), before + 2);
+        drop(session);
+        assert_eq!(segments(), before);
+    }
+}

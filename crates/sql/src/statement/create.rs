@@ -1,0 +1,221 @@
+//! CREATE TABLE, as it is written, LIKE another, or from a query; temporary or not.
+//!
+//! A table that is made of a query is a private one while its rows are inserted, by an INSERT like any other, and is made known by one
+//! commit: whatever fails, and whenever the machine stops, it is there with all its rows or not at all.
+
+use super::definitions::{DEFAULT_COLLATION, database_of, refuse_taken_names};
+use super::evaluate;
+use crate::binder::{bind_kind, check_expressions, check_owners, selected_columns, table_spec};
+use crate::bound::BoundKind;
+use crate::parser::ast::{
+    CreateTable, CreateTableLike, Ident, Insert, InsertSource, Span, Statement, StatementKind, TableName,
+    TableSource,
+};
+use crate::result::Done;
+use crate::session::{Outcome, Session};
+use crate::show;
+use leafline_table::{ColumnDef, TableSpec};
+use leafline_types::error::errno;
+use leafline_types::{ExprType, MysqlError, Value};
+
+/// What CREATE TABLE .. SELECT inserts into: no other table can be called so.
+const BEING_FILLED: &str = "\0";
+
+/// A statement and its text.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    pub(super) statement: &'a Statement,
+    pub(super) sql: &'a str,
+    pub(super) parameters: &'a [Value],
+}
+
+/// CREATE TABLE, with a query or without.
+pub(super) fn create_table(
+    session: &mut Session,
+    create: &CreateTable,
+    text: Text<'_>,
+) -> Result<Done, MysqlError> {
+    let database = database_of(session, &create.name)?;
+    if create.source.is_some() && !create.foreign_keys.is_empty() && !create.temporary {
+        return Err(MysqlError::foreign_key_with_create_select());
+    }
+    let selected = create.source.as_ref().map(|source| query_columns(session, source, text));
+    if let Some(Err(error)) = &selected
+        && [errno::ER_NO_SUCH_TABLE, errno::ER_BAD_DB_ERROR].contains(&error.code)
+    {
+        return Err(error.clone());
+    }
+    if is_there(session, &create.name, create.temporary, create.if_not_exists)? {
+        return Ok(Done::default());
+    }
+    let selected = selected.unwrap_or_else(|| Ok(Vec::new()))?;
+    let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
+    let spec = specification(session, create, &database, selected)?;
+    let Some(source) = &create.source else {
+        match create.temporary {
+            true => drop(session.create_own_table(&spec, None)?),
+            // It was not there: another has been quicker.
+            false if !session.instance.engine().create_table(&spec, create.if_not_exists)? => {
+                session.warnings.note(MysqlError::table_exists(&spec.name));
+            }
+            false => {}
+        }
+        return Ok(Done::default());
+    };
+    let table = session.create_own_table(&spec, Some(BEING_FILLED))?;
+    let filled = fill(session, &database, source, names, text);
+    if create.temporary && filled.is_ok() {
+        session.replace_own_table(&table, table.clone());
+        return filled;
+    }
+    let engine = session.instance.engine().clone();
+    let published = filled.and_then(|done| {
+        session.commit()?;
+        engine.publish_table(&table, spec.unchecked_references)?;
+        Ok(done)
+    });
+    if published.is_ok() {
+        session.forget_own_table(&table);
+        return published;
+    }
+    if !create.temporary {
+        session.rollback();
+    }
+    session.drop_own_tables(&[table])?;
+    published
+}
+
+/// CREATE TABLE .. LIKE: the columns, keys and constraints of another table, and none of its rows.
+pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike) -> Result<Done, MysqlError> {
+    let database = database_of(session, &create.name)?;
+    let model = show::base_table(session, &create.like)?;
+    if is_there(session, &create.name, create.temporary, create.if_not_exists)? {
+        return Ok(Done::default());
+    }
+    let name = &create.name.name.value;
+    let mut spec = TableSpec::of(&model);
+    spec.indexes.iter_mut().for_each(|index| index.existing = None);
+    // As if they had no names.
+    for (number, check) in (1..).zip(&mut spec.checks) {
+        check.name = format!("{name}_chk_{number}");
+    }
+    spec.options.auto_increment_start = None;
+    (spec.database, spec.name) = (database, name.clone());
+    spec.unchecked_references = !session.settings.foreign_key_checks;
+    if create.temporary {
+        session.create_own_table(&spec, None)?;
+        return Ok(Done::default());
+    }
+    refuse_taken_names(session, &spec.database, None, &spec.checks)?;
+    if !session.instance.engine().create_table(&spec, create.if_not_exists)? {
+        session.warnings.note(MysqlError::table_exists(name));
+    }
+    Ok(Done::default())
+}
+
+/// Whether the table is there already, which is noted; error 1050 if that is not to be. A temporary table hides others.
+fn is_there(
+    session: &mut Session,
+    name: &TableName,
+    temporary: bool,
+    if_not_exists: bool,
+) -> Result<bool, MysqlError> {
+    let is_there = match temporary {
+        true => session.own_table_named(name).is_some(),
+        false => {
+            let database = database_of(session, name)?;
+            let catalog = session.instance.engine().catalog();
+            catalog.table(&database, &name.name.value).is_some()
+                || catalog.view(&database, &name.name.value).is_some()
+        }
+    };
+    match (is_there, if_not_exists) {
+        (true, false) => Err(MysqlError::table_exists(&name.name.value)),
+        (true, true) => {
+            session.warnings.note(MysqlError::table_exists(&name.name.value));
+            Ok(true)
+        }
+        (false, _) => Ok(false),
+    }
+}
+
+/// The table that is asked for: columns that are only written first, then those of the query, as they are written if they are.
+fn specification(
+    session: &mut Session,
+    create: &CreateTable,
+    database: &str,
+    selected: Vec<ColumnDef>,
+) -> Result<TableSpec, MysqlError> {
+    let offset = session.settings.time_zone.utc_offset_seconds();
+    let default = session.instance.engine().catalog().database(database).map(|database| database.collation);
+    let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), offset)?;
+    for warning in warnings {
+        session.warnings.warn(warning);
+    }
+    spec.unchecked_references = !session.settings.foreign_key_checks;
+    let is_called = |column: &ColumnDef, other: &ColumnDef| column.name.eq_ignore_ascii_case(&other.name);
+    let written = std::mem::take(&mut spec.columns);
+    let alone = written.iter().filter(|column| !selected.iter().any(|other| is_called(column, other)));
+    spec.columns = alone.cloned().collect();
+    spec.columns.extend(selected.into_iter().map(|column| {
+        match written.iter().find(|known| is_called(known, &column)) {
+            Some(known) => ColumnDef { name: column.name, ..known.clone() },
+            None => column,
+        }
+    }));
+    let owner = |owner: Option<usize>| {
+        let column = written.get(owner?)?;
+        spec.columns.iter().position(|other| is_called(column, other))
+    };
+    let owners: Vec<Option<usize>> = check_owners(create).into_iter().map(owner).collect();
+    check_expressions(&spec, &owners, &session.bind_context(&[]))?;
+    if !create.temporary {
+        refuse_taken_names(session, database, None, &spec.checks)?;
+    }
+    Ok(spec)
+}
+
+/// The columns that a table gets from a query.
+fn query_columns(
+    session: &Session,
+    source: &TableSource,
+    text: Text<'_>,
+) -> Result<Vec<ColumnDef>, MysqlError> {
+    let collation = session.settings.collation;
+    let types: Vec<ExprType> =
+        text.parameters.iter().map(|value| evaluate::parameter_type(value, collation)).collect();
+    let query = StatementKind::Query(source.query.clone());
+    let bound = bind_kind(&query, text.statement.parameters, text.sql, &session.bind_context(&types))?;
+    match bound.kind {
+        BoundKind::Select(select) => selected_columns(&select),
+        _ => Err(MysqlError::internal("a query that is bound as something else")),
+    }
+}
+
+/// Puts the query's rows into the new table.
+fn fill(
+    session: &mut Session,
+    database: &str,
+    source: &TableSource,
+    columns: Vec<String>,
+    text: Text<'_>,
+) -> Result<Done, MysqlError> {
+    let ident = |value: &str| Ident { value: value.to_owned(), span: Span::default() };
+    let insert = Insert {
+        replace: source.replace,
+        ignore: source.ignore,
+        delayed: false,
+        table: TableName { database: Some(ident(database)), name: ident(BEING_FILLED) },
+        columns: Some(columns.iter().map(|name| ident(name)).collect()),
+        source: InsertSource::Query(source.query.clone()),
+        alias: None,
+        on_duplicate: Vec::new(),
+    };
+    let insert = Statement { kind: StatementKind::Insert(Box::new(insert)), ..text.statement.clone() };
+    let planned = session.plan_statement(&insert, text.sql, Some(text.parameters))?;
+    let planned = planned.ok_or_else(|| MysqlError::internal("an INSERT that is not planned"))?;
+    match session.run_planned(&planned, text.parameters)? {
+        Outcome::Done(done) => Ok(done),
+        Outcome::Rows(_) => Err(MysqlError::internal("an INSERT that gives rows")),
+    }
+}

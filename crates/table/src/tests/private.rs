@@ -1,0 +1,139 @@
+//! Private tables: known to nobody else, gone with the process, published as a whole or not at all.
+
+use crate::catalog::*;
+use crate::testing::*;
+use crate::{Direction, Engine, Isolation, TxnMode};
+use leafline_storage::device::SimulatedEnv;
+use leafline_storage::{Env, SegmentId};
+use leafline_types::{Collation, MysqlError, SqlType, Value};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn text_spec(name: &str) -> TableSpec {
+    let columns = vec![column("a", int(), false), column("t", SqlType::Text { max_bytes: u32::MAX }, true)];
+    spec(name, columns, vec![index(IndexSpecKind::Primary, "", &["a"])])
+}
+
+/// A private table with as many rows, one of which has a value outside it.
+fn filled(engine: &Arc<Engine>, rows: i64) -> Result<Arc<TableDef>, crate::TableError> {
+    let table = engine.create_private_table(&text_spec("p"))?;
+    transact(engine, |transaction| {
+        for a in 0..rows {
+            let text = "x".repeat(if a == 0 { 20_000 } else { 20 });
+            transaction.insert(&table, &[Value::Int(a), Value::string(text)])?;
+        }
+        Ok(())
+    })?;
+    Ok(table)
+}
+
+fn count(engine: &Arc<Engine>, table: &Arc<TableDef>) -> usize {
+    scan(&view(engine), table, 0, &[0], Direction::Forward).unwrap().len()
+}
+
+fn segments(engine: &Engine) -> BTreeSet<SegmentId> {
+    engine.store().segments().iter().map(|segment| segment.id).collect()
+}
+
+#[test]
+fn nobody_finds_a_private_table_and_it_is_gone_with_the_process() {
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    let before = (segments(&engine), engine.catalog());
+    let table = filled(&engine, 50).unwrap();
+    assert_eq!(count(&engine, &table), 50);
+    assert!(engine.table("d", "p").is_err() && engine.catalog().tables("d").next().is_none());
+    assert!(engine.catalog().has_same_definitions(&before.1), "plans of others still stand");
+    // Another of that name, which all know, has nothing to do with it.
+    create(&engine, &text_spec("p"));
+    assert!(!engine.catalog().has_same_definitions(&before.1));
+    engine.drop_table("d", "p", false).unwrap();
+    let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+    reader.begin_statement();
+    reader.insert(&table, &[Value::Int(100), Value::Null]).unwrap();
+    reader.commit().unwrap();
+    let table = engine.truncate_private_table(&table).unwrap();
+    assert_eq!(count(&engine, &table), 0);
+    filled(&engine, 3).unwrap();
+    drop(engine);
+    env.cut(1);
+    let engine = open(&env);
+    assert_eq!(segments(&engine), before.0);
+    assert!(engine.private_table(table.id).is_err());
+}
+
+#[test]
+fn a_dropped_private_table_leaves_nothing() {
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    let before = segments(&engine);
+    let table = filled(&engine, 5).unwrap();
+    engine.drop_private_tables(&[table.id]).unwrap();
+    engine.drop_private_tables(&[table.id]).unwrap();
+    engine.purge().unwrap();
+    assert_eq!(segments(&engine), before);
+    let foreign_keys = vec![ForeignKeySpec::default()];
+    let refused = engine.create_private_table(&TableSpec { foreign_keys, ..text_spec("p") });
+    assert_eq!(MysqlError::from(refused.unwrap_err()).code, 1215);
+}
+
+#[test]
+fn a_published_table_is_newer_than_the_snapshots_before() {
+    let engine = open(&SimulatedEnv::new());
+    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    let table = filled(&engine, 4).unwrap();
+    let older = view(&engine);
+    engine.publish_table(&table, false).unwrap();
+    let table = engine.table("d", "p").unwrap();
+    assert!(!table.is_private && engine.private_table(table.id).is_err());
+    assert_eq!((count(&engine, &table), engine.row_count(table.id)), (4, 4));
+    assert!(older.entries(&table, table.clustered()).is_err());
+    let again = filled(&engine, 1).unwrap();
+    assert_eq!(MysqlError::from(engine.publish_table(&again, false).unwrap_err()).code, 1050);
+}
+
+/// The power is cut at each change of the disk in turn: the table is there with all its rows, or nothing of it.
+#[test]
+fn publishing_survives_whole_or_not_at_all() {
+    let origin = SimulatedEnv::new();
+    let engine = open(&origin);
+    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    let empty = segments(&engine).len();
+    drop(engine);
+    let (mut absent, mut present) = (0, 0);
+    for changes in 0.. {
+        let env = origin.snapshot();
+        env.power_cut_after(changes);
+        let work = || -> Result<(), crate::TableError> {
+            let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options())?;
+            let table = filled(&engine, 30)?;
+            engine.publish_table(&table, false)
+        };
+        let done = work().is_ok();
+        let finished = !env.is_off();
+        env.reboot(changes);
+        let engine = open(&env);
+        match engine.table("d", "p") {
+            Ok(table) => {
+                present += 1;
+                assert_eq!((count(&engine, &table), engine.row_count(table.id)), (30, 30), "cut {changes}");
+                assert_eq!(segments(&engine).len(), empty + 2);
+                transact(&engine, |transaction| {
+                    transaction.insert(&table, &[Value::Int(99), Value::Null]).map(drop)
+                })
+                .unwrap();
+            }
+            Err(_) => {
+                absent += 1;
+                assert!(!done, "cut {changes}: acknowledged and lost");
+                assert_eq!(segments(&engine).len(), empty);
+            }
+        }
+        if finished {
+            break;
+        }
+    }
+    assert!(absent > 10 && present > 0, "{absent} {present}");
+}
