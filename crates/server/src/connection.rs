@@ -191,10 +191,14 @@ struct Connection<S> {
 
 impl<S: Stream> Connection<S> {
     fn run(&mut self) -> Result<(), WireError> {
-        let mut packet = Vec::new();
+        let (mut packet, mut timeout) = (Vec::new(), None);
         loop {
             self.packets.begin_command();
-            self.packets.stream().set_read_timeout(Some(self.session.settings().wait_timeout))?;
+            let wait_timeout = Some(self.session.settings().wait_timeout);
+            if wait_timeout != timeout {
+                self.packets.stream().set_read_timeout(wait_timeout)?;
+                timeout = wait_timeout;
+            }
             if !self.packets.read(&mut packet)? || packet.first() == Some(&command::QUIT) {
                 return Ok(());
             }

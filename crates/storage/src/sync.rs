@@ -93,6 +93,10 @@ mod checked {
             guard.0 = Some(self.0.wait(held).expect("no thread of a model panics"));
         }
 
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+
         pub(crate) fn notify_all(&self) {
             self.0.notify_all();
         }

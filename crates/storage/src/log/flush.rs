@@ -1,10 +1,10 @@
 //! How what was appended gets to the disk: group commit.
 //!
 //! Group commit has no thread and no timer of its own: the first that has to wait becomes the leader, takes the
-//! whole buffer, writes it and syncs, for all that were appended by then. Those that come meanwhile append to the other buffer;
-//! as soon as the write is done, though the sync is under way, one of them leads the next write, and then a sync of its own: up to
-//! [`MAX_SYNCS`] at a time. A sync covers all that was written before it began, whoever wrote it. With two committing
-//! threads that is the difference between taking turns and going on together: a device works on several flushes at once.
+//! whole buffer, writes it and syncs, for all that were appended by then. Those that come meanwhile append to the other buffer,
+//! and one of them leads the next write and sync as soon as those before it are done, or, up to [`MAX_SYNCS`] at a time, as soon as
+//! there are as many of them as the sync under way serves. So two committing threads go on together instead of taking
+//! turns (a device works on several flushes at once), and of many each half shares one write and one sync.
 //!
 //! The file is not opened with `O_DSYNC`: where the device has no write with forced unit access the system makes a write and a
 //! flush of it, and two threads' flushes could not be merged.
@@ -33,8 +33,6 @@ pub(super) struct Inner {
     pub(super) state: Mutex<State>,
     /// A write has ended, or the log has stopped.
     pub(super) written: Condvar,
-    /// A sync has ended, or a write that no sync will follow, or the log has stopped.
-    pub(super) synced: Condvar,
     /// Space has been given back, or the log has stopped.
     pub(super) freed: Condvar,
     /// Used by the leader; locked after no other lock is held.
@@ -63,6 +61,11 @@ pub(super) struct State {
     pub(super) writing: bool,
     /// The syncs that are under way, or wait for an earlier one, in the order in which they began.
     pub(super) syncing: VecDeque<Sync>,
+    /// Those whom no sync serves yet, and how many they are.
+    pub(super) gathering: Arc<Condvar>,
+    pub(super) gathered: usize,
+    /// The end of the write that a sync will follow, and those that it is for.
+    pub(super) leading: Option<(Lsn, Arc<Condvar>)>,
     /// What the last write went to, and its number: what is written before is synced.
     pub(super) file: (u64, Arc<dyn File>),
     pub(super) stopped: Option<String>,
@@ -75,6 +78,10 @@ pub(super) struct State {
 pub(super) struct Sync {
     /// Up to where it makes the log durable.
     pub(super) covers: Lsn,
+    /// Those who wait for it.
+    pub(super) cohort: Arc<Condvar>,
+    /// How many they were when it began.
+    pub(super) serves: usize,
     /// It has succeeded. It counts once those before it have too: of a failure the system tells only one who asks, and what one
     /// sync has lost no later one brings back.
     pub(super) done: bool,
@@ -100,8 +107,7 @@ impl Inner {
                 self.written.wait(&mut state);
             } else {
                 self.write(&mut state);
-                // Others may have counted on a sync to follow.
-                self.synced.notify_all();
+                state.wake_leader();
             }
             state.check()?;
         }
@@ -111,26 +117,61 @@ impl Inner {
     /// Writes and syncs, or waits for others to, until the log is durable up to `lsn`.
     pub(super) fn sync_until(&self, lsn: Lsn) -> Result<()> {
         let mut state = self.lock()?;
+        if state.durable >= lsn {
+            return Ok(());
+        }
+        let cohort = state.join(lsn);
         while state.durable < lsn {
-            if state.taken < lsn {
-                if state.writing {
-                    self.written.wait(&mut state);
-                } else {
-                    self.write(&mut state);
-                }
-            } else if state.written < lsn || state.syncs_under_way() >= MAX_SYNCS || state.is_synced(lsn) {
-                // Whoever writes it syncs it, or wakes us.
-                self.synced.wait(&mut state);
+            if Arc::ptr_eq(&cohort, &state.gathering) && state.may_lead() {
+                self.lead(&mut state)?;
             } else {
-                self.sync(&mut state);
+                cohort.wait(&mut state);
             }
             state.check()?;
+        }
+        if Arc::ptr_eq(&cohort, &state.gathering) {
+            state.gathered -= 1;
         }
         Ok(())
     }
 
-    /// Writes everything appended so far. The lock is not held meanwhile. Those who wait for a sync of it are not woken: the
-    /// caller goes on to sync, or wakes them.
+    /// Writes and syncs for those that have gathered. The lock is not held meanwhile.
+    fn lead(&self, guard: &mut MutexGuard<'_, State>) -> Result<()> {
+        let state = &mut **guard;
+        let cohort = std::mem::take(&mut state.gathering);
+        let serves = std::mem::take(&mut state.gathered);
+        if state.taken < state.end() {
+            state.leading = Some((state.end(), Arc::clone(&cohort)));
+            self.write(guard);
+            guard.leading = None;
+            guard.check()?;
+        }
+        let state = &mut **guard;
+        let (covers, (sequence, file)) = (state.written, state.file.clone());
+        state.syncing.push_back(Sync { covers, cohort, serves, done: false });
+        state.wake_leader();
+        let result = MutexGuard::unlocked(guard, || file.sync());
+        let state = &mut **guard;
+        match result {
+            Ok(()) => {
+                state.counts.syncs += 1;
+                state
+                    .syncing
+                    .iter_mut()
+                    .filter(|sync| sync.covers == covers)
+                    .for_each(|sync| sync.done = true);
+                self.count_syncs(state);
+                state.wake_leader();
+                Ok(())
+            }
+            Err(error) => {
+                let error = StorageError::io("sync", super::files::name(sequence), error);
+                Err(self.stop(state, error.to_string()))
+            }
+        }
+    }
+
+    /// Writes everything appended so far. The lock is not held meanwhile. The caller goes on to sync, or wakes somebody who will.
     fn write(&self, guard: &mut MutexGuard<'_, State>) {
         let state = &mut **guard;
         let (start, end, durable) = (state.taken, state.end(), state.durable);
@@ -154,10 +195,10 @@ impl Inner {
                 state.written = end;
                 state.file = file;
                 if done.synced > state.durable {
-                    // By the end of a file. That may be all the caller needs, so others have to see to the rest.
-                    state.syncing.push_back(Sync { covers: done.synced, done: true });
+                    // By the end of a file. That may be all that some of those who gather need.
+                    let cohort = Arc::clone(&state.gathering);
+                    state.syncing.push_back(Sync { covers: done.synced, cohort, serves: 0, done: true });
                     self.count_syncs(state);
-                    self.synced.notify_all();
                 }
                 state.space.pending -= pending;
                 state.space.at = at;
@@ -174,31 +215,6 @@ impl Inner {
         self.written.notify_all();
     }
 
-    /// Syncs everything written so far. The lock is not held meanwhile.
-    fn sync(&self, guard: &mut MutexGuard<'_, State>) {
-        let state = &mut **guard;
-        let (covers, (sequence, file)) = (state.written, state.file.clone());
-        state.syncing.push_back(Sync { covers, done: false });
-        let result = MutexGuard::unlocked(guard, || file.sync());
-        let state = &mut **guard;
-        match result {
-            Ok(()) => {
-                state.counts.syncs += 1;
-                state
-                    .syncing
-                    .iter_mut()
-                    .filter(|sync| sync.covers == covers)
-                    .for_each(|sync| sync.done = true);
-                self.count_syncs(state);
-            }
-            Err(error) => {
-                let error = StorageError::io("sync", super::files::name(sequence), error);
-                self.stop(state, error.to_string());
-            }
-        }
-        self.synced.notify_all();
-    }
-
     /// Raises the durable LSN by the syncs that have succeeded and have none before them. None counts any more once the log
     /// has stopped.
     fn count_syncs(&self, state: &mut State) {
@@ -207,6 +223,7 @@ impl Inner {
         }
         while let Some(sync) = state.next_done_sync() {
             state.durable = state.durable.max(sync.covers);
+            sync.cohort.notify_all();
         }
         self.durable.store(state.durable.0, Ordering::Release);
     }
@@ -216,7 +233,10 @@ impl Inner {
         let why = state.stopped.get_or_insert(why).clone();
         self.stopped.store(true, Ordering::Release);
         self.written.notify_all();
-        self.synced.notify_all();
+        let served = state.syncing.iter().map(|sync| &sync.cohort);
+        for cohort in served.chain(state.leading.iter().map(|(_, cohort)| cohort)).chain([&state.gathering]) {
+            cohort.notify_all();
+        }
         self.freed.notify_all();
         StorageError::Poisoned { why }
     }
@@ -234,13 +254,32 @@ impl State {
         self.taken.plus(self.buffer.len() as u64)
     }
 
-    /// Whether a sync that is under way makes the log durable up to `lsn`.
-    fn is_synced(&self, lsn: Lsn) -> bool {
-        self.syncing.iter().any(|sync| sync.covers >= lsn)
+    /// Has the caller wait with those whom the first sync will serve that makes the log durable up to `lsn`.
+    fn join(&mut self, lsn: Lsn) -> Arc<Condvar> {
+        let syncing = self.syncing.iter().find(|sync| sync.covers >= lsn).map(|sync| &sync.cohort);
+        let leading = || self.leading.as_ref().filter(|(end, _)| *end >= lsn).map(|(_, cohort)| cohort);
+        match syncing.or_else(leading) {
+            Some(cohort) => Arc::clone(cohort),
+            None => {
+                self.gathered += 1;
+                Arc::clone(&self.gathering)
+            }
+        }
     }
 
-    fn syncs_under_way(&self) -> usize {
-        self.syncing.iter().filter(|sync| !sync.done).count()
+    /// Whether those who gather may write and sync: no sync is under way, or there is room for another, which will serve as many.
+    fn may_lead(&self) -> bool {
+        let under_way = || self.syncing.iter().filter(|sync| !sync.done);
+        !self.writing
+            && under_way().count() < MAX_SYNCS
+            && under_way().all(|sync| sync.serves <= self.gathered)
+    }
+
+    /// Has one of those who gather lead, if it may be.
+    fn wake_leader(&self) {
+        if self.gathered > 0 && self.may_lead() {
+            self.gathering.notify_one();
+        }
     }
 
     /// Takes the oldest sync off the list if it has succeeded.

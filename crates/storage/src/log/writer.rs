@@ -78,7 +78,7 @@ pub struct LogCounts {
 /// The log, open for appending. Clones share it.
 #[derive(Clone)]
 pub struct Log {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 /// Room in the log files, held for groups to be appended. What is left is given back when it is dropped.
@@ -148,6 +148,9 @@ impl Log {
             durable: first,
             writing: false,
             syncing: VecDeque::new(),
+            gathering: Arc::default(),
+            gathered: 0,
+            leading: None,
             file: writer.file(),
             stopped: None,
             space,
@@ -157,7 +160,6 @@ impl Log {
         let inner = Inner {
             state: Mutex::new(state),
             written: Condvar::default(),
-            synced: Condvar::default(),
             freed: Condvar::default(),
             writer: Mutex::new(writer),
             ring,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::device::{File, OpenMode, Operation};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[test]
 fn one_sync_serves_all_that_were_appended_before_it() {
@@ -165,7 +165,12 @@ fn many_threads_append_and_commit_while_checkpoints_go_on() {
     assert!(read_all(&env, position).unwrap().0 == groups);
 }
 
-/// A device on which a sync ends only once another has begun: with syncs that take turns nothing would ever end.
+/// What syncs wait for.
+trait Gate: Send + Sync + 'static {
+    fn pass(&self);
+}
+
+/// A sync ends only once another has begun: with syncs that take turns nothing would ever end.
 #[derive(Default)]
 struct Pairs {
     armed: AtomicBool,
@@ -174,8 +179,8 @@ struct Pairs {
     alone: AtomicBool,
 }
 
-impl Pairs {
-    fn meet(&self) {
+impl Gate for Pairs {
+    fn pass(&self) {
         if !self.armed.load(Ordering::SeqCst) {
             return;
         }
@@ -192,9 +197,34 @@ impl Pairs {
     }
 }
 
-struct PairedFile(Arc<dyn File>, Arc<Pairs>);
+/// Syncs end in the order in which they began, each when it is let through.
+#[derive(Default)]
+struct Turnstile {
+    begun: AtomicUsize,
+    passed: parking_lot::Mutex<usize>,
+    moved: parking_lot::Condvar,
+}
 
-impl File for PairedFile {
+impl Turnstile {
+    fn let_through(&self, syncs: usize) {
+        *self.passed.lock() += syncs;
+        self.moved.notify_all();
+    }
+}
+
+impl Gate for Turnstile {
+    fn pass(&self) {
+        let turn = self.begun.fetch_add(1, Ordering::SeqCst);
+        let mut passed = self.passed.lock();
+        while *passed <= turn {
+            self.moved.wait(&mut passed);
+        }
+    }
+}
+
+struct GatedFile(Arc<dyn File>, Arc<dyn Gate>);
+
+impl File for GatedFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.0.read_at(buf, offset)
     }
@@ -208,7 +238,7 @@ impl File for PairedFile {
         self.0.write_vectored_at(bufs, offset)
     }
     fn sync(&self) -> io::Result<()> {
-        self.1.meet();
+        self.1.pass();
         self.0.sync()
     }
     fn size(&self) -> io::Result<u64> {
@@ -222,11 +252,11 @@ impl File for PairedFile {
     }
 }
 
-struct PairedEnv(SimulatedEnv, Arc<Pairs>);
+struct GatedEnv(SimulatedEnv, Arc<dyn Gate>);
 
-impl Env for PairedEnv {
+impl Env for GatedEnv {
     fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn File>> {
-        Ok(Arc::new(PairedFile(self.0.open(name, mode)?, Arc::clone(&self.1))))
+        Ok(Arc::new(GatedFile(self.0.open(name, mode)?, Arc::clone(&self.1))))
     }
     fn exists(&self, name: &str) -> io::Result<bool> {
         self.0.exists(name)
@@ -260,7 +290,7 @@ impl Env for PairedEnv {
 #[test]
 fn a_commit_that_comes_during_a_sync_is_written_and_synced_without_waiting_for_its_end() {
     let (env, pairs) = (SimulatedEnv::new(), Arc::new(Pairs::default()));
-    let paired: Arc<dyn Env> = Arc::new(PairedEnv(env.clone(), Arc::clone(&pairs)));
+    let paired: Arc<dyn Env> = Arc::new(GatedEnv(env.clone(), Arc::clone(&pairs) as Arc<dyn Gate>));
     let options = LogOptions { capacity: 1 << 20, ..SMALL };
     let (log, start) = Log::create(&paired, options, Lsn(1000)).unwrap();
     pairs.armed.store(true, Ordering::SeqCst);
@@ -281,10 +311,51 @@ fn a_commit_that_comes_during_a_sync_is_written_and_synced_without_waiting_for_i
 }
 
 #[test]
+fn commits_that_come_while_more_are_being_synced_wait_for_each_other() {
+    let (env, turnstile) = (SimulatedEnv::new(), Arc::new(Turnstile::default()));
+    let gated: Arc<dyn Env> = Arc::new(GatedEnv(env, Arc::clone(&turnstile) as Arc<dyn Gate>));
+    turnstile.let_through(1_000);
+    let (log, _) = Log::create(&gated, SMALL, Lsn(1000)).unwrap();
+    let before = turnstile.begun.load(Ordering::SeqCst);
+    *turnstile.passed.lock() = before;
+    std::thread::scope(|scope| {
+        let commit = || drop(scope.spawn(|| commit(&log, 1, &[1; 100])));
+        let waiting = |threads: usize, syncs: usize| {
+            while (log.inner.state.lock().gathered, turnstile.begun.load(Ordering::SeqCst))
+                != (threads, before + syncs)
+            {
+                std::thread::yield_now();
+            }
+        };
+        for syncs in 1..=2 {
+            commit();
+            waiting(0, syncs);
+        }
+        for threads in 1..=2 {
+            commit();
+            waiting(threads, 2);
+        }
+        turnstile.let_through(1);
+        waiting(0, 3);
+        turnstile.let_through(1);
+        while log.inner.state.lock().syncing.len() > 1 {
+            std::thread::yield_now();
+        }
+        // One sync is under way, for two. A fifth commit waits for company.
+        commit();
+        waiting(1, 3);
+        commit();
+        waiting(0, 4);
+        turnstile.let_through(1_000);
+    });
+    assert_eq!(turnstile.begun.load(Ordering::SeqCst), before + 4);
+}
+
+#[test]
 fn of_two_syncs_at_a_time_the_failure_of_one_lets_neither_acknowledge_what_is_lost() {
     for seed in 0..100 {
         let (env, pairs) = (SimulatedEnv::new(), Arc::new(Pairs::default()));
-        let paired: Arc<dyn Env> = Arc::new(PairedEnv(env.clone(), Arc::clone(&pairs)));
+        let paired: Arc<dyn Env> = Arc::new(GatedEnv(env.clone(), Arc::clone(&pairs) as Arc<dyn Gate>));
         let (log, start) = Log::create(&paired, SMALL, Lsn(1000)).unwrap();
         pairs.armed.store(true, Ordering::SeqCst);
         // As on Linux: of a failed sync one caller hears, the next one succeeds without the data.
