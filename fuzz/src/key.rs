@@ -51,7 +51,7 @@ fn part(input: &mut Input<'_>) -> KeyPart {
         _ => SqlType::Varchar { len: 100 },
     };
     let collation = if flags & 8 != 0 { Collation::Utf8mb4Bin } else { Collation::Utf8mb4_0900Bin };
-    KeyPart { ty, collation, nullable: flags & 1 != 0, descending: flags & 2 != 0 }
+    KeyPart { ty, collation, nullable: flags & 1 != 0, descending: flags & 2 != 0, prefix: None }
 }
 
 /// A value of the part, of a type whose order is easily told.

@@ -137,7 +137,11 @@ impl Planner<'_> {
                 (false, false) => continue,
                 (_, true) => {
                     let built = request.constrain(index);
-                    let ranged = built.implied.iter().map(|implied| *implied == Implied::ByRanges).collect();
+                    let ranged = built
+                        .implied
+                        .iter()
+                        .map(|implied| matches!(implied, Implied::ByRanges | Implied::Nearly))
+                        .collect();
                     (request.build_with(index, ScanOrder::Any, built), ranged)
                 }
             };

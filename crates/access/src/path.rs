@@ -125,6 +125,7 @@ impl AccessPath {
     /// Does it find one row at most for each set of bounds: a unique key, all of whose parts are fixed and not NULL?
     pub fn is_unique_lookup(&self) -> bool {
         self.index.is_unique()
+            && self.index.parts.iter().all(|part| part.prefix.is_none())
             && self.constraint.equal_not_null_parts() >= self.index.parts.len()
             && !self.index.parts.is_empty()
     }

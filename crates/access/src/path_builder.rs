@@ -79,7 +79,7 @@ impl PathRequest<'_> {
         let mut on_rows = Vec::new();
         for (conjunct, implied) in self.conjuncts.iter().zip(&built.implied) {
             let implied = match implied {
-                Implied::No => false,
+                Implied::No | Implied::Nearly => false,
                 Implied::ByRanges => true,
                 Implied::ByTests => tests,
             };

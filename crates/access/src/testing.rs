@@ -97,6 +97,7 @@ fn index(kind: IndexSpecKind, parts: &[&str]) -> IndexSpec {
     let part = |name: &&str| IndexSpecPart {
         column: name.trim_start_matches('-').to_string(),
         descending: name.starts_with('-'),
+        prefix: None,
     };
     IndexSpec { kind, parts: parts.iter().map(part).collect(), ..IndexSpec::default() }
 }

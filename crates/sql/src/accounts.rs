@@ -118,7 +118,7 @@ fn user_table() -> TableSpec {
     let column = |name: &str, len: u32| {
         ColumnDef::new(name, SqlType::Varchar { len }, false, Collation::Utf8mb4_0900Bin)
     };
-    let part = |column: &str| IndexSpecPart { column: column.into(), descending: false };
+    let part = |column: &str| IndexSpecPart::new(column);
     TableSpec {
         database: SYSTEM_DATABASE.into(),
         name: USER_TABLE.into(),

@@ -56,7 +56,7 @@ fn create(engine: &Engine) -> Result<Arc<TableDef>> {
     let index = |name: &str, kind, column: &str| IndexSpec {
         name: Some(name.into()),
         kind,
-        parts: vec![IndexSpecPart { column: column.into(), descending: false }],
+        parts: vec![IndexSpecPart::new(column)],
         ..IndexSpec::default()
     };
     let int = SqlType::Int { unsigned: false };

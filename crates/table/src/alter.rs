@@ -304,7 +304,7 @@ impl Engine {
             let mut place = Vec::new();
             for part in &order {
                 if let (Some(column), Some(value)) = (old.columns.get(part.column), row.get(part.column)) {
-                    encode_part(&key_part(column, part.descending), value, &mut place)?;
+                    encode_part(&key_part(column, part), value, &mut place)?;
                 }
             }
             place.extend_from_slice(&position.to_be_bytes());
@@ -373,7 +373,7 @@ fn note_number(engine: &Engine, table: &TableDef, row: &[Value]) {
 
 fn order_parts(table: &TableDef, order: &[IndexSpecPart]) -> Result<Vec<IndexPart>> {
     let part = |part: &IndexSpecPart| match table.column(&part.column) {
-        Some(column) => Ok(IndexPart { column, descending: part.descending }),
+        Some(column) => Ok(IndexPart { column, descending: part.descending, prefix: None }),
         None => Err(MysqlError::unknown_column(&part.column, "order clause").into()),
     };
     order.iter().map(part).collect()

@@ -1,8 +1,10 @@
 //! Values that do not fit their rows.
 //!
 //! A row takes half a page at most, so that a leaf has two. Of a row that would be longer, the longest values are stored in
-//! another table, which nobody sees, and the row has references to them ([`OverflowRef`]). Only columns are eligible that are
-//! in no index, nor can be in one as a whole: the entries of an index are derived from the row alone. That table is like any other: its rows are written by the same transaction, logged, versioned, locked
+//! another table, which nobody sees, and the row has references to them ([`OverflowRef`]). The entries of an index are derived from the
+//! row alone. So only columns are eligible that are in no index as a whole, nor can be; and where the beginnings of a column's values
+//! are in indexes, the row has the longest of these beginnings behind the reference. A table that may have values outside its rows is
+//! built anew for such an index. The other table is like any: its rows are written by the same transaction, logged, versioned, locked
 //! by whoever has the row locked, checked, repaired.
 //!
 //! | column | type            | holds                                     |
@@ -129,7 +131,15 @@ impl TableDef {
     /// Whether values of the column may be stored outside their rows.
     pub fn may_overflow(&self, column: usize, limits: &Limits) -> bool {
         self.columns.get(column).is_some_and(|column| longest_value(column) > limits.max_key)
-            && !self.indexes.iter().any(|index| index.key_columns.contains(&column))
+            && !self.indexes.iter().any(|index| index.has_whole(column))
+    }
+
+    /// What stays in the row of a value that is stored outside it: the longest beginning that is in an index.
+    fn bytes_inside(&self, column: usize, value: &[u8]) -> usize {
+        let Some(definition) = self.columns.get(column) else { return 0 };
+        let longest = self.indexes.iter().filter_map(|index| index.longest_prefix(column)).max();
+        let collation = if definition.ty.is_character() { definition.collation } else { Collation::Binary };
+        longest.map_or(0, |longest| collation.beginning(value, longest as usize).len())
     }
 
     /// Which columns of a row are stored outside it, the longest first: none if it fits. Those in `stay_outside` are outside
@@ -142,10 +152,13 @@ impl TableDef {
         limits: &Limits,
     ) -> Vec<usize> {
         let format = &self.clustered().format;
-        let len_of = |column: usize| row.get(column).and_then(bytes_of).map_or(0, <[u8]>::len);
+        let value_of = |column: usize| row.get(column).and_then(bytes_of).unwrap_or_default();
+        let len_of = |column: usize| value_of(column).len();
+        let len_left =
+            |column: usize| EntryFormat::OVERFLOW_REF_BYTES + self.bytes_inside(column, value_of(column));
         let mut len = key_len + format.payload_len(row);
         for (column, _) in stay_outside {
-            len = len - len_of(*column) + EntryFormat::OVERFLOW_REF_BYTES;
+            len = len - len_of(*column) + len_left(*column);
         }
         if len <= limits.max_entry {
             return Vec::new();
@@ -153,7 +166,7 @@ impl TableDef {
         let is_inside = |column: &usize| !stay_outside.iter().any(|(outside, _)| outside == column);
         let mut candidates: Vec<usize> = (0..self.columns.len())
             .filter(|column| self.may_overflow(*column, limits) && is_inside(column))
-            .filter(|column| len_of(*column) >= SHORTEST)
+            .filter(|column| len_of(*column) >= SHORTEST && len_of(*column) > len_left(*column))
             .collect();
         candidates.sort_by_key(|column| std::cmp::Reverse(len_of(*column)));
         let mut outside = Vec::new();
@@ -161,7 +174,7 @@ impl TableDef {
             if len <= limits.max_entry {
                 break;
             }
-            len = len - len_of(column) + EntryFormat::OVERFLOW_REF_BYTES;
+            len = len - len_of(column) + len_left(column);
             outside.push(column);
         }
         outside
@@ -251,7 +264,10 @@ impl Engine {
             outside.push((column, OverflowRef::new(id, bytes)?));
             values.push((column, id));
         }
-        format.encode_payload_with(row, &outside, &mut entry.payload)?;
+        let beginning = |column: usize| {
+            table.bytes_inside(column, row.get(column).and_then(bytes_of).unwrap_or_default())
+        };
+        format.encode_payload_with(row, &outside, &beginning, &mut entry.payload)?;
         Ok(NewRow { entry, values })
     }
 
@@ -272,7 +288,6 @@ impl Engine {
 
 fn spec(table: &TableDef, limits: &Limits) -> TableSpec {
     let column = |name: &str, ty| ColumnDef::new(name, ty, false, Collation::Binary);
-    let part = |name: &str| IndexSpecPart { column: name.into(), descending: false };
     TableSpec {
         database: table.database.clone(),
         name: table.name.clone(),
@@ -283,7 +298,7 @@ fn spec(table: &TableDef, limits: &Limits) -> TableSpec {
         ],
         indexes: vec![IndexSpec {
             kind: IndexSpecKind::Primary,
-            parts: vec![part("id"), part("part")],
+            parts: ["id", "part"].map(IndexSpecPart::new).to_vec(),
             ..IndexSpec::default()
         }],
         ..TableSpec::default()

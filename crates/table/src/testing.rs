@@ -68,11 +68,15 @@ pub(crate) fn varchar() -> SqlType {
     SqlType::Varchar { len: 40 }
 }
 
-/// An index; a part that begins with `-` is descending.
+/// An index; a part that begins with `-` is descending, one that ends with `:2` has the first two characters.
 pub(crate) fn index(kind: IndexSpecKind, name: &str, parts: &[&str]) -> IndexSpec {
-    let part = |part: &&str| IndexSpecPart {
-        column: part.trim_start_matches('-').into(),
-        descending: part.starts_with('-'),
+    let part = |part: &&str| {
+        let (column, prefix) = match part.split_once(':') {
+            Some((column, prefix)) => (column, Some(prefix.parse().unwrap())),
+            None => (*part, None),
+        };
+        let descending = column.starts_with('-');
+        IndexSpecPart { column: column.trim_start_matches('-').into(), descending, prefix }
     };
     let name = (!name.is_empty()).then(|| name.to_owned());
     IndexSpec { name, kind, parts: parts.iter().map(part).collect(), ..IndexSpec::default() }
@@ -109,6 +113,19 @@ pub(crate) fn other_spec(hidden: bool) -> TableSpec {
         indexes.push(index(IndexSpecKind::Primary, "", &["y", "-x"]));
     }
     spec(if hidden { "h" } else { "p" }, columns, indexes)
+}
+
+/// A table whose indexes, the clustered one too, have the beginnings of strings only, or of one string both.
+pub(crate) fn prefix_spec() -> TableSpec {
+    let columns =
+        vec![column("x", int(), false), column("y", varchar(), false), column("z", varchar(), true)];
+    let indexes = vec![
+        index(IndexSpecKind::Primary, "", &["y:4", "-x"]),
+        index(IndexSpecKind::Unique, "u", &["-z:3", "x"]),
+        index(IndexSpecKind::Plain, "y", &["y"]),
+        index(IndexSpecKind::Plain, "z", &["z:2", "y:3"]),
+    ];
+    spec("b", columns, indexes)
 }
 
 /// Creates database `d` and a table in it.

@@ -226,7 +226,7 @@ fn compared(key: &KeyPart, op: CompareOp, value: &Value, domain: CompareDomain) 
 
 fn listed<'v>(key: &KeyPart, list: impl Iterator<Item = &'v Value>, domain: CompareDomain) -> Values {
     let mut points = Vec::new();
-    let mut others = IntervalSet::empty();
+    let mut others = Vec::new();
     for value in list {
         match column_range(key, CompareOp::Eq, value, domain) {
             ColumnRange::Empty => {}
@@ -234,7 +234,7 @@ fn listed<'v>(key: &KeyPart, list: impl Iterator<Item = &'v Value>, domain: Comp
                 for range in &ranges {
                     match point(range) {
                         Some(encoded) => points.push(encoded.to_vec()),
-                        None => others = others.union(&interval(range)),
+                        None => others.push(interval(range)),
                     }
                 }
             }
@@ -243,7 +243,19 @@ fn listed<'v>(key: &KeyPart, list: impl Iterator<Item = &'v Value>, domain: Comp
         }
     }
     let points = IntervalSet::points(points);
-    Values::exact(if others.is_empty() { points } else { points.union(&others) })
+    Values::exact(if others.is_empty() { points } else { points.union(&union_of(&others)) })
+}
+
+/// What lies in any of the sets, joined in pairs so that each is copied a few times only.
+fn union_of(sets: &[IntervalSet]) -> IntervalSet {
+    match sets {
+        [] => IntervalSet::empty(),
+        [one] => one.clone(),
+        many => {
+            let (left, right) = many.split_at(many.len() / 2);
+            union_of(left).union(&union_of(right))
+        }
+    }
 }
 
 /// The single encoding of a range that is one.

@@ -71,6 +71,8 @@ pub enum Implied {
     ByRanges,
     /// An entry passing the tests.
     ByTests,
+    /// An entry lying in the ranges does so but for few: they are of the beginnings of strings. It has to be evaluated.
+    Nearly,
 }
 
 impl Constraint {
@@ -100,7 +102,12 @@ impl Constraint {
                 // A guard bounds no part by itself, but said once it can empty the whole scan.
                 if found.set.bounds_the_part() || (position == 0 && found.set != PartSet::All) {
                     if found.exact && found.set.bounds_the_part() && *implied == Implied::No {
-                        *implied = if leading { Implied::ByRanges } else { Implied::ByTests };
+                        *implied = match (part.key.prefix.is_some(), leading) {
+                            (false, true) => Implied::ByRanges,
+                            (false, false) => Implied::ByTests,
+                            (true, true) => Implied::Nearly,
+                            (true, false) => Implied::No,
+                        };
                     }
                     sets.push(found.set);
                 }

@@ -83,6 +83,7 @@ pub(super) fn sample_distinct(
         collation: definition.collation,
         nullable: true,
         descending: false,
+        prefix: None,
     };
     let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
     for row in 0..batch.rows {

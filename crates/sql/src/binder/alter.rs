@@ -121,6 +121,7 @@ pub(crate) fn altered_table(
                 let part = |(column, descending): &(Ident, bool)| IndexSpecPart {
                     column: column.value.clone(),
                     descending: *descending,
+                    prefix: None,
                 };
                 order = columns.iter().map(part).collect();
             }
@@ -302,8 +303,9 @@ impl<'a> Alter<'a> {
         let mut kept = Vec::new();
         for (mut spec, index) in TableSpec::of(self.old).indexes.into_iter().zip(shown) {
             let part = |part: &leafline_table::IndexPart| {
-                let column = self.made_from(part.column)?.def.name.clone();
-                Some(IndexSpecPart { column, descending: part.descending })
+                let column = &self.made_from(part.column)?.def;
+                let prefix = part.prefix.filter(|prefix| may_have_prefix(&column.ty, *prefix));
+                Some(IndexSpecPart { column: column.name.clone(), descending: part.descending, prefix })
             };
             spec.parts = index.parts.iter().filter_map(part).collect();
             if spec.parts.len() < index.parts.len() {
@@ -356,7 +358,7 @@ impl<'a> Alter<'a> {
             match action {
                 AlterAction::AddColumn(column, _) | AlterAction::ChangeColumn { column, .. } => {
                     let Some(kind) = column.key else { continue };
-                    let parts = vec![IndexSpecPart { column: column.name.value.clone(), descending: false }];
+                    let parts = vec![IndexSpecPart::new(&column.name.value)];
                     self.indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
                 }
                 AlterAction::AddKey(key) => self.indexes.push(index_spec(key)),
@@ -530,6 +532,17 @@ fn work_of(old: &ColumnDef, new: &ColumnDef) -> AlterWork {
         return AlterWork::Rows;
     }
     AlterWork::Definition
+}
+
+/// Whether a key part of a column that has another type now can keep its prefix. Where it cannot, the part is the whole column.
+fn may_have_prefix(ty: &SqlType, prefix: u32) -> bool {
+    match ty {
+        SqlType::Char { len }
+        | SqlType::Varchar { len }
+        | SqlType::Binary { len }
+        | SqlType::Varbinary { len } => prefix < *len,
+        ty => ty.is_large() && *ty != SqlType::Json,
+    }
 }
 
 /// A column cannot become generated and STORED, or stop being so, by definition alone. Error 3106.

@@ -103,7 +103,11 @@ pub(crate) fn unique_keys(source: &RelationSource) -> Vec<Vec<usize>> {
             table
                 .indexes
                 .iter()
-                .filter(|index| index.is_unique() && index.parts.iter().all(|part| has_no_null(part.column)))
+                .filter(|index| {
+                    index.is_unique()
+                        && !index.has_prefixes()
+                        && index.parts.iter().all(|part| has_no_null(part.column))
+                })
                 .map(|index| index.parts.iter().map(|part| part.column).collect())
                 .collect()
         }

@@ -80,5 +80,5 @@ fn child_reference(parent: &TableDef, child: Arc<TableDef>, key: &ForeignKeyDef)
 
 /// An index whose key begins with these columns, a unique one if there is one.
 fn index_with(table: &TableDef, columns: &[usize]) -> Option<Arc<IndexDef>> {
-    table.indexes.iter().find(|index| index.key_columns.starts_with(columns)).cloned()
+    table.indexes.iter().find(|index| index.leading_columns().starts_with(columns)).cloned()
 }

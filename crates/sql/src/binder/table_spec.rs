@@ -35,7 +35,7 @@ pub fn table_spec(
     for column in &create.columns {
         columns.push(column_def(column, collation, utc_offset_seconds)?);
         if let Some(kind) = column.key {
-            let parts = vec![IndexSpecPart { column: column.name.value.clone(), descending: false }];
+            let parts = vec![IndexSpecPart::new(&column.name.value)];
             indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
         }
     }
@@ -126,6 +126,7 @@ pub(super) fn index_spec(key: &KeyDefinition) -> IndexSpec {
     let part = |p: &ast::KeyPartDefinition| IndexSpecPart {
         column: p.column.value.clone(),
         descending: p.descending,
+        prefix: p.prefix,
     };
     IndexSpec {
         name: key.name.as_ref().map(|n| n.value.clone()),

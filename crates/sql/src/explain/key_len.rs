@@ -2,7 +2,7 @@
 //! how many parts are used.
 
 use leafline_access::AccessPath;
-use leafline_types::{Collation, SqlType};
+use leafline_types::{Collation, KeyPart, SqlType};
 
 /// Bytes of the longest character of utf8mb4.
 const CHARACTER_BYTES: u64 = 4;
@@ -15,13 +15,19 @@ pub(super) fn key_len(path: &AccessPath) -> u64 {
         0 => path.index.parts.len(),
         used => used,
     };
-    path.index
-        .key_columns
-        .iter()
-        .take(used)
-        .filter_map(|column| path.table.columns.get(*column))
-        .map(|column| part_len(&column.ty, column.collation) + u64::from(column.nullable))
-        .sum()
+    let parts = path.index.key_parts.iter().take(used);
+    parts.map(|part| part_len(&kept(part), part.collation) + u64::from(part.nullable)).sum()
+}
+
+/// The type of what a part has of its column.
+fn kept(part: &KeyPart) -> SqlType {
+    match (part.prefix, &part.ty) {
+        (Some(len), SqlType::Char { .. }) => SqlType::Char { len },
+        (Some(len), SqlType::Binary { .. }) => SqlType::Binary { len },
+        (Some(len), ty) if ty.is_character() => SqlType::Varchar { len },
+        (Some(len), _) => SqlType::Varbinary { len },
+        (None, ty) => ty.clone(),
+    }
 }
 
 fn part_len(ty: &SqlType, collation: Collation) -> u64 {

@@ -102,6 +102,10 @@ fn index_order(candidate: &Candidate, keys: &[(usize, bool)], fixed: &BTreeSet<u
     let mut reverse: Option<bool> = None;
     for (column, part) in index.key_columns.iter().zip(&index.key_parts) {
         let Some((next, descending)) = wanted.peek() else { break };
+        if part.prefix.is_some() {
+            // Not even of a column with one value: its key may have several.
+            return None;
+        }
         if next != column {
             if fixed.contains(column) {
                 continue;

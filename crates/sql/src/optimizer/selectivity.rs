@@ -101,7 +101,7 @@ fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Resu
     let mut leading = table
         .indexes
         .iter()
-        .filter(|index| index.key_columns.first() == Some(&ordinal) && !index.parts.is_empty())
+        .filter(|index| index.leading_columns().first() == Some(&ordinal) && !index.parts.is_empty())
         .peekable();
     let mut found = match leading.peek() {
         Some(_) => 1.0,
@@ -133,9 +133,9 @@ fn leading(
     let sources = &planner.cx.planner;
     let rows = sources.engine.row_count(table.id) as f64;
     let mut best: Option<(Vec<usize>, f64)> = None;
-    for index in table.indexes.iter().filter(|index| index.key_columns.first() == Some(&ordinal)) {
+    for index in table.indexes.iter().filter(|index| index.leading_columns().first() == Some(&ordinal)) {
         let led: Vec<usize> = index
-            .key_columns
+            .leading_columns()
             .iter()
             .take(index.parts.len())
             .map(|ordinal| bound.columns.start + ordinal)

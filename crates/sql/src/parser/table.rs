@@ -185,14 +185,16 @@ impl Parser<'_> {
                 return p.refuse("functional key parts");
             }
             let column = p.ident()?;
-            if p.at_symbol(Symbol::LeftParen) {
-                return p.refuse("prefix key parts");
+            let mut prefix = None;
+            if p.accept_symbol(Symbol::LeftParen) {
+                prefix = Some(u32::try_from(p.integer()?).unwrap_or(u32::MAX));
+                p.expect_symbol(Symbol::RightParen)?;
             }
             let descending = p.accept_word("DESC");
             if !descending {
                 p.accept_word("ASC");
             }
-            Ok(KeyPartDefinition { column, descending })
+            Ok(KeyPartDefinition { column, prefix, descending })
         })
     }
 

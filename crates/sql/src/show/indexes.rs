@@ -39,7 +39,7 @@ pub(super) fn indexes(session: &Session, table: &Arc<TableDef>) -> Result<RowSet
                 text(column.name.as_str()),
                 text(if part.descending { "D" } else { "A" }),
                 cardinality.get(position).map_or(Value::Null, |&n| Value::Int(n)),
-                Value::Null,
+                part.prefix.map_or(Value::Null, |prefix| Value::Int(prefix.into())),
                 Value::Null,
                 text(if column.nullable { "YES" } else { "" }),
                 text("BTREE"),

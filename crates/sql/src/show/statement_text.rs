@@ -118,8 +118,14 @@ fn key(table: &TableDef, index: &IndexDef) -> String {
         .parts
         .iter()
         .filter_map(|part| {
-            let name = quoted(&table.columns.get(part.column)?.name);
-            Some(if part.descending { format!("{name} DESC") } else { name })
+            let mut text = quoted(&table.columns.get(part.column)?.name);
+            if let Some(prefix) = part.prefix {
+                write!(text, "({prefix})").ok();
+            }
+            if part.descending {
+                text.push_str(" DESC");
+            }
+            Some(text)
         })
         .collect();
     let parts = parts.join(",");

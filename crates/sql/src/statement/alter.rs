@@ -10,8 +10,8 @@ use crate::result::Done;
 use crate::session::Session;
 use crate::show::base_table;
 use leafline_table::{
-    Alteration, ColumnDef, DefaultValue, QualifiedName, Rebuild, RowConverter, TableDef, TableError, TableId,
-    TableSpec,
+    Alteration, ColumnDef, DefaultValue, IndexSpecPart, Limits, QualifiedName, Rebuild, RowConverter,
+    TableDef, TableError, TableId, TableSpec,
 };
 use leafline_types::convert::shifted;
 use leafline_types::error::errno;
@@ -66,7 +66,10 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         altered.spec.columns.iter().any(|column| column.auto_increment)
             && next < engine.next_auto_increment(table.id)
     });
-    if alter.algorithm == AlterAlgorithm::Copy || lowers_number {
+    if alter.algorithm == AlterAlgorithm::Copy
+        || lowers_number
+        || keeps_more(&altered, &table, engine.limits())
+    {
         altered.work = altered.work.max(AlterWork::Rows);
     }
     check_concurrency(alter, altered.work)?;
@@ -98,6 +101,18 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         info: format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}"),
         ..Done::default()
     })
+}
+
+/// Whether a new index has the beginnings of values that may be stored outside their rows: the rows have to keep these then.
+fn keeps_more(altered: &AlteredTable, old: &TableDef, limits: &Limits) -> bool {
+    let may_be_outside = |part: &IndexSpecPart| {
+        let is_named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(&part.column);
+        let at = altered.spec.columns.iter().position(is_named);
+        let source = at.and_then(|at| altered.sources.get(at).copied().flatten());
+        part.prefix.is_some() && source.is_some_and(|source| old.may_overflow(source, limits))
+    };
+    let new = altered.spec.indexes.iter().filter(|index| index.existing.is_none());
+    old.overflow.is_some() && new.flat_map(|index| &index.parts).any(may_be_outside)
 }
 
 /// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.

@@ -60,7 +60,13 @@ pub(crate) fn answer(
 }
 
 fn part(expr: &Expr, descending: bool) -> KeyPart {
-    KeyPart { ty: expr.ty.sql.clone(), collation: expr.ty.collation, nullable: true, descending }
+    KeyPart {
+        ty: expr.ty.sql.clone(),
+        collation: expr.ty.collation,
+        nullable: true,
+        descending,
+        prefix: None,
+    }
 }
 
 fn value(expr: &Expr, row: &[Value], eval: &mut EvalContext<'_>) -> Value {

@@ -6,7 +6,7 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{entry_of_row, locator_of_entry, unique_prefix};
+use crate::index::entry::{describe_row, entry_of_row, locator_of_entry, unique_prefix};
 use crate::run::{EntrySource, Sorter};
 use leafline_btree::Tree;
 use leafline_types::MysqlError;
@@ -30,7 +30,7 @@ pub(crate) fn build_indexes(
     }
     let mut built = Vec::with_capacity(indexes.len());
     for (mut index, sorter) in indexes.into_iter().zip(sorters) {
-        let tree = build_secondary(engine, table, &index, sorter, new)?;
+        let tree = build_secondary(engine, table, &index, (sorter, &clustered.tree), new)?;
         (index.tree, index.root) = (tree.id(), tree.root());
         built.push(index);
     }
@@ -53,12 +53,12 @@ pub(crate) fn push_entry(
     sorter.push(&entry.key, &entry.payload)
 }
 
-/// Builds the tree of a secondary index from its sorted entries.
+/// Builds the tree of a secondary index from its sorted entries, which are of the rows of `rows`.
 pub(crate) fn build_secondary(
     engine: &Engine,
     table: &TableDef,
     index: &IndexDef,
-    sorter: Sorter,
+    (sorter, rows): (Sorter, &Tree),
     new: &mut NewTrees<'_>,
 ) -> Result<Tree> {
     let (_, mut builder) = new_builder(engine, new)?;
@@ -67,7 +67,10 @@ pub(crate) fn build_secondary(
     while let Some((key, payload)) = entries.next()? {
         if let Some(prefix) = unique_prefix(index, key)? {
             if prefix == last {
-                return Err(duplicate(table, index, key, payload));
+                let mut locator = Vec::new();
+                locator_of_entry(index, key, &mut locator)?;
+                let row = rows.get(&locator, |row| row.map(|row| row.payload.to_vec()))?;
+                return Err(duplicate(table, index, locator, &row.unwrap_or_default()));
             }
             last.clear();
             last.extend_from_slice(prefix);
@@ -77,11 +80,9 @@ pub(crate) fn build_secondary(
     finish_builder(engine, builder)
 }
 
-/// Error 1062 for an entry of `index`.
-pub(super) fn duplicate(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> TableError {
-    let mut locator = Vec::new();
-    let entry = crate::index::entry::describe_entry(index, key, payload);
-    match locator_of_entry(index, key, &mut locator).and(entry) {
+/// Error 1062 for the entry of a row in `index`.
+pub(super) fn duplicate(table: &TableDef, index: &IndexDef, locator: Vec<u8>, payload: &[u8]) -> TableError {
+    match describe_row(table, index, &locator, payload) {
         Ok(entry) => TableError::DuplicateEntry {
             entry,
             table: table.name.clone(),

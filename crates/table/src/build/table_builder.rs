@@ -162,11 +162,12 @@ impl<'e> TableBuilder<'e> {
             Some(builder) => finish_builder(self.engine, builder)?,
             None => self.merge_clustered(table, old)?,
         };
-        let mut trees = vec![clustered];
+        let mut secondary = Vec::new();
         for (index, sorter) in table.secondary().iter().zip(std::mem::take(&mut self.secondary)) {
-            trees.push(build_secondary(self.engine, table, index, sorter, &mut self.new)?);
+            let tree = build_secondary(self.engine, table, index, (sorter, &clustered), &mut self.new)?;
+            secondary.push(tree);
         }
-        for (index, tree) in table.indexes.iter_mut().zip(&trees) {
+        for (index, tree) in table.indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
             let index: &mut IndexDef = Arc::make_mut(index);
             (index.tree, index.root) = (tree.id(), tree.root());
         }
@@ -207,7 +208,7 @@ impl<'e> TableBuilder<'e> {
         let mut last: Option<Vec<u8>> = None;
         while let Some((key, payload)) = entries.next()? {
             if last.as_deref() == Some(key) {
-                return Err(duplicate(table, table.clustered(), key, payload));
+                return Err(duplicate(table, table.clustered(), key.to_vec(), payload));
             }
             let buffer = last.get_or_insert_default();
             buffer.clear();

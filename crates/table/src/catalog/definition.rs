@@ -3,7 +3,8 @@
 //! An index is described twice. *Logically* by its parts, as written in the DDL. *Physically* by what its tree
 //! holds: the key is the parts followed by those parts of the primary key that it lacks (or by the hidden row
 //! id), so that keys are unique in every tree and each entry names its row; the payload holds the values of key
-//! columns that the key bytes do not give back (DESC and case do not matter here, trailing spaces and -0.0 do).
+//! columns that the key bytes do not give back (DESC and case do not matter here, trailing spaces and -0.0 do), but nothing of
+//! columns of which only a prefix is a part.
 //! The clustered index is no exception: its key is the primary key, its payload every other column.
 
 use super::foreign_key::ForeignKeyDef;
@@ -132,6 +133,8 @@ pub struct IndexPart {
     pub column: usize,
     /// `DESC`.
     pub descending: bool,
+    /// How many characters of a string's beginning it has, bytes of a binary one; `None`: the whole value.
+    pub prefix: Option<u32>,
 }
 
 /// A column that can be read from an index.
@@ -203,10 +206,35 @@ impl IndexDef {
             self.key_columns.iter().zip(&self.key_parts).enumerate().map(|(position, (&column, part))| {
                 PhysicalColumn { column, position: Some(position), restorable: is_restorable(part) }
             });
-        let others = (0..self.columns)
-            .filter(|column| !self.key_columns.contains(column) && self.format.has_column(*column));
+        let parts = self.key_parts.iter();
+        let keys = keys.zip(parts).filter(|(_, part)| part.prefix.is_none()).map(|(column, _)| column);
+        let others =
+            (0..self.columns).filter(|column| !self.has_whole(*column) && self.format.has_column(*column));
         keys.chain(others.map(|column| PhysicalColumn { column, position: None, restorable: false }))
             .collect()
+    }
+
+    /// The columns that it is ordered by: those of its key, up to the first of which it has only the beginnings.
+    pub fn leading_columns(&self) -> &[usize] {
+        let whole = self.key_parts.iter().take_while(|part| part.prefix.is_none()).count();
+        self.key_columns.get(..whole).unwrap_or_default()
+    }
+
+    /// Whether the values of a column are in its key as a whole, as far as they decide about the order.
+    pub fn has_whole(&self, column: usize) -> bool {
+        let mut parts = self.key_columns.iter().zip(&self.key_parts);
+        parts.any(|(own, part)| *own == column && part.prefix.is_none())
+    }
+
+    /// The longest beginning of a column that is a part, in characters or bytes.
+    pub fn longest_prefix(&self, column: usize) -> Option<u32> {
+        let parts = self.key_columns.iter().zip(&self.key_parts);
+        parts.filter(|(own, _)| **own == column).filter_map(|(_, part)| part.prefix).max()
+    }
+
+    /// Whether only the beginnings of some columns are parts.
+    pub fn has_prefixes(&self) -> bool {
+        self.parts.iter().any(|part| part.prefix.is_some())
     }
 
     /// Whether the index holds the rows.
@@ -218,6 +246,11 @@ impl IndexDef {
     /// no look at the row: strings may grow when encoded, and their values may follow in the payload.
     pub(crate) fn may_be_too_long(&self, max_key: usize) -> bool {
         let part = |part: &KeyPart| match &part.ty {
+            // Characters that do not count have weights on further levels.
+            _ if part.prefix.is_some() && part.collation.is_weighted() => max_key,
+            ty if ty.is_string() && part.prefix.is_some() => {
+                part.prefix.unwrap_or(0) as usize * part.collation.most_key_bytes() * 3 + 16
+            }
             SqlType::Char { len }
             | SqlType::Varchar { len }
             | SqlType::Binary { len }
@@ -261,12 +294,11 @@ impl IndexShape<'_> {
             (false, Some(_)) => LocatorMap::Rest,
         };
         if let (false, Some(primary)) = (clustered, self.primary) {
-            let missing =
-                primary.iter().filter(|part| !self.parts.iter().any(|own| own.column == part.column));
+            let missing = primary.iter().filter(|part| !self.parts.iter().any(|own| same_value(own, part)));
             key.extend(missing);
             if key.len() < self.parts.len() + primary.len() {
                 let find = |part: &IndexPart| {
-                    let at = key.iter().position(|own| own.column == part.column);
+                    let at = key.iter().position(|own| same_value(own, part));
                     at.map(|at| (at, key.get(at).is_some_and(|own| own.descending != part.descending)))
                 };
                 locator = LocatorMap::Parts(primary.iter().filter_map(find).collect());
@@ -274,7 +306,7 @@ impl IndexShape<'_> {
         }
         let key_parts: Vec<KeyPart> = key
             .iter()
-            .filter_map(|part| self.columns.get(part.column).map(|column| key_part(column, part.descending)))
+            .filter_map(|part| self.columns.get(part.column).map(|column| key_part(column, part)))
             .collect();
         let key_columns: Vec<usize> = key.iter().map(|part| part.column).collect();
         let columns: Vec<EntryColumn> = self.columns.iter().map(entry_column).collect();
@@ -316,12 +348,23 @@ fn entry_column(column: &ColumnDef) -> EntryColumn {
 
 /// The part of a key that is the hidden row id.
 pub(crate) fn row_id_part() -> KeyPart {
-    KeyPart { ty: SqlType::BIGINT_UNSIGNED, collation: Collation::Binary, nullable: false, descending: false }
+    KeyPart::new(SqlType::BIGINT_UNSIGNED)
 }
 
-/// The key codec's description of a column.
-pub(crate) fn key_part(column: &ColumnDef, descending: bool) -> KeyPart {
-    KeyPart { ty: column.ty.clone(), collation: column.collation, nullable: column.nullable, descending }
+/// The key codec's description of a part.
+pub(crate) fn key_part(column: &ColumnDef, part: &IndexPart) -> KeyPart {
+    KeyPart {
+        ty: column.ty.clone(),
+        collation: column.collation,
+        nullable: column.nullable,
+        descending: part.descending,
+        prefix: part.prefix,
+    }
+}
+
+/// Whether two parts have the same bytes, one perhaps inverted.
+fn same_value(a: &IndexPart, b: &IndexPart) -> bool {
+    (a.column, a.prefix) == (b.column, b.prefix)
 }
 
 /// A table.

@@ -30,7 +30,7 @@ use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const FORMAT: u8 = 4;
+const FORMAT: u8 = 5;
 const DATABASE: u8 = 1;
 const TABLE: u8 = 2;
 const COLUMN: u8 = 3;
@@ -305,7 +305,7 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     };
     out.u8(FORMAT).u64(index.id).string(&index.name).u8(kind).u16(index.parts.len() as u16);
     for part in &index.parts {
-        out.u16(part.column as u16).bool(part.descending);
+        out.u16(part.column as u16).bool(part.descending).u32(part.prefix.unwrap_or(0));
     }
     out.u64(index.tree.0).u64(index.root.0).string(&index.comment);
     out.finish()
@@ -405,7 +405,9 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
     };
     let mut parts = Vec::new();
     for _ in 0..from.u16()? {
-        let part = IndexPart { column: usize::from(from.u16()?), descending: from.bool()? };
+        let (column, descending) = (usize::from(from.u16()?), from.bool()?);
+        let prefix = Some(from.u32()?).filter(|prefix| *prefix > 0);
+        let part = IndexPart { column, descending, prefix };
         if part.column >= columns {
             return Err(from.damaged("it names a column that is not there"));
         }

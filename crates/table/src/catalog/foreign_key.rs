@@ -151,9 +151,9 @@ impl ForeignKeyDef {
     }
 }
 
-/// The columns of the keys of a table's indexes, what makes them unique included.
+/// The columns that a table's indexes are ordered by, what makes them unique included.
 pub(crate) fn keys_of(indexes: &[impl std::borrow::Borrow<IndexDef>]) -> Vec<Vec<usize>> {
-    indexes.iter().map(|index| index.borrow().key_columns.clone()).collect()
+    indexes.iter().map(|index| index.borrow().leading_columns().to_vec()).collect()
 }
 
 impl TableSpec {
@@ -173,16 +173,19 @@ impl TableSpec {
 fn missing_index(key: &ForeignKeySpec, indexes: &[IndexSpec]) -> Option<IndexSpec> {
     let begins = |index: &IndexSpec| {
         index.parts.len() >= key.columns.len()
-            && index.parts.iter().zip(&key.columns).all(|(part, name)| part.column.eq_ignore_ascii_case(name))
+            && index
+                .parts
+                .iter()
+                .zip(&key.columns)
+                .all(|(part, name)| part.prefix.is_none() && part.column.eq_ignore_ascii_case(name))
     };
     if indexes.iter().any(begins) {
         return None;
     }
-    let part = |name: &String| IndexSpecPart { column: name.clone(), descending: false };
     Some(IndexSpec {
         name: key.name.clone().or_else(|| key.index_name.clone()),
         kind: IndexSpecKind::Plain,
-        parts: key.columns.iter().map(part).collect(),
+        parts: key.columns.iter().map(IndexSpecPart::new).collect(),
         ..IndexSpec::default()
     })
 }

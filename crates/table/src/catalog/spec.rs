@@ -87,7 +87,7 @@ impl IndexSpec {
     fn of(index: &IndexDef, columns: &[ColumnDef]) -> IndexSpec {
         let part = |part: &IndexPart| {
             let column = columns.get(part.column)?.name.clone();
-            Some(IndexSpecPart { column, descending: part.descending })
+            Some(IndexSpecPart { column, descending: part.descending, prefix: part.prefix })
         };
         let (name, kind) = match index.kind {
             IndexKind::Clustered => (None, IndexSpecKind::Primary),
@@ -111,6 +111,15 @@ pub struct IndexSpecPart {
     pub column: String,
     /// `DESC`.
     pub descending: bool,
+    /// How many characters of a string's beginning it has, bytes of a binary one; `None`: the whole value.
+    pub prefix: Option<u32>,
+}
+
+impl IndexSpecPart {
+    /// A whole column, ascending.
+    pub fn new(column: impl Into<String>) -> IndexSpecPart {
+        IndexSpecPart { column: column.into(), descending: false, prefix: None }
+    }
 }
 
 /// An index whose parts are resolved.
@@ -132,13 +141,14 @@ pub(crate) struct TableDraft {
 }
 
 impl TableDraft {
-    /// The columns of the key of each index, what makes it unique included.
+    /// The columns that each index is ordered by, what makes it unique included.
     pub(crate) fn keys(&self) -> Vec<Vec<usize>> {
         let primary = self.indexes.first().map(|clustered| clustered.parts.as_slice()).unwrap_or_default();
         let key = |index: &IndexDraft| {
             let missing =
                 primary.iter().filter(|part| !index.parts.iter().any(|own| own.column == part.column));
-            index.parts.iter().chain(missing).map(|part| part.column).collect()
+            let whole = index.parts.iter().chain(missing).take_while(|part| part.prefix.is_none());
+            whole.map(|part| part.column).collect()
         };
         self.indexes.iter().map(key).collect()
     }
@@ -332,11 +342,15 @@ fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> R
         if column.ty == SqlType::Json {
             return Err(MysqlError::json_used_as_key(&column.name).into());
         }
-        if column.ty.is_large() {
+        let prefix = prefix_of(part, column)?;
+        if column.ty.is_large() && prefix.is_none() {
             return Err(MysqlError::blob_key_without_length(&column.name).into());
         }
-        bytes += declared_bytes(column);
-        parts.push(IndexPart { column: position, descending: part.descending });
+        bytes += match prefix {
+            Some(prefix) => prefix as usize * bytes_per_character(column),
+            None => declared_bytes(column),
+        };
+        parts.push(IndexPart { column: position, descending: part.descending, prefix });
     }
     if bytes > limits.max_key {
         return Err(MysqlError::key_too_long(limits.max_key).into());
@@ -344,9 +358,32 @@ fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> R
     Ok(parts)
 }
 
+/// The prefix of a part, if it is less than the column may hold. Errors 1089 and 1391 for what cannot be one.
+fn prefix_of(part: &IndexSpecPart, column: &ColumnDef) -> Result<Option<u32>> {
+    let Some(prefix) = part.prefix else { return Ok(None) };
+    let longest = match column.ty {
+        SqlType::Char { len }
+        | SqlType::Varchar { len }
+        | SqlType::Binary { len }
+        | SqlType::Varbinary { len } => len,
+        SqlType::Text { .. } | SqlType::Blob { .. } => u32::MAX,
+        _ => 0,
+    };
+    match prefix {
+        0 => Err(MysqlError::key_part_length_zero(&column.name).into()),
+        prefix if prefix > longest => Err(MysqlError::wrong_prefix_key().into()),
+        prefix => Ok((prefix < longest).then_some(prefix)),
+    }
+}
+
+/// Bytes of a character, or what a string of the column is counted in.
+fn bytes_per_character(column: &ColumnDef) -> usize {
+    if column.ty.is_character() { column.collation.charset().max_bytes() as usize } else { 1 }
+}
+
 /// Bytes a value of the column takes at most, as MySQL counts them.
 fn declared_bytes(column: &ColumnDef) -> usize {
-    let per_character = column.collation.charset().max_bytes() as usize;
+    let per_character = bytes_per_character(column);
     match &column.ty {
         SqlType::Decimal { precision, .. } => usize::from(*precision).div_ceil(2),
         SqlType::Double | SqlType::Real { .. } | SqlType::DateTime { .. } | SqlType::Time { .. } => 8,

@@ -4,10 +4,10 @@
 //! sets, on pages, in the log). Secondary entries are always derived from the second form, so that there is one
 //! derivation for commits, snapshots that look at old versions, builds and checks.
 
-use crate::catalog::{IndexDef, LocatorMap, ROW_ID_BYTES, TableDef};
+use crate::catalog::{IndexDef, IndexPart, LocatorMap, ROW_ID_BYTES, TableDef};
 use crate::error::{Result, TableError};
 use leafline_types::convert::to_text;
-use leafline_types::{KeyPart, OverflowRef, SqlType, Value, decode_value, skip_part};
+use leafline_types::{KeyPart, OverflowRef, Value, decode_value, skip_part};
 use std::ops::Range;
 
 /// Key and payload of an entry of some index.
@@ -55,7 +55,7 @@ pub(crate) fn entry_of_row(table: &TableDef, index: &IndexDef, key: &[u8], paylo
     let mut row = vec![Value::Null; table.columns.len()];
     for &column in &index.key_columns {
         if let Some(value) = row.get_mut(column) {
-            *value = clustered.decode_value(key, payload, column)?;
+            *value = clustered.decode_beginning(key, payload, column)?;
         }
     }
     let mut hidden = Vec::new();
@@ -148,20 +148,40 @@ pub(crate) fn unique_prefix<'k>(index: &IndexDef, key: &'k [u8]) -> Result<Optio
     Ok(key.get(..at))
 }
 
-/// The values of an index's own parts in an entry, as MySQL prints them in error 1062: joined with `-`.
+/// The values of an index's own parts in an entry, joined with `-`; the bytes of those that the entry does not give back.
 pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<String> {
-    let mut text = String::new();
+    let mut values = Vec::with_capacity(index.parts.len());
     for (position, part) in index.parts.iter().enumerate() {
-        if position > 0 {
-            text.push('-');
-        }
-        let value = index.format.decode_value(key, payload, part.column)?;
-        let ty = index.key_parts.get(position).map_or(&SqlType::Null, |part| &part.ty);
-        match (&value, to_text(&value, ty)) {
-            (Value::Bytes(bytes), _) => text.push_str(&String::from_utf8_lossy(bytes)),
-            (_, Some(value)) => text.push_str(&value),
-            (_, None) => text.push_str("NULL"),
+        if index.format.has_column(part.column) {
+            values.push(describe_part(
+                index,
+                position,
+                &index.format.decode_value(key, payload, part.column)?,
+            ));
+        } else {
+            let range = part_ranges(&index.key_parts, key)?.get(position).cloned();
+            let bytes = range.and_then(|range| key.get(range)).ok_or_else(|| short_key(index))?;
+            values.push(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
         }
     }
-    Ok(text)
+    Ok(values.join("-"))
+}
+
+/// The values that a row has in an index's own parts, as MySQL prints them in error 1062: joined with `-`.
+pub(crate) fn describe_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<String> {
+    let format = &table.clustered().format;
+    let value = |(position, part): (usize, &IndexPart)| -> Result<String> {
+        Ok(describe_part(index, position, &format.decode_beginning(key, payload, part.column)?))
+    };
+    Ok(index.parts.iter().enumerate().map(value).collect::<Result<Vec<_>>>()?.join("-"))
+}
+
+fn describe_part(index: &IndexDef, position: usize, value: &Value) -> String {
+    let Some(part) = index.key_parts.get(position) else { return String::new() };
+    let text = match value {
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes),
+        value => to_text(value, &part.ty).map_or("NULL".into(), |text| text.to_string().into()),
+    };
+    let characters = part.prefix.map_or(usize::MAX, |prefix| prefix as usize);
+    text.chars().take(characters).collect()
 }

@@ -174,11 +174,13 @@ impl<'a, 'e> Building<'a, 'e> {
         self.gaps.end(&mut self.report.lost);
         let mut indexes = self.table.indexes.clone();
         if let Some(builder) = self.builder {
-            let mut trees = vec![finish_builder(self.engine, builder)?];
+            let clustered = finish_builder(self.engine, builder)?;
+            let mut secondary = Vec::new();
             for (index, sorter) in self.table.secondary().iter().zip(self.sorters) {
-                trees.push(build_secondary(self.engine, self.table, index, sorter, self.new)?);
+                let sorted = (sorter, &clustered);
+                secondary.push(build_secondary(self.engine, self.table, index, sorted, self.new)?);
             }
-            for (index, tree) in indexes.iter_mut().zip(&trees) {
+            for (index, tree) in indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
                 let index: &mut IndexDef = Arc::make_mut(index);
                 (index.tree, index.root) = (tree.id(), tree.root());
             }

@@ -6,7 +6,7 @@
 //! a lock here: where another session is open, a write may be refused because of one. While a commit is applied,
 //! snapshots are taken between every two of its steps: they must show the state before it, then and later.
 
-use crate::catalog::{IndexKind, TableDef};
+use crate::catalog::{IndexKind, IndexPart, TableDef};
 use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
 use crate::lock::LockLimits;
@@ -43,13 +43,24 @@ fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
+/// Compares what an index has of two values.
+fn compare_parts(part: &IndexPart, a: &[Value], b: &[Value]) -> Ordering {
+    let kept = |row: &[Value]| match (&row[part.column], part.prefix) {
+        (Value::String(s), Some(prefix)) => {
+            Value::string(s.chars().take(prefix as usize).collect::<String>())
+        }
+        (value, _) => value.clone(),
+    };
+    compare(&kept(a), &kept(b))
+}
+
 /// The rows in the order of an index, as the values the index covers.
 fn expected(table: &TableDef, index: usize, rows: &Rows) -> Vec<(Vec<u8>, Row)> {
     let parts = &table.indexes[index].parts;
     let mut sorted: Vec<(&Vec<u8>, &Row)> = rows.iter().collect();
     sorted.sort_by(|(a_key, a), (b_key, b)| {
         let by_parts = parts.iter().fold(Ordering::Equal, |order, part| {
-            let of_part = compare(&a[part.column], &b[part.column]);
+            let of_part = compare_parts(part, a, b);
             order.then(if part.descending { of_part.reverse() } else { of_part })
         });
         by_parts.then(a_key.cmp(b_key))
@@ -246,6 +257,7 @@ impl Model {
             create(&engine, &keyed_spec()),
             create(&engine, &other_spec(false)),
             create(&engine, &other_spec(true)),
+            create(&engine, &prefix_spec()),
         ];
         let count = tables.len();
         let mut model = Model {
@@ -319,8 +331,7 @@ impl Model {
         if parts.iter().any(|part| row[part.column] == Value::Null) {
             return false;
         }
-        let same =
-            |other: &Row| parts.iter().all(|part| compare(&row[part.column], &other[part.column]).is_eq());
+        let same = |other: &Row| parts.iter().all(|part| compare_parts(part, row, other).is_eq());
         let by_own = session.writes[table]
             .iter()
             .any(|(key, written)| Some(key.as_slice()) != own && written.as_ref().is_some_and(same));
@@ -366,7 +377,7 @@ impl Model {
         }
         for (position, index) in def.indexes.iter().enumerate().filter(|(_, i)| i.kind == IndexKind::Unique) {
             let kept = own.is_some_and(|(_, old)| {
-                !moves && index.parts.iter().all(|part| compare(&old[part.column], &row[part.column]).is_eq())
+                !moves && index.parts.iter().all(|part| compare_parts(part, old, row).is_eq())
             });
             if !kept && self.taken(session, table, position, row, own.map(|(own, _)| own)) {
                 return duplicate(&index.name);
@@ -517,9 +528,7 @@ impl Model {
                 rows.retain(|row| index.parts.iter().all(|part| row[part.column] != Value::Null));
                 let order = |a: &&Row, b: &&Row| {
                     let parts = index.parts.iter();
-                    parts.fold(Ordering::Equal, |order, part| {
-                        order.then(compare(&a[part.column], &b[part.column]))
-                    })
+                    parts.fold(Ordering::Equal, |order, part| order.then(compare_parts(part, a, b)))
                 };
                 rows.sort_by(order);
                 let duplicate = rows.windows(2).find(|pair| order(&pair[0], &pair[1]).is_eq());

@@ -6,7 +6,9 @@ use crate::ddl::CatalogChange;
 use crate::engine::Engine;
 use crate::error::TableError;
 use crate::repair::TableRepair;
-use crate::testing::{self, Entry, create, keyed_spec, open, other_spec, row, scan, transact, view};
+use crate::testing::{
+    self, Entry, create, keyed_spec, open, other_spec, prefix_spec, row, scan, transact, view,
+};
 use crate::txn::op::CounterChange;
 use leafline_btree::{Direction, node::Node};
 use leafline_storage::device::SimulatedEnv;
@@ -51,11 +53,13 @@ fn repair(engine: &Arc<Engine>, table: &Arc<TableDef>, check: &TableCheck, dry_r
     engine.repair_table(table, check, dry_run, &mut |_| ()).unwrap()
 }
 
-/// Three tables whose trees have two levels at least.
+/// Tables whose trees have two levels at least.
 fn sound(rng: &mut SmallRng) -> Sound {
     let env = SimulatedEnv::new();
     let engine = open(&env);
-    for (spec, count) in [(keyed_spec(), 900), (other_spec(false), 400), (other_spec(true), 400)] {
+    for (spec, count) in
+        [(keyed_spec(), 900), (other_spec(false), 400), (other_spec(true), 400), (prefix_spec(), 400)]
+    {
         let table = create(&engine, &spec);
         let of = |n: i64| match spec.name.as_str() {
             "t" => row(&table, &[Some(n), Some(n * 3), Some(n % 50), Some(n % 7)]),

@@ -86,6 +86,7 @@ impl Transaction {
                 collation: column.collation,
                 nullable: false,
                 descending: false,
+                prefix: None,
             };
             encode_part(&part, value, &mut key)?;
         }

@@ -62,7 +62,13 @@ impl KeyEncoder {
                 real if real.is_real() => SqlType::Double,
                 other => other.clone(),
             };
-            encoder.parts.push(KeyPart { ty: wide, collation: ty.collation, nullable: true, descending });
+            encoder.parts.push(KeyPart {
+                ty: wide,
+                collation: ty.collation,
+                nullable: true,
+                descending,
+                prefix: None,
+            });
             encoder.types.push(ty.sql.clone());
         }
         encoder

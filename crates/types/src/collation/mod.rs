@@ -314,6 +314,29 @@ impl Collation {
         true
     }
 
+    /// Appends what the key bytes of all strings begin with whose first `most` weights are those of `s`, or of all that begin with
+    /// `s` if it has no more; whether it has `most` or more. `None` if the collation has no weights.
+    pub(crate) fn append_first_weights(self, s: &[u8], most: usize, out: &mut Vec<u8>) -> Option<bool> {
+        Some(packing::append_first(self.weights()?, s, most, out))
+    }
+
+    /// What the first `characters` of a string are; bytes of a binary one. Those that have no weight of their own, such as
+    /// combining accents, go with the one before them and do not count.
+    pub fn beginning(self, s: &[u8], characters: usize) -> &[u8] {
+        if s.len() <= characters {
+            return s;
+        }
+        let begins = |(_, byte): &(usize, &u8)| **byte & 0xc0 != 0x80;
+        let end = match self.order() {
+            Order::Bytes if self == Collation::Binary => Some(characters),
+            Order::Bytes | Order::PaddedBytes => {
+                s.iter().enumerate().filter(begins).nth(characters).map(|(at, _)| at)
+            }
+            Order::Weights(weights) => weights.nth_character(s, characters),
+        };
+        end.and_then(|end| s.get(..end)).unwrap_or(s)
+    }
+
     /// Whether two characters, each the whole of its string, are the same to LIKE.
     #[inline]
     pub(crate) fn same_character(self, a: &[u8], b: &[u8]) -> bool {

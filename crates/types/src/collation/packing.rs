@@ -127,6 +127,23 @@ pub(super) fn append_prefix(weights: &'static Weights, s: &[u8], out: &mut Vec<u
     packer.space
 }
 
+/// Appends what the keys of all strings begin with whose first `most` weights are those of `s`, two implicit ones counted as one; or of
+/// all that begin with `s`, if it has no more. Whether it has `most` or more.
+pub(super) fn append_first(weights: &'static Weights, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
+    let mut packer = Packer { weights, space: weights.ascii[usize::from(b' ')], spaces: 0, out };
+    let (mut count, mut after_implicit) = (0, false);
+    for w in weights.levels[0].weights(s) {
+        if !after_implicit {
+            if count == most {
+                return true;
+            }
+            count += 1;
+        }
+        after_implicit = packer.weight(w, after_implicit);
+    }
+    count == most
+}
+
 impl Packer<'_> {
     /// Writes what `s` begins with as long as all characters of a run have one weight of one byte, and none is a space that may
     /// be the last. Returns what is left.
@@ -176,22 +193,30 @@ impl Packer<'_> {
     fn character(&mut self, character: &[u8]) {
         let mut after_implicit = false;
         for w in self.weights.levels[0].weights(character) {
-            if after_implicit {
-                let w = w.saturating_sub(SECOND_IMPLICIT);
-                self.out.extend_from_slice(&[(w / 255) as u8 + 1, (w % 255) as u8 + 1]);
-                after_implicit = false;
-                continue;
-            }
-            match self.weights.packing {
-                Packing::Leads(leads) => {
-                    let (number, first, count) = lead(leads, w);
-                    self.code(number as u8 + FIRST_LEAD);
-                    if count > 1 {
-                        self.out.push((w - first) as u8 + 1);
-                    }
-                    after_implicit = IMPLICIT.contains(&w);
+            after_implicit = self.weight(w, after_implicit);
+        }
+    }
+
+    /// A weight; whether it is the first of two implicit ones. `after_implicit`: it is the second.
+    #[inline]
+    fn weight(&mut self, w: u16, after_implicit: bool) -> bool {
+        if after_implicit {
+            let w = w.saturating_sub(SECOND_IMPLICIT);
+            self.out.extend_from_slice(&[(w / 255) as u8 + 1, (w % 255) as u8 + 1]);
+            return false;
+        }
+        match self.weights.packing {
+            Packing::Leads(leads) => {
+                let (number, first, count) = lead(leads, w);
+                self.code(number as u8 + FIRST_LEAD);
+                if count > 1 {
+                    self.out.push((w - first) as u8 + 1);
                 }
-                Packing::CodePoints => self.code_point(u32::from(w) + 1),
+                IMPLICIT.contains(&w)
+            }
+            Packing::CodePoints => {
+                self.code_point(u32::from(w) + 1);
+                false
             }
         }
     }

@@ -160,6 +160,24 @@ impl Weights {
         all.find(|w| *w != self.space).map_or(Ordering::Equal, |w| w.cmp(&self.space))
     }
 
+    /// Where the character is that comes after so many, those without a weight on the first level not counted.
+    pub(super) fn nth_character(&self, s: &[u8], number: usize) -> Option<usize> {
+        let (mut at, mut before) = (0, 0);
+        while let Some((_, len)) = s.get(at..).and_then(first_character) {
+            let character = &s[at..at + len];
+            let counts = match character {
+                [byte] => self.ascii[usize::from(*byte)] != IGNORED,
+                _ => self.levels[0].weights(character).next().is_some(),
+            };
+            if counts && before == number {
+                return Some(at);
+            }
+            before += usize::from(counts);
+            at += len;
+        }
+        None
+    }
+
     /// Whether two strings have the same weights: trailing spaces count.
     pub(super) fn same(&self, a: &[u8], b: &[u8]) -> bool {
         a == b || self.levels.iter().all(|level| level.weights(a).eq(level.weights(b)))

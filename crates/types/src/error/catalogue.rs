@@ -187,6 +187,7 @@ catalogue! {
     1366 "HY000" ER_TRUNCATED_WRONG_VALUE_FOR_FIELD incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
     1367 "22007" ER_ILLEGAL_VALUE_FOR_TYPE illegal_value_for_type(kind, value) "Illegal {kind} '{value}' value found during parsing";
     1390 "HY000" ER_PS_MANY_PARAM too_many_placeholders() "Prepared statement contains too many placeholders";
+    1391 "HY000" ER_KEY_PART_0 key_part_length_zero(column) "Key part '{column}' length cannot be 0";
     1396 "HY000" ER_CANNOT_USER cannot_user(operation, user) "Operation {operation} failed for {user}";
     1406 "22001" ER_DATA_TOO_LONG data_too_long(column, row) "Data too long for column '{column}' at row {row}";
     1411 "HY000" ER_WRONG_VALUE_FOR_TYPE wrong_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";

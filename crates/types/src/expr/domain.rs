@@ -24,17 +24,19 @@ use std::ops::Bound;
 use super::ir::{CompareDomain, CompareOp};
 use super::like::LikePattern;
 use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
+use super::prefix_range::{beginning_with, prefix_ranges};
 use crate::codec::fixed::TIMESTAMP_END;
 use crate::collation::Collation;
 use crate::convert::f64_prefix;
 use crate::decimal::{Decimal, MAX_SCALE};
-use crate::key::{KeyPart, encode_part, encode_prefix, prefix_successor};
+use crate::key::{KeyPart, encode_part, encode_prefix};
 use crate::temporal::{DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
 pub use super::byte_range::ByteRange;
 
-/// Which values of a key part satisfy a comparison with a constant. Exact: no other value does.
+/// Which values of a key part satisfy a comparison with a constant. Exact: no other value does, but where the part has only the
+/// beginning of its strings (`expr::prefix_range`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnRange {
     /// No value.
@@ -59,6 +61,9 @@ pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: Com
         None => ColumnRange::NotConvertible,
         Some(Narrowed::Never) => ColumnRange::Empty,
         Some(Narrowed::Always) => ColumnRange::AllNonNull,
+        Some(Narrowed::Compare(op, v)) if part.prefix.is_some() => {
+            prefix_ranges(part, op, &v).map_or(ColumnRange::NotConvertible, ColumnRange::Ranges)
+        }
         Some(Narrowed::Compare(op, v)) => {
             let mut bytes = Vec::new();
             match encode_part(part, &v, &mut bytes) {
@@ -265,7 +270,7 @@ pub fn non_null_range(part: &KeyPart) -> ByteRange {
 }
 
 /// The values of a part that are `op` the value with these bytes.
-fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteRange> {
+pub(super) fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteRange> {
     let op = if part.descending { op.swapped() } else { op };
     let ByteRange { lower, upper } = non_null_range(part);
     match op {
@@ -281,7 +286,7 @@ fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteRange> {
     }
 }
 
-/// A range of `part` with all strings that match a LIKE pattern, and whether it has no others. None where the part is
+/// A range of `part` with all strings that match a LIKE pattern, and whether it has no others, if the part has whole strings. None where the part is
 /// no string of that collation, or the pattern begins with a wildcard.
 pub fn like_range(part: &KeyPart, pattern: &LikePattern, collation: Collation) -> Option<(ByteRange, bool)> {
     let own = if part.ty.is_character() { part.collation } else { Collation::Binary };
@@ -296,13 +301,16 @@ pub fn like_range(part: &KeyPart, pattern: &LikePattern, collation: Collation) -
             Value::bytes(prefix)
         };
         let mut bytes = Vec::new();
+        if encode_prefix(part, prefix, &mut bytes).ok()? {
+            return Some((beginning_with(bytes), false));
+        }
+        bytes.clear();
         encode_part(part, &v, &mut bytes).ok()?;
         // Trailing spaces count for LIKE.
         return Some((ByteRange::point(bytes), own.equal_is_same()));
     }
     let mut bytes = Vec::new();
     encode_prefix(part, prefix, &mut bytes).ok()?;
-    let upper = prefix_successor(&bytes).map_or(Bound::Unbounded, Bound::Excluded);
     let exact = pattern.is_prefix() && !own.is_weighted() && !(own.pads_space() && prefix.ends_with(b" "));
-    Some((ByteRange { lower: Bound::Included(bytes), upper }, exact))
+    Some((beginning_with(bytes), exact))
 }

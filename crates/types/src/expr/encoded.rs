@@ -18,6 +18,9 @@ impl EncodedTest {
     /// of `part` do not tell. Comparisons with literals, `IN`, `IS [NOT] NULL`, `LIKE 'prefix%'`, and AND, OR and NOT
     /// of them. Parameters must have been bound.
     pub fn compile(condition: &Expr, column: usize, part: &KeyPart) -> Option<Self> {
+        if part.prefix.is_some() {
+            return None;
+        }
         let ranges = match &condition.kind {
             ExprKind::Not(_) => ranges_of(&push_down_not(condition.clone()), column, part),
             _ => ranges_of(condition, column, part),

@@ -102,6 +102,7 @@ fn compiled_tests_agree_with_the_evaluator_on_random_values() {
                 collation,
                 nullable: rng.random_bool(0.7),
                 descending: rng.random_bool(0.4),
+                prefix: None,
             };
             let e = condition(&mut rng, &ty, collation, 2);
             let tally = compiled.entry(ty.to_string()).or_default();

@@ -12,6 +12,7 @@
 //! | `normalize`  | constant folding, binding of parameters, NOT pushed to the leaves, conjuncts       |
 //! | `eval`       | the evaluator, over batches of columns and over single rows                        |
 //! | `byte_range` | sets of key bytes                                                                  |
+//! | `prefix_range` | the same of key parts that have the beginning of a string only                   |
 //! | [`domain`]   | which values of a column satisfy `column op constant`, as ranges of key bytes      |
 //! | [`encoded`]  | conditions compiled to tests on key bytes                                          |
 
@@ -30,6 +31,7 @@ mod ir;
 mod like;
 mod narrow;
 mod normalize;
+mod prefix_range;
 pub mod subquery;
 #[cfg(test)]
 pub(crate) mod testkit;

@@ -13,9 +13,10 @@
 //! | string with weights   | packed weights, see `collation::packing`; then `00`                              |
 //! | JSON                  | the bytes of `json::order`, as of a NO PAD string; in no index                   |
 //! | descending            | all bytes of the part inverted, the marker too: NULL comes last                  |
+//! | prefix of a string    | as above, of the string's [beginning](Collation::beginning)                      |
 //!
 //! The value can be rebuilt from the bytes but for DOUBLE and FLOAT (-0.0), PAD SPACE VARCHAR and TEXT (trailing spaces) and
-//! strings of which weights are kept, and JSON; CHAR has no trailing spaces to lose.
+//! strings of which weights are kept, and JSON; CHAR has no trailing spaces to lose. Of a prefix it cannot.
 
 mod strings;
 
@@ -28,7 +29,7 @@ use crate::json;
 use crate::value::{SqlType, Value};
 
 pub(crate) use strings::encode_string;
-use strings::{DecodedString, decode_string, encode_string_prefix, skip_string};
+use strings::{DecodedString, decode_string, encode_beginning, encode_string_prefix, skip_string};
 
 /// One part of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,6 +42,8 @@ pub struct KeyPart {
     pub nullable: bool,
     /// Whether it is ordered backwards.
     pub descending: bool,
+    /// Of a string: how many characters of its beginning are in the key, bytes of a binary one. `None`: all.
+    pub prefix: Option<u32>,
 }
 
 const NULL_MARKER: u8 = 0;
@@ -49,7 +52,7 @@ const VALUE_MARKER: u8 = 1;
 impl KeyPart {
     /// An ascending part that is NOT NULL, of a number or date.
     pub fn new(ty: SqlType) -> Self {
-        KeyPart { ty, collation: Collation::Binary, nullable: false, descending: false }
+        KeyPart { ty, collation: Collation::Binary, nullable: false, descending: false, prefix: None }
     }
 
     /// The collation that its bytes follow: strings of bytes have only one.
@@ -60,6 +63,15 @@ impl KeyPart {
             }
             SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => Some(self.collation),
             _ => None,
+        }
+    }
+
+    /// What the key has of a string.
+    #[inline]
+    fn kept<'s>(&self, collation: Collation, s: &'s [u8]) -> &'s [u8] {
+        match self.prefix {
+            None => s,
+            Some(prefix) => collation.beginning(s, prefix as usize),
         }
     }
 
@@ -116,8 +128,12 @@ fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), 
         (Some(_), Value::Json(json)) => {
             encode_string(Collation::Binary, &json::order::key(json.view()), out);
         }
-        (Some(Collation::Binary), Value::Bytes(b)) => encode_string(Collation::Binary, b, out),
-        (Some(collation), Value::String(s)) => encode_string(collation, s.as_bytes(), out),
+        (Some(Collation::Binary), Value::Bytes(b)) => {
+            encode_string(Collation::Binary, part.kept(Collation::Binary, b), out);
+        }
+        (Some(collation), Value::String(s)) => {
+            encode_string(collation, part.kept(collation, s.as_bytes()), out);
+        }
         _ => return Err(CodecError::mismatch(v, &part.ty)),
     }
     Ok(())
@@ -131,7 +147,7 @@ pub(crate) fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) ->
     if part.nullable {
         out.push(VALUE_MARKER);
     }
-    encode_string(collation, s, out);
+    encode_string(collation, part.kept(collation, s), out);
     if part.descending {
         out[start..].iter_mut().for_each(|b| *b = !*b);
     }
@@ -162,19 +178,26 @@ pub fn encode_key<'a>(
 }
 
 /// Appends the bytes that the part's bytes begin with for every string that begins with `prefix` (as LIKE compares:
-/// trailing spaces count), and perhaps for others. The part must be a string's.
-pub fn encode_prefix(part: &KeyPart, prefix: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+/// trailing spaces count), and perhaps for others. The part must be a string's. Whether it has only the
+/// beginning of strings, and no room for more than `prefix`: others that go on differently may have the same key then.
+pub fn encode_prefix(part: &KeyPart, prefix: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
     let mismatch = || CodecError::TypeMismatch { value: "VARCHAR", ty: part.ty.to_string() };
     let collation = part.string_collation().ok_or_else(mismatch)?;
     let start = out.len();
     if part.nullable {
         out.push(VALUE_MARKER);
     }
-    encode_string_prefix(collation, prefix, out);
+    let cut = match part.prefix {
+        None => {
+            encode_string_prefix(collation, prefix, out);
+            false
+        }
+        Some(most) => encode_beginning(collation, prefix, most as usize, out),
+    };
     if part.descending {
         out[start..].iter_mut().for_each(|b| *b = !*b);
     }
-    Ok(())
+    Ok(cut)
 }
 
 /// How many bytes at the front of `key` the part takes.
@@ -248,6 +271,7 @@ fn restore_string<'a>(part: &KeyPart, body: &'a [u8]) -> Result<(DecodedString<'
 #[inline]
 pub fn is_restorable(part: &KeyPart) -> bool {
     match part.ty {
+        _ if part.prefix.is_some() => false,
         SqlType::Double | SqlType::Real { .. } | SqlType::Null | SqlType::Json => false,
         SqlType::Varchar { .. } | SqlType::Text { .. } => part.collation.equal_is_same(),
         SqlType::Char { .. } => !part.collation.is_weighted(),

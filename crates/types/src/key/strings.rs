@@ -70,6 +70,17 @@ pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec
     out.extend_from_slice(rest);
 }
 
+/// Appends what the sort keys of the beginnings, `most` characters each, of all strings begin with whose first weights are those
+/// of `s`: see `expr::prefix_range`. Whether `s` has that many.
+pub(super) fn encode_beginning(collation: Collation, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
+    let s = if collation.pads_space() { trim_spaces(s) } else { s };
+    if let Some(cut) = collation.append_first_weights(s, most, out) {
+        return cut;
+    }
+    encode_string_prefix(collation, collation.beginning(s, most), out);
+    collation.beginning(s, most.saturating_sub(1)).len() < s.len()
+}
+
 /// A string read from a key: as it stands there, or rebuilt.
 pub(super) enum DecodedString<'a> {
     Borrowed(&'a [u8]),

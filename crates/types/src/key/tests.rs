@@ -69,7 +69,7 @@ pub(crate) fn all_parts() -> Vec<KeyPart> {
         };
         for &collation in collations {
             for (nullable, descending) in [(false, false), (false, true), (true, false), (true, true)] {
-                parts.push(KeyPart { ty: ty.clone(), collation, nullable, descending });
+                parts.push(KeyPart { ty: ty.clone(), collation, nullable, descending, prefix: None });
             }
         }
     }
@@ -330,6 +330,7 @@ fn the_bytes_are_those_of_the_format() {
         collation,
         nullable: true,
         descending,
+        prefix: None,
     };
     let bytes = |part: &KeyPart, v: Value| encoded(std::slice::from_ref(part), &[v]);
     let padded = varchar(Collation::Utf8mb4Bin, false);

@@ -1,5 +1,6 @@
 //! Where the columns of a table lie in the entries of one of its trees.
 
+use super::overflow::Outside;
 use super::{ColumnLayout, OverflowRef, RowLayout, StringPlace, row_version};
 use crate::codec::CodecError;
 use crate::key::{KeyPart, decode_value, encode_part, is_restorable, skip_part};
@@ -66,10 +67,12 @@ impl EntryFormat {
         Self::new(Some(schema_version), columns, key, key_columns, stored)
     }
 
-    /// The entries of a secondary index: as payload the key columns that the key does not restore, if any.
+    /// The entries of a secondary index: as payload the key columns that the key has, but does not restore, if any.
     pub fn secondary(columns: &[EntryColumn], key: &[KeyPart], key_columns: &[Option<usize>]) -> Self {
         let in_key = |column| Self::restoring_part(key, key_columns, column).is_some();
-        let mut stored: Vec<usize> = key_columns.iter().flatten().copied().filter(|&c| !in_key(c)).collect();
+        let whole = key_columns.iter().zip(key).filter(|(_, part)| part.prefix.is_none());
+        let mut stored: Vec<usize> =
+            whole.filter_map(|(column, _)| *column).filter(|&c| !in_key(c)).collect();
         let mut seen = Vec::new();
         stored.retain(|c| {
             let first = !seen.contains(c);
@@ -163,14 +166,16 @@ impl EntryFormat {
 
     /// Appends the payload of a table row (one value per table column).
     pub fn encode_payload(&self, row: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
-        self.encode_payload_with(row, &[], out)
+        self.encode_payload_with(row, &[], &|_| 0, out)
     }
 
-    /// As [`encode_payload`](Self::encode_payload), with references in place of some of the values.
+    /// As [`encode_payload`](Self::encode_payload), with references in place of some of the values, and as many bytes of their
+    /// beginnings as `beginning` says of a column.
     pub fn encode_payload_with(
         &self,
         row: &[Value],
         overflow: &[(usize, OverflowRef)],
+        beginning: &dyn Fn(usize) -> usize,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let Some(current) = self.versions.last().filter(|_| !self.is_bare()) else { return Ok(()) };
@@ -181,7 +186,8 @@ impl EntryFormat {
         let value = |i: usize| self.stored.get(i).and_then(|&c| row.get(c)).unwrap_or(&Value::Null);
         let outside = |i: usize| {
             let column = self.stored.get(i)?;
-            overflow.iter().find(|(outside, _)| outside == column).map(|(_, reference)| *reference)
+            let (_, reference) = overflow.iter().find(|(outside, _)| outside == column)?;
+            Some(Outside { reference: *reference, beginning: beginning(*column) })
         };
         let done = current.layout.encode_columns(value, outside, out);
         if done.is_err() {
@@ -266,6 +272,17 @@ impl EntryFormat {
                 Err(CodecError::Malformed { what: "column that the entry does not have" })
             }
         }
+    }
+
+    /// One table column's value; of one that is stored outside its row what the row has of its beginning.
+    pub fn decode_beginning(&self, key: &[u8], payload: &[u8], column: usize) -> Result<Value, CodecError> {
+        if let Some(Source::Payload(stored)) = self.sources.get(column) {
+            let version = &self.versions[self.version_of(payload)?];
+            if let Some(slot) = version.columns.get(*stored).copied().flatten() {
+                return version.layout.decode_beginning(payload, slot);
+            }
+        }
+        self.decode_value(key, payload, column)
     }
 
     /// The number in `versions` of the layout that a payload has; always one there is.

@@ -23,6 +23,7 @@ mod decoder;
 mod entry;
 mod overflow;
 
+use self::overflow::Outside;
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::Narrow;
@@ -144,7 +145,7 @@ impl RowLayout {
     fn encode_columns<'v>(
         &self,
         value: impl Fn(usize) -> &'v Value,
-        outside: impl Fn(usize) -> Option<OverflowRef>,
+        outside: impl Fn(usize) -> Option<Outside>,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
         let start = out.len();
@@ -174,7 +175,7 @@ impl RowLayout {
     fn encode_strings<'v>(
         &self,
         value: impl Fn(usize) -> &'v Value,
-        outside: impl Fn(usize) -> Option<OverflowRef>,
+        outside: impl Fn(usize) -> Option<Outside>,
         start: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
@@ -182,17 +183,16 @@ impl RowLayout {
         for (i, slot) in self.columns.iter().enumerate() {
             let (Place::String { end_at, .. }, v) = (slot.place, value(i)) else { continue };
             let reference = outside(i).filter(|_| !v.is_null());
-            match (slot.ty.is_character(), v) {
-                (_, Value::Null) => {}
-                (true, Value::String(_)) | (false, Value::Bytes(_) | Value::Json(_))
-                    if reference.is_some() =>
-                {
-                    reference.iter().for_each(|reference| reference.append(out));
-                }
-                (true, Value::String(s)) => out.extend_from_slice(s.as_bytes()),
-                (false, Value::Bytes(b)) => out.extend_from_slice(b),
-                (false, Value::Json(json)) => out.extend_from_slice(json.as_bytes()),
+            let value = match (slot.ty.is_character(), v) {
+                (_, Value::Null) => &[],
+                (true, Value::String(s)) => s.as_bytes(),
+                (false, Value::Bytes(b)) => &b[..],
+                (false, Value::Json(json)) => json.as_bytes(),
                 _ => return Err(CodecError::mismatch(v, &slot.ty)),
+            };
+            match &reference {
+                Some(outside) => outside.append(value, out),
+                None => out.extend_from_slice(value),
             }
             let bytes = out.len() - start - self.strings_at;
             if bytes > MAX_STRING_BYTES {

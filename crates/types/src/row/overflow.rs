@@ -7,13 +7,15 @@
 //! |     8 | number of the value, by which it is found     |
 //! |     4 | length of the value                           |
 //! |     4 | crc32c of the value                           |
+//! |     n | the beginning of the value, as much as whoever wrote the row wanted to keep in it |
 //!
 //! Who finds values by their numbers is not known here.
 
 use super::decoder::RowDecoder;
-use super::{OVERFLOW_BIT, Place, RowLayout, Slot, is_null, read_raw_offset, string_bytes};
+use super::{OVERFLOW_BIT, Place, RowLayout, Slot, is_null, read_raw_offset, stored_value, string_bytes};
 use crate::codec::CodecError;
 use crate::column::ColumnBuilder;
+use crate::value::Value;
 use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
 
 /// Bytes of a reference.
@@ -46,7 +48,7 @@ impl OverflowRef {
         value.len() == self.len as usize && crc32c::crc32c(value) == self.checksum
     }
 
-    pub(super) fn append(&self, out: &mut Vec<u8>) {
+    fn append(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.to_le_bytes());
         out.extend_from_slice(&self.len.to_le_bytes());
         out.extend_from_slice(&self.checksum.to_le_bytes());
@@ -54,13 +56,27 @@ impl OverflowRef {
 
     fn read(bytes: &[u8]) -> Result<OverflowRef, CodecError> {
         let malformed = CodecError::Malformed { what: "reference to a value outside its row" };
-        let bytes: &[u8; REFERENCE_BYTES] = bytes.try_into().map_err(|_| malformed)?;
+        let bytes: &[u8; REFERENCE_BYTES] = bytes.first_chunk().ok_or(malformed)?;
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *bytes;
         Ok(OverflowRef {
             id: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
             len: u32::from_le_bytes([i, j, k, l]),
             checksum: u32::from_le_bytes([m, n, o, p]),
         })
+    }
+}
+
+/// What a row gets in place of a value.
+pub(super) struct Outside {
+    pub(super) reference: OverflowRef,
+    /// Bytes of the value's beginning that are kept in the row.
+    pub(super) beginning: usize,
+}
+
+impl Outside {
+    pub(super) fn append(&self, value: &[u8], out: &mut Vec<u8>) {
+        self.reference.append(out);
+        out.extend_from_slice(value.get(..self.beginning).unwrap_or(value));
     }
 }
 
@@ -76,6 +92,18 @@ impl Slot {
 }
 
 impl RowLayout {
+    /// One column's value; of one that is stored outside the row what the row has of its beginning.
+    pub(super) fn decode_beginning(&self, row: &[u8], column: usize) -> Result<Value, CodecError> {
+        let slot = self.slot(column)?;
+        match (slot.overflow(row)?, slot.place) {
+            (Some(_), Place::String { end_at, start_at, strings_at }) => {
+                let bytes = string_bytes(row, end_at, start_at, strings_at)?;
+                stored_value(&slot.ty, bytes.get(REFERENCE_BYTES..).unwrap_or_default())
+            }
+            _ => slot.value(row),
+        }
+    }
+
     /// What is stored outside a row: numbers of columns in the layout, and references.
     pub(super) fn overflow(&self, row: &[u8]) -> Result<Vec<(usize, OverflowRef)>, CodecError> {
         let mut found = Vec::new();

@@ -293,6 +293,8 @@ pub enum KeyKind {
 pub struct KeyPartDefinition {
     /// The column.
     pub column: Ident,
+    /// `column(10)`: as many characters of the beginning, or bytes.
+    pub prefix: Option<u32>,
     /// With DESC.
     pub descending: bool,
 }
