@@ -1,10 +1,10 @@
 //! Conditions evaluated on entries (index condition pushdown) and on rows, with the outer row at hand.
 
-use crate::path::Condition;
+use crate::path::{AccessPath, Condition};
 use arrow_array::UInt32Array;
 use arrow_select::take::take;
-use leafline_types::expr::{EvalContext, Expr, Selection, evaluate_filter};
-use leafline_types::{Batch, MysqlError};
+use leafline_types::expr::{EvalContext, Expr, Selection, bind_parameters, evaluate_filter};
+use leafline_types::{Batch, MysqlError, RowScreen};
 
 /// Conditions over a working row and the outer row behind it.
 #[derive(Clone, Debug)]
@@ -37,6 +37,14 @@ impl ConditionSet {
         let all = conditions.iter().map(&mut renumbered).collect();
         let rest = conditions.iter().filter(|condition| !condition.implied).map(&mut renumbered).collect();
         ConditionSet { all, rest, outer_columns }
+    }
+
+    /// What of the conditions on the rows of a path can be tested before they are decoded. Nothing that depends on an outer row.
+    pub fn screen(&self, path: &AccessPath, exact: bool, eval: &mut EvalContext<'_>) -> RowScreen {
+        let conditions = if exact { &self.rest } else { &self.all };
+        let bound: Vec<Expr> =
+            conditions.iter().map_while(|condition| bind_parameters(condition, eval).ok()).collect();
+        RowScreen::new(&path.index.format, &path.columns, &bound)
     }
 
     /// The rows for which the conditions are true. `tags` number the outer rows; with `exact` the implied conditions hold

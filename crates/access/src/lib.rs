@@ -6,7 +6,7 @@
 //! | [`constraint`] | what conditions say about an index: key ranges and tests on key parts |
 //! | [`path`] | the immutable description of how a table is read |
 //! | [`path_scan`] | a path at work |
-//! | `leap_scan`, `condition`, `row_fetch`, `read_ahead` | its steps |
+//! | `leap_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead` | its steps |
 //! | `path_builder` | from a table, an index and conditions to a path |
 //! | [`choose`] | the candidates for a table, with what they examine, deliver and cost |
 //! | [`stats`] | sampled statistics; [`cost`]: prices |
@@ -25,6 +25,8 @@ pub mod path_scan;
 mod read_ahead;
 mod row_fetch;
 pub mod stats;
+mod targets;
+mod walk;
 
 pub use choose::{AllowsIndex, AnyIndex, Candidate, Planner, Price, Question};
 pub use cost::CostModel;

@@ -10,9 +10,10 @@
 use crate::condition::ConditionSet;
 use crate::counters::Counters;
 use crate::error::Result;
-use crate::leap_scan::{FIRST_BATCH, LeapScan, Locators, Targets};
+use crate::leap_scan::{Entries, FIRST_BATCH, LeapScan};
 use crate::path::{AccessPath, ScanOrder};
 use crate::row_fetch::{Fetched, RowFetch};
+use crate::targets::{Locators, Targets};
 use arrow_array::{ArrayRef, BinaryArray, UInt32Array};
 use arrow_select::take::take;
 use leafline_table::ReadView;
@@ -79,6 +80,8 @@ pub struct PathScan {
     ends_at_first: Option<usize>,
     /// The bounds came out exact: implied conditions hold.
     exact: bool,
+    /// Rows are tested before they are decoded, as far as they can be.
+    screened: bool,
     pending: Option<Pending>,
 }
 
@@ -125,6 +128,7 @@ impl PathScan {
             outer: None,
             ends_at_first: None,
             exact: false,
+            screened: false,
             pending: None,
             path: path.clone(),
         }
@@ -227,13 +231,18 @@ impl PathScan {
                 continue;
             }
             let Some(leap) = &mut self.leap else { return Ok(None) };
+            if !self.screened && leap.is_long() && self.path.is_clustered() {
+                self.screened = true;
+                leap.set_screen(self.row_conditions.screen(&self.path, self.exact, cx.eval));
+            }
             let Some(entries) = leap.next(cx)? else { return Ok(None) };
             let exact = self.exact;
             if !self.path.fetches() {
-                let locators = self.path.deliver_locators.then_some(&entries.locators);
-                let positions: Vec<u32> = (0..entries.tags.len() as u32).collect();
-                let fetched = Fetched { batch: entries.batch, positions };
-                let found = self.deliver(fetched, &entries.tags, locators, exact, cx)?;
+                let Entries { batch, tags, locators } = entries;
+                let located = self.path.deliver_locators;
+                let locators = located.then(|| (0..locators.len()).map(|at| locators.get(at)));
+                let locators = locators.map(|keys| Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef);
+                let found = self.deliver(batch, tags, locators, exact, cx)?;
                 if !found.tags.is_empty() {
                     self.note_partners(&found.tags);
                     return Ok(Some(found));
@@ -294,41 +303,32 @@ impl PathScan {
         if self.path.order != ScanOrder::Any {
             restore_order(&mut fetched)?;
         }
-        let (locators, tags) = (std::mem::take(&mut pending.locators), std::mem::take(&mut pending.tags));
-        let exact = self.exact;
-        let delivered = self.path.deliver_locators.then_some(&locators);
-        let found = self.deliver(fetched, &tags, delivered, exact, cx)?;
-        if let Some(pending) = &mut self.pending {
-            pending.locators = locators;
-            pending.tags = tags;
-        }
-        Ok(Some(found))
+        let Fetched { batch, positions } = fetched;
+        let tags = positions.iter().map(|at| pending.tags.get(*at as usize).copied().unwrap_or(0)).collect();
+        let locators = self.path.deliver_locators.then(|| {
+            let keys = positions.iter().map(|position| pending.locators.get(*position as usize));
+            Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef
+        });
+        self.deliver(batch, tags, locators, self.exact, cx).map(Some)
     }
 
-    /// Applies the conditions on rows and cuts the columns that served them only.
+    /// Applies the conditions on rows, cuts the columns that served them only, and adds the locators.
     fn deliver(
         &self,
-        fetched: Fetched,
-        tags: &[u32],
-        locators: Option<&Locators>,
+        mut batch: Batch,
+        mut tags: Vec<u32>,
+        locators: Option<ArrayRef>,
         exact: bool,
         cx: &mut ScanContext<'_, '_>,
     ) -> Result<ScanBatch> {
-        let Fetched { mut batch, positions } = fetched;
-        let mut tags: Vec<u32> =
-            positions.iter().map(|position| tags.get(*position as usize).copied().unwrap_or(0)).collect();
         let selection = self.row_conditions.filter(&batch, &tags, self.outer.as_ref(), exact, cx.eval)?;
         batch.columns.truncate(self.path.delivered);
-        if let Some(locators) = locators {
-            let keys = positions.iter().map(|position| locators.get(*position as usize));
-            let column: ArrayRef = Arc::new(BinaryArray::from_iter_values(keys));
-            batch.columns.push(column);
+        batch.columns.extend(locators);
+        if selection.count() == batch.rows {
+            return Ok(ScanBatch { batch, tags });
         }
-        if selection.count() < batch.rows {
-            tags = selection.indices().into_iter().filter_map(|row| tags.get(row).copied()).collect();
-            batch = selection.apply(&batch)?;
-        }
-        Ok(ScanBatch { batch, tags })
+        tags = selection.indices().into_iter().filter_map(|row| tags.get(row).copied()).collect();
+        Ok(ScanBatch { batch: selection.apply(&batch)?, tags })
     }
 }
 

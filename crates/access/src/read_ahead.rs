@@ -6,9 +6,9 @@
 //! here waits for a read, and pages that are in memory cost a look at their state word.
 
 use crate::error::Result;
-use crate::leap_scan::Targets;
 use crate::path::AccessPath;
 use crate::path_scan::ScanContext;
+use crate::targets::Targets;
 use leafline_storage::PageNo;
 use leafline_table::{Direction, Engine, Tree};
 

@@ -2,9 +2,9 @@
 //! (multi-range read).
 
 use crate::error::{AccessError, Result};
-use crate::leap_scan::Locators;
 use crate::path::AccessPath;
 use crate::path_scan::ScanContext;
+use crate::targets::Locators;
 use leafline_table::{LocatorBatch, RowDecoder, RowRef, row_decoder};
 use leafline_types::{Batch, DecodedRows};
 

@@ -65,7 +65,10 @@ pub use limits::Limits;
 pub use lock::{
     Excluding, LockLimits, LockStats, LockStrength, LockWait, MetadataKey, MetadataMode, SessionLocks,
 };
-pub use read::{EntryCursor, EntryRef, EntryStep, LocatorBatch, ReadView, RowReader, RowRef};
+pub use read::{
+    EntryCursor, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, MOST_OF_A_RUN, ReadView,
+    RowReader, RowRef, RunBound,
+};
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use txn::{
     CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, Mark, RegisteredSnapshot,

@@ -1,26 +1,24 @@
 //! The one cursor under every access path: visible entries of an index in key order, either way.
 //!
-//! Three ways to read a leaf, from the common to the rare:
-//! - *in place*: the snapshot sees every entry as it stands (the leaf's newest commit is below `low`) and the
+//! Ways to read a leaf, from the common to the rare:
+//! - *in place* (see `in_place`): the snapshot sees every entry as it stands (the leaf's newest commit is below `low`) and the
 //!   transaction has not written to the table. Visitors run under the leaf's latch, nothing is copied. Leaves of the
 //!   clustered index are read in place even when they are not settled: old versions are found without another page,
-//!   unless they are in a file;
+//!   unless they are in a file. Visitors who can take many entries at once get them so;
 //! - *through a window* (see `window`): entries are copied out first, because deciding about some of them needs
 //!   their rows, or because own writes have to be merged in.
 //!
 //! The cursor's position is a gap between keys, so that it means the same for both directions: forward goes on with
 //! the first entry at or above it, reverse with the last one below.
 
-use super::row::{RowPayload, Visible, visible_row};
+use super::in_place::{InPlace, Outcome, Step};
 use super::view::ReadView;
 use super::window::Window;
-use super::{EntryRef, EntryStep};
+use super::{EntryRef, EntryStep, EntryVisitor};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use crate::trees::TreeHandle;
-use leafline_btree::node::LeafCell;
-use leafline_btree::{Cursor, Direction, LeafStep, LeafView};
-use std::ops::Range;
+use leafline_btree::{Cursor, Direction, LeafStep};
 use std::sync::Arc;
 
 /// Reads the visible entries of an index.
@@ -45,20 +43,17 @@ pub struct EntryCursor {
     examined: u64,
 }
 
-/// Entries that are fetched from memory while one is read.
-const AHEAD: usize = 8;
 /// Entries of the first window after a seek.
 const FIRST_WINDOW: usize = 16;
 
-/// How a visit of a leaf ended.
-enum Outcome {
-    /// Go on with the neighbour, at the next visit.
-    LeafDone,
-    Paused,
-    Stopped,
-    /// The leaf must be read through a window.
-    NeedsWindow,
-    Failed(TableError),
+/// A visitor that takes entries one by one.
+struct OneByOne<'v>(&'v mut dyn FnMut(EntryRef<'_>) -> EntryStep);
+
+impl EntryVisitor for OneByOne<'_> {
+    #[inline]
+    fn entry(&mut self, entry: EntryRef<'_>) -> EntryStep {
+        (self.0)(entry)
+    }
 }
 
 impl EntryCursor {
@@ -128,16 +123,20 @@ impl EntryCursor {
         direction: Direction,
         visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
     ) -> Result<bool> {
+        self.visit_with(direction, &mut OneByOne(visitor))
+    }
+
+    /// As [`visit`](Self::visit), for a visitor that can take many entries at once.
+    ///
+    /// # Errors
+    /// As [`visit`](Self::visit).
+    pub fn visit_with(&mut self, direction: Direction, visitor: &mut dyn EntryVisitor) -> Result<bool> {
         let more = self.visit_some(direction, visitor)?;
         self.view.snapshot.check()?;
         Ok(more)
     }
 
-    fn visit_some(
-        &mut self,
-        direction: Direction,
-        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
-    ) -> Result<bool> {
+    fn visit_some(&mut self, direction: Direction, visitor: &mut dyn EntryVisitor) -> Result<bool> {
         if self.placed.is_some_and(|placed| placed != direction) {
             return Err(TableError::Internal("a cursor changed its direction without a seek".into()));
         }
@@ -188,15 +187,11 @@ impl EntryCursor {
     }
 
     /// Shows what is left of the window. `None`: there is no window.
-    fn visit_window(
-        &mut self,
-        direction: Direction,
-        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
-    ) -> Result<Option<bool>> {
+    fn visit_window(&mut self, direction: Direction, visitor: &mut dyn EntryVisitor) -> Result<Option<bool>> {
         let Some(mut window) = self.window.take() else { return Ok(None) };
         while let Some(entry) = window.next() {
             self.examined += 1;
-            match visitor(entry) {
+            match visitor.entry(entry) {
                 EntryStep::Next => {}
                 EntryStep::SeekTo(target) => {
                     if !window.skip_to(direction, &target) {
@@ -221,7 +216,7 @@ impl EntryCursor {
     fn visit_in_place(
         &mut self,
         direction: Direction,
-        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
+        visitor: &mut dyn EntryVisitor,
     ) -> Result<Option<bool>> {
         self.ensure_placed(direction);
         if self.done {
@@ -262,150 +257,6 @@ impl EntryCursor {
                 Ok(None)
             }
         }
-    }
-}
-
-/// Appends `bytes`; what most suffixes have, 4 to 16, without a call.
-#[inline]
-fn extend_short(key: &mut Vec<u8>, bytes: &[u8]) {
-    /// In two pieces, which overlap.
-    #[inline]
-    fn pieces<const N: usize>(key: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
-        let (first, last) = (bytes.first_chunk::<N>()?, bytes.last_chunk::<N>()?);
-        let begin = key.len();
-        key.extend_from_slice(first);
-        key.truncate(begin + bytes.len() - N);
-        key.extend_from_slice(last);
-        Some(())
-    }
-    let done = match bytes.len() {
-        4..=8 => pieces::<4>(key, bytes),
-        9..=16 => pieces::<8>(key, bytes),
-        _ => None,
-    };
-    if done.is_none() {
-        key.extend_from_slice(bytes);
-    }
-}
-
-/// What a leaf visit returns to the tree's cursor, or the slots that a window has to read.
-enum Step {
-    Tree(LeafStep),
-    Window(Range<usize>),
-}
-
-/// Reads leaves under their latch.
-struct InPlace<'a> {
-    view: &'a ReadView,
-    table: &'a TableDef,
-    clustered: bool,
-    direction: Direction,
-}
-
-impl InPlace<'_> {
-    fn leaf(
-        &self,
-        leaf: &LeafView<'_>,
-        slots: Range<usize>,
-        visitor: &mut dyn FnMut(EntryRef<'_>) -> EntryStep,
-        outcome: &mut Outcome,
-        examined: &mut u64,
-    ) -> Step {
-        let settled = leaf.max_commit_ts() < self.view.snapshot.low;
-        if !settled && !self.clustered {
-            *outcome = Outcome::NeedsWindow;
-            return Step::Window(slots);
-        }
-        let Range { mut start, mut end } = slots;
-        let prefix = leaf.prefix();
-        let mut key = prefix.to_vec();
-        let ahead = |from: usize, slots: usize| match self.direction {
-            Direction::Forward => from + slots,
-            Direction::Reverse => from.wrapping_sub(slots),
-        };
-        let first = if self.direction == Direction::Forward { start } else { end - 1 };
-        (0..AHEAD).for_each(|slots| leaf.prefetch(ahead(first, slots)));
-        while start < end {
-            let slot = match self.direction {
-                Direction::Forward => {
-                    start += 1;
-                    start - 1
-                }
-                Direction::Reverse => {
-                    end -= 1;
-                    end
-                }
-            };
-            leaf.prefetch(ahead(slot, AHEAD));
-            let LeafCell { suffix, entry } = leaf.cell(slot);
-            if settled && entry.is_ghost() {
-                continue;
-            }
-            key.truncate(prefix.len());
-            extend_short(&mut key, suffix);
-            let row = if settled {
-                RowPayload::Page(entry.payload)
-            } else {
-                let (versions, snapshot) = (&self.view.engine.versions, &self.view.snapshot);
-                match visible_row(versions, self.table.id, &key, &entry, snapshot) {
-                    Ok(Visible::Row(row)) => row,
-                    Ok(Visible::Nothing) => continue,
-                    Ok(Visible::Spilled) => {
-                        *outcome = Outcome::NeedsWindow;
-                        return Step::Window(match self.direction {
-                            Direction::Forward => slot..end,
-                            Direction::Reverse => start..slot + 1,
-                        });
-                    }
-                    Err(error) => {
-                        *outcome = Outcome::Failed(error);
-                        return Step::Tree(LeafStep::Stop);
-                    }
-                }
-            };
-            *examined += 1;
-            match visitor(EntryRef { key: &key, payload: row.bytes() }) {
-                EntryStep::Next => {}
-                EntryStep::SeekTo(target) => match self.direction {
-                    Direction::Forward if leaf.upper_fence().is_some_and(|fence| *target >= *fence) => {
-                        return Step::Tree(LeafStep::SeekTo(target));
-                    }
-                    Direction::Forward => start = start.max(leaf.lower_bound(&target)),
-                    Direction::Reverse if *target <= *leaf.lower_fence() => {
-                        return Step::Tree(LeafStep::SeekTo(target));
-                    }
-                    Direction::Reverse => end = end.min(leaf.lower_bound(&target)),
-                },
-                EntryStep::Pause => {
-                    *outcome = Outcome::Paused;
-                    return Step::Tree(match self.direction {
-                        Direction::Forward if start < end => LeafStep::StayAt(start),
-                        Direction::Reverse if start < end => LeafStep::StayAt(end - 1),
-                        _ => LeafStep::NextLeaf,
-                    });
-                }
-                EntryStep::Stop => {
-                    *outcome = Outcome::Stopped;
-                    return Step::Tree(LeafStep::Stop);
-                }
-            }
-        }
-        Step::Tree(LeafStep::NextLeaf)
-    }
-
-    /// The gap before the first slot that a window has to read.
-    fn gap_of(&self, leaf: &LeafView<'_>, step: &Step) -> Option<Vec<u8>> {
-        let Step::Window(slots) = step else { return None };
-        let mut key = Vec::new();
-        match self.direction {
-            Direction::Forward => leaf.key_into(slots.start, &mut key),
-            Direction::Reverse if slots.end < leaf.len() => leaf.key_into(slots.end, &mut key),
-            Direction::Reverse => match leaf.upper_fence() {
-                Some(fence) => key.extend_from_slice(fence),
-                None => return None,
-            },
-        }
-        Some(key)
     }
 }
 

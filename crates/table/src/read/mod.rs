@@ -6,6 +6,7 @@
 
 mod cursor;
 mod fetch;
+mod in_place;
 mod locators;
 mod reader;
 mod row;
@@ -42,4 +43,43 @@ pub enum EntryStep {
     Pause,
     /// Not at all.
     Stop,
+}
+
+/// Several entries of a leaf that follow each other in the direction of a scan.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryRun<'a> {
+    /// What their keys begin with.
+    pub prefix: &'a [u8],
+    /// The rest of the key, and the payload, of each.
+    pub entries: &'a [(&'a [u8], &'a [u8])],
+}
+
+/// Most entries of an [`EntryRun`].
+pub const MOST_OF_A_RUN: usize = 64;
+
+/// Which entries a visitor takes together.
+#[derive(Clone, Copy, Debug)]
+pub struct RunBound<'v> {
+    /// How many at most.
+    pub entries: usize,
+    /// Forward: those below this key; reverse: those at or above it. `None`: all.
+    pub until: Option<&'v [u8]>,
+}
+
+/// Who is shown entries. It may run under a page latch: it must not block, nor use the engine.
+pub trait EntryVisitor {
+    /// Takes an entry.
+    fn entry(&mut self, entry: EntryRef<'_>) -> EntryStep;
+
+    /// Which of the entries to come may be given to [`run`](Self::run) instead; `None`: none. It holds until the visit ends or the
+    /// visitor says `SeekTo`. It is a right, not a duty: any of them may still come one by one.
+    fn run_bound(&self) -> Option<RunBound<'_>> {
+        None
+    }
+
+    /// Takes entries within its [`run_bound`](Self::run_bound): 1 to [`MOST_OF_A_RUN`]. `SeekTo` is no answer.
+    fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
+        let _ = run;
+        EntryStep::Stop
+    }
 }

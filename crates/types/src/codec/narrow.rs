@@ -5,6 +5,12 @@
 //! value ends if there are eight bytes up to there, so that it never reaches beyond a row or key that is whole; else
 //! it begins where the value begins. Whatever is out of the ordinary (too few bytes, a day that does not exist, a
 //! builder of another type) is left to the ordinary way, which knows the errors.
+//!
+//! Many rows at once ([`Narrow::append_all`]) are read column by column: what the kind of value decides is decided once for all
+//! of them.
+
+use arrow_array::builder::PrimitiveBuilder;
+use arrow_array::types::ArrowPrimitiveType;
 
 use super::fixed::{Fixed, TIMESTAMP_END};
 use crate::column::ColumnBuilder;
@@ -25,7 +31,7 @@ pub(crate) struct Narrow {
     kind: Kind,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Signed,
     Unsigned,
@@ -39,6 +45,8 @@ enum Kind {
 }
 
 const WINDOW: usize = 8;
+/// Most rows that are read at once: as many as a word has bits.
+pub(crate) const RUN: usize = 64;
 const SIGN: u64 = 1 << 63;
 
 impl Narrow {
@@ -90,15 +98,116 @@ impl Narrow {
         Some(Narrow { window, big_endian, up, flip, down, kind })
     }
 
+    /// The value with its first bit at the top; what is below it is anything.
+    #[inline]
+    fn top(&self, bytes: &[u8]) -> Option<u64> {
+        let window = *bytes.get(self.window..)?.first_chunk::<WINDOW>()?;
+        let raw = if self.big_endian { u64::from_be_bytes(window) } else { u64::from_le_bytes(window) };
+        Some((raw << self.up) ^ self.flip)
+    }
+
+    /// The value of a row as a number that is ordered as values are: the one that the bytes of an ascending key are, read big-endian.
+    /// None if it must be read in the ordinary way.
+    #[inline]
+    pub(crate) fn ordered(&self, row: &[u8]) -> Option<u64> {
+        Some((self.top(row)? ^ self.sign()) >> self.down)
+    }
+
+    /// Whether [`ordered`](Self::ordered) numbers of the two are ordered as their values are.
+    pub(crate) fn orders_as(&self, other: &Narrow) -> bool {
+        self.has_order() && self.kind == other.kind
+    }
+
+    /// Whether [`ordered`](Self::ordered) numbers are ordered as values are.
+    pub(crate) fn has_order(&self) -> bool {
+        !matches!(self.kind, Kind::Double | Kind::Single)
+    }
+
+    #[inline]
+    fn sign(&self) -> u64 {
+        match self.kind {
+            Kind::Signed | Kind::Decimal { .. } | Kind::Time { .. } => SIGN,
+            _ => 0,
+        }
+    }
+
+    /// Appends the values of up to [`RUN`] rows or keys, with NULL where a bit of `nulls` is set. False, and nothing is appended, if
+    /// the ordinary way must for one of them.
+    pub(crate) fn append_all(&self, rows: &[&[u8]], nulls: u64, out: &mut ColumnBuilder) -> bool {
+        let mut tops = [0; RUN];
+        let Some(tops) = tops.get_mut(..rows.len()) else { return false };
+        for (top, row) in tops.iter_mut().zip(rows) {
+            match self.top(row) {
+                Some(read) => *top = read,
+                None => return false,
+            }
+        }
+        if nulls != 0 {
+            // What is under a NULL is no value: one that is takes its place.
+            let Some(value) = (0..tops.len()).find(|row| nulls & 1 << row == 0).map(|row| tops[row]) else {
+                (0..tops.len()).for_each(|_| out.push_null());
+                return true;
+            };
+            tops.iter_mut()
+                .enumerate()
+                .filter(|(row, _)| nulls & 1 << row != 0)
+                .for_each(|(_, top)| *top = value);
+        }
+        let down = self.down;
+        let signed = |top: u64| (top as i64) >> down;
+        let unsigned = |top: u64| top >> down;
+        match (self.kind, out) {
+            (Kind::Signed, ColumnBuilder::Int64(b)) => fill(b, tops, nulls, signed),
+            (Kind::Unsigned, ColumnBuilder::UInt64(b)) => fill(b, tops, nulls, unsigned),
+            (Kind::Decimal { scale, beyond }, ColumnBuilder::Decimal128(b, (_, to))) => {
+                if scale != *to || !tops.iter().all(|top| signed(*top).unsigned_abs() < beyond) {
+                    return false;
+                }
+                fill(b, tops, nulls, |top| signed(top).into());
+            }
+            (Kind::Double, ColumnBuilder::Float64(b)) => {
+                fill(b, tops, nulls, |top| f64::from_bits(unsigned(top)))
+            }
+            (Kind::Single, ColumnBuilder::Float64(b)) => {
+                fill(b, tops, nulls, |top| f32::from_bits(unsigned(top) as u32).into());
+            }
+            (Kind::Timestamp { unit, end }, ColumnBuilder::Timestamp(b)) => {
+                if !tops.iter().all(|top| unsigned(*top) < end) {
+                    return false;
+                }
+                fill(b, tops, nulls, |top| unsigned(top) as i64 * unit);
+            }
+            (Kind::Time { unit }, ColumnBuilder::Duration(b)) => {
+                let limit = Time::MAX.micros() / unit;
+                if !tops.iter().all(|top| (-limit..=limit).contains(&signed(*top))) {
+                    return false;
+                }
+                fill(b, tops, nulls, |top| signed(top) * unit);
+            }
+            (Kind::Date, ColumnBuilder::Date32(b)) => {
+                let days = u64::from(Date::MIN.day_number())..=u64::from(Date::MAX.day_number());
+                if !tops.iter().all(|top| days.contains(&unsigned(*top))) {
+                    return false;
+                }
+                fill(b, tops, nulls, |top| {
+                    unsigned(top) as i32 - Date::MIN.day_number() as i32 + Date::MIN.days()
+                });
+            }
+            (Kind::DateTime { unit, last }, ColumnBuilder::Timestamp(b)) => {
+                if !tops.iter().all(|top| unsigned(*top) <= last) {
+                    return false;
+                }
+                fill(b, tops, nulls, |top| unsigned(top) as i64 * unit + DateTime::MIN.micros());
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Appends the value; false if the ordinary way must.
     #[inline]
     pub(crate) fn append(&self, bytes: &[u8], out: &mut ColumnBuilder) -> bool {
-        let Some(Ok(window)) = bytes.get(self.window..self.window + WINDOW).map(<[u8; WINDOW]>::try_from)
-        else {
-            return false;
-        };
-        let raw = if self.big_endian { u64::from_be_bytes(window) } else { u64::from_le_bytes(window) };
-        let top = (raw << self.up) ^ self.flip;
+        let Some(top) = self.top(bytes) else { return false };
         let (signed, unsigned) = ((top as i64) >> self.down, top >> self.down);
         match (self.kind, out) {
             (Kind::Signed, ColumnBuilder::Int64(b)) => b.append_value(signed),
@@ -132,4 +241,23 @@ impl Narrow {
         }
         true
     }
+}
+
+/// Appends what `value` makes of each, and NULL where a bit of `nulls` is set.
+#[inline(always)]
+fn fill<T: ArrowPrimitiveType>(
+    out: &mut PrimitiveBuilder<T>,
+    tops: &[u64],
+    nulls: u64,
+    value: impl Fn(u64) -> T::Native,
+) {
+    let mut values = [T::Native::default(); RUN];
+    let Some(values) = values.get_mut(..tops.len()) else { return };
+    values.iter_mut().zip(tops).for_each(|(to, top)| *to = value(*top));
+    if nulls == 0 {
+        return out.append_slice(values);
+    }
+    let mut valid = [true; RUN];
+    valid.iter_mut().enumerate().for_each(|(row, valid)| *valid = nulls & 1 << row == 0);
+    out.append_values(values, valid.get(..tops.len()).unwrap_or_default());
 }

@@ -15,7 +15,7 @@ use crate::key::{KeyPart, encode_part};
 use crate::testing;
 use crate::value::{ExprType, SqlType, Value};
 
-fn types() -> Vec<(SqlType, Collation)> {
+pub(crate) fn types() -> Vec<(SqlType, Collation)> {
     let mut types: Vec<(SqlType, Collation)> =
         testkit::column_types().into_iter().map(|ty| (ty.sql, ty.collation)).collect();
     types.extend([
@@ -49,7 +49,7 @@ fn constant(rng: &mut SmallRng, ty: &SqlType, collation: Collation) -> Expr {
     e
 }
 
-fn condition(rng: &mut SmallRng, ty: &SqlType, collation: Collation, depth: usize) -> Expr {
+pub(crate) fn condition(rng: &mut SmallRng, ty: &SqlType, collation: Collation, depth: usize) -> Expr {
     use CompareOp::*;
     let column = || build::column(0, ExprType::column(ty.clone(), true, collation));
     loop {

@@ -127,7 +127,7 @@ impl InSet {
         matches!(self.members, Members::Integers(..))
     }
 
-    pub(super) fn is_string(&self) -> bool {
+    pub(crate) fn is_string(&self) -> bool {
         matches!(self.members, Members::FewStrings(..) | Members::ManyStrings(..))
     }
 

@@ -23,7 +23,7 @@ mod display;
 pub mod domain;
 pub mod encoded;
 #[cfg(test)]
-mod encoded_tests;
+pub(crate) mod encoded_tests;
 mod eval;
 mod identity;
 mod in_set;

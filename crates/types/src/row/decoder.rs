@@ -10,7 +10,7 @@ use super::entry::{EntryFormat, Source};
 use super::overflow::Missing;
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
-use crate::codec::narrow::Narrow;
+use crate::codec::narrow::{Narrow, RUN};
 use crate::column::ColumnBuilder;
 use crate::key::{KeyPart, decode_part, decode_value, is_restorable, skip_part};
 use crate::value::{SqlType, Value};
@@ -148,18 +148,7 @@ impl RowDecoder {
             }
         }
         if !self.key_walk.is_empty() {
-            let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
-            for (part, outs) in &self.key_walk {
-                let mut len = None;
-                for to in outs {
-                    len = Some(decode_part(part, rest, out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?)?);
-                }
-                let len = match len {
-                    Some(len) => len,
-                    None => skip_part(part, rest)?,
-                };
-                rest = rest.get(len..).unwrap_or_default();
-            }
+            self.walk_key(key, out)?;
         }
         for step in self.payload_steps(payload)? {
             let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
@@ -174,6 +163,70 @@ impl RowDecoder {
                 },
                 Origin::Default(value) => builder.push_value(value)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Whether it looks at keys at all.
+    pub fn reads_keys(&self) -> bool {
+        !(self.key_direct.is_empty() && self.key_walk.is_empty())
+    }
+
+    /// Appends up to 64 entries, column by column. `keys` may be left empty if [`reads_keys`](Self::reads_keys) says so. As
+    /// [`decode_with`](Self::decode_with) otherwise.
+    pub(super) fn decode_all(
+        &self,
+        keys: &[&[u8]],
+        payloads: &[&[u8]],
+        out: &mut [ColumnBuilder],
+        missing: &mut Vec<Missing>,
+    ) -> Result<(), CodecError> {
+        debug_assert!(payloads.len() <= RUN);
+        let steps = match self.payload.last() {
+            Some(steps) if steps.is_empty() || self.format.all_newest(payloads) => steps,
+            _ => {
+                let mut keys = keys.iter();
+                return payloads.iter().try_for_each(|payload| {
+                    let key = keys.next().copied().unwrap_or_default();
+                    self.decode_with(key, payload, out, Some(&mut *missing))
+                });
+            }
+        };
+        for direct in &self.key_direct {
+            let builder = out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?;
+            if !direct.narrow.is_some_and(|narrow| narrow.append_all(keys, 0, builder)) {
+                for key in keys {
+                    decode_part(&direct.part, key.get(direct.at..).unwrap_or_default(), builder)?;
+                }
+            }
+        }
+        if !self.key_walk.is_empty() {
+            keys.iter().try_for_each(|key| self.walk_key(key, out))?;
+        }
+        for step in steps {
+            let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
+            match &step.from {
+                Origin::Slot(slot) => slot.append_all(payloads, step.out, builder, missing)?,
+                Origin::Default(value) => payloads.iter().try_for_each(|_| builder.push_value(value))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the key parts that are at no offset of their own.
+    #[inline]
+    fn walk_key(&self, key: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
+        let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
+        for (part, outs) in &self.key_walk {
+            let mut len = None;
+            for to in outs {
+                len = Some(decode_part(part, rest, out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?)?);
+            }
+            let len = match len {
+                Some(len) => len,
+                None => skip_part(part, rest)?,
+            };
+            rest = rest.get(len..).unwrap_or_default();
         }
         Ok(())
     }
@@ -212,6 +265,37 @@ impl RowDecoder {
             [first, ..] if first.is_empty() => Ok(&[]),
             versions => Ok(versions.get(self.format.version_of(payload)?).map_or(&[], Vec::as_slice)),
         }
+    }
+}
+
+impl Slot {
+    /// Appends the values of up to 64 rows of the layout; those outside their rows are noted as of column `column`.
+    fn append_all(
+        &self,
+        rows: &[&[u8]],
+        column: usize,
+        out: &mut ColumnBuilder,
+        missing: &mut Vec<Missing>,
+    ) -> Result<(), CodecError> {
+        if let Some(narrow) = &self.narrow {
+            let mut nulls = 0;
+            if self.null.is_some() {
+                for (at, row) in rows.iter().enumerate() {
+                    nulls |= u64::from(self.is_null(row)?) << at;
+                }
+            }
+            if narrow.append_all(rows, nulls, out) {
+                return Ok(());
+            }
+        }
+        for row in rows {
+            match self.append(row, out) {
+                Ok(()) => {}
+                Err(CodecError::InOverflow) => note_missing(self, row, (column, out), missing)?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the columns of a table lie in the entries of one of its trees.
 
 use super::overflow::Outside;
-use super::{ColumnLayout, OverflowRef, RowLayout, StringPlace, row_version};
+use super::{ColumnLayout, OverflowRef, RowLayout, Slot, StringPlace, row_version};
 use crate::codec::CodecError;
 use crate::key::{KeyPart, decode_value, encode_part, is_restorable, skip_part};
 use crate::value::Value;
@@ -299,6 +299,20 @@ impl EntryFormat {
         }
         // Versions begin at 0, so there is one.
         Ok(self.versions.iter().rposition(|v| v.since <= found).unwrap_or(0))
+    }
+
+    /// Whether all these payloads have the newest layout.
+    #[inline]
+    pub(super) fn all_newest(&self, payloads: &[&[u8]]) -> bool {
+        let Some(current) = self.schema_version else { return true };
+        payloads.iter().all(|payload| row_version(payload) == Ok(current))
+    }
+
+    /// The slot of a column in payloads of the newest layout, if it is stored there.
+    pub(super) fn newest_slot(&self, column: usize) -> Option<&Slot> {
+        let Some(Source::Payload(stored)) = self.sources.get(column) else { return None };
+        let version = self.versions.last()?;
+        version.layout.slot(version.columns.get(*stored).copied().flatten()?).ok()
     }
 
     /// Checks that key and payload have exactly the bytes that their formats say.

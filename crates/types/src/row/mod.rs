@@ -17,11 +17,13 @@
 //! says that its bytes are elsewhere (`overflow`).
 //!
 //! In an index entry, columns that the key restores (see [`crate::key`]) are not stored again. [`EntryFormat`] says
-//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders.
+//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders, [`RowScreen`] looks at rows before they are
+//! decoded.
 
 mod decoder;
 mod entry;
 mod overflow;
+mod screen;
 
 use self::overflow::Outside;
 use crate::codec::CodecError;
@@ -35,6 +37,7 @@ use crate::value::{SqlType, Value};
 pub use decoder::RowDecoder;
 pub use entry::{EntryColumn, EntryFormat};
 pub use overflow::{DecodedRows, Missing, OverflowRef};
+pub use screen::RowScreen;
 
 /// What a row needs to know of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -147,11 +147,33 @@ impl DecodedRows {
     pub fn push(&mut self, decoder: &RowDecoder, key: &[u8], payload: &[u8]) -> Result<(), CodecError> {
         let before = self.missing.len();
         decoder.decode_with(key, payload, &mut self.builders, Some(&mut self.missing))?;
+        self.count_missing(before);
+        Ok(())
+    }
+
+    /// Decodes up to 64 more rows; `keys` may be left empty if the decoder [reads none](RowDecoder::reads_keys). After an error the
+    /// rest is of no use.
+    ///
+    /// # Errors
+    /// If a row is not as its format says.
+    pub fn push_all(
+        &mut self,
+        decoder: &RowDecoder,
+        keys: &[&[u8]],
+        payloads: &[&[u8]],
+    ) -> Result<(), CodecError> {
+        let before = self.missing.len();
+        decoder.decode_all(keys, payloads, &mut self.builders, &mut self.missing)?;
+        self.count_missing(before);
+        Ok(())
+    }
+
+    #[inline]
+    fn count_missing(&mut self, before: usize) {
         if self.missing.len() > before {
             let new = self.missing.iter().skip(before);
             self.missing_bytes += new.map(|missing| missing.reference.len as usize).sum::<usize>();
         }
-        Ok(())
     }
 
     /// Bytes of values that are not here.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::Array;
 use rand::Rng;
 use rand::rngs::SmallRng;
 
@@ -138,8 +139,17 @@ fn check_all_ways(
             assert!(projection.iter().zip(&values[1..]).all(|(&c, v)| same(v, &row[c])), "{projection:?}");
             assert_eq!(values.len(), projection.len() + 1);
         }
-        for ((builder, ty), &column) in builders.iter_mut().zip(decoder.types()).zip(&projection) {
+        let mut together = DecodedRows::new(&decoder, 0);
+        let keys: Vec<&[u8]> = entries.iter().map(|(key, _)| key.as_slice()).collect();
+        let payloads: Vec<&[u8]> = entries.iter().map(|(_, payload)| payload.as_slice()).collect();
+        let keys = if decoder.reads_keys() { &keys[..] } else { &[] };
+        together.push_all(&decoder, keys, &payloads).unwrap();
+        let together = together.finish(|_| Err(CodecError::InOverflow)).unwrap();
+        for (((builder, ty), &column), all) in
+            builders.iter_mut().zip(decoder.types()).zip(&projection).zip(together)
+        {
             let array = builder.finish();
+            assert_eq!(array.to_data(), all.to_data(), "{projection:?} {column}");
             assert_eq!(array.len(), rows.len());
             for (i, row) in rows.iter().enumerate() {
                 assert!(same(&value_at(&array, i, ty), &row[column]), "{projection:?} {column}");
@@ -299,6 +309,7 @@ fn references_take_the_place_of_values() {
     let mut decoded = DecodedRows::new(&decoder, 0);
     let mut expected: Vec<Vec<Value>> = Vec::new();
     let mut long: Vec<Vec<u8>> = Vec::new();
+    let mut waiting: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     for number in 0..200 {
         let value = |rng: &mut SmallRng| vec![b'a' + (number % 7) as u8; rng.random_range(0..30)];
         let (a, b) = (value(&mut rng), value(&mut rng));
@@ -334,9 +345,23 @@ fn references_take_the_place_of_values() {
         let is_whole = outside.is_empty();
         assert_eq!(decoder.decode(&key, &payload, &mut decoder.builders(1)).is_ok(), is_whole);
         assert_eq!(decoder.decode_values(&key, &payload, &mut Vec::new()).is_ok(), is_whole);
-        decoded.push(&decoder, &key, &payload).unwrap();
+        waiting.push((key, payload));
+        match rng.random_range(0..10) {
+            0..4 => {}
+            // All that wait, one by one or at once.
+            kind => {
+                let keys: Vec<&[u8]> = waiting.iter().map(|(key, _)| key.as_slice()).collect();
+                let payloads: Vec<&[u8]> = waiting.iter().map(|(_, payload)| payload.as_slice()).collect();
+                match kind {
+                    4..7 => decoded.push_all(&decoder, &keys, &payloads).unwrap(),
+                    _ => waiting.iter().for_each(|(k, p)| decoded.push(&decoder, k, p).unwrap()),
+                }
+                waiting.clear();
+            }
+        }
         expected.push([2, 0, 1, 0].map(|column: usize| row[column].clone()).to_vec());
     }
+    waiting.iter().for_each(|(key, payload)| decoded.push(&decoder, key, payload).unwrap());
     let read = |missing: &[Missing]| -> Result<Vec<Vec<u8>>, CodecError> {
         Ok(missing.iter().map(|missing| long[missing.reference.id as usize].clone()).collect())
     };

@@ -68,7 +68,7 @@ impl Subset {
 
 impl Expr {
     /// Whether evaluating it for a row can be noticed: by an error, by a warning, or because it is volatile.
-    pub(super) fn may_raise(&self) -> bool {
+    pub fn may_raise(&self) -> bool {
         self.any(&mut |e| match &e.kind {
             ExprKind::Call { .. } | ExprKind::Negate(_) | ExprKind::Subquery(_) => true,
             ExprKind::Cast { operand } => !is_relabelling(&operand.ty.sql, &e.ty.sql),

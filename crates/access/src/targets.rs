@@ -1,0 +1,126 @@
+//! The ranges that a scan walks, each with the outer rows it is for.
+
+use crate::constraint::{Bounds, KeyRange, PartTest};
+use leafline_table::Direction;
+use std::sync::Arc;
+
+/// A range to be walked, for some outer rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// Its keys.
+    pub range: KeyRange,
+    /// Tests on the parts behind the range.
+    pub tests: Arc<[PartTest]>,
+    /// Where its outer rows begin and end in the list of tags.
+    tags: (usize, usize),
+}
+
+/// Ranges to be walked, in index order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Targets {
+    targets: Vec<Target>,
+    tags: Vec<u32>,
+    exact: bool,
+}
+
+impl Targets {
+    /// From the bounds for each outer row. Equal ranges are walked once for all of their outer rows.
+    pub fn new(bounds: impl IntoIterator<Item = (u32, Bounds)>) -> Targets {
+        let mut exact = true;
+        let mut single: Vec<(KeyRange, Arc<[PartTest]>, u32)> = Vec::new();
+        for (tag, bounds) in bounds {
+            exact &= bounds.exact;
+            let tests = bounds.tests;
+            single.extend(bounds.ranges.into_iter().map(|range| (range, tests.clone(), tag)));
+        }
+        single.sort_by(|a, b| {
+            a.0.lower.cmp(&b.0.lower).then_with(|| a.0.upper.cmp(&b.0.upper)).then(a.2.cmp(&b.2))
+        });
+        let mut targets: Vec<Target> = Vec::with_capacity(single.len());
+        let mut tags = Vec::with_capacity(single.len());
+        for (range, tests, tag) in single {
+            tags.push(tag);
+            match targets.last_mut() {
+                Some(last) if last.range == range && same(&last.tests, &tests) => last.tags.1 = tags.len(),
+                _ => targets.push(Target { range, tests, tags: (tags.len() - 1, tags.len()) }),
+            }
+        }
+        Targets { targets, tags, exact }
+    }
+
+    /// Is every range one whole key of so many parts?
+    pub fn are_keys(&self, parts: usize) -> bool {
+        self.targets.iter().all(|target| target.range.equal_parts == parts)
+    }
+
+    /// How many ranges there are.
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Nothing the path's implied conditions reject passes.
+    pub fn exact(&self) -> bool {
+        self.exact
+    }
+
+    /// The starts of the ranges, each as often as it has outer rows, with these: for ranges that are whole keys.
+    pub fn into_points(self) -> (Locators, Vec<u32>) {
+        let mut locators = Locators::default();
+        for target in &self.targets {
+            for _ in self.tags_of(target) {
+                locators.push(&target.range.lower);
+            }
+        }
+        (locators, self.tags)
+    }
+
+    /// A range, by its place in index order.
+    pub fn range(&self, position: usize) -> Option<&KeyRange> {
+        self.targets.get(position).map(|target| &target.range)
+    }
+
+    /// The target at a position counted in the direction of the scan.
+    pub fn at(&self, direction: Direction, position: usize) -> Option<&Target> {
+        match direction {
+            Direction::Forward => self.targets.get(position),
+            Direction::Reverse => {
+                self.targets.len().checked_sub(position + 1).and_then(|at| self.targets.get(at))
+            }
+        }
+    }
+
+    /// The outer rows that a target is for.
+    pub fn tags_of(&self, target: &Target) -> &[u32] {
+        self.tags.get(target.tags.0..target.tags.1).unwrap_or_default()
+    }
+}
+
+fn same(a: &Arc<[PartTest]>, b: &Arc<[PartTest]>) -> bool {
+    Arc::ptr_eq(a, b) || a == b
+}
+
+/// Byte strings one behind the other: the clustered keys of entries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Locators {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Locators {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The locator at a position.
+    pub fn get(&self, position: usize) -> &[u8] {
+        let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[position]]
+    }
+
+    /// Appends a locator.
+    pub fn push(&mut self, locator: &[u8]) {
+        self.bytes.extend_from_slice(locator);
+        self.ends.push(self.bytes.len());
+    }
+}

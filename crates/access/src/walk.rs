@@ -1,0 +1,264 @@
+//! One visit of a leaf: what is looked at and copied under its latch.
+
+use crate::constraint::PartTest;
+use crate::error::{AccessError, Result};
+use crate::leap_scan::FIRST_BATCH;
+use crate::path::AccessPath;
+use crate::targets::{Locators, Target, Targets};
+use leafline_table::{
+    Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
+};
+use leafline_types::{DecodedRows, RowScreen};
+
+/// A batch is complete when the values outside its rows take so many bytes.
+const LARGE_BATCH: usize = 8 << 20;
+/// Most targets whose entries are taken together: more are short ones.
+const FEW_TARGETS: usize = 8;
+
+/// Columns under construction.
+pub(crate) struct Output {
+    pub decoded: DecodedRows,
+    /// How many rows it has.
+    pub rows: usize,
+    /// Entries that were looked at for it.
+    pub examined: u64,
+    pub tags: Vec<u32>,
+    pub locators: Locators,
+}
+
+impl Output {
+    /// Empty, with room for some rows.
+    pub fn new(decoder: &EntryDecoder, rows: usize) -> Output {
+        Output {
+            decoded: DecodedRows::new(decoder, rows),
+            rows: 0,
+            examined: 0,
+            tags: Vec::new(),
+            locators: Locators::default(),
+        }
+    }
+
+    /// Whether there is enough of it for a batch of `goal` rows: so many rows, or some if so many entries were looked at, or few
+    /// with large values.
+    pub fn is_enough(&self, goal: usize) -> bool {
+        self.rows >= goal
+            || (self.rows > 0 && self.examined >= goal as u64)
+            || self.decoded.missing_bytes() >= LARGE_BATCH
+    }
+}
+
+/// One visit: what is looked at and changed under the leaf's latch.
+pub(crate) struct Walk<'s> {
+    pub path: &'s AccessPath,
+    pub decoder: &'s EntryDecoder,
+    /// Tests on rows, before they are decoded.
+    pub screen: &'s RowScreen,
+    pub targets: &'s Targets,
+    pub direction: Direction,
+    pub current: usize,
+    pub goal: usize,
+    /// Targets that were begun without a seek from outside.
+    pub entered: u64,
+    /// The current target begins before the last one ended: the cursor has to go back.
+    pub behind: bool,
+    pub locator: Vec<u8>,
+    /// Keys of a run, one after the other.
+    pub keys: Vec<u8>,
+    pub error: Option<AccessError>,
+    pub output: &'s mut Output,
+    /// Outer rows that need no more partners.
+    pub matched: Option<&'s mut Vec<bool>>,
+    /// Every entry that is kept is a partner.
+    pub entries_match: bool,
+}
+
+/// Notes that outer rows have a partner.
+pub(crate) fn mark(matched: &mut [bool], tags: &[u32]) {
+    for tag in tags {
+        if let Some(matched) = matched.get_mut(*tag as usize) {
+            *matched = true;
+        }
+    }
+}
+
+impl EntryVisitor for Walk<'_> {
+    fn entry(&mut self, entry: EntryRef<'_>) -> EntryStep {
+        let target = loop {
+            let Some(target) = self.targets.at(self.direction, self.current) else {
+                return EntryStep::Stop;
+            };
+            if !self.is_settled(target) && !self.is_beyond(entry.key, target) {
+                break target;
+            }
+            self.current += 1;
+            let Some(next) = self.targets.at(self.direction, self.current) else {
+                return EntryStep::Stop;
+            };
+            if self.overlap(target, next) {
+                self.behind = true;
+                return EntryStep::Pause;
+            }
+            self.entered += 1;
+            if let Some(step) = self.leap(entry.key, next) {
+                return step;
+            }
+        };
+        self.output.examined += 1;
+        if !PartTest::all_pass(&target.tests, &self.path.index.key_parts, entry.key) {
+            return EntryStep::Next;
+        }
+        let kept = self.keep(&entry, target);
+        if let (true, Some(matched)) = (self.entries_match, &mut self.matched) {
+            mark(matched, self.targets.tags_of(target));
+        }
+        match kept {
+            Ok(()) => self.go_on(),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Entries of a few long targets come together, once the scan has turned out to be more than short.
+    fn run_bound(&self) -> Option<RunBound<'_>> {
+        if self.goal <= FIRST_BATCH || self.targets.len() > FEW_TARGETS || self.matched.is_some() {
+            return None;
+        }
+        let target = self.targets.at(self.direction, self.current)?;
+        if !target.tests.is_empty() || self.targets.tags_of(target).len() != 1 {
+            return None;
+        }
+        let range = &target.range;
+        let until = match self.direction {
+            Direction::Forward => range.upper.as_deref(),
+            Direction::Reverse => Some(range.lower.as_slice()).filter(|lower| !lower.is_empty()),
+        };
+        Some(RunBound { entries: self.goal.saturating_sub(self.output.rows).max(1), until })
+    }
+
+    fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
+        self.output.examined += run.entries.len() as u64;
+        match self.keep_all(run) {
+            Ok(()) => self.go_on(),
+            Err(error) => self.fail(error),
+        }
+    }
+}
+
+impl Walk<'_> {
+    fn go_on(&self) -> EntryStep {
+        if self.output.is_enough(self.goal) { EntryStep::Pause } else { EntryStep::Next }
+    }
+
+    fn fail(&mut self, error: AccessError) -> EntryStep {
+        self.error = Some(error);
+        EntryStep::Stop
+    }
+
+    /// Keeps what passes of a run.
+    fn keep_all(&mut self, run: &EntryRun<'_>) -> Result<()> {
+        let mut payloads: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
+        let payloads = payloads.get_mut(..run.entries.len()).unwrap_or_default();
+        payloads.iter_mut().zip(run.entries).for_each(|(to, (_, payload))| *to = payload);
+        let mut suffixes: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
+        let suffixes = suffixes.get_mut(..run.entries.len()).unwrap_or_default();
+        let wants_locators = self.path.fetches() || self.path.deliver_locators;
+        let wants_keys = wants_locators || self.decoder.reads_keys();
+        if wants_keys {
+            suffixes.iter_mut().zip(run.entries).for_each(|(to, (suffix, _))| *to = suffix);
+        }
+        let mut kept = run.entries.len();
+        if !self.screen.is_empty() {
+            let mut passing = self.screen.passing(payloads);
+            kept = 0;
+            while passing != 0 {
+                let at = passing.trailing_zeros() as usize;
+                passing &= passing - 1;
+                payloads.swap(kept, at);
+                suffixes.swap(kept, at);
+                kept += 1;
+            }
+        }
+        let payloads = payloads.get(..kept).unwrap_or_default();
+        let suffixes = suffixes.get(..kept).unwrap_or_default();
+        let mut keys: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
+        let mut read: &[&[u8]] = &[];
+        if wants_keys {
+            self.keys.clear();
+            for suffix in suffixes {
+                self.keys.extend_from_slice(run.prefix);
+                self.keys.extend_from_slice(suffix);
+            }
+            let mut rest = self.keys.as_slice();
+            for (to, suffix) in keys.iter_mut().zip(suffixes) {
+                (*to, rest) = rest.split_at(run.prefix.len() + suffix.len());
+            }
+            read = keys.get(..kept).unwrap_or_default();
+        }
+        let output = &mut *self.output;
+        output.decoded.push_all(self.decoder, read, payloads)?;
+        if wants_locators {
+            for key in read {
+                locator_of(&self.path.index, key, &mut self.locator)?;
+                output.locators.push(&self.locator);
+            }
+        }
+        let tags = self.targets.at(self.direction, self.current).map(|target| self.targets.tags_of(target));
+        let tag = tags.and_then(<[u32]>::first).copied().unwrap_or(0);
+        output.tags.extend(std::iter::repeat_n(tag, kept));
+        output.rows += kept;
+        Ok(())
+    }
+
+    /// Have all outer rows of a target the partner they need?
+    fn is_settled(&self, target: &Target) -> bool {
+        let Some(matched) = &self.matched else { return false };
+        let has = |tag: &u32| matched.get(*tag as usize).copied().unwrap_or(false);
+        self.targets.tags_of(target).iter().all(has)
+    }
+
+    fn is_beyond(&self, key: &[u8], target: &Target) -> bool {
+        match self.direction {
+            Direction::Forward => target.range.upper.as_ref().is_some_and(|upper| key >= upper.as_slice()),
+            Direction::Reverse => key < target.range.lower.as_slice(),
+        }
+    }
+
+    /// Does `next` begin before `last` ends?
+    fn overlap(&self, last: &Target, next: &Target) -> bool {
+        let (before, behind) = match self.direction {
+            Direction::Forward => (last, next),
+            Direction::Reverse => (next, last),
+        };
+        before.range.upper.as_ref().is_none_or(|upper| behind.range.lower < *upper)
+    }
+
+    /// From a key beyond the last target to `next`: nothing to do if the key is not short of it.
+    fn leap(&self, key: &[u8], next: &Target) -> Option<EntryStep> {
+        match self.direction {
+            Direction::Forward => {
+                let lower = next.range.lower.as_slice();
+                (key < lower).then(|| EntryStep::SeekTo(lower.to_vec()))
+            }
+            Direction::Reverse => {
+                let upper = next.range.upper.as_deref()?;
+                (key >= upper).then(|| EntryStep::SeekTo(upper.to_vec()))
+            }
+        }
+    }
+
+    fn keep(&mut self, entry: &EntryRef<'_>, target: &Target) -> Result<()> {
+        let output = &mut *self.output;
+        let wants_locators = self.path.fetches() || self.path.deliver_locators;
+        if wants_locators {
+            locator_of(&self.path.index, entry.key, &mut self.locator)?;
+        }
+        for tag in self.targets.tags_of(target) {
+            output.decoded.push(self.decoder, entry.key, entry.payload)?;
+            if wants_locators {
+                output.locators.push(&self.locator);
+            }
+            output.tags.push(*tag);
+            output.rows += 1;
+        }
+        Ok(())
+    }
+}
