@@ -26,9 +26,9 @@ mod testing;
 mod user_variables;
 pub mod value;
 
-pub use codec::CodecError;
+pub use codec::{CodecError, extend_short};
 pub use collation::{Charset, Collation};
-pub use column::{Batch, ColumnBuilder, value_at};
+pub use column::{Batch, ColumnBuilder, TextBuilder, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;
 pub use error::MysqlError;

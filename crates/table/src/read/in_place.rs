@@ -10,6 +10,7 @@ use crate::catalog::TableDef;
 use crate::error::TableError;
 use leafline_btree::node::LeafCell;
 use leafline_btree::{Direction, LeafStep, LeafView};
+use leafline_types::extend_short;
 use std::ops::Range;
 
 /// Entries that are fetched from memory while one is read.
@@ -91,29 +92,6 @@ impl Left {
             Direction::Reverse if until <= leaf.lower_fence() => self.slots.len(),
             Direction::Reverse => self.slots.end.saturating_sub(leaf.lower_bound(until)),
         }
-    }
-}
-
-/// Appends `bytes`; what most suffixes have, 4 to 16, without a call.
-#[inline]
-fn extend_short(key: &mut Vec<u8>, bytes: &[u8]) {
-    /// In two pieces, which overlap.
-    #[inline]
-    fn pieces<const N: usize>(key: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
-        let (first, last) = (bytes.first_chunk::<N>()?, bytes.last_chunk::<N>()?);
-        let begin = key.len();
-        key.extend_from_slice(first);
-        key.truncate(begin + bytes.len() - N);
-        key.extend_from_slice(last);
-        Some(())
-    }
-    let done = match bytes.len() {
-        4..=8 => pieces::<4>(key, bytes),
-        9..=16 => pieces::<8>(key, bytes),
-        _ => None,
-    };
-    if done.is_none() {
-        key.extend_from_slice(bytes);
     }
 }
 

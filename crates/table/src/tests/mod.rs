@@ -8,6 +8,7 @@ mod faults;
 mod history;
 mod interleaved;
 mod large;
+mod leaping;
 mod load;
 mod memory;
 mod model;

@@ -4,15 +4,15 @@
 //! times have microseconds, so that columns of different widths have comparable keys.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Int64Type};
-use arrow_array::{Array, BinaryArray, Decimal128Array, Int64Array, StringArray};
+use arrow_array::types::{Date32Type, Decimal128Type, Int64Type};
+use arrow_array::{Array, BinaryArray, Date32Array, Decimal128Array, Int64Array, StringArray};
 use arrow_schema::DataType;
 
 use crate::column::value_at;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::Datum;
-use crate::key::{KeyPart, encode_part, encode_string_part};
+use crate::key::{KeyPart, encode_days, encode_i64, encode_part, encode_string_part};
 use crate::value::{ExprType, SqlType, Value};
 
 /// Turns columns into keys whose `memcmp` order is the order of the rows, and whose equality is that of the values
@@ -40,6 +40,7 @@ enum Source<'a> {
     Text(&'a StringArray),
     Bytes(&'a BinaryArray),
     Integers(&'a Int64Array),
+    Dates(&'a Date32Array),
     Decimals(&'a Decimal128Array, u8),
     Values(&'a dyn Array),
 }
@@ -120,6 +121,7 @@ fn source<'a>(part: &KeyPart, column: &'a Datum) -> Result<Source<'a>, MysqlErro
             DataType::Utf8 => Source::Text(array.as_string::<i32>()),
             DataType::Binary if part.ty != SqlType::Json => Source::Bytes(array.as_binary::<i32>()),
             DataType::Int64 => Source::Integers(array.as_primitive::<Int64Type>()),
+            DataType::Date32 => Source::Dates(array.as_primitive::<Date32Type>()),
             DataType::Decimal128(_, scale) => {
                 Source::Decimals(array.as_primitive::<Decimal128Type>(), *scale as u8)
             }
@@ -151,7 +153,11 @@ fn encode_one(
             return Ok(false);
         }
         Source::Integers(array) if array.is_valid(row) => {
-            encode_part(part, &Value::Int(array.value(row)), out)?;
+            encode_i64(part, array.value(row), out)?;
+            return Ok(false);
+        }
+        Source::Dates(array) if array.is_valid(row) => {
+            encode_days(part, array.value(row), out)?;
             return Ok(false);
         }
         Source::Decimals(array, scale) if array.is_valid(row) => {
@@ -159,7 +165,11 @@ fn encode_one(
             encode_part(part, &Value::Decimal(d), out)?;
             return Ok(false);
         }
-        Source::Text(_) | Source::Bytes(_) | Source::Integers(_) | Source::Decimals(..) => {
+        Source::Text(_)
+        | Source::Bytes(_)
+        | Source::Integers(_)
+        | Source::Dates(_)
+        | Source::Decimals(..) => {
             encode_part(part, &Value::Null, out)?;
         }
         Source::Values(array) => {

@@ -6,6 +6,9 @@
 
 pub(crate) mod fixed;
 pub(crate) mod narrow;
+mod short;
+
+pub use short::extend_short;
 
 use crate::error::MysqlError;
 use crate::value::{SqlType, Value};

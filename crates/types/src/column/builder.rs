@@ -5,13 +5,14 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::builder::{
     ArrayBuilder, BinaryBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
-    DurationMicrosecondBuilder, Float64Builder, Int64Builder, NullBuilder, StringBuilder,
-    TimestampMicrosecondBuilder, UInt64Builder,
+    DurationMicrosecondBuilder, Float64Builder, Int64Builder, NullBuilder, TimestampMicrosecondBuilder,
+    UInt64Builder,
 };
 use arrow_buffer::i256;
 use arrow_schema::DataType;
 
 use super::arrow_type;
+use super::text::{TextBuilder, check_room, text_of};
 use crate::codec::CodecError;
 use crate::decimal::{Decimal, pow10_i128, pow10_i256};
 use crate::value::{SqlType, Value};
@@ -32,7 +33,7 @@ pub enum ColumnBuilder {
     /// Of doubles.
     Float64(Float64Builder),
     /// Of character strings.
-    Utf8(StringBuilder),
+    Utf8(TextBuilder),
     /// Of binary strings.
     Binary(BinaryBuilder),
     /// Of days.
@@ -62,8 +63,6 @@ macro_rules! each {
     };
 }
 
-/// The most bytes of strings in one column: Arrow's offsets are `i32`.
-const MAX_STRING_BYTES: usize = i32::MAX as usize;
 /// The room first made for a string column, per row.
 const STRING_BYTES_GUESS: usize = 16;
 
@@ -90,7 +89,7 @@ impl ColumnBuilder {
             ),
             DataType::Float64 => ColumnBuilder::Float64(Float64Builder::with_capacity(rows)),
             DataType::Utf8 => {
-                ColumnBuilder::Utf8(StringBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS))
+                ColumnBuilder::Utf8(TextBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS))
             }
             DataType::Binary => {
                 ColumnBuilder::Binary(BinaryBuilder::with_capacity(rows, rows * STRING_BYTES_GUESS))
@@ -150,9 +149,7 @@ impl ColumnBuilder {
     #[inline]
     pub fn push_str(&mut self, s: &str) -> Result<(), CodecError> {
         let ColumnBuilder::Utf8(b) = self else { return Err(self.mismatch(&Value::from(""))) };
-        check_room(b.values_slice().len(), s.len())?;
-        b.append_value(s);
-        Ok(())
+        b.append(s)
     }
 
     /// Appends bytes: to a column of character strings if they are UTF-8.
@@ -164,11 +161,7 @@ impl ColumnBuilder {
                 b.append_value(s);
                 Ok(())
             }
-            ColumnBuilder::Utf8(_) => {
-                let text =
-                    std::str::from_utf8(s).map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?;
-                self.push_str(text)
-            }
+            ColumnBuilder::Utf8(_) => self.push_str(text_of(s)?),
             _ => Err(self.mismatch(&Value::bytes([]))),
         }
     }
@@ -209,12 +202,4 @@ impl ColumnBuilder {
 
 fn at_scale(d: &Decimal, scale: u8) -> Option<i256> {
     if d.scale() == scale { Some(d.unscaled()) } else { Some(d.round(scale.into())?.unscaled()) }
-}
-
-#[inline]
-fn check_room(used: usize, more: usize) -> Result<(), CodecError> {
-    if more > MAX_STRING_BYTES - used {
-        return Err(CodecError::TooLong { bytes: more, limit: MAX_STRING_BYTES });
-    }
-    Ok(())
 }

@@ -22,6 +22,7 @@
 
 mod builder;
 pub mod spilled;
+mod text;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ use crate::temporal::{Date, DateTime, Time};
 use crate::value::{SqlType, Value};
 
 pub use builder::ColumnBuilder;
+pub use text::TextBuilder;
 
 /// The most digits that Arrow's 128-bit decimals have.
 pub const DECIMAL128_PRECISION: u8 = 38;

@@ -26,6 +26,7 @@ use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
 use crate::column::ColumnBuilder;
 use crate::json;
+use crate::temporal::Date;
 use crate::value::{SqlType, Value};
 
 pub(crate) use strings::encode_string;
@@ -136,6 +137,29 @@ fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), 
         }
         _ => return Err(CodecError::mismatch(v, &part.ty)),
     }
+    Ok(())
+}
+
+/// Appends the bytes of an integer, as [`encode_part`] does.
+#[inline]
+pub(crate) fn encode_i64(part: &KeyPart, v: i64, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    if part.ty != SqlType::BIGINT || part.descending || !part.nullable {
+        return encode_part(part, &Value::Int(v), out);
+    }
+    let [a, b, c, d, e, f, g, h] = (v ^ i64::MIN).to_be_bytes();
+    out.extend_from_slice(&[VALUE_MARKER, a, b, c, d, e, f, g, h]);
+    Ok(())
+}
+
+/// Appends the bytes of a date, in days since 1970-01-01, as [`encode_part`] does.
+#[inline]
+pub(crate) fn encode_days(part: &KeyPart, days: i32, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let date = Date::from_days(days).ok_or(CodecError::Malformed { what: "date" })?;
+    if part.ty != SqlType::Date || part.descending || !part.nullable {
+        return encode_part(part, &Value::Date(date), out);
+    }
+    let [_, a, b, c] = date.day_number().to_be_bytes();
+    out.extend_from_slice(&[VALUE_MARKER, a, b, c]);
     Ok(())
 }
 

