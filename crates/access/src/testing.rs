@@ -29,7 +29,7 @@ pub(crate) fn scale() -> usize {
 /// Calls `f` with a context for expressions.
 pub(crate) fn with_eval<R>(f: impl FnOnce(&mut EvalContext<'_>) -> R) -> R {
     let (session, mut warnings, cancel) = (SessionFacts::default(), Warnings::new(), CancelToken::new());
-    let now = DateTime::from_micros(1_700_000_000_000_000).expect("a time of our days");
+    let now = DateTime::from_epoch_micros(1_700_000_000_000_000).expect("a time of our days");
     f(&mut EvalContext::new(now, &session, &mut warnings, &cancel))
 }
 
@@ -141,14 +141,14 @@ pub(crate) fn value(rng: &mut SmallRng, column: usize) -> Value {
         1 => Value::Int(*[-128, -5, -1, 0, 1, 2, 3, 7, 127].choose(rng).expect("values")),
         2 => Value::Decimal(Decimal::from_i128(rng.random_range(-30..30) * 25, 2)),
         3 | 8 => string(rng),
-        4 => Value::Date(Date::from_days(rng.random_range(9000..9012)).expect("a day")),
+        4 => Value::Date(Date::from_epoch_days(rng.random_range(9000..9012)).expect("a day")),
         5 => {
             Value::Double(*[-1e300, -1.5, -0.0, 0.0, 0.1, 0.5, 1.0, 2.0, 1e300].choose(rng).expect("values"))
         }
         6 => Value::UInt(*[0, 1, 2, 3, 10, 65535].choose(rng).expect("values")),
         7 => {
             let seconds = 9000 * 86_400 + rng.random_range(0..6) * 43_200;
-            Value::DateTime(DateTime::from_micros(seconds * 1_000_000).expect("a time"))
+            Value::DateTime(DateTime::from_epoch_micros(seconds * 1_000_000).expect("a time"))
         }
         9 => Value::string(*["", "a", "ab", "b", "é", "x y"].choose(rng).expect("values")),
         10 => time(rng.random_range(-20i64..20) * 500_000),
@@ -158,7 +158,7 @@ pub(crate) fn value(rng: &mut SmallRng, column: usize) -> Value {
         }
         13 => {
             let micros = 9000 * 86_400_000_000 + rng.random_range(0i64..20) * 500_000;
-            Value::DateTime(DateTime::from_micros(micros).expect("a time"))
+            Value::DateTime(DateTime::from_epoch_micros(micros).expect("a time"))
         }
         14 => Value::UInt(rng.random_range(0..4)),
         _ => Value::UInt(*[0, 1901, 1999, 2001, 2024, 2155].choose(rng).expect("values")),
@@ -207,7 +207,7 @@ fn constant(rng: &mut SmallRng, column: usize) -> Expr {
             0 => Value::string("1994-08-23 00:00:03.25"),
             1 => Value::string("2050-01-01"),
             2 => Value::Int(*[19_940_823, 5].choose(rng).expect("values")),
-            3 => Value::Date(Date::from_days(rng.random_range(8999..9002)).expect("a day")),
+            3 => Value::Date(Date::from_epoch_days(rng.random_range(8999..9002)).expect("a day")),
             _ => value(rng, column),
         },
         (14, _) => match rng.random_range(0..3) {

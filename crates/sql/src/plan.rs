@@ -12,6 +12,7 @@ use leafline_table::TableDef;
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::convert::cast;
 use leafline_types::expr::Expr;
+use leafline_types::temporal::DateRules;
 use leafline_types::{ExprType, SqlType, Value, Warnings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -441,10 +442,13 @@ impl LimitValue {
                 Value::Int(rows) => u64::try_from(*rows).ok(),
                 Value::UInt(rows) => Some(*rows),
                 Value::Null => Some(0),
-                other => match cast(other, &SqlType::Null, &SqlType::BIGINT, &mut Warnings::new()) {
-                    Ok(Value::Int(rows)) => u64::try_from(rows).ok(),
-                    _ => None,
-                },
+                other => {
+                    match cast(other, &SqlType::Null, &SqlType::BIGINT, DateRules::DAYS, &mut Warnings::new())
+                    {
+                        Ok(Value::Int(rows)) => u64::try_from(rows).ok(),
+                        _ => None,
+                    }
+                }
             },
         }
     }

@@ -55,7 +55,7 @@ fn random(state: &mut u64, below: u64) -> u64 {
 fn row(state: &mut u64) -> Vec<Value> {
     let cents = |v: u64| Value::Decimal(Decimal::from_i128(v.into(), 2));
     let modes = ["AIR", "RAIL", "TRUCK", "MAIL", "SHIP", "FOB", "REG AIR"];
-    let day = Date::from_days(8036 + random(state, 2526) as i32).unwrap_or(Date::MIN);
+    let day = Date::from_epoch_days(8036 + random(state, 2526) as i32).unwrap_or(Date::ZERO);
     vec![
         Value::Date(day),
         cents(100 * (1 + random(state, 50))),
@@ -189,7 +189,7 @@ fn main() -> Result<(), MysqlError> {
     }
     let (facts, cancel) = (SessionFacts::default(), CancelToken::new());
     let mut warnings = Warnings::new();
-    let now = DateTime::from_micros(0).unwrap_or(DateTime::MIN);
+    let now = DateTime::from_epoch_micros(0).unwrap_or(DateTime::ZERO);
     let mut cx = EvalContext::new(now, &facts, &mut warnings, &cancel);
 
     query_6(&batches, &mut cx)?;

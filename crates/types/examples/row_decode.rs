@@ -75,7 +75,7 @@ fn main() -> Result<(), CodecError> {
 
 fn entry(format: &EntryFormat, n: i64) -> Result<(Vec<u8>, Vec<u8>), CodecError> {
     let cents = |v: i64| Value::Decimal(Decimal::from_i128(v.into(), 2));
-    let day = |v: i64| Date::from_days(8036 + (v % 2500) as i32).map_or(Value::Null, Value::Date);
+    let day = |v: i64| Date::from_epoch_days(8036 + (v % 2500) as i32).map_or(Value::Null, Value::Date);
     let row = [
         Value::Int(n / 4),
         Value::Int(n * 37 % 200_000),

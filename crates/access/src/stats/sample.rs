@@ -58,7 +58,7 @@ pub fn sample_rows(
     let mut warnings = Warnings::new();
     let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
     quiet.parameters = eval.parameters;
-    quiet.utc_offset_seconds = eval.utc_offset_seconds;
+    (quiet.utc_now, quiet.zone) = (eval.utc_now, eval.zone);
     quiet.sql_mode = eval.sql_mode;
     let passed = match evaluate_filter(conditions, &batch, &mut quiet) {
         Ok(selection) => selection.count(),

@@ -2,18 +2,21 @@
 
 use super::connection::Connection;
 use super::error::Result;
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, TimestampMicrosecondType};
+use arrow_array::{ArrayRef, Date32Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use leafline_sql::{ColumnFlags, ColumnMeta, Outcome, RowStream};
-use leafline_types::MysqlError;
 use leafline_types::column::{Batch, arrow_type};
+use leafline_types::{Date, DateTime, MysqlError};
 use std::fmt;
 use std::sync::Arc;
 
 /// The rows of a statement as record batches, computed as they are read. After an error there are no more.
 ///
 /// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
-/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds.
+/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds. Dates that are no
+/// days (`0000-00-00`) are NULL.
 pub struct ArrowBatches<'c> {
     connection: &'c mut Connection,
     schema: SchemaRef,
@@ -44,7 +47,8 @@ impl<'c> ArrowBatches<'c> {
         }
     }
 
-    fn record_batch(&self, batch: Batch) -> Result<RecordBatch, MysqlError> {
+    fn record_batch(&self, mut batch: Batch) -> Result<RecordBatch, MysqlError> {
+        batch.columns.iter_mut().for_each(|column| *column = since_epoch(column));
         let options = RecordBatchOptions::new().with_row_count(Some(batch.rows));
         RecordBatch::try_new_with_options(self.schema.clone(), batch.columns, &options)
             .map_err(MysqlError::unknown_error)
@@ -52,7 +56,27 @@ impl<'c> ArrowBatches<'c> {
 }
 
 fn field(column: &ColumnMeta) -> Field {
-    Field::new(&column.name, arrow_type(&column.value_type()), !column.flags.has(ColumnFlags::NOT_NULL))
+    let ty = column.value_type();
+    let nullable = ty.has_date() || !column.flags.has(ColumnFlags::NOT_NULL);
+    Field::new(&column.name, arrow_type(&ty), nullable)
+}
+
+/// Dates and datetimes as Arrow counts them.
+fn since_epoch(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Date32 => {
+            let days = |ordinal| Date::from_ordinal(ordinal).and_then(Date::epoch_days);
+            let days: Date32Array = column.as_primitive::<Date32Type>().unary_opt(days);
+            Arc::new(days)
+        }
+        DataType::Timestamp(..) => {
+            let micros = |ordinal| DateTime::from_ordinal(ordinal).and_then(DateTime::epoch_micros);
+            let micros: TimestampMicrosecondArray =
+                column.as_primitive::<TimestampMicrosecondType>().unary_opt(micros);
+            Arc::new(micros)
+        }
+        _ => column.clone(),
+    }
 }
 
 impl Iterator for ArrowBatches<'_> {

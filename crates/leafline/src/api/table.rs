@@ -15,6 +15,7 @@ use leafline_table::{
 };
 use leafline_types::convert::{StoreContext, store_cast};
 use leafline_types::row::stored_value;
+use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{
     MysqlError, OverflowRef, SqlType, StringPlace, Value, Warnings, convert, encode_part, encode_stored_text,
 };
@@ -146,7 +147,8 @@ impl Table {
             charset: column.collation.charset(),
             row: 1,
             strict: true,
-            utc_offset_seconds: 0,
+            dates: DateRules::ANY,
+            zone: &Zone::UTC,
             warnings: &mut warnings,
         };
         let nullable = column.nullable || column.auto_increment;

@@ -7,7 +7,7 @@ use super::bytes::{Reader, put_string};
 use super::column::field_type as f;
 use leafline_types::column::{Batch, value_at};
 use leafline_types::convert::{bit_bytes, to_text};
-use leafline_types::temporal::{CivilDateTime, CivilTime, Time};
+use leafline_types::temporal::{CivilDateTime, CivilTime, DateRules, Time};
 use leafline_types::{Charset, Date, DateTime, MysqlError, SqlType, Value};
 
 /// Appends a row.
@@ -60,7 +60,12 @@ fn put_integer(out: &mut Vec<u8>, n: u64, ty: &SqlType) {
     out.extend(bytes.iter().take(width));
 }
 
+/// Length, year, month, day; zero is the length alone.
 fn put_date(out: &mut Vec<u8>, date: Date) {
+    if date == Date::ZERO {
+        out.push(0);
+        return;
+    }
     let civil = date.civil();
     out.push(4);
     out.extend_from_slice(&civil.year.to_le_bytes());
@@ -68,6 +73,10 @@ fn put_date(out: &mut Vec<u8>, date: Date) {
 }
 
 fn put_datetime(out: &mut Vec<u8>, datetime: DateTime) {
+    if datetime == DateTime::ZERO {
+        out.push(0);
+        return;
+    }
     let civil = datetime.civil();
     out.push(if civil.microsecond > 0 { 11 } else { 7 });
     out.extend_from_slice(&civil.date.year.to_le_bytes());
@@ -213,7 +222,8 @@ fn read_temporal(reader: &mut Reader<'_>, field: u8) -> Result<Value, MysqlError
     let length = reader.u8()?;
     let mut parts = Reader::new(reader.take(length.into())?);
     if length == 0 {
-        return Err(MysqlError::incorrect_temporal("datetime", "0000-00-00 00:00:00"));
+        let is_date = matches!(field, f::DATE | f::NEWDATE);
+        return Ok(if is_date { Value::Date(Date::ZERO) } else { Value::DateTime(DateTime::ZERO) });
     }
     let date = (parts.u16()?, parts.u8()?, parts.u8()?);
     let time = if length > 4 { (parts.u8()?, parts.u8()?, parts.u8()?) } else { (0, 0, 0) };
@@ -223,7 +233,7 @@ fn read_temporal(reader: &mut Reader<'_>, field: u8) -> Result<Value, MysqlError
             format!("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", date.0, date.1, date.2, time.0, time.1, time.2);
         MysqlError::incorrect_temporal("datetime", &text)
     };
-    let day = Date::from_civil(date.0, date.1, date.2).ok_or_else(wrong)?;
+    let day = Date::from_parts(date.0, date.1, date.2).ok_or_else(wrong)?;
     if matches!(field, f::DATE | f::NEWDATE) {
         return Ok(Value::Date(day));
     }
@@ -234,5 +244,5 @@ fn read_temporal(reader: &mut Reader<'_>, field: u8) -> Result<Value, MysqlError
         second: time.2,
         microsecond: micros,
     };
-    DateTime::from_civil(civil).map(Value::DateTime).ok_or_else(wrong)
+    DateTime::from_civil(civil, DateRules::ANY).map(Value::DateTime).ok_or_else(wrong)
 }

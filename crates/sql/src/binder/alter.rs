@@ -2,10 +2,12 @@
 //!
 //! All actions name what the table has before any of them is done, as in MySQL; only AFTER names what is there afterwards.
 
+use crate::session::settings::TimeSettings;
 use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY,
     TableDef, TableSpec,
 };
+use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Warnings, store_cast};
 
 use super::BindContext;
@@ -61,7 +63,7 @@ struct Alter<'a> {
     context: &'a BindContext<'a>,
     /// The default of columns that are added.
     collation: Collation,
-    utc_offset_seconds: i32,
+    times: TimeSettings<'a>,
     /// What the old columns become; `None` where they are dropped.
     fates: Vec<Option<Column>>,
     columns: Vec<Column>,
@@ -81,7 +83,7 @@ pub(crate) fn altered_table(
     old: &TableDef,
     alter: &AlterTable,
     (database, database_collation): (&str, Collation),
-    utc_offset_seconds: i32,
+    times: TimeSettings<'_>,
     context: &BindContext<'_>,
 ) -> Result<AlteredTable, MysqlError> {
     let mut spec = TableSpec::of(old);
@@ -137,7 +139,7 @@ pub(crate) fn altered_table(
     if next_auto_increment.is_some() {
         spec.options.auto_increment_start = next_auto_increment;
     }
-    let mut state = Alter::new(old, collation, utc_offset_seconds, work, context);
+    let mut state = Alter::new(old, collation, times, work, context);
     state.change_columns(alter, convert)?;
     state.check_dependencies()?;
     state.change_indexes(&alter.actions)?;
@@ -149,7 +151,7 @@ impl<'a> Alter<'a> {
     fn new(
         old: &'a TableDef,
         collation: Collation,
-        utc_offset_seconds: i32,
+        times: TimeSettings<'a>,
         work: AlterWork,
         context: &'a BindContext<'a>,
     ) -> Alter<'a> {
@@ -160,7 +162,7 @@ impl<'a> Alter<'a> {
             old,
             context,
             collation,
-            utc_offset_seconds,
+            times,
             fates: old.columns.iter().enumerate().map(same).collect(),
             columns: Vec::new(),
             indexes: Vec::new(),
@@ -186,7 +188,7 @@ impl<'a> Alter<'a> {
     }
 
     fn define(&self, column: &ColumnDefinition, source: Option<usize>) -> Result<Column, MysqlError> {
-        let def = column_def(column, self.collation, self.utc_offset_seconds)?;
+        let def = column_def(column, self.collation, self.times)?;
         Ok(Column { def, source, written: Some(column.clone()) })
     }
 
@@ -219,8 +221,8 @@ impl<'a> Alter<'a> {
                 AlterAction::RenameColumn { name, to } => self.column(name)?.1.def.name.clone_from(&to.value),
                 AlterAction::SetVisible(name, visible) => self.column(name)?.1.def.invisible = !visible,
                 AlterAction::SetDefault(name, default) => {
-                    let offset = self.utc_offset_seconds;
-                    set_default(&mut self.column(name)?.1.def, default.as_ref(), offset)?;
+                    let times = self.times;
+                    set_default(&mut self.column(name)?.1.def, default.as_ref(), times)?;
                 }
                 _ => {}
             }
@@ -560,7 +562,7 @@ fn check_stored(old: Option<&ColumnDef>, new: &ColumnDef) -> Result<(), MysqlErr
 fn set_default(
     column: &mut ColumnDef,
     default: Option<&crate::parser::ast::DefaultValue>,
-    utc_offset_seconds: i32,
+    times: TimeSettings<'_>,
 ) -> Result<(), MysqlError> {
     if default.is_some() && column.generated.is_some() {
         return Err(MysqlError::wrong_usage("DEFAULT", "generated column"));
@@ -569,9 +571,7 @@ fn set_default(
         return Err(MysqlError::invalid_default(&column.name));
     }
     let charset = column.collation.charset();
-    let value = |default| {
-        default_value(default, &column.name, (&column.ty, charset), column.nullable, utc_offset_seconds)
-    };
+    let value = |default| default_value(default, &column.name, (&column.ty, charset), column.nullable, times);
     column.default = default.map(value).transpose()?;
     Ok(())
 }
@@ -608,7 +608,8 @@ fn convert_column(column: &mut ColumnDef, collation: Collation) -> Result<(), My
             charset: to,
             row: 1,
             strict: true,
-            utc_offset_seconds: 0,
+            dates: DateRules::ANY,
+            zone: &Zone::UTC,
             warnings: &mut warnings,
         };
         let default = store_cast(value, &column.ty, &ty, true, &mut cx);

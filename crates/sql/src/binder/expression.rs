@@ -42,7 +42,7 @@ fn unsupported(what: &str) -> Bound {
 impl ExpressionBinder<'_, '_, '_> {
     pub(super) fn bind(&mut self, e: &ast::Expr) -> Bound {
         match &e.kind {
-            ExprKind::Literal(literal) => literal::bind(literal, false, self.binder.context.collation),
+            ExprKind::Literal(literal) => self.literal(literal, false),
             ExprKind::Column(name) => self.column(name),
             ExprKind::Parameter(number) => Ok(self.parameter(*number)),
             ExprKind::UserVariable(name) => self.user_variable(name),
@@ -233,7 +233,7 @@ impl ExpressionBinder<'_, '_, '_> {
     fn unary(&mut self, op: UnaryOp, operand: &ast::Expr) -> Bound {
         match (op, &operand.kind) {
             (UnaryOp::Minus, ExprKind::Literal(value)) if literal::is_number(value) => {
-                literal::bind(value, true, self.binder.context.collation)
+                self.literal(value, true)
             }
             (UnaryOp::Minus, _) => build::negate(self.number(operand)?),
             (UnaryOp::Plus, _) => self.bind(operand),
@@ -359,6 +359,11 @@ impl ExpressionBinder<'_, '_, '_> {
             .collect::<Result<Vec<_>, MysqlError>>()?;
         let otherwise = otherwise.map(|e| self.bind(e)).transpose()?;
         build::case(operand, branches, otherwise)
+    }
+
+    fn literal(&self, literal: &Literal, negative: bool) -> Bound {
+        let context = self.binder.context;
+        literal::bind(literal, negative, context.collation, context.dates)
     }
 
     fn cast(&mut self, operand: &ast::Expr, target: &ast::CastTarget) -> Bound {

@@ -1,7 +1,7 @@
 //! Literals and their types.
 
 use leafline_types::expr::{Expr, build};
-use leafline_types::temporal::{Date, DateTime, Time};
+use leafline_types::temporal::{Date, DateRules, DateTime, Time};
 use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Value};
 
 use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
@@ -12,13 +12,13 @@ use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, Unary
 /// As binding the literal in a query.
 pub fn constant_value(expr: &ast::Expr) -> Result<Option<Value>, MysqlError> {
     match &expr.kind {
-        ExprKind::Literal(literal) => value(literal, false).map(Some),
+        ExprKind::Literal(literal) => value(literal, false, DateRules::PARTS).map(Some),
         ExprKind::Unary { op, operand } => match (&operand.kind, op) {
             (ExprKind::Literal(literal), UnaryOp::Minus) if is_number(literal) => {
-                value(literal, true).map(Some)
+                value(literal, true, DateRules::PARTS).map(Some)
             }
             (ExprKind::Literal(literal), UnaryOp::Plus) if is_number(literal) => {
-                value(literal, false).map(Some)
+                value(literal, false, DateRules::PARTS).map(Some)
             }
             _ => Ok(None),
         },
@@ -31,15 +31,20 @@ pub(super) fn is_number(literal: &Literal) -> bool {
     matches!(literal, Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_))
 }
 
-/// Binds a literal.
-pub(super) fn bind(literal: &Literal, negative: bool, connection: Collation) -> Result<Expr, MysqlError> {
+/// Binds a literal. `dates` says which dates are literals though they are no days.
+pub(super) fn bind(
+    literal: &Literal,
+    negative: bool,
+    connection: Collation,
+    dates: DateRules,
+) -> Result<Expr, MysqlError> {
     match literal {
         Literal::String { value, charset, .. } => {
             let collation = literal_collation(charset.as_deref(), value, connection)?;
             Ok(build::string(value, collation))
         }
         Literal::Temporal { kind: TemporalKind::Timestamp, text } => {
-            let (value, fsp) = timestamp(text)?;
+            let (value, fsp) = timestamp(text, dates)?;
             let mut e = build::literal(Value::DateTime(value));
             e.ty.sql = SqlType::DateTime { fsp };
             Ok(e)
@@ -50,7 +55,7 @@ pub(super) fn bind(literal: &Literal, negative: bool, connection: Collation) -> 
             e.ty.sql = SqlType::Time { fsp };
             Ok(e)
         }
-        _ => Ok(build::literal(value(literal, negative)?)),
+        _ => Ok(build::literal(value(literal, negative, dates)?)),
     }
 }
 
@@ -69,7 +74,7 @@ fn literal_collation(
     Ok(charset.default_collation())
 }
 
-fn value(literal: &Literal, negative: bool) -> Result<Value, MysqlError> {
+fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, MysqlError> {
     Ok(match literal {
         Literal::Null => Value::Null,
         Literal::Boolean(truth) => Value::Int(i64::from(*truth)),
@@ -84,7 +89,7 @@ fn value(literal: &Literal, negative: bool) -> Result<Value, MysqlError> {
         }
         Literal::String { value, .. } => Value::string(value.as_str()),
         Literal::Bytes { value, .. } => Value::bytes(value.as_slice()),
-        Literal::Temporal { kind, text } => temporal(*kind, text)?,
+        Literal::Temporal { kind, text } => temporal(*kind, text, dates)?,
     })
 }
 
@@ -110,13 +115,13 @@ fn decimal(text: &str, negative: bool) -> Result<Value, MysqlError> {
     }
 }
 
-fn temporal(kind: TemporalKind, text: &str) -> Result<Value, MysqlError> {
+fn temporal(kind: TemporalKind, text: &str, dates: DateRules) -> Result<Value, MysqlError> {
     match kind {
-        TemporalKind::Date => match Date::parse(text) {
+        TemporalKind::Date => match Date::parse(text, dates) {
             Ok(parsed) => Ok(Value::Date(parsed.value)),
             Err(_) => Err(MysqlError::wrong_value("DATE", text)),
         },
-        TemporalKind::Timestamp => timestamp(text).map(|(value, _)| Value::DateTime(value)),
+        TemporalKind::Timestamp => timestamp(text, dates).map(|(value, _)| Value::DateTime(value)),
         TemporalKind::Time => time(text).map(|(value, _)| Value::Time(value)),
     }
 }
@@ -130,8 +135,8 @@ fn time(text: &str) -> Result<(Time, u8), MysqlError> {
 }
 
 /// A datetime, and how many digits of the second's fraction were written. A time of day must have been.
-fn timestamp(text: &str) -> Result<(DateTime, u8), MysqlError> {
-    match DateTime::parse(text) {
+fn timestamp(text: &str, dates: DateRules) -> Result<(DateTime, u8), MysqlError> {
+    match DateTime::parse(text, dates) {
         Ok(parsed) if parsed.has_time => Ok((parsed.value, parsed.fsp)),
         _ => Err(MysqlError::wrong_value("DATETIME", text)),
     }

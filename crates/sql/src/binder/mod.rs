@@ -54,6 +54,7 @@ mod window;
 use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
+use leafline_types::temporal::DateRules;
 use leafline_types::{Collation, ExprType, MysqlError, Value};
 
 use crate::bound::{
@@ -118,6 +119,8 @@ pub struct BindContext<'a> {
     pub only_full_group_by: bool,
     /// NO_BACKSLASH_ESCAPES in `sql_mode`: LIKE has no escape character of its own.
     pub no_backslash_escapes: bool,
+    /// Which dates `sql_mode` takes though they are no days.
+    pub dates: DateRules,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
     /// `group_concat_max_len`: bytes.

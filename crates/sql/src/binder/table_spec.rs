@@ -3,6 +3,7 @@
 //! What concerns one column or one option is checked here; what concerns the table as a whole (names, key lengths,
 //! row size) is checked by the catalog.
 
+use crate::session::settings::TimeSettings;
 use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, IndexSpec, IndexSpecKind,
     IndexSpecPart, TableOptions, TableSpec,
@@ -25,7 +26,7 @@ pub fn table_spec(
     create: &CreateTable,
     database: &str,
     default: Collation,
-    utc_offset_seconds: i32,
+    times: TimeSettings<'_>,
 ) -> Result<(TableSpec, Vec<MysqlError>), MysqlError> {
     let options = &create.options;
     check_engine(options)?;
@@ -33,7 +34,7 @@ pub fn table_spec(
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut indexes = Vec::new();
     for column in &create.columns {
-        columns.push(column_def(column, collation, utc_offset_seconds)?);
+        columns.push(column_def(column, collation, times)?);
         if let Some(kind) = column.key {
             let parts = vec![IndexSpecPart::new(&column.name.value)];
             indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
@@ -161,7 +162,7 @@ pub(super) fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
 pub(super) fn column_def(
     column: &ColumnDefinition,
     table_collation: Collation,
-    utc_offset_seconds: i32,
+    times: TimeSettings<'_>,
 ) -> Result<ColumnDef, MysqlError> {
     let name = &column.name.value;
     let ColumnType { ty, collation } = column_type(column, table_collation)?;
@@ -190,7 +191,7 @@ pub(super) fn column_def(
     let default = column
         .default
         .as_ref()
-        .map(|d| default_value(d, name, (&ty, collation.charset()), nullable, utc_offset_seconds))
+        .map(|d| default_value(d, name, (&ty, collation.charset()), nullable, times))
         .transpose()?;
     Ok(ColumnDef {
         name: name.clone(),
@@ -215,7 +216,7 @@ pub(super) fn default_value(
     name: &str,
     (ty, charset): (&SqlType, Charset),
     nullable: bool,
-    utc_offset_seconds: i32,
+    times: TimeSettings<'_>,
 ) -> Result<DefaultValue, MysqlError> {
     match default {
         ast::DefaultValue::Expression(text) => Ok(DefaultValue::Expression(text.clone())),
@@ -243,7 +244,8 @@ pub(super) fn default_value(
                 charset,
                 row: 1,
                 strict: true,
-                utc_offset_seconds,
+                dates: times.dates,
+                zone: times.zone,
                 warnings: &mut warnings,
             };
             match store_cast(&value, &from, ty, nullable, &mut cx) {

@@ -20,6 +20,7 @@ pub use prepared::Prepared;
 pub(crate) use tables::{StatementUses, TableUse};
 
 use crate::instance::Instance;
+use crate::statement::execution::Now;
 use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::{Isolation, SessionLocks};
 use leafline_types::expr::SessionFacts;
@@ -178,12 +179,12 @@ impl Session {
         self.storage_baseline = self.instance.storage_counters();
     }
 
-    /// The time of a statement, in the session's time zone.
-    pub(crate) fn now(&self) -> DateTime {
+    /// The time of a statement, in UTC and in the session's time zone.
+    pub(crate) fn now(&self) -> Now {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let local = i64::from(self.settings.time_zone.utc_offset_seconds()) * 1_000_000;
-        let micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX).saturating_add(local);
-        DateTime::from_micros(micros).unwrap_or(DateTime::MAX)
+        let utc = i64::try_from(since.as_micros()).ok().and_then(DateTime::from_epoch_micros);
+        let utc = utc.unwrap_or(DateTime::MAX);
+        Now { utc, local: self.settings.time_zone.zone().to_local(utc).unwrap_or(DateTime::MAX) }
     }
 
     /// Stops the session's statement from another thread.

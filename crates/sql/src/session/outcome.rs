@@ -5,7 +5,8 @@ use crate::operator::BoxedOperator;
 use crate::result::{ColumnMeta, Done, RowSet};
 use crate::statement::execution::Execution;
 use leafline_types::column::{Batch, ColumnBuilder, value_at};
-use leafline_types::convert::{shifted, to_text};
+use leafline_types::convert::{local, to_text};
+use leafline_types::temporal::Zone;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,13 +27,13 @@ pub struct RowStream {
 
 /// The values as clients get them: texts of an ENUM, times of a TIMESTAMP in the session's time zone. Until here they are as they
 /// are kept.
-fn shown(columns: &[ColumnMeta], mut batch: Batch, offset: i32) -> Result<Batch, MysqlError> {
+fn shown(columns: &[ColumnMeta], mut batch: Batch, zone: &Zone) -> Result<Batch, MysqlError> {
     for (column, array) in columns.iter().zip(&mut batch.columns) {
         let Some(plain) = column.ty.plain() else { continue };
         let mut out = ColumnBuilder::with_capacity(&plain, batch.rows);
         for row in 0..batch.rows {
             let value = match value_at(array, row, &column.ty) {
-                Value::DateTime(t) => shifted(t, offset),
+                Value::DateTime(t) => local(t, zone),
                 kept => to_text(&kept, &column.ty).map_or(Value::Null, Value::String),
             };
             out.push_value(&value)?;
@@ -101,8 +102,7 @@ impl RowStream {
                 let next = running.execution.with(session, |cx| running.root.next(cx));
                 match next {
                     Ok(Some(batch)) => {
-                        let offset = session.settings.time_zone.utc_offset_seconds();
-                        let batch = shown(&self.columns, batch, offset)?;
+                        let batch = shown(&self.columns, batch, session.settings.time_zone.zone())?;
                         running.rows += batch.rows as u64;
                         session.counters.rows_sent += batch.rows as u64;
                         self.source = Source::Running(running);
@@ -123,8 +123,7 @@ impl RowStream {
             }
             Source::Ready(mut batches, rows) => match batches.pop_front() {
                 Some(batch) => {
-                    let offset = session.settings.time_zone.utc_offset_seconds();
-                    let batch = shown(&self.columns, batch, offset)?;
+                    let batch = shown(&self.columns, batch, session.settings.time_zone.zone())?;
                     session.counters.rows_sent += batch.rows as u64;
                     self.source = Source::Ready(batches, rows);
                     Ok(Some(batch))

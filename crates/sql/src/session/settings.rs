@@ -4,7 +4,7 @@ use crate::optimizer::OptimizerSwitches;
 use crate::parser::LexMode;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
-use leafline_types::temporal::parse_offset;
+use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
 
 /// The settings of a session, or the global ones that new sessions start from.
@@ -67,7 +67,7 @@ impl Default for Settings {
             database_collation: Collation::DEFAULT,
             client_charset: Charset::Utf8mb4,
             results_charset: Some(Charset::Utf8mb4),
-            time_zone: TimeZone::System,
+            time_zone: TimeZone::system(),
             cte_max_recursion_depth: 1000,
             query_memory: 1 << 30,
             device: DeviceClass::Nvme,
@@ -96,12 +96,22 @@ impl Settings {
         }
     }
 
+    /// What a column's default depends on.
+    pub fn time_settings(&self) -> TimeSettings<'_> {
+        TimeSettings { dates: self.evaluation_mode().dates, zone: self.time_zone.zone() }
+    }
+
     /// The modes that evaluation depends on.
     pub fn evaluation_mode(&self) -> leafline_types::expr::SqlMode {
         leafline_types::expr::SqlMode {
             strict: self.sql_mode.has(Modes::STRICT_TRANS_TABLES)
                 || self.sql_mode.has(Modes::STRICT_ALL_TABLES),
             error_for_division_by_zero: self.sql_mode.has(Modes::ERROR_FOR_DIVISION_BY_ZERO),
+            dates: DateRules {
+                zero: !self.sql_mode.has(Modes::NO_ZERO_DATE),
+                zero_parts: !self.sql_mode.has(Modes::NO_ZERO_IN_DATE),
+                beyond_month: self.sql_mode.has(Modes::ALLOW_INVALID_DATES),
+            },
         }
     }
 }
@@ -119,6 +129,7 @@ const MODE_NAMES: &[(&str, Modes)] = &[
     ("STRICT_ALL_TABLES", Modes::STRICT_ALL_TABLES),
     ("NO_ZERO_IN_DATE", Modes::NO_ZERO_IN_DATE),
     ("NO_ZERO_DATE", Modes::NO_ZERO_DATE),
+    ("ALLOW_INVALID_DATES", Modes::ALLOW_INVALID_DATES),
     ("ERROR_FOR_DIVISION_BY_ZERO", Modes::ERROR_FOR_DIVISION_BY_ZERO),
     ("NO_AUTO_CREATE_USER", Modes(0)),
     ("NO_ENGINE_SUBSTITUTION", Modes::NO_ENGINE_SUBSTITUTION),
@@ -137,14 +148,16 @@ impl Modes {
     pub const STRICT_TRANS_TABLES: Modes = Modes(1 << 4);
     /// As `STRICT_TRANS_TABLES`: every table has transactions.
     pub const STRICT_ALL_TABLES: Modes = Modes(1 << 5);
-    /// Dates with a month or day of zero are refused; they always are.
+    /// Dates with a month or day of zero are refused.
     pub const NO_ZERO_IN_DATE: Modes = Modes(1 << 6);
-    /// The date of zeros is refused; it always is.
+    /// The date of zeros is refused.
     pub const NO_ZERO_DATE: Modes = Modes(1 << 7);
     /// Division by zero is an error when the result is stored, a warning otherwise.
     pub const ERROR_FOR_DIVISION_BY_ZERO: Modes = Modes(1 << 8);
     /// A storage engine that does not exist is an error.
     pub const NO_ENGINE_SUBSTITUTION: Modes = Modes(1 << 9);
+    /// Days behind the end of their month are taken.
+    pub const ALLOW_INVALID_DATES: Modes = Modes(1 << 10);
 
     /// MySQL 8.0's default.
     pub const DEFAULT: Modes = Modes(
@@ -192,7 +205,6 @@ fn is_other_mode(word: &str) -> bool {
         "NO_DIR_IN_CREATE",
         "NO_AUTO_VALUE_ON_ZERO",
         "ANSI",
-        "ALLOW_INVALID_DATES",
         "HIGH_NOT_PRECEDENCE",
         "PAD_CHAR_TO_FULL_LENGTH",
         "TIME_TRUNCATE_FRACTIONAL",
@@ -266,49 +278,57 @@ impl std::fmt::Display for OptimizerSwitches {
     }
 }
 
+/// Which dates are taken, and the zone of TIMESTAMPs.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeSettings<'a> {
+    /// As `sql_mode` says.
+    pub dates: DateRules,
+    /// `time_zone`.
+    pub zone: &'a Zone,
+}
+
+impl Default for TimeSettings<'_> {
+    /// Days only, and UTC.
+    fn default() -> Self {
+        TimeSettings { dates: DateRules::DAYS, zone: &Zone::UTC }
+    }
+}
+
 /// `time_zone`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeZone {
-    /// The server's, which is UTC.
-    System,
-    /// A fixed distance from UTC, in minutes.
-    Offset(i32),
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeZone {
+    /// `SYSTEM`: it is called that, whatever the machine's is.
+    system: bool,
+    zone: Zone,
 }
 
 impl TimeZone {
-    /// From `SYSTEM`, `UTC` or `[+|-]hh:mm`, between -13:59 and +14:00.
-    ///
-    /// # Errors
-    /// 1298 for anything else: names of zones need tables that are not there.
-    pub fn parse(text: &str) -> Result<TimeZone, MysqlError> {
-        if text.eq_ignore_ascii_case("SYSTEM") {
-            return Ok(TimeZone::System);
-        }
-        if text.eq_ignore_ascii_case("UTC") {
-            return Ok(TimeZone::Offset(0));
-        }
-        let total = parse_offset(text).ok_or_else(|| MysqlError::unknown_time_zone(text))?;
-        Ok(TimeZone::Offset(total))
+    /// The machine's.
+    pub fn system() -> TimeZone {
+        TimeZone { system: true, zone: Zone::system() }
     }
 
-    /// Seconds ahead of UTC.
-    pub fn utc_offset_seconds(self) -> i32 {
-        match self {
-            TimeZone::System => 0,
-            TimeZone::Offset(minutes) => minutes * 60,
+    /// From `SYSTEM`, the name of a zone, or `[+|-]hh:mm`, between -13:59 and +14:00.
+    ///
+    /// # Errors
+    /// 1298 for anything else.
+    pub fn parse(text: &str) -> Result<TimeZone, MysqlError> {
+        if text.eq_ignore_ascii_case("SYSTEM") {
+            return Ok(TimeZone::system());
         }
+        let zone = Zone::parse(text).ok_or_else(|| MysqlError::unknown_time_zone(text))?;
+        Ok(TimeZone { system: false, zone })
+    }
+
+    /// The zone that it is.
+    pub fn zone(&self) -> &Zone {
+        &self.zone
     }
 }
 
 impl std::fmt::Display for TimeZone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            TimeZone::System => f.write_str("SYSTEM"),
-            TimeZone::Offset(minutes) => {
-                let sign = if *minutes < 0 { '-' } else { '+' };
-                write!(f, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
-            }
-        }
+        f.write_str(&if self.system { "SYSTEM".to_owned() } else { self.zone.name() })
     }
 }
 
@@ -341,15 +361,19 @@ mod tests {
     }
 
     #[test]
-    fn time_zones_are_offsets() {
-        for (text, minutes) in
-            [("+00:00", 0), ("-05:30", -330), ("+14:00", 840), ("-13:59", -839), ("+1:05", 65)]
-        {
-            assert_eq!(TimeZone::parse(text), Ok(TimeZone::Offset(minutes)), "{text}");
+    fn time_zones_are_shown_as_they_were_set() {
+        for (text, shown) in [
+            ("+00:00", "+00:00"),
+            ("-05:30", "-05:30"),
+            ("+1:05", "+01:05"),
+            ("system", "SYSTEM"),
+            ("utc", "UTC"),
+            ("europe/berlin", "Europe/Berlin"),
+        ] {
+            assert_eq!(TimeZone::parse(text).map(|zone| zone.to_string()), Ok(shown.to_owned()), "{text}");
         }
-        for text in ["", "+14:01", "-14:00", "05:00", "+5", "Europe/Berlin", "+1:60", "+é:00"] {
+        for text in ["", "+14:01", "-14:00", "05:00", "+5", "Europe/Nowhere", "+1:60", "+é:00"] {
             assert_eq!(TimeZone::parse(text).map_err(|e| e.code), Err(1298), "{text}");
         }
-        assert_eq!(TimeZone::Offset(-330).to_string(), "-05:30");
     }
 }

@@ -7,6 +7,7 @@ use super::settings::{Modes, Settings, TimeZone};
 use crate::optimizer::OptimizerSwitches;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
+use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
 
 /// The oldest version of the protocol's peers that we stand for, and our name.
@@ -296,10 +297,10 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
-    shown("system_time_zone", |_, _| text("UTC")),
+    shown("system_time_zone", |_, _| text(Zone::system().name())),
     settable(
         "time_zone",
-        |s, _| text(s.time_zone),
+        |s, _| text(&s.time_zone),
         |s, v| {
             s.time_zone = TimeZone::parse(&word(&v))?;
             Ok(())

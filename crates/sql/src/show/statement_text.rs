@@ -1,7 +1,8 @@
 //! Definitions as the statements that would make them: SHOW CREATE TABLE.
 
 use leafline_table::{ColumnDef, DefaultValue, IndexDef, IndexKind, TableDef};
-use leafline_types::convert::{shifted, to_text};
+use leafline_types::convert::{local, to_text};
+use leafline_types::temporal::Zone;
 use leafline_types::{SqlType, Value};
 use std::fmt::Write as _;
 
@@ -17,8 +18,8 @@ pub(crate) fn literal(text: &str) -> String {
 
 /// The CREATE TABLE statement of a table, with the AUTO_INCREMENT value that is due next; times are shown as so many seconds ahead
 /// of UTC.
-pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, offset: i32) -> String {
-    let mut lines: Vec<String> = table.columns.iter().map(|one| column(one, offset)).collect();
+pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zone) -> String {
+    let mut lines: Vec<String> = table.columns.iter().map(|one| column(one, zone)).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
     let foreign = table.foreign_keys.iter();
     lines.extend(foreign.map(|key| key.definition(&table.database, &table.columns)));
@@ -40,7 +41,7 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, offset: i
     text
 }
 
-fn column(column: &ColumnDef, offset: i32) -> String {
+fn column(column: &ColumnDef, zone: &Zone) -> String {
     let mut text = format!("{} {}", quoted(&column.name), column.ty);
     if column.ty.is_character() || column.ty.has_members() {
         write!(
@@ -63,9 +64,7 @@ fn column(column: &ColumnDef, offset: i32) -> String {
         text.push_str(" AUTO_INCREMENT");
     } else {
         match &column.default {
-            Some(default) => {
-                write!(text, " DEFAULT {}", default_text(default, &column.ty, true, offset)).ok()
-            }
+            Some(default) => write!(text, " DEFAULT {}", default_text(default, &column.ty, true, zone)).ok(),
             None if column.nullable && (!column.ty.is_large() || column.ty == SqlType::Json) => {
                 write!(text, " DEFAULT NULL").ok()
             }
@@ -85,14 +84,14 @@ fn column(column: &ColumnDef, offset: i32) -> String {
 }
 
 /// A default: as a literal for a statement, or bare as SHOW COLUMNS has it.
-pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: bool, offset: i32) -> String {
+pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: bool, zone: &Zone) -> String {
     match default {
         DefaultValue::Constant(Value::Null) => "NULL".into(),
         DefaultValue::Constant(Value::UInt(bits)) if matches!(ty, SqlType::Bit { .. }) => {
             format!("b'{bits:b}'")
         }
         DefaultValue::Constant(Value::DateTime(t)) if matches!(ty, SqlType::Timestamp { .. }) => {
-            let text = to_text(&shifted(*t, offset), ty).map_or_else(String::new, |text| text.to_string());
+            let text = to_text(&local(*t, zone), ty).map_or_else(String::new, |text| text.to_string());
             if as_literal { literal(&text) } else { text }
         }
         DefaultValue::Constant(value) => {

@@ -98,7 +98,7 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
 }
 
 pub(super) fn columns(session: &Session, table: &TableDef, full: bool) -> RowSet {
-    let offset = session.settings.time_zone.utc_offset_seconds();
+    let zone = session.settings.time_zone.zone();
     let names: &[&str] = match full {
         true => &["Field", "Type", "Collation", "Null", "Key", "Default", "Extra", "Privileges", "Comment"],
         false => &["Field", "Type", "Null", "Key", "Default", "Extra"],
@@ -108,7 +108,7 @@ pub(super) fn columns(session: &Session, table: &TableDef, full: bool) -> RowSet
         let default = match &column.default {
             None => Value::Null,
             Some(leafline_table::DefaultValue::Constant(Value::Null)) => Value::Null,
-            Some(default) => text(default_text(default, &column.ty, false, offset)),
+            Some(default) => text(default_text(default, &column.ty, false, zone)),
         };
         let generated = matches!(
             column.default,
@@ -163,12 +163,12 @@ fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
 }
 
 pub(super) fn create_table(session: &Session, table: &Arc<TableDef>) -> RowSet {
-    let offset = session.settings.time_zone.utc_offset_seconds();
+    let zone = session.settings.time_zone.zone();
     let mut rows = RowSet::new([
         ("Table", SqlType::Varchar { len: 64 }),
         ("Create Table", SqlType::Varchar { len: 16_383 }),
     ]);
     let next = session.instance.engine().next_auto_increment(table.id);
-    rows.push(vec![text(table.name.as_str()), text(statement_text::create_table(table, next, offset))]);
+    rows.push(vec![text(table.name.as_str()), text(statement_text::create_table(table, next, zone))]);
     rows
 }

@@ -13,7 +13,6 @@ use leafline_table::{
     Alteration, ColumnDef, DefaultValue, IndexSpecPart, Limits, QualifiedName, Rebuild, RowConverter,
     TableDef, TableError, TableId, TableSpec,
 };
-use leafline_types::convert::shifted;
 use leafline_types::error::errno;
 use leafline_types::expr::{evaluate_row, truth};
 use leafline_types::{MysqlError, SqlType, Value};
@@ -39,12 +38,11 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<D
 fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
     let database = database_of(session, &alter.table)?;
     let table = base_table(session, &alter.table)?;
-    let offset = session.settings.time_zone.utc_offset_seconds();
+    let times = session.settings.time_settings();
     let catalog = session.instance.engine().catalog();
     let collation = catalog.database(&database).map_or(DEFAULT_COLLATION, |database| database.collation);
     let current = session.database().unwrap_or(&database).to_owned();
-    let mut altered =
-        altered_table(&table, alter, (&current, collation), offset, &session.bind_context(&[]))?;
+    let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
     refuse_system(session, &altered.spec.database)?;
     check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
     if table.is_private {
@@ -216,7 +214,7 @@ impl<'a> Converter<'a> {
                 _ if column.generated.is_some() => Source::Computed,
                 Some((at, was)) if unchanged(was, column) => Source::Same(at),
                 Some((at, _)) => Source::Converted(at),
-                None => added(session, &execution, column),
+                None => added(&execution, column),
             });
         }
         Converter { session, execution, rules, old, columns: &spec.columns, sources, row: 0 }
@@ -323,17 +321,12 @@ fn unchanged(old: &ColumnDef, new: &ColumnDef) -> bool {
 }
 
 /// Where the values of a column that is new come from.
-fn added(session: &Session, execution: &Execution, column: &ColumnDef) -> Source {
+fn added(execution: &Execution, column: &ColumnDef) -> Source {
     match &column.default {
         Some(DefaultValue::Constant(value)) => Source::Constant(value.clone()),
         Some(DefaultValue::Expression(_)) => Source::Computed,
         Some(DefaultValue::CurrentTimestamp) => {
-            let now = execution.now().truncate(column.ty.scale());
-            let offset = session.settings.time_zone.utc_offset_seconds();
-            Source::Constant(match column.ty {
-                SqlType::Timestamp { .. } => shifted(now, -offset),
-                _ => Value::DateTime(now),
-            })
+            Source::Constant(Value::DateTime(execution.now().of(&column.ty)))
         }
         None if column.nullable || column.auto_increment => Source::Constant(Value::Null),
         None => Source::Missing,

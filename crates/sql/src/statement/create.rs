@@ -146,9 +146,9 @@ fn specification(
     database: &str,
     selected: Vec<ColumnDef>,
 ) -> Result<TableSpec, MysqlError> {
-    let offset = session.settings.time_zone.utc_offset_seconds();
+    let times = session.settings.time_settings();
     let default = session.instance.engine().catalog().database(database).map(|database| database.collation);
-    let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), offset)?;
+    let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), times)?;
     for warning in warnings {
         session.warnings.warn(warning);
     }

@@ -54,6 +54,7 @@ impl Session {
             collation: self.settings.collation,
             only_full_group_by: self.settings.sql_mode.has(Modes::ONLY_FULL_GROUP_BY),
             no_backslash_escapes: self.settings.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+            dates: self.settings.evaluation_mode().dates,
             foreign_key_checks: self.settings.foreign_key_checks,
             group_concat_max_len: self.settings.group_concat_max_len,
             assigns_variables: false,

@@ -8,6 +8,7 @@ use crate::session::Session;
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::expr::{CallState, EvalContext};
+use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value, Warnings};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub(crate) struct Execution {
     view: ReadView,
     parameters: Arc<[Value]>,
-    now: DateTime,
+    now: Now,
     stores: bool,
     rules: StoreRules,
     state: CallState,
@@ -75,7 +76,7 @@ impl Execution {
     }
 
     /// `NOW()`, with microseconds.
-    pub(crate) fn now(&self) -> DateTime {
+    pub(crate) fn now(&self) -> Now {
         self.now
     }
 
@@ -99,8 +100,9 @@ impl Execution {
                 parameters: &self.parameters,
                 outer: &[],
                 subqueries: Some(&runner),
-                now: self.now,
-                utc_offset_seconds: session.settings.time_zone.utc_offset_seconds(),
+                now: self.now.local,
+                utc_now: self.now.utc,
+                zone: session.settings.time_zone.zone(),
                 sql_mode,
                 stores: self.stores,
                 session: &session.facts,
@@ -164,10 +166,11 @@ impl Execution {
             charset: column.collation.charset(),
             row,
             strict,
-            utc_offset_seconds: session.settings.time_zone.utc_offset_seconds(),
+            dates: session.settings.evaluation_mode().dates,
+            zone: session.settings.time_zone.zone(),
             warnings: &mut session.warnings,
         };
-        let dated = dated(value, &column.ty, self.now.date());
+        let dated = dated(value, &column.ty, self.now.local.date());
         store_cast(dated.as_ref().unwrap_or(value), from, &column.ty, nullable, &mut cx)
     }
 
@@ -191,6 +194,23 @@ impl Execution {
     }
 }
 
+/// The time of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    /// In UTC.
+    pub(crate) utc: DateTime,
+    /// In the session's time zone.
+    pub(crate) local: DateTime,
+}
+
+impl Now {
+    /// As a DATETIME or TIMESTAMP column keeps it. What it has no digits for is cut, not rounded: NOW(fsp) does the same.
+    pub(crate) fn of(self, ty: &SqlType) -> DateTime {
+        let now = if matches!(ty, SqlType::Timestamp { .. }) { self.utc } else { self.local };
+        now.truncate(ty.scale())
+    }
+}
+
 /// What becomes of values that columns cannot have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StoreRules {
@@ -207,11 +227,6 @@ pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> 
         SqlType::Json => (Value::string("null"), SqlType::Varchar { len: 4 }),
         // Its first text.
         SqlType::Enum(_) => (Value::Int(1), SqlType::BIGINT),
-        // There are no zero dates; this is what the error is to say.
-        SqlType::Date => (Value::string("0000-00-00"), SqlType::Varchar { len: 10 }),
-        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
-            (Value::string("0000-00-00 00:00:00"), SqlType::Varchar { len: 19 })
-        }
         _ => (Value::Int(0), SqlType::BIGINT),
     };
     let mut warnings = Warnings::new();
@@ -220,7 +235,8 @@ pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> 
         charset: column.collation.charset(),
         row: 1,
         strict: false,
-        utc_offset_seconds: 0,
+        dates: DateRules::ANY,
+        zone: &Zone::UTC,
         warnings: &mut warnings,
     };
     store_cast(&zero, &from, &column.ty, true, &mut cx)

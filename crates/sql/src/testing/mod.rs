@@ -36,7 +36,7 @@ pub(crate) fn scale() -> usize {
 /// Calls `f` with a context for expressions.
 pub(crate) fn with_eval<R>(parameters: &[Value], f: impl FnOnce(&mut EvalContext<'_>) -> R) -> R {
     let (session, mut warnings, cancel) = (SessionFacts::default(), Warnings::new(), CancelToken::new());
-    let now = DateTime::from_micros(1_700_000_000_000_000).expect("a time of our days");
+    let now = DateTime::from_epoch_micros(1_700_000_000_000_000).expect("a time of our days");
     let mut eval = EvalContext::new(now, &session, &mut warnings, &cancel);
     eval.parameters = parameters;
     f(&mut eval)
@@ -104,7 +104,8 @@ impl Database {
     pub fn table(&self, create: &str, rows: &[Vec<Value>]) {
         let statement = parse(create, LexMode::default()).unwrap_or_else(|e| panic!("{create}: {e}"));
         let StatementKind::CreateTable(create) = statement.kind else { panic!("{create}") };
-        let (spec, _) = table_spec(&create, "test", Collation::Utf8mb4Bin, 0).expect("a table");
+        let (spec, _) =
+            table_spec(&create, "test", Collation::Utf8mb4Bin, Default::default()).expect("a table");
         self.engine.create_table(&spec, false).expect("a new table");
         self.fill(&spec.name, rows);
     }
@@ -132,6 +133,7 @@ impl Database {
             collation: Collation::Utf8mb4Bin,
             only_full_group_by: true,
             no_backslash_escapes: false,
+            dates: Default::default(),
             foreign_key_checks: true,
             group_concat_max_len: 1024,
             assigns_variables: statement.assigns_variables,
@@ -260,7 +262,7 @@ pub(crate) fn run_until(
 ) -> MysqlError {
     let view = database.engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
     let (session, cancel) = (SessionFacts::default(), CancelToken::new());
-    let now = DateTime::from_micros(0).expect("a time");
+    let now = DateTime::from_epoch_micros(0).expect("a time");
     let mut counters = Counters::default();
     let mut execution = PlanRun::new(plan, &Arc::default(), database.memory_limit, false);
     loop {

@@ -64,10 +64,11 @@ impl Extreme {
                 let scale = *scale as u8;
                 self.fold::<Decimal128Type>(groups, array, |v| Value::Decimal(Decimal::from_i128(v, scale)));
             }
-            DataType::Date32 => self
-                .fold::<Date32Type>(groups, array, |v| Date::from_days(v).map_or(Value::Null, Value::Date)),
+            DataType::Date32 => self.fold::<Date32Type>(groups, array, |v| {
+                Date::from_ordinal(v).map_or(Value::Null, Value::Date)
+            }),
             DataType::Timestamp(..) => self.fold::<TimestampMicrosecondType>(groups, array, |v| {
-                DateTime::from_micros(v).map_or(Value::Null, Value::DateTime)
+                DateTime::from_ordinal(v).map_or(Value::Null, Value::DateTime)
             }),
             DataType::Utf8 => {
                 let strings = array.as_string::<i32>();

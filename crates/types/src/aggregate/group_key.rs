@@ -12,7 +12,7 @@ use crate::column::value_at;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::Datum;
-use crate::key::{KeyPart, encode_days, encode_i64, encode_part, encode_string_part};
+use crate::key::{KeyPart, encode_date, encode_i64, encode_part, encode_string_part};
 use crate::value::{ExprType, SqlType, Value};
 
 /// Turns columns into keys whose `memcmp` order is the order of the rows, and whose equality is that of the values
@@ -157,7 +157,7 @@ fn encode_one(
             return Ok(false);
         }
         Source::Dates(array) if array.is_valid(row) => {
-            encode_days(part, array.value(row), out)?;
+            encode_date(part, array.value(row), out)?;
             return Ok(false);
         }
         Source::Decimals(array, scale) if array.is_valid(row) => {

@@ -7,9 +7,9 @@
 //! | YEAR              | 2     | the year; unsigned                                               |
 //! | DOUBLE            | 8     | the bits (in a key: in order, see `ordered_bits`)                |
 //! | FLOAT             | 4     | the same of binary32 (`ordered_single_bits`)                     |
-//! | DATE              | 3     | days, 0000-01-01 being 1; unsigned                               |
-//! | DATETIME(f)       | 5 to 8| units of the last of f digits since 0000-01-01; unsigned         |
-//! | TIMESTAMP(f)      | 4 to 7| units of the last of f digits since 1970-01-01; unsigned         |
+//! | DATE              | 3     | (year * 13 + month) * 32 + day; unsigned                         |
+//! | DATETIME(f)       | 5 to 8| units of the last of f digits: the number of the DATE in days, and since midnight; unsigned |
+//! | TIMESTAMP(f)      | 4 to 7| units of the last of f digits since 1970-01-01, 0 being 0000-00-00; unsigned |
 //! | ENUM, SET         | 1 to 8| the number, the bits; unsigned                                   |
 //! | BIT(n)            | 1 to 8| the number; unsigned                                             |
 //! | TIME(f)           | 3 to 6| units of the last of f digits; signed                            |
@@ -140,15 +140,15 @@ impl Fixed {
             }
             (Fixed::Double, Value::Double(d)) => d.to_bits().into(),
             (Fixed::Single, Value::Double(d)) => single(*d)?.to_bits().into(),
-            (Fixed::Date, Value::Date(d)) => d.day_number().into(),
+            (Fixed::Date, Value::Date(d)) => d.ordinal().into(),
             (Fixed::DateTime { fsp }, Value::DateTime(d)) => {
-                let (since, unit) = (d.micros() - DateTime::MIN.micros(), fraction_unit(fsp));
-                (since % unit == 0).then_some(since / unit)?.into()
+                let (ordinal, unit) = (d.ordinal(), fraction_unit(fsp));
+                (ordinal % unit == 0).then_some(ordinal / unit)?.into()
             }
             (Fixed::Timestamp { fsp }, Value::DateTime(t)) => {
-                let (micros, unit) = (t.micros(), fraction_unit(fsp));
-                let fits = (0..TIMESTAMP_END).contains(&micros) && micros % unit == 0;
-                fits.then_some(micros / unit)?.into()
+                let micros = if *t == DateTime::ZERO { 0 } else { timestamp_micros(*t)? };
+                let unit = fraction_unit(fsp);
+                (micros % unit == 0).then_some(micros / unit)?.into()
             }
             (Fixed::Time { fsp }, Value::Time(t)) => {
                 let unit = fraction_unit(fsp);
@@ -277,25 +277,34 @@ impl Fixed {
 
 #[inline]
 fn date_of(bits: u64) -> Result<Date, CodecError> {
-    u32::try_from(bits).ok().and_then(Date::from_day_number).ok_or(CodecError::Malformed { what: "date" })
+    i32::try_from(bits).ok().and_then(Date::from_ordinal).ok_or(CodecError::Malformed { what: "date" })
 }
 
 #[inline]
 fn datetime_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
     let micros = i64::try_from(bits).ok().and_then(|v| v.checked_mul(fraction_unit(fsp)));
-    micros
-        .and_then(|v| v.checked_add(DateTime::MIN.micros()))
-        .and_then(DateTime::from_micros)
-        .ok_or(CodecError::Malformed { what: "datetime" })
+    micros.and_then(DateTime::from_ordinal).ok_or(CodecError::Malformed { what: "datetime" })
 }
 
 #[inline]
 fn timestamp_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
     let micros = i64::try_from(bits).ok().and_then(|v| v.checked_mul(fraction_unit(fsp)));
-    micros
-        .filter(|v| (0..TIMESTAMP_END).contains(v))
-        .and_then(DateTime::from_micros)
-        .ok_or(CodecError::Malformed { what: "timestamp" })
+    micros.and_then(timestamp_at).ok_or(CodecError::Malformed { what: "timestamp" })
+}
+
+/// A TIMESTAMP in UTC as microseconds since 1970; None for one that the type does not have, among them 0000-00-00.
+pub(crate) fn timestamp_micros(utc: DateTime) -> Option<i64> {
+    utc.epoch_micros().filter(|micros| (1..TIMESTAMP_END).contains(micros))
+}
+
+/// The TIMESTAMP at so many microseconds since 1970, 0 being 0000-00-00.
+#[inline]
+pub(crate) fn timestamp_at(micros: i64) -> Option<DateTime> {
+    match micros {
+        0 => Some(DateTime::ZERO),
+        1..TIMESTAMP_END => DateTime::from_epoch_micros(micros),
+        _ => None,
+    }
 }
 
 #[inline]
@@ -340,7 +349,7 @@ mod tests {
             assert_eq!(width(p), bits.div_ceil(8), "DECIMAL({p})");
         }
         assert_eq!((width(2), width(15), width(18), width(38), width(65)), (1, 7, 8, 16, 28));
-        let last = DateTime::MAX.micros() - DateTime::MIN.micros();
+        let last = DateTime::MAX.ordinal();
         for fsp in 0..=6 {
             let bits = 64 - (last / fraction_unit(fsp)).leading_zeros() as usize;
             assert_eq!(Fixed::DateTime { fsp }.width(), bits.div_ceil(8), "DATETIME({fsp})");
@@ -364,7 +373,7 @@ mod tests {
         assert_eq!(decimal("12.3"), Some(i256::from_i128(1230)));
         assert_eq!(decimal("-99.990"), Some(i256::from_i128(-9999)));
         assert!(decimal("100").is_none() && decimal("1.234").is_none());
-        let half = DateTime::from_micros(500_000).unwrap();
+        let half = DateTime::from_epoch_micros(500_000).unwrap();
         let seconds = Fixed::DateTime { fsp: 0 };
         assert!(seconds.to_integer(&Value::DateTime(half)).is_none());
         assert!(Fixed::Date.to_integer(&Value::DateTime(half)).is_none());

@@ -12,7 +12,7 @@
 use arrow_array::builder::PrimitiveBuilder;
 use arrow_array::types::ArrowPrimitiveType;
 
-use super::fixed::{Fixed, TIMESTAMP_END};
+use super::fixed::{Fixed, timestamp_at};
 use crate::column::ColumnBuilder;
 use crate::temporal::{Date, DateTime, Time, fraction_unit};
 
@@ -40,7 +40,7 @@ enum Kind {
     Single,
     Date,
     Time { unit: i64 },
-    Timestamp { unit: i64, end: u64 },
+    Timestamp { unit: i64 },
     DateTime { unit: i64, last: u64 },
 }
 
@@ -82,17 +82,11 @@ impl Narrow {
             Fixed::Double => Kind::Double,
             Fixed::Single => Kind::Single,
             Fixed::Time { fsp } => Kind::Time { unit: fraction_unit(fsp) },
-            Fixed::Timestamp { fsp } => {
-                let unit = fraction_unit(fsp);
-                Kind::Timestamp { unit, end: (TIMESTAMP_END / unit) as u64 }
-            }
+            Fixed::Timestamp { fsp } => Kind::Timestamp { unit: fraction_unit(fsp) },
             Fixed::Date => Kind::Date,
             Fixed::DateTime { fsp } => {
                 let unit = fraction_unit(fsp);
-                Kind::DateTime {
-                    unit,
-                    last: ((DateTime::MAX.micros() - DateTime::MIN.micros()) / unit) as u64,
-                }
+                Kind::DateTime { unit, last: (DateTime::MAX.ordinal() / unit) as u64 }
             }
         };
         Some(Narrow { window, big_endian, up, flip, down, kind })
@@ -171,11 +165,13 @@ impl Narrow {
             (Kind::Single, ColumnBuilder::Float64(b)) => {
                 fill(b, tops, nulls, |top| f32::from_bits(unsigned(top) as u32).into());
             }
-            (Kind::Timestamp { unit, end }, ColumnBuilder::Timestamp(b)) => {
-                if !tops.iter().all(|top| unsigned(*top) < end) {
+            (Kind::Timestamp { unit }, ColumnBuilder::Timestamp(b)) => {
+                // At most seven bytes.
+                let time = |top: u64| (unsigned(top) as i64).checked_mul(unit).and_then(timestamp_at);
+                if !tops.iter().all(|top| time(*top).is_some()) {
                     return false;
                 }
-                fill(b, tops, nulls, |top| unsigned(top) as i64 * unit);
+                fill(b, tops, nulls, |top| time(top).map_or(0, DateTime::ordinal));
             }
             (Kind::Time { unit }, ColumnBuilder::Duration(b)) => {
                 let limit = Time::MAX.micros() / unit;
@@ -185,19 +181,17 @@ impl Narrow {
                 fill(b, tops, nulls, |top| signed(top) * unit);
             }
             (Kind::Date, ColumnBuilder::Date32(b)) => {
-                let days = u64::from(Date::MIN.day_number())..=u64::from(Date::MAX.day_number());
-                if !tops.iter().all(|top| days.contains(&unsigned(*top))) {
+                let last = Date::MAX.ordinal() as u64;
+                if !tops.iter().all(|top| unsigned(*top) <= last) {
                     return false;
                 }
-                fill(b, tops, nulls, |top| {
-                    unsigned(top) as i32 - Date::MIN.day_number() as i32 + Date::MIN.days()
-                });
+                fill(b, tops, nulls, |top| unsigned(top) as i32);
             }
             (Kind::DateTime { unit, last }, ColumnBuilder::Timestamp(b)) => {
                 if !tops.iter().all(|top| unsigned(*top) <= last) {
                     return false;
                 }
-                fill(b, tops, nulls, |top| unsigned(top) as i64 * unit + DateTime::MIN.micros());
+                fill(b, tops, nulls, |top| unsigned(top) as i64 * unit);
             }
             _ => return false,
         }
@@ -221,21 +215,25 @@ impl Narrow {
             (Kind::Single, ColumnBuilder::Float64(b)) => {
                 b.append_value(f32::from_bits(unsigned as u32).into());
             }
-            (Kind::Timestamp { unit, end }, ColumnBuilder::Timestamp(b)) if unsigned < end => {
-                b.append_value(unsigned as i64 * unit);
+            (Kind::Timestamp { unit }, ColumnBuilder::Timestamp(b)) => {
+                // At most seven bytes.
+                let Some(time) = (unsigned as i64).checked_mul(unit).and_then(timestamp_at) else {
+                    return false;
+                };
+                b.append_value(time.ordinal());
             }
             (Kind::Time { unit }, ColumnBuilder::Duration(b)) => {
                 let Some(time) = signed.checked_mul(unit).and_then(Time::from_micros) else { return false };
                 b.append_value(time.micros());
             }
             (Kind::Date, ColumnBuilder::Date32(b)) => {
-                let Some(date) = u32::try_from(unsigned).ok().and_then(Date::from_day_number) else {
+                let Some(date) = i32::try_from(unsigned).ok().and_then(Date::from_ordinal) else {
                     return false;
                 };
-                b.append_value(date.days());
+                b.append_value(date.ordinal());
             }
             (Kind::DateTime { unit, last }, ColumnBuilder::Timestamp(b)) if unsigned <= last => {
-                b.append_value(unsigned as i64 * unit + DateTime::MIN.micros());
+                b.append_value(unsigned as i64 * unit);
             }
             _ => return false,
         }

@@ -112,8 +112,8 @@ impl ColumnBuilder {
             }
             (ColumnBuilder::UInt64(b), Value::Int(v)) if *v >= 0 => b.append_value(*v as u64),
             (ColumnBuilder::Float64(b), Value::Double(v)) => b.append_value(*v),
-            (ColumnBuilder::Date32(b), Value::Date(v)) => b.append_value(v.days()),
-            (ColumnBuilder::Timestamp(b), Value::DateTime(v)) => b.append_value(v.micros()),
+            (ColumnBuilder::Date32(b), Value::Date(v)) => b.append_value(v.ordinal()),
+            (ColumnBuilder::Timestamp(b), Value::DateTime(v)) => b.append_value(v.ordinal()),
             (ColumnBuilder::Duration(b), Value::Time(v)) => b.append_value(v.micros()),
             (ColumnBuilder::Utf8(_), Value::String(s)) => return self.push_str(s),
             (ColumnBuilder::Binary(_), Value::Bytes(s)) => return self.push_bytes(s),

@@ -11,8 +11,8 @@
 //! | CHAR, VARCHAR, TEXT       | Utf8                                      |
 //! | BINARY, VARBINARY, BLOB   | Binary                                    |
 //! | JSON                      | Binary: see `json::binary`                |
-//! | DATE                      | Date32, days since 1970-01-01             |
-//! | DATETIME, TIMESTAMP       | Timestamp(Microsecond), no time zone      |
+//! | DATE                      | Date32, `Date::ordinal`                   |
+//! | DATETIME, TIMESTAMP       | Timestamp(Microsecond), `DateTime::ordinal` |
 //! | ENUM, SET, BIT            | UInt64: numbers                           |
 //! | TIME                      | Duration(Microsecond)                     |
 //!
@@ -159,7 +159,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {
         }
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).into()),
         DataType::Date32 => {
-            Date::from_days(array.as_primitive::<Date32Type>().value(row)).map_or(Value::Null, Value::Date)
+            Date::from_ordinal(array.as_primitive::<Date32Type>().value(row)).map_or(Value::Null, Value::Date)
         }
         DataType::Duration(_) => {
             let micros = array.as_primitive::<DurationMicrosecondType>().value(row);
@@ -167,7 +167,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {
         }
         _ => {
             let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
-            DateTime::from_micros(micros).map_or(Value::Null, Value::DateTime)
+            DateTime::from_ordinal(micros).map_or(Value::Null, Value::DateTime)
         }
     }
 }
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn values_of_every_type_go_through_a_column() {
-        let date = Value::Date(Date::from_days(-1).unwrap());
-        let time = Value::DateTime(DateTime::from_micros(-1).unwrap());
+        let date = Value::Date(Date::from_epoch_days(-1).unwrap());
+        let time = Value::DateTime(DateTime::from_epoch_micros(-1).unwrap());
         let unsigned = false;
         for (ty, values) in [
             (SqlType::TinyInt { unsigned }, vec![Value::Int(-128), Value::Int(127)]),

@@ -7,22 +7,30 @@ use super::time::{cast_time, cast_year};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::statement::Warnings;
-use crate::temporal::{DateTime, Time, fraction_unit};
+use crate::temporal::{DateRules, DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
 /// `CAST(v AS to)`; `from` is the type of `v`. What does not convert becomes what MySQL makes of it, with a warning:
 /// the front of a text that is a number, the nearest limit, NULL for what is no date. Error 1235 for a type that
 /// CAST cannot give, 1815 for NULL as a type.
-pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) -> Result<Value, MysqlError> {
+///
+/// `rules` says which texts and numbers are dates though they are no days.
+pub fn cast(
+    v: &Value,
+    from: &SqlType,
+    to: &SqlType,
+    rules: DateRules,
+    warnings: &mut Warnings,
+) -> Result<Value, MysqlError> {
     if v.is_null() {
         return Ok(Value::Null);
     }
     let meant = match v {
         Value::Json(json) if !to.is_string() && *to != SqlType::Json => {
             match meant_value(json, to, warnings) {
-                Some(v) => return cast(&v, &SqlType::Null, to, warnings),
+                Some(v) => return cast(&v, &SqlType::Null, to, rules, warnings),
                 None if to.is_temporal() => return Ok(Value::Null),
-                None => return cast(&Value::Int(0), &SqlType::BIGINT, to, warnings),
+                None => return cast(&Value::Int(0), &SqlType::BIGINT, to, rules, warnings),
             }
         }
         _ => super::members::meant(v, from, to),
@@ -40,7 +48,7 @@ pub fn cast(v: &Value, from: &SqlType, to: &SqlType, warnings: &mut Warnings) ->
         SqlType::Decimal { precision, scale, unsigned } => {
             cast_decimal(v, from, (*precision, *scale, *unsigned), warnings)
         }
-        SqlType::Date | SqlType::DateTime { .. } => cast_temporal(v, to, warnings),
+        SqlType::Date | SqlType::DateTime { .. } => cast_temporal(v, to, rules, warnings),
         SqlType::Char { len } | SqlType::Varchar { len } => {
             cut_text(to_text(v, from).unwrap_or_default().as_ref(), *len as usize, warnings)
         }
@@ -189,12 +197,12 @@ fn cast_decimal(
     }
 }
 
-fn cast_temporal(v: &Value, to: &SqlType, warnings: &mut Warnings) -> Value {
+fn cast_temporal(v: &Value, to: &SqlType, rules: DateRules, warnings: &mut Warnings) -> Value {
     let to_date = matches!(to, SqlType::Date);
     let found = match v {
         Value::String(_) | Value::Bytes(_) => {
             let text = String::from_utf8_lossy(v.as_bytes().unwrap_or_default());
-            DateTime::parse(&text)
+            DateTime::parse(&text, rules)
                 .map_err(|_| MysqlError::incorrect_temporal("datetime", &text))
                 .inspect(|found| {
                     if found.truncated {
@@ -204,7 +212,7 @@ fn cast_temporal(v: &Value, to: &SqlType, warnings: &mut Warnings) -> Value {
                 })
                 .map(|found| Some(found.value))
         }
-        other => to_datetime(other),
+        other => to_datetime(other, rules),
     };
     match found {
         Ok(Some(t)) if to_date => Value::Date(t.date()),
@@ -287,20 +295,22 @@ pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
 
 /// The value as a datetime: of a text or number what it spells. Err (1292) for one that spells none, Ok(None) for
 /// NULL. What follows a datetime in a text is ignored. A TIME has no day: see [`dated`](super::dated).
-pub fn to_datetime(v: &Value) -> Result<Option<DateTime>, MysqlError> {
+///
+/// `rules` says which texts and numbers are dates though they are no days.
+pub fn to_datetime(v: &Value, rules: DateRules) -> Result<Option<DateTime>, MysqlError> {
     let spelled = match v {
         Value::Null => return Ok(None),
         Value::Date(d) => Some(d.to_datetime()),
         Value::DateTime(d) => Some(*d),
-        Value::String(s) => DateTime::parse(s).ok().map(|found| found.value),
-        Value::Bytes(b) => DateTime::parse(&String::from_utf8_lossy(b)).ok().map(|found| found.value),
-        Value::Int(v) => DateTime::from_number(*v),
-        Value::UInt(v) => i64::try_from(*v).ok().and_then(DateTime::from_number),
-        Value::Decimal(d) => decimal_datetime(d),
-        Value::Double(d) => Decimal::from_f64(*d).as_ref().and_then(decimal_datetime),
+        Value::String(s) => DateTime::parse(s, rules).ok().map(|found| found.value),
+        Value::Bytes(b) => DateTime::parse(&String::from_utf8_lossy(b), rules).ok().map(|found| found.value),
+        Value::Int(v) => DateTime::from_number(*v, rules),
+        Value::UInt(v) => i64::try_from(*v).ok().and_then(|n| DateTime::from_number(n, rules)),
+        Value::Decimal(d) => decimal_datetime(d, rules),
+        Value::Double(d) => Decimal::from_f64(*d).as_ref().and_then(|d| decimal_datetime(d, rules)),
         Value::Time(_) => None,
         Value::Json(json) => match crate::json::scalar::sql_value(json.view()) {
-            Some(v) => return to_datetime(&v),
+            Some(v) => return to_datetime(&v, rules),
             None => None,
         },
     };
@@ -315,7 +325,7 @@ pub fn to_datetime(v: &Value) -> Result<Option<DateTime>, MysqlError> {
 
 /// The number 20240102030405.6 as a datetime: the digits after the point are a second's fraction, rounded to six.
 /// They count only where the number has a time of day.
-fn decimal_datetime(d: &Decimal) -> Option<DateTime> {
+fn decimal_datetime(d: &Decimal, rules: DateRules) -> Option<DateTime> {
     /// The least number with a time of day, 101000000 being 2000-01-01.
     const LEAST_WITH_TIME: i64 = 101_000_000;
     let whole = d.truncate(0)?;
@@ -323,12 +333,12 @@ fn decimal_datetime(d: &Decimal) -> Option<DateTime> {
     if d.is_negative() {
         return None;
     }
-    let base = DateTime::from_number(number)?;
+    let base = DateTime::from_number(number, rules)?;
     if number < LEAST_WITH_TIME {
         return Some(base);
     }
     let micros = d.checked_sub(&whole)?.round(6)?.unscaled_i128().and_then(|v| i64::try_from(v).ok())?;
-    DateTime::from_micros(base.micros() + micros)
+    if micros == 0 { Some(base) } else { base.plus_micros(micros) }
 }
 
 /// The number 101112.500000; without a point if there is no fraction.
@@ -343,7 +353,7 @@ pub(crate) fn time_number(t: Time) -> Decimal {
 
 /// The number 20240102030405.600000; without a point if there is no fraction.
 pub(crate) fn datetime_number(d: DateTime) -> Decimal {
-    let micros = d.micros().rem_euclid(fraction_unit(0));
+    let micros = d.micros_of_day() % fraction_unit(0);
     let whole = i128::from(d.to_number());
     if micros == 0 {
         return Decimal::from_i128(whole, 0);

@@ -5,6 +5,7 @@ use super::store::{StoreContext, store_cast};
 use crate::error::MysqlError;
 use crate::json::{Item, Json, Node, View, parse::Failure, scalar, text};
 use crate::statement::Warnings;
+use crate::temporal::DateRules;
 use crate::value::{SqlType, Value};
 
 /// What messages call a document that comes from no column.
@@ -126,7 +127,7 @@ pub fn returned(part: View<'_>, to: &SqlType) -> Result<Value, MysqlError> {
         _ if *to == SqlType::Json => return Ok(Value::Json(Json::of_view(part))),
         _ if to.is_string() => {
             let text = Value::string(text::unquoted(part));
-            let converted = super::cast(&text, &SqlType::Null, to, &mut warnings)?;
+            let converted = super::cast(&text, &SqlType::Null, to, DateRules::DAYS, &mut warnings)?;
             return match warnings.count() {
                 0 => Ok(converted),
                 _ => Err(MysqlError::data_too_long(column, 1)),
@@ -137,7 +138,7 @@ pub fn returned(part: View<'_>, to: &SqlType) -> Result<Value, MysqlError> {
             convertible(&Json::of_view(part), to).ok_or_else(refused)?
         }
     };
-    let v = super::cast(&converted, &SqlType::Null, to, &mut warnings)?;
+    let v = super::cast(&converted, &SqlType::Null, to, DateRules::DAYS, &mut warnings)?;
     let wrapped = to.is_unsigned() && matches!(converted, Value::Int(..0));
     if warnings.count() > 0 || wrapped || v.is_null() {
         return Err(MysqlError::json_value_out_of_range(target_name(to), column, 1));

@@ -17,7 +17,7 @@ pub use cast::{cast, to_datetime, to_decimal, to_f64};
 pub(crate) use cast::{datetime_number, time_number};
 pub use json::{parse_json, returned, to_json, truth_json};
 pub use number::{Prefix, decimal_prefix, f64_prefix};
-pub use store::{StoreContext, shifted, store_cast};
+pub use store::{StoreContext, local, store_cast, utc};
 pub use text::{bit_bytes, f64_text, to_text};
 pub use time::{compared_year, dated, to_time};
 

@@ -11,7 +11,7 @@ use crate::collation::{Charset, trim_spaces};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::statement::Warnings;
-use crate::temporal::{Date, DateTime};
+use crate::temporal::{BadTemporal, Date, DateRules, DateTime, Zone};
 use crate::value::{SqlType, Value};
 
 /// Where a value is stored to, and where its warnings go.
@@ -25,8 +25,10 @@ pub struct StoreContext<'a> {
     pub row: u64,
     /// `STRICT_TRANS_TABLES`: what would change the value is an error. Otherwise it is changed, with a warning.
     pub strict: bool,
-    /// How many seconds the session's time zone is ahead of UTC: what a TIMESTAMP is stored and read with.
-    pub utc_offset_seconds: i32,
+    /// Which dates are stored though they are no days.
+    pub dates: DateRules,
+    /// The session's time zone: what a TIMESTAMP is stored and read with.
+    pub zone: &'a Zone,
     /// The statement's diagnostics.
     pub warnings: &'a mut Warnings,
 }
@@ -70,7 +72,7 @@ impl StoreContext<'_> {
 /// Converts `v`, of type `from`, for a column of type `to`; `nullable` says whether the column can hold NULL.
 ///
 /// Errors: 1048 for NULL in a column that is NOT NULL; in strict mode 1264 out of range, 1265 something after a number,
-/// 1366 no number or no UTF-8, 1406 too long; 1292 no date, also when not strict, because a zero date cannot be stored.
+/// 1366 no number or no UTF-8, 1406 too long, 1292 no date.
 pub fn store_cast(
     v: &Value,
     from: &SqlType,
@@ -80,7 +82,7 @@ pub fn store_cast(
 ) -> Result<Value, MysqlError> {
     let meant = match (from, v) {
         (SqlType::Timestamp { .. }, Value::DateTime(t)) if !matches!(to, SqlType::Timestamp { .. }) => {
-            Some(shifted(*t, cx.utc_offset_seconds))
+            Some(local(*t, cx.zone))
         }
         _ => meant(v, from, to),
     };
@@ -108,8 +110,7 @@ pub fn store_cast(
         (_, SqlType::Decimal { precision, scale, unsigned }) => {
             store_decimal(v, (*precision, *scale, *unsigned), cx)
         }
-        (Value::Date(_), SqlType::Date) => Ok(v.clone()),
-        (_, SqlType::Date | SqlType::DateTime { .. }) => store_temporal(v, from, to, cx),
+        (_, SqlType::Date | SqlType::DateTime { .. }) => store_temporal(v, from, to, cx.dates, cx),
         (_, SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. }) => {
             store_text(v, from, to, cx)
         }
@@ -243,40 +244,67 @@ fn store_decimal(
     }
 }
 
-/// A time that many seconds later; NULL out of the years 0 to 9999.
-pub fn shifted(t: DateTime, seconds: i32) -> Value {
-    let micros = t.micros().saturating_add(i64::from(seconds) * 1_000_000);
-    DateTime::from_micros(micros).map_or(Value::Null, Value::DateTime)
+/// A TIMESTAMP in its zone; NULL out of the years 0 to 9999.
+pub fn local(utc: DateTime, zone: &Zone) -> Value {
+    zone.to_local(utc).map_or(Value::Null, Value::DateTime)
+}
+
+/// What a TIMESTAMP in a zone is kept as; NULL out of the years 0 to 9999.
+pub fn utc(local: DateTime, zone: &Zone) -> Value {
+    zone.to_utc(local).map_or(Value::Null, |(utc, _)| Value::DateTime(utc))
 }
 
 /// A TIMESTAMP: what is given is in the session's time zone, unless it is one too; what is stored in UTC. It begins a second
-/// after 1970.
+/// after 1970. A local time that never was is none; without strict mode it is the moment at which clocks were set.
 fn store_timestamp(
     v: &Value,
     from: &SqlType,
     fsp: u8,
     cx: &mut StoreContext<'_>,
 ) -> Result<Value, MysqlError> {
+    let mut there = true;
     let utc = match (from, v) {
-        (SqlType::Timestamp { .. }, Value::DateTime(t)) => t.round(fsp).map_or(Value::Null, Value::DateTime),
-        _ => match store_temporal(v, from, &SqlType::DateTime { fsp }, cx)? {
-            Value::DateTime(t) => shifted(t, -cx.utc_offset_seconds),
-            other => other,
-        },
-    };
-    match &utc {
-        Value::DateTime(t) if (1_000_000..TIMESTAMP_END).contains(&t.micros()) => Ok(utc),
+        (SqlType::Timestamp { .. }, Value::DateTime(t)) => t.round(fsp),
         _ => {
-            let shown = to_text(v, from).unwrap_or_default();
-            Err(MysqlError::incorrect_temporal_for_column("datetime", &shown, cx.column, cx.row))
+            let rules = DateRules { zero_parts: false, beyond_month: false, ..cx.dates };
+            let stored = store_temporal(v, from, &SqlType::DateTime { fsp }, rules, cx)?;
+            let Value::DateTime(local) = stored else { return Ok(stored) };
+            if local == DateTime::ZERO {
+                return Ok(stored);
+            }
+            let found = cx.zone.to_utc(local);
+            there = found.is_none_or(|(_, there)| there);
+            found.map(|(utc, _)| utc)
+        }
+    };
+    let incorrect = |cx: &StoreContext<'_>| {
+        let shown = to_text(v, from).unwrap_or_default();
+        MysqlError::incorrect_temporal_for_column("datetime", &shown, cx.column, cx.row)
+    };
+    let within =
+        |t: &DateTime| t.epoch_micros().is_some_and(|micros| (1_000_000..TIMESTAMP_END).contains(&micros));
+    match utc {
+        Some(t) if t == DateTime::ZERO || within(&t) => {
+            if !there {
+                let (error, warning) = (incorrect(cx), MysqlError::invalid_timestamp(cx.column, cx.row));
+                cx.refuse_or(error, warning)?;
+            }
+            Ok(Value::DateTime(t))
+        }
+        _ => {
+            let (error, warning) = (incorrect(cx), MysqlError::out_of_range(cx.column, cx.row));
+            cx.refuse_or(error, warning)?;
+            Ok(Value::DateTime(DateTime::ZERO))
         }
     }
 }
 
+/// A DATE or DATETIME. What is none is the zero date, where it is no error.
 fn store_temporal(
     v: &Value,
     from: &SqlType,
     to: &SqlType,
+    rules: DateRules,
     cx: &mut StoreContext<'_>,
 ) -> Result<Value, MysqlError> {
     let to_date = matches!(to, SqlType::Date);
@@ -285,26 +313,42 @@ fn store_temporal(
         let shown = to_text(v, from).unwrap_or_default();
         MysqlError::incorrect_temporal_for_column(kind, &shown, cx.column, cx.row)
     };
-    let found: DateTime = match v {
+    let found = match v {
         Value::String(_) | Value::Bytes(_) => {
             let text = String::from_utf8_lossy(v.as_bytes().unwrap_or_default());
-            let found = DateTime::parse(&text).map_err(|_| bad(cx))?;
-            if found.truncated {
-                let e = bad(cx);
-                cx.refuse(e)?;
+            let found = DateTime::parse(&text, rules);
+            if found.is_ok_and(|found| found.truncated) {
+                let (error, warning) = (bad(cx), MysqlError::data_truncated(cx.column, cx.row));
+                cx.refuse_or(error, warning)?;
             }
-            found.value
+            found.map(|found| found.value)
         }
-        other => to_datetime(other).ok().flatten().ok_or_else(|| bad(cx))?,
+        Value::Date(d) if rules.admit(d.to_datetime()) => Ok(d.to_datetime()),
+        Value::DateTime(t) if rules.admit(*t) => Ok(*t),
+        Value::Date(_) | Value::DateTime(_) => Err(BadTemporal::Day),
+        other => to_datetime(other, rules).ok().flatten().ok_or(BadTemporal::Spelling),
     };
-    if !to_date {
-        return found.round(to.scale()).map(Value::DateTime).ok_or_else(|| bad(cx));
+    let stored = found.and_then(|found| match to_date {
+        true => Ok(found.date().to_datetime()),
+        false => found.round(to.scale()).ok_or(BadTemporal::Day),
+    });
+    match (stored, found) {
+        (Ok(stored), Ok(found)) => {
+            if to_date && stored != found {
+                cx.note_truncated();
+            }
+            Ok(if to_date { Value::Date(stored.date()) } else { Value::DateTime(stored) })
+        }
+        (Err(reason), _) | (_, Err(reason)) => {
+            let warning = match reason {
+                BadTemporal::Spelling => MysqlError::data_truncated(cx.column, cx.row),
+                BadTemporal::Day => MysqlError::out_of_range(cx.column, cx.row),
+            };
+            let error = bad(cx);
+            cx.refuse_or(error, warning)?;
+            Ok(if to_date { Value::Date(Date::ZERO) } else { Value::DateTime(DateTime::ZERO) })
+        }
     }
-    let date: Date = found.date();
-    if date.to_datetime() != found {
-        cx.note_truncated();
-    }
-    Ok(Value::Date(date))
 }
 
 fn store_text(

@@ -15,11 +15,11 @@ fn dec(s: &str) -> Value {
 }
 
 fn date(s: &str) -> Value {
-    Value::Date(Date::parse(s).unwrap().value)
+    Value::Date(Date::parse(s, crate::temporal::DateRules::PARTS).unwrap().value)
 }
 
 fn time(s: &str) -> Value {
-    Value::DateTime(DateTime::parse(s).unwrap().value)
+    Value::DateTime(DateTime::parse(s, crate::temporal::DateRules::PARTS).unwrap().value)
 }
 
 fn s(text: &str) -> Value {
@@ -51,7 +51,8 @@ fn store(v: &Value, to: &SqlType, strict: bool) -> (Result<Value, crate::MysqlEr
         charset: crate::Charset::Utf8mb4,
         row: 3,
         strict,
-        utc_offset_seconds: 0,
+        dates: crate::temporal::DateRules::DAYS,
+        zone: &crate::temporal::Zone::UTC,
         warnings: &mut warnings,
     };
     let stored = store_cast(v, &type_of(v), to, false, &mut cx);
@@ -211,14 +212,19 @@ fn dates_are_stored() {
         (Value::Double(1.5), &seconds, "datetime", "1.5"),
         (dec("-20240102"), &SqlType::Date, "date", "-20240102"),
     ] {
-        for strict in [true, false] {
-            let e = store(&v, to, strict).0.unwrap_err();
-            let message = format!("Incorrect {kind} value: '{text}' for column 'c' at row 3");
-            assert_eq!((e.code, e.message, e.sqlstate), (1292, message, *b"22007"), "{v:?}");
-        }
+        let e = store(&v, to, true).0.unwrap_err();
+        let message = format!("Incorrect {kind} value: '{text}' for column 'c' at row 3");
+        assert_eq!((e.code, e.message, e.sqlstate), (1292, message, *b"22007"), "{v:?}");
+        let zero = store(&v, to, false).0.unwrap();
+        assert!([date("0000-00-00"), time("0000-00-00")].contains(&zero), "{v:?}");
     }
-    let message = "Incorrect date value: '2024-01-02abc' for column 'c' at row 3";
-    refuses(s("2024-01-02abc"), &SqlType::Date, message, 1292, date("2024-01-02"));
+    let (strict, lax) =
+        (store(&s("2024-01-02abc"), &SqlType::Date, true), store(&s("2024-01-02abc"), &SqlType::Date, false));
+    assert_eq!(
+        strict.0.unwrap_err().message,
+        "Incorrect date value: '2024-01-02abc' for column 'c' at row 3"
+    );
+    assert_eq!(lax, (Ok(date("2024-01-02")), vec![1265]));
 }
 
 #[test]
@@ -229,7 +235,8 @@ fn null_needs_a_nullable_column() {
         charset: crate::Charset::Utf8mb4,
         row: 1,
         strict: false,
-        utc_offset_seconds: 0,
+        dates: crate::temporal::DateRules::DAYS,
+        zone: &crate::temporal::Zone::UTC,
         warnings: &mut warnings,
     };
     assert_eq!(store_cast(&Value::Null, &SqlType::Null, &INT, true, &mut cx), Ok(Value::Null));
@@ -241,7 +248,7 @@ fn null_needs_a_nullable_column() {
 #[track_caller]
 fn casts(v: Value, to: &SqlType, expected: Value, expected_warnings: &[&str]) {
     let mut warnings = Warnings::new();
-    let found = cast(&v, &type_of(&v), to, &mut warnings).unwrap();
+    let found = cast(&v, &type_of(&v), to, crate::temporal::DateRules::DAYS, &mut warnings).unwrap();
     let messages: Vec<&str> = warnings.iter().map(|w| w.message.as_str()).collect();
     assert_eq!((shown(&found), &messages[..]), (shown(&expected), expected_warnings), "{v:?} to {to}");
 }
@@ -342,8 +349,8 @@ fn casts_to_dates() {
     casts(time("2024-01-02 23:59:59.5"), &SqlType::DateTime { fsp: 0 }, time("2024-01-03"), &[]);
     casts(time("2024-01-02 23:59:59.5"), &SqlType::Date, date("2024-01-02"), &[]);
     casts(date("2024-01-02"), &micros, time("2024-01-02"), &[]);
-    assert_eq!(to_datetime(&Value::Null), Ok(None));
-    assert_eq!(to_datetime(&s("x")).unwrap_err().code, 1292);
+    assert_eq!(to_datetime(&Value::Null, crate::temporal::DateRules::DAYS), Ok(None));
+    assert_eq!(to_datetime(&s("x"), crate::temporal::DateRules::DAYS).unwrap_err().code, 1292);
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
         Value::DateTime(d) => {
             let fsp = match ty {
                 SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => *fsp,
-                _ if d.micros() % 1_000_000 != 0 => 6,
+                _ if d.micros_of_day() % 1_000_000 != 0 => 6,
                 _ => 0,
             };
             d.display(fsp).to_string().into()

@@ -172,6 +172,7 @@ catalogue! {
     1294 "HY000" ER_INVALID_ON_UPDATE invalid_on_update(column) "Invalid ON UPDATE clause for '{column}' column";
     1295 "HY000" ER_UNSUPPORTED_PS unsupported_in_prepared() "This command is not supported in the prepared statement protocol yet";
     1298 "HY000" ER_UNKNOWN_TIME_ZONE unknown_time_zone(name) "Unknown or incorrect time zone: '{name}'";
+    1299 "HY000" ER_WARN_INVALID_TIMESTAMP invalid_timestamp(column, row) "Invalid TIMESTAMP value in column '{column}' at row {row}";
     1300 "HY000" ER_INVALID_CHARACTER_STRING invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
     1301 "HY000" ER_WARN_ALLOWED_PACKET_OVERFLOWED allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
     1305 "42000" ER_SP_DOES_NOT_EXIST does_not_exist(kind, name) "{kind} {name} does not exist";

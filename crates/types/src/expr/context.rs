@@ -7,7 +7,7 @@ use super::subquery::SubqueryRunner;
 use crate::error::MysqlError;
 use crate::functions::UserLocks;
 use crate::statement::{CancelToken, Warnings};
-use crate::temporal::DateTime;
+use crate::temporal::{DateRules, DateTime, Zone};
 use crate::user_variables::UserVariables;
 use crate::value::Value;
 
@@ -18,12 +18,14 @@ pub struct SqlMode {
     pub strict: bool,
     /// `ERROR_FOR_DIVISION_BY_ZERO`.
     pub error_for_division_by_zero: bool,
+    /// `NO_ZERO_DATE`, `NO_ZERO_IN_DATE` and `ALLOW_INVALID_DATES`.
+    pub dates: DateRules,
 }
 
 impl Default for SqlMode {
     /// As in MySQL 8.0's default `sql_mode`.
     fn default() -> Self {
-        SqlMode { strict: true, error_for_division_by_zero: true }
+        SqlMode { strict: true, error_for_division_by_zero: true, dates: DateRules::default() }
     }
 }
 
@@ -60,8 +62,10 @@ pub struct EvalContext<'a> {
     pub subqueries: Option<&'a dyn SubqueryRunner>,
     /// `NOW()`: fixed for the statement, in the session's time zone.
     pub now: DateTime,
-    /// How many seconds the session's time zone is ahead of UTC at `now`.
-    pub utc_offset_seconds: i32,
+    /// The same moment in UTC.
+    pub utc_now: DateTime,
+    /// The session's time zone.
+    pub zone: &'a Zone,
     /// The session's mode.
     pub sql_mode: SqlMode,
     /// Whether the statement stores what it computes (INSERT, UPDATE, DELETE): then in strict mode a division
@@ -89,7 +93,7 @@ pub struct CallState {
 }
 
 impl<'a> EvalContext<'a> {
-    /// A context for a statement that only reads, with the default mode and no parameters.
+    /// A context for a statement that only reads, with the default mode and no parameters, in UTC.
     pub fn new(
         now: DateTime,
         session: &'a SessionFacts,
@@ -101,7 +105,8 @@ impl<'a> EvalContext<'a> {
             outer: &[],
             subqueries: None,
             now,
-            utc_offset_seconds: 0,
+            utc_now: now,
+            zone: &Zone::UTC,
             sql_mode: SqlMode::default(),
             stores: false,
             session,

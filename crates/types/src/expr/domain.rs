@@ -25,12 +25,12 @@ use super::ir::{CompareDomain, CompareOp};
 use super::like::LikePattern;
 use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
 use super::prefix_range::{beginning_with, prefix_ranges};
-use crate::codec::fixed::TIMESTAMP_END;
+use crate::codec::fixed::{TIMESTAMP_END, timestamp_micros};
 use crate::collation::Collation;
 use crate::convert::f64_prefix;
 use crate::decimal::{Decimal, MAX_SCALE};
 use crate::key::{KeyPart, encode_part, encode_prefix};
-use crate::temporal::{DateTime, Time, fraction_unit};
+use crate::temporal::{DateRules, DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
 pub use super::byte_range::ByteRange;
@@ -89,7 +89,7 @@ fn narrowed(
             &read
         }
         (CompareDomain::Date | CompareDomain::DateTime, Value::String(text)) => {
-            let time = DateTime::parse(text).ok().filter(|parsed| !parsed.truncated)?;
+            let time = DateTime::parse(text, DateRules::ANY).ok().filter(|parsed| !parsed.truncated)?;
             read = Value::DateTime(time.value);
             &read
         }
@@ -172,8 +172,12 @@ fn temporal_column(
         // Both in UTC: see `build::plain`.
         (SqlType::Timestamp { fsp }, CompareDomain::DateTime) => {
             let Value::DateTime(c) = constant else { return None };
-            if !(0..TIMESTAMP_END).contains(&c.micros()) {
-                return Some(beyond(op, c.micros() >= TIMESTAMP_END));
+            if *c != DateTime::ZERO && timestamp_micros(*c).is_none() {
+                // Between the zero date and 1970 there is nothing.
+                if c.epoch_micros().is_none_or(|micros| micros < TIMESTAMP_END) {
+                    return Some(to_grid(op, Value::DateTime(DateTime::ZERO), false));
+                }
+                return Some(beyond(op, true));
             }
             let cut = c.truncate(*fsp);
             Some(to_grid(op, Value::DateTime(cut), cut == *c))

@@ -92,7 +92,7 @@ impl InSet {
             CompareDomain::Date => Members::Dates(sorted(
                 values
                     .map(|v| match v {
-                        Value::Date(d) => Some(d.days()),
+                        Value::Date(d) => Some(d.ordinal()),
                         _ => None,
                     })
                     .collect::<Option<_>>()?,
@@ -100,8 +100,8 @@ impl InSet {
             CompareDomain::DateTime => Members::DateTimes(sorted(
                 values
                     .map(|v| match v {
-                        Value::Date(d) => Some(d.to_datetime().micros()),
-                        Value::DateTime(t) => Some(t.micros()),
+                        Value::Date(d) => Some(d.to_datetime().ordinal()),
+                        Value::DateTime(t) => Some(t.ordinal()),
                         _ => None,
                     })
                     .collect::<Option<_>>()?,
@@ -151,9 +151,9 @@ impl InSet {
                 set.binary_search_by(|probe| probe.total_cmp(&(v + 0.0))).is_ok()
             }
             (Members::FewStrings(..) | Members::ManyStrings(..), v) => self.contains_bytes(v.as_bytes()?),
-            (Members::Dates(set), Value::Date(d)) => set.binary_search(&d.days()).is_ok(),
-            (Members::DateTimes(_), Value::Date(d)) => self.contains_micros(d.to_datetime().micros()),
-            (Members::DateTimes(_), Value::DateTime(t)) => self.contains_micros(t.micros()),
+            (Members::Dates(set), Value::Date(d)) => set.binary_search(&d.ordinal()).is_ok(),
+            (Members::DateTimes(_), Value::Date(d)) => self.contains_micros(d.to_datetime().ordinal()),
+            (Members::DateTimes(_), Value::DateTime(t)) => self.contains_micros(t.ordinal()),
             (Members::Times(set), Value::Time(t)) => found(set, &t.micros()),
             _ => return None,
         })

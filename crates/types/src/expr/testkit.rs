@@ -39,7 +39,8 @@ impl Session {
     }
 
     pub(crate) fn cx(&mut self) -> EvalContext<'_> {
-        let now = DateTime::parse("2024-05-06 07:08:09.123456").unwrap().value;
+        let now =
+            DateTime::parse("2024-05-06 07:08:09.123456", crate::temporal::DateRules::PARTS).unwrap().value;
         EvalContext::new(now, &self.facts, &mut self.warnings, &self.cancel)
     }
 
@@ -77,11 +78,11 @@ pub(crate) fn txt(s: &str) -> Expr {
 }
 
 pub(crate) fn date(s: &str) -> Expr {
-    build::literal(Value::Date(Date::parse(s).unwrap().value))
+    build::literal(Value::Date(Date::parse(s, crate::temporal::DateRules::PARTS).unwrap().value))
 }
 
 pub(crate) fn time(s: &str) -> Expr {
-    build::literal(Value::DateTime(DateTime::parse(s).unwrap().value))
+    build::literal(Value::DateTime(DateTime::parse(s, crate::temporal::DateRules::PARTS).unwrap().value))
 }
 
 pub(crate) fn null() -> Expr {
@@ -166,7 +167,10 @@ pub(crate) fn value(rng: &mut SmallRng, ty: &SqlType) -> Value {
         SqlType::Date => {
             let days =
                 if small { 19_849 + rng.random_range(-2..3) } else { rng.random_range(-700_000..2_900_000) };
-            Value::Date(Date::from_days(days).unwrap())
+            Value::Date(match rng.random_range(0..8) {
+                0 => *[Date::ZERO, Date::from_parts(2024, 0, 6).unwrap()].choose(rng).unwrap(),
+                _ => Date::from_epoch_days(days).unwrap(),
+            })
         }
         SqlType::DateTime { fsp } => {
             let day = 86_400_000_000i64;
@@ -175,7 +179,10 @@ pub(crate) fn value(rng: &mut SmallRng, ty: &SqlType) -> Value {
             } else {
                 rng.random_range(-30_000_000i64..200_000_000) * 1_000_000 + rng.random_range(0i64..1_000_000)
             };
-            Value::DateTime(DateTime::from_micros(micros).unwrap().truncate(*fsp))
+            Value::DateTime(match rng.random_range(0..8) {
+                0 => DateTime::ZERO,
+                _ => DateTime::from_epoch_micros(micros).unwrap().truncate(*fsp),
+            })
         }
         ty => {
             let (low, high) = ty.integer_range().unwrap();

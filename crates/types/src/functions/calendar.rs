@@ -4,13 +4,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::args::{bigint_or_null, bounded_text, integer, literal_integer};
 use super::date_format::{day_name, month_name};
-use super::temporal::{unit_of, week};
+use super::temporal::{unit_of, week_mode_of};
 use super::{Call, Function, Volatility};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
 use crate::expr::{EvalContext, Expr};
-use crate::temporal::{Date, DateTime, IntervalUnit, parse_offset};
+use crate::temporal::{Date, DateRules, DateTime, IntervalUnit, Zone};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -18,30 +18,33 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "DAYNAME",
         (1, 1),
         |_| Ok(bounded_text(9, true)),
-        |cx, _, args| Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::from(day_name(d)))),
+        |cx, _, args| Ok(operand::day(&args[0], cx)?.and_then(day_name).map_or(Value::Null, Value::from)),
     ),
     Function::new(
         "MONTHNAME",
         (1, 1),
         |_| Ok(bounded_text(9, true)),
-        |cx, _, args| Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::from(month_name(d)))),
+        |cx, _, args| Ok(operand::date(&args[0], cx)?.and_then(month_name).map_or(Value::Null, Value::from)),
     ),
     Function::new("TO_DAYS", (1, 1), bigint_or_null, |cx, _, args| {
-        Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::Int(d.day_number().into())))
+        let number = operand::day(&args[0], cx)?.and_then(Date::day_number);
+        Ok(number.map_or(Value::Null, |number| Value::Int(number.into())))
     }),
     Function::new("TO_SECONDS", (1, 1), bigint_or_null, |cx, _, args| {
-        let seconds = |t: DateTime| i64::from(t.date().day_number()) * 86_400 + t.micros_of_day() / 1_000_000;
-        Ok(operand::datetime(&args[0], cx)?.map_or(Value::Null, |t| Value::Int(seconds(t))))
+        let seconds =
+            |t: DateTime| Some(i64::from(t.date().day_number()?) * 86_400 + t.micros_of_day() / 1_000_000);
+        Ok(operand::day_and_time(&args[0], cx)?.and_then(seconds).map_or(Value::Null, Value::Int))
     }),
     Function::new("FROM_DAYS", (1, 1), date_type, |cx, _, args| {
-        let number = integer(&args[0], cx)?.and_then(|n| u32::try_from(n).ok());
+        let Some(number) = integer(&args[0], cx)? else { return Ok(Value::Null) };
         // Before the year 1 there are no days with a number.
-        let day = number.filter(|n| *n > 365).and_then(Date::from_day_number);
-        Ok(day.map_or(Value::Null, Value::Date))
+        let number = u32::try_from(number).ok().filter(|number| *number > 365);
+        Ok(Value::Date(number.and_then(Date::from_day_number).unwrap_or(Date::ZERO)))
     }),
     Function::new("MAKEDATE", (2, 2), date_type, make_date),
     Function::new("WEEKOFYEAR", (1, 1), bigint_or_null, |cx, _, args| {
-        Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::Int(week(d, 3).0.into())))
+        let week = operand::day(&args[0], cx)?.and_then(|d| d.week(week_mode_of(3)));
+        Ok(week.map_or(Value::Null, |(_, week)| Value::Int(week.into())))
     }),
     Function::new("YEARWEEK", (1, 2), bigint_or_null, year_week),
     Function::new("PERIOD_ADD", (2, 2), super::args::bigint, period_add),
@@ -54,14 +57,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "UTC_DATE",
         (0, 0),
         |_| Ok(ExprType::numeric(SqlType::Date, false)),
-        |cx, _, _| Ok(utc(cx).map_or(Value::Null, |t| Value::Date(t.date()))),
+        |cx, _, _| Ok(Value::Date(cx.utc_now.date())),
     )
     .volatility(Volatility::Statement),
     Function::new(
         "UTC_TIMESTAMP",
         (0, 1),
         |args| clock_type("utc_timestamp", args),
-        |cx, call, _| Ok(utc(cx).map_or(Value::Null, |t| Value::DateTime(t.truncate(call.ty.sql.scale())))),
+        |cx, call, _| Ok(Value::DateTime(cx.utc_now.truncate(call.ty.sql.scale()))),
     )
     .volatility(Volatility::Statement),
     Function::new(
@@ -93,16 +96,11 @@ fn clock_type(name: &str, args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::DateTime { fsp: clock_digits(name, args)? }, false))
 }
 
-/// The statement's time in UTC.
-pub(super) fn utc(cx: &EvalContext<'_>) -> Option<DateTime> {
-    DateTime::from_micros(cx.now.micros() - i64::from(cx.utc_offset_seconds) * 1_000_000)
-}
-
 /// The time as it is now, which is not the statement's.
 fn this_moment(cx: &EvalContext<'_>) -> Option<DateTime> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let micros = i64::try_from(since.as_micros()).ok()?;
-    DateTime::from_micros(micros + i64::from(cx.utc_offset_seconds) * 1_000_000)
+    cx.zone.to_local(DateTime::from_epoch_micros(micros)?)
 }
 
 /// A year of two digits is one of 1970 to 2069.
@@ -122,17 +120,14 @@ fn make_date(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Va
         return Ok(Value::Null);
     }
     let first = Date::from_civil(four_digit_year(year) as u16, 1, 1);
-    let date = first
-        .zip(i32::try_from(day).ok())
-        .and_then(|(first, day)| first.days().checked_add(day - 1).and_then(Date::from_days));
+    let date = first.zip(i32::try_from(day).ok()).and_then(|(first, day)| first.plus_days(day - 1));
     Ok(date.map_or(Value::Null, Value::Date))
 }
 
 fn year_week(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let mode = super::temporal::week_mode(cx, args)?;
-    let Some(date) = operand::date(&args[0], cx)? else { return Ok(Value::Null) };
-    let (week, year) = week(date, mode & 7 | 2);
-    Ok(Value::Int(i64::from(year) * 100 + i64::from(week)))
+    let week = operand::day(&args[0], cx)?.and_then(|day| day.week(week_mode_of(mode | 2)));
+    Ok(week.map_or(Value::Null, |(year, week)| Value::Int(i64::from(year) * 100 + i64::from(week))))
 }
 
 /// The months since the year 0 of a period YYMM or YYYYMM. Error 1210 if there is no such month.
@@ -164,10 +159,10 @@ fn period_diff(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<
 /// `TIMESTAMPDIFF(unit, from, to)`: whole units.
 fn timestamp_diff(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let unit = unit_of(&call.args[0])?;
-    let from = operand::datetime(&args[1], cx)?;
-    let to = operand::datetime(&args[2], cx)?;
+    let from = operand::day_and_time(&args[1], cx)?;
+    let to = operand::day_and_time(&args[2], cx)?;
     let Some((from, to)) = from.zip(to) else { return Ok(Value::Null) };
-    let micros = to.micros() - from.micros();
+    let Some(micros) = to.micros_since(from) else { return Ok(Value::Null) };
     Ok(Value::Int(match unit {
         IntervalUnit::Microsecond => micros,
         IntervalUnit::Second => micros / 1_000_000,
@@ -217,7 +212,8 @@ fn from_unixtime(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
         .and_then(|d| d.to_i64());
     let time = micros
         .filter(|m| (0..(LAST_SECOND + 1) * 1_000_000).contains(m))
-        .and_then(|m| DateTime::from_micros(m + i64::from(cx.utc_offset_seconds) * 1_000_000));
+        .and_then(DateTime::from_epoch_micros)
+        .and_then(|utc| cx.zone.to_local(utc));
     Ok(time.map_or(Value::Null, Value::DateTime))
 }
 
@@ -228,31 +224,30 @@ fn convert_tz_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 /// The digits of the second's fraction that a value has when it is read as a datetime.
 pub(super) fn fraction_digits(arg: &Expr) -> u8 {
     match (&arg.ty.sql, arg.as_literal()) {
-        (_, Some(Value::String(text))) => DateTime::parse(text).map_or(0, |parsed| parsed.fsp),
+        (_, Some(Value::String(text))) => {
+            DateTime::parse(text, DateRules::ANY).map_or(0, |parsed| parsed.fsp)
+        }
         (ty, _) if ty.is_integer() || *ty == SqlType::Null => 0,
         (ty, _) if ty.is_temporal() || matches!(ty, SqlType::Decimal { .. }) => ty.scale().min(6),
         _ => 6,
     }
 }
 
-/// A time in one zone as another has it. Outside of what TIMESTAMP holds it stays as it is; NULL for zones by name.
+/// A time in one zone as another has it. Outside of what TIMESTAMP holds it stays as it is; NULL for zones that there are not.
 fn convert_tz(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    let Some(time) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
+    let Some(time) = operand::day_and_time(&args[0], cx)? else { return Ok(Value::Null) };
     let zone = |n: usize| {
         let name = call.text(args, n)?;
         let name = std::str::from_utf8(&name).ok()?;
-        match name.eq_ignore_ascii_case("SYSTEM") || name.eq_ignore_ascii_case("UTC") {
-            true => Some(0),
-            false => parse_offset(name),
-        }
+        if name.eq_ignore_ascii_case("SYSTEM") { Some(Zone::system()) } else { Zone::parse(name) }
     };
     let Some((from, to)) = zone(1).zip(zone(2)) else { return Ok(Value::Null) };
-    let minute = 60_000_000;
-    let micros = time.micros() - i64::from(from) * minute;
-    if !(1_000_000..(LAST_SECOND + 1) * 1_000_000).contains(&micros) {
-        return Ok(Value::DateTime(time));
-    }
-    Ok(DateTime::from_micros(micros + i64::from(to) * minute).map_or(Value::Null, Value::DateTime))
+    let utc = from.to_utc(time).map(|(utc, _)| utc);
+    let within = |utc: &DateTime| {
+        utc.epoch_micros().is_some_and(|micros| (1_000_000..(LAST_SECOND + 1) * 1_000_000).contains(&micros))
+    };
+    let Some(utc) = utc.filter(within) else { return Ok(Value::DateTime(time)) };
+    Ok(to.to_local(utc).map_or(Value::Null, Value::DateTime))
 }
 
 /// `GET_FORMAT(DATE | TIME | DATETIME, 'EUR' | 'USA' | 'JIS' | 'ISO' | 'INTERNAL')`.

@@ -1,13 +1,14 @@
 //! Functions of times of day and of spans of time.
 
 use super::args::{bigint_or_null, bounded_text, integer};
-use super::calendar::{clock_digits, fraction_digits, utc};
+use super::calendar::{clock_digits, fraction_digits};
+use super::date_format::time_format;
 use super::{Call, Function, Volatility};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
 use crate::expr::{EvalContext, Expr, build};
-use crate::temporal::{DateTime, Time};
+use crate::temporal::{DateTime, Time, date_rules};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -23,7 +24,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "UTC_TIME",
         (0, 1),
         |args| clock_type("utc_time", args),
-        |cx, call, _| Ok(utc(cx).map_or(Value::Null, |t| time_of_day(t, call.ty.sql.scale()))),
+        |cx, call, _| Ok(time_of_day(cx.utc_now, call.ty.sql.scale())),
     )
     .volatility(Volatility::Statement),
     Function::new(
@@ -44,7 +45,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("ADDTIME", (2, 2), sum_type, |cx, call, args| sum(cx, call, args, false)),
     Function::new("SUBTIME", (2, 2), sum_type, |cx, call, args| sum(cx, call, args, true)),
     Function::new("TIMESTAMP", (1, 2), timestamp_type, timestamp),
-    Function::new("TIME_FORMAT", (2, 2), time_format_type, time_format),
+    Function::new("TIME_FORMAT", (2, 2), time_format_type, time_format_function),
 ];
 
 /// Microseconds of a second.
@@ -126,7 +127,10 @@ fn moment(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Moment>, MysqlEr
 pub(super) fn datetime_text(v: &Value) -> Option<DateTime> {
     let text = v.as_str()?;
     let time = Time::parse(text).is_ok_and(|parsed| !parsed.had_date);
-    DateTime::parse(text).ok().filter(|parsed| parsed.has_time && !time).map(|parsed| parsed.value)
+    DateTime::parse(text, date_rules(text))
+        .ok()
+        .filter(|parsed| parsed.has_time && !time)
+        .map(|parsed| parsed.value)
 }
 
 fn difference_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -136,10 +140,11 @@ fn difference_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 /// Of two datetimes or two spans; NULL for one of each.
 fn difference(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let micros = match (moment(&args[0], cx)?, moment(&args[1], cx)?) {
-        (Some(Moment::On(a)), Some(Moment::On(b))) => a.micros() - b.micros(),
-        (Some(Moment::Span(a)), Some(Moment::Span(b))) => a.micros() - b.micros(),
-        _ => return Ok(Value::Null),
+        (Some(Moment::On(a)), Some(Moment::On(b))) => a.micros_since(b),
+        (Some(Moment::Span(a)), Some(Moment::Span(b))) => Some(a.micros() - b.micros()),
+        _ => None,
     };
+    let Some(micros) = micros else { return Ok(Value::Null) };
     let hours = micros / (3600 * MICROS);
     clipped(cx, micros, || {
         let seconds = micros.abs() / MICROS;
@@ -165,9 +170,10 @@ fn sum(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], minus: bool) ->
     let span = if minus { -span.micros() } else { span.micros() };
     let digits = |micros: i64| if micros % MICROS == 0 { 0 } else { 6 };
     match first {
-        Moment::On(t) => match DateTime::from_micros(t.micros() + span) {
+        Moment::On(t) if t.epoch_micros().is_none() => Ok(Value::Null),
+        Moment::On(t) => match t.plus_micros(span) {
             Some(sum) if call.ty.sql.is_temporal() => Ok(Value::DateTime(sum)),
-            Some(sum) => Ok(Value::string(sum.display(digits(sum.micros())).to_string())),
+            Some(sum) => Ok(Value::string(sum.display(digits(sum.micros_of_day())).to_string())),
             None => {
                 cx.warn(MysqlError::datetime_overflow("datetime"))?;
                 Ok(Value::Null)
@@ -201,8 +207,13 @@ fn timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
             _ => return Ok(Value::Null),
         },
     };
-    let sum = DateTime::from_micros(t.micros() + span.micros()).and_then(|t| t.round(call.ty.sql.scale()));
-    match sum {
+    if args.len() == 1 {
+        return Ok(t.round(call.ty.sql.scale()).map_or(Value::Null, Value::DateTime));
+    }
+    if t.epoch_micros().is_none() {
+        return Ok(Value::Null);
+    }
+    match t.plus_micros(span.micros()).and_then(|t| t.round(call.ty.sql.scale())) {
         Some(sum) => Ok(Value::DateTime(sum)),
         None => {
             cx.warn(MysqlError::datetime_overflow("datetime"))?;
@@ -215,46 +226,12 @@ fn time_format_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(bounded_text(build::text_length(&args[1].ty.sql).saturating_mul(6).max(1), true))
 }
 
-/// As DATE_FORMAT, of what has no day: parts of one are 0, and NULL where they have names.
-fn time_format(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+fn time_format_function(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    args: &[Value],
+) -> Result<Value, MysqlError> {
     let Some(time) = operand::time(&args[0], cx)? else { return Ok(Value::Null) };
     let Some(format) = call.text(args, 1).filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
-    Ok(formatted(time, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::string))
-}
-
-fn formatted(time: Time, format: &str) -> Option<String> {
-    let c = time.civil();
-    let hour12 = (c.hour % 24 + 11) % 12 + 1;
-    let half = if c.hour % 24 < 12 { "AM" } else { "PM" };
-    let mut out = String::from(if c.negative { "-" } else { "" });
-    let mut characters = format.chars();
-    while let Some(character) = characters.next() {
-        if character != '%' {
-            out.push(character);
-            continue;
-        }
-        let Some(specifier) = characters.next() else {
-            out.push('%');
-            break;
-        };
-        out += &match specifier {
-            'f' => format!("{:06}", c.microsecond),
-            'H' => format!("{:02}", c.hour),
-            'k' => c.hour.to_string(),
-            'h' | 'I' => format!("{hour12:02}"),
-            'l' => hour12.to_string(),
-            'i' => format!("{:02}", c.minute),
-            'S' | 's' => format!("{:02}", c.second),
-            'p' => half.to_owned(),
-            'r' => format!("{hour12:02}:{:02}:{:02} {half}", c.minute, c.second),
-            'T' => format!("{:02}:{:02}:{:02}", c.hour, c.minute, c.second),
-            'Y' => "0000".to_owned(),
-            'y' | 'm' | 'd' => "00".to_owned(),
-            'c' | 'e' => "0".to_owned(),
-            'D' => "0th".to_owned(),
-            'M' | 'b' | 'W' | 'a' | 'w' | 'j' | 'U' | 'u' | 'V' | 'v' | 'X' | 'x' => return None,
-            other => other.to_string(),
-        };
-    }
-    Some(out)
+    Ok(time_format(time, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::string))
 }

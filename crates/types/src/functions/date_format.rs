@@ -1,9 +1,9 @@
-//! DATE_FORMAT.
+//! DATE_FORMAT and TIME_FORMAT.
 
 use std::fmt::Write;
 
-use super::temporal::{day_of_year, week, weekday};
-use crate::temporal::{Date, DateTime};
+use super::temporal::weekday;
+use crate::temporal::{Date, DateTime, Time, WeekMode};
 
 pub(super) const MONTHS: [&str; 12] = [
     "January",
@@ -22,24 +22,45 @@ pub(super) const MONTHS: [&str; 12] = [
 pub(super) const DAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// The name of the day of the week.
-pub(super) fn day_name(day: Date) -> &'static str {
-    DAYS[usize::from(weekday(day, true))]
+/// The name of the day of the week; None if its month or day is zero.
+pub(super) fn day_name(day: Date) -> Option<&'static str> {
+    Some(DAYS[usize::from(weekday(day, true)?)])
 }
 
-/// The name of the month.
-pub(super) fn month_name(day: Date) -> &'static str {
-    MONTHS[usize::from(day.civil().month - 1) % 12]
+/// The name of the month; None of month 0.
+pub(super) fn month_name(day: Date) -> Option<&'static str> {
+    MONTHS.get(usize::from(day.civil().month).checked_sub(1)?).copied()
 }
 
-/// The text of a datetime as `format` says; a `%` before any other character is that character.
-pub(super) fn date_format(t: DateTime, format: &str) -> String {
+/// The text of a datetime as `format` says; None where it names what the date does not have.
+pub(super) fn date_format(t: DateTime, format: &str) -> Option<String> {
     let c = t.civil();
-    let (date, day) = (c.date, t.date());
-    let (month, name) = (month_name(day), day_name(day));
-    let hour12 = (c.hour + 11) % 12 + 1;
-    let half = if c.hour < 12 { "AM" } else { "PM" };
-    let mut out = String::new();
+    let clock = Clock { hour: c.hour.into(), minute: c.minute, second: c.second, microsecond: c.microsecond };
+    formatted(format, String::new(), clock, Some(t.date()))
+}
+
+/// The text of a span of time as `format` says. It has no day: parts of one are 0, and None where they have names.
+pub(super) fn time_format(time: Time, format: &str) -> Option<String> {
+    let c = time.civil();
+    let sign = if c.negative { "-" } else { "" };
+    let clock = Clock { hour: c.hour, minute: c.minute, second: c.second, microsecond: c.microsecond };
+    formatted(format, sign.to_owned(), clock, None)
+}
+
+struct Clock {
+    hour: u16,
+    minute: u8,
+    second: u8,
+    microsecond: u32,
+}
+
+/// `out` with what `format` says behind it; a `%` before any other character is that character.
+fn formatted(format: &str, mut out: String, clock: Clock, day: Option<Date>) -> Option<String> {
+    let Clock { hour, minute, second, microsecond } = clock;
+    let date = day.unwrap_or(Date::ZERO).civil();
+    let hour12 = (hour % 24 + 11) % 12 + 1;
+    let half = if hour % 24 < 12 { "AM" } else { "PM" };
+    let week = |mode: u8| day?.week(WeekMode::from_number(mode));
     let mut characters = format.chars();
     while let Some(character) = characters.next() {
         if character != '%' {
@@ -52,39 +73,39 @@ pub(super) fn date_format(t: DateTime, format: &str) -> String {
         };
         // Writing to a String does not fail.
         let _ = match specifier {
-            'a' => write!(out, "{}", &name[..3]),
-            'b' => write!(out, "{}", &month[..3]),
+            'a' => write!(out, "{}", &day_name(day?)?[..3]),
+            'b' => write!(out, "{}", &month_name(day?)?[..3]),
             'c' => write!(out, "{}", date.month),
             'D' => write!(out, "{}{}", date.day, ordinal(date.day)),
             'd' => write!(out, "{:02}", date.day),
             'e' => write!(out, "{}", date.day),
-            'f' => write!(out, "{:06}", c.microsecond),
-            'H' => write!(out, "{:02}", c.hour),
+            'f' => write!(out, "{microsecond:06}"),
+            'H' => write!(out, "{hour:02}"),
             'h' | 'I' => write!(out, "{hour12:02}"),
-            'i' => write!(out, "{:02}", c.minute),
-            'j' => write!(out, "{:03}", day_of_year(day)),
-            'k' => write!(out, "{}", c.hour),
+            'i' => write!(out, "{minute:02}"),
+            'j' => write!(out, "{:03}", day?.day_of_year()?),
+            'k' => write!(out, "{hour}"),
             'l' => write!(out, "{hour12}"),
-            'M' => write!(out, "{month}"),
+            'M' => write!(out, "{}", month_name(day?)?),
             'm' => write!(out, "{:02}", date.month),
             'p' => write!(out, "{half}"),
-            'r' => write!(out, "{hour12:02}:{:02}:{:02} {half}", c.minute, c.second),
-            'S' | 's' => write!(out, "{:02}", c.second),
-            'T' => write!(out, "{:02}:{:02}:{:02}", c.hour, c.minute, c.second),
-            'U' => write!(out, "{:02}", week(day, 0).0),
-            'u' => write!(out, "{:02}", week(day, 1).0),
-            'V' => write!(out, "{:02}", week(day, 2).0),
-            'v' => write!(out, "{:02}", week(day, 3).0),
-            'W' => write!(out, "{name}"),
-            'w' => write!(out, "{}", weekday(day, true)),
-            'X' => write!(out, "{:04}", week(day, 2).1),
-            'x' => write!(out, "{:04}", week(day, 3).1),
+            'r' => write!(out, "{hour12:02}:{minute:02}:{second:02} {half}"),
+            'S' | 's' => write!(out, "{second:02}"),
+            'T' => write!(out, "{hour:02}:{minute:02}:{second:02}"),
+            'U' => write!(out, "{:02}", week(0)?.1),
+            'u' => write!(out, "{:02}", week(1)?.1),
+            'V' => write!(out, "{:02}", week(2)?.1),
+            'v' => write!(out, "{:02}", week(3)?.1),
+            'W' => write!(out, "{}", day_name(day?)?),
+            'w' => write!(out, "{}", weekday(day?, true)?),
+            'X' => write!(out, "{:04}", week(2)?.0),
+            'x' => write!(out, "{:04}", week(3)?.0),
             'Y' => write!(out, "{:04}", date.year),
             'y' => write!(out, "{:02}", date.year % 100),
             other => write!(out, "{other}"),
         };
     }
-    out
+    Some(out)
 }
 
 fn ordinal(day: u8) -> &'static str {

@@ -9,7 +9,7 @@ use super::temporal::weekday;
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr};
-use crate::temporal::{CivilDate, CivilDateTime, Date, DateTime};
+use crate::temporal::{CivilDate, CivilDateTime, Date, DateRules, DateTime};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[Function::new("STR_TO_DATE", (2, 2), result_type, str_to_date)];
@@ -47,7 +47,7 @@ fn str_to_date(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     let (Some(text), Some(format)) = (call.text(args, 0), call.text(args, 1)) else { return Ok(Value::Null) };
     let (text, format) = (String::from_utf8_lossy(&text), String::from_utf8_lossy(&format));
     let mut reader = Reader { rest: &text, ..Reader::default() };
-    let read = reader.read(&format).and_then(|()| reader.fields.value(&call.ty.sql));
+    let read = reader.read(&format).and_then(|()| reader.fields.value(&call.ty.sql, cx.sql_mode.dates));
     let kind = match call.ty.sql {
         SqlType::Date => "date",
         SqlType::DateTime { .. } => "datetime",
@@ -211,7 +211,7 @@ impl Reader<'_> {
 
 impl Fields {
     /// The value of a type; None if there is no such day or time.
-    fn value(&self, ty: &SqlType) -> Option<Value> {
+    fn value(&self, ty: &SqlType, rules: DateRules) -> Option<Value> {
         let mut hour = self.hour;
         if self.twelve_hours {
             if !(1..=12).contains(&hour) {
@@ -234,7 +234,7 @@ impl Fields {
             second: small(self.second)?,
             microsecond: self.microsecond as u32,
         };
-        let time = DateTime::from_civil(civil)?;
+        let time = DateTime::from_civil(civil, rules)?;
         Some(if *ty == SqlType::Date { Value::Date(time.date()) } else { Value::DateTime(time) })
     }
 
@@ -260,7 +260,7 @@ impl Fields {
             _ => return None,
         };
         let first = first_day(year)?;
-        let begin = i64::from(weekday(first, week.sunday_first));
+        let begin = i64::from(weekday(first, week.sunday_first)?);
         let weeks = (week.number - 1) * 7;
         plus(
             first,
@@ -277,6 +277,5 @@ fn first_day(year: i64) -> Option<Date> {
 }
 
 fn plus(day: Date, days: i64) -> Option<CivilDate> {
-    let sum = i64::from(day.days()) + days;
-    Some(Date::from_days(i32::try_from(sum).ok()?)?.civil())
+    Some(day.plus_days(i32::try_from(days).ok()?)?.civil())
 }

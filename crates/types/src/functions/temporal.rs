@@ -9,7 +9,7 @@ use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
 use crate::expr::{Datum, EvalContext, Expr, build};
 use crate::temporal::{
-    CivilDateTime, CivilTime, Date, DateTime, Interval, IntervalUnit, Time, days_in_month,
+    CivilDateTime, CivilTime, Date, DateRules, DateTime, Interval, IntervalUnit, Time, WeekMode,
 };
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
@@ -36,19 +36,20 @@ pub(super) static FUNCTIONS: &[Function] = &[
         part(cx, args, IntervalUnit::Microsecond, false)
     }),
     Function::new("DAYOFWEEK", (1, 1), bigint_or_null, |cx, _, args| {
-        of_date(cx, args, |d| i64::from(weekday(d, true)) + 1)
+        of_day(cx, args, |d| Some(i64::from(weekday(d, true)?) + 1))
     }),
     Function::new("WEEKDAY", (1, 1), bigint_or_null, |cx, _, args| {
-        of_date(cx, args, |d| i64::from(weekday(d, false)))
+        of_day(cx, args, |d| weekday(d, false).map(i64::from))
     }),
     Function::new("DAYOFYEAR", (1, 1), bigint_or_null, |cx, _, args| {
-        of_date(cx, args, |d| i64::from(day_of_year(d)))
+        of_day(cx, args, |d| d.day_of_year().map(i64::from))
     }),
     Function::new("WEEK", (1, 2), bigint_or_null, week_function),
     Function::new("LAST_DAY", (1, 1), date_type, last_day),
     Function::new("DATEDIFF", (2, 2), bigint_or_null, |cx, _, args| {
-        let days = operand::date(&args[0], cx)?.zip(operand::date(&args[1], cx)?);
-        Ok(days.map_or(Value::Null, |(a, b)| Value::Int((a.days() - b.days()).into())))
+        let days = operand::day(&args[0], cx)?.zip(operand::day(&args[1], cx)?);
+        let difference = days.and_then(|(a, b)| Some(a.epoch_days()? - b.epoch_days()?));
+        Ok(difference.map_or(Value::Null, |days| Value::Int(days.into())))
     }),
     Function::new("DATE_ADD", (3, 3), date_add_type, |cx, call, args| date_add(cx, call, args, false))
         .special(),
@@ -84,65 +85,22 @@ pub(super) fn unit_of(arg: &Expr) -> Result<IntervalUnit, MysqlError> {
     name.and_then(IntervalUnit::from_name).ok_or_else(|| MysqlError::internal("no interval unit"))
 }
 
-/// Sunday (or Monday) is 0.
-pub(super) fn weekday(d: Date, sunday_first: bool) -> u8 {
-    // 1970-01-01 was a Thursday.
-    (d.days() + 3 + i32::from(sunday_first)).rem_euclid(7) as u8
+/// Sunday (or Monday) is 0; None if its month or day is zero.
+pub(super) fn weekday(d: Date, sunday_first: bool) -> Option<u8> {
+    Some((d.weekday()? + u8::from(sunday_first)) % 7)
 }
 
-/// From 1.
-pub(super) fn day_of_year(d: Date) -> u16 {
-    let first = Date::from_civil(d.civil().year, 1, 1).map_or(d.days(), Date::days);
-    (d.days() - first + 1) as u16
+/// How a number that a function is given says weeks are counted.
+pub(super) fn week_mode_of(number: i64) -> WeekMode {
+    WeekMode::from_number((number & 7) as u8)
 }
 
-/// The number of the week, and the year it belongs to, in one of MySQL's eight ways (`mode`): bit 0, weeks begin on
-/// Monday; bit 1, the days before week 1 belong to the last week of the year before (else they are week 0); bit 2, as
-/// `mode` gives it, whether week 1 is the first with a first weekday or the first with four days of the year.
-pub(super) fn week(d: Date, mode: i64) -> (u16, i32) {
-    let monday_first = mode & 1 != 0;
-    let mut counts_back = mode & 2 != 0;
-    let by_first_weekday = (mode & 4 != 0) == monday_first;
-    let mut year = i32::from(d.civil().year);
-    let january_first = |year: i32| {
-        d.days() - i32::from(day_of_year(d)) + 1 + {
-            // Only the year before is ever asked for.
-            if year < i32::from(d.civil().year) { -days_in_year(year) } else { 0 }
-        }
-    };
-    let mut first = january_first(year);
-    let starts_late = |weekday: i32| if by_first_weekday { weekday != 0 } else { weekday >= 4 };
-    let mut first_weekday = (first + 3 + i32::from(!monday_first)).rem_euclid(7);
-    if d.civil().month == 1 && i32::from(d.civil().day) <= 7 - first_weekday {
-        if !counts_back && starts_late(first_weekday) {
-            return (0, year);
-        }
-        counts_back = true;
-        year -= 1;
-        let days = days_in_year(year);
-        first -= days;
-        first_weekday = (first_weekday + 53 * 7 - days).rem_euclid(7);
-    }
-    let days = if starts_late(first_weekday) {
-        d.days() - (first + 7 - first_weekday)
-    } else {
-        d.days() - (first - first_weekday)
-    };
-    if counts_back && days >= 52 * 7 {
-        let next_weekday = (first_weekday + days_in_year(year)).rem_euclid(7);
-        if !starts_late(next_weekday) {
-            return (1, year + 1);
-        }
-    }
-    ((days / 7 + 1) as u16, year)
-}
-
-fn days_in_year(year: i32) -> i32 {
-    365 + i32::from(u16::try_from(year).is_ok_and(crate::temporal::is_leap_year))
-}
-
-fn of_date(cx: &mut EvalContext<'_>, args: &[Value], f: impl Fn(Date) -> i64) -> Result<Value, MysqlError> {
-    Ok(operand::date(&args[0], cx)?.map_or(Value::Null, |d| Value::Int(f(d))))
+fn of_day(
+    cx: &mut EvalContext<'_>,
+    args: &[Value],
+    f: impl Fn(Date) -> Option<i64>,
+) -> Result<Value, MysqlError> {
+    Ok(operand::day(&args[0], cx)?.and_then(f).map_or(Value::Null, Value::Int))
 }
 
 /// The second argument, how weeks are counted; NULL is 0.
@@ -155,7 +113,7 @@ pub(super) fn week_mode(cx: &mut EvalContext<'_>, args: &[Value]) -> Result<i64,
 
 fn week_function(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let mode = week_mode(cx, args)?;
-    of_date(cx, args, |d| week(d, mode & 7).0.into())
+    of_day(cx, args, |d| Some(d.week(week_mode_of(mode))?.1.into()))
 }
 
 /// A unit's part of a datetime or of a span of time. Parts of days are read from what can be a time; of a text that is
@@ -210,9 +168,9 @@ fn part_of(t: DateTime, unit: IntervalUnit) -> i64 {
         IntervalUnit::Minute => c.minute.into(),
         IntervalUnit::Hour => c.hour.into(),
         IntervalUnit::Day => c.date.day.into(),
-        IntervalUnit::Week => week(t.date(), 0).0.into(),
+        IntervalUnit::Week => t.date().week(WeekMode::from_number(0)).map_or(0, |(_, week)| week.into()),
         IntervalUnit::Month => c.date.month.into(),
-        IntervalUnit::Quarter => i64::from(c.date.month - 1) / 3 + 1,
+        IntervalUnit::Quarter => i64::from(c.date.month + 2) / 3,
         IntervalUnit::Year => c.date.year.into(),
         several => joined(several, |part| part_of(t, part)),
     }
@@ -231,15 +189,13 @@ fn years(
     let [Datum::Array(array)] = data else { return Ok(None) };
     let Some(days) = array.as_primitive_opt::<Date32Type>() else { return Ok(None) };
     // NULLs have arbitrary days.
-    let year = |d: &i32| Date::from_days(*d).map_or(0, |d| d.civil().year.into());
+    let year = |d: &i32| Date::from_ordinal(*d).map_or(0, |d| d.civil().year.into());
     let years: Vec<i64> = days.values().iter().map(year).collect();
     Ok(Some(Datum::Array(std::sync::Arc::new(Int64Array::new(years.into(), array.nulls().cloned())))))
 }
 
 fn last_day(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    let Some(d) = operand::date(&args[0], cx)? else { return Ok(Value::Null) };
-    let c = d.civil();
-    let last = Date::from_civil(c.year, c.month, days_in_month(c.year, c.month));
+    let last = operand::day(&args[0], cx)?.and_then(Date::last_day_of_month);
     Ok(last.map_or(Value::Null, Value::Date))
 }
 
@@ -314,7 +270,7 @@ fn date_add(
         };
         return Ok(Value::Time(sum));
     }
-    let Some(start) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
+    let Some(start) = operand::day_and_time(&args[0], cx)? else { return Ok(Value::Null) };
     let Some(result) = interval.and_then(|i| start.checked_add(i)) else {
         cx.warn(MysqlError::datetime_overflow("datetime"))?;
         return Ok(Value::Null);
@@ -325,13 +281,15 @@ fn date_add(
         // Text stays without a time of day if it had none and gets none.
         _ => {
             let had_time = match &args[0] {
-                Value::String(text) => DateTime::parse(text).is_ok_and(|parsed| parsed.has_time),
+                Value::String(text) => {
+                    DateTime::parse(text, DateRules::ANY).is_ok_and(|parsed| parsed.has_time)
+                }
                 _ => start.micros_of_day() != 0,
             };
             if unit.is_date_unit() && !had_time {
                 Value::string(result.date().to_string())
             } else {
-                let fsp = if result.micros() % 1_000_000 == 0 { 0 } else { 6 };
+                let fsp = if result.micros_of_day() % 1_000_000 == 0 { 0 } else { 6 };
                 Value::string(result.display(fsp).to_string())
             }
         }
@@ -355,7 +313,7 @@ fn date_format_function(
     if format.is_empty() {
         return Ok(Value::Null);
     }
-    Ok(Value::string(date_format(t, &String::from_utf8_lossy(&format))))
+    Ok(date_format(t, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::string))
 }
 
 fn now_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -373,10 +331,7 @@ fn now_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 /// The time with the digits asked for; the others are cut.
 fn now(cx: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value, MysqlError> {
-    let unit = 10i64.pow(6 - u32::from(call.ty.sql.scale().min(6)));
-    let micros = cx.now.micros();
-    let cut = DateTime::from_micros(micros - micros.rem_euclid(unit));
-    Ok(Value::DateTime(cut.unwrap_or(cx.now)))
+    Ok(Value::DateTime(cx.now.truncate(call.ty.sql.scale())))
 }
 
 fn unix_timestamp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -403,13 +358,15 @@ fn unix_timestamp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 /// Seconds since 1970 in UTC, of a time in the session's zone; 0 outside of what MySQL's TIMESTAMP holds.
 fn unix_timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     const END: i64 = 32_536_771_199_999_999;
-    let time = match args {
-        [] => Some(cx.now),
-        [arg, ..] => operand::datetime(arg, cx)?,
+    let utc = match args {
+        [] => Some(cx.utc_now),
+        [arg, ..] => match operand::datetime(arg, cx)? {
+            Some(time) => cx.zone.to_utc(time).map(|(utc, _)| utc),
+            None => return Ok(Value::Null),
+        },
     };
-    let Some(time) = time else { return Ok(Value::Null) };
-    let micros = time.micros() - i64::from(cx.utc_offset_seconds) * 1_000_000;
-    let micros = if (0..=END).contains(&micros) { micros } else { 0 };
+    let micros =
+        utc.and_then(DateTime::epoch_micros).filter(|micros| (0..=END).contains(micros)).unwrap_or(0);
     Ok(match call.ty.sql {
         SqlType::Decimal { scale, .. } => {
             Decimal::from_i128(micros.into(), 6).truncate(scale.into()).map_or(Value::Null, Value::Decimal)

@@ -74,8 +74,8 @@ fn put_value(node: &Node, out: &mut Vec<u8>) -> Result<(), MysqlError> {
         Node::Double(v) => put_tagged(tag::DOUBLE, &v.to_le_bytes(), out),
         Node::String(s) => put_tagged(tag::STRING, s.as_bytes(), out),
         Node::Decimal(d) => put_tagged(tag::DECIMAL, d.to_string().as_bytes(), out),
-        Node::Date(d) => put_tagged(tag::DATE, &d.days().to_le_bytes(), out),
-        Node::DateTime(t) => put_tagged(tag::DATETIME, &t.micros().to_le_bytes(), out),
+        Node::Date(d) => put_tagged(tag::DATE, &d.ordinal().to_le_bytes(), out),
+        Node::DateTime(t) => put_tagged(tag::DATETIME, &t.ordinal().to_le_bytes(), out),
         Node::Time(t) => put_tagged(tag::TIME, &t.micros().to_le_bytes(), out),
         Node::Opaque { field_type, bytes } => {
             put_tagged(tag::OPAQUE, &[*field_type], out);
@@ -246,8 +246,8 @@ impl<'a> View<'a> {
             tag::DOUBLE => Item::Double(f64::from_le_bytes(fixed(rest)?)),
             tag::STRING => Item::String(std::str::from_utf8(rest).ok()?),
             tag::DECIMAL => Item::Decimal(Decimal::parse(std::str::from_utf8(rest).ok()?)?),
-            tag::DATE => Item::Date(Date::from_days(i32::from_le_bytes(fixed(rest)?))?),
-            tag::DATETIME => Item::DateTime(DateTime::from_micros(i64::from_le_bytes(fixed(rest)?))?),
+            tag::DATE => Item::Date(Date::from_ordinal(i32::from_le_bytes(fixed(rest)?))?),
+            tag::DATETIME => Item::DateTime(DateTime::from_ordinal(i64::from_le_bytes(fixed(rest)?))?),
             tag::TIME => Item::Time(Time::from_micros(i64::from_le_bytes(fixed(rest)?))?),
             tag::OPAQUE => Item::Opaque(*rest.first()?, &rest[1..]),
             tag::ARRAY | tag::LARGE_ARRAY => {

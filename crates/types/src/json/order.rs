@@ -67,9 +67,9 @@ fn put_key(view: View<'_>, depth: usize, out: &mut Vec<u8>) {
             out.push(0);
         }
         Item::Bool(v) => out.extend_from_slice(&[5, v.into()]),
-        Item::Date(d) => put_signed(6, d.days().into(), out),
+        Item::Date(d) => put_signed(6, d.ordinal().into(), out),
         Item::Time(t) => put_signed(7, t.micros(), out),
-        Item::DateTime(t) => put_signed(8, t.micros(), out),
+        Item::DateTime(t) => put_signed(8, t.ordinal(), out),
         Item::Opaque(field_type, bytes) => {
             match field_type {
                 bit if is_bit(bit) => out.push(10),

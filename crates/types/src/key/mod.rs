@@ -151,14 +151,14 @@ pub(crate) fn encode_i64(part: &KeyPart, v: i64, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// Appends the bytes of a date, in days since 1970-01-01, as [`encode_part`] does.
+/// Appends the bytes of the date that is kept as this number, as [`encode_part`] does.
 #[inline]
-pub(crate) fn encode_days(part: &KeyPart, days: i32, out: &mut Vec<u8>) -> Result<(), CodecError> {
-    let date = Date::from_days(days).ok_or(CodecError::Malformed { what: "date" })?;
+pub(crate) fn encode_date(part: &KeyPart, ordinal: i32, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    let date = Date::from_ordinal(ordinal).ok_or(CodecError::Malformed { what: "date" })?;
     if part.ty != SqlType::Date || part.descending || !part.nullable {
         return encode_part(part, &Value::Date(date), out);
     }
-    let [_, a, b, c] = date.day_number().to_be_bytes();
+    let [_, a, b, c] = date.ordinal().to_be_bytes();
     out.extend_from_slice(&[VALUE_MARKER, a, b, c]);
     Ok(())
 }

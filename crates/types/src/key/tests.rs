@@ -6,7 +6,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 
 use super::*;
-use crate::codec::fixed::TIMESTAMP_END;
+use crate::codec::fixed::{TIMESTAMP_END, timestamp_at};
 use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, Time, fraction_unit};
 use crate::testing;
@@ -98,7 +98,7 @@ pub(crate) fn random_value(rng: &mut SmallRng, part: &KeyPart) -> Value {
             let unit = fraction_unit(*fsp);
             let end = TIMESTAMP_END / unit;
             let any = if rng.random() { rng.random_range(0..3) } else { rng.random_range(0..end) };
-            Value::DateTime(DateTime::from_micros(any * unit).unwrap())
+            Value::DateTime(timestamp_at(any * unit).unwrap())
         }
         SqlType::Time { fsp } => {
             let unit = fraction_unit(*fsp);
@@ -116,15 +116,15 @@ pub(crate) fn random_value(rng: &mut SmallRng, part: &KeyPart) -> Value {
             _ => Some(f64::from_bits(rng.random())).filter(|d| d.is_finite()).unwrap_or(1.5),
         }),
         SqlType::Date => {
-            let near = rng.random_range(-2..2);
-            let any = rng.random_range(Date::MIN.days()..=Date::MAX.days());
-            Value::Date(Date::from_days(if rng.random() { near } else { any }).unwrap())
+            let near = rng.random_range(0..4);
+            let any = rng.random_range(Date::ZERO.ordinal()..=Date::MAX.ordinal());
+            Value::Date(Date::from_ordinal(if rng.random() { near } else { any }).unwrap())
         }
         SqlType::DateTime { fsp } => {
             let unit = fraction_unit(*fsp);
-            let (least, most) = (DateTime::MIN.micros() / unit, DateTime::MAX.micros() / unit);
-            let any = if rng.random() { rng.random_range(-2..2) } else { rng.random_range(least..=most) };
-            Value::DateTime(DateTime::from_micros(any * unit).unwrap())
+            let (least, most) = (0, DateTime::MAX.ordinal() / unit);
+            let any = if rng.random() { rng.random_range(0..4) } else { rng.random_range(least..=most) };
+            Value::DateTime(DateTime::from_ordinal(any * unit).unwrap())
         }
         SqlType::Char { .. } => Value::from(testing::text(rng, 5).trim_end_matches(' ')),
         SqlType::Varchar { .. } | SqlType::Text { .. } => Value::string(testing::text(rng, 5)),
@@ -349,7 +349,10 @@ fn the_bytes_are_those_of_the_format() {
     assert_eq!(bytes(&KeyPart::new(SqlType::SmallInt { unsigned: true }), Value::UInt(258)), [1, 2]);
     let price = KeyPart::new(SqlType::Decimal { precision: 4, scale: 2, unsigned: false });
     assert_eq!(bytes(&price, Value::from(Decimal::parse("-1.5").unwrap())), [0x7f, 0x6a]);
-    assert_eq!(bytes(&KeyPart::new(SqlType::Date), Value::Date(Date::MIN)), [0, 0, 1]);
+    assert_eq!(
+        bytes(&KeyPart::new(SqlType::Date), Value::Date(Date::from_parts(0, 0, 1).unwrap())),
+        [0, 0, 1]
+    );
     let double = KeyPart::new(SqlType::Double);
     assert_eq!(bytes(&double, Value::Double(-0.0)), [0x80, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(bytes(&double, Value::Double(-1.0)), [0x40, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);

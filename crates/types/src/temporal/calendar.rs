@@ -16,9 +16,9 @@ const FIRST_GREGORIAN: i32 = 366;
 pub struct CivilDate {
     /// 0 to 9999.
     pub year: u16,
-    /// 1 to 12.
+    /// 1 to 12; 0 in dates that are no days.
     pub month: u8,
-    /// 1 to 31.
+    /// 1 to 31; 0 in dates that are no days.
     pub day: u8,
 }
 
@@ -44,7 +44,7 @@ impl CivilDate {
         self.year <= 9999 && self.day >= 1 && self.day <= days_in_month(self.year, self.month)
     }
 
-    /// The day number of a day that exists.
+    /// The day number of a day that exists; of one behind the end of its month, that of as many days later.
     pub(super) fn day_number(self) -> i32 {
         let (year, month, day) = (i32::from(self.year), i32::from(self.month), i32::from(self.day));
         if year == 0 {

@@ -5,62 +5,98 @@ use std::fmt;
 use super::calendar::{EPOCH_DAY_NUMBER, MAX_DAY_NUMBER, week};
 use super::datetime::MICROS_PER_DAY;
 use super::parse::parse_datetime;
-use super::{BadTemporal, CivilDate, DateTime, Interval, TemporalParse, WeekMode};
+use super::{BadTemporal, CivilDate, DateRules, DateTime, Interval, TemporalParse, WeekMode};
 
-/// A day, as the number of days since 1970-01-01. Year 0 to 9999.
+/// A year from 0 to 9999, a month from 0 to 12, a day from 0 to 31: most are days, some are dates that MySQL keeps although
+/// they are none (`0000-00-00`, `2024-00-10`, `2024-02-31`).
+///
+/// Kept as one number, `(year * 13 + month) * 32 + day`, that orders as dates do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(i32);
 
-impl Date {
-    /// 0000-01-01.
-    pub const MIN: Date = Date(1 - EPOCH_DAY_NUMBER);
-    /// 9999-12-31.
-    pub const MAX: Date = Date(MAX_DAY_NUMBER - EPOCH_DAY_NUMBER);
+const MONTHS: i32 = 13;
+const DAYS: i32 = 32;
 
-    /// From days since 1970-01-01; None outside of the years 0 to 9999.
+impl Date {
+    /// 0000-00-00, the least date.
+    pub const ZERO: Date = Date(0);
+    /// 9999-12-31.
+    pub const MAX: Date = Date((9999 * MONTHS + 12) * DAYS + 31);
+
+    /// The date that is kept as a number; None if none is.
     #[inline]
-    pub fn from_days(days: i32) -> Option<Self> {
-        (Self::MIN.0..=Self::MAX.0).contains(&days).then_some(Date(days))
+    pub fn from_ordinal(ordinal: i32) -> Option<Self> {
+        (0..=Self::MAX.0).contains(&ordinal).then_some(Date(ordinal))
     }
 
-    /// Days since 1970-01-01.
+    /// The number that it is kept as: 0 to 4,159,999.
     #[inline]
-    pub fn days(self) -> i32 {
+    pub const fn ordinal(self) -> i32 {
         self.0
     }
 
-    /// From `TO_DAYS`'s number.
-    pub fn from_day_number(number: u32) -> Option<Self> {
-        Self::from_days(i32::try_from(number).ok()?.checked_sub(EPOCH_DAY_NUMBER)?)
+    /// From year, month and day, each within its bounds, whether there is such a day or not.
+    pub fn from_parts(year: u16, month: u8, day: u8) -> Option<Self> {
+        (year <= 9999 && month <= 12 && day <= 31).then(|| Self::of(CivilDate { year, month, day }))
     }
 
-    /// `TO_DAYS`: 0000-01-01 is 1.
-    #[inline]
-    pub fn day_number(self) -> u32 {
-        (self.0 + EPOCH_DAY_NUMBER) as u32
+    fn of(c: CivilDate) -> Self {
+        Date((i32::from(c.year) * MONTHS + i32::from(c.month)) * DAYS + i32::from(c.day))
     }
 
     /// From year, month and day, if there is such a day.
     pub fn from_civil(year: u16, month: u8, day: u8) -> Option<Self> {
         let civil = CivilDate { year, month, day };
-        civil.exists().then(|| Date(civil.day_number() - EPOCH_DAY_NUMBER))
+        civil.exists().then(|| Self::of(civil))
     }
 
     /// Year, month and day.
+    #[inline]
     pub fn civil(self) -> CivilDate {
-        CivilDate::from_day_number(self.0 + EPOCH_DAY_NUMBER)
+        CivilDate {
+            year: (self.0 / (MONTHS * DAYS)) as u16,
+            month: (self.0 / DAYS % MONTHS) as u8,
+            day: (self.0 % DAYS) as u8,
+        }
+    }
+
+    /// From days since 1970-01-01; None outside of the years 0 to 9999.
+    pub fn from_epoch_days(days: i32) -> Option<Self> {
+        let number = days.checked_add(EPOCH_DAY_NUMBER)?;
+        (1..=MAX_DAY_NUMBER).contains(&number).then(|| Self::of(CivilDate::from_day_number(number)))
+    }
+
+    /// Days since 1970-01-01; None if its month or day is zero. A day behind the end of its month counts on into the next.
+    pub fn epoch_days(self) -> Option<i32> {
+        let c = self.civil();
+        (c.month > 0 && c.day > 0).then(|| c.day_number() - EPOCH_DAY_NUMBER)
+    }
+
+    /// From `TO_DAYS`'s number.
+    pub fn from_day_number(number: u32) -> Option<Self> {
+        Self::from_epoch_days(i32::try_from(number).ok()?.checked_sub(EPOCH_DAY_NUMBER)?)
+    }
+
+    /// `TO_DAYS`: 0000-01-01 is 1. None if its month or day is zero.
+    pub fn day_number(self) -> Option<u32> {
+        Some((self.epoch_days()? + EPOCH_DAY_NUMBER) as u32)
+    }
+
+    /// The date so many days later; None if it has no number, or the years 0 to 9999 end.
+    pub fn plus_days(self, days: i32) -> Option<Self> {
+        Self::from_epoch_days(self.epoch_days()?.checked_add(days)?)
     }
 
     /// Reads a date in any of MySQL's spellings; a time of day is read and dropped.
-    pub fn parse(text: &str) -> Result<TemporalParse<Date>, BadTemporal> {
-        let found = parse_datetime(text)?;
+    pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<Date>, BadTemporal> {
+        let found = parse_datetime(text, rules)?;
         let TemporalParse { value, truncated, has_time, fsp } = found;
         Ok(TemporalParse { value: value.date(), truncated, has_time, fsp })
     }
 
     /// Reads a number such as 20240102 or 240102; a time of day (20240102030405) is read and dropped.
-    pub fn from_number(number: i64) -> Option<Self> {
-        DateTime::from_number(number).map(DateTime::date)
+    pub fn from_number(number: i64, rules: DateRules) -> Option<Self> {
+        DateTime::from_number(number, rules).map(DateTime::date)
     }
 
     /// The number 20240102.
@@ -72,7 +108,7 @@ impl Date {
     /// Midnight of the day.
     #[inline]
     pub fn to_datetime(self) -> DateTime {
-        DateTime::from_days_and_micros(self.0, 0)
+        DateTime::at(self, 0)
     }
 
     /// The day plus an interval, or None where MySQL says error 1441. A unit below a day gives a DATETIME, so add
@@ -81,27 +117,27 @@ impl Date {
         self.to_datetime().checked_add(interval).map(DateTime::date)
     }
 
-    /// 0 for Monday to 6 for Sunday, as `WEEKDAY`.
-    pub fn weekday(self) -> u8 {
+    /// 0 for Monday to 6 for Sunday, as `WEEKDAY`; None if its month or day is zero.
+    pub fn weekday(self) -> Option<u8> {
         // 1970-01-01 was a Thursday.
-        (self.0 + 3).rem_euclid(7) as u8
+        Some((self.epoch_days()? + 3).rem_euclid(7) as u8)
     }
 
-    /// 1 to 366, as `DAYOFYEAR`.
-    pub fn day_of_year(self) -> u16 {
+    /// 1 to 366, as `DAYOFYEAR`; None if its month or day is zero.
+    pub fn day_of_year(self) -> Option<u16> {
         let first = CivilDate { month: 1, day: 1, ..self.civil() };
-        (self.day_number() as i32 - first.day_number() + 1) as u16
+        Some((self.epoch_days()? + EPOCH_DAY_NUMBER - first.day_number() + 1) as u16)
     }
 
-    /// The year and number of its week, as `YEARWEEK` and `WEEK` count them.
-    pub fn week(self, mode: WeekMode) -> (u16, u8) {
-        week(self.civil(), mode)
+    /// The year and number of its week, as `YEARWEEK` and `WEEK` count them; None if its month or day is zero.
+    pub fn week(self, mode: WeekMode) -> Option<(u16, u8)> {
+        self.epoch_days().map(|_| week(self.civil(), mode))
     }
 
-    /// The last day of its month.
-    pub fn last_day_of_month(self) -> Date {
+    /// The last day of its month; None if it has no month.
+    pub fn last_day_of_month(self) -> Option<Date> {
         let c = self.civil();
-        Date(self.0 + i32::from(super::days_in_month(c.year, c.month)) - i32::from(c.day))
+        Self::from_civil(c.year, c.month, super::days_in_month(c.year, c.month))
     }
 }
 
@@ -116,7 +152,7 @@ impl DateTime {
     #[inline]
     pub fn date(self) -> Date {
         // A DateTime's range is that of Date, so the quotient fits.
-        Date(self.micros().div_euclid(MICROS_PER_DAY) as i32)
+        Date((self.ordinal() / MICROS_PER_DAY) as i32)
     }
 }
 

@@ -3,14 +3,16 @@
 use std::fmt;
 
 use super::parse::{number_to_civil, parse_datetime};
-use super::{BadTemporal, CivilDate, Date, Interval, TemporalParse, days_in_month};
+use super::{BadTemporal, CivilDate, Date, DateRules, Interval, TemporalParse, days_in_month};
 
 /// Microseconds of a day.
 pub(super) const MICROS_PER_DAY: i64 = 86_400_000_000;
 /// Microseconds of a second.
 pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// A day and a time of day, as microseconds since 1970-01-01 00:00:00. Year 0 to 9999.
+/// A date and a time of day, without a time zone. As [`Date`], it may be none of the calendar.
+///
+/// Kept as one number, the date's by the microseconds of a day, and those since midnight, that orders as datetimes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
@@ -30,37 +32,63 @@ pub struct CivilDateTime {
 }
 
 impl DateTime {
-    /// 0000-01-01 00:00:00.
-    pub const MIN: DateTime = DateTime(-719_527 * MICROS_PER_DAY);
+    /// 0000-00-00 00:00:00, the least.
+    pub const ZERO: DateTime = DateTime(0);
     /// 9999-12-31 23:59:59.999999.
-    pub const MAX: DateTime = DateTime(2_932_897 * MICROS_PER_DAY - 1);
+    pub const MAX: DateTime = Self::at(Date::MAX, MICROS_PER_DAY - 1);
 
-    /// From microseconds since 1970-01-01 00:00:00; None outside of the years 0 to 9999.
+    /// The datetime that is kept as a number; None if none is.
     #[inline]
-    pub fn from_micros(micros: i64) -> Option<Self> {
-        (Self::MIN.0..=Self::MAX.0).contains(&micros).then_some(DateTime(micros))
+    pub fn from_ordinal(ordinal: i64) -> Option<Self> {
+        (0..=Self::MAX.0).contains(&ordinal).then_some(DateTime(ordinal))
     }
 
-    /// Microseconds since 1970-01-01 00:00:00.
+    /// The number that it is kept as.
     #[inline]
-    pub fn micros(self) -> i64 {
+    pub fn ordinal(self) -> i64 {
         self.0
     }
 
+    /// From microseconds since 1970-01-01 00:00:00; None outside of the years 0 to 9999.
+    pub fn from_epoch_micros(micros: i64) -> Option<Self> {
+        let days = i32::try_from(micros.div_euclid(MICROS_PER_DAY)).ok()?;
+        Some(Self::at(Date::from_epoch_days(days)?, micros.rem_euclid(MICROS_PER_DAY)))
+    }
+
+    /// Microseconds since 1970-01-01 00:00:00; None if its month or day is zero.
+    pub fn epoch_micros(self) -> Option<i64> {
+        Some(i64::from(self.date().epoch_days()?) * MICROS_PER_DAY + self.micros_of_day())
+    }
+
+    /// As much later; None if its month or day is zero, or the years 0 to 9999 end.
+    pub fn plus_micros(self, micros: i64) -> Option<Self> {
+        Self::from_epoch_micros(self.epoch_micros()?.checked_add(micros)?)
+    }
+
+    /// Microseconds from an earlier one to this; None if a month or day is zero.
+    pub fn micros_since(self, earlier: DateTime) -> Option<i64> {
+        Some(self.epoch_micros()? - earlier.epoch_micros()?)
+    }
+
+    /// A date at so many microseconds, less than a day's, behind its midnight.
     #[inline]
-    pub(super) fn from_days_and_micros(days: i32, micros: i64) -> Self {
-        DateTime(i64::from(days) * MICROS_PER_DAY + micros)
+    pub(super) const fn at(date: Date, micros: i64) -> Self {
+        DateTime(date.ordinal() as i64 * MICROS_PER_DAY + micros)
     }
 
-    /// From a day and microseconds since its midnight, less than a day's.
+    /// From a date and microseconds since its midnight, less than a day's.
     pub fn from_parts(date: Date, micros_of_day: i64) -> Option<Self> {
-        let fits = (0..MICROS_PER_DAY).contains(&micros_of_day);
-        fits.then(|| Self::from_days_and_micros(date.days(), micros_of_day))
+        (0..MICROS_PER_DAY).contains(&micros_of_day).then(|| Self::at(date, micros_of_day))
     }
 
-    /// From year, month, day, hour, minute, second and microsecond, if there is such a time.
-    pub fn from_civil(c: CivilDateTime) -> Option<Self> {
-        let date = Date::from_civil(c.date.year, c.date.month, c.date.day)?;
+    /// From year, month, day, hour, minute, second and microsecond, if the rules admit the date.
+    pub fn from_civil(c: CivilDateTime, rules: DateRules) -> Option<Self> {
+        Self::from_any_civil(c).filter(|found| rules.admit(*found))
+    }
+
+    /// From parts of which each is within its bounds, whether there is such a day or not.
+    pub(super) fn from_any_civil(c: CivilDateTime) -> Option<Self> {
+        let date = Date::from_parts(c.date.year, c.date.month, c.date.day)?;
         if c.hour > 23 || c.minute > 59 || c.second > 59 || c.microsecond > 999_999 {
             return None;
         }
@@ -84,17 +112,17 @@ impl DateTime {
     /// Microseconds since midnight.
     #[inline]
     pub fn micros_of_day(self) -> i64 {
-        self.0.rem_euclid(MICROS_PER_DAY)
+        self.0 % MICROS_PER_DAY
     }
 
     /// Reads a datetime in any of MySQL's spellings; six digits of the fraction are kept, a seventh rounds.
-    pub fn parse(text: &str) -> Result<TemporalParse<DateTime>, BadTemporal> {
-        parse_datetime(text)
+    pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
+        parse_datetime(text, rules)
     }
 
-    /// Reads a number such as 20240102030405, 240102030405, 20240102 or 240102.
-    pub fn from_number(number: i64) -> Option<Self> {
-        Self::from_civil(number_to_civil(number)?)
+    /// Reads a number such as 20240102030405, 240102030405, 20240102, 240102 or 0.
+    pub fn from_number(number: i64, rules: DateRules) -> Option<Self> {
+        Self::from_civil(number_to_civil(number)?, rules)
     }
 
     /// The number 20240102030405; the fraction is left out.
@@ -104,34 +132,42 @@ impl DateTime {
         self.date().to_number() * 1_000_000 + time
     }
 
-    /// Rounded half up to `fsp` digits of the second's fraction; None if that leaves the year 9999.
+    /// Rounded half up to `fsp` digits of the second's fraction; None if that is midnight, and there is no next day.
     pub fn round(self, fsp: u8) -> Option<Self> {
         let unit = fraction_unit(fsp);
-        Self::from_micros((self.0 + unit / 2).div_euclid(unit) * unit)
+        let rounded = (self.micros_of_day() + unit / 2) / unit * unit;
+        if rounded < MICROS_PER_DAY {
+            return Some(Self::at(self.date(), rounded));
+        }
+        Some(self.date().plus_days(1)?.to_datetime())
     }
 
     /// Cut to `fsp` digits of the second's fraction.
     pub fn truncate(self, fsp: u8) -> Self {
         let unit = fraction_unit(fsp);
-        DateTime(self.0.div_euclid(unit) * unit)
+        DateTime(self.0 / unit * unit)
     }
 
-    /// Plus an interval, or None where MySQL says error 1441. Months are added first, and a day that the month
+    /// Plus an interval, or None where MySQL says error 1441, and for a date whose month or day is zero. Months are added first, and a day that the month
     /// does not have becomes its last.
     pub fn checked_add(self, interval: Interval) -> Option<DateTime> {
         let mut base = self;
+        let c = self.date().civil();
+        if c.month == 0 || c.day == 0 {
+            return None;
+        }
         if interval.months() != 0 {
-            let c = self.date().civil();
             let months = i64::from(c.year) * 12 + i64::from(c.month) - 1;
             let months = months.checked_add(interval.months())?;
             let (year, month) = (u16::try_from(months.div_euclid(12)).ok()?, months.rem_euclid(12) as u8 + 1);
             let date = Date::from_civil(year, month, c.day.min(days_in_month(year, month)))?;
-            base = Self::from_days_and_micros(date.days(), self.micros_of_day());
+            base = Self::at(date, self.micros_of_day());
         }
         if interval.micros() == 0 {
-            return Some(base);
+            // A day behind the end of its month becomes one of the next.
+            return base.plus_micros(0);
         }
-        let sum = Self::from_micros(base.0.checked_add(interval.micros())?)?;
+        let sum = base.plus_micros(interval.micros())?;
         // MySQL has no day numbers in year 0: there the sum would be a zero date.
         (sum.date().civil().year > 0).then_some(sum)
     }

@@ -1,14 +1,15 @@
-//! Days, times of day, and the arithmetic of MySQL's calendar from year 0 to 9999.
+//! Days, times of day, the arithmetic of MySQL's calendar from year 0 to 9999, and time zones.
 //!
-//! [`Date`] counts days and [`DateTime`] microseconds since 1970-01-01, without a time zone; [`Time`] is a span. The calendar is the
-//! proleptic Gregorian one but for year 0, which MySQL gives 365 days. Zero dates (`0000-00-00`, `2024-00-10`) are
-//! not values: reading one fails, as the default sql_mode has it.
+//! [`Date`] and [`DateTime`] are without a time zone; [`Time`] is a span. The calendar is the proleptic Gregorian one but for
+//! year 0, which MySQL gives 365 days. Dates that are no days (`0000-00-00`, `2024-00-10`, `2024-02-31`) are values, too:
+//! [`DateRules`] says which of them may come in. They have no place among the days, so that nothing can be counted from them.
 
 mod calendar;
 mod date;
 mod datetime;
 mod interval;
 mod parse;
+mod rules;
 mod time;
 mod zone;
 
@@ -18,8 +19,10 @@ pub(crate) use datetime::fraction_unit;
 pub use datetime::{CivilDateTime, DateTime};
 pub use interval::{Interval, IntervalUnit};
 pub use parse::{BadTemporal, TemporalParse};
+pub use rules::DateRules;
+pub(crate) use time::date_rules;
 pub use time::{CivilTime, Time, TimeParse};
-pub use zone::parse_offset;
+pub use zone::Zone;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@
 //! A year of exactly two digits is 1970 to 2069. Missing fields from the hour on are 0. What follows is garbage: the
 //! value stands, with a warning, in strict mode an error. A time zone offset (`+05:30`) counts as garbage.
 
-use super::{CivilDate, CivilDateTime, DateTime};
+use super::{CivilDate, CivilDateTime, DateRules, DateTime};
 
 /// What reading a date or datetime gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +23,16 @@ pub struct TemporalParse<T> {
     pub fsp: u8,
 }
 
-/// The text is no date, or one that does not exist, or a zero date.
+/// Why a text gave no date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a date")]
-pub struct BadTemporal;
+pub enum BadTemporal {
+    /// It is not spelled as one.
+    #[error("not a date")]
+    Spelling,
+    /// There is no such day, and the rules do not admit it.
+    #[error("not a day")]
+    Day,
+}
 
 /// Fields, by their place in the text.
 const DAY: usize = 2;
@@ -46,12 +52,13 @@ struct Fields {
     end: usize,
 }
 
-pub(super) fn parse_datetime(text: &str) -> Result<TemporalParse<DateTime>, BadTemporal> {
+pub(super) fn parse_datetime(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
+    let bad = BadTemporal::Spelling;
     let text = text.as_bytes().trim_ascii_start();
     let compact_year = compact_year_digits(text);
-    let fields = read_fields(text, compact_year).ok_or(BadTemporal)?;
+    let fields = read_fields(text, compact_year).ok_or(bad)?;
     if fields.count < 3 {
-        return Err(BadTemporal);
+        return Err(bad);
     }
     let [mut year, month, day, hour, minute, second, mut fraction] = fields.value;
     let year_digits = compact_year.unwrap_or(fields.digits[0]);
@@ -61,10 +68,10 @@ pub(super) fn parse_datetime(text: &str) -> Result<TemporalParse<DateTime>, BadT
     for _ in fields.digits[FRACTION]..6 {
         fraction *= 10;
     }
-    let small = |v: u32| u8::try_from(v).map_err(|_| BadTemporal);
+    let small = |v: u32| u8::try_from(v).map_err(|_| bad);
     let civil = CivilDateTime {
         date: CivilDate {
-            year: u16::try_from(year).map_err(|_| BadTemporal)?,
+            year: u16::try_from(year).map_err(|_| bad)?,
             month: small(month)?,
             day: small(day)?,
         },
@@ -73,12 +80,15 @@ pub(super) fn parse_datetime(text: &str) -> Result<TemporalParse<DateTime>, BadT
         second: small(second)?,
         microsecond: fraction,
     };
-    let mut value = DateTime::from_civil(civil).ok_or(BadTemporal)?;
+    let mut value = DateTime::from_any_civil(civil).ok_or(bad)?;
+    if !rules.admit(value) {
+        return Err(BadTemporal::Day);
+    }
     // Digits after the sixth of the fraction: the first of them rounds.
     let mut rest = &text[fields.end..];
     if fields.digits[FRACTION] == 6 && rest.first().is_some_and(u8::is_ascii_digit) {
         if rest[0] >= b'5' {
-            value = DateTime::from_micros(value.micros() + 1).ok_or(BadTemporal)?;
+            value = value.plus_micros(1).ok_or(bad)?;
         }
         let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
         rest = &rest[len..];
@@ -144,13 +154,14 @@ fn read_fields(text: &[u8], compact_year: Option<usize>) -> Option<Fields> {
     Some(f)
 }
 
-/// The parts of a number such as 20240102030405, 240102030405, 20240102 or 240102; not checked further.
+/// The parts of a number such as 20240102030405, 240102030405, 20240102, 240102 or 0; not checked further.
 pub(super) fn number_to_civil(number: i64) -> Option<CivilDateTime> {
     const DAY_UNIT: i64 = 1_000_000;
     let full = match number {
+        0 => 0,
         101..=691_231 => (number + 20_000_000) * DAY_UNIT,
         700_101..=991_231 => (number + 19_000_000) * DAY_UNIT,
-        10_000_101..=99_991_231 => number * DAY_UNIT,
+        991_232..=99_991_231 => number * DAY_UNIT,
         101_000_000..=691_231_235_959 => number + 20_000_000_000_000,
         700_101_000_000..=991_231_235_959 => number + 19_000_000_000_000,
         10_000_101_000_000..=99_991_231_235_959 => number,

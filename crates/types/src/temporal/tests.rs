@@ -6,11 +6,11 @@ use super::*;
 use crate::testing;
 
 fn date(text: &str) -> Date {
-    Date::parse(text).unwrap().value
+    Date::parse(text, DateRules::DAYS).unwrap().value
 }
 
 fn datetime(text: &str) -> DateTime {
-    DateTime::parse(text).unwrap().value
+    DateTime::parse(text, DateRules::DAYS).unwrap().value
 }
 
 #[test]
@@ -21,15 +21,15 @@ fn every_day_of_ten_thousand_years_goes_both_ways() {
             for day in 1..=days_in_month(year, month) {
                 number += 1;
                 let d = Date::from_civil(year, month, day).unwrap();
-                assert_eq!(d.day_number(), number, "{year}-{month}-{day}");
+                assert_eq!(d.day_number(), Some(number), "{year}-{month}-{day}");
                 assert_eq!(d.civil(), CivilDate { year, month, day });
             }
             assert_eq!(Date::from_civil(year, month, days_in_month(year, month) + 1), None);
         }
     }
-    assert_eq!(number, Date::MAX.day_number());
+    assert_eq!(Some(number), Date::MAX.day_number());
     assert_eq!((Date::from_day_number(0), Date::from_day_number(number + 1)), (None, None));
-    assert_eq!(Date::MIN.day_number(), 1);
+    assert_eq!(Date::ZERO.day_number(), None);
 }
 
 #[test]
@@ -48,17 +48,21 @@ fn day_numbers_are_mysqls() {
         ("2008-10-07", 733_687),
         ("9999-12-31", 3_652_424),
     ] {
-        assert_eq!(date(text).day_number(), number, "{text}");
+        assert_eq!(date(text).day_number(), Some(number), "{text}");
     }
-    assert_eq!(date("1970-01-02").days(), 1);
-    assert_eq!(datetime("1970-01-01 00:00:01").micros(), 1_000_000);
-    assert_eq!(datetime("1969-12-31 23:59:59.999999").micros(), -1);
+    assert_eq!(date("1970-01-02").epoch_days(), Some(1));
+    assert_eq!(datetime("1970-01-01 00:00:01").epoch_micros(), Some(1_000_000));
+    assert_eq!(datetime("1969-12-31 23:59:59.999999").epoch_micros(), Some(-1));
     for (text, weekday, of_year) in
         [("1970-01-01", 3, 1), ("2008-02-03", 6, 34), ("2000-12-31", 6, 366), ("0001-01-01", 0, 1)]
     {
-        assert_eq!((date(text).weekday(), date(text).day_of_year()), (weekday, of_year), "{text}");
+        assert_eq!(
+            (date(text).weekday(), date(text).day_of_year()),
+            (Some(weekday), Some(of_year)),
+            "{text}"
+        );
     }
-    assert_eq!(date("2024-02-03").last_day_of_month(), date("2024-02-29"));
+    assert_eq!(date("2024-02-03").last_day_of_month(), Some(date("2024-02-29")));
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn weeks_are_mysqls() {
         ("2021-01-04", [1, 1, 1, 1, 1, 1, 1, 1]),
         ("2023-01-01", [1, 0, 1, 52, 1, 0, 1, 52]),
     ] {
-        let found: Vec<u8> = (0..8).map(|m| date(text).week(WeekMode::from_number(m)).1).collect();
+        let found: Vec<u8> = (0..8).map(|m| date(text).week(WeekMode::from_number(m)).unwrap().1).collect();
         assert_eq!(found, weeks, "{text}");
     }
     // YEARWEEK(d, mode), which counts weeks as mode | 2 does.
@@ -96,7 +100,7 @@ fn weeks_are_mysqls() {
         ("2021-01-03", [2021, 2020, 2021, 2020]),
     ] {
         let found: Vec<u16> =
-            [2, 3, 6, 7].iter().map(|&m| date(text).week(WeekMode::from_number(m)).0).collect();
+            [2, 3, 6, 7].iter().map(|&m| date(text).week(WeekMode::from_number(m)).unwrap().0).collect();
         assert_eq!(found, years, "{text}");
     }
 }
@@ -129,7 +133,7 @@ fn dates_in_mysqls_spellings() {
         ("2024-01-02 23:59:59.9999995", "2024-01-03 00:00:00.000000"),
         ("9999-12-31 23:59:59.9999994", "9999-12-31 23:59:59.999999"),
     ] {
-        let found = DateTime::parse(text).unwrap_or_else(|_| panic!("{text}"));
+        let found = DateTime::parse(text, DateRules::DAYS).unwrap_or_else(|_| panic!("{text}"));
         assert_eq!(
             (found.value.display(6).to_string().as_str(), found.truncated),
             (expected, false),
@@ -141,7 +145,7 @@ fn dates_in_mysqls_spellings() {
         ("2024-01-02 03:04:05+05:30", "2024-01-02 03:04:05"),
         ("2024-01-02 03:04:05.12345678x", "2024-01-02 03:04:05.123457"),
     ] {
-        let found = DateTime::parse(text).unwrap_or_else(|_| panic!("{text}"));
+        let found = DateTime::parse(text, DateRules::DAYS).unwrap_or_else(|_| panic!("{text}"));
         assert!(
             found.truncated && found.value.display(6).to_string().starts_with(expected),
             "{text}: {found:?}"
@@ -169,7 +173,7 @@ fn dates_in_mysqls_spellings() {
         "9999-12-31 23:59:59.9999995",
         "2024-1234567-1",
     ] {
-        assert_eq!(DateTime::parse(text), Err(BadTemporal), "{text}");
+        assert!(DateTime::parse(text, DateRules::DAYS).is_err(), "{text}");
     }
     assert_eq!(date("2024-01-02 23:59:59").to_string(), "2024-01-02");
 }
@@ -184,7 +188,10 @@ fn numbers_as_dates() {
         (101, Some("2000-01-01 00:00:00")),
         (20_240_102_030_405, Some("2024-01-02 03:04:05")),
         (240_102_030_405, Some("2024-01-02 03:04:05")),
-        (0, None),
+        (0, Some("0000-00-00 00:00:00")),
+        (20_240_010, Some("2024-00-10 00:00:00")),
+        (1_010_101, Some("0101-01-01 00:00:00")),
+        (20_240_230, None),
         (100, None),
         (691_232, None),
         (700_100, None),
@@ -195,7 +202,7 @@ fn numbers_as_dates() {
         (i64::MAX, None),
         (100_000_101_000_000, None),
     ] {
-        let found = DateTime::from_number(number).map(|d| d.display(0).to_string());
+        let found = DateTime::from_number(number, DateRules::PARTS).map(|d| d.display(0).to_string());
         assert_eq!(found.as_deref(), expected, "{number}");
     }
     assert_eq!(datetime("2024-01-02 03:04:05.9").to_number(), 20_240_102_030_405);
@@ -258,24 +265,32 @@ fn intervals_as_mysql_adds_them() {
 fn random_datetimes_go_both_ways() {
     let mut rng = testing::rng("random_datetimes");
     for _ in 0..testing::iterations(20_000) {
-        let d =
-            DateTime::from_micros(rng.random_range(DateTime::MIN.micros()..=DateTime::MAX.micros())).unwrap();
-        assert_eq!(DateTime::from_civil(d.civil()), Some(d));
+        let d = DateTime::from_ordinal(rng.random_range(0..=DateTime::MAX.ordinal())).unwrap();
+        assert_eq!(DateTime::from_civil(d.civil(), DateRules::ANY), Some(d));
         assert_eq!(DateTime::from_parts(d.date(), d.micros_of_day()), Some(d));
-        assert_eq!(datetime(&d.display(6).to_string()), d);
-        assert_eq!(date(&d.date().to_string()), d.date());
+        let read = DateTime::parse(&d.display(6).to_string(), DateRules::ANY);
+        assert_eq!(read.unwrap().value, d);
+        let read = Date::parse(&d.date().to_string(), DateRules::ANY);
+        assert_eq!(read.unwrap().value, d.date());
+        assert_eq!(d.epoch_micros().is_some(), d.date().civil().month > 0 && d.date().civil().day > 0);
+        if !DateRules::DAYS.admit(d) {
+            continue;
+        }
+        assert_eq!(DateTime::from_epoch_micros(d.epoch_micros().unwrap()), Some(d));
         let days = rng.random_range(-5_000..5_000);
         let span = Interval::new(days, IntervalUnit::Day, 0).unwrap();
         if let Some(sum) = d.checked_add(span) {
-            assert_eq!(i64::from(sum.date().days() - d.date().days()), days);
+            let number = |d: DateTime| i64::from(d.date().epoch_days().unwrap());
+            assert_eq!(number(sum) - number(d), days);
             if d.date().civil().year > 0 {
                 assert_eq!(sum.checked_add(span.negate()), Some(d));
             }
         }
     }
-    assert_eq!(DateTime::from_micros(DateTime::MIN.micros() - 1), None);
-    assert_eq!(DateTime::from_micros(DateTime::MAX.micros() + 1), None);
-    assert_eq!((DateTime::MIN.date(), DateTime::MAX.date()), (Date::MIN, Date::MAX));
+    assert_eq!(DateTime::from_ordinal(-1), None);
+    assert_eq!(DateTime::from_ordinal(DateTime::MAX.ordinal() + 1), None);
+    assert_eq!(DateTime::from_epoch_micros(DateTime::MAX.epoch_micros().unwrap() + 1), None);
+    assert_eq!((DateTime::ZERO.date(), DateTime::MAX.date()), (Date::ZERO, Date::MAX));
 }
 
 #[test]
@@ -290,4 +305,38 @@ fn intervals_of_several_parts_are_read_from_the_right() {
     assert_eq!(micros("1 2:3:4:5", DaySecond), None);
     assert_eq!(micros("nonsense", DaySecond), Some(0));
     assert_eq!(Interval::parse("2-3", YearMonth).map(Interval::months), Some(27));
+}
+
+#[test]
+fn dates_that_are_no_days_order_and_show_but_do_not_count() {
+    let any = |text: &str| DateTime::parse(text, DateRules::ANY).unwrap().value;
+    let ordered = [
+        "0000-00-00 00:00:00",
+        "0000-00-00 00:00:01",
+        "0000-00-01 00:00:00",
+        "2023-12-31 23:59:59",
+        "2024-00-00 00:00:00",
+        "2024-00-10 00:00:00",
+        "2024-01-00 12:00:00",
+        "2024-01-01 00:00:00",
+        "2024-02-29 00:00:00",
+        "2024-02-31 00:00:00",
+        "2024-03-01 00:00:00",
+    ];
+    for pair in ordered.windows(2) {
+        assert!(any(pair[0]) < any(pair[1]), "{pair:?}");
+    }
+    for text in ordered {
+        assert_eq!(any(text).display(0).to_string(), text);
+    }
+    for text in ["0000-00-00", "2024-00-10", "2024-01-00"] {
+        let date = any(text).date();
+        assert_eq!((date.weekday(), date.day_of_year(), date.day_number()), (None, None, None), "{text}");
+        for unit in [IntervalUnit::Day, IntervalUnit::Month, IntervalUnit::Year] {
+            assert_eq!(any(text).checked_add(Interval::new(1, unit, 0).unwrap()), None, "{text}");
+        }
+    }
+    assert_eq!(any("2024-02-31").date().day_number(), any("2024-03-02").date().day_number());
+    assert_eq!(any("2024-01-00 23:59:59.5").round(0), None);
+    assert_eq!(any("2024-01-00 12:00:00.5").round(0), Some(any("2024-01-00 12:00:01")));
 }

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, fraction_unit};
-use super::{BadTemporal, DateTime};
+use super::{BadTemporal, DateRules, DateTime};
 
 /// A span of time, as microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,7 +108,7 @@ impl Time {
         const MAX: i64 = 8_385_959;
         const LEAST_DATETIME_NUMBER: i64 = 10_000_000_000;
         if number >= LEAST_DATETIME_NUMBER
-            && let Some(t) = DateTime::from_number(number)
+            && let Some(t) = DateTime::from_number(number, DateRules::PARTS)
         {
             return Some((Time(t.micros_of_day()), false));
         }
@@ -146,7 +146,7 @@ impl Time {
 
     /// The datetime this long after the midnight of a day; None out of the years 0 to 9999.
     pub fn on(self, day: super::Date) -> Option<DateTime> {
-        DateTime::from_micros(day.to_datetime().micros() + self.0)
+        day.to_datetime().plus_micros(self.0)
     }
 
     /// `-10:11:12`, with `fsp` digits of the fraction (cut, not rounded).
@@ -206,10 +206,15 @@ impl Scanner<'_> {
     }
 }
 
+/// Which dates a text may begin with that is asked for its time: `01:00:00.5` is none.
+pub(crate) fn date_rules(text: &str) -> DateRules {
+    if text.trim_ascii().contains([' ', 'T']) { DateRules::PARTS } else { DateRules::DAYS }
+}
+
 fn parse_time(text: &str) -> Result<TimeParse, BadTemporal> {
     let text = text.trim_ascii_start();
     if text.len() >= LEAST_DATETIME
-        && let Ok(found) = DateTime::parse(text)
+        && let Ok(found) = DateTime::parse(text, date_rules(text))
         && found.has_time
     {
         let value = Time(found.value.micros_of_day());
@@ -230,7 +235,7 @@ fn parse_time(text: &str) -> Result<TimeParse, BadTemporal> {
     let first = match scanner.number() {
         Some(number) => number,
         None if matches!(scanner.rest, [b'.', digit, ..] if digit.is_ascii_digit()) => 0,
-        None => return Err(BadTemporal),
+        None => return Err(BadTemporal::Spelling),
     };
     let after = scanner.rest.trim_ascii_start();
     let (hour, minute, second) =
@@ -247,7 +252,7 @@ fn parse_time(text: &str) -> Result<TimeParse, BadTemporal> {
         };
     let (fraction, fsp) = fraction(&mut scanner);
     if matches!(scanner.rest, [b'e' | b'E', b'0'..=b'9' | b'+' | b'-', ..]) || minute > 59 || second > 59 {
-        return Err(BadTemporal);
+        return Err(BadTemporal::Spelling);
     }
     let seconds = (hour.min(MAX_HOUR + 1) * 60 + minute) * 60 + second;
     let micros = seconds * MICROS_PER_SECOND + fraction;
@@ -335,6 +340,9 @@ mod tests {
         assert_eq!(t("-00:00:00.5").round(0), t("-00:00:01"));
         assert_eq!(t("00:00:00.499999").round(0), Time::ZERO);
         assert_eq!(t("-00:00:01.99").truncate(0), t("-00:00:01"));
-        assert_eq!(t("10:00:00").on(crate::Date::from_days(0).unwrap()).unwrap().micros(), 36_000_000_000);
+        assert_eq!(
+            t("10:00:00").on(crate::Date::from_epoch_days(0).unwrap()).unwrap().epoch_micros(),
+            Some(36_000_000_000)
+        );
     }
 }

@@ -51,7 +51,7 @@ fn text(text: &str) -> Value {
 
 fn date(date: TPCHDate) -> Value {
     // Generated dates lie in the 1990s.
-    Date::from_days(date.to_unix_epoch()).map_or(Value::Null, Value::Date)
+    Date::from_epoch_days(date.to_unix_epoch()).map_or(Value::Null, Value::Date)
 }
 
 /// Formats values that the generator gives as something printable, through one buffer.

@@ -31,7 +31,7 @@ impl Tables {
             let statement = parse(sql, LexMode::default()).unwrap_or_else(|e| panic!("{sql}: {e}"));
             let StatementKind::CreateTable(create) = statement.kind else { panic!("{sql}") };
             let database = create.name.database.as_ref().map_or("test", |d| &d.value);
-            let (spec, _) = table_spec(&create, database, Collation::Utf8mb4_0900Bin, 0)
+            let (spec, _) = table_spec(&create, database, Collation::Utf8mb4_0900Bin, Default::default())
                 .unwrap_or_else(|e| panic!("{sql}: {e}"));
             let table = spec.unstored(TableId(number), 16_384).unwrap_or_else(|e| panic!("{sql}: {e}"));
             tables.0.insert((database.to_owned(), table.name.clone()), Arc::new(table));
@@ -86,6 +86,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         collation: Collation::Utf8mb4_0900Bin,
         only_full_group_by,
         no_backslash_escapes: false,
+        dates: Default::default(),
         foreign_key_checks: true,
         group_concat_max_len: 1024,
         assigns_variables: statement.assigns_variables,

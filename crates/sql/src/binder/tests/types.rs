@@ -130,7 +130,9 @@ fn column_types_take_mysqls_limits() {
 fn spec(sql: &str) -> Result<leafline_table::TableSpec, u16> {
     let statement = parse(sql, LexMode::default()).map_err(|e| e.code)?;
     let StatementKind::CreateTable(create) = statement.kind else { panic!() };
-    table_spec(&create, "test", Collation::Utf8mb4_0900Bin, 0).map(|(spec, _)| spec).map_err(|e| e.code)
+    table_spec(&create, "test", Collation::Utf8mb4_0900Bin, Default::default())
+        .map(|(spec, _)| spec)
+        .map_err(|e| e.code)
 }
 
 #[test]

@@ -172,7 +172,7 @@ impl Order {
 enum Place {
     Exact(Decimal),
     Double(f64),
-    /// Microseconds.
+    /// Microseconds of a TIME; what a date or datetime is kept as.
     Time(i64),
 }
 
@@ -183,8 +183,8 @@ impl Place {
             Value::UInt(number) => Place::Exact(Decimal::from_u64(number)),
             Value::Decimal(number) => Place::Exact(number),
             Value::Double(number) => Place::Double(number),
-            Value::Date(date) => Place::Time(date.to_datetime().micros()),
-            Value::DateTime(time) => Place::Time(time.micros()),
+            Value::Date(date) => Place::Time(date.to_datetime().ordinal()),
+            Value::DateTime(time) => Place::Time(time.ordinal()),
             Value::Time(time) => Place::Time(time.micros()),
             Value::Null | Value::String(_) | Value::Bytes(_) | Value::Json(_) => return None,
         })

@@ -29,7 +29,7 @@ fn maybe(rng: &mut SmallRng, value: Value) -> Value {
 
 fn row(rng: &mut SmallRng, table: &str, number: usize) -> Vec<Value> {
     let text = Value::string(*["", "a", "a ", "b", "bc", "é"].choose(rng).expect("texts"));
-    let date = Value::Date(Date::from_days(9000 + rng.random_range(0..8)).expect("a day"));
+    let date = Value::Date(Date::from_epoch_days(9000 + rng.random_range(0..8)).expect("a day"));
     let small = Value::Int(rng.random_range(-2..8));
     let decimal =
         |rng: &mut SmallRng, scale| Value::Decimal(Decimal::from_i128(rng.random_range(-40..80), scale));

@@ -21,7 +21,7 @@ fn database() -> Database {
                 Value::Int(scattered % 100),
                 Value::Int(id % 10),
                 text(&format!("name {scattered}")),
-                Value::Date(Date::from_days((9000 + id / 100) as i32).expect("a day")),
+                Value::Date(Date::from_epoch_days((9000 + id / 100) as i32).expect("a day")),
                 text(&"x".repeat(100)),
             ]
         })

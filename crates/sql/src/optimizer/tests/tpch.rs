@@ -41,10 +41,10 @@ impl Generator {
     /// A day of 1992 to 1998, or shortly after another.
     fn day(&mut self, after: Option<&Value>) -> Value {
         let days = match after {
-            Some(Value::Date(day)) => day.days() + self.rng.random_range(1..60),
+            Some(Value::Date(day)) => day.epoch_days().expect("a day") + self.rng.random_range(1..60),
             _ => self.rng.random_range(8036..10_400),
         };
-        Value::Date(Date::from_days(days).expect("a day"))
+        Value::Date(Date::from_epoch_days(days).expect("a day"))
     }
 
     fn table(&mut self, name: &str, parts: i64, orders: i64) -> Vec<Vec<Value>> {

@@ -27,7 +27,6 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use leafline_table::{ColumnDef, DefaultValue, TableDef};
 use leafline_types::column::{Batch, value_at};
-use leafline_types::convert::shifted;
 use leafline_types::expr::{Expr, evaluate_row, truth};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use std::collections::HashSet;
@@ -116,15 +115,17 @@ fn current_timestamp(
     execution: &Execution,
     session: &mut Session,
 ) -> Result<Value, MysqlError> {
-    let now = Value::DateTime(execution.now());
-    // Cut to the column's precision, not rounded: NOW(fsp) does the same.
     match column.ty {
-        SqlType::DateTime { fsp } => Ok(Value::DateTime(execution.now().truncate(fsp))),
-        SqlType::Timestamp { fsp } => {
-            let offset = session.settings.time_zone.utc_offset_seconds();
-            Ok(shifted(execution.now().truncate(fsp), -offset))
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
+            Ok(Value::DateTime(execution.now().of(&column.ty)))
         }
-        _ => execution.store(session, &now, &SqlType::DateTime { fsp: 6 }, column, 1),
+        _ => execution.store(
+            session,
+            &Value::DateTime(execution.now().local),
+            &SqlType::DateTime { fsp: 6 },
+            column,
+            1,
+        ),
     }
 }
 

@@ -16,7 +16,7 @@
 //! | ENUM, number; ENUM = text literal          | the number                                                       |
 //! | DATE or DATETIME, TIME                     | DATETIME; the TIME is of today                                   |
 //! | DATE or DATETIME, string literal           | the literal is read as DATE or DATETIME: error 1525 if it is none |
-//! | DATE or DATETIME, other string             | DATETIME; text that is none is before all                        |
+//! | DATE or DATETIME, other string             | DATETIME; text that is none is 0000-00-00                        |
 //! | TIME, string literal                       | the literal is read as TIME: error 1525 if it is none            |
 //! | TIME, other string                         | TIME; text that is none is NULL                                  |
 //! | temporal, integer literal that is one      | the literal is read so                                           |
@@ -36,7 +36,7 @@ use crate::error::MysqlError;
 use crate::expr::in_set::InSet;
 use crate::expr::ir::{CompareDomain, CompareOp, Expr, ExprKind};
 use crate::expr::like::LikePattern;
-use crate::temporal::{DateTime, Time};
+use crate::temporal::{DateRules, DateTime, Time};
 use crate::value::{ExprType, SqlType, Value};
 
 /// `left op right`.
@@ -125,7 +125,7 @@ pub(super) fn adapted(
             Some((time, false)) => Some(literal(Value::Time(time))),
             _ => None,
         }),
-        Value::String(text) if other.has_date() => match DateTime::parse(text) {
+        Value::String(text) if other.has_date() => match DateTime::parse(text, DateRules::ANY) {
             Ok(parsed) if !parsed.truncated => Ok(Some(temporal_literal(parsed.value, other))),
             // Read and warned about when it is evaluated.
             Ok(_) => Ok(None),
@@ -151,8 +151,8 @@ pub(super) fn adapted(
         Value::String(text) if other_is_column && (other.is_integer() || is_decimal(other)) => {
             Ok(Decimal::parse(text).map(|d| literal(narrowest(d))))
         }
-        Value::Int(number) if other.has_date() && *number > 0 => {
-            Ok(DateTime::from_number(*number).map(|time| temporal_literal(time, other)))
+        Value::Int(number) if other.has_date() => {
+            Ok(DateTime::from_number(*number, DateRules::ANY).map(|time| temporal_literal(time, other)))
         }
         Value::Date(day) if matches!(other, SqlType::DateTime { .. }) => {
             Ok(Some(literal(Value::DateTime(day.to_datetime()))))

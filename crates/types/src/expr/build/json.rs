@@ -6,6 +6,7 @@ use crate::convert::{self, parse_json};
 use crate::error::MysqlError;
 use crate::expr::ir::Expr;
 use crate::statement::Warnings;
+use crate::temporal::DateRules;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// What is given in place of a value.
@@ -66,7 +67,7 @@ fn response(response: JsonResponse, ty: &ExprType) -> Result<(Expr, Expr), Mysql
         return Ok((literal(Value::Int(2)), literal(Value::Json(json))));
     }
     let mut warnings = Warnings::new();
-    let value = convert::cast(given, &default.ty.sql, &ty.sql, &mut warnings)?;
+    let value = convert::cast(given, &default.ty.sql, &ty.sql, DateRules::DAYS, &mut warnings)?;
     if let Some(warning) = warnings.iter().next() {
         return Err(match ty.sql.is_string() {
             true => MysqlError::data_out_of_range("CHAR DEFAULT", "json_value"),

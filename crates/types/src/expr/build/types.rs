@@ -35,7 +35,9 @@ pub fn type_of(v: &Value) -> SqlType {
         Value::String(s) => text_type(s.chars().count() as u64),
         Value::Bytes(b) => SqlType::Varbinary { len: b.len() as u32 },
         Value::Date(_) => SqlType::Date,
-        Value::DateTime(t) => SqlType::DateTime { fsp: if t.micros() % 1_000_000 == 0 { 0 } else { 6 } },
+        Value::DateTime(t) => {
+            SqlType::DateTime { fsp: if t.micros_of_day() % 1_000_000 == 0 { 0 } else { 6 } }
+        }
         Value::Json(_) => SqlType::Json,
         Value::Time(t) => SqlType::Time { fsp: if t.micros() % 1_000_000 == 0 { 0 } else { 6 } },
     }

@@ -14,7 +14,7 @@ use super::operand;
 use crate::collation::Collation;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
-use crate::temporal::DateTime;
+use crate::temporal::{DateRules, DateTime};
 use crate::value::{SqlType, Value};
 
 const DAY: i64 = 86_400_000_000;
@@ -148,13 +148,15 @@ fn array_with_constant(
                 Value::Date(d) => d.to_datetime(),
                 Value::DateTime(t) => *t,
                 // A literal was parsed when the comparison was made; this is a parameter's or a computed text.
-                Value::String(text) => DateTime::parse(text).ok().filter(|p| !p.truncated)?.value,
+                Value::String(text) => {
+                    DateTime::parse(text, DateRules::ANY).ok().filter(|p| !p.truncated)?.value
+                }
                 _ => return None,
             };
             match lanes {
-                Lanes::Micros(lane) => Some(compare_constant(op, lane, c.micros(), |v| v)),
+                Lanes::Micros(lane) => Some(compare_constant(op, lane, c.ordinal(), |v| v)),
                 Lanes::Days(lane) => {
-                    let narrowed = to_grid(op, c.date().days(), c.micros_of_day() == 0);
+                    let narrowed = to_grid(op, c.date().ordinal(), c.micros_of_day() == 0);
                     Some(narrowed_bits(narrowed, lane))
                 }
                 _ => None,

@@ -9,7 +9,7 @@ use crate::convert;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::json::{Json, Node, order};
-use crate::temporal::{Date, DateTime, Time};
+use crate::temporal::{Date, DateRules, DateTime, Time};
 use crate::value::{SqlType, Value};
 
 /// Runs a conversion that gives warnings; where the statement stores values in strict mode, the first is an error.
@@ -35,22 +35,22 @@ pub(crate) fn cast(
     to: &SqlType,
     cx: &mut EvalContext<'_>,
 ) -> Result<Value, MysqlError> {
-    let offset = cx.utc_offset_seconds;
     match (from, to, v) {
         (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }, _) => return Ok(v.clone()),
         (SqlType::Timestamp { fsp }, _, Value::DateTime(t)) => {
-            return cast(&convert::shifted(*t, offset), &SqlType::DateTime { fsp: *fsp }, to, cx);
+            return cast(&convert::local(*t, cx.zone), &SqlType::DateTime { fsp: *fsp }, to, cx);
         }
         (_, SqlType::Timestamp { .. }, _) => {
             return Ok(match cast(v, from, &SqlType::DateTime { fsp: 6 }, cx)? {
-                Value::DateTime(t) => convert::shifted(t, -offset),
+                Value::DateTime(t) => convert::utc(t, cx.zone),
                 other => other,
             });
         }
         _ => {}
     }
     let dated = convert::dated(v, to, cx.now.date());
-    strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, warnings))?
+    let rules = cx.sql_mode.dates.with_zero_parts();
+    strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, rules, warnings))?
 }
 
 /// The value as an integer, if it is one or a date; None for NULL and for what has to be converted otherwise.
@@ -74,7 +74,7 @@ pub(crate) fn double(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<f64>,
         Value::UInt(v) => Some(*v as f64),
         Value::Decimal(d) => Some(d.to_f64()),
         Value::Date(d) => Some(d.to_number() as f64),
-        Value::DateTime(t) => Some(t.to_number() as f64 + t.micros().rem_euclid(1_000_000) as f64 / 1e6),
+        Value::DateTime(t) => Some(t.to_number() as f64 + (t.micros_of_day() % 1_000_000) as f64 / 1e6),
         Value::Time(t) => Some(convert::time_number(*t).to_f64()),
         Value::String(_) | Value::Bytes(_) | Value::Json(_) => strictly(cx, |w| convert::to_f64(v, w))?,
     })
@@ -107,14 +107,28 @@ pub(crate) fn text<'v>(v: &'v Value, ty: &SqlType) -> Option<Cow<'v, [u8]>> {
     }
 }
 
-/// The value as a datetime; NULL, with a warning, for what is none.
+/// The value as a datetime, as what asks for its parts takes it: they may be zero. NULL, with a warning, for what is none.
 pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<DateTime>, MysqlError> {
+    read_datetime(v, cx.sql_mode.dates.with_zero_parts(), cx)
+}
+
+/// The value as a datetime, as what counts days takes it: NULL where its month or day is zero; with a warning for text and numbers.
+pub(crate) fn day_and_time(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<DateTime>, MysqlError> {
+    let rules = cx.sql_mode.dates.without_zeros();
+    Ok(read_datetime(v, rules, cx)?.filter(|t| DateRules::ANY.without_zeros().admit(*t)))
+}
+
+fn read_datetime(
+    v: &Value,
+    rules: DateRules,
+    cx: &mut EvalContext<'_>,
+) -> Result<Option<DateTime>, MysqlError> {
     match v {
         Value::Null => Ok(None),
         Value::DateTime(t) => Ok(Some(*t)),
         Value::Date(d) => Ok(Some(d.to_datetime())),
         Value::Time(t) => Ok(t.on(cx.now.date())),
-        Value::String(text) => match DateTime::parse(text) {
+        Value::String(text) => match DateTime::parse(text, rules) {
             Ok(parsed) => {
                 if parsed.truncated {
                     cx.warn(MysqlError::truncated_value("datetime", text))?;
@@ -126,7 +140,7 @@ pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Dat
                 Ok(None)
             }
         },
-        other => match convert::to_datetime(other) {
+        other => match convert::to_datetime(other, rules) {
             Ok(t) => Ok(t),
             Err(e) => {
                 cx.warn(e)?;
@@ -136,12 +150,17 @@ pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Dat
     }
 }
 
-/// The value as a day; NULL, with a warning, for what is none.
+/// The value as a date, whose parts may be zero; NULL, with a warning, for what is none.
 pub(crate) fn date(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Date>, MysqlError> {
     match v {
         Value::Date(d) => Ok(Some(*d)),
         other => Ok(datetime(other, cx)?.map(DateTime::date)),
     }
+}
+
+/// The value as a day; NULL where its month or day is zero, and, with a warning, for what is none.
+pub(crate) fn day(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Date>, MysqlError> {
+    Ok(day_and_time(v, cx)?.map(DateTime::date))
 }
 
 /// The value as a time; NULL, with a warning, for what is none. Of a datetime its time of day.
@@ -160,7 +179,8 @@ pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlE
         Value::UInt(v) => Some(*v != 0),
         Value::Decimal(d) => Some(!d.is_zero()),
         Value::Double(d) => Some(*d != 0.0),
-        Value::Date(_) | Value::DateTime(_) => Some(true),
+        Value::Date(d) => Some(*d != Date::ZERO),
+        Value::DateTime(t) => Some(*t != DateTime::ZERO),
         Value::Time(t) => Some(*t != Time::ZERO),
         Value::String(_) | Value::Bytes(_) => double(v, cx)?.map(|d| d != 0.0),
         // Compared with the number 0: what is no number is true.
@@ -197,8 +217,12 @@ pub(crate) fn compare(
             text(a, a_type).zip(text(b, b_type)).map(|(a, b)| collation.compare(&a, &b))
         }
         CompareDomain::Date => date(a, cx)?.zip(date(b, cx)?).map(|(a, b)| a.cmp(&b)),
-        // Text that is no date is before all dates: MySQL compares it as 0000-00-00.
-        CompareDomain::DateTime => Some(datetime(a, cx)?.cmp(&datetime(b, cx)?)),
+        // Text that is no date is compared as 0000-00-00.
+        CompareDomain::DateTime => {
+            let (a, b) =
+                (datetime(a, cx)?.unwrap_or(DateTime::ZERO), datetime(b, cx)?.unwrap_or(DateTime::ZERO));
+            Some(a.cmp(&b))
+        }
         CompareDomain::Json => {
             let (a, b) = (convert::to_json(a, a_type)?, convert::to_json(b, b_type)?);
             Some(order::compare(a.view(), b.view()))
@@ -216,9 +240,7 @@ pub(crate) fn conform(
     cx: &mut EvalContext<'_>,
 ) -> Result<Value, MysqlError> {
     let v = match (&v, from) {
-        (Value::DateTime(t), SqlType::Timestamp { .. }) if from != to => {
-            convert::shifted(*t, cx.utc_offset_seconds)
-        }
+        (Value::DateTime(t), SqlType::Timestamp { .. }) if from != to => convert::local(*t, cx.zone),
         _ => v,
     };
     Ok(match (v, to) {
