@@ -1,10 +1,13 @@
 //! What a session sees of a disk that is full, rots or fails: MySQL's error numbers, and everything that was
 //! acknowledged.
 
-use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
+#[path = "support/rows.rs"]
+mod rows;
+
+use leafline_sql::session::Session;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::{Operation, SimulatedEnv};
+use rows::rows_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,27 +24,7 @@ fn open(env: &SimulatedEnv) -> Arc<Instance> {
 
 /// The rows of a statement, values separated by blanks, or `<number> (<SQLSTATE>)`.
 fn run(session: &mut Session, sql: &str) -> Result<Vec<String>, String> {
-    let failed = |error: leafline_types::MysqlError| error.to_string();
-    let mut stream = match session.execute(sql).map_err(failed)? {
-        Outcome::Done(_) => return Ok(Vec::new()),
-        Outcome::Rows(stream) => stream,
-    };
-    let types = stream.types();
-    let mut rows = Vec::new();
-    while let Some(batch) = stream.next_batch(session).map_err(failed)? {
-        let columns = TextColumns::new(&batch, &types);
-        for row in 0..batch.rows {
-            let mut text = Vec::new();
-            for column in 0..types.len() {
-                if column > 0 {
-                    text.push(b' ');
-                }
-                columns.append(row, column, &mut text);
-            }
-            rows.push(String::from_utf8_lossy(&text).into_owned());
-        }
-    }
-    Ok(rows)
+    rows_of(session, sql).map_err(|error| error.to_string())
 }
 
 fn must(session: &mut Session, sql: &str) -> Vec<String> {

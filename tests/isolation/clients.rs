@@ -1,7 +1,7 @@
 //! Clients that run statements at the same time, each in a thread of its own.
 
-use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
+use crate::rows::rows_of;
+use leafline_sql::session::Session;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::SimulatedEnv;
 use std::sync::Arc;
@@ -20,26 +20,7 @@ pub fn database() -> Arc<Instance> {
 
 /// Runs a statement to its end.
 pub fn run(session: &mut Session, sql: &str) -> Answer {
-    let mut stream = match session.execute(sql).map_err(|error| error.code)? {
-        Outcome::Done(_) => return Ok(Vec::new()),
-        Outcome::Rows(stream) => stream,
-    };
-    let types = stream.types();
-    let mut rows = Vec::new();
-    while let Some(batch) = stream.next_batch(session).map_err(|error| error.code)? {
-        let columns = TextColumns::new(&batch, &types);
-        for row in 0..batch.rows {
-            let mut text = Vec::new();
-            for column in 0..types.len() {
-                if column > 0 {
-                    text.push(b' ');
-                }
-                columns.append(row, column, &mut text);
-            }
-            rows.push(String::from_utf8_lossy(&text).into_owned());
-        }
-    }
-    Ok(rows)
+    rows_of(session, sql).map_err(|error| error.code)
 }
 
 /// A client in its thread.

@@ -7,3 +7,5 @@ mod foreign_keys;
 mod history;
 mod locking;
 mod metadata;
+#[path = "../support/rows.rs"]
+mod rows;

@@ -2,9 +2,9 @@
 
 use leafline_types::expr::Expr;
 use leafline_types::expr::build::{self, CastTarget};
-use leafline_types::{Charset, Collation, IntervalUnit, MysqlError, Value};
+use leafline_types::{Charset, Collation, MysqlError, Value};
 
-use crate::parser::ast::{self, CastKind, Ident};
+use crate::parser::ast::{CastKind, Ident};
 
 /// What CAST makes of this target.
 pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
@@ -95,31 +95,4 @@ pub(super) fn fraction_digits(fsp: Option<u64>, column: &str) -> Result<u8, Mysq
 
 fn width(length: Option<u64>) -> Option<u32> {
     length.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
-}
-
-/// The unit of an interval.
-pub(super) fn unit(unit: ast::IntervalUnit) -> Result<IntervalUnit, MysqlError> {
-    use ast::IntervalUnit as Written;
-    Ok(match unit {
-        Written::Microsecond => IntervalUnit::Microsecond,
-        Written::Second => IntervalUnit::Second,
-        Written::Minute => IntervalUnit::Minute,
-        Written::Hour => IntervalUnit::Hour,
-        Written::Day => IntervalUnit::Day,
-        Written::Week => IntervalUnit::Week,
-        Written::Month => IntervalUnit::Month,
-        Written::Quarter => IntervalUnit::Quarter,
-        Written::Year => IntervalUnit::Year,
-        Written::SecondMicrosecond => IntervalUnit::SecondMicrosecond,
-        Written::MinuteMicrosecond => IntervalUnit::MinuteMicrosecond,
-        Written::MinuteSecond => IntervalUnit::MinuteSecond,
-        Written::HourMicrosecond => IntervalUnit::HourMicrosecond,
-        Written::HourSecond => IntervalUnit::HourSecond,
-        Written::HourMinute => IntervalUnit::HourMinute,
-        Written::DayMicrosecond => IntervalUnit::DayMicrosecond,
-        Written::DaySecond => IntervalUnit::DaySecond,
-        Written::DayMinute => IntervalUnit::DayMinute,
-        Written::DayHour => IntervalUnit::DayHour,
-        Written::YearMonth => IntervalUnit::YearMonth,
-    })
 }

@@ -4,7 +4,7 @@
 //! little on the stack lets it be taller.
 
 use leafline_types::expr::{self, ArithmeticOp, Expr, build};
-use leafline_types::{ExprType, MysqlError, SqlType, Value};
+use leafline_types::{ExprType, IntervalUnit, MysqlError, SqlType, Value};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::{Binder, cast, literal};
@@ -76,7 +76,7 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::DateArithmetic { operand, amount, unit, subtract } => {
                 self.date_arithmetic(operand, amount, *unit, *subtract)
             }
-            ExprKind::Extract { unit, operand } => build::extract(cast::unit(*unit)?, self.bind(operand)?),
+            ExprKind::Extract { unit, operand } => build::extract(*unit, self.bind(operand)?),
             ExprKind::Trim { side, remove, operand } => self.trim(*side, remove.as_deref(), operand),
             ExprKind::Function { name, args } => self.call(&name.value, args),
             ExprKind::Aggregate { function, distinct, args } => self.aggregate(*function, *distinct, args),
@@ -260,15 +260,10 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     fn compare(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> Bound {
-        self.compare_bound(compare_op(op), left, right)
+        self.compare_bound(op, left, right)
     }
 
-    pub(super) fn compare_bound(
-        &mut self,
-        op: expr::CompareOp,
-        left: &ast::Expr,
-        right: &ast::Expr,
-    ) -> Bound {
+    pub(super) fn compare_bound(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> Bound {
         if let (ExprKind::Row(_), _) | (_, ExprKind::Row(_)) = (&left.kind, &right.kind) {
             return self.compare_rows(op, left, right);
         }
@@ -401,21 +396,15 @@ impl ExpressionBinder<'_, '_, '_> {
         &mut self,
         operand: &ast::Expr,
         amount: &ast::Expr,
-        unit: ast::IntervalUnit,
+        unit: IntervalUnit,
         subtract: bool,
     ) -> Bound {
-        let unit = cast::unit(unit)?;
         let operand = self.bind(operand)?;
         let amount = self.number(amount)?;
         build::date_add(operand, amount, unit, subtract)
     }
 
     fn trim(&mut self, side: TrimSide, remove: Option<&ast::Expr>, operand: &ast::Expr) -> Bound {
-        let side = match side {
-            TrimSide::Both => build::TrimSide::Both,
-            TrimSide::Leading => build::TrimSide::Leading,
-            TrimSide::Trailing => build::TrimSide::Trailing,
-        };
         let remove = remove.map(|e| self.bind(e)).transpose()?;
         build::trim(side, remove, self.bind(operand)?)
     }
@@ -426,17 +415,5 @@ fn truth_value(e: &ast::Expr, bound: Expr) -> Expr {
     match &e.kind {
         ExprKind::Literal(Literal::Boolean(_)) => build::json_truth(bound),
         _ => bound,
-    }
-}
-
-pub(super) fn compare_op(op: CompareOp) -> expr::CompareOp {
-    match op {
-        CompareOp::Eq => expr::CompareOp::Eq,
-        CompareOp::NullSafeEq => expr::CompareOp::NullSafeEq,
-        CompareOp::Ne => expr::CompareOp::Ne,
-        CompareOp::Lt => expr::CompareOp::Lt,
-        CompareOp::Le => expr::CompareOp::Le,
-        CompareOp::Gt => expr::CompareOp::Gt,
-        CompareOp::Ge => expr::CompareOp::Ge,
     }
 }

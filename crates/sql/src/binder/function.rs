@@ -7,7 +7,7 @@ use leafline_types::{Charset, MysqlError};
 
 use super::expression::{Bound, ExpressionBinder};
 use super::{cast, literal};
-use crate::parser::ast::{self, AggregateName, ExprKind, Literal};
+use crate::parser::ast::{self, ExprKind, Literal};
 
 impl ExpressionBinder<'_, '_, '_> {
     pub(super) fn call(&mut self, name: &str, args: &[ast::Expr]) -> Bound {
@@ -29,7 +29,7 @@ impl ExpressionBinder<'_, '_, '_> {
         match (name.to_ascii_uppercase().as_str(), args) {
             ("TIMESTAMPDIFF", [ast::Expr { kind: ExprKind::Unit(unit), .. }, from, to]) => {
                 let from = self.bind(from)?;
-                build::timestamp_diff(cast::unit(*unit)?, from, self.bind(to)?)
+                build::timestamp_diff(*unit, from, self.bind(to)?)
             }
             ("GET_FORMAT", [what, standard]) => {
                 let ExprKind::Literal(Literal::String { value, .. }) = &what.kind else {
@@ -126,8 +126,12 @@ impl ExpressionBinder<'_, '_, '_> {
         })
     }
 
-    pub(super) fn aggregate(&mut self, name: AggregateName, distinct: bool, args: &[ast::Expr]) -> Bound {
-        let function = aggregate_function(name, args.len());
+    pub(super) fn aggregate(
+        &mut self,
+        function: AggregateFunction,
+        distinct: bool,
+        args: &[ast::Expr],
+    ) -> Bound {
         // DISTINCT changes nothing for the least and the greatest.
         let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
         self.aggregate_of(args, &|args| AggregateCall::new(function, distinct, args))
@@ -148,26 +152,5 @@ impl ExpressionBinder<'_, '_, '_> {
         let operand = self.bind(operand)?;
         let matches = build::call("REGEXP_LIKE", vec![operand, self.bind(pattern)?])?;
         Ok(if negated { build::not(matches) } else { matches })
-    }
-}
-
-/// The aggregate function of that name, for so many arguments.
-pub(super) fn aggregate_function(name: AggregateName, args: usize) -> AggregateFunction {
-    match name {
-        AggregateName::Count if args == 0 => AggregateFunction::CountAll,
-        AggregateName::Count => AggregateFunction::Count,
-        AggregateName::Sum => AggregateFunction::Sum,
-        AggregateName::Avg => AggregateFunction::Avg,
-        AggregateName::Min => AggregateFunction::Min,
-        AggregateName::Max => AggregateFunction::Max,
-        AggregateName::StddevPop => AggregateFunction::StddevPop,
-        AggregateName::StddevSamp => AggregateFunction::StddevSamp,
-        AggregateName::VarPop => AggregateFunction::VarPop,
-        AggregateName::VarSamp => AggregateFunction::VarSamp,
-        AggregateName::BitAnd => AggregateFunction::BitAnd,
-        AggregateName::BitOr => AggregateFunction::BitOr,
-        AggregateName::BitXor => AggregateFunction::BitXor,
-        AggregateName::JsonArray => AggregateFunction::JsonArray,
-        AggregateName::JsonObject => AggregateFunction::JsonObject,
     }
 }

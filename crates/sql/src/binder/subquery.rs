@@ -11,7 +11,7 @@ use leafline_types::expr::{CompareOp, Expr, ExprKind as Kind, Subquery, Subquery
 use leafline_types::{ExprType, MysqlError};
 
 use super::Binder;
-use super::expression::{Bound, ExpressionBinder, compare_op};
+use super::expression::{Bound, ExpressionBinder};
 use super::row::strictly;
 use super::scope::{Block, Clause, Scope};
 use crate::bound::BoundSubquery;
@@ -172,14 +172,7 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     /// `left op ANY (query)` and `left op ALL (query)`: the latter is true when the opposite is true of none.
-    pub(super) fn quantified(
-        &mut self,
-        op: ast::CompareOp,
-        all: bool,
-        left: &ast::Expr,
-        query: &Query,
-    ) -> Bound {
-        let op = compare_op(op);
+    pub(super) fn quantified(&mut self, op: CompareOp, all: bool, left: &ast::Expr, query: &Query) -> Bound {
         let is_row = matches!(left.kind, ExprKind::Row(_));
         if is_row && !matches!((op, all), (CompareOp::Eq, false) | (CompareOp::Ne, true)) {
             return Err(MysqlError::operand_columns(1));

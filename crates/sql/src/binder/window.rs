@@ -7,11 +7,11 @@ use leafline_types::MysqlError;
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::build::CastTarget;
 use leafline_types::expr::{ArithmeticOp, Expr, build};
-use leafline_types::{ExprType, SqlType, Value};
+use leafline_types::{ExprType, IntervalUnit, SqlType, Value};
 
+use super::Binder;
 use super::expression::{Bound, ExpressionBinder};
 use super::scope::{Block, Clause, FIRST_WINDOW, Scope};
-use super::{Binder, cast};
 use crate::bound::{BlockColumn, BoundWindow, BoundWindowCall, ColumnId, ColumnOrigin, OrderKey};
 use crate::parser::ast::{self, ExprKind, Literal, NamedWindow, Over, WindowFunctionName, WindowSpec};
 use crate::window::{Distance, Frame, FrameBound, FrameRow, FrameUnit, WindowCall, WindowFunction};
@@ -358,8 +358,7 @@ impl ExpressionBinder<'_, '_, '_> {
             return Err(MysqlError::not_supported("<window function>(DISTINCT ..)"));
         }
         let args = self.list(args)?;
-        let call =
-            AggregateCall::new(super::function::aggregate_function(*function, args.len()), false, args)?;
+        let call = AggregateCall::new(*function, false, args)?;
         let ty = call.ty.clone();
         Ok((WindowFunction::Aggregate(call), ty))
     }
@@ -370,14 +369,14 @@ fn range_limit(
     window: &str,
     order: &OrderKey,
     amount: &Expr,
-    interval: Option<ast::IntervalUnit>,
+    interval: Option<IntervalUnit>,
     is_following: bool,
 ) -> Result<(Expr, Expr), MysqlError> {
     let key = build::plain(order.expr.clone());
     let subtract = is_following == order.descending;
     if key.ty.sql.is_temporal() && key.ty.sql != SqlType::Year {
         let Some(unit) = interval else { return Err(MysqlError::range_frame_wants_interval(window)) };
-        let limit = build::date_add(key.clone(), amount.clone(), cast::unit(unit)?, subtract)?;
+        let limit = build::date_add(key.clone(), amount.clone(), unit, subtract)?;
         return Ok((key, limit));
     }
     if !key.ty.sql.is_numeric() {
@@ -436,9 +435,7 @@ fn function_name(name: WindowFunctionName) -> &'static str {
 
 fn aggregate_name(aggregate: &ast::Expr) -> String {
     match &aggregate.kind {
-        ExprKind::Aggregate { function, args, .. } => {
-            super::function::aggregate_function(*function, args.len()).name().to_lowercase()
-        }
+        ExprKind::Aggregate { function, .. } => function.name().to_lowercase(),
         _ => "group_concat".to_owned(),
     }
 }

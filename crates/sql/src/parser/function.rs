@@ -1,7 +1,7 @@
 //! Function calls: the general form, aggregates, and the forms with words between their arguments.
 
 use super::ast::{
-    AggregateName, Expr, ExprKind, Ident, IntervalUnit, JsonResponse, JsonValue, Literal, Span, TrimSide,
+    AggregateFunction, Expr, ExprKind, Ident, IntervalUnit, JsonResponse, JsonValue, Literal, Span, TrimSide,
 };
 use super::cursor::{Parsed, Parser};
 use leafline_types::error::MysqlError;
@@ -193,18 +193,22 @@ impl Parser<'_> {
         self.built(start, ExprKind::Function { name, args })
     }
 
-    fn aggregate(&mut self, start: Span, function: AggregateName) -> Parsed<Expr> {
+    fn aggregate(&mut self, start: Span, function: AggregateFunction) -> Parsed<Expr> {
         self.expect_symbol(Symbol::LeftParen)?;
         let mut distinct = false;
         let mut args = Vec::new();
-        let count = function == AggregateName::Count;
+        let count = function == AggregateFunction::Count;
+        let mut function = function;
         if count && self.accept_symbol(Symbol::Star) {
-            // COUNT(*) has no arguments.
+            function = AggregateFunction::CountAll;
         } else {
             let takes_distinct = count
                 || matches!(
                     function,
-                    AggregateName::Sum | AggregateName::Avg | AggregateName::Min | AggregateName::Max
+                    AggregateFunction::Sum
+                        | AggregateFunction::Avg
+                        | AggregateFunction::Min
+                        | AggregateFunction::Max
                 );
             distinct = takes_distinct && self.accept_word("DISTINCT");
             if !distinct {
@@ -214,7 +218,7 @@ impl Parser<'_> {
             while count && distinct && self.accept_symbol(Symbol::Comma) {
                 args.push(self.expression()?);
             }
-            if function == AggregateName::JsonObject {
+            if function == AggregateFunction::JsonObject {
                 self.expect_symbol(Symbol::Comma)?;
                 args.push(self.expression()?);
             }
@@ -410,22 +414,22 @@ impl Parser<'_> {
     }
 }
 
-fn aggregate_name(upper: &str) -> Option<AggregateName> {
+fn aggregate_name(upper: &str) -> Option<AggregateFunction> {
     Some(match upper {
-        "COUNT" => AggregateName::Count,
-        "SUM" => AggregateName::Sum,
-        "AVG" => AggregateName::Avg,
-        "MIN" => AggregateName::Min,
-        "MAX" => AggregateName::Max,
-        "STD" | "STDDEV" | "STDDEV_POP" => AggregateName::StddevPop,
-        "STDDEV_SAMP" => AggregateName::StddevSamp,
-        "VARIANCE" | "VAR_POP" => AggregateName::VarPop,
-        "VAR_SAMP" => AggregateName::VarSamp,
-        "BIT_AND" => AggregateName::BitAnd,
-        "BIT_OR" => AggregateName::BitOr,
-        "BIT_XOR" => AggregateName::BitXor,
-        "JSON_ARRAYAGG" => AggregateName::JsonArray,
-        "JSON_OBJECTAGG" => AggregateName::JsonObject,
+        "COUNT" => AggregateFunction::Count,
+        "SUM" => AggregateFunction::Sum,
+        "AVG" => AggregateFunction::Avg,
+        "MIN" => AggregateFunction::Min,
+        "MAX" => AggregateFunction::Max,
+        "STD" | "STDDEV" | "STDDEV_POP" => AggregateFunction::StddevPop,
+        "STDDEV_SAMP" => AggregateFunction::StddevSamp,
+        "VARIANCE" | "VAR_POP" => AggregateFunction::VarPop,
+        "VAR_SAMP" => AggregateFunction::VarSamp,
+        "BIT_AND" => AggregateFunction::BitAnd,
+        "BIT_OR" => AggregateFunction::BitOr,
+        "BIT_XOR" => AggregateFunction::BitXor,
+        "JSON_ARRAYAGG" => AggregateFunction::JsonArray,
+        "JSON_OBJECTAGG" => AggregateFunction::JsonObject,
         _ => return None,
     })
 }

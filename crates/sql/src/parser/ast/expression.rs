@@ -4,6 +4,8 @@
 //! thousand terms is not ten thousand levels deep. Parentheses leave no node.
 
 use super::{Ident, OrderItem, Query, Span, WindowCall};
+pub use leafline_types::expr::{CompareOp, build::TrimSide};
+pub use leafline_types::{IntervalUnit, aggregate::AggregateFunction};
 
 /// An expression and where it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -209,7 +211,7 @@ pub enum ExprKind {
     /// `COUNT(*)`, `COUNT(DISTINCT a, b)`, `SUM(a)`: any aggregate function.
     Aggregate {
         /// Which one.
-        function: AggregateName,
+        function: AggregateFunction,
         /// With DISTINCT.
         distinct: bool,
         /// The arguments; empty for `COUNT(*)`.
@@ -401,25 +403,6 @@ pub enum BinaryOp {
     ShiftRight,
 }
 
-/// Comparison operators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompareOp {
-    /// `=`.
-    Eq,
-    /// `<=>`.
-    NullSafeEq,
-    /// `<>`, `!=`.
-    Ne,
-    /// `<`.
-    Lt,
-    /// `<=`.
-    Le,
-    /// `>`.
-    Gt,
-    /// `>=`.
-    Ge,
-}
-
 /// The right side of IS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsTest {
@@ -431,76 +414,6 @@ pub enum IsTest {
     False,
     /// UNKNOWN.
     Unknown,
-}
-
-/// Which ends TRIM works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrimSide {
-    /// Both ends.
-    Both,
-    /// The start.
-    Leading,
-    /// The end.
-    Trailing,
-}
-
-/// Aggregate functions of the grammar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AggregateName {
-    /// COUNT.
-    Count,
-    /// SUM.
-    Sum,
-    /// AVG.
-    Avg,
-    /// MIN.
-    Min,
-    /// MAX.
-    Max,
-    /// STD, STDDEV, STDDEV_POP.
-    StddevPop,
-    /// STDDEV_SAMP.
-    StddevSamp,
-    /// VARIANCE, VAR_POP.
-    VarPop,
-    /// VAR_SAMP.
-    VarSamp,
-    /// BIT_AND.
-    BitAnd,
-    /// BIT_OR.
-    BitOr,
-    /// BIT_XOR.
-    BitXor,
-    /// JSON_ARRAYAGG.
-    JsonArray,
-    /// JSON_OBJECTAGG.
-    JsonObject,
-}
-
-/// Units of INTERVAL, EXTRACT and TIMESTAMPDIFF.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum IntervalUnit {
-    Microsecond,
-    Second,
-    Minute,
-    Hour,
-    Day,
-    Week,
-    Month,
-    Quarter,
-    Year,
-    SecondMicrosecond,
-    MinuteMicrosecond,
-    MinuteSecond,
-    HourMicrosecond,
-    HourSecond,
-    HourMinute,
-    DayMicrosecond,
-    DaySecond,
-    DayMinute,
-    DayHour,
-    YearMonth,
 }
 
 /// The target of CAST.
