@@ -16,6 +16,7 @@
 //! written, a batch a round, so that the next opening has little to do.
 
 use crate::doublewrite::BATCH_PAGES;
+use crate::log::LogSpace;
 use crate::pool::Latching;
 use crate::store::Inner;
 use crate::{PageNo, Result};
@@ -164,12 +165,16 @@ fn keep_frames(store: &Inner) -> Result<()> {
 
 /// Writes what has been dirty for too long, and records a checkpoint if that gives log back.
 fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
-    let capacity = store.log.space().capacity;
+    let LogSpace { capacity, used, waiting, .. } = store.log.space();
+    let grown = pace.grown(store.log.produced());
+    if waiting == 0 && pace.may_rest(used, capacity) {
+        return Ok(());
+    }
     let mut dirty = store.cache.pool.dirty_pages();
+    pace.clean = dirty.is_empty();
     let oldest = dirty.iter().map(|(_, since)| *since).min();
     let age = oldest.map_or(0, |since| store.log.age(since));
-    let written = store.log.produced();
-    let pages = pace.pages(dirty.len(), age, capacity, written);
+    let pages = pace.pages(dirty.len(), age, capacity, grown);
     if pages > 0 {
         if pages < dirty.len() {
             dirty.select_nth_unstable_by_key(pages, |(_, since)| *since);
@@ -214,18 +219,35 @@ fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
 struct Pace {
     /// Bytes of log written when last asked.
     written: u64,
+    /// Rounds in which the log has not grown.
     idle: u32,
+    /// No page was changed when they were last looked at.
+    clean: bool,
     /// Checkpoints in a row that gave nothing back to those who wait for log space.
     fruitless: u32,
 }
 
 impl Pace {
-    /// Of `dirty` pages, the oldest of which goes back `age` bytes of a log of `capacity`, into which `written` bytes were
-    /// written, ever.
-    fn pages(&mut self, dirty: usize, age: u64, capacity: u64, written: u64) -> usize {
+    /// Bytes that were written since last asked, `written` of them ever.
+    fn grown(&mut self, written: u64) -> u64 {
         let grown = written - self.written.min(written);
         self.written = written;
         self.idle = if grown == 0 { self.idle.saturating_add(1) } else { 0 };
+        grown
+    }
+
+    /// Whether nothing can be found for this round to do with `used` bytes of a log of `capacity`. To find changed pages is to
+    /// go through the whole pool.
+    fn may_rest(&self, used: u64, capacity: u64) -> bool {
+        match self.idle > IDLE_ROUNDS {
+            // A page whose change was logged before the store came to rest has been marked long since.
+            true => self.clean && self.idle > IDLE_ROUNDS + 1,
+            false => used < capacity * WORTH.min(GENTLE) / 16,
+        }
+    }
+
+    /// Of `dirty` pages, the oldest of which goes back `age` bytes of a log of `capacity`, which has `grown` by some.
+    fn pages(&mut self, dirty: usize, age: u64, capacity: u64, grown: u64) -> usize {
         if self.idle > IDLE_ROUNDS {
             return dirty.min(BATCH_PAGES);
         }
@@ -246,8 +268,8 @@ mod tests {
     fn the_pace_rises_with_age_and_with_the_log_and_is_nothing_for_young_pages() {
         const MIB: u64 = 1 << 20;
         let pages = |age: u64, grown: u64| {
-            let mut pace = Pace { written: 5 * MIB, ..Pace::default() };
-            pace.pages(10_000, age * MIB, 160 * MIB, 5 * MIB + grown)
+            let mut pace = Pace::default();
+            pace.pages(10_000, age * MIB, 160 * MIB, grown)
         };
         assert_eq!(pages(20, MIB), 0);
         let (young, middle, old) = (pages(21, MIB), pages(60, MIB), pages(95, MIB));
@@ -270,7 +292,8 @@ mod tests {
             (0..100).for_each(|_| dirty.push_back(written));
             let age = dirty.front().map_or(0, |since| written - since);
             assert!(age < CAPACITY * URGENT / 16, "round {round}");
-            let pages = pace.pages(dirty.len(), age, CAPACITY, written);
+            let grown = pace.grown(written);
+            let pages = pace.pages(dirty.len(), age, CAPACITY, grown);
             dirty.drain(..pages);
             if round > 500 {
                 paces.push(pages);
@@ -283,9 +306,34 @@ mod tests {
     #[test]
     fn an_idle_store_is_cleaned_a_batch_a_round() {
         let mut pace = Pace::default();
-        let pages: Vec<usize> = (0..=IDLE_ROUNDS + 1).map(|_| pace.pages(500, 1, 1 << 20, 7)).collect();
+        let mut round = |written| {
+            let grown = pace.grown(written);
+            pace.pages(500, 1, 1 << 20, grown)
+        };
+        let pages: Vec<usize> = (0..=IDLE_ROUNDS + 1).map(|_| round(7)).collect();
         assert_eq!(pages.first(), Some(&0));
         assert_eq!(pages.last(), Some(&BATCH_PAGES));
-        assert_eq!(pace.pages(500, 1, 1 << 20, 8), 0, "work goes first");
+        assert_eq!(round(8), 0, "work goes first");
+    }
+
+    #[test]
+    fn changed_pages_are_looked_for_when_log_is_used_or_nothing_has_happened_for_a_while_until_none_is_found()
+    {
+        const CAPACITY: u64 = 160 << 20;
+        let mut pace = Pace::default();
+        let mut rests = |written, used: u64, clean| {
+            pace.grown(written);
+            let rests = pace.may_rest(used << 20, CAPACITY);
+            pace.clean = if rests { pace.clean } else { clean };
+            rests
+        };
+        assert!(rests(1, 5, false), "a checkpoint is not worth it");
+        assert!(!rests(2, 10, false));
+        let idle: Vec<bool> = (0..IDLE_ROUNDS).map(|_| rests(2, 5, false)).collect();
+        assert!(idle.iter().all(|rests| *rests));
+        assert!(!rests(2, 5, false) && !rests(2, 5, false), "there are changed pages to write");
+        assert!(!rests(2, 5, true), "the last one was written");
+        assert!(rests(2, 5, true) && rests(2, 5, true));
+        assert!(!rests(3, 10, true), "somebody works again");
     }
 }
