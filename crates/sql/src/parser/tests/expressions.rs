@@ -182,7 +182,7 @@ fn calls_take_their_special_forms() {
 #[test]
 fn aggregates_are_told_from_functions() {
     check(&[
-        ("COUNT(*)", "Count()"),
+        ("COUNT(*)", "CountAll()"),
         ("count(DISTINCT a, b)", "Count(distinct a b)"),
         ("sum(DISTINCT a)", "Sum(distinct a)"),
         ("sum(ALL a * (1 - b))", "Sum([Multiply a [Subtract 1 b]])"),
