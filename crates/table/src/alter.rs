@@ -5,10 +5,10 @@
 //! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
 //! table wait meanwhile; reads go on.
 
-use crate::build::{TableBuilder, TreeSource, build_indexes, numbered};
+use crate::build::{TableBuilder, TreeSource, build_indexes, check_references, numbered};
 use crate::catalog::{
-    Catalog, CheckDef, ForeignKeyDef, IndexDraft, IndexPart, IndexSpecPart, TableDef, TableDraft, TableId,
-    TableSpec, altered_foreign_keys, check_name, check_not_named, key_part,
+    Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDraft, IndexPart, IndexSpecPart, KeyAlteration,
+    TableDef, TableDraft, TableId, TableSpec, check_name, key_part, rename_in,
 };
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
@@ -17,7 +17,7 @@ use crate::overflow::{joined, part_of_payload, values_of_row};
 use crate::run::{EntrySource, Sorter};
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
-use leafline_btree::CommitTs;
+use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{MysqlError, Value, encode_part};
 use std::sync::Arc;
@@ -27,12 +27,14 @@ pub type QualifiedName<'a> = (&'a str, &'a str);
 
 /// What is to become of a table.
 pub struct Alteration<'a> {
-    /// The table as it is to be. Indexes that stay say which they are; foreign keys stay in any case.
+    /// The table as it is to be. Indexes that stay say which they are; foreign keys stay unless `foreign_keys` says otherwise.
     pub spec: TableSpec,
     /// For each of its columns, the column that it was.
     pub sources: Vec<Option<usize>>,
     /// The number from which AUTO_INCREMENT goes on, if no larger one is in use.
     pub next_auto_increment: Option<u64>,
+    /// Foreign keys that come and go.
+    pub foreign_keys: ForeignKeyChanges,
     /// How its rows are made, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
 }
@@ -61,10 +63,19 @@ struct Target<'a> {
     spec: &'a TableSpec,
     draft: TableDraft,
     foreign_keys: Vec<ForeignKeyDef>,
+    /// How many of the last of them its rows are to be checked against.
+    unproven: usize,
+    /// Other tables, whose foreign keys refer to a name that changes.
+    children: Vec<TableDef>,
     is_private: bool,
 }
 
 impl Target<'_> {
+    /// The foreign keys that its rows are to be checked against.
+    fn unproven(&self) -> Vec<ForeignKeyDef> {
+        self.foreign_keys.iter().rev().take(self.unproven).rev().cloned().collect()
+    }
+
     /// Its definition without indexes.
     fn shell(&self, id: TableId) -> TableDef {
         TableDef {
@@ -89,8 +100,8 @@ impl Engine {
     ///
     /// # Errors
     /// `DefinitionChanged` if that is not the definition in force; 1050 if its new name is taken, 1049 if its new database is not
-    /// there; the errors of [`TableSpec`]'s rules; those of foreign keys that lose what they need (1553, 1828 to 1833); 1062 if there are duplicates in a new unique index; what the conversion and the
-    /// store return.
+    /// there; the errors of [`TableSpec`]'s rules; those of foreign keys that lose what they need (1553, 1828 to 1833), and of new ones; 1452 if
+    /// a row does not refer to one that is there; 1062 if there are duplicates in a new unique index; what the conversion and the store return.
     pub fn alter_table(
         &self,
         table: &Arc<TableDef>,
@@ -104,17 +115,37 @@ impl Engine {
         let spec = &mut alteration.spec;
         if !table.is_private && (&spec.database, &spec.name) != (&table.database, &table.name) {
             check_free(&catalog, &spec.database, &spec.name)?;
-            check_not_named(&catalog, [(&table.database, &table.name), (&spec.database, &spec.name)])?;
         }
+        let changes = &alteration.foreign_keys;
+        *spec = spec.with_foreign_indexes(&changes.added);
         let draft = TableDraft::new(spec, &self.limits)?;
-        let (columns, keys) = (&draft.columns, draft.keys());
-        let mut foreign_keys = altered_foreign_keys(&catalog, table, columns, &alteration.sources, &keys)?;
-        if spec.name != table.name {
-            rename_constraints(&mut spec.checks, &mut foreign_keys, &table.name, &spec.name);
+        let mut altered = KeyAlteration {
+            catalog: &catalog,
+            table,
+            name: (&spec.database, &spec.name),
+            columns: &draft.columns,
+            sources: &alteration.sources,
+            keys: &draft.keys(),
+            changes,
+            unchecked: spec.unchecked_references,
         }
-        let target = Target { spec, draft, foreign_keys, is_private: table.is_private };
+        .altered()?;
+        if spec.name != table.name {
+            rename_constraints(&mut spec.checks, &mut altered.own, &table.name, &spec.name);
+        }
+        let parents = changes.added.iter().filter_map(|key| {
+            let parent = catalog.table(&key.parent_database, &key.parent_table)?;
+            Some(parent.id)
+        });
+        let mut closed: Vec<TableId> = parents.chain(altered.children.iter().map(|child| child.id)).collect();
+        closed.push(table.id);
+        closed.sort_unstable();
+        closed.dedup();
+        let unproven = if spec.unchecked_references { 0 } else { altered.added };
+        let (foreign_keys, children) = (altered.own, altered.children);
+        let target = Target { spec, draft, foreign_keys, unproven, children, is_private: table.is_private };
         let next = alteration.next_auto_increment;
-        let closed = self.gates.close(table.id);
+        let closed: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
         let altered = match alteration.rebuild {
             Some(rebuild) => self.rebuild_table(table, target, rebuild, next)?,
             None => {
@@ -127,11 +158,16 @@ impl Engine {
         Ok(altered)
     }
 
-    /// Gives tables other names, one after the other, all or none.
+    /// Gives tables other names, one after the other, all or none. Foreign keys that refer to them follow.
     ///
     /// # Errors
-    /// 1146 if there is no such table, 1050 if the new name is taken, 1049 if the database is not there; what the store returns.
-    pub fn rename_tables(&self, renames: &[(QualifiedName<'_>, QualifiedName<'_>)]) -> Result<()> {
+    /// 1146 if there is no such table, 1050 if the new name is taken, 1049 if the database is not there; 3734, 3780, 3733 and 1822 (unless
+    /// `unchecked`) if foreign keys refer to the new name, and the table is not what they need; what the store returns.
+    pub fn rename_tables(
+        &self,
+        renames: &[(QualifiedName<'_>, QualifiedName<'_>)],
+        unchecked: bool,
+    ) -> Result<()> {
         let _ddl = self.ddl.lock();
         let mut catalog = (*self.catalog()).clone();
         let mut renamed: Vec<TableId> = Vec::new();
@@ -140,15 +176,13 @@ impl Engine {
                 return Err(MysqlError::no_such_table(database, name).into());
             };
             check_free(&catalog, new_database, new_name)?;
-            check_not_named(&catalog, [(database, name), (new_database, new_name)])?;
             let mut changed = (*table).clone();
             (changed.database, changed.name) = ((*new_database).into(), (*new_name).into());
             rename_constraints(&mut changed.checks, &mut changed.foreign_keys, &table.name, new_name);
-            catalog.put_table(Arc::new(changed));
-            if !renamed.contains(&table.id) {
-                renamed.push(table.id);
-            }
+            renamed.extend(rename_in(&mut catalog, changed, &table, unchecked)?);
         }
+        renamed.sort_unstable();
+        renamed.dedup();
         let closed: Vec<_> = renamed.iter().map(|table| self.gates.close(*table)).collect();
         let changed = renamed.iter().filter_map(|table| catalog.table_by_id(*table));
         let put_tables = changed.map(|table| (**table).clone()).collect();
@@ -173,6 +207,7 @@ impl Engine {
             return Err(TableError::Internal("a table whose rows change is not built anew".into()));
         }
         let mut changed = target.shell(table.id);
+        let unproven = target.unproven();
         changed.overflow = table.overflow;
         let (mut kept, mut added) = (Vec::new(), Vec::new());
         for (position, index) in target.draft.indexes.into_iter().enumerate() {
@@ -203,11 +238,13 @@ impl Engine {
             kept.sort_by_key(|(position, _)| *position);
             changed.indexes = kept.into_iter().map(|(_, index)| Arc::new(index)).collect();
         }
+        let tree = self.trees.current(changed.clustered().tree)?;
+        check_references(self, &changed, &tree.tree, &unproven)?;
         let mut counters = Vec::new();
         if let Some(next_auto_increment) = next_auto_increment {
             counters.push(CounterChange { table: table.id, next_auto_increment, ..CounterChange::default() });
         }
-        let put_tables = vec![changed];
+        let put_tables = [changed].into_iter().chain(target.children).collect();
         self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         new.keep();
         Ok(())
@@ -222,6 +259,7 @@ impl Engine {
         next_auto_increment: Option<u64>,
     ) -> Result<(u64, TableId)> {
         let mut table = target.shell(TableId(self.counters.new_object()));
+        let unproven = target.unproven();
         let draft = target.draft;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
         let primary = (!primary.is_empty()).then_some(primary);
@@ -242,6 +280,8 @@ impl Engine {
         self.convert_rows(old, &table, rebuild, &mut builder)?;
         let rows = builder.rows();
         builder.finish(&mut table, None)?;
+        let tree = Tree::open(&self.store, table.clustered().tree, table.clustered().root)?;
+        check_references(self, &table, &tree, &unproven)?;
         let values = builder.finish_values(|_| Ok(None))?;
         let id = table.id;
         let counters = CounterChange {
@@ -255,7 +295,9 @@ impl Engine {
             let counters = CounterChange { table: outside.id, ..CounterChange::default() };
             (outside, counters)
         }));
-        let (put_tables, counters) = [(table, counters)].into_iter().chain(values).unzip();
+        let (mut put_tables, counters): (Vec<TableDef>, Vec<CounterChange>) =
+            [(table, counters)].into_iter().chain(values).unzip();
+        put_tables.extend(target.children);
         let remove_tables = vec![old.clone()];
         self.change_catalog(CatalogChange {
             remove_tables,

@@ -152,8 +152,14 @@ impl Engine {
         let keys = keys_of(&table.indexes);
         let side = Side { table: &table.name, columns: &table.columns, keys: &keys };
         let unchecked = spec.unchecked_references;
-        let foreign =
-            resolve_foreign_keys(&catalog, &spec.database, &side, &[], &spec.foreign_keys, unchecked)?;
+        let foreign = resolve_foreign_keys(
+            &catalog,
+            (&spec.database, None),
+            &side,
+            &[],
+            &spec.foreign_keys,
+            unchecked,
+        )?;
         check_as_parent(&catalog, &spec.database, &side, unchecked)?;
         table.foreign_keys = foreign;
         self.change_catalog(CatalogChange {
@@ -172,7 +178,7 @@ impl Engine {
         is_private: bool,
         new: &mut NewTrees<'_>,
     ) -> Result<(TableDef, Option<TableDef>, CounterChange)> {
-        let draft = TableDraft::new(&spec.with_foreign_indexes(), &self.limits)?;
+        let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &self.limits)?;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
         let primary = (!primary.is_empty()).then_some(primary);
         let mut table = TableDef {

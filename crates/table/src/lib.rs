@@ -50,10 +50,10 @@ mod tests;
 pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter};
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
-    Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyDef, ForeignKeySpec, GeneratedColumn,
-    HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY,
-    PhysicalColumn, ROW_ID_BYTES, ReferentialAction, TableDef, TableId, TableOptions, TableSpec,
-    ViewAlgorithm, ViewDef,
+    Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
+    ForeignKeySpec, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, IndexSpec,
+    IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, ReferentialAction, TableDef,
+    TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef,
 };
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};

@@ -4,8 +4,8 @@
 
 use crate::session::settings::TimeSettings;
 use leafline_table::{
-    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY,
-    TableDef, TableSpec,
+    CheckDef, ColumnDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef, ForeignKeySpec, IndexSpec,
+    IndexSpecKind, IndexSpecPart, PRIMARY, TableDef, TableSpec,
 };
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Warnings, store_cast};
@@ -13,7 +13,9 @@ use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Warn
 use super::BindContext;
 use super::data_type::table_collation;
 use super::row_rules::columns_read;
-use super::table_spec::{check_engine, column_def, default_value, index_spec, option_warnings, spec_kind};
+use super::table_spec::{
+    check_engine, column_def, default_value, foreign_key_spec, index_spec, option_warnings, spec_kind,
+};
 use crate::parser::ast::{AlterAction, AlterTable, CheckDefinition, ColumnDefinition, ColumnPosition, Ident};
 
 /// What an alteration takes, at least.
@@ -41,6 +43,8 @@ pub(crate) struct AlteredTable {
     pub(crate) old_checks: usize,
     /// What that takes.
     pub(crate) work: AlterWork,
+    /// Its foreign keys that come and go.
+    pub(crate) foreign_keys: ForeignKeyChanges,
     /// ORDER BY.
     pub(crate) order: Vec<IndexSpecPart>,
     /// AUTO_INCREMENT.
@@ -70,6 +74,7 @@ struct Alter<'a> {
     indexes: Vec<IndexSpec>,
     checks: Vec<(CheckDef, Option<String>)>,
     old_checks: usize,
+    foreign_keys: ForeignKeyChanges,
     work: AlterWork,
 }
 
@@ -144,6 +149,7 @@ pub(crate) fn altered_table(
     state.check_dependencies()?;
     state.change_indexes(&alter.actions)?;
     state.change_checks(&alter.actions)?;
+    state.change_foreign_keys(&alter.actions)?;
     state.finish(spec, order, next_auto_increment, warnings)
 }
 
@@ -168,6 +174,7 @@ impl<'a> Alter<'a> {
             indexes: Vec::new(),
             checks: old.checks.iter().map(|check| (check.clone(), None)).collect(),
             old_checks: 0,
+            foreign_keys: ForeignKeyChanges::default(),
             work,
         }
     }
@@ -328,16 +335,17 @@ impl<'a> Alter<'a> {
                 }
                 AlterAction::DropConstraint(name) => {
                     let is_check = self.old.checks.iter().any(|c| c.name.eq_ignore_ascii_case(&name.value));
+                    let is_foreign = self.old_foreign_key(name).is_some();
                     let at = find(&kept, &name.value)
                         .filter(|at| kept.get(*at).is_some_and(|(_, key)| key.kind != IndexSpecKind::Plain));
-                    match (at, is_check) {
-                        (Some(_), true) => return Err(MysqlError::constraint_name_ambiguous(&name.value)),
-                        (Some(at), false) => {
+                    match (at, u8::from(at.is_some()) + u8::from(is_check) + u8::from(is_foreign)) {
+                        (_, 0) => return Err(MysqlError::constraint_not_found(&name.value)),
+                        (_, 2..) => return Err(MysqlError::constraint_name_ambiguous(&name.value)),
+                        (Some(at), _) => {
                             kept.remove(at);
                             self.work = self.work.max(AlterWork::Indexes);
                         }
-                        (None, true) => {}
-                        (None, false) => return Err(MysqlError::constraint_not_found(&name.value)),
+                        (None, _) => {}
                     }
                 }
                 _ => {}
@@ -459,6 +467,34 @@ impl<'a> Alter<'a> {
         Ok(())
     }
 
+    /// The foreign key of that name that the table has.
+    fn old_foreign_key(&self, name: &Ident) -> Option<&'a ForeignKeyDef> {
+        self.old.foreign_keys.iter().find(|key| key.name.eq_ignore_ascii_case(&name.value))
+    }
+
+    /// Which foreign keys come and go. Error 1091 for one that is not there.
+    fn change_foreign_keys(&mut self, actions: &[AlterAction]) -> Result<(), MysqlError> {
+        for action in actions {
+            match action {
+                AlterAction::DropForeignKey(name) => {
+                    let key = self.old_foreign_key(name).map(|key| key.name.clone());
+                    let key = key.filter(|key| !self.foreign_keys.dropped.contains(key));
+                    let key = key.ok_or_else(|| MysqlError::cannot_drop(&name.value))?;
+                    self.foreign_keys.dropped.push(key);
+                }
+                AlterAction::DropConstraint(name) => {
+                    self.foreign_keys.dropped.extend(self.old_foreign_key(name).map(|key| key.name.clone()));
+                }
+                AlterAction::AddForeignKey(key) => {
+                    self.foreign_keys.added.push(foreign_key_spec(key, &self.old.database));
+                    self.work = self.work.max(AlterWork::Indexes);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn finish(
         mut self,
         mut spec: TableSpec,
@@ -497,7 +533,8 @@ impl<'a> Alter<'a> {
         let position =
             |name: &String| self.columns.iter().position(|c| c.def.name.eq_ignore_ascii_case(name));
         let owners = self.checks.iter().map(|(_, owner)| owner.as_ref().and_then(position)).collect();
-        for key in &self.old.foreign_keys {
+        let dropped = &self.foreign_keys.dropped;
+        for key in self.old.foreign_keys.iter().filter(|key| !dropped.contains(&key.name)) {
             let name = |old: &usize| self.made_from(*old).map(|column| column.def.name.clone());
             spec.foreign_keys.push(ForeignKeySpec {
                 name: Some(key.name.clone()),
@@ -507,6 +544,7 @@ impl<'a> Alter<'a> {
                 ..ForeignKeySpec::default()
             });
         }
+        spec.foreign_keys.extend_from_slice(&self.foreign_keys.added);
         let (columns, sources) = self.columns.into_iter().map(|column| (column.def, column.source)).unzip();
         spec.columns = columns;
         spec.indexes = self.indexes;
@@ -516,6 +554,7 @@ impl<'a> Alter<'a> {
             sources,
             owners,
             old_checks: self.old_checks,
+            foreign_keys: self.foreign_keys,
             work: self.work,
             order,
             next_auto_increment,

@@ -183,7 +183,8 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.at_foreign_key() {
-            return self.refuse("ALTER TABLE ... ADD FOREIGN KEY");
+            actions.push(AlterAction::AddForeignKey(Box::new(self.foreign_key()?)));
+            return Ok(());
         }
         if self.at_table_key() {
             actions.push(AlterAction::AddKey(self.table_key()?));
@@ -199,10 +200,9 @@ impl Parser<'_> {
             return Ok(());
         }
         let added = self.parenthesised_list(|p| {
-            if p.at_foreign_key() {
-                return p.refuse("ALTER TABLE ... ADD FOREIGN KEY");
-            }
-            Ok(if p.at_check() {
+            Ok(if p.at_foreign_key() {
+                AlterAction::AddForeignKey(Box::new(p.foreign_key()?))
+            } else if p.at_check() {
                 AlterAction::AddCheck(p.check()?)
             } else if p.at_table_key() {
                 AlterAction::AddKey(p.table_key()?)
@@ -240,8 +240,8 @@ impl Parser<'_> {
         if self.accept_word("CONSTRAINT") {
             return Ok(AlterAction::DropConstraint(self.index_name()?));
         }
-        if self.at_words(&["FOREIGN", "KEY"]) {
-            return self.refuse("ALTER TABLE ... DROP FOREIGN KEY");
+        if self.accept_words(&["FOREIGN", "KEY"]) {
+            return Ok(AlterAction::DropForeignKey(self.ident()?));
         }
         if self.at_word("PARTITION") && self.is_ident_at(1) {
             return self.refuse("ALTER TABLE ... DROP PARTITION");

@@ -2,6 +2,7 @@
 
 use super::ast::{ForeignKeyDefinition, Ident};
 use super::cursor::{Parsed, Parser};
+use super::lexer::Symbol;
 use leafline_table::ReferentialAction;
 
 impl Parser<'_> {
@@ -25,6 +26,25 @@ impl Parser<'_> {
         if self.at_word("MATCH") {
             return self.refuse("MATCH");
         }
+        let (on_delete, on_update) = self.referential_actions()?;
+        Ok(ForeignKeyDefinition { name, index_name, columns, parent, parent_columns, on_delete, on_update })
+    }
+
+    /// REFERENCES at a column: MySQL takes it and makes nothing of it.
+    pub(super) fn ignored_references(&mut self) -> Parsed<()> {
+        self.expect_word("REFERENCES")?;
+        self.table_name()?;
+        if self.at_symbol(Symbol::LeftParen) {
+            self.column_names()?;
+        }
+        if self.accept_word("MATCH") {
+            self.expect_any_word(&["FULL", "PARTIAL", "SIMPLE"])?;
+        }
+        self.referential_actions().map(drop)
+    }
+
+    /// `ON DELETE action` and `ON UPDATE action`, in any order.
+    fn referential_actions(&mut self) -> Parsed<(ReferentialAction, ReferentialAction)> {
         let (mut on_delete, mut on_update) = (None, None);
         while self.accept_word("ON") {
             let slot = match self.accept_word("DELETE") {
@@ -39,8 +59,7 @@ impl Parser<'_> {
             }
             *slot = Some(self.referential_action()?);
         }
-        let (on_delete, on_update) = (on_delete.unwrap_or_default(), on_update.unwrap_or_default());
-        Ok(ForeignKeyDefinition { name, index_name, columns, parent, parent_columns, on_delete, on_update })
+        Ok((on_delete.unwrap_or_default(), on_update.unwrap_or_default()))
     }
 
     fn column_names(&mut self) -> Parsed<Vec<Ident>> {

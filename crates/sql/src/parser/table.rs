@@ -269,7 +269,7 @@ impl Parser<'_> {
         } else if self.at_check() {
             column.checks.push(self.check()?);
         } else if self.at_word("REFERENCES") {
-            return self.refuse("REFERENCES at a column; write FOREIGN KEY");
+            self.ignored_references()?;
         } else if self.at_any_word(&["GENERATED", "AS"]) {
             column.generated = Some(self.generated_column()?);
         } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {

@@ -44,6 +44,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let current = session.database().unwrap_or(&database).to_owned();
     let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
     refuse_system(session, &altered.spec.database)?;
+    altered.spec.unchecked_references = !session.settings.foreign_key_checks;
     check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
     if table.is_private {
         let (database, name) = (&altered.spec.database, &altered.spec.name);
@@ -75,8 +76,8 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let (copied, id);
     if altered.work < AlterWork::Rows {
         let next_auto_increment = altered.next_auto_increment;
-        let AlteredTable { spec, sources, .. } = altered;
-        let alteration = Alteration { spec, sources, next_auto_increment, rebuild: None };
+        let AlteredTable { spec, sources, foreign_keys, .. } = altered;
+        let alteration = Alteration { spec, sources, next_auto_increment, foreign_keys, rebuild: None };
         (copied, id) = engine.alter_table(&table, alteration)?;
     } else {
         if order_needs_sort
@@ -146,7 +147,7 @@ fn rebuild(
     table: &Arc<TableDef>,
     altered: AlteredTable,
 ) -> Result<(u64, TableId), MysqlError> {
-    let AlteredTable { spec, sources, order, next_auto_increment, .. } = altered;
+    let AlteredTable { spec, sources, foreign_keys, order, next_auto_increment, .. } = altered;
     let rules = row_rules(&spec.columns, &spec.checks, &session.bind_context(&[]))?;
     let view = session.passing_view();
     let execution = Execution::new(session, view, &[], true).storing(StoreRules::default());
@@ -162,6 +163,7 @@ fn rebuild(
         spec: spec.clone(),
         sources: sources.clone(),
         next_auto_increment,
+        foreign_keys,
         rebuild: Some(rebuild),
     };
     engine.alter_table(table, alteration).map_err(|error| match error {
@@ -342,6 +344,7 @@ pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Resu
     }
     let names: Vec<(QualifiedName<'_>, QualifiedName<'_>)> =
         names.iter().map(|((d, t), (e, u))| ((d.as_str(), *t), (e.as_str(), *u))).collect();
-    session.instance.engine().rename_tables(&names)?;
+    let unchecked = !session.settings.foreign_key_checks;
+    session.instance.engine().rename_tables(&names, unchecked)?;
     Ok(Done::default())
 }

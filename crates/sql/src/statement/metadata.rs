@@ -1,21 +1,83 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
 use crate::parser::ast::{
-    AlterAction, AlterAlgorithm, CreateTableLike, DropTable, Ident, KeyKind, Span, StatementKind, TableName,
+    AlterAction, AlterAlgorithm, AlterTable, CreateTableLike, DropTable, Ident, KeyKind, Span, StatementKind,
+    TableName,
 };
 use crate::session::Session;
 use leafline_table::{Excluding, MetadataMode, PRIMARY};
 use leafline_types::MysqlError;
 
-/// Keeps others away from what the statement changes; `None` if it changes no definitions.
+/// What a statement changes.
+#[derive(Default)]
+struct Changed {
+    tables: Vec<(TableName, MetadataMode)>,
+    /// Tables whose names, or those of their columns, change: the foreign keys that refer to them follow.
+    renamed: Vec<TableName>,
+    databases: Vec<String>,
+}
+
+impl Changed {
+    fn table(&mut self, table: &TableName) {
+        self.tables.push((table.clone(), MetadataMode::Exclusive));
+    }
+
+    /// What a foreign key refers to: in the database of the table that has it, unless it says otherwise.
+    fn parent(&mut self, parent: &TableName, child: &TableName) {
+        let mut parent = parent.clone();
+        parent.database = parent.database.or_else(|| child.database.clone());
+        self.table(&parent);
+    }
+
+    /// The database of a table that gets constraints, whose names are unique in it.
+    fn constraints(&mut self, session: &Session, table: &TableName) {
+        self.databases.extend(database_of(session, table));
+    }
+
+    fn alter(&mut self, session: &Session, alter: &AlterTable) {
+        let of_index = |action: &AlterAction| match action {
+            AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
+            AlterAction::DropKey(name) => !name.value.eq_ignore_ascii_case(PRIMARY),
+            _ => false,
+        };
+        // Indexes are made and dropped beside who reads.
+        let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(of_index);
+        let mode = if only_indexes { MetadataMode::NoWrite } else { MetadataMode::Exclusive };
+        self.tables.push((alter.table.clone(), mode));
+        for action in &alter.actions {
+            match action {
+                AlterAction::Rename(name) => {
+                    self.table(name);
+                    self.renamed.push(alter.table.clone());
+                }
+                AlterAction::RenameColumn { .. } | AlterAction::ChangeColumn { .. } => {
+                    self.renamed.push(alter.table.clone());
+                }
+                AlterAction::AddForeignKey(key) => {
+                    self.parent(&key.parent, &alter.table);
+                    self.constraints(session, &alter.table);
+                }
+                AlterAction::AddCheck(_) => self.constraints(session, &alter.table),
+                _ => {}
+            }
+        }
+        self.databases.dedup();
+    }
+
+    fn drop_database(&mut self, session: &Session, database: &str) {
+        let catalog = session.instance.engine().catalog();
+        catalog.tables(database).for_each(|table| self.table(&named(database, &table.name)));
+        catalog.views(database).for_each(|view| self.table(&named(database, &view.name)));
+        self.databases.push(database.to_owned());
+    }
+}
+
+/// Keeps others away from what the statement changes; `None` if it changes no definitions that they know.
 pub(super) fn excluded_by(
     session: &mut Session,
     kind: &StatementKind,
 ) -> Result<Option<Excluding>, MysqlError> {
-    let mut tables: Vec<(TableName, MetadataMode)> = Vec::new();
-    let mut databases = Vec::new();
-    // Indexes are made and dropped beside who reads.
-    let mut changed = |table: &TableName, mode| tables.push((table.clone(), mode));
+    let mut changed = Changed::default();
     let is_own = |table: &TableName| session.own_table_named(table).is_some();
     match kind {
         StatementKind::CreateTable(create) if create.temporary => return Ok(None),
@@ -29,81 +91,55 @@ pub(super) fn excluded_by(
             return Ok(None);
         }
         StatementKind::Truncate(table) if is_own(table) => return Ok(None),
-        StatementKind::CreateDatabase(create) => databases.push(create.name.value.clone()),
-        StatementKind::DropDatabase(drop) => {
-            let database = &drop.name.value;
-            let catalog = session.instance.engine().catalog();
-            for table in catalog.tables(database) {
-                changed(&named(database, &table.name), MetadataMode::Exclusive);
-            }
-            for view in catalog.views(database) {
-                changed(&named(database, &view.name), MetadataMode::Exclusive);
-            }
-            databases.push(database.clone());
-        }
+        StatementKind::CreateDatabase(create) => changed.databases.push(create.name.value.clone()),
+        StatementKind::DropDatabase(drop) => changed.drop_database(session, &drop.name.value),
         StatementKind::CreateTable(create) => {
-            // One at a time in a database, where names of constraints are unique.
-            let own = create.name.database.as_ref().map(|database| database.value.as_str());
-            databases.extend(own.or(session.database()).map(str::to_owned));
-            changed(&create.name, MetadataMode::Exclusive);
-            for key in &create.foreign_keys {
-                // In the database of the table, unless it says otherwise.
-                let mut parent = key.parent.clone();
-                parent.database = parent.database.or_else(|| create.name.database.clone());
-                changed(&parent, MetadataMode::Exclusive);
-            }
+            changed.constraints(session, &create.name);
+            changed.table(&create.name);
+            create.foreign_keys.iter().for_each(|key| changed.parent(&key.parent, &create.name));
         }
         StatementKind::CreateTableLike(create) => {
-            let own = create.name.database.as_ref().map(|database| database.value.as_str());
-            databases.extend(own.or(session.database()).map(str::to_owned));
-            changed(&create.name, MetadataMode::Exclusive);
+            changed.constraints(session, &create.name);
+            changed.table(&create.name);
         }
-        StatementKind::CreateView(create) => changed(&create.name, MetadataMode::Exclusive),
-        StatementKind::DropView(drop) => {
-            drop.views.iter().for_each(|view| changed(view, MetadataMode::Exclusive));
-        }
+        StatementKind::CreateView(create) => changed.table(&create.name),
+        StatementKind::DropView(drop) => drop.views.iter().for_each(|view| changed.table(view)),
         StatementKind::DropTable(drop) => {
-            let others: Vec<&TableName> = drop.tables.iter().filter(|table| !is_own(table)).collect();
-            if others.is_empty() {
+            drop.tables.iter().filter(|table| !is_own(table)).for_each(|table| changed.table(table));
+            if changed.tables.is_empty() {
                 return Ok(None);
             }
-            others.into_iter().for_each(|table| changed(table, MetadataMode::Exclusive));
         }
         StatementKind::CreateIndex(alter)
         | StatementKind::DropIndex(alter)
-        | StatementKind::AlterTable(alter) => {
-            let of_index = |action: &AlterAction| match action {
-                AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
-                AlterAction::DropKey(name) => !name.value.eq_ignore_ascii_case(PRIMARY),
-                _ => false,
-            };
-            let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(of_index);
-            let mode = if only_indexes { MetadataMode::NoWrite } else { MetadataMode::Exclusive };
-            changed(&alter.table, mode);
-            for action in &alter.actions {
-                match action {
-                    AlterAction::Rename(name) => changed(name, MetadataMode::Exclusive),
-                    AlterAction::AddCheck(_) => {
-                        let own = alter.table.database.as_ref().map(|database| database.value.as_str());
-                        databases.extend(own.or(session.database()).map(str::to_owned));
-                    }
-                    _ => {}
-                }
-            }
-            databases.dedup();
-        }
+        | StatementKind::AlterTable(alter) => changed.alter(session, alter),
         StatementKind::RenameTable(rename) => {
             for (from, to) in &rename.tables {
-                changed(from, MetadataMode::Exclusive);
-                changed(to, MetadataMode::Exclusive);
+                changed.table(from);
+                changed.table(to);
+                changed.renamed.push(from.clone());
             }
         }
-        StatementKind::Truncate(table) => changed(table, MetadataMode::Exclusive),
+        StatementKind::Truncate(table) => changed.table(table),
         _ => return Ok(None),
     }
-    let tables: Vec<(&TableName, MetadataMode)> = tables.iter().map(|(table, mode)| (table, *mode)).collect();
-    let databases: Vec<&str> = databases.iter().map(String::as_str).collect();
+    let catalog = session.instance.engine().catalog();
+    for parent in std::mem::take(&mut changed.renamed) {
+        let database = database_of(session, &parent).unwrap_or_default();
+        for (child, _) in catalog.references(&database, &parent.name.value) {
+            changed.table(&named(&child.database, &child.name));
+        }
+    }
+    let tables: Vec<(&TableName, MetadataMode)> =
+        changed.tables.iter().map(|(table, mode)| (table, *mode)).collect();
+    let databases: Vec<&str> = changed.databases.iter().map(String::as_str).collect();
     session.exclude(&tables, &databases).map(Some)
+}
+
+/// The database that a name belongs to.
+fn database_of(session: &Session, table: &TableName) -> Option<String> {
+    let own = table.database.as_ref().map(|database| database.value.as_str());
+    own.or(session.database()).map(str::to_owned)
 }
 
 fn named(database: &str, name: &str) -> TableName {

@@ -6,12 +6,14 @@
 
 mod indexes;
 mod loader;
+mod references;
 mod source;
 mod table_builder;
 
 pub(crate) use indexes::{build_indexes, build_secondary, push_entry};
 pub(crate) use loader::numbered;
 pub use loader::{LoadOutcome, TableLoader};
+pub(crate) use references::check_references;
 pub(crate) use source::TreeSource;
 pub(crate) use table_builder::TableBuilder;
 

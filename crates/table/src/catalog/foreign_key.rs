@@ -4,7 +4,7 @@
 //! columns, by name: the parent may be missing, or be another one later, where `foreign_key_checks` is off. Both sides
 //! need an index that begins with the columns, in their order.
 
-use super::definition::{ColumnDef, IndexDef, TableDef};
+use super::definition::{ColumnDef, IndexDef, TableDef, TableId};
 use super::published::Catalog;
 use super::spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
 use crate::error::Result;
@@ -157,10 +157,10 @@ pub(crate) fn keys_of(indexes: &[impl std::borrow::Borrow<IndexDef>]) -> Vec<Vec
 }
 
 impl TableSpec {
-    /// The table with an index for every foreign key that has none.
-    pub(crate) fn with_foreign_indexes(&self) -> TableSpec {
+    /// The table with an index for each of its foreign keys `keys` that has none.
+    pub(crate) fn with_foreign_indexes(&self, keys: &[ForeignKeySpec]) -> TableSpec {
         let mut spec = self.clone();
-        for key in &self.foreign_keys {
+        for key in keys {
             if let Some(index) = missing_index(key, &spec.indexes) {
                 spec.indexes.push(index);
             }
@@ -190,15 +190,15 @@ fn missing_index(key: &ForeignKeySpec, indexes: &[IndexSpec]) -> Option<IndexSpe
     })
 }
 
-/// Resolves the foreign keys `specs` of the table `database`.`table`, whose columns and index keys are `child`, and which has the
-/// foreign keys `present` already. `unchecked`: parents and their indexes may be missing.
+/// Resolves the foreign keys `specs` of a table of `database`, with that number if it is there, whose columns and index keys are `child`,
+/// and which has the foreign keys `present` already. `unchecked`: parents and their indexes may be missing.
 ///
 /// # Errors
 /// 1826 for a name that is taken, 1239 for another number of columns, 1072 and 1060 for the columns, 1830 for SET NULL of a column that
 /// cannot be, 3104 and 3733 for generated columns, 1824 for a parent that is not there, 3734, 3780 and 1822 for its columns.
 pub(crate) fn resolve_foreign_keys(
     catalog: &Catalog,
-    database: &str,
+    (database, id): (&str, Option<TableId>),
     child: &Side<'_>,
     present: &[ForeignKeyDef],
     specs: &[ForeignKeySpec],
@@ -219,7 +219,7 @@ pub(crate) fn resolve_foreign_keys(
             }
         };
         check_name(&name, |name| MysqlError::wrong_index_name(name))?;
-        let in_use = catalog.tables(database).filter(|table| table.name != child.table);
+        let in_use = catalog.tables(database).filter(|table| Some(table.id) != id);
         let mut taken = in_use.flat_map(|table| &table.foreign_keys).chain(present).chain(&made);
         if taken.any(|key| key.name.eq_ignore_ascii_case(&name)) {
             return Err(MysqlError::fk_duplicate_name(name).into());
@@ -312,90 +312,6 @@ pub(crate) fn check_as_parent(
         }
     }
     Ok(())
-}
-
-/// The foreign keys of a table that is altered, whose columns become `columns`, of which each is made from the column of `table` that
-/// `sources` says, and whose index keys become `keys`. Those that refer to the table are looked at too.
-///
-/// # Errors
-/// 1828 and 1829 for a column that is gone, 1832 and 1833 for one of another type, 1830 for one that cannot be NULL any more, 1553 for an
-/// index that is gone, 1235 for a column that is referred to and has another name.
-pub(crate) fn altered_foreign_keys(
-    catalog: &Catalog,
-    table: &TableDef,
-    columns: &[ColumnDef],
-    sources: &[Option<usize>],
-    keys: &[Vec<usize>],
-) -> Result<Vec<ForeignKeyDef>> {
-    let had = keys_of(&table.indexes);
-    let changed = |old: usize| {
-        let at = sources.iter().position(|source| *source == Some(old))?;
-        Some((at, table.columns.get(old)?, columns.get(at)?))
-    };
-    let check_index = |before: &[usize], after: &[usize]| -> Result<()> {
-        let needed = had.iter().position(|key| key.starts_with(before));
-        match needed.and_then(|at| table.indexes.get(at)) {
-            Some(index) if !keys.iter().any(|key| key.starts_with(after)) => {
-                Err(MysqlError::drop_index_of_foreign_key(&index.name).into())
-            }
-            _ => Ok(()),
-        }
-    };
-    let name_of = |at: usize| table.columns.get(at).map_or("", |column| column.name.as_str());
-    let mut kept = Vec::with_capacity(table.foreign_keys.len());
-    for key in &table.foreign_keys {
-        let sets_null = [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
-        let mut positions = Vec::with_capacity(key.columns.len());
-        for &old in &key.columns {
-            let Some((at, was, column)) = changed(old) else {
-                return Err(MysqlError::fk_column_cannot_drop(name_of(old), &key.name).into());
-            };
-            if (&was.ty, was.collation) != (&column.ty, column.collation) {
-                return Err(MysqlError::fk_column_cannot_change(&was.name, &key.name).into());
-            }
-            if sets_null && !column.nullable {
-                return Err(MysqlError::fk_column_not_null(&column.name, &key.name).into());
-            }
-            positions.push(at);
-        }
-        check_index(&key.columns, &positions)?;
-        kept.push(ForeignKeyDef { columns: positions, ..key.clone() });
-    }
-    // What refers to its name refers to the table that others know.
-    let referring = (!table.is_private).then(|| catalog.references(&table.database, &table.name));
-    for (child, key) in referring.into_iter().flatten() {
-        let Some(before) = key.columns_in(table) else { continue };
-        let mut after = Vec::with_capacity(before.len());
-        for &old in &before {
-            let Some((at, was, column)) = changed(old) else {
-                return Err(
-                    MysqlError::fk_column_cannot_drop_child(name_of(old), &key.name, &child.name).into()
-                );
-            };
-            if (&was.ty, was.collation) != (&column.ty, column.collation) {
-                return Err(
-                    MysqlError::fk_column_cannot_change_child(&was.name, &key.name, &child.name).into()
-                );
-            }
-            if !was.name.eq_ignore_ascii_case(&column.name) {
-                return Err(MysqlError::not_supported(
-                    "another name for a column that a foreign key refers to",
-                )
-                .into());
-            }
-            after.push(at);
-        }
-        check_index(&before, &after)?;
-    }
-    Ok(kept)
-}
-
-/// Error 1235 if foreign keys refer to a table by the name that it has, or by the one that it is to have.
-pub(crate) fn check_not_named(catalog: &Catalog, names: [(&str, &str); 2]) -> Result<()> {
-    match names.iter().any(|(database, name)| catalog.references(database, name).next().is_some()) {
-        true => Err(MysqlError::not_supported("another name for a table that foreign keys refer to").into()),
-        false => Ok(()),
-    }
 }
 
 fn is_virtual(column: &ColumnDef) -> bool {

@@ -4,6 +4,7 @@
 //! statement is as atomic and durable as any transaction. In memory it is an immutable [`Catalog`], replaced as a
 //! whole when a commit that changed it is published.
 
+mod altered_keys;
 mod definition;
 mod encoding;
 mod foreign_key;
@@ -12,6 +13,8 @@ mod spec;
 mod unstored;
 mod view;
 
+pub use altered_keys::ForeignKeyChanges;
+pub(crate) use altered_keys::{KeyAlteration, rename_in};
 pub use definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
     PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
@@ -19,9 +22,7 @@ pub use definition::{
 pub(crate) use definition::{IndexShape, LocatorMap, key_part, row_id_part};
 pub(crate) use encoding::{CatalogRow, decode_catalog, decode_remains};
 pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
-pub(crate) use foreign_key::{
-    Side, altered_foreign_keys, check_as_parent, check_not_named, keys_of, resolve_foreign_keys,
-};
+pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use spec::{IndexDraft, TableDraft, check_name};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};

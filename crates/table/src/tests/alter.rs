@@ -31,7 +31,8 @@ fn doubled(engine: &crate::Engine, refused: Option<i64>, order: &[&str]) -> Resu
     let mut converter = Doubled { refused };
     let rebuild = Some(Rebuild { converter: &mut converter, order, numbers: false });
     let sources = std::iter::once(None).chain((0..table.columns.len()).map(Some)).collect();
-    let alteration = Alteration { spec, sources, next_auto_increment: None, rebuild };
+    let foreign_keys = ForeignKeyChanges::default();
+    let alteration = Alteration { spec, sources, next_auto_increment: None, foreign_keys, rebuild };
     engine.alter_table(&table, alteration).map(|(rows, _)| rows)
 }
 
@@ -109,10 +110,13 @@ fn names_change_places_and_stay_so() {
     let first = create(&engine, &keyed_spec());
     let second = create(&engine, &other_spec(true));
     engine
-        .rename_tables(&[(("d", "t"), ("d", "tmp")), (("d", "h"), ("d", "t")), (("d", "tmp"), ("d", "h"))])
+        .rename_tables(
+            &[(("d", "t"), ("d", "tmp")), (("d", "h"), ("d", "t")), (("d", "tmp"), ("d", "h"))],
+            false,
+        )
         .unwrap();
     let refused =
-        engine.rename_tables(&[(("d", "t"), ("d", "new")), (("d", "nope"), ("d", "x"))]).unwrap_err();
+        engine.rename_tables(&[(("d", "t"), ("d", "new")), (("d", "nope"), ("d", "x"))], false).unwrap_err();
     assert_eq!(MysqlError::from(refused).code, 1146);
     let named = |engine: &crate::Engine| ["t", "h"].map(|name| engine.table("d", name).unwrap().id);
     assert_eq!(named(&engine), [second.id, first.id]);

@@ -1,6 +1,9 @@
 //! ALTER TABLE and what is a form of it: CREATE INDEX, DROP INDEX, RENAME TABLE.
 
-use super::{CheckDefinition, ColumnDefinition, DefaultValue, Ident, KeyDefinition, TableName, TableOptions};
+use super::{
+    CheckDefinition, ColumnDefinition, DefaultValue, ForeignKeyDefinition, Ident, KeyDefinition, TableName,
+    TableOptions,
+};
 
 /// `ALTER TABLE name action, ..`; CREATE INDEX and DROP INDEX are of one action.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +103,10 @@ pub enum AlterAction {
     EnforceCheck(Ident, bool),
     /// The same with ALTER CONSTRAINT.
     EnforceConstraint(Ident, bool),
+    /// ADD FOREIGN KEY.
+    AddForeignKey(Box<ForeignKeyDefinition>),
+    /// DROP FOREIGN KEY.
+    DropForeignKey(Ident),
     /// RENAME TO.
     Rename(TableName),
     /// Table options.
