@@ -129,6 +129,7 @@ impl Planner<'_> {
         let table = request.table;
         let mut paths = Vec::new();
         for (position, index) in table.indexes.iter().enumerate() {
+            eval.cancel.check()?;
             // One that is quarantined cannot be read, whatever hints say.
             let readable = index.is_clustered() || !self.engine.is_quarantined(index);
             let allowed = readable && question.allowed.allows(position);
@@ -157,6 +158,7 @@ impl Planner<'_> {
         let mut found = Vec::with_capacity(paths.len());
         let mut known = Vec::new();
         for (path, ranged) in paths {
+            eval.cancel.check()?;
             let (candidate, knows) = self.price(path, &ranged, question, &conditions, eval)?;
             found.push(candidate);
             known.extend(knows);
@@ -351,7 +353,7 @@ impl Planner<'_> {
             .iter()
             .filter(|condition| !by_ranges(condition))
             .filter(|condition| path.index.covers(question.request.own_columns(condition)))
-            .filter(|_| question.request.condition_pushdown || !path.fetches())
+            .filter(|_| question.request.pushes(&path.index) || !path.fetches())
             .cloned()
             .collect();
         let rest = own.iter().filter(|condition| !on_entries.contains(condition) && !by_ranges(condition));

@@ -22,6 +22,8 @@ pub struct PathRequest<'a> {
     pub wanted: &'a [usize],
     /// Whether conditions may be evaluated on index entries before rows are fetched.
     pub condition_pushdown: bool,
+    /// Positions of indexes in the table on whose entries they may not.
+    pub unpushed: &'a [usize],
     /// Deliver the clustered keys too.
     pub deliver_locators: bool,
 }
@@ -34,6 +36,12 @@ impl PathRequest<'_> {
     /// The columns of the table that a condition reads.
     pub(crate) fn own_columns(&self, conjunct: &Expr) -> BTreeSet<usize> {
         conjunct.columns().into_iter().filter(|column| *column < self.width()).collect()
+    }
+
+    /// Whether conditions may be evaluated on the entries of an index before rows are fetched.
+    pub(crate) fn pushes(&self, index: &IndexDef) -> bool {
+        let is_it = |position: &usize| self.table.indexes.get(*position).is_some_and(|at| at.id == index.id);
+        self.condition_pushdown && !self.unpushed.iter().any(is_it)
     }
 
     /// The scan of the whole table.
@@ -73,7 +81,8 @@ impl PathRequest<'_> {
             .collect();
         let covering = !index.is_clustered() && index.covers(everything);
         let fetches = !index.is_clustered() && !covering;
-        let tests = !fetches || self.condition_pushdown;
+        let pushes = self.pushes(index);
+        let tests = !fetches || pushes;
         let constraint = if tests { built.constraint } else { built.constraint.without_tests() };
         let mut on_entries = Vec::new();
         let mut on_rows = Vec::new();
@@ -83,10 +92,8 @@ impl PathRequest<'_> {
                 Implied::ByRanges => true,
                 Implied::ByTests => tests,
             };
-            let pushed = fetches
-                && self.condition_pushdown
-                && !conjunct.is_volatile()
-                && index.covers(self.own_columns(conjunct));
+            let pushed =
+                fetches && pushes && !conjunct.is_volatile() && index.covers(self.own_columns(conjunct));
             if pushed { &mut on_entries } else { &mut on_rows }.push((conjunct, implied));
         }
         let entry_columns: Vec<usize> = on_entries

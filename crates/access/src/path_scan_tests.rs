@@ -119,6 +119,7 @@ fn check_all_paths(
             conjuncts: &conjuncts,
             wanted: &wanted,
             condition_pushdown: rng.random(),
+            unpushed: &[],
             deliver_locators: rng.random_ratio(1, 4),
         };
         let path = request.build(index, order);
@@ -236,6 +237,7 @@ fn lookups_find_the_partners_of_each_outer_row() {
                 conjuncts: &conjuncts,
                 wanted: &wanted,
                 condition_pushdown: rng.random(),
+                unpushed: &[],
                 deliver_locators: false,
             };
             let path = request.build(index, ScanOrder::Any);
@@ -280,6 +282,7 @@ fn pushed_conditions_save_row_fetches_and_are_counted() {
             conjuncts: &conjuncts,
             wanted: &[5],
             condition_pushdown: pushdown,
+            unpushed: &[],
             deliver_locators: false,
         };
         let path = request.build(index, ScanOrder::Any);
@@ -311,6 +314,7 @@ fn small_limits_examine_few_entries() {
         conjuncts: &[],
         wanted: &[1, 2],
         condition_pushdown: true,
+        unpushed: &[],
         deliver_locators: false,
     };
     let index = table.indexes.iter().find(|index| index.key_columns.first() == Some(&6)).expect("the index");
@@ -345,6 +349,7 @@ fn contradictory_conditions_read_nothing() {
         conjuncts: &conjuncts,
         wanted: &[0],
         condition_pushdown: true,
+        unpushed: &[],
         deliver_locators: false,
     };
     let path = request.build(table.clustered(), ScanOrder::Any);

@@ -18,7 +18,7 @@
 //! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
 //! `distinct`, all of them do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -93,6 +93,8 @@ pub struct BoundSelect {
     pub from: Option<JoinTree>,
     /// With STRAIGHT_JOIN after SELECT: relations are joined in the order written.
     pub straight_join: bool,
+    /// What optimizer hints say of the block.
+    pub hints: BlockHints,
     /// WHERE, as conjuncts.
     pub filter: Vec<Expr>,
     /// Grouping; `None` when there is neither GROUP BY nor an aggregate.
@@ -122,8 +124,8 @@ pub struct Relation {
     pub source: RelationSource,
     /// Its columns: number `columns.start + i` is column `i` of the table.
     pub columns: Range<ColumnId>,
-    /// Index hints, for base tables.
-    pub hints: IndexHints,
+    /// What hints say of it.
+    pub hints: TableHints,
     /// Its rows are locked; base tables only.
     pub lock: Option<RowLocking>,
 }
@@ -304,6 +306,73 @@ pub enum JoinTree {
         /// The rows without partner are kept.
         negated: bool,
     },
+}
+
+/// What optimizer hints say of a block.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BlockHints {
+    /// JOIN_FIXED_ORDER: as STRAIGHT_JOIN after SELECT.
+    pub fixed_order: bool,
+    /// JOIN_ORDER, JOIN_PREFIX and JOIN_SUFFIX.
+    pub join_orders: Vec<JoinOrder>,
+    /// SEMIJOIN and NO_SEMIJOIN, for a subquery.
+    pub semijoin: Option<bool>,
+    /// The relations for which hints about indexes were met, with the names of these.
+    pub indexed: BTreeSet<(usize, String)>,
+}
+
+/// In which order some relations are to be joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinOrder {
+    /// Where they stand among the others.
+    pub place: JoinPlace,
+    /// The relations, each once.
+    pub relations: Vec<usize>,
+}
+
+/// Where relations stand in the order of joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JoinPlace {
+    /// Anywhere: others may be between them.
+    Anywhere,
+    /// Before all others.
+    First,
+    /// Behind all others.
+    Last,
+}
+
+impl JoinOrder {
+    /// Whether a relation may be joined next, to those for which `is_joined` says so. `all` are those that there are to join.
+    pub fn allows(&self, next: usize, is_joined: &dyn Fn(usize) -> bool, all: &[usize]) -> bool {
+        let listed = self.relations.iter().filter(|relation| all.contains(relation));
+        let place = self.relations.iter().position(|relation| *relation == next);
+        match (self.place, place) {
+            (_, Some(place)) => {
+                let mut before = self.relations.iter().take(place).filter(|relation| all.contains(relation));
+                let mut others = all.iter().filter(|relation| !self.relations.contains(relation));
+                before.all(|relation| is_joined(*relation))
+                    && (self.place != JoinPlace::Last || others.all(|relation| is_joined(*relation)))
+            }
+            (JoinPlace::First, None) => listed.copied().all(is_joined),
+            (JoinPlace::Last, None) => listed.copied().all(|relation| !is_joined(relation)),
+            (JoinPlace::Anywhere, None) => true,
+        }
+    }
+}
+
+/// What hints say of a relation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableHints {
+    /// USE, FORCE, IGNORE INDEX and the optimizer hints about indexes; for base tables.
+    pub indexes: IndexHints,
+    /// NO_ICP: indexes on whose entries no conditions are evaluated before rows are fetched.
+    pub unpushed: Vec<usize>,
+    /// MERGE, NO_MERGE.
+    pub merge: Option<bool>,
+    /// HASH_JOIN, BNL and their opposites.
+    pub hash_join: Option<bool>,
+    /// DERIVED_CONDITION_PUSHDOWN and its opposite.
+    pub condition_pushdown: Option<bool>,
 }
 
 /// Index hints of a relation, by what an index would be used for. A hint without FOR is in all three.

@@ -1,7 +1,8 @@
 //! What one statement carries through evaluation and conversion: its warnings and its cancellation.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use crate::error::MysqlError;
 
@@ -108,10 +109,24 @@ pub enum CancelReason {
     ConnectionKilled = 3,
 }
 
-/// Tells a running statement to stop; checked per page and per batch, in lock waits, sorts and joins.
+/// Tells a running statement to stop; checked per page and per batch, in lock waits, sorts and joins, and by parser, binder and
+/// optimizer.
 /// Clones share one flag. A connection's end is never taken back, nor replaced by a weaker reason.
 #[derive(Debug, Clone, Default)]
-pub struct CancelToken(Arc<AtomicU32>);
+pub struct CancelToken(Arc<Cancellation>);
+
+#[derive(Debug, Default)]
+struct Cancellation {
+    reason: AtomicU32,
+    /// When the statement's time is over, in microseconds since `epoch()`; 0 if it may take as long as it likes.
+    deadline: AtomicU64,
+}
+
+/// What deadlines count from.
+fn epoch() -> Instant {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    *EPOCH.get_or_init(Instant::now)
+}
 
 impl CancelToken {
     /// A token that nobody has used yet.
@@ -121,27 +136,42 @@ impl CancelToken {
 
     /// Asks the statement to stop.
     pub fn cancel(&self, reason: CancelReason) {
-        self.0.fetch_max(reason as u32, Ordering::Relaxed);
+        self.0.reason.fetch_max(reason as u32, Ordering::Relaxed);
+    }
+
+    /// Lets the statement at hand go on until then, and no longer; or as long as it likes.
+    pub fn set_deadline(&self, deadline: Option<Instant>) {
+        let micros = deadline.map_or(0, |deadline| {
+            u64::try_from(deadline.saturating_duration_since(epoch()).as_micros()).unwrap_or(u64::MAX).max(1)
+        });
+        self.0.deadline.store(micros, Ordering::Relaxed);
     }
 
     /// Makes the token ready for the next statement, unless the connection was killed.
     pub fn rearm(&self) {
+        self.set_deadline(None);
         let killed = CancelReason::ConnectionKilled as u32;
-        let now = self.0.load(Ordering::Relaxed);
+        let now = self.0.reason.load(Ordering::Relaxed);
         if now != killed {
             // A failure means that another reason came meanwhile; that one stays.
-            let _ = self.0.compare_exchange(now, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = self.0.reason.compare_exchange(now, RUNNING, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 
     /// Why to stop, if so.
     pub fn reason(&self) -> Option<CancelReason> {
-        match self.0.load(Ordering::Relaxed) {
+        match self.0.reason.load(Ordering::Relaxed) {
             1 => Some(CancelReason::QueryKilled),
             2 => Some(CancelReason::Timeout),
             3 => Some(CancelReason::ConnectionKilled),
-            _ => None,
+            _ => self.is_overdue().then_some(CancelReason::Timeout),
         }
+    }
+
+    #[inline]
+    fn is_overdue(&self) -> bool {
+        let deadline = self.0.deadline.load(Ordering::Relaxed);
+        deadline != 0 && epoch().elapsed().as_micros() >= u128::from(deadline)
     }
 
     /// Ok to go on, or the error to end the statement with (1317 or 3024).
@@ -158,6 +188,7 @@ impl CancelToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn warnings_beyond_the_cap_are_counted_not_kept() {
@@ -168,6 +199,19 @@ mod tests {
         assert_eq!((w.count(), w.iter().count()), (2000, MAX_KEPT_WARNINGS));
         w.clear();
         assert!(w.is_empty() && w.iter().next().is_none());
+    }
+
+    #[test]
+    fn a_statement_ends_at_its_deadline() {
+        let t = CancelToken::new();
+        t.set_deadline(Some(Instant::now() + Duration::from_secs(3600)));
+        assert!(t.check().is_ok());
+        t.set_deadline(Some(Instant::now()));
+        assert_eq!(t.clone().check().unwrap_err().code, 3024);
+        t.cancel(CancelReason::QueryKilled);
+        assert_eq!(t.check().unwrap_err().code, 1317);
+        t.rearm();
+        assert!(t.check().is_ok());
     }
 
     #[test]

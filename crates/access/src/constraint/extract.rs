@@ -9,6 +9,8 @@ use leafline_types::expr::domain::like_range;
 use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind, LikePattern};
 use leafline_types::key::KeyPart;
 use leafline_types::{SqlType, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Longest `NOT IN` list that becomes ranges: each element adds one.
 const MAX_NEGATED_LIST: usize = 64;
@@ -26,12 +28,47 @@ impl Extracted {
     }
 }
 
+/// The bounds found so far, each once.
+#[derive(Default)]
+pub(super) struct Slots {
+    values: Vec<Expr>,
+    /// Where each is, from the time on when there are too many to look through.
+    places: HashMap<Expr, usize>,
+}
+
+impl Slots {
+    /// So many are looked through, which is quicker than to keep places.
+    const FEW: usize = 16;
+
+    fn place(&mut self, expr: &Expr) -> usize {
+        if self.values.len() < Self::FEW {
+            if let Some(known) = self.values.iter().position(|known| known == expr) {
+                return known;
+            }
+        } else {
+            if self.places.is_empty() {
+                self.places.extend(self.values.iter().cloned().zip(0..));
+            }
+            if let Some(known) = self.places.get(expr) {
+                return *known;
+            }
+            self.places.insert(expr.clone(), self.values.len());
+        }
+        self.values.push(expr.clone());
+        self.values.len() - 1
+    }
+
+    pub fn into_values(self) -> Vec<Expr> {
+        self.values
+    }
+}
+
 /// Looks for conditions on one column.
 pub(super) struct Extractor<'a> {
     column: usize,
     part: &'a KeyPart,
     table_column: &'a dyn Fn(usize) -> Option<usize>,
-    values: &'a mut Vec<Expr>,
+    slots: &'a mut Slots,
 }
 
 impl<'a> Extractor<'a> {
@@ -39,9 +76,9 @@ impl<'a> Extractor<'a> {
         column: usize,
         part: &'a KeyPart,
         table_column: &'a dyn Fn(usize) -> Option<usize>,
-        values: &'a mut Vec<Expr>,
+        slots: &'a mut Slots,
     ) -> Extractor<'a> {
-        Extractor { column, part, table_column, values }
+        Extractor { column, part, table_column, slots }
     }
 
     /// The values for which a conjunct can be true.
@@ -69,10 +106,10 @@ impl<'a> Extractor<'a> {
                 let set = if *negated == truth { PartSet::NotNull } else { PartSet::Null };
                 Extracted { set, exact: true }
             }
-            ExprKind::InList { needle, list, negated, domain, .. }
+            ExprKind::InList { needle, list, negated, domain, set }
                 if self.is_part(needle) && self.can_convert(*domain) =>
             {
-                self.list(list, *domain, *negated != truth)
+                self.list(list, set.is_some(), *domain, *negated != truth)
             }
             ExprKind::Like { value, pattern, escape, negated, collation, .. }
                 if self.is_part(value) && *negated != truth && *collation == self.part.collation =>
@@ -136,15 +173,15 @@ impl<'a> Extractor<'a> {
         Extracted { set: PartSet::Like { slot: self.slot(pattern), escape, decides }, exact: decides }
     }
 
-    fn list(&mut self, list: &[Expr], domain: CompareDomain, wanted: bool) -> Extracted {
-        if !list.iter().all(|element| self.is_known(element)) {
+    fn list(&mut self, list: &Arc<[Expr]>, literal: bool, domain: CompareDomain, wanted: bool) -> Extracted {
+        if !literal && !list.iter().all(|element| self.is_known(element)) {
             return Extracted { set: PartSet::NotNull, exact: false };
         }
+        if wanted && literal && list.len() > 1 {
+            return Extracted { set: PartSet::OneOf { list: list.clone(), domain }, exact: true };
+        }
         if wanted {
-            // Not looked up among the bounds that are there: lists are long and their elements differ.
-            let first = self.values.len();
-            self.values.extend_from_slice(list);
-            let slots = (first..self.values.len()).collect();
+            let slots = list.iter().map(|element| self.slot(element)).collect();
             return Extracted { set: PartSet::In { slots, domain }, exact: true };
         }
         if list.len() > MAX_NEGATED_LIST {
@@ -184,11 +221,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn slot(&mut self, expr: &Expr) -> usize {
-        if let Some(slot) = self.values.iter().position(|known| known == expr) {
-            return slot;
-        }
-        self.values.push(expr.clone());
-        self.values.len() - 1
+        self.slots.place(expr)
     }
 }
 

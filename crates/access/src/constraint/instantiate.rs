@@ -8,7 +8,7 @@ use leafline_types::Value;
 use leafline_types::expr::domain::{
     ByteRange, ColumnRange, column_range, like_range, non_null_range, null_range,
 };
-use leafline_types::expr::{CompareDomain, CompareOp, LikePattern};
+use leafline_types::expr::{CompareDomain, CompareOp, Expr, LikePattern};
 use leafline_types::key::{KeyPart, prefix_successor, skip_part};
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -165,6 +165,7 @@ fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Values {
             IntervalSet::empty()
         }),
         PartSet::Compare { op, slot, domain } => compared(key, *op, bound(values, *slot), *domain),
+        PartSet::OneOf { list, domain } => listed(key, list.iter().filter_map(Expr::as_literal), *domain),
         PartSet::In { slots, domain } => listed(key, slots.iter().map(|slot| bound(values, *slot)), *domain),
         PartSet::Like { slot, escape, decides } => {
             let found = like(key, bound(values, *slot), *escape);
@@ -182,12 +183,14 @@ fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Values {
             all
         }
         PartSet::Or(sets) => {
-            let mut any = Values::exact(IntervalSet::empty());
-            for set in sets {
+            let mut exact = true;
+            let found = sets.iter().map(|set| {
                 let found = set_values(key, set, values);
-                any = Values { set: any.set.union(&found.set), exact: any.exact && found.exact };
-            }
-            any
+                exact &= found.exact;
+                found.set
+            });
+            let set = IntervalSet::union_of(found);
+            Values { set, exact }
         }
     }
 }
@@ -213,13 +216,7 @@ fn compared(key: &KeyPart, op: CompareOp, value: &Value, domain: CompareDomain) 
     match column_range(key, op, value, domain) {
         ColumnRange::Empty => Values::exact(IntervalSet::empty()),
         ColumnRange::AllNonNull => Values::exact(not_null(key)),
-        ColumnRange::Ranges(ranges) => {
-            let mut set = IntervalSet::empty();
-            for range in &ranges {
-                set = set.union(&interval(range));
-            }
-            Values::exact(set)
-        }
+        ColumnRange::Ranges(ranges) => Values::exact(IntervalSet::union_of(ranges.iter().map(interval))),
         ColumnRange::NotConvertible => Values::superset(IntervalSet::all()),
     }
 }
@@ -243,19 +240,11 @@ fn listed<'v>(key: &KeyPart, list: impl Iterator<Item = &'v Value>, domain: Comp
         }
     }
     let points = IntervalSet::points(points);
-    Values::exact(if others.is_empty() { points } else { points.union(&union_of(&others)) })
-}
-
-/// What lies in any of the sets, joined in pairs so that each is copied a few times only.
-fn union_of(sets: &[IntervalSet]) -> IntervalSet {
-    match sets {
-        [] => IntervalSet::empty(),
-        [one] => one.clone(),
-        many => {
-            let (left, right) = many.split_at(many.len() / 2);
-            union_of(left).union(&union_of(right))
-        }
+    if others.is_empty() {
+        return Values::exact(points);
     }
+    others.push(points);
+    Values::exact(IntervalSet::union_of(others))
 }
 
 /// The single encoding of a range that is one.

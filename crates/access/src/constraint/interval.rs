@@ -133,15 +133,15 @@ impl IntervalSet {
         IntervalSet { intervals }
     }
 
-    /// Values in either set.
-    pub fn union(&self, other: &IntervalSet) -> IntervalSet {
-        let mut sorted: Vec<&Interval> = self.intervals.iter().chain(&other.intervals).collect();
+    /// Values in one of the sets at least.
+    pub fn union_of(sets: impl IntoIterator<Item = IntervalSet>) -> IntervalSet {
+        let mut sorted: Vec<Interval> = sets.into_iter().flat_map(|set| set.intervals).collect();
         sorted.sort_by(|a, b| a.lower.cmp(&b.lower));
         let mut intervals: Vec<Interval> = Vec::with_capacity(sorted.len());
         for next in sorted {
             match intervals.last_mut() {
                 Some(last)
-                    if !last.ends_before(next)
+                    if !last.ends_before(&next)
                         || (last.upper.as_ref() == Some(&next.lower) && !last.point && !next.point) =>
                 {
                     let same = last.point && next.point;
@@ -150,7 +150,7 @@ impl IntervalSet {
                     }
                     last.point = same;
                 }
-                _ => intervals.push(next.clone()),
+                _ => intervals.push(next),
             }
         }
         IntervalSet { intervals }
@@ -177,7 +177,7 @@ mod tests {
                 2 => IntervalSet::range(Vec::new(), Some(vec![lower])),
                 _ => IntervalSet::range(vec![lower], Some(vec![rng.random()])),
             };
-            set = set.union(&piece);
+            set = IntervalSet::union_of([set, piece]);
         }
         set
     }
@@ -200,7 +200,7 @@ mod tests {
         let mut rng = SmallRng::seed_from_u64(seed);
         for _ in 0..2000 {
             let (a, b) = (random_set(&mut rng), random_set(&mut rng));
-            let (union, both) = (a.union(&b), a.intersect(&b));
+            let (union, both) = (IntervalSet::union_of([a.clone(), b.clone()]), a.intersect(&b));
             check_shape(&union);
             check_shape(&both);
             let (a, b) = (model(&a), model(&b));
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn union_of_touching_points_keeps_them_apart() {
-        let set = IntervalSet::point(vec![1]).union(&IntervalSet::point(vec![2]));
+        let set = IntervalSet::union_of([IntervalSet::point(vec![1]), IntervalSet::point(vec![2])]);
         assert!(set.is_points());
         assert_eq!(set.intervals().len(), 2);
         assert_eq!(IntervalSet::points(vec![vec![2], vec![1], vec![2]]), set);

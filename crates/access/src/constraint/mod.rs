@@ -91,11 +91,11 @@ impl Constraint {
         table_column: &dyn Fn(usize) -> Option<usize>,
     ) -> Built {
         let mut constraint = Constraint::unbounded();
+        let mut slots = extract::Slots::default();
         let mut implied = vec![Implied::No; conjuncts.len()];
         let mut leading = true;
         for (position, part) in parts.iter().enumerate() {
-            let mut extractor =
-                extract::Extractor::new(part.column, &part.key, table_column, &mut constraint.values);
+            let mut extractor = extract::Extractor::new(part.column, &part.key, table_column, &mut slots);
             let mut sets = Vec::new();
             for (conjunct, implied) in conjuncts.iter().zip(&mut implied) {
                 let found = extractor.conjunct(conjunct);
@@ -126,6 +126,7 @@ impl Constraint {
                 constraint.tests.push((position, constrained));
             }
         }
+        constraint.values = slots.into_values();
         Built { constraint, implied }
     }
 

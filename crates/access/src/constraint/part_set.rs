@@ -1,6 +1,7 @@
 //! The values of one key part that can satisfy a condition, before its bounds are known.
 
-use leafline_types::expr::{CompareDomain, CompareOp};
+use leafline_types::expr::{CompareDomain, CompareOp, Expr};
+use std::sync::Arc;
 
 /// A set of values of one key part. Bounds are positions in the constraint's list of value expressions.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,13 @@ pub enum PartSet {
     In {
         /// Positions of the elements.
         slots: Vec<usize>,
+        /// What part and elements are converted to.
+        domain: CompareDomain,
+    },
+    /// The values of a list of literals, which has no bounds.
+    OneOf {
+        /// Two or more.
+        list: Arc<[Expr]>,
         /// What part and elements are converted to.
         domain: CompareDomain,
     },
@@ -93,7 +101,7 @@ impl PartSet {
     /// Will it come out as single values only, so that the next part can narrow the scan further?
     pub fn is_points(&self) -> bool {
         match self {
-            PartSet::Null | PartSet::In { .. } => true,
+            PartSet::Null | PartSet::In { .. } | PartSet::OneOf { .. } => true,
             PartSet::Compare { op, .. } => matches!(op, CompareOp::Eq | CompareOp::NullSafeEq),
             PartSet::And(sets) => sets.iter().any(PartSet::is_points),
             PartSet::Or(sets) => sets.iter().all(PartSet::is_points),
@@ -127,7 +135,7 @@ impl PartSet {
     /// Do all of its bounds satisfy `test`?
     pub fn all_slots(&self, test: &dyn Fn(usize) -> bool) -> bool {
         match self {
-            PartSet::All | PartSet::Null | PartSet::NotNull => true,
+            PartSet::All | PartSet::Null | PartSet::NotNull | PartSet::OneOf { .. } => true,
             PartSet::Guard { slot, .. } | PartSet::Compare { slot, .. } | PartSet::Like { slot, .. } => {
                 test(*slot)
             }
@@ -143,7 +151,7 @@ impl PartSet {
             PartSet::Compare { op, .. } => matches!(op, CompareOp::NullSafeEq),
             PartSet::And(sets) => sets.iter().all(PartSet::admits_null),
             PartSet::Or(sets) => sets.iter().any(PartSet::admits_null),
-            PartSet::NotNull | PartSet::In { .. } | PartSet::Like { .. } => false,
+            PartSet::NotNull | PartSet::In { .. } | PartSet::OneOf { .. } | PartSet::Like { .. } => false,
         }
     }
 }

@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn mixed_points_and_ranges_stay_sorted() {
-        let first = points(&[1]).union(&IntervalSet::range(vec![4], Some(vec![6]))).union(&points(&[9]));
+        let first =
+            IntervalSet::union_of([points(&[1]), IntervalSet::range(vec![4], Some(vec![6])), points(&[9])]);
         let (ranges, _) = expand(&[&first, &points(&[2, 7])]);
         assert_eq!(ranges.len(), 5);
         for pair in ranges.windows(2) {

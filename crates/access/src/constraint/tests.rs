@@ -119,6 +119,34 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
 }
 
 #[test]
+fn many_branches_share_their_bounds() {
+    use leafline_types::expr::CompareOp::Eq;
+    use leafline_types::expr::build::{compare, in_list, literal, or};
+    let equal = |value: i64| compare(Eq, column_expr(1), literal(Value::Int(value))).expect("a comparison");
+    let part = IndexKeyPart {
+        column: 1,
+        key: KeyPart {
+            ty: columns()[1].ty.clone(),
+            collation: columns()[1].collation,
+            nullable: true,
+            descending: false,
+            prefix: None,
+        },
+    };
+    let built = |condition| Constraint::build(std::slice::from_ref(&part), &[condition], &Some);
+    let branches = or((0..1000).map(|at| equal(at % 50)).collect());
+    let constraint = built(branches).constraint;
+    assert_eq!(constraint.values().len(), 50);
+    let values: Vec<Value> = (0..50).map(Value::Int).collect();
+    assert_eq!(constraint.instantiate(&values).ranges.len(), 50);
+    // Literals of a list are no bounds: there is nothing to compute.
+    let list = (0..100).map(|value| literal(Value::Int(value))).collect();
+    let constraint = built(in_list(column_expr(1), list, false).expect("a list")).constraint;
+    assert_eq!((constraint.values().len(), constraint.used_parts()), (0, 1));
+    assert_eq!(constraint.instantiate(&[]).ranges.len(), 100);
+}
+
+#[test]
 fn outer_columns_and_guards_are_bounds() {
     // a = outer AND ((outer2 = 1 AND b < 2) OR (outer2 = 2 AND b > 5)): known outer values leave one range of b.
     use leafline_types::expr::CompareOp::{Eq, Gt, Lt};

@@ -55,6 +55,7 @@ impl Binder<'_> {
 
     pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate, MysqlError> {
         let mut tables = self.tables(&update.tables)?;
+        let hints = self.hints(&mut tables.block, &update.hints, 1);
         let several = tables.block.relations.len() > 1;
         if several && !update.order_by.is_empty() {
             return Err(MysqlError::wrong_usage("UPDATE", "ORDER BY"));
@@ -92,7 +93,9 @@ impl Binder<'_> {
             })
             .collect();
         let (filter, order_by, limit) = (update.filter.as_ref(), &update.order_by, update.limit.as_ref());
-        let rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
+        let mut rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
+        rows.straight_join |= hints.fixed_order;
+        rows.hints = hints;
         let foreign = self.foreign_keys(targets.iter().map(|target| &target.table))?;
         Ok(BoundUpdate { ignore: update.ignore, rows, targets, assignments, foreign })
     }
@@ -122,7 +125,8 @@ impl Binder<'_> {
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete, MysqlError> {
-        let tables = self.tables(&delete.tables)?;
+        let mut tables = self.tables(&delete.tables)?;
+        let hints = self.hints(&mut tables.block, &delete.hints, 1);
         let mut relations = BTreeSet::new();
         if delete.targets.is_empty() {
             relations.insert(0);
@@ -136,7 +140,9 @@ impl Binder<'_> {
         let targets = self.targets(&tables.block, &relations)?;
         let outputs = target_columns(&tables.block, &relations);
         let (filter, order_by, limit) = (delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref());
-        let rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
+        let mut rows = self.rows_to_change(tables, &relations, &outputs, filter, order_by, limit)?;
+        rows.straight_join |= hints.fixed_order;
+        rows.hints = hints;
         let foreign = self.foreign_keys(targets.iter().map(|target| &target.table))?;
         Ok(BoundDelete { ignore: delete.ignore, rows, targets, foreign })
     }

@@ -41,6 +41,7 @@ fn unsupported(what: &str) -> Bound {
 
 impl ExpressionBinder<'_, '_, '_> {
     pub(super) fn bind(&mut self, e: &ast::Expr) -> Bound {
+        self.binder.context.cancel.check()?;
         match &e.kind {
             ExprKind::Literal(literal) => self.literal(literal, false),
             ExprKind::Column(name) => self.column(name),

@@ -8,7 +8,7 @@ use super::Binder;
 use super::scope::{Block, Clause, Scope, Visible};
 use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, Relation,
-    RelationSource,
+    RelationSource, TableHints,
 };
 use crate::parser::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, Query, TableName,
@@ -78,7 +78,7 @@ impl Binder<'_> {
             if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
                 return Err(MysqlError::key_does_not_exist(&index.value, &alias));
             }
-            return add_relation(block, alias, String::new(), source, columns, IndexHints::default());
+            return add_relation(block, alias, String::new(), source, columns, TableHints::default());
         }
         if let Some(view) = self.view_named(name)? {
             if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
@@ -86,13 +86,14 @@ impl Binder<'_> {
             }
             let (query, columns) = self.view(&view)?;
             let source = RelationSource::Derived(Box::new(query));
-            return add_relation(block, alias, view.database.clone(), source, columns, IndexHints::default());
+            return add_relation(block, alias, view.database.clone(), source, columns, TableHints::default());
         }
         let table = self.table(name)?;
         if self.wildcards.is_some() && table.is_private {
             return Err(MysqlError::view_of_temporary_table(&table.name));
         }
-        let hints = index_hints(hints, &table, &alias)?;
+        let indexes = index_hints(hints, &table, &alias)?;
+        let hints = TableHints { indexes, ..TableHints::default() };
         let columns = table
             .columns
             .iter()
@@ -112,7 +113,7 @@ impl Binder<'_> {
         let query = self.query(query)?;
         let columns = derived_columns(&query, names)?;
         let source = RelationSource::Derived(Box::new(query));
-        add_relation(block, alias.value.clone(), String::new(), source, columns, IndexHints::default())
+        add_relation(block, alias.value.clone(), String::new(), source, columns, TableHints::default())
     }
 
     /// `LATERAL (query)`: the query sees the relations before it as one that stands in an expression would.
@@ -133,7 +134,7 @@ impl Binder<'_> {
             true => RelationSource::Derived(Box::new(query)),
             false => RelationSource::Lateral(Box::new(LateralQuery { query, outer, after })),
         };
-        add_relation(block, alias.value.clone(), String::new(), source, columns, IndexHints::default())
+        add_relation(block, alias.value.clone(), String::new(), source, columns, TableHints::default())
     }
 
     fn join(&mut self, block: &mut Block, join: &Join) -> Result<Part, MysqlError> {
@@ -210,7 +211,7 @@ pub(super) fn add_relation(
     database: String,
     source: RelationSource,
     columns: Vec<(String, ExprType)>,
-    hints: IndexHints,
+    hints: TableHints,
 ) -> Result<Part, MysqlError> {
     if block.relations.iter().any(|r| r.alias == alias && r.database == database) {
         return Err(MysqlError::not_unique_table(alias));

@@ -84,10 +84,10 @@ impl ExpressionBinder<'_, '_, '_> {
         for key in order_by {
             // A whole number is the place of an argument.
             all.push(match &key.expr.kind {
-                ExprKind::Literal(Literal::Integer(digits)) if digits.parse::<u64>().is_ok() => {
-                    let place = digits.parse().ok().and_then(|place: usize| place.checked_sub(1));
+                ExprKind::Literal(Literal::Integer(written)) => {
+                    let place = usize::try_from(*written).ok().and_then(|place| place.checked_sub(1));
                     let named = place.and_then(|place| args.get(place));
-                    named.cloned().ok_or_else(|| MysqlError::unknown_column(digits, "order clause"))?
+                    named.cloned().ok_or_else(|| MysqlError::unknown_column(written, "order clause"))?
                 }
                 _ => key.expr.clone(),
             });

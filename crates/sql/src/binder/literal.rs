@@ -78,7 +78,7 @@ fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, M
     Ok(match literal {
         Literal::Null => Value::Null,
         Literal::Boolean(truth) => Value::Int(i64::from(*truth)),
-        Literal::Integer(digits) => integer(digits, negative)?,
+        Literal::Integer(number) => integer(*number, negative)?,
         Literal::Decimal(text) => decimal(text, negative)?,
         Literal::Float(text) => {
             let number: f64 = text.parse().unwrap_or(f64::INFINITY);
@@ -94,17 +94,15 @@ fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, M
 }
 
 /// BIGINT if it fits, else BIGINT UNSIGNED, else DECIMAL.
-fn integer(digits: &str, negative: bool) -> Result<Value, MysqlError> {
-    if negative {
-        if let Ok(value) = format!("-{digits}").parse::<i64>() {
-            return Ok(Value::Int(value));
-        }
-    } else if let Ok(value) = digits.parse::<i64>() {
-        return Ok(Value::Int(value));
-    } else if let Ok(value) = digits.parse::<u64>() {
-        return Ok(Value::UInt(value));
+fn integer(number: u64, negative: bool) -> Result<Value, MysqlError> {
+    match (negative, i64::try_from(number)) {
+        (false, Ok(value)) => Ok(Value::Int(value)),
+        (false, Err(_)) => Ok(Value::UInt(number)),
+        (true, _) => match 0i64.checked_sub_unsigned(number) {
+            Some(value) => Ok(Value::Int(value)),
+            None => decimal(&number.to_string(), true),
+        },
     }
-    decimal(digits, negative)
 }
 
 fn decimal(text: &str, negative: bool) -> Result<Value, MysqlError> {

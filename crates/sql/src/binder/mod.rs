@@ -35,6 +35,7 @@ mod foreign_keys;
 mod from;
 mod function;
 mod grouping;
+mod hint;
 mod insert;
 mod literal;
 mod output;
@@ -55,13 +56,13 @@ use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
 use leafline_types::temporal::DateRules;
-use leafline_types::{Collation, ExprType, MysqlError, Value};
+use leafline_types::{CancelToken, Collation, ExprType, MysqlError, Value};
 
 use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
     Relation, RelationSource, RowLocking,
 };
-use crate::parser::ast::{Locking, Query, Span, Statement, StatementKind, TableName, VariableScope};
+use crate::parser::ast::{Hint, Locking, Query, Span, Statement, StatementKind, TableName, VariableScope};
 
 pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
 pub use data_type::{ColumnType, column_type, table_collation};
@@ -130,6 +131,10 @@ pub struct BindContext<'a> {
     /// The types of the parameters' values, at execution; empty at PREPARE, when they are not known yet and each
     /// parameter counts as a string.
     pub parameter_types: &'a [ExprType],
+    /// Who wants the statement to stop.
+    pub cancel: &'a CancelToken,
+    /// Hints for blocks that they name.
+    pub hints: &'a [Hint],
 }
 
 /// Binds SELECT, INSERT, UPDATE and DELETE; `sql` is the text that was parsed.
@@ -169,6 +174,7 @@ pub fn bind_kind(
         )),
         _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
     };
+    binder.unresolved_hints();
     let Binder { warnings, reads_variables, subqueries, views, .. } = binder;
     Ok(BoundStatement { kind, parameters, warnings, reads_variables, subqueries, views })
 }
@@ -267,6 +273,8 @@ struct Binder<'a> {
     views_around: Vec<(String, String)>,
     /// All views that were named.
     views: Vec<(String, String)>,
+    /// The names that blocks have for hints.
+    blocks_named: Vec<String>,
     /// What `*` stands for, by place, if that is to be kept.
     wildcards: Option<Vec<(Span, String)>>,
 }
@@ -290,6 +298,7 @@ impl<'a> Binder<'a> {
             deepest: 0,
             views_around: Vec::new(),
             views: Vec::new(),
+            blocks_named: Vec::new(),
             wildcards: None,
         }
     }

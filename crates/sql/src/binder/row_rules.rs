@@ -67,6 +67,7 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
         collation: DEFAULT_COLLATION,
         no_backslash_escapes: false,
         parameter_types: &[],
+        hints: &[],
         ..*context
     };
     let mut binder = Binder::new(text, &context);

@@ -9,7 +9,7 @@ use super::scope::{
 };
 use super::window::has_window_function;
 use super::{Binder, output};
-use crate::bound::{BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
+use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
 
 /// The longest select list.
@@ -23,15 +23,12 @@ impl Binder<'_> {
         order_by: &[OrderItem],
         limit: Option<&Limit>,
     ) -> Result<BoundSelect, MysqlError> {
-        if let Some(hints) = &select.hints {
-            let text = format!("This version of Leafline ignores the optimizer hint '{}'", hints.text);
-            self.warnings.push(MysqlError::with_message(1235, text));
-        }
         let mut block = Block::default();
         let (from, scope) = match self.from(&mut block, &select.from)? {
             Some((tree, scope)) => (Some(tree), scope),
             None => (None, Scope::default()),
         };
+        let hints = self.hints(&mut block, &select.hints, select.number);
         let filter = self.conditions(&mut block, &scope, Clause::Where, select.filter.as_ref())?;
         if select.rollup.is_some() {
             block.roll_up();
@@ -43,7 +40,8 @@ impl Binder<'_> {
         let order_by = self.order_by(&mut block, &scope, order_by)?;
         let limit = limit.map(|l| self.limit(l)).transpose()?;
         let mut bound = finished(block, from, filter, having, order_by, self.context.only_full_group_by)?;
-        bound.straight_join = select.straight_join;
+        bound.straight_join = select.straight_join || hints.fixed_order;
+        bound.hints = hints;
         bound.limit = limit;
         if select.distinct {
             bound.distinct = true;
@@ -193,10 +191,9 @@ impl Binder<'_> {
                 let ty = leafline_types::ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
                 Ok(build::parameter(*number, ty))
             }
-            ExprKind::Literal(Literal::Integer(digits)) => match digits.parse::<u64>() {
-                Ok(count) => Ok(build::literal(leafline_types::Value::UInt(count))),
-                Err(_) => Err(MysqlError::wrong_arguments("LIMIT")),
-            },
+            ExprKind::Literal(Literal::Integer(count)) => {
+                Ok(build::literal(leafline_types::Value::UInt(*count)))
+            }
             _ => Err(MysqlError::wrong_arguments("LIMIT")),
         }
     }
@@ -257,11 +254,11 @@ fn wildcard(
 
 /// The entry of the select list at the position that a bare integer says; `None` for other expressions.
 fn position<'i>(items: &'i [Item], key: &ast::Expr, clause: Clause) -> Result<Option<&'i Item>, MysqlError> {
-    let ExprKind::Literal(Literal::Integer(digits)) = &key.kind else { return Ok(None) };
-    let item = digits.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).and_then(|n| items.get(n));
+    let ExprKind::Literal(Literal::Integer(place)) = &key.kind else { return Ok(None) };
+    let item = usize::try_from(*place).ok().and_then(|n| n.checked_sub(1)).and_then(|n| items.get(n));
     match item {
         Some(item) => Ok(Some(item)),
-        None => Err(MysqlError::unknown_column(digits, clause.name())),
+        None => Err(MysqlError::unknown_column(place, clause.name())),
     }
 }
 
@@ -302,6 +299,7 @@ pub(super) fn finished(
         columns,
         from,
         straight_join: false,
+        hints: BlockHints::default(),
         filter,
         aggregation,
         having,

@@ -11,7 +11,7 @@ use super::from::add_relation;
 use super::scope::{Block, Clause, Item, Scope};
 use super::{Binder, select};
 use crate::bound::{
-    BoundSelect, IndexHints, RelationSource, SetOperation as BoundSetOperation, SetOperator, SetStep,
+    BoundSelect, RelationSource, SetOperation as BoundSetOperation, SetOperator, SetStep, TableHints,
 };
 use crate::parser::ast::{self, ExprKind, Query, QueryBody, SetOperation};
 
@@ -83,7 +83,7 @@ impl Binder<'_> {
         }
         let mut block = Block::default();
         let (tree, scope) =
-            add_relation(&mut block, String::new(), String::new(), source, columns, IndexHints::default())?;
+            add_relation(&mut block, String::new(), String::new(), source, columns, TableHints::default())?;
         block.items = scope
             .columns
             .iter()

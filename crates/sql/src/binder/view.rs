@@ -36,6 +36,7 @@ impl Binder<'_> {
             no_backslash_escapes: false,
             assigns_variables: false,
             parameter_types: &[],
+            hints: &[],
             ..*self.context
         };
         let mut inner = Binder::new(&view.query, &context);

@@ -84,7 +84,7 @@ fn plan_block(
     cx: &mut OptimizerContext<'_, '_>,
     deliver_locators: bool,
 ) -> Result<Node, MysqlError> {
-    let merged = if cx.switches.derived_merge { merged(select.clone()) } else { select.clone() };
+    let merged = merged(select.clone(), cx.switches.derived_merge);
     let mut types: Vec<ExprType> = merged.output.iter().map(|output| output.expr.ty.clone()).collect();
     if let Some(BoundLimit { count, .. }) = &merged.limit
         && let Some(Value::Int(0) | Value::UInt(0)) = count.as_literal()
@@ -94,7 +94,7 @@ fn plan_block(
         }
         return Ok(empty(EmptyReason::ZeroLimit, types));
     }
-    let merged = if cx.switches.derived_condition_pushdown { pushed_down(merged) } else { merged };
+    let merged = pushed_down(merged, cx.switches.derived_condition_pushdown);
     let merged = unnested(merged, Pulled::No, cx)?;
     let (mut planner, graph) = join_planner(&merged, cx)?;
     let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);

@@ -81,7 +81,7 @@ impl JoinPlanner<'_, '_, '_> {
             None => {
                 for (position, member) in members.iter().enumerate() {
                     let alone = member.attached.is_none() && member.needs.is_empty();
-                    if alone && (!graph.straight || position == 0) {
+                    if alone && (!graph.straight || position == 0) && self.may_be_first(members, position) {
                         best.insert(1 << position, member.own.clone());
                     }
                 }
@@ -121,12 +121,43 @@ impl JoinPlanner<'_, '_, '_> {
         if graph.straight {
             return possible.into_iter().take(1).collect();
         }
+        let possible = self.as_hinted(members, joined, possible);
         let connected: Vec<usize> = possible
             .iter()
             .copied()
             .filter(|position| self.are_connected(graph, joined, &members[*position]))
             .collect();
         if connected.is_empty() { possible } else { connected }
+    }
+
+    /// Those of the members that hints let be joined next; all if they cannot be followed.
+    fn as_hinted(&self, members: &[PreparedMember], joined: Relations, possible: Vec<usize>) -> Vec<usize> {
+        let orders = &self.select.hints.join_orders;
+        if orders.is_empty() {
+            return possible;
+        }
+        let is_here = |relation: &usize| {
+            members.iter().any(|member| member.relations.contains(Relations::one(*relation)))
+        };
+        let all: Vec<usize> = (0..self.select.relations.len()).filter(is_here).collect();
+        let allowed = |position: &usize| {
+            let Some(member) = members.get(*position) else { return false };
+            let known = joined.union(member.relations);
+            let is_joined = |relation: usize| known.contains(Relations::one(relation));
+            let mut own = all.iter().filter(|relation| member.relations.contains(Relations::one(**relation)));
+            own.all(|relation| orders.iter().all(|order| order.allows(*relation, &is_joined, &all)))
+        };
+        let hinted: Vec<usize> = possible.iter().copied().filter(allowed).collect();
+        if hinted.is_empty() { possible } else { hinted }
+    }
+
+    /// Whether hints let the joins begin with a member, or cannot be followed.
+    pub(super) fn may_be_first(&self, members: &[PreparedMember], position: usize) -> bool {
+        let alone = |at: &usize| {
+            members.get(*at).is_some_and(|member| member.attached.is_none() && member.needs.is_empty())
+        };
+        let possible = (0..members.len()).filter(alone).collect();
+        self.as_hinted(members, Relations::default(), possible).contains(&position)
     }
 
     fn join_greedily(
@@ -141,7 +172,8 @@ impl JoinPlanner<'_, '_, '_> {
                 .iter()
                 .enumerate()
                 .filter(|(_, member)| member.attached.is_none() && member.needs.is_empty())
-                .filter(|(at, _)| !graph.straight || *at == 0);
+                .filter(|(at, _)| !graph.straight || *at == 0)
+                .filter(|(at, _)| self.may_be_first(members, *at));
             let start = candidates.min_by(|(_, a), (_, b)| a.own.rows.total_cmp(&b.own.rows));
             start.map(|(at, member)| (at, member.own.clone()))
         };

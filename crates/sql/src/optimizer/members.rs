@@ -151,7 +151,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     /// A table read along a candidate.
     pub(super) fn access(&self, relation: usize, candidate: Candidate) -> Partial {
         let price = candidate.price(1.0, self.cx.planner.model);
-        let forced = self.select.relations.get(relation).is_some_and(|bound| bound.hints.join.forced);
+        let forced = self.select.relations.get(relation).is_some_and(|bound| bound.hints.indexes.join.forced);
         let last_resort = if forced && candidate.path.is_table_scan() { AVOIDED_US } else { 0.0 };
         let literal = candidate.path.constraint.values().iter().all(|value| value.as_literal().is_some());
         Partial {
@@ -209,10 +209,14 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 conjuncts: &conjuncts,
                 wanted: &wanted,
                 condition_pushdown: self.cx.switches.index_condition_pushdown,
+                unpushed: &bound.hints.unpushed,
                 deliver_locators: bound.lock.is_some(),
             },
             hints: &hints,
-            allowed: &Hinted(if self.every_index { &bound.hints.order_by } else { &bound.hints.join }),
+            allowed: &Hinted(match self.every_index {
+                true => &bound.hints.indexes.order_by,
+                false => &bound.hints.indexes.join,
+            }),
             every_index: self.every_index,
             // Alone and unordered, a table has nothing but its own paths to choose from.
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
@@ -311,6 +315,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         member: &PreparedMember,
         keep_order: bool,
     ) -> Result<Partial, MysqlError> {
+        self.cx.eval.cancel.check()?;
         let matching = self.matching(graph, left.relations, member);
         let joining = selectivity::joining_all(self, &matching.joining)?;
         let pairs = left.rows * member.own.rows * joining;
@@ -327,7 +332,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 let lookup = self.lookup(left, member, &matching, rows, keep_order)?;
                 let hashed = self.hash(left, member, &matching, rows, keep_order);
                 match lookup {
-                    Some(lookup) if !self.cx.switches.hash_join || lookup.cost_us <= hashed.cost_us => lookup,
+                    Some(lookup) if !self.may_hash(member) || lookup.cost_us <= hashed.cost_us => lookup,
                     _ => hashed,
                 }
             }
@@ -337,6 +342,12 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
         let filtered = self.filtered(Rc::new(best), matching.after);
         Ok(Rc::unwrap_or_clone(filtered))
+    }
+
+    /// Whether a member may be joined by hash where it can be looked up.
+    fn may_hash(&self, member: &PreparedMember) -> bool {
+        let bound = member.relation.and_then(|relation| self.select.relations.get(relation));
+        bound.and_then(|bound| bound.hints.hash_join).unwrap_or(self.cx.switches.hash_join)
     }
 
     /// The member run for each left row, if it is a lateral query.

@@ -1,26 +1,28 @@
 //! Derived tables that are no more than a join and a filter become part of the block around them.
 
-use crate::bound::{BlockColumn, BoundSelect, ColumnOrigin, JoinTree, Relation, RelationSource};
+use crate::bound::{BlockColumn, BlockHints, BoundSelect, ColumnOrigin, JoinTree, Relation, RelationSource};
 use leafline_types::expr::{Expr, ExprKind};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-/// The block with its simple derived tables merged, those inside them first.
-pub(super) fn merged(mut select: BoundSelect) -> BoundSelect {
+/// The block with its simple derived tables merged, those inside them first; `wanted` is what is done where hints say nothing.
+pub(super) fn merged(mut select: BoundSelect, wanted: bool) -> BoundSelect {
     for relation in &mut select.relations {
         // A query of WITH that one place names is a derived table there.
         if let RelationSource::Common(table) = &relation.source
             && table.recursion.is_none()
             && table.references.load(Ordering::Relaxed) == 1
+            && relation.hints.merge.unwrap_or(wanted)
         {
             relation.source = RelationSource::Derived(Box::new(table.query.clone()));
         }
         if let RelationSource::Derived(inner) = &mut relation.source {
-            **inner = merged(std::mem::replace(inner.as_mut(), empty_block()));
+            **inner = merged(std::mem::replace(inner.as_mut(), empty_block()), wanted);
         }
     }
     while let Some(position) = select.relations.iter().enumerate().position(|(at, relation)| {
-        matches!(&relation.source, RelationSource::Derived(inner) if is_mergeable(inner, &select, at))
+        relation.hints.merge.unwrap_or(wanted)
+            && matches!(&relation.source, RelationSource::Derived(inner) if is_mergeable(inner, &select, at))
     }) {
         merge(&mut select, position);
     }
@@ -33,6 +35,7 @@ pub(super) fn empty_block() -> BoundSelect {
         columns: Vec::new(),
         from: None,
         straight_join: false,
+        hints: BlockHints::default(),
         filter: Vec::new(),
         aggregation: None,
         having: Vec::new(),

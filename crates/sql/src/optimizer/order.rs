@@ -26,12 +26,12 @@ impl JoinPlanner<'_, '_, '_> {
             member.attached.is_none()
                 && matches!(member.source, MemberSource::Relation(found) if found == relation)
         });
-        let Some(position) = position.filter(|position| !graph.straight || *position == 0) else {
-            return Ok(None);
-        };
+        let possible =
+            |position: &usize| (!graph.straight || *position == 0) && self.may_be_first(members, *position);
+        let Some(position) = position.filter(possible) else { return Ok(None) };
         let Some(bound) = self.select.relations.get(relation) else { return Ok(None) };
         let RelationSource::Base(table) = &bound.source else { return Ok(None) };
-        let (table, forced) = (table.clone(), bound.hints.order_by.forced);
+        let (table, forced) = (table.clone(), bound.hints.indexes.order_by.forced);
         let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
         let fixed = self.fixed_columns(relation, &local);
         self.every_index = true;

@@ -10,11 +10,11 @@ use leafline_types::expr::{Expr, ExprKind, build};
 use leafline_types::{ExprType, SqlType};
 use std::collections::BTreeSet;
 
-/// The block with its conditions in the derived tables that they are about.
-pub(super) fn pushed_down(mut select: BoundSelect) -> BoundSelect {
+/// The block with its conditions in the derived tables that they are about; `wanted` is what is done where hints say nothing.
+pub(super) fn pushed_down(mut select: BoundSelect, wanted: bool) -> BoundSelect {
     let filter = std::mem::take(&mut select.filter);
     for condition in filter {
-        if !push(&mut select, &condition) {
+        if !push(&mut select, &condition, wanted) {
             select.filter.push(condition);
         }
     }
@@ -22,7 +22,7 @@ pub(super) fn pushed_down(mut select: BoundSelect) -> BoundSelect {
 }
 
 /// Moves a condition into the relation that it is about, if it can stand there.
-fn push(select: &mut BoundSelect, condition: &Expr) -> bool {
+fn push(select: &mut BoundSelect, condition: &Expr, wanted: bool) -> bool {
     let is_fixed = condition.has_subquery() || condition.is_volatile();
     let columns = condition.columns();
     let Some(at) = columns
@@ -33,7 +33,8 @@ fn push(select: &mut BoundSelect, condition: &Expr) -> bool {
     };
     let optional = select.from.as_ref().is_none_or(|from| is_nullable(from, at, false));
     let Some(relation) = select.relations.get_mut(at) else { return false };
-    if is_fixed || optional || !columns.iter().all(|column| relation.columns.contains(column)) {
+    let unwanted = !relation.hints.condition_pushdown.unwrap_or(wanted);
+    if unwanted || is_fixed || optional || !columns.iter().all(|column| relation.columns.contains(column)) {
         return false;
     }
     let start = relation.columns.start;

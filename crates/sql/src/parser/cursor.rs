@@ -1,10 +1,12 @@
 //! The parser's place in the token list, and the small steps every rule is made of.
 
+use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
 
-use super::ast::{Ident, Span, TableName};
+use super::ParseLimits;
+use super::ast::{Expr, Ident, Span, StatementHints, TableName};
 use super::error::{syntax_error, unsupported};
-use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
+use super::lexer::{LexMode, Lexer, Symbol, Token, TokenKind};
 use super::literal::{unquote, variable_name};
 use super::reserved::is_reserved;
 
@@ -19,11 +21,50 @@ pub const MAX_NESTING: usize = 100;
 /// operators. It bounds the stack that binding, evaluating and dropping need.
 pub const MAX_HEIGHT: usize = 200;
 
+/// How many tokens are made before one looks whether to go on.
+const TOKENS_AT_ONCE: usize = 1024;
+
+/// All tokens, if they, and the tree that can be made of them, stay within the limits.
+fn tokens_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Parsed<Vec<Token>> {
+    let mut lexer = Lexer::new(sql, mode);
+    let mut tokens = Vec::with_capacity(sql.len() / 5 + 2);
+    let mut bytes = 0;
+    loop {
+        let token = lexer.next_token();
+        tokens.push(token);
+        bytes += tree_bytes(token);
+        let at_end = token.kind == TokenKind::End;
+        if !at_end && !tokens.len().is_multiple_of(TOKENS_AT_ONCE) {
+            continue;
+        }
+        if bytes > limits.memory {
+            let what = "parser_max_mem_size";
+            let consequence = "Parser bailed out for this query.";
+            return Err(MysqlError::capacity_exceeded(limits.memory, what, consequence));
+        }
+        limits.cancel.map_or(Ok(()), CancelToken::check)?;
+        if at_end {
+            return Ok(tokens);
+        }
+    }
+}
+
+/// What a token takes, and at most what becomes of it in the tree: no node is made of less than a token of its own, and none of
+/// what only separates others.
+fn tree_bytes(token: Token) -> u64 {
+    let node = match token.kind {
+        TokenKind::Symbol(Symbol::Comma | Symbol::RightParen | Symbol::Dot) => 0,
+        _ => size_of::<Expr>() + (token.span.end - token.span.start) as usize,
+    };
+    (size_of::<Token>() + node) as u64
+}
+
 /// A recursive-descent parser over one statement's tokens.
 pub(super) struct Parser<'a> {
     pub(super) sql: &'a str,
     pub(super) mode: LexMode,
     tokens: Vec<Token>,
+    limits: ParseLimits<'a>,
     position: usize,
     /// `?` seen so far.
     pub(super) parameters: usize,
@@ -31,6 +72,10 @@ pub(super) struct Parser<'a> {
     pub(super) assigns_variables: bool,
     /// The variables of the statement's INTO.
     pub(super) into: Option<Vec<String>>,
+    /// Hints for the whole statement.
+    pub(super) statement_hints: StatementHints,
+    /// How many blocks were begun.
+    pub(super) blocks: usize,
     /// Rules entered and not yet left.
     pub(super) depth: usize,
     /// The height of the tallest expression tree seen in the rule at hand.
@@ -38,18 +83,21 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(sql: &'a str, mode: LexMode) -> Self {
-        Parser {
+    pub(super) fn new(sql: &'a str, mode: LexMode, limits: ParseLimits<'a>) -> Parsed<Self> {
+        Ok(Parser {
             sql,
             mode,
-            tokens: tokenize(sql, mode),
+            tokens: tokens_within(sql, mode, limits)?,
+            limits,
             position: 0,
             parameters: 0,
             assigns_variables: false,
             into: None,
+            statement_hints: StatementHints::default(),
+            blocks: 0,
             depth: 0,
             height: 0,
-        }
+        })
     }
 
     // --- looking ---
@@ -203,7 +251,7 @@ impl<'a> Parser<'a> {
             return Err(MysqlError::nested_too_deeply(MAX_NESTING));
         }
         self.depth += 1;
-        Ok(())
+        self.limits.cancel.map_or(Ok(()), CancelToken::check)
     }
 
     pub(super) fn leave(&mut self) {

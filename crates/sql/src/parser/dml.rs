@@ -1,17 +1,18 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ast::{
-    Assignment, Delete, Expr, Ident, Insert, InsertSource, RowAlias, StatementKind, TableName, Update, With,
+    Assignment, Delete, Expr, Ident, Insert, InsertSource, QueryBody, RowAlias, StatementKind, TableName,
+    Update, With,
 };
 use super::cursor::{Parsed, Parser};
-use super::lexer::{Symbol, TokenKind};
+use super::lexer::Symbol;
 
 impl Parser<'_> {
     /// INSERT and REPLACE.
     pub(super) fn insert(&mut self) -> Parsed<StatementKind> {
         let replace = self.at_word("REPLACE");
         self.advance();
-        self.skip_hint()?;
+        let hints = self.hints()?;
         // Priorities of table locks mean nothing where rows have versions.
         let delayed = self.accept_word("DELAYED");
         if !delayed && !self.accept_word("LOW_PRIORITY") && !replace {
@@ -23,7 +24,7 @@ impl Parser<'_> {
         if self.at_word("PARTITION") {
             return self.refuse("PARTITION selection");
         }
-        let (columns, source) = self.insert_source()?;
+        let (columns, mut source) = self.insert_source()?;
         let mut alias = None;
         if !replace && matches!(source, InsertSource::Values(_)) && self.accept_word("AS") {
             let name = self.ident()?;
@@ -37,6 +38,12 @@ impl Parser<'_> {
         if !replace && self.accept_words(&["ON", "DUPLICATE"]) {
             self.expect_words(&["KEY", "UPDATE"])?;
             on_duplicate = self.comma_list(Self::assignment)?;
+        }
+        // Of blocks there is none but the query's.
+        if let InsertSource::Query(query) = &mut source
+            && let QueryBody::Select(select) = &mut query.body
+        {
+            select.hints.splice(0..0, hints);
         }
         let insert = Insert { replace, ignore, delayed, table, columns, source, alias, on_duplicate };
         Ok(StatementKind::Insert(Box::new(insert)))
@@ -105,7 +112,7 @@ impl Parser<'_> {
     /// UPDATE; `with` stands before it.
     pub(super) fn update(&mut self, with: Option<With>) -> Parsed<StatementKind> {
         self.advance();
-        self.skip_hint()?;
+        let hints = self.hints()?;
         self.accept_word("LOW_PRIORITY");
         let ignore = self.accept_word("IGNORE");
         let tables = self.comma_list(Self::table_reference)?;
@@ -114,14 +121,14 @@ impl Parser<'_> {
         let filter = self.optional_expression("WHERE")?;
         let order_by = self.order_by()?;
         let limit = self.row_limit()?;
-        let update = Update { with, ignore, tables, assignments, filter, order_by, limit };
+        let update = Update { with, hints, ignore, tables, assignments, filter, order_by, limit };
         Ok(StatementKind::Update(Box::new(update)))
     }
 
     /// `DELETE FROM t ..`, `DELETE a, b FROM ..`, `DELETE FROM a, b USING ..`.
     pub(super) fn delete(&mut self, with: Option<With>) -> Parsed<StatementKind> {
         self.advance();
-        self.skip_hint()?;
+        let hints = self.hints()?;
         self.accept_word("LOW_PRIORITY");
         self.accept_word("QUICK"); // concerns MyISAM's index leaves only
         let ignore = self.accept_word("IGNORE");
@@ -145,7 +152,7 @@ impl Parser<'_> {
             order_by = self.order_by()?;
             limit = self.row_limit()?;
         }
-        let delete = Delete { with, ignore, targets, tables, filter, order_by, limit };
+        let delete = Delete { with, hints, ignore, targets, tables, filter, order_by, limit };
         Ok(StatementKind::Delete(Box::new(delete)))
     }
 
@@ -180,13 +187,5 @@ impl Parser<'_> {
 
     fn row_limit(&mut self) -> Parsed<Option<Expr>> {
         if self.accept_word("LIMIT") { Ok(Some(self.limit_value()?)) } else { Ok(None) }
-    }
-
-    fn skip_hint(&mut self) -> Parsed<()> {
-        if self.token(0).kind == TokenKind::Hint {
-            self.refuse("optimizer hints outside SELECT")
-        } else {
-            Ok(())
-        }
     }
 }

@@ -10,6 +10,7 @@
 //! | `cursor` | the parser's place and its small steps |
 //! | `expression`, `operand`, `function` | operators by precedence; literals, names, CASE, CAST; calls |
 //! | `query`, `from` | SELECT and set operations; table references and joins |
+//! | `hint` | optimizer hints |
 //! | `dml`, `ddl`, `table`, `alter`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP; CREATE TABLE; ALTER TABLE; types |
 //! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
 //! | `stored` | expressions of a table's definition |
@@ -27,6 +28,7 @@ mod expression;
 mod foreign_key;
 mod from;
 mod function;
+mod hint;
 pub mod lexer;
 mod lift;
 mod literal;
@@ -54,6 +56,7 @@ pub use lift::{ColumnKind, lift};
 pub use reserved::is_reserved;
 pub use split::split_statements;
 
+use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
 
 /// Parses exactly one statement; a semicolon after it is allowed.
@@ -62,10 +65,33 @@ use leafline_types::error::MysqlError;
 /// 1064 where the text is not MySQL's grammar, 1065 when there is no statement, 1235 for what is not supported,
 /// 1436 beyond [`MAX_NESTING`] and [`MAX_HEIGHT`], and a few that MySQL gives while parsing (1221, 1630).
 pub fn parse(sql: &str, mode: LexMode) -> Result<ast::Statement, MysqlError> {
+    parse_within(sql, mode, ParseLimits::default())
+}
+
+/// As [`parse`], within limits.
+///
+/// # Errors
+/// As [`parse`]; 3170 when it takes too much memory, and those of being told to stop.
+pub fn parse_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Result<ast::Statement, MysqlError> {
     if u32::try_from(sql.len()).is_err() {
         return Err(MysqlError::packet_too_large());
     }
-    cursor::Parser::new(sql, mode).whole_statement()
+    cursor::Parser::new(sql, mode, limits)?.whole_statement()
+}
+
+/// What ends parsing before it is done.
+#[derive(Debug, Clone, Copy)]
+pub struct ParseLimits<'a> {
+    /// Who wants the statement to stop.
+    pub cancel: Option<&'a CancelToken>,
+    /// `parser_max_mem_size`: bytes that tokens and tree may take.
+    pub memory: u64,
+}
+
+impl Default for ParseLimits<'_> {
+    fn default() -> Self {
+        ParseLimits { cancel: None, memory: u64::MAX }
+    }
 }
 
 /// Parses the query of a view.
@@ -73,7 +99,7 @@ pub fn parse(sql: &str, mode: LexMode) -> Result<ast::Statement, MysqlError> {
 /// # Errors
 /// As [`parse`].
 pub(crate) fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
-    cursor::Parser::new(text, LexMode::default()).whole_query()
+    cursor::Parser::new(text, LexMode::default(), ParseLimits::default())?.whole_query()
 }
 
 /// The text of a query under no `sql_mode`; `None` if there are parameters or variables in it.
@@ -86,5 +112,5 @@ pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Option<String> {
 /// # Errors
 /// As [`parse`].
 pub(crate) fn parse_stored(text: &str) -> Result<ast::Expr, MysqlError> {
-    cursor::Parser::new(text, LexMode::default()).whole_expression()
+    cursor::Parser::new(text, LexMode::default(), ParseLimits::default())?.whole_expression()
 }

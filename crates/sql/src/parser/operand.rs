@@ -75,7 +75,12 @@ impl Parser<'_> {
     fn constant_operand(&mut self) -> Parsed<Expr> {
         let start = self.span();
         let kind = match self.token(0).kind {
-            TokenKind::Integer => ExprKind::Literal(Literal::Integer(self.taken_text())),
+            TokenKind::Integer => {
+                let digits = self.text(self.token(0));
+                self.advance();
+                let value = digits.parse().map(Literal::Integer);
+                ExprKind::Literal(value.unwrap_or_else(|_| Literal::Decimal(digits.to_owned())))
+            }
             TokenKind::Decimal => ExprKind::Literal(Literal::Decimal(self.taken_text())),
             TokenKind::Float => ExprKind::Literal(Literal::Float(self.taken_text())),
             TokenKind::String => self.string_literal(None)?,

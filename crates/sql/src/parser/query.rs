@@ -1,8 +1,8 @@
 //! SELECT, set operations, WITH, ORDER BY and LIMIT.
 
 use super::ast::{
-    CommonTable, Expr, ExprKind, HintText, Limit, Literal, Locking, OrderItem, Query, QueryBody, Select,
-    SelectItem, SetOperation, Span, TableName, TableReference, With,
+    CommonTable, Expr, ExprKind, Limit, Literal, Locking, OrderItem, Query, QueryBody, Select, SelectItem,
+    SetOperation, Span, TableName, TableReference, With,
 };
 use super::cursor::{MAX_HEIGHT, Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
@@ -226,7 +226,7 @@ impl Parser<'_> {
         match token.kind {
             TokenKind::Integer => {
                 let value = self.integer()?;
-                Ok(Expr { kind: ExprKind::Literal(Literal::Integer(value.to_string())), span: token.span })
+                Ok(Expr { kind: ExprKind::Literal(Literal::Integer(value)), span: token.span })
             }
             TokenKind::Parameter => self.operand(),
             _ => Err(self.syntax_error()),
@@ -271,22 +271,11 @@ impl Parser<'_> {
         Ok(With { recursive, tables, span })
     }
 
-    /// The hint comment after a verb.
-    fn hints(&mut self) -> Option<HintText> {
-        let token = self.token(0);
-        if token.kind != TokenKind::Hint {
-            return None;
-        }
-        self.advance();
-        let text = self.text(token);
-        let text = text.get(3..text.len().saturating_sub(2)).unwrap_or("").trim().to_owned();
-        Some(HintText { text, span: token.span })
-    }
-
     fn select(&mut self) -> Parsed<Select> {
         let start = self.span();
         self.expect_word("SELECT")?;
-        let hints = self.hints();
+        let hints = self.hints()?;
+        let number = self.blocks;
         let (distinct, straight_join) = self.select_options()?;
         let items = self.comma_list(Self::select_item)?;
         self.variables_behind_into()?;
@@ -310,7 +299,7 @@ impl Parser<'_> {
         let windows = self.window_clause()?;
         let span = self.span_from(start);
         let clauses = Select { filter, group_by, rollup, having, windows, ..Select::default() };
-        Ok(Select { hints, distinct, straight_join, items, from, span, ..clauses })
+        Ok(Select { hints, number, distinct, straight_join, items, from, span, ..clauses })
     }
 
     /// `word expression`, or nothing.

@@ -23,7 +23,15 @@ impl Parser<'_> {
         if !self.at_end() || self.into.is_some() {
             return Err(self.syntax_error());
         }
-        Ok(Statement { kind, parameters: self.parameters, assigns_variables: self.assigns_variables })
+        let mut hints = std::mem::take(&mut self.statement_hints);
+        let is_query =
+            |kind: &StatementKind| matches!(kind, StatementKind::Query(_) | StatementKind::SelectInto { .. });
+        let explained = matches!(&kind, StatementKind::Explain(explain) if is_query(&explain.statement));
+        if !is_query(&kind) && !explained && hints.max_execution_time.take().is_some() {
+            hints.warnings.push(MysqlError::unsupported_max_execution_time());
+        }
+        let (parameters, assigns_variables) = (self.parameters, self.assigns_variables);
+        Ok(Statement { kind, parameters, assigns_variables, hints })
     }
 
     /// A query and nothing else.

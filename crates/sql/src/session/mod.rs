@@ -20,6 +20,8 @@ pub use prepared::Prepared;
 pub(crate) use tables::{StatementUses, TableUse};
 
 use crate::instance::Instance;
+use crate::parser::ParseLimits;
+use crate::parser::ast::StatementHints;
 use crate::statement::execution::Now;
 use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::{Isolation, SessionLocks};
@@ -30,7 +32,7 @@ use prepared::PreparedStatements;
 use settings::Settings;
 use statement_cache::StatementCache;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tables::LockedTables;
 use transaction::TransactionState;
 
@@ -45,6 +47,10 @@ pub struct Session {
     pub(crate) told_insert_id: Option<u64>,
     pub(crate) warnings: Warnings,
     pub(crate) cancel: CancelToken,
+    /// The settings that the statement at hand has others in place of: SET_VAR.
+    unhinted: Option<Box<Settings>>,
+    /// When the statement at hand began.
+    began: Instant,
     pub(crate) counters: SessionCounters,
     /// What of `counters` the instance has been told already.
     reported: SessionCounters,
@@ -76,6 +82,8 @@ impl Session {
         let storage_baseline = instance.storage_counters();
         Session {
             cancel: entry.cancel.clone(),
+            unhinted: None,
+            began: Instant::now(),
             locks: instance.engine().session_locks(),
             instance,
             entry,
@@ -117,14 +125,51 @@ impl Session {
     }
 
     pub(crate) fn parse(&self, sql: &str) -> Result<crate::parser::ast::Statement, MysqlError> {
-        crate::parser::parse(sql, self.settings.lex_mode())
+        let limits = ParseLimits { cancel: Some(&self.cancel), memory: self.settings.parser_memory };
+        crate::parser::parse_within(sql, self.settings.lex_mode(), limits)
     }
 
     /// What every statement begins with. A KILL QUERY that came before it was meant for another one.
     fn begin_statement(&mut self, sql: &str) {
         self.cancel.rearm();
+        self.end_hints();
+        self.began = Instant::now();
         self.told_insert_id = None;
         self.entry.begin(sql);
+    }
+
+    /// Gives variables the values that hints of the statement at hand want, until it ends; says of which that is not possible.
+    pub(crate) fn apply_hints(&mut self, hints: &StatementHints) {
+        if hints.variables.is_empty() {
+            return;
+        }
+        let before = self.settings.clone();
+        for (name, value) in &hints.variables {
+            let set = match variables::find(name) {
+                Ok(variable) if variable.is_hintable() => {
+                    variable.set(&mut self.settings, Some(value.clone()))
+                }
+                Ok(variable) => Err(MysqlError::not_hint_updatable(variable.name)),
+                Err(_) => Err(MysqlError::unresolved_hint_name(format_args!("'{name}'"), "SET_VAR")),
+            };
+            if let Err(warning) = set {
+                self.warnings.warn(warning);
+            }
+        }
+        self.unhinted.get_or_insert(Box::new(before));
+    }
+
+    fn end_hints(&mut self) {
+        if let Some(settings) = self.unhinted.take() {
+            self.settings = *settings;
+        }
+    }
+
+    /// The statement at hand may take so many milliseconds, from its beginning; 0 if as many as it likes.
+    pub(crate) fn limit_time(&self, millis: u64) {
+        if millis > 0 {
+            self.cancel.set_deadline(self.began.checked_add(Duration::from_millis(millis)));
+        }
     }
 
     /// What every statement ends with, once its outcome is known.
@@ -153,6 +198,8 @@ impl Session {
 
     /// The statement is over: its rows were read, or dropped, or it had none.
     pub(crate) fn statement_ended(&mut self) {
+        self.cancel.set_deadline(None);
+        self.end_hints();
         self.entry.end();
         self.end_uses();
         self.report_counters();

@@ -3,6 +3,7 @@
 use super::{Outcome, Session};
 use crate::parser::ast::Statement;
 use crate::result::ColumnMeta;
+use crate::statement::keeps_diagnostics;
 use crate::statement::planned::Planned;
 use leafline_types::{MysqlError, Value};
 use std::collections::HashMap;
@@ -79,6 +80,10 @@ impl Session {
         if parameters.len() != entry.statement.parameters {
             return Err(MysqlError::wrong_arguments("EXECUTE"));
         }
+        if !keeps_diagnostics(&entry.statement.kind) {
+            self.warnings.clear();
+        }
+        self.apply_hints(&entry.statement.hints);
         let current = entry.planned.clone();
         let current = match current {
             Some(planned) if planned.can_run(self, parameters)? => Some(planned),

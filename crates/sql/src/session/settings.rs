@@ -46,6 +46,10 @@ pub struct Settings {
     pub wait_timeout: u64,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
+    /// `max_execution_time`: milliseconds that a SELECT may take; 0 if as many as it likes.
+    pub max_execution_time: u64,
+    /// `parser_max_mem_size`: bytes that parsing a statement may take.
+    pub parser_memory: u64,
     /// `foreign_key_checks`: foreign keys are heeded.
     pub foreign_key_checks: bool,
     /// `unique_checks`: shown as set. Unique keys are checked in any case, as MySQL allows.
@@ -73,6 +77,8 @@ impl Default for Settings {
             device: DeviceClass::Nvme,
             wait_timeout: 28_800,
             group_concat_max_len: 1024,
+            max_execution_time: 0,
+            parser_memory: 1 << 30,
             foreign_key_checks: true,
             unique_checks: true,
         }

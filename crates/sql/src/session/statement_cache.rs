@@ -143,6 +143,7 @@ impl Session {
         let parameters = values(&lifted, &shape);
         let command = command(&statement.kind);
         self.warnings.clear();
+        self.apply_hints(&statement.hints);
         match self.plan_statement(&statement, sql, Some(&parameters)) {
             Ok(Some(planned)) => {
                 self.counters.count(command);

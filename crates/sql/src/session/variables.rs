@@ -56,6 +56,11 @@ pub struct Variable {
 }
 
 impl Variable {
+    /// Whether the hint SET_VAR sets it for one statement.
+    pub fn is_hintable(&self) -> bool {
+        HINTABLE.contains(&self.name)
+    }
+
     /// Its value.
     pub fn get(&self, settings: &Settings, facts: &Facts) -> Value {
         (self.get)(settings, facts)
@@ -177,6 +182,22 @@ const fn settable(
     Variable { name, scope: Scope::Both, get, set }
 }
 
+/// Variables that a hint sets for one statement: those that MySQL lets, and our own that decide about plans and memory.
+const HINTABLE: &[&str] = &[
+    "cte_max_recursion_depth",
+    "foreign_key_checks",
+    "group_concat_max_len",
+    "innodb_lock_wait_timeout",
+    "leafline_device",
+    "leafline_query_memory",
+    "lock_wait_timeout",
+    "max_execution_time",
+    "optimizer_switch",
+    "sql_mode",
+    "time_zone",
+    "unique_checks",
+];
+
 /// Every system variable, ordered by name.
 pub const VARIABLES: &[Variable] = &[
     shown("auto_increment_increment", |_, _| Value::Int(1)),
@@ -271,6 +292,14 @@ pub const VARIABLES: &[Variable] = &[
     shown("max_allowed_packet", |_, _| Value::UInt(MAX_ALLOWED_PACKET)),
     shown("max_connections", |_, f| Value::UInt(f.max_connections)),
     settable(
+        "max_execution_time",
+        |s, _| Value::UInt(s.max_execution_time),
+        |s, v| {
+            let most = u64::from(u32::MAX);
+            number("max_execution_time", &v, 0, most).map(|millis| s.max_execution_time = millis)
+        },
+    ),
+    settable(
         "optimizer_switch",
         |s, _| text(s.optimizer_switch),
         |s, v| {
@@ -283,6 +312,11 @@ pub const VARIABLES: &[Variable] = &[
             };
             Ok(())
         },
+    ),
+    settable(
+        "parser_max_mem_size",
+        |s, _| Value::UInt(s.parser_memory),
+        |s, v| number("parser_max_mem_size", &v, 10_000_000, u64::MAX).map(|bytes| s.parser_memory = bytes),
     ),
     shown("port", |_, f| Value::UInt(f.port.into())),
     shown("protocol_version", |_, _| Value::Int(10)),

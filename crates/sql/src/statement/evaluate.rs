@@ -59,6 +59,8 @@ impl Session {
             group_concat_max_len: self.settings.group_concat_max_len,
             assigns_variables: false,
             parameter_types,
+            cancel: &self.cancel,
+            hints: &[],
         }
     }
 }

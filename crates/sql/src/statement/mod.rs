@@ -48,6 +48,7 @@ impl Session {
         if commits_first(kind) {
             self.commit()?;
         }
+        self.apply_hints(&statement.hints);
         if let Some(planned) = self.plan_statement(statement, sql, Some(parameters))? {
             return self.run_planned(&planned, parameters);
         }
@@ -192,7 +193,7 @@ pub(crate) fn command(kind: &StatementKind) -> Command {
 }
 
 /// Whether the diagnostics of the statement before stay, because this one shows them.
-fn keeps_diagnostics(kind: &StatementKind) -> bool {
+pub(crate) fn keeps_diagnostics(kind: &StatementKind) -> bool {
     use crate::parser::ast::ShowKind;
     matches!(
         kind,

@@ -45,6 +45,8 @@ pub(crate) struct Planned {
     sizes: Vec<(TableId, u64)>,
     /// The scans that were chosen for the values of parameters; `None` if that is all that can be said.
     chosen: Option<Vec<Arc<Scan>>>,
+    /// The time that a hint gives it, milliseconds.
+    max_execution_time: Option<u64>,
 }
 
 enum Work {
@@ -98,6 +100,15 @@ impl Work {
             Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => return rows,
         };
         rows.lines().fold(head, |text, line| text + "    " + line + "\n")
+    }
+
+    /// Whether it is a SELECT, or explains one.
+    fn is_query(&self) -> bool {
+        match self {
+            Work::Select { .. } | Work::Into { .. } => true,
+            Work::Explain { work, .. } => work.is_query(),
+            Work::Insert { .. } | Work::Update { .. } | Work::Delete { .. } => false,
+        }
     }
 
     /// The plan of the rows that it reads.
@@ -211,6 +222,10 @@ impl Session {
                 None => Ok(None),
             };
         }
+        if parameters.is_some() && matches!(kind, StatementKind::Query(_) | StatementKind::SelectInto { .. })
+        {
+            self.limit_time(statement.hints.max_execution_time.unwrap_or(self.settings.max_execution_time));
+        }
         let collation = self.settings.collation;
         let types: Vec<ExprType> = parameters
             .unwrap_or_default()
@@ -220,10 +235,12 @@ impl Session {
         let catalog = self.instance.engine().catalog();
         let context = binder::BindContext {
             assigns_variables: statement.assigns_variables,
+            hints: &statement.hints.elsewhere,
             ..self.bind_context(&types)
         };
         let bound = binder::bind_kind(kind, statement.parameters, sql, &context)?;
-        let BoundStatement { kind: bound, warnings, reads_variables, subqueries, views, .. } = bound;
+        let BoundStatement { kind: bound, mut warnings, reads_variables, subqueries, views, .. } = bound;
+        warnings.extend_from_slice(&statement.hints.warnings);
         self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();
         let mut uses = Vec::new();
@@ -271,6 +288,7 @@ impl Session {
             database: self.database().map(Into::into),
             sizes,
             chosen,
+            max_execution_time: statement.hints.max_execution_time,
         }))
     }
 
@@ -371,6 +389,9 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
+        if planned.work.is_query() {
+            self.limit_time(planned.max_execution_time.unwrap_or(self.settings.max_execution_time));
+        }
         let parts = &planned.parts;
         for warning in &planned.warnings {
             match warning.code {

@@ -138,6 +138,8 @@ impl Database {
             group_concat_max_len: 1024,
             assigns_variables: statement.assigns_variables,
             parameter_types: &[],
+            cancel: &CancelToken::new(),
+            hints: &statement.hints.elsewhere,
         };
         let bound = bind(&statement, sql, &context)?;
         let select = match bound.kind {

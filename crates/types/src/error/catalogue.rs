@@ -253,6 +253,10 @@ catalogue! {
     3107 "HY000" ER_GENERATED_COLUMN_NON_PRIOR generated_column_non_prior() "Generated column can refer only to generated columns defined prior to it.";
     3108 "HY000" ER_DEPENDENT_BY_GENERATED_COLUMN dependent_by_generated_column(column) "Column '{column}' has a generated column dependency.";
     3109 "HY000" ER_GENERATED_COLUMN_REF_AUTO_INC generated_column_auto_increment(column) "Generated column '{column}' cannot refer to auto-increment column.";
+    3125 "HY000" ER_WARN_UNSUPPORTED_MAX_EXECUTION_TIME unsupported_max_execution_time() "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only";
+    3126 "HY000" ER_WARN_CONFLICTING_HINT conflicting_hint(hint) "Hint {hint} is ignored as conflicting/duplicated";
+    3127 "HY000" ER_WARN_UNKNOWN_QB_NAME unknown_block_of_hint(name, hint) "Query block name {name} is not found for {hint} hint";
+    3128 "HY000" ER_UNRESOLVED_HINT_NAME unresolved_hint_name(name, hint) "Unresolved name {name} for {hint} hint";
     3140 "22032" ER_INVALID_JSON_TEXT invalid_json_text(what, position, column) "Invalid JSON text: \"{what}\" at position {position} in value for column '{column}'.";
     3141 "22032" ER_INVALID_JSON_TEXT_IN_PARAM invalid_json_argument(number, function, what, position) "Invalid JSON text in argument {number} to function {function}: \"{what}\" at position {position}.";
     3143 "42000" ER_INVALID_JSON_PATH invalid_json_path(position) "Invalid JSON path expression. The error is around character position {position}.";
@@ -268,6 +272,7 @@ catalogue! {
     3157 "22032" ER_JSON_DOCUMENT_TOO_DEEP json_document_too_deep() "The JSON document exceeds the maximum depth.";
     3158 "22032" ER_JSON_DOCUMENT_NULL_KEY json_null_key() "JSON documents may not contain NULL member names.";
     3165 "42000" ER_INVALID_JSON_PATH_ARRAY_CELL json_path_no_cell() "A path expression is not a path to a cell in an array.";
+    3170 "HY000" ER_CAPACITY_EXCEEDED capacity_exceeded(bytes, variable, consequence) "Memory capacity of {bytes} bytes for '{variable}' exceeded. {consequence}";
     3513 "HY000" ER_INVALID_BITWISE_OPERANDS_SIZE invalid_bitwise_operands_size() "Binary operands of bitwise operators must be of equal length";
     3516 "HY000" ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE invalid_bitwise_aggregate_operands_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
     3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
@@ -294,6 +299,7 @@ catalogue! {
     3599 "HY000" ER_WINDOW_FUNCTION_IGNORES_FRAME window_function_ignores_frame(function, window) "Window function '{function}' ignores the frame clause of window '{window}' and aggregates over the whole partition";
     3601 "HY000" ER_INVALID_NO_OF_ARGS too_many_arguments(function, count, max) "Too many arguments for function {function}: {count}; maximum allowed is {max}.";
     3602 "HY000" ER_FIELD_IN_GROUPING_NOT_GROUP_BY grouping_argument_not_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
+    3637 "HY000" ER_NOT_HINT_UPDATABLE_VARIABLE not_hint_updatable(variable) "Variable '{variable}' cannot be set using SET_VAR hint.";
     3684 "HY000" ER_REGEXP_BUFFER_OVERFLOW regexp_buffer_overflow() "The result string is larger than the result buffer.";
     3685 "HY000" ER_REGEXP_ILLEGAL_ARGUMENT regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 "HY000" ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR regexp_index_out_of_bounds() "Index out of bounds in regular expression search.";

@@ -4,6 +4,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
+use std::sync::Arc;
 
 use super::ir::{Expr, ExprKind};
 use crate::value::Value;
@@ -41,7 +42,7 @@ impl PartialEq for ExprKind {
             (
                 InList { needle: a, list: l, negated: n, domain: x, set: _ },
                 InList { needle: b, list: k, negated: m, domain: y, set: _ },
-            ) => n == m && x == y && a == b && l == k,
+            ) => n == m && x == y && a == b && (Arc::ptr_eq(l, k) || l == k),
             (
                 Like { value: a, pattern: l, escape: e, negated: n, collation: x, compiled: _ },
                 Like { value: b, pattern: k, escape: f, negated: m, collation: y, compiled: _ },
@@ -64,6 +65,7 @@ impl Hash for Expr {
             ExprKind::Call { function, .. } => function.hash(state),
             ExprKind::Arithmetic { op, .. } => op.hash(state),
             ExprKind::Compare { op, .. } => op.hash(state),
+            ExprKind::InList { list, .. } => list.len().hash(state),
             _ => {}
         }
         self.for_each_child(&mut |child| child.hash(state));

@@ -93,13 +93,13 @@ pub enum ExprKind {
     InList {
         /// What is looked for.
         needle: Box<Expr>,
-        /// Where; not empty.
-        list: Vec<Expr>,
+        /// Where; not empty. Shared, as lists can be long and conditions are copied while a plan is looked for.
+        list: Arc<[Expr]>,
         /// `NOT IN`.
         negated: bool,
         /// What needle and list are converted to.
         domain: CompareDomain,
-        /// The list as a set, where all of it is literal.
+        /// The list as a set, where all of it is literal. Who walks or rewrites the tree does not meet the members then.
         set: Option<Arc<InSet>>,
     },
     /// `value [NOT] LIKE pattern [ESCAPE escape]`.

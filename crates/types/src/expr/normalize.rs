@@ -13,6 +13,7 @@ use crate::value::SqlType;
 /// warning stays as it is, to raise it when (and if) it is evaluated.
 pub fn fold(e: Expr, cx: &mut EvalContext<'_>) -> Result<Expr, MysqlError> {
     e.transform(&mut |e| {
+        cx.cancel.check()?;
         let foldable = match &e.kind {
             ExprKind::Call { function, .. } => {
                 function.definition().volatility == Volatility::Immutable && !has_time_operand(&e)

@@ -1,6 +1,7 @@
 //! Walking and rewriting trees: children, visitors, columns, constancy.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::ir::{Expr, ExprKind};
 use crate::error::MysqlError;
@@ -24,7 +25,7 @@ impl Expr {
         }
     }
 
-    /// Calls `f` on each operand, left to right.
+    /// Calls `f` on each operand, left to right. The members of a list that is a set are none: they are literals.
     pub fn for_each_child<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
         match &self.kind {
             ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Outer(_) => {}
@@ -44,9 +45,11 @@ impl Expr {
             | ExprKind::IsNull { operand, .. }
             | ExprKind::IsTruth { operand, .. }
             | ExprKind::Cast { operand } => f(operand),
-            ExprKind::InList { needle, list, .. } => {
+            ExprKind::InList { needle, list, set, .. } => {
                 f(needle);
-                list.iter().for_each(f);
+                if set.is_none() {
+                    list.iter().for_each(f);
+                }
             }
             ExprKind::Like { value, pattern, .. } => {
                 f(value);
@@ -85,9 +88,11 @@ impl Expr {
             | ExprKind::IsNull { operand, .. }
             | ExprKind::IsTruth { operand, .. }
             | ExprKind::Cast { operand } => f(operand),
-            ExprKind::InList { needle, list, .. } => {
+            ExprKind::InList { needle, list, set, .. } => {
                 f(needle);
-                list.iter_mut().for_each(f);
+                if set.is_none() {
+                    Arc::make_mut(list).iter_mut().for_each(f);
+                }
             }
             ExprKind::Like { value, pattern, .. } => {
                 f(value);

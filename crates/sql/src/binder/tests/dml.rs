@@ -87,5 +87,5 @@ fn a_delete_keeps_hints_order_and_limit() {
     assert_eq!(bound.rows.output.len(), 7);
     assert!(bound.rows.limit.is_some() && bound.rows.order_by.len() == 1);
     let bound = update("UPDATE t FORCE INDEX (ab) SET c = 1 WHERE a = 1");
-    assert!(bound.rows.relations[0].hints.join.forced);
+    assert!(bound.rows.relations[0].hints.indexes.join.forced);
 }

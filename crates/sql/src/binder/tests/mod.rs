@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use leafline_table::{TableDef, TableId};
-use leafline_types::{Collation, MysqlError, Value};
+use leafline_types::{CancelToken, Collation, MysqlError, Value};
 
 use super::{BindContext, CatalogLookup, VariableLookup, bind, table_spec};
 use crate::bound::{BoundKind, BoundSelect, BoundStatement};
@@ -91,6 +91,8 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         group_concat_max_len: 1024,
         assigns_variables: statement.assigns_variables,
         parameter_types: &[],
+        cancel: &CancelToken::new(),
+        hints: &statement.hints.elsewhere,
     };
     bind(&statement, sql, &context)
 }

@@ -150,20 +150,34 @@ fn hints_are_resolved_by_purpose() {
     };
     let names = |list: &[usize]| list.iter().map(|&i| table.indexes[i].name.clone()).collect::<Vec<_>>();
     let hints = &bound.relations[0].hints;
-    assert_eq!(names(hints.join.only.as_deref().expect("a choice")), ["ab", "PRIMARY"]);
-    assert!(!hints.join.forced && hints.join.ignored.is_empty());
-    assert_eq!(names(&hints.order_by.ignored), ["ue"]);
-    assert_eq!(names(hints.group_by.only.as_deref().expect("a choice")), ["ab", "PRIMARY", "ue"]);
+    assert_eq!(names(hints.indexes.join.only.as_deref().expect("a choice")), ["ab", "PRIMARY"]);
+    assert!(!hints.indexes.join.forced && hints.indexes.join.ignored.is_empty());
+    assert_eq!(names(&hints.indexes.order_by.ignored), ["ue"]);
+    assert_eq!(names(hints.indexes.group_by.only.as_deref().expect("a choice")), ["ab", "PRIMARY", "ue"]);
     let hints = &query("SELECT a FROM t FORCE INDEX (ab)").relations[0].hints;
-    assert!(hints.join.forced && hints.order_by.forced);
-    assert_eq!(query("SELECT a FROM t USE INDEX ()").relations[0].hints.join.only, Some(Vec::new()));
+    assert!(hints.indexes.join.forced && hints.indexes.order_by.forced);
+    assert_eq!(query("SELECT a FROM t USE INDEX ()").relations[0].hints.indexes.join.only, Some(Vec::new()));
+}
+
+#[test]
+fn optimizer_hints_are_for_the_block_that_they_name() {
+    let inner = "(SELECT /*+ QB_NAME(inside) */ * FROM t JOIN u ON t.id = u.id) d";
+    let sql =
+        format!("SELECT /*+ NO_ICP(@inside t ab) JOIN_PREFIX(u@inside) NO_MERGE(d) */ d.id FROM {inner}");
+    let sql = sql.replace("t.id = u.id", "TRUE").replace("* FROM", "t.a AS id FROM");
+    let block = query(&sql);
+    assert_eq!((block.relations[0].hints.merge, block.hints.join_orders.len()), (Some(false), 0));
+    let inner = block.relations[0].source.query().expect("a derived table");
+    assert_eq!(inner.relations[0].hints.unpushed.len(), 1);
+    assert_eq!(inner.hints.join_orders[0].relations, [1]);
+    assert!(query("SELECT /*+ JOIN_FIXED_ORDER() */ a FROM t").straight_join);
 }
 
 #[test]
 fn what_is_ignored_is_warned_about() {
-    let statement = bound("SELECT /*+ NO_ICP(t) */ a FROM t");
+    let statement = bound("SELECT /*+ BKA(t) NO_BKA(t) NO_ICP(t) */ a FROM t");
     assert_eq!(statement.warnings.len(), 1);
-    assert!(statement.warnings[0].message.contains("NO_ICP(t)"));
+    assert!(statement.warnings[0].message.contains("BKA"));
     let statement = bound("SELECT c AS a FROM t GROUP BY a, c");
     assert_eq!(statement.warnings[0].message, "Column 'a' in group statement is ambiguous");
 }

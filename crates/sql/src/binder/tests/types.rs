@@ -1,5 +1,6 @@
 //! Literals, casts and column types.
 
+use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{Collation, SqlType, Value};
 
 use super::super::{column_type, table_spec};
@@ -34,7 +35,11 @@ fn hexadecimal_literals_are_bytes_or_numbers() {
         let bound = query(&format!("SELECT 1 FROM t WHERE {condition}"));
         let mut found = false;
         for conjunct in &bound.filter {
-            conjunct.for_each_child(&mut |e| found |= e.as_literal() == Some(&Value::UInt(65)));
+            let mut look = |e: &Expr| found |= e.as_literal() == Some(&Value::UInt(65));
+            conjunct.for_each_child(&mut look);
+            if let ExprKind::InList { list, .. } = &conjunct.kind {
+                list.iter().for_each(look);
+            }
         }
         assert!(found, "{condition} has no {number}");
     }

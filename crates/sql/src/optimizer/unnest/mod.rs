@@ -51,7 +51,9 @@ pub(super) fn unnested(
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<BoundSelect, MysqlError> {
     let locks = select.relations.iter().any(|relation| relation.lock.is_some());
-    if !(cx.switches.semijoin || cx.switches.subquery_to_derived) || cx.subqueries.is_empty() || locks {
+    let hinted = || cx.subqueries.iter().any(|subquery| subquery.query.hints.semijoin == Some(true));
+    let wanted = cx.switches.semijoin || cx.switches.subquery_to_derived || hinted();
+    if !wanted || cx.subqueries.is_empty() || locks {
         return Ok(select);
     }
     match select.from.take() {
@@ -182,14 +184,14 @@ fn semi_ways(
 ) -> Result<Vec<Way>, MysqlError> {
     let depends = !subquery.outer.is_empty();
     let is_any = matches!(subquery.question, SubqueryQuestion::Any(_));
-    if !cx.switches.semijoin
+    let Some(inner) = cx.subqueries.get(subquery.number) else { return Ok(Vec::new()) };
+    if !inner.query.hints.semijoin.unwrap_or(cx.switches.semijoin)
         || !(depends || is_any)
         || (pulled == Pulled::Yes && takes_from_outside(subquery))
     {
         return Ok(Vec::new());
     }
-    let Some(inner) = cx.subqueries.get(subquery.number) else { return Ok(Vec::new()) };
-    let mut inner = if cx.switches.derived_merge { merged(inner.query.clone()) } else { inner.query.clone() };
+    let mut inner = merged(inner.query.clone(), cx.switches.derived_merge);
     if !is_any && ends_at_row(inner.limit.as_ref()) {
         inner.limit = None;
     }

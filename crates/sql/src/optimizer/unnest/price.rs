@@ -46,8 +46,7 @@ fn subquery_price(number: usize, cx: &mut OptimizerContext<'_, '_>) -> Result<f6
     }
     let Some(subquery) = cx.subqueries.get(number) else { return Ok(0.0) };
     let before = cx.unnested.clone();
-    let merged =
-        if cx.switches.derived_merge { merged(subquery.query.clone()) } else { subquery.query.clone() };
+    let merged = merged(subquery.query.clone(), cx.switches.derived_merge);
     let query = unnested(merged, Pulled::No, cx)?;
     let cost = price(&query, cx)? + RUN_US;
     cx.unnested = before;

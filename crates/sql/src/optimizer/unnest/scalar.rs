@@ -52,7 +52,7 @@ pub(super) fn grouped(
     {
         return Ok(None);
     }
-    let mut inner = if cx.switches.derived_merge { merged(inner.query.clone()) } else { inner.query.clone() };
+    let mut inner = merged(inner.query.clone(), cx.switches.derived_merge);
     let Some(pairs) = take_pairs(&mut inner) else { return Ok(None) };
     let Some(of_nothing) = value_of_nothing(&inner, cx)? else { return Ok(None) };
     inner.order_by.clear();

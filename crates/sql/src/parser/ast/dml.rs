@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
-use super::{ColumnName, Expr, Ident, OrderItem, Query, TableName, TableReference, With};
+use super::{ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableReference, With};
 
 /// `INSERT` or `REPLACE`.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,8 @@ pub enum InsertSource {
 pub struct Update {
     /// The WITH clause.
     pub with: Option<With>,
+    /// The hints after UPDATE.
+    pub hints: Vec<Hint>,
     /// With IGNORE.
     pub ignore: bool,
     /// The tables, some of which are changed.
@@ -74,6 +76,8 @@ pub struct Assignment {
 pub struct Delete {
     /// The WITH clause.
     pub with: Option<With>,
+    /// The hints after DELETE.
+    pub hints: Vec<Hint>,
     /// With IGNORE.
     pub ignore: bool,
     /// The tables whose rows are deleted, by the names they have in `tables`. Empty for `DELETE FROM t`: the only one.

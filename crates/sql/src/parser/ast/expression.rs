@@ -288,9 +288,9 @@ pub enum Literal {
     Null,
     /// TRUE or FALSE.
     Boolean(bool),
-    /// Digits without point or exponent; as many as were written.
-    Integer(String),
-    /// Digits with a point and no exponent: exact.
+    /// Digits without point or exponent, if 64 bits hold them.
+    Integer(u64),
+    /// Digits with a point and no exponent, or more digits than 64 bits hold: exact.
     Decimal(String),
     /// With an exponent: approximate.
     Float(String),

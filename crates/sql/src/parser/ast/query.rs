@@ -1,6 +1,6 @@
 //! Queries: SELECT, its FROM clause, set operations and WITH.
 
-use super::{Expr, Ident, NamedWindow, Span, TableName};
+use super::{Expr, Hint, Ident, NamedWindow, Span, TableName};
 use leafline_table::{LockStrength, LockWait};
 
 /// A query expression: one SELECT or several joined by set operations, with what applies to the whole.
@@ -78,8 +78,10 @@ pub struct CommonTable {
 /// One SELECT.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Select {
-    /// The text of `/*+ .. */` after SELECT.
-    pub hints: Option<HintText>,
+    /// The hints after SELECT that are for this block.
+    pub hints: Vec<Hint>,
+    /// Its number among the blocks of the statement, from 1: `select#1`.
+    pub number: usize,
     /// With DISTINCT.
     pub distinct: bool,
     /// With STRAIGHT_JOIN after SELECT.
@@ -99,15 +101,6 @@ pub struct Select {
     /// WINDOW.
     pub windows: Vec<NamedWindow>,
     /// From SELECT to the end of WINDOW.
-    pub span: Span,
-}
-
-/// The text of an optimizer hint comment, without its delimiters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HintText {
-    /// The text.
-    pub text: String,
-    /// Where the comment stands.
     pub span: Span,
 }
 

@@ -2,7 +2,8 @@
 
 use super::{
     AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete, DropDatabase, DropTable,
-    DropView, Expr, Ident, Insert, Query, RenameTable, Span, TableName, Update, VariableScope,
+    DropView, Expr, Ident, Insert, Query, RenameTable, Span, StatementHints, TableName, Update,
+    VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -15,6 +16,8 @@ pub struct Statement {
     pub parameters: usize,
     /// Whether `@name := value` stands in an expression of it.
     pub assigns_variables: bool,
+    /// Optimizer hints for all of it.
+    pub hints: StatementHints,
 }
 
 /// The statements.

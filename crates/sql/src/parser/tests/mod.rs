@@ -8,7 +8,9 @@ mod soup;
 mod statements;
 
 use super::ast::{Expr, ExprKind, Literal, SelectItem, Statement, StatementKind, WindowFunction};
-use super::{LexMode, parse};
+use super::{LexMode, ParseLimits, parse, parse_within};
+use leafline_types::CancelToken;
+use leafline_types::statement::CancelReason;
 
 /// Parses, or says why the statement should have parsed.
 fn parsed(sql: &str) -> Statement {
@@ -33,18 +35,37 @@ fn expression(text: &str) -> Expr {
 }
 
 /// An expression with its nesting in brackets, operators first.
+#[test]
+fn parsing_ends_at_its_limits() {
+    let sql = format!("SELECT 1 IN ({}1)", "1, ".repeat(100_000));
+    let code = |limits: ParseLimits<'_>| {
+        parse_within(&sql, LexMode::default(), limits).map(drop).map_err(|error| error.code)
+    };
+    assert_eq!(code(ParseLimits { cancel: None, memory: 1 << 30 }), Ok(()));
+    assert_eq!(code(ParseLimits { cancel: None, memory: 10_000_000 }), Err(3170));
+    let cancel = CancelToken::new();
+    assert_eq!(code(ParseLimits { cancel: Some(&cancel), memory: u64::MAX }), Ok(()));
+    cancel.cancel(CancelReason::QueryKilled);
+    assert_eq!(code(ParseLimits { cancel: Some(&cancel), memory: u64::MAX }), Err(1317));
+}
+
+fn shown(literal: &Literal) -> String {
+    match literal {
+        Literal::Null => "null".to_owned(),
+        Literal::Boolean(value) => value.to_string(),
+        Literal::Integer(value) => value.to_string(),
+        Literal::Decimal(text) | Literal::Float(text) => text.clone(),
+        Literal::String { value, .. } => format!("'{value}'"),
+        Literal::Bytes { value, .. } => format!("{value:?}"),
+        Literal::Temporal { kind, text } => format!("{kind:?}'{text}'"),
+    }
+}
+
 fn nested(e: &Expr) -> String {
     let list = |items: &[Expr]| items.iter().map(nested).collect::<Vec<_>>().join(" ");
     let not = |negated: bool| if negated { "not-" } else { "" };
     match &e.kind {
-        ExprKind::Literal(literal) => match literal {
-            Literal::Null => "null".to_owned(),
-            Literal::Boolean(value) => value.to_string(),
-            Literal::Integer(text) | Literal::Decimal(text) | Literal::Float(text) => text.clone(),
-            Literal::String { value, .. } => format!("'{value}'"),
-            Literal::Bytes { value, .. } => format!("{value:?}"),
-            Literal::Temporal { kind, text } => format!("{kind:?}'{text}'"),
-        },
+        ExprKind::Literal(literal) => shown(literal),
         ExprKind::Column(name) => {
             let parts = [name.database.as_ref(), name.table.as_ref(), Some(&name.column)];
             parts.iter().flatten().map(|i| i.value.as_str()).collect::<Vec<_>>().join(".")

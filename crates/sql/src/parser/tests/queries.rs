@@ -1,6 +1,8 @@
 //! FROM clauses and query expressions.
 
-use super::super::ast::{Join, JoinConstraint, JoinKind, Query, QueryBody, StatementKind, TableReference};
+use super::super::ast::{
+    HintSubject, HintTable, Join, JoinConstraint, JoinKind, Query, QueryBody, StatementKind, TableReference,
+};
 use super::{outcome, parsed};
 
 fn query(sql: &str) -> Query {
@@ -128,7 +130,9 @@ fn hints_and_rollup_are_kept() {
     else {
         panic!()
     };
-    assert_eq!(select.hints.expect("hints").text, "INDEX(t i)");
+    let [hint] = select.hints.as_slice() else { panic!("{:?}", select.hints) };
+    let table = HintTable { name: "t".into(), block: None };
+    assert_eq!((hint.name.as_str(), &hint.about), ("INDEX", &HintSubject::Indexes(table, vec!["i".into()])));
     assert!(select.rollup.is_some());
 }
 

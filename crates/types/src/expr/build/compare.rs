@@ -193,7 +193,13 @@ fn narrowest(d: Decimal) -> Value {
 pub(in crate::expr) fn retype(e: Expr) -> Result<Expr, MysqlError> {
     match e.kind {
         ExprKind::Compare { op, left, right, .. } => compare(op, *left, *right),
-        ExprKind::InList { needle, list, negated, .. } => in_list(*needle, list, negated),
+        // Literals that are of the domain's kinds stay so, as long as the needle is no literal.
+        ExprKind::InList { needle, list, negated, domain, set: Some(set) }
+            if needle.as_literal().is_none() =>
+        {
+            Ok(Expr { kind: ExprKind::InList { needle, list, negated, domain, set: Some(set) }, ty: e.ty })
+        }
+        ExprKind::InList { needle, list, negated, .. } => in_list(*needle, list.to_vec(), negated),
         ExprKind::Like { value, pattern, escape, negated, .. } => like(*value, *pattern, escape, negated),
         kind => Ok(Expr { kind, ty: e.ty }),
     }
@@ -225,12 +231,18 @@ pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Ex
 /// `needle [NOT] IN (list)`. Members that meet the needle in another domain than the first form a list of their own.
 pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, MysqlError> {
     let mut lists: Vec<(Expr, CompareDomain, Vec<Expr>)> = Vec::new();
+    let most = list.len();
     for member in list {
         let (needle, member) = meet(needle.clone(), member, true)?;
         let (adapted, member, domain) = domain_of("IN", needle, member, true)?;
         match lists.iter_mut().find(|(n, d, _)| *d == domain && *n == adapted) {
             Some((_, _, members)) => members.push(member),
-            None => lists.push((adapted, domain, vec![member])),
+            None => {
+                // Most lists are of one domain.
+                let mut members = Vec::with_capacity(if lists.is_empty() { most } else { 1 });
+                members.push(member);
+                lists.push((adapted, domain, members));
+            }
         }
     }
     if lists.len() > 1 && needle.is_volatile() {
@@ -240,6 +252,7 @@ pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, Mys
         let nullable = needle.ty.nullable || list.iter().any(|e| e.ty.nullable);
         let values: Option<Vec<&Value>> = list.iter().map(Expr::as_literal).collect();
         let set = values.and_then(|values| InSet::new(&values, domain)).map(Arc::new);
+        let list = list.into();
         condition(ExprKind::InList { needle: Box::new(needle), list, negated, domain, set }, nullable)
     });
     let conditions = conditions.collect();
