@@ -63,9 +63,24 @@ pub struct ScanBatch {
 struct Pending {
     locators: Locators,
     tags: Vec<u32>,
-    /// Positions of the locators in the order of the clustered index.
+    /// Positions of the locators: in the order in which rows are fetched, or, if theirs is to be kept, of the entries.
     order: Vec<u32>,
     next: usize,
+    /// Most rows that are fetched at a time.
+    most: usize,
+}
+
+impl Pending {
+    fn new(locators: Locators, tags: Vec<u32>, order: ScanOrder) -> Pending {
+        let mut positions: Vec<u32> = (0..locators.len() as u32).collect();
+        let any_order = order == ScanOrder::Any;
+        if any_order {
+            RowFetch::sort(&locators, &mut positions);
+        }
+        // What has to be put back into index order is fetched as a whole.
+        let most = if any_order { FETCH_ROWS } else { BATCH_ROWS };
+        Pending { locators, tags, order: positions, next: 0, most }
+    }
 }
 
 /// A running access path. It can be started again with other bounds.
@@ -195,8 +210,7 @@ impl PathScan {
         if whole_keys {
             cx.counters.handler_read_key += targets.len() as u64;
             let (locators, tags) = targets.into_points();
-            let order = RowFetch::order(&locators);
-            self.pending = Some(Pending { locators, tags, order, next: 0 });
+            self.pending = Some(Pending::new(locators, tags, self.path.order));
             self.leap = None;
             return Ok(());
         }
@@ -268,8 +282,7 @@ impl PathScan {
                 locators.push(entries.locators.get(entry));
                 tags.push(entries.tags[entry]);
             }
-            let order = RowFetch::order(&locators);
-            self.pending = Some(Pending { locators, tags, order, next: 0 });
+            self.pending = Some(Pending::new(locators, tags, self.path.order));
         }
     }
 
@@ -282,28 +295,39 @@ impl PathScan {
     /// Rows of the entries that wait for theirs, as many as a batch holds, less what the conditions reject.
     fn fetch_pending(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
         let (Some(pending), Some(fetch)) = (&mut self.pending, &self.fetch) else { return Ok(None) };
-        // What has to be put back into index order is fetched as a whole.
-        let most = if self.path.order == ScanOrder::Any { FETCH_ROWS } else { BATCH_ROWS };
-        let end = pending.order.len().min(pending.next + most);
-        let positions = pending.order.get(pending.next..end).unwrap_or_default();
-        if positions.is_empty() {
-            self.pending = None;
-            return Ok(None);
-        }
-        cx.eval.cancel.check()?;
-        let from_index = self.path.fetches();
-        let mut fetched = fetch.fetch(&self.path, &pending.locators, positions, cx)?;
-        if from_index {
-            cx.counters.leafline_rows_fetched += fetched.batch.rows as u64;
-            if positions.len() > 1 {
-                cx.counters.handler_read_rnd += fetched.batch.rows as u64;
+        let any_order = self.path.order == ScanOrder::Any;
+        let fetched = loop {
+            let end = pending.order.len().min(pending.next + pending.most);
+            let positions = pending.order.get_mut(pending.next..end).unwrap_or_default();
+            if positions.is_empty() {
+                self.pending = None;
+                return Ok(None);
             }
-        }
-        pending.next = end;
-        if self.path.order != ScanOrder::Any {
-            restore_order(&mut fetched)?;
-        }
-        let Fetched { batch, positions } = fetched;
+            cx.eval.cancel.check()?;
+            if !any_order {
+                RowFetch::sort(&pending.locators, positions);
+            }
+            let mut fetched = fetch.fetch(&self.path, &pending.locators, positions, cx)?;
+            if self.path.fetches() {
+                cx.counters.leafline_rows_fetched += fetched.batch.rows as u64;
+                if positions.len() > 1 {
+                    cx.counters.handler_read_rnd += fetched.batch.rows as u64;
+                }
+            }
+            if any_order {
+                pending.next += fetched.examined;
+                break fetched;
+            }
+            if fetched.examined == positions.len() {
+                pending.next = end;
+                restore_order(&mut fetched)?;
+                break fetched;
+            }
+            // Those that come first in the index are not all among them: again, with as many of the first as there is room for.
+            pending.most = fetched.examined.min(positions.len() / 2).max(1);
+            positions.sort_unstable();
+        };
+        let Fetched { batch, positions, .. } = fetched;
         let tags = positions.iter().map(|at| pending.tags.get(*at as usize).copied().unwrap_or(0)).collect();
         let locators = self.path.deliver_locators.then(|| {
             let keys = positions.iter().map(|position| pending.locators.get(*position as usize));

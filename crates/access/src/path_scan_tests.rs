@@ -357,3 +357,46 @@ fn contradictory_conditions_read_nothing() {
     assert!(found.is_empty());
     assert_eq!(counters, Counters::default());
 }
+
+#[test]
+fn rows_with_large_values_are_fetched_few_at_a_time() {
+    let engine = testing::engine();
+    let rows: Vec<Vec<Value>> = (0..12)
+        .map(|id| vec![Value::Int(id), Value::Int(id * 5 % 12), Value::string("x".repeat(2 << 20))])
+        .collect();
+    let table = testing::table_of_texts(&engine, "large", &rows);
+    let view = view(&engine);
+    for order in [ScanOrder::Any, ScanOrder::Forward, ScanOrder::Reverse] {
+        let request = PathRequest {
+            table: &table,
+            conjuncts: &[],
+            wanted: &[1, 2],
+            condition_pushdown: true,
+            deliver_locators: false,
+        };
+        let index = table.indexes.iter().find(|index| index.key_columns.first() == Some(&1));
+        let path = Arc::new(request.build(index.expect("the index"), order));
+        let mut counters = Counters::default();
+        let mut found = Vec::new();
+        with_eval(|eval| {
+            let mut cx = ScanContext { eval, view: &view, counters: &mut counters };
+            let mut scan = PathScan::new(&path);
+            scan.start(Demand::All, &mut cx).expect("a started scan");
+            while let Some(batch) = scan.next(&mut cx).expect("rows") {
+                assert!(batch.batch.rows <= 5, "{order:?}: {} rows at a time", batch.batch.rows);
+                for row in 0..batch.batch.rows {
+                    let value = |column: usize, ty: &SqlType| value_at(&batch.batch.columns[column], row, ty);
+                    found.push(value(0, &SqlType::BIGINT));
+                    let text = value(1, &SqlType::Text { max_bytes: u32::MAX });
+                    assert!(text == rows[0][2], "{order:?}: a value is another");
+                }
+            }
+        });
+        let number = |id: i64| Value::Int(id * 5 % 12);
+        match order {
+            ScanOrder::Any => assert_eq!(found, (0..12).map(number).collect::<Vec<_>>()),
+            ScanOrder::Forward => assert_eq!(found, (0..12).map(Value::Int).collect::<Vec<_>>()),
+            ScanOrder::Reverse => assert_eq!(found, (0..12).rev().map(Value::Int).collect::<Vec<_>>()),
+        }
+    }
+}

@@ -5,6 +5,7 @@ use crate::error::{AccessError, Result};
 use crate::path::AccessPath;
 use crate::path_scan::ScanContext;
 use crate::targets::Locators;
+use crate::walk::LARGE_BATCH;
 use leafline_table::{LocatorBatch, RowDecoder, RowRef, row_decoder};
 use leafline_types::{Batch, DecodedRows};
 
@@ -19,6 +20,8 @@ pub(crate) struct Fetched {
     pub batch: Batch,
     /// Per row of the batch, the position of its locator.
     pub positions: Vec<u32>,
+    /// How many of the positions asked for were looked up: fewer than all if their rows have large values.
+    pub examined: usize,
 }
 
 impl RowFetch {
@@ -27,12 +30,10 @@ impl RowFetch {
         Ok(RowFetch { decoder: row_decoder(&path.table, &path.columns)? })
     }
 
-    /// The order in which locators are looked up: positions sorted by locator.
-    pub fn order(locators: &Locators) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..locators.len() as u32).collect();
-        order
-            .sort_unstable_by(|a, b| locators.get(*a as usize).cmp(locators.get(*b as usize)).then(a.cmp(b)));
-        order
+    /// Sorts positions by locator: the order in which these are looked up.
+    pub fn sort(locators: &Locators, positions: &mut [u32]) {
+        let locator = |position: &u32| locators.get(*position as usize);
+        positions.sort_unstable_by(|a, b| locator(a).cmp(locator(b)).then(a.cmp(b)));
     }
 
     /// The rows of some locators, whose positions are given in sorted order.
@@ -57,11 +58,15 @@ impl RowFetch {
         }
         let mut decoded = DecodedRows::new(&self.decoder, positions.len());
         let mut delivered = Vec::with_capacity(positions.len());
-        let mut error = None;
+        let (mut error, mut examined) = (None, positions.len());
         let mut row = |number: usize, row: Option<RowRef<'_>>| {
             let (Some(row), None) = (row, &error) else { return };
             let start = shared.get(number).copied().unwrap_or(positions.len());
             let end = shared.get(number + 1).copied().unwrap_or(positions.len());
+            if decoded.missing_bytes() >= LARGE_BATCH {
+                examined = examined.min(start);
+                return;
+            }
             for position in positions.get(start..end).unwrap_or_default() {
                 if let Err(failed) = decoded.push(&self.decoder, row.key, row.payload) {
                     error = Some(failed);
@@ -75,6 +80,6 @@ impl RowFetch {
             return Err(AccessError::Codec(error));
         }
         let columns = cx.view.complete(&path.table, decoded)?;
-        Ok(Fetched { batch: Batch { columns, rows: delivered.len() }, positions: delivered })
+        Ok(Fetched { batch: Batch { columns, rows: delivered.len() }, positions: delivered, examined })
     }
 }

@@ -102,6 +102,17 @@ fn index(kind: IndexSpecKind, parts: &[&str]) -> IndexSpec {
     IndexSpec { kind, parts: parts.iter().map(part).collect(), ..IndexSpec::default() }
 }
 
+/// Makes a table of an `id`, a number with an index, and a text, and fills it.
+pub(crate) fn table_of_texts(engine: &Arc<Engine>, name: &str, rows: &[Vec<Value>]) -> Arc<TableDef> {
+    let columns = vec![
+        ColumnDef::new("id", SqlType::BIGINT, false, Collation::Binary),
+        ColumnDef::new("number", SqlType::BIGINT, false, Collation::Binary),
+        ColumnDef::new("text", SqlType::Text { max_bytes: u32::MAX }, true, Collation::Utf8mb4Bin),
+    ];
+    let indexes = vec![index(IndexSpecKind::Primary, &["id"]), index(IndexSpecKind::Plain, &["number"])];
+    filled(engine, name, columns, indexes, rows)
+}
+
 /// Makes the test table, with or without a primary key, and fills it.
 pub(crate) fn table(
     engine: &Arc<Engine>,
@@ -109,16 +120,26 @@ pub(crate) fn table(
     primary: &[&str],
     rows: &[Vec<Value>],
 ) -> Arc<TableDef> {
-    engine.create_database("test", Collation::DEFAULT, true).expect("a database");
     let mut indexes: Vec<IndexSpec> =
         INDEXES.iter().map(|parts| index(IndexSpecKind::Plain, parts)).collect();
     if !primary.is_empty() {
         indexes.push(index(IndexSpecKind::Primary, primary));
     }
+    filled(engine, name, columns(), indexes, rows)
+}
+
+fn filled(
+    engine: &Arc<Engine>,
+    name: &str,
+    columns: Vec<ColumnDef>,
+    indexes: Vec<IndexSpec>,
+    rows: &[Vec<Value>],
+) -> Arc<TableDef> {
+    engine.create_database("test", Collation::DEFAULT, true).expect("a database");
     let spec = TableSpec {
         database: "test".to_string(),
         name: name.to_string(),
-        columns: columns(),
+        columns,
         indexes,
         ..TableSpec::default()
     };

@@ -11,7 +11,7 @@ use leafline_table::{
 use leafline_types::{DecodedRows, RowScreen};
 
 /// A batch is complete when the values outside its rows take so many bytes.
-const LARGE_BATCH: usize = 8 << 20;
+pub(crate) const LARGE_BATCH: usize = 8 << 20;
 /// Most targets whose entries are taken together: more are short ones.
 const FEW_TARGETS: usize = 8;
 
