@@ -311,6 +311,7 @@ impl Engine {
             kind: draft.kind,
             parts: draft.parts,
             comment: draft.comment,
+            invisible: draft.invisible,
             columns,
             primary,
             schema_version,

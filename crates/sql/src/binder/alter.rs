@@ -14,7 +14,8 @@ use super::BindContext;
 use super::data_type::table_collation;
 use super::row_rules::columns_read;
 use super::table_spec::{
-    check_engine, column_def, default_value, foreign_key_spec, index_spec, option_warnings, spec_kind,
+    check_engine, column_def, default_value, foreign_key_spec, index_spec, key_warnings, option_warnings,
+    spec_kind,
 };
 use crate::parser::ast::{AlterAction, AlterTable, CheckDefinition, ColumnDefinition, ColumnPosition, Ident};
 
@@ -116,6 +117,7 @@ pub(crate) fn altered_table(
                 next_auto_increment = options.auto_increment.or(next_auto_increment);
                 warnings.extend(option_warnings(options));
             }
+            AlterAction::AddKey(key) => warnings.extend(key_warnings(key)),
             AlterAction::Convert { charset, collation: name } => {
                 let default = if charset.is_none() { database_collation } else { collation };
                 collation = table_collation(charset.as_ref(), name.as_ref(), default)?;
@@ -359,6 +361,13 @@ impl<'a> Alter<'a> {
                         spec.name = Some(to.value.clone());
                     }
                     Some(_) => return Err(MysqlError::wrong_index_name(PRIMARY)),
+                    None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
+                }
+            }
+            if let AlterAction::SetKeyVisible(name, visible) = action {
+                let position = find(&kept, &name.value);
+                match position.and_then(|at| kept.get_mut(at)) {
+                    Some((_, spec)) => spec.invisible = !visible,
                     None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
                 }
             }

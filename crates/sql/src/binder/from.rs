@@ -1,6 +1,6 @@
 //! FROM: relations, the join tree, and what each place in it can see.
 
-use leafline_table::TableDef;
+use leafline_table::{IndexDef, TableDef};
 use leafline_types::expr::{CompareOp, Expr, build, conjuncts};
 use leafline_types::{ExprType, MysqlError};
 
@@ -92,7 +92,7 @@ impl Binder<'_> {
         if self.wildcards.is_some() && table.is_private {
             return Err(MysqlError::view_of_temporary_table(&table.name));
         }
-        let indexes = index_hints(hints, &table, &alias)?;
+        let indexes = index_hints(hints, &table, &alias, self.context.use_invisible_indexes)?;
         let hints = TableHints { indexes, ..TableHints::default() };
         let columns = table
             .columns
@@ -305,10 +305,16 @@ fn only<'s>(scope: &'s Scope, name: &'s str) -> Result<&'s Visible, MysqlError> 
     }
 }
 
-/// USE, FORCE and IGNORE INDEX by purpose. Error 1176 for an index that the table does not have, 1221 for USE
+/// USE, FORCE and IGNORE INDEX by purpose; invisible indexes are ignored, and hints do not know them. Error 1176 for an index that the table does not have, 1221 for USE
 /// beside FORCE.
-fn index_hints(hints: &[IndexHint], table: &TableDef, alias: &str) -> Result<IndexHints, MysqlError> {
+fn index_hints(
+    hints: &[IndexHint],
+    table: &TableDef,
+    alias: &str,
+    use_invisible: bool,
+) -> Result<IndexHints, MysqlError> {
     let mut bound = IndexHints::default();
+    let unseen = |index: &IndexDef| index.invisible && !use_invisible;
     let has = |action| hints.iter().any(|h| h.action == action);
     if has(IndexHintAction::Use) && has(IndexHintAction::Force) {
         return Err(MysqlError::wrong_usage("USE INDEX", "FORCE INDEX"));
@@ -317,7 +323,9 @@ fn index_hints(hints: &[IndexHint], table: &TableDef, alias: &str) -> Result<Ind
         let mut indexes = Vec::with_capacity(hint.indexes.len());
         for name in &hint.indexes {
             let position = table.indexes.iter().position(|i| {
-                i.name.eq_ignore_ascii_case(&name.value) && !(i.is_clustered() && i.hidden_row_id)
+                i.name.eq_ignore_ascii_case(&name.value)
+                    && !(i.is_clustered() && i.hidden_row_id)
+                    && !unseen(i)
             });
             indexes.push(position.ok_or_else(|| MysqlError::key_does_not_exist(&name.value, alias))?);
         }
@@ -331,6 +339,11 @@ fn index_hints(hints: &[IndexHint], table: &TableDef, alias: &str) -> Result<Ind
         for choice in choices {
             apply_hint(choice, hint.action, &indexes);
         }
+    }
+    let positions = table.indexes.iter().enumerate().filter(|(_, index)| unseen(index));
+    let unseen: Vec<usize> = positions.map(|(position, _)| position).collect();
+    for choice in [&mut bound.join, &mut bound.order_by, &mut bound.group_by] {
+        apply_hint(choice, IndexHintAction::Ignore, &unseen);
     }
     Ok(bound)
 }

@@ -71,7 +71,7 @@ pub(crate) use row_rules::{check_expressions, row_rules};
 pub(crate) use selected::selected_columns;
 pub(crate) use table_spec::check_owners;
 pub use table_spec::table_spec;
-pub(crate) use view::{view_columns, view_def, view_statement};
+pub(crate) use view::{view_columns, view_def, view_sources, view_statement};
 pub(crate) use window::is_no_distance;
 
 /// Where the binder finds tables.
@@ -124,6 +124,8 @@ pub struct BindContext<'a> {
     pub dates: DateRules,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
+    /// `use_invisible_indexes` in `optimizer_switch`.
+    pub use_invisible_indexes: bool,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
     /// The statement assigns variables in its expressions: those it reads are read as it goes on.

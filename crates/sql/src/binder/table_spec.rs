@@ -64,7 +64,9 @@ pub fn table_spec(
             auto_increment_start: options.auto_increment,
         },
     };
-    Ok((spec, option_warnings(options)))
+    let mut warnings = option_warnings(options);
+    create.keys.iter().for_each(|key| warnings.extend(key_warnings(key)));
+    Ok((spec, warnings))
 }
 
 /// Error 1286 for another storage engine.
@@ -133,7 +135,8 @@ pub(super) fn index_spec(key: &KeyDefinition) -> IndexSpec {
         name: key.name.as_ref().map(|n| n.value.clone()),
         kind: spec_kind(key.kind),
         parts: key.parts.iter().map(part).collect(),
-        comment: key.comment.clone().unwrap_or_default(),
+        comment: key.options.comment.clone().unwrap_or_default(),
+        invisible: key.options.invisible,
         existing: None,
     }
 }
@@ -146,6 +149,23 @@ pub(super) fn spec_kind(kind: KeyKind) -> IndexSpecKind {
     }
 }
 
+/// What is said about options of a key that mean nothing here.
+pub(super) fn key_warnings(key: &KeyDefinition) -> Vec<MysqlError> {
+    let mut warnings = Vec::new();
+    if key.options.hash {
+        warnings.push(MysqlError::index_algorithm_not_supported("HASH"));
+    }
+    if key.options.block_size {
+        warnings.push(without_effect("KEY_BLOCK_SIZE"));
+    }
+    warnings
+}
+
+fn without_effect(name: &str) -> MysqlError {
+    let text = format!("Table storage engine 'Leafline' does not support the create option '{name}'");
+    MysqlError::with_message(1478, text)
+}
+
 /// Warning 1478 for each option that means nothing here.
 pub(super) fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     let mut names: Vec<&str> = options.without_effect.iter().map(|o| o.value.as_str()).collect();
@@ -154,8 +174,7 @@ pub(super) fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     {
         names.push("ROW_FORMAT");
     }
-    let text = |name| format!("Table storage engine 'Leafline' does not support the create option '{name}'");
-    names.into_iter().map(|name| MysqlError::with_message(1478, text(name))).collect()
+    names.into_iter().map(without_effect).collect()
 }
 
 /// The definition of a column of a table with that collation.

@@ -6,7 +6,7 @@ use leafline_types::{ExprType, MysqlError};
 
 use super::from::derived_columns;
 use super::{BindContext, Binder};
-use crate::bound::BoundSelect;
+use crate::bound::{BoundSelect, BoundSubquery};
 use crate::parser::ast::{CreateView, Ident, Span};
 use crate::parser::{canonical_query, parse_view};
 use crate::statement::definitions::DEFAULT_COLLATION;
@@ -127,6 +127,26 @@ pub(crate) fn view_columns(
     context: &BindContext<'_>,
 ) -> Result<Vec<(String, ExprType)>, MysqlError> {
     Ok(Binder::new(&view.query, context).view(view)?.1)
+}
+
+/// What a view reads.
+pub(crate) struct ViewSources {
+    /// Its query.
+    pub(crate) query: BoundSelect,
+    /// The subqueries of expressions in it.
+    pub(crate) subqueries: Vec<BoundSubquery>,
+    /// The databases and names of the views that it is made of, itself included.
+    pub(crate) views: Vec<(String, String)>,
+}
+
+/// What a view reads.
+///
+/// # Errors
+/// 1356 if it is not valid any more.
+pub(crate) fn view_sources(view: &ViewDef, context: &BindContext<'_>) -> Result<ViewSources, MysqlError> {
+    let mut binder = Binder::new(&view.query, context);
+    let (query, _) = binder.view(view)?;
+    Ok(ViewSources { query, subqueries: binder.subqueries, views: binder.views })
 }
 
 /// The statement that would make a view.

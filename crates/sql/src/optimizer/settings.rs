@@ -21,6 +21,8 @@ pub struct OptimizerSwitches {
     pub subquery_to_derived: bool,
     /// `derived_condition_pushdown`: evaluate conditions on a subquery in FROM inside it.
     pub derived_condition_pushdown: bool,
+    /// `use_invisible_indexes`: as if there were no INVISIBLE indexes.
+    pub use_invisible_indexes: bool,
 }
 
 impl Default for OptimizerSwitches {
@@ -32,6 +34,7 @@ impl Default for OptimizerSwitches {
             semijoin: true,
             subquery_to_derived: true,
             derived_condition_pushdown: true,
+            use_invisible_indexes: false,
         }
     }
 }

@@ -34,12 +34,12 @@ impl Parser<'_> {
         let kind = if self.accept_word("UNIQUE") { KeyKind::Unique } else { KeyKind::Index };
         self.expect_word("INDEX")?;
         let name = Some(self.ident()?);
-        self.index_type()?;
+        let hash = self.index_type()?;
         self.expect_word("ON")?;
         let table = self.table_name()?;
         let parts = self.key_parts()?;
-        let comment = self.index_options()?;
-        let key = KeyDefinition { kind, name, parts, comment };
+        let options = self.index_options(hash)?;
+        let key = KeyDefinition { kind, name, parts, options };
         let alter = self.index_statement(table, AlterAction::AddKey(key))?;
         Ok(StatementKind::CreateIndex(Box::new(alter)))
     }
@@ -255,8 +255,10 @@ impl Parser<'_> {
     /// What stands behind ALTER within ALTER TABLE.
     fn alter_part(&mut self) -> Parsed<AlterAction> {
         if self.accept_word("INDEX") {
-            let _index = self.index_name()?;
-            return self.refuse("invisible indexes");
+            let index = self.index_name()?;
+            let visible = self.at_word("VISIBLE");
+            self.expect_any_word(&["VISIBLE", "INVISIBLE"])?;
+            return Ok(AlterAction::SetKeyVisible(index, visible));
         }
         if self.at_any_word(&["CHECK", "CONSTRAINT"]) {
             let check = self.accept_word("CHECK");

@@ -2,7 +2,8 @@
 
 use super::ast::{
     ColumnDefinition, CreateTable, CreateTableLike, DefaultValue, Expr, ExprKind, Ident, KeyDefinition,
-    KeyKind, KeyPartDefinition, Literal, StatementKind, TableName, TableOptions, TableSource, UnaryOp,
+    KeyKind, KeyOptions, KeyPartDefinition, Literal, StatementKind, TableName, TableOptions, TableSource,
+    UnaryOp,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
@@ -160,23 +161,24 @@ impl Parser<'_> {
         if self.is_ident_at(0) && !self.at_word("USING") && !self.at_word("TYPE") {
             name = Some(self.ident()?);
         }
-        self.index_type()?;
+        let hash = self.index_type()?;
         let parts = self.key_parts()?;
-        let comment = self.index_options()?;
+        let options = self.index_options(hash)?;
         let name = if kind == KeyKind::Primary { None } else { name.or(symbol) };
-        Ok(KeyDefinition { kind, name, parts, comment })
+        Ok(KeyDefinition { kind, name, parts, options })
     }
 
-    /// `USING BTREE`, or nothing.
-    pub(super) fn index_type(&mut self) -> Parsed<()> {
-        if self.accept_word("USING") {
-            if self.at_any_word(&["HASH", "RTREE"]) {
-                let word = self.any_word()?;
-                return self.refuse(&format!("USING {}", word.value.to_ascii_uppercase()));
-            }
-            self.expect_word("BTREE")?;
+    /// `USING BTREE` or `USING HASH`, or nothing; whether it is HASH.
+    pub(super) fn index_type(&mut self) -> Parsed<bool> {
+        if !self.accept_any_word(&["USING", "TYPE"]) {
+            return Ok(false);
         }
-        Ok(())
+        if self.at_word("RTREE") {
+            return self.refuse("USING RTREE");
+        }
+        let hash = self.at_word("HASH");
+        self.expect_any_word(&["BTREE", "HASH"])?;
+        Ok(hash)
     }
 
     pub(super) fn key_parts(&mut self) -> Parsed<Vec<KeyPartDefinition>> {
@@ -198,19 +200,25 @@ impl Parser<'_> {
         })
     }
 
-    /// Options after a key's parts; answers its comment.
-    pub(super) fn index_options(&mut self) -> Parsed<Option<String>> {
-        let mut comment = None;
+    /// Options after a key's parts. `hash`: USING HASH stood before them.
+    pub(super) fn index_options(&mut self, hash: bool) -> Parsed<KeyOptions> {
+        let mut options = KeyOptions { hash, ..KeyOptions::default() };
         loop {
             if self.accept_word("COMMENT") {
-                comment = Some(self.string()?);
-            } else if self.at_word("USING") {
-                self.index_type()?;
-            } else if self.at_any_word(&["INVISIBLE", "KEY_BLOCK_SIZE", "WITH", "ENGINE_ATTRIBUTE"]) {
+                options.comment = Some(self.string()?);
+            } else if self.at_any_word(&["USING", "TYPE"]) {
+                options.hash = self.index_type()?;
+            } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {
+                options.invisible = self.at_word("INVISIBLE");
+                self.advance();
+            } else if self.accept_word("KEY_BLOCK_SIZE") {
+                self.accept_symbol(Symbol::Eq);
+                options.block_size = self.integer()? > 0;
+            } else if self.at_any_word(&["WITH", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE"]) {
                 let word = self.any_word()?;
                 return self.refuse(&format!("index option {}", word.value.to_ascii_uppercase()));
-            } else if !self.accept_word("VISIBLE") {
-                return Ok(comment);
+            } else {
+                return Ok(options);
             }
         }
     }

@@ -238,6 +238,7 @@ impl OptimizerSwitches {
             "semijoin" => Some(&mut self.semijoin),
             "subquery_to_derived" => Some(&mut self.subquery_to_derived),
             "derived_condition_pushdown" => Some(&mut self.derived_condition_pushdown),
+            "use_invisible_indexes" => Some(&mut self.use_invisible_indexes),
             _ => None,
         }
     }
@@ -273,13 +274,14 @@ impl std::fmt::Display for OptimizerSwitches {
         write!(
             f,
             "index_condition_pushdown={},hash_join={},derived_merge={},semijoin={},subquery_to_derived={},\
-             derived_condition_pushdown={}",
+             derived_condition_pushdown={},use_invisible_indexes={}",
             word(self.index_condition_pushdown),
             word(self.hash_join),
             word(self.derived_merge),
             word(self.semijoin),
             word(self.subquery_to_derived),
-            word(self.derived_condition_pushdown)
+            word(self.derived_condition_pushdown),
+            word(self.use_invisible_indexes)
         )
     }
 }

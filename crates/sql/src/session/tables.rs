@@ -4,7 +4,9 @@
 //! whether what was bound still stands. Uses end with the transaction.
 
 use super::Session;
+use crate::binder::view_sources;
 use crate::parser::ast::{TableLock, TableName};
+use crate::statement::planned::tables_of_query;
 use leafline_table::{
     Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, SessionLocks, TableDef,
 };
@@ -143,10 +145,10 @@ impl Session {
         Ok(self.locks.table_key(database, &table.name.value))
     }
 
-    /// LOCK TABLES: commits, and lets go of the tables locked before.
+    /// LOCK TABLES: commits, and lets go of the tables locked before. With a view its tables are locked, by the names it has for them.
     ///
     /// # Errors
-    /// 1146 for a table that is not there, 1066 for a name that stands for two; 1205, 1213, 1317.
+    /// 1146 for a table that is not there, 1356 for a view that lacks one, 1066 for a name that stands for two; 1205, 1213, 1317.
     pub(crate) fn lock_tables(&mut self, tables: &[TableLock]) -> Result<(), MysqlError> {
         self.commit()?;
         self.locked_tables = None;
@@ -158,25 +160,45 @@ impl Session {
         for lock in &others {
             let key = self.key_of(&lock.table)?;
             let alias = lock.alias.as_ref().unwrap_or(&lock.table.name).value.clone();
-            let database = lock.table.database.as_ref().map(|database| database.value.as_str());
-            let database = database.or(self.database()).unwrap_or_default();
-            self.instance.engine().table(database, &lock.table.name.value)?;
+            let mode = if lock.write { MetadataMode::Exclusive } else { MetadataMode::NoWrite };
+            let of_view = self.read_by_view(lock)?;
             if only.iter().any(|(name, other, _)| *name == alias && *other == key) {
                 return Err(MysqlError::not_unique_table(alias));
             }
-            only.push((alias, key, lock.write));
-            wanted.push((key, if lock.write { MetadataMode::Exclusive } else { MetadataMode::NoWrite }));
+            let named = if of_view.is_empty() { vec![(alias, key)] } else { of_view };
+            wanted.push((key, mode));
+            wanted.extend(named.iter().map(|(_, key)| (*key, mode)));
+            only.extend(named.into_iter().map(|(alias, key)| (alias, key, lock.write)));
         }
         let limits = self.metadata_limits();
         let excluding = self.locks.exclude(&wanted, &limits)?;
         for lock in &others {
             // Whoever was waited for may have dropped it.
-            let database = lock.table.database.as_ref().map(|database| database.value.as_str());
-            let database = database.or(self.database()).unwrap_or_default();
-            self.instance.engine().table(database, &lock.table.name.value)?;
+            self.read_by_view(lock)?;
         }
         self.locked_tables = Some(LockedTables { only: Some(only), _excluding: excluding });
         Ok(())
+    }
+
+    /// The tables that a view reads, and the views that it is made of; nothing for a table, which has to be there.
+    fn read_by_view(&self, lock: &TableLock) -> Result<Vec<(String, MetadataKey)>, MysqlError> {
+        let database = lock.table.database.as_ref().map(|database| database.value.as_str());
+        let database = database.or(self.database()).unwrap_or_default();
+        let name = &lock.table.name.value;
+        let Some(view) = self.instance.engine().catalog().view(database, name).cloned() else {
+            self.instance.engine().table(database, name)?;
+            return Ok(Vec::new());
+        };
+        let sources = view_sources(&view, &self.bind_context(&[]))?;
+        let mut found = Vec::new();
+        for (database, name) in sources.views {
+            let key = self.locks.table_key(&database, &name);
+            found.push((name, key));
+        }
+        tables_of_query(&sources.query, &sources.subqueries, &mut |table, relation| {
+            found.push((relation.alias.clone(), self.locks.table_key(&table.database, &table.name)));
+        });
+        Ok(found)
     }
 
     /// FLUSH TABLES WITH READ LOCK: nobody writes, and no DDL runs, until UNLOCK TABLES.

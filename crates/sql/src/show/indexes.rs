@@ -45,7 +45,7 @@ pub(super) fn indexes(session: &Session, table: &Arc<TableDef>) -> Result<RowSet
                 text("BTREE"),
                 text(""),
                 text(index.comment.as_str()),
-                yes_no(true),
+                yes_no(!index.invisible),
                 Value::Null,
             ]);
         }

@@ -136,5 +136,8 @@ fn key(table: &TableDef, index: &IndexDef) -> String {
     if !index.comment.is_empty() {
         write!(text, " COMMENT {}", literal(&index.comment)).ok();
     }
+    if index.invisible {
+        text.push_str(" /*!80000 INVISIBLE */");
+    }
     text
 }

@@ -67,7 +67,8 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
     let sizes = engine.store().segments();
     let bytes_of =
         |tree| sizes.iter().find(|segment| segment.id == tree).map_or(0, |segment| segment.pages * page);
-    for table in engine.catalog().tables(database) {
+    let catalog = engine.catalog();
+    for table in catalog.tables(database) {
         let count = engine.row_count(table.id);
         let data = bytes_of(table.clustered().tree);
         let index: u64 = table.secondary().iter().map(|index| bytes_of(index.tree)).sum();
@@ -94,6 +95,11 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
             text(table.options.comment.as_str()),
         ]);
     }
+    for view in catalog.views(database) {
+        let unknown = vec![Value::Null; rows.columns.len().saturating_sub(2)];
+        rows.push([vec![text(view.name.as_str())], unknown, vec![text("VIEW")]].concat());
+    }
+    rows.rows.sort_by_key(|row| row.first().and_then(Value::as_bytes).map(<[u8]>::to_vec));
     Ok(rows)
 }
 

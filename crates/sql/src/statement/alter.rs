@@ -1,7 +1,7 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX and RENAME TABLE. Each commits the open transaction first, and is done as a whole or not at
 //! all.
 
-use super::definitions::{DEFAULT_COLLATION, database_of, refuse_system, refuse_taken_names};
+use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
 use super::execution::{Execution, StoreRules, implicit_default};
 use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
 use crate::bound::RowRules;
@@ -56,10 +56,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         refuse_taken_names(session, &altered.spec.database, Some(table.id), added)?;
     }
     let warnings_before = session.warnings.count();
-    for warning in std::mem::take(&mut altered.warnings) {
-        let note = warning.code == errno::ER_ILLEGAL_HA;
-        if note { session.warnings.note(warning) } else { session.warnings.warn(warning) }
-    }
+    note_options(session, std::mem::take(&mut altered.warnings));
     let engine = session.instance.engine().clone();
     let lowers_number = altered.next_auto_increment.is_some_and(|next| {
         altered.spec.columns.iter().any(|column| column.auto_increment)

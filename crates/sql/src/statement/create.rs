@@ -3,7 +3,7 @@
 //! A table that is made of a query is a private one while its rows are inserted, by an INSERT like any other, and is made known by one
 //! commit: whatever fails, and whenever the machine stops, it is there with all its rows or not at all.
 
-use super::definitions::{DEFAULT_COLLATION, database_of, refuse_taken_names};
+use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_taken_names};
 use super::evaluate;
 use crate::binder::{bind_kind, check_expressions, check_owners, selected_columns, table_spec};
 use crate::bound::BoundKind;
@@ -149,9 +149,7 @@ fn specification(
     let times = session.settings.time_settings();
     let default = session.instance.engine().catalog().database(database).map(|database| database.collation);
     let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), times)?;
-    for warning in warnings {
-        session.warnings.warn(warning);
-    }
+    note_options(session, warnings);
     spec.unchecked_references = !session.settings.foreign_key_checks;
     let is_called = |column: &ColumnDef, other: &ColumnDef| column.name.eq_ignore_ascii_case(&other.name);
     let written = std::mem::take(&mut spec.columns);

@@ -6,6 +6,7 @@ use crate::parser::ast::{CreateDatabase, DropDatabase, DropTable, TableName};
 use crate::result::Done;
 use crate::session::Session;
 use leafline_table::{CheckDef, TableId};
+use leafline_types::error::errno;
 use leafline_types::{Collation, MysqlError};
 
 /// What databases compare by unless they say otherwise.
@@ -48,6 +49,16 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
         Some(_) => {}
     }
     Ok(Done { affected: dropped.unwrap_or(0) as u64, ..Done::default() })
+}
+
+/// What is said about options of a definition that mean nothing here.
+pub(super) fn note_options(session: &mut Session, warnings: Vec<MysqlError>) {
+    for warning in warnings {
+        match warning.code {
+            errno::ER_ILLEGAL_HA | errno::ER_UNSUPPORTED_INDEX_ALGORITHM => session.warnings.note(warning),
+            _ => session.warnings.warn(warning),
+        }
+    }
 }
 
 /// Names of constraints are unique in a database: error 3822 if a table other than `own` has one of these.

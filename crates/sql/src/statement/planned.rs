@@ -546,6 +546,17 @@ fn tree(mut text: String, parts: &PlanParts) -> RowSet {
     set
 }
 
+/// Calls `found` with every stored table that a query reads.
+pub(crate) fn tables_of_query(
+    query: &BoundSelect,
+    subqueries: &[BoundSubquery],
+    found: &mut dyn FnMut(&TableDef, &Relation),
+) {
+    let mut tables = Tables { found, commons: BTreeSet::new() };
+    subqueries.iter().for_each(|subquery| tables.select(&subquery.query));
+    tables.select(query);
+}
+
 /// Calls `found` with every stored table that a statement reads.
 fn tables_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dyn FnMut(&TableDef, &Relation)) {
     let mut tables = Tables { found, commons: BTreeSet::new() };

@@ -135,6 +135,7 @@ impl Database {
             no_backslash_escapes: false,
             dates: Default::default(),
             foreign_key_checks: true,
+            use_invisible_indexes: false,
             group_concat_max_len: 1024,
             assigns_variables: statement.assigns_variables,
             parameter_types: &[],

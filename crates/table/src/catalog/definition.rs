@@ -182,6 +182,8 @@ pub struct IndexDef {
     pub valid_from: CommitTs,
     /// Comment.
     pub comment: String,
+    /// `INVISIBLE`: it is kept up to date, and plans do without it.
+    pub invisible: bool,
     /// Column of each part of the physical key.
     pub key_columns: Vec<usize>,
     /// The physical key: own parts, then the missing parts of the primary key. A hidden row id follows where there
@@ -277,6 +279,7 @@ pub(crate) struct IndexShape<'a> {
     pub kind: IndexKind,
     pub parts: Vec<IndexPart>,
     pub comment: String,
+    pub invisible: bool,
     pub columns: &'a [ColumnDef],
     /// Parts of the primary key, `None` if rows have a hidden row id.
     pub primary: Option<&'a [IndexPart]>,
@@ -331,6 +334,7 @@ impl IndexShape<'_> {
             root,
             valid_from,
             comment: self.comment,
+            invisible: self.invisible,
             key_columns,
             key_parts,
             format: Arc::new(format),

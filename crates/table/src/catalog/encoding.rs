@@ -8,7 +8,7 @@
 //! | database | 1, database id u64              | name, collation u16                                          |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8 |
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
-//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8), tree u64, root page u64, comment |
+//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8 |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE) |
@@ -30,7 +30,7 @@ use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const FORMAT: u8 = 5;
+const FORMAT: u8 = 6;
 const DATABASE: u8 = 1;
 const TABLE: u8 = 2;
 const COLUMN: u8 = 3;
@@ -307,7 +307,7 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     for part in &index.parts {
         out.u16(part.column as u16).bool(part.descending).u32(part.prefix.unwrap_or(0));
     }
-    out.u64(index.tree.0).u64(index.root.0).string(&index.comment);
+    out.u64(index.tree.0).u64(index.root.0).string(&index.comment).bool(index.invisible);
     out.finish()
 }
 
@@ -391,6 +391,7 @@ struct IndexRow {
     tree: SegmentId,
     root: PageNo,
     comment: String,
+    invisible: bool,
 }
 
 fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
@@ -414,8 +415,9 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
         parts.push(part);
     }
     let (tree, root, comment) = (SegmentId(from.u64()?), PageNo(from.u64()?), from.string()?);
+    let invisible = from.bool()?;
     from.end()?;
-    Ok(IndexRow { id, name, kind, parts, tree, root, comment })
+    Ok(IndexRow { id, name, kind, parts, tree, root, comment, invisible })
 }
 
 /// A table whose columns and indexes are still being read.
@@ -446,6 +448,7 @@ impl Partial {
                 kind: row.kind,
                 parts: row.parts,
                 comment: row.comment,
+                invisible: row.invisible,
                 columns: &table.columns,
                 primary: primary.as_deref(),
                 schema_version: table.schema_version,

@@ -63,6 +63,8 @@ pub struct IndexSpec {
     pub parts: Vec<IndexSpecPart>,
     /// Its comment.
     pub comment: String,
+    /// `INVISIBLE`.
+    pub invisible: bool,
     /// The number of the index that it is already, of the table that is altered.
     pub existing: Option<u64>,
 }
@@ -99,6 +101,7 @@ impl IndexSpec {
             kind,
             parts: index.parts.iter().filter_map(part).collect(),
             comment: index.comment.clone(),
+            invisible: index.invisible,
             existing: Some(index.id),
         }
     }
@@ -129,6 +132,7 @@ pub(crate) struct IndexDraft {
     pub(crate) kind: IndexKind,
     pub(crate) parts: Vec<IndexPart>,
     pub(crate) comment: String,
+    pub(crate) invisible: bool,
     pub(crate) existing: Option<u64>,
 }
 
@@ -168,14 +172,22 @@ impl TableDraft {
                         column.nullable = false;
                     }
                 }
-                let (name, comment) = (PRIMARY.to_owned(), index.comment.clone());
-                IndexDraft { name, kind: IndexKind::Clustered, parts, comment, existing: index.existing }
+                let (name, kind, comment) = (PRIMARY.to_owned(), IndexKind::Clustered, index.comment.clone());
+                IndexDraft {
+                    name,
+                    kind,
+                    parts,
+                    comment,
+                    invisible: index.invisible,
+                    existing: index.existing,
+                }
             }
             (None, _) => IndexDraft {
                 name: HIDDEN_CLUSTERED.to_owned(),
                 kind: IndexKind::Clustered,
                 parts: Vec::new(),
                 comment: String::new(),
+                invisible: false,
                 existing: None,
             },
         };
@@ -190,6 +202,7 @@ impl TableDraft {
         }
         indexes.sort_by_key(|index| index_order(index.kind, &index.parts, &columns));
         check_auto_increment(&columns, &indexes)?;
+        check_visibility(&columns, &indexes)?;
         Ok(TableDraft { columns, indexes })
     }
 }
@@ -232,7 +245,8 @@ fn validate_index(
         IndexSpecKind::Plain => IndexKind::Secondary,
         IndexSpecKind::Primary => return Err(MysqlError::multiple_primary_key().into()),
     };
-    Ok(IndexDraft { name, kind, parts, comment: index.comment.clone(), existing: index.existing })
+    let (comment, invisible, existing) = (index.comment.clone(), index.invisible, index.existing);
+    Ok(IndexDraft { name, kind, parts, comment, invisible, existing })
 }
 
 /// Names that only the clustered index has.
@@ -298,6 +312,16 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
         return Err(MysqlError::too_big_row_size(limits.max_entry).into());
     }
     Ok(())
+}
+
+/// Error 3522 if the primary key is invisible, or what could be one of a table without.
+fn check_visibility(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result<()> {
+    let mut declared = indexes.iter().filter(|index| !index.parts.is_empty());
+    let identifies = |index: &&IndexDraft| index_order(index.kind, &index.parts, columns) < 2;
+    match declared.next().filter(identifies) {
+        Some(first) if first.invisible => Err(MysqlError::primary_key_cannot_be_invisible().into()),
+        _ => Ok(()),
+    }
 }
 
 fn check_auto_increment(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result<()> {

@@ -37,6 +37,7 @@ impl TableSpec {
                 kind: index.kind,
                 parts: index.parts,
                 comment: index.comment,
+                invisible: index.invisible,
                 columns: &draft.columns,
                 primary,
                 schema_version: 1,

@@ -273,8 +273,10 @@ catalogue! {
     3158 "22032" ER_JSON_DOCUMENT_NULL_KEY json_null_key() "JSON documents may not contain NULL member names.";
     3165 "42000" ER_INVALID_JSON_PATH_ARRAY_CELL json_path_no_cell() "A path expression is not a path to a cell in an array.";
     3170 "HY000" ER_CAPACITY_EXCEEDED capacity_exceeded(bytes, variable, consequence) "Memory capacity of {bytes} bytes for '{variable}' exceeded. {consequence}";
+    3502 "HY000" ER_UNSUPPORTED_INDEX_ALGORITHM index_algorithm_not_supported(algorithm) "This storage engine does not support the {algorithm} index algorithm, storage engine default was used instead.";
     3513 "HY000" ER_INVALID_BITWISE_OPERANDS_SIZE invalid_bitwise_operands_size() "Binary operands of bitwise operators must be of equal length";
     3516 "HY000" ER_INVALID_BITWISE_AGGREGATE_OPERANDS_SIZE invalid_bitwise_aggregate_operands_size() "Aggregate bitwise functions cannot accept arguments longer than 511 bytes; consider using the SUBSTRING() function";
+    3522 "HY000" ER_PK_INDEX_CANT_BE_INVISIBLE primary_key_cannot_be_invisible() "A primary key index cannot be invisible";
     3568 "HY000" ER_UNRESOLVED_TABLE_LOCK unresolved_table_lock(table) "Unresolved table name `{table}` in locking clause.";
     3569 "HY000" ER_DUPLICATE_TABLE_LOCK duplicate_table_lock(table) "Table `{table}` appears in multiple locking clauses.";
     3572 "HY000" ER_LOCK_NOWAIT lock_not_available() "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";

@@ -43,6 +43,30 @@ impl Members {
         found.map(|at| at as u64 + 1)
     }
 
+    /// The number of the ENUM's value that is equal to a text, trailing spaces as the collation has them; one that no value has if
+    /// there is none.
+    pub fn compared_number(&self, text: &str) -> u64 {
+        let equal = |name: &str| self.collation.equal(name.as_bytes(), text.as_bytes());
+        match self.names().position(equal) {
+            Some(at) => at as u64 + 1,
+            None if equal("") => 0,
+            None => u64::MAX,
+        }
+    }
+
+    /// The bits of the SET's value that is equal to a text, or bits that no value has if there is none. `None` where more than one may
+    /// be: only of printable ASCII it is known that no other character is equal to the comma.
+    pub fn compared_bits(&self, text: &str) -> Option<u64> {
+        let is_plain = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        let has_none = self.len() < 64 && self.number("").is_none();
+        if !(has_none && is_plain(text) && self.names().all(is_plain)) {
+            return None;
+        }
+        let (bits, _) = self.bits(text);
+        let is_equal = self.collation.equal(self.list(bits).as_bytes(), text.as_bytes());
+        Some(if is_equal { bits } else { u64::MAX })
+    }
+
     /// The text of a number of an ENUM; empty for 0, which stands for a text that is none of them.
     pub fn name(&self, number: u64) -> &str {
         let at = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
@@ -97,6 +121,12 @@ mod tests {
         assert_eq!(members.bits("a,x"), (1, false));
         assert_eq!((members.bits(""), members.list(6)), ((0, true), "b,c d".to_owned()));
         assert_eq!((members.all_bits(), members.longest(), members.longest_list()), (7, 3, 7));
+        let spaced = Members::new(["a", "B"], Collation::Utf8mb4GeneralCi);
+        assert_eq!((spaced.compared_number("A  "), spaced.compared_number(" ")), (1, 0));
+        assert_eq!((members.compared_number("b "), members.compared_number("")), (u64::MAX, 0));
+        assert_eq!((spaced.compared_bits("A,b "), spaced.compared_bits("b,a")), (Some(3), Some(u64::MAX)));
+        assert_eq!((spaced.compared_bits("A ,b"), spaced.compared_bits("")), (Some(u64::MAX), Some(0)));
+        assert_eq!(spaced.compared_bits("a，b"), None);
         let many = Members::new((0..64).map(|n| n.to_string()), Collation::Utf8mb4Bin);
         assert_eq!((many.all_bits(), many.bits("63")), (u64::MAX, (1 << 63, true)));
     }

@@ -93,6 +93,8 @@ pub enum AlterAction {
         /// Its new name.
         to: Ident,
     },
+    /// ALTER INDEX VISIBLE, or INVISIBLE.
+    SetKeyVisible(Ident, bool),
     /// ADD CHECK.
     AddCheck(CheckDefinition),
     /// DROP CHECK.

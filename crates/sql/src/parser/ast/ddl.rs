@@ -254,8 +254,21 @@ pub struct KeyDefinition {
     pub name: Option<Ident>,
     /// Its parts, in order; at least one.
     pub parts: Vec<KeyPartDefinition>,
+    /// Its options.
+    pub options: KeyOptions,
+}
+
+/// Options of a key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyOptions {
     /// COMMENT.
     pub comment: Option<String>,
+    /// INVISIBLE.
+    pub invisible: bool,
+    /// USING HASH.
+    pub hash: bool,
+    /// With KEY_BLOCK_SIZE.
+    pub block_size: bool,
 }
 
 /// `[CONSTRAINT name] FOREIGN KEY [index] (columns) REFERENCES table (columns) [ON DELETE ..] [ON UPDATE ..]`.

@@ -13,7 +13,7 @@
 //! | DATE or DATETIME, DATETIME                 | DATETIME                                                         |
 //! | TIME, TIME                                 | TIME                                                             |
 //! | TIMESTAMP, TIMESTAMP or constant           | DATETIME, both in UTC (see `plain`)                              |
-//! | ENUM, number; ENUM = text literal          | the number                                                       |
+//! | ENUM, number; ENUM = text constant; SET = text literal | the number                                           |
 //! | DATE or DATETIME, TIME                     | DATETIME; the TIME is of today                                   |
 //! | DATE or DATETIME, string literal           | the literal is read as DATE or DATETIME: error 1525 if it is none |
 //! | DATE or DATETIME, other string             | DATETIME; text that is none is 0000-00-00                        |

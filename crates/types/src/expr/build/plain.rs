@@ -109,21 +109,34 @@ fn kept(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, My
             Some(Expr { kind: ExprKind::Cast { operand: Box::new(other) }, ty })
         }
         (SqlType::Enum(_) | SqlType::Set(_), sql) if sql.is_numeric() => Some(other.clone()),
-        (SqlType::Enum(members), _) if equality => match other.as_literal() {
-            Some(Value::String(text)) => {
-                let collation = members.collation();
-                let empty = collation.equal(text.as_bytes(), b"");
-                // The empty text may be a member and what 0 stands for.
-                if other.ty.coercibility < Coercibility::Coercible || empty && members.number("").is_some() {
-                    return Ok(None);
+        (SqlType::Enum(members), SqlType::Enum(others)) if equality && members == others => {
+            members.number("").is_none().then(|| other.clone())
+        }
+        // Under the collation of the operand.
+        (SqlType::Enum(members), sql)
+            if equality && sql.is_string() && other.ty.coercibility >= Coercibility::Coercible =>
+        {
+            // The empty text may be a member and what 0 stands for.
+            let is_ambiguous =
+                |text: &str| members.number("").is_some() && members.collation().equal(text.as_bytes(), b"");
+            match other.as_literal() {
+                Some(Value::String(text)) if is_ambiguous(text) => None,
+                Some(Value::String(text)) => Some(literal(Value::UInt(members.compared_number(text)))),
+                None if other.columns().is_empty() && !other.is_volatile() && !is_ambiguous("") => {
+                    let ty = ExprType { sql: operand.ty.sql.clone(), nullable: true, ..operand.ty.clone() };
+                    Some(Expr { kind: ExprKind::Cast { operand: Box::new(other.clone()) }, ty })
                 }
-                let none = if empty { 0 } else { u64::MAX };
-                let same = |name: &str| collation.equal(name.as_bytes(), text.as_bytes());
-                let at = members.names().position(same).map(|at| at as u64 + 1);
-                Some(literal(Value::UInt(at.unwrap_or(none))))
+                _ => None,
             }
-            _ => None,
-        },
+        }
+        (SqlType::Set(members), _) if equality && other.ty.coercibility >= Coercibility::Coercible => {
+            match other.as_literal() {
+                Some(Value::String(text)) => {
+                    members.compared_bits(text).map(|bits| literal(Value::UInt(bits)))
+                }
+                _ => None,
+            }
+        }
         _ => None,
     })
 }

@@ -46,6 +46,10 @@ pub(crate) fn cast(
                 other => other,
             });
         }
+        // What `build::plain` compares with an ENUM.
+        (from, SqlType::Enum(members), Value::String(text)) if from.is_string() => {
+            return Ok(Value::UInt(members.compared_number(text)));
+        }
         _ => {}
     }
     let dated = convert::dated(v, to, cx.now.date());
