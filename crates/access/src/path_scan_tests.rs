@@ -372,6 +372,7 @@ fn rows_with_large_values_are_fetched_few_at_a_time() {
             conjuncts: &[],
             wanted: &[1, 2],
             condition_pushdown: true,
+            unpushed: &[],
             deliver_locators: false,
         };
         let index = table.indexes.iter().find(|index| index.key_columns.first() == Some(&1));
