@@ -38,6 +38,8 @@ pub struct PlanParts {
 /// A query of WITH ready to run.
 #[derive(Clone, Debug)]
 pub struct CommonPlan {
+    /// Its name.
+    pub name: Arc<str>,
     /// The query.
     pub plan: Plan,
     /// It depends on the rows of a query around it.
@@ -62,6 +64,19 @@ pub struct SubqueryPlan {
 }
 
 impl Plan {
+    /// The aliases of the tables whose rows it locks.
+    pub fn locked(&self) -> Vec<&str> {
+        fn collect<'p>(node: &'p Node, found: &mut Vec<&'p str>) {
+            if let Operator::LockRows(locking) = &node.operator {
+                found.extend(locking.tables.iter().map(|table| &*table.alias));
+            }
+            node.inputs().into_iter().for_each(|input| collect(input, found));
+        }
+        let mut found = Vec::new();
+        collect(&self.root, &mut found);
+        found
+    }
+
     /// Whether it locks rows: then it runs in a transaction that holds them, and no row is shown before all are locked.
     pub fn locks_rows(&self) -> bool {
         fn locks(node: &Node) -> bool {
@@ -315,6 +330,17 @@ pub enum EmptyReason {
     ImpossibleHaving,
     /// `LIMIT 0`.
     ZeroLimit,
+}
+
+impl EmptyReason {
+    /// As EXPLAIN says it.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            EmptyReason::ImpossibleWhere => "Impossible WHERE",
+            EmptyReason::ImpossibleHaving => "Impossible HAVING",
+            EmptyReason::ZeroLimit => "Zero limit",
+        }
+    }
 }
 
 /// How a table is read: the path, and what EXPLAIN says about the choice.

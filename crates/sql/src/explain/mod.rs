@@ -1,15 +1,18 @@
-//! EXPLAIN: what a plan says of itself, in MySQL's tabular form and as a tree with figures.
+//! EXPLAIN: what a plan says of itself, in MySQL's tabular form, as MySQL's JSON document and as a tree with figures.
 //!
-//! Both are read off the object that runs. The table lists base and derived tables in the order of the joins, as
+//! All are read off the object that runs. The table lists base and derived tables in the order of the joins, as
 //! MySQL does; what happens above the joins (grouping, sorting) stands in the `Extra` of the first.
 
 mod analyze;
+mod document;
+mod json;
 mod key_len;
 mod names;
 
 pub use analyze::explain_tree;
+pub use json::{Change, explain_json};
 
-use crate::plan::{EmptyReason, HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan};
+use crate::plan::{HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan};
 use leafline_access::{JoinRows, ScanOrder};
 use leafline_types::{SqlType, Value};
 use std::borrow::Cow;
@@ -143,11 +146,7 @@ impl<'p> Blocks<'p> {
     ) {
         match &node.operator {
             Operator::Values(_) => above.push("No tables used".into()),
-            Operator::Empty(reason) => above.push(Cow::Borrowed(match reason {
-                EmptyReason::ImpossibleWhere => "Impossible WHERE",
-                EmptyReason::ImpossibleHaving => "Impossible HAVING",
-                EmptyReason::ZeroLimit => "Zero limit",
-            })),
+            Operator::Empty(reason) => above.push(Cow::Borrowed(reason.phrase())),
             Operator::Scan(scan) => {
                 let row = table_row(scan, id, select_type, false);
                 self.rows.push(row);

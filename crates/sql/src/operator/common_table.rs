@@ -1,6 +1,7 @@
 //! Tables that a statement makes for itself: the queries of WITH, run once for all places that name them, and recursion.
 
 use super::key_table::KeyTable;
+use super::subplans::{Part, within};
 use super::{BoxedOperator, ExecutionContext, Operator, build, gather::batch_bytes};
 use crate::plan::{Node, RecursiveUnion};
 use arrow_buffer::BooleanBuffer;
@@ -46,18 +47,39 @@ fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<Vec<B
     let Some(plan) = subplans.common_plan(number) else {
         return Err(MysqlError::internal(format_args!("common table {number} is not there")));
     };
-    let mut root = build(&plan.plan.root, false);
-    let mut rows = Vec::new();
-    let mut bytes = 0;
+    let mut profile = subplans.take_profile(Part::Common(number));
+    let mut root = build(&plan.plan.root, profile.is_some());
+    let mut inner = ExecutionContext {
+        eval: within(&mut cx.eval, outer),
+        view: cx.view,
+        counters: &mut *cx.counters,
+        locks: cx.locks,
+        memory: cx.memory,
+        subplans,
+        profile: profile.as_mut(),
+    };
+    let made = all_rows(&mut root, &mut inner);
+    cx.eval.state = std::mem::take(&mut inner.eval.state);
+    subplans.put_profile(Part::Common(number), profile);
+    let (rows, bytes) = made?;
+    let rows = Arc::new(rows);
+    subplans.keep_common(number, outer, rows.clone(), bytes, cx.memory);
+    Ok(rows)
+}
+
+/// All rows of an operator, and the bytes that they hold.
+fn all_rows(
+    root: &mut BoxedOperator,
+    cx: &mut ExecutionContext<'_>,
+) -> Result<(Vec<Batch>, usize), MysqlError> {
+    let (mut rows, mut bytes) = (Vec::new(), 0);
     while let Some(batch) = root.next(cx)? {
         let more = batch_bytes(&batch);
         cx.memory.take(more)?;
         bytes += more;
         rows.push(batch);
     }
-    let rows = Arc::new(rows);
-    subplans.keep_common(number, outer, rows.clone(), bytes, cx.memory);
-    Ok(rows)
+    Ok((rows, bytes))
 }
 
 /// The rows that the round before added to a recursive table.
@@ -94,6 +116,7 @@ pub(super) struct Recursive {
     /// The next of the steps in this round.
     next_step: usize,
     rounds: u64,
+    profiled: bool,
 }
 
 struct Seen {
@@ -103,19 +126,20 @@ struct Seen {
 }
 
 impl Recursive {
-    pub fn new(union: &Arc<RecursiveUnion>, types: &[ExprType]) -> Recursive {
+    pub fn new(union: &Arc<RecursiveUnion>, types: &[ExprType], profiled: bool) -> Recursive {
         let seen = || Seen {
             encoder: KeyEncoder::new(types),
             keys: EncodedKeys::default(),
             table: KeyTable::default(),
         };
         Recursive {
-            seed: Some(build(&union.seed, false)),
+            seed: Some(build(&union.seed, profiled)),
             seen: union.distinct.then(seen),
             added: Vec::new(),
             step: None,
             next_step: union.steps.len(),
             rounds: 0,
+            profiled,
             union: union.clone(),
         }
     }
@@ -145,7 +169,7 @@ impl Recursive {
                 cx.subplans.set_working(self.union.number, std::mem::take(&mut self.added));
             }
             let step: Option<&Node> = self.union.steps.get(self.next_step);
-            self.step = step.map(|step| build(step, false));
+            self.step = step.map(|step| build(step, self.profiled));
             self.next_step += 1;
         }
         Ok(self.step.as_mut())

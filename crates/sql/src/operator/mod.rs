@@ -38,7 +38,7 @@ pub use context::{ExecutionContext, StatementLocks};
 pub(crate) use gather::batch_bytes;
 pub use memory::MemoryBudget;
 pub use profile::{NodeProfile, Profile};
-pub use subplans::{Runner, Subplans};
+pub use subplans::{Part, Runner, Subplans};
 
 use crate::plan::{self, Node};
 use leafline_types::{Batch, MysqlError};
@@ -110,7 +110,9 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         }
         plan::Operator::Common { number, .. } => Box::new(common_table::Common::new(*number)),
         plan::Operator::Working { number, .. } => Box::new(common_table::Working::new(*number)),
-        plan::Operator::Recursive(union) => Box::new(common_table::Recursive::new(union, &node.types)),
+        plan::Operator::Recursive(union) => {
+            Box::new(common_table::Recursive::new(union, &node.types, profiled))
+        }
         plan::Operator::Derived { input: from, .. } => return input(from),
     };
     if profiled { Box::new(profile::Profiled::new(node.id, operator)) } else { operator }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub struct NodeProfile {
     /// Rows delivered.
     pub rows: u64,
-    /// How often the node was entered with new bounds: once, or for the inner side of a lookup join once per outer row.
+    /// How often the node was begun: once for each run of its query, or for the inner side of a lookup join once per outer row.
     pub loops: u64,
     /// Time in the node and its inputs.
     pub time: Duration,
@@ -74,11 +74,13 @@ impl Profile {
 pub(super) struct Profiled {
     id: usize,
     operator: BoxedOperator,
+    /// It was asked for rows.
+    begun: bool,
 }
 
 impl Profiled {
     pub fn new(id: usize, operator: BoxedOperator) -> Profiled {
-        Profiled { id, operator }
+        Profiled { id, operator, begun: false }
     }
 }
 
@@ -91,10 +93,14 @@ impl Operator for Profiled {
         let after = cx.pages();
         let counted = cx.counters.since(&counters);
         if let Some(node) = cx.profile.as_mut().and_then(|profile| profile.node_mut(self.id)) {
-            node.loops = node.loops.max(1);
+            node.loops += u64::from(!std::mem::replace(&mut self.begun, true));
             let rows = result.as_ref().map_or(0, |batch| batch.as_ref().map_or(0, |batch| batch.rows));
             node.add(started.elapsed(), counted, pages, after, rows);
         }
         result
+    }
+    fn reset(&mut self) -> bool {
+        self.begun = false;
+        self.operator.reset()
     }
 }

@@ -4,7 +4,7 @@
 //! depends on none is run once. The operators of one run serve the next, but for those that have to be built again.
 
 use super::members::Members;
-use super::{BoxedOperator, ExecutionContext, MemoryBudget, StatementLocks, build};
+use super::{BoxedOperator, ExecutionContext, MemoryBudget, Profile, StatementLocks, build};
 use crate::plan::{CommonPlan, PlanParts, SubqueryPlan};
 use leafline_access::Counters;
 use leafline_table::ReadView;
@@ -32,8 +32,19 @@ pub struct Subplans {
     /// The rows that the last round has added to each recursive table.
     working: RefCell<HashMap<usize, Arc<Vec<Batch>>>>,
     max_recursion: u64,
+    /// Figures of what is run, for EXPLAIN ANALYZE.
+    profiles: RefCell<BTreeMap<Part, Profile>>,
     /// Operators that wait for the next run, by the numbers of their subqueries.
     idle: RefCell<HashMap<usize, BoxedOperator>>,
+}
+
+/// A query of a statement that is run by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// A subquery of an expression, by its number.
+    Subquery(usize),
+    /// A query of WITH, by its number.
+    Common(usize),
 }
 
 /// The rows of a common table, for the values that it depends on.
@@ -63,6 +74,25 @@ impl Subplans {
     pub fn new(parts: &Arc<PlanParts>, max_recursion: u64) -> Subplans {
         let memos = parts.subqueries.keys().map(|number| (*number, RefCell::default())).collect();
         Subplans { parts: parts.clone(), memos, max_recursion, ..Subplans::default() }
+    }
+
+    /// Keeps figures of everything that is run.
+    pub fn keep_profiles(&mut self) {
+        let subqueries = self.parts.subqueries.iter();
+        let subqueries = subqueries.map(|(number, part)| (Part::Subquery(*number), part.plan.node_count));
+        let commons = self.parts.commons.iter();
+        let commons = commons.map(|(number, part)| (Part::Common(*number), part.plan.node_count));
+        let profiles = subqueries.chain(commons).map(|(part, nodes)| (part, Profile::new(nodes)));
+        *self.profiles.get_mut() = profiles.collect();
+    }
+
+    /// The figures of a part, if they are kept and it is not running: who takes them puts them back.
+    pub fn take_profile(&self, part: Part) -> Option<Profile> {
+        self.profiles.borrow_mut().remove(&part)
+    }
+
+    pub(super) fn put_profile(&self, part: Part, profile: Option<Profile>) {
+        self.profiles.borrow_mut().extend(profile.map(|profile| (part, profile)));
     }
 
     /// What subqueries have counted since this was last asked.
@@ -189,17 +219,19 @@ impl Runner<'_> {
         cx.cancel.check()?;
         let held = self.memory.used().saturating_sub(self.subplans.remembered.get());
         let mut counters = Counters::default();
+        let mut profile = self.subplans.take_profile(Part::Subquery(number));
         let mut inner = ExecutionContext {
             eval: within(cx, outer),
             view: self.view,
             counters: &mut counters,
             locks: self.locks,
             memory: self.memory,
-            profile: None,
+            profile: profile.as_mut(),
             subplans: self.subplans,
         };
+        let profiled = inner.profile.is_some();
         let idle = self.subplans.idle.borrow_mut().remove(&number);
-        let mut root = idle.unwrap_or_else(|| build(&plan.plan.root, false));
+        let mut root = idle.unwrap_or_else(|| build(&plan.plan.root, profiled));
         let mut result = Ok(());
         loop {
             match root
@@ -215,6 +247,7 @@ impl Runner<'_> {
             }
         }
         cx.state = std::mem::take(&mut inner.eval.state);
+        self.subplans.put_profile(Part::Subquery(number), profile);
         *self.subplans.counters.borrow_mut() += counters;
         if root.reset() {
             self.subplans.idle.borrow_mut().insert(number, root);

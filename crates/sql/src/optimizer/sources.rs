@@ -130,7 +130,10 @@ fn plan_common(
             Some(recursion) => plan_recursion(table.number, &table.query, recursion, cx)?,
         };
         let plan = Plan::of(root);
-        cx.commons.insert(table.number, CommonPlan { plan, is_dependent: table.is_dependent });
+        cx.commons.insert(
+            table.number,
+            CommonPlan { name: table.name.as_str().into(), plan, is_dependent: table.is_dependent },
+        );
     }
     let estimate = cx.commons.get(&table.number).map(|known| known.plan.root.estimate).unwrap_or_default();
     let operator = Operator::Common { number: table.number, alias: alias.into() };

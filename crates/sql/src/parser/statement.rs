@@ -1,6 +1,6 @@
 //! Which statement it is, by its first words.
 
-use super::ast::{Explain, Expr, FlushItem, PrepareSource, Query, Statement, StatementKind};
+use super::ast::{Explain, ExplainFormat, Expr, FlushItem, PrepareSource, Query, Statement, StatementKind};
 use super::cursor::{Parsed, Parser};
 use leafline_table::CheckDepth;
 use leafline_types::error::MysqlError;
@@ -202,16 +202,21 @@ impl Parser<'_> {
     fn explain(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let analyze = self.accept_word("ANALYZE");
-        let (mut has_format, mut tree) = (false, false);
+        let mut written = None;
         if self.at_word("FORMAT") && self.is_symbol_at(1, Symbol::Eq) {
-            has_format = true;
             self.advance();
             self.advance();
-            let format = self.any_word()?;
-            tree = format.value.eq_ignore_ascii_case("TREE");
-            if !tree && (analyze || !format.value.eq_ignore_ascii_case("TRADITIONAL")) {
-                return self.refuse(&format!("EXPLAIN FORMAT={}", format.value.to_ascii_uppercase()));
+            let name = self.ident_or_string()?.value.to_ascii_uppercase();
+            let format = match name.as_str() {
+                "TRADITIONAL" => ExplainFormat::Traditional,
+                "JSON" => ExplainFormat::Json,
+                "TREE" => ExplainFormat::Tree,
+                _ => return Err(MysqlError::unknown_explain_format(name)),
+            };
+            if analyze && format != ExplainFormat::Tree {
+                return self.refuse(&format!("EXPLAIN ANALYZE FORMAT={name}"));
             }
+            written = Some(format);
         } else if self.at_any_word(&["EXTENDED", "PARTITIONS"]) && self.is_word_at(1, "SELECT") {
             return Err(self.syntax_error());
         }
@@ -220,12 +225,13 @@ impl Parser<'_> {
             || self.at_symbol(Symbol::LeftParen);
         if explainable {
             let statement = Box::new(self.statement()?);
-            return Ok(StatementKind::Explain(Explain { analyze, tree, statement }));
+            let format = written.unwrap_or_default();
+            return Ok(StatementKind::Explain(Explain { analyze, format, statement }));
         }
         if self.at_words(&["FOR", "CONNECTION"]) {
             return self.refuse("EXPLAIN FOR CONNECTION");
         }
-        if analyze || has_format {
+        if analyze || written.is_some() {
             return Err(self.syntax_error());
         }
         let table = self.table_name()?;

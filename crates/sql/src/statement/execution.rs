@@ -1,7 +1,7 @@
 //! The state of one execution of a plan: what stays the same from its first batch to its last.
 
 use crate::operator::{
-    self, ExecutionContext, MemoryBudget, Profile, Runner, StatementLocks, Subplans, batch_bytes,
+    self, ExecutionContext, MemoryBudget, Part, Profile, Runner, StatementLocks, Subplans, batch_bytes,
 };
 use crate::plan::{Node, PlanParts};
 use crate::session::Session;
@@ -64,15 +64,21 @@ impl Execution {
         self
     }
 
-    /// Keeps figures per node of a plan with `nodes` nodes.
+    /// Keeps figures per node of a plan with `nodes` nodes, and of the parts that it has been given.
     pub(crate) fn profiled(mut self, nodes: usize) -> Execution {
         self.profile = Some(Profile::new(nodes));
+        self.subplans.keep_profiles();
         self
     }
 
     /// The figures, if they were kept.
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
+    }
+
+    /// The figures of a query that is run by itself, if they were kept.
+    pub(crate) fn part_profile(&self, part: Part) -> Option<Profile> {
+        self.subplans.take_profile(part)
     }
 
     /// `NOW()`, with microseconds.

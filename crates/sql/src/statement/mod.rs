@@ -3,6 +3,7 @@
 //! | module | runs |
 //! |---|---|
 //! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
+//! | `explained` | EXPLAIN |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `create` | CREATE TABLE |
 //! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
@@ -19,6 +20,7 @@ mod create;
 pub(crate) mod definitions;
 pub(crate) mod evaluate;
 pub(crate) mod execution;
+mod explained;
 mod maintenance;
 mod metadata;
 pub(crate) mod planned;

@@ -3,24 +3,24 @@
 use super::change;
 use super::evaluate;
 use super::execution::Execution;
+use super::explained::How;
 use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate,
-    ChangedTable, InsertRows, OnDuplicate, Relation, RelationSource,
+    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
+    Relation, RelationSource,
 };
-use crate::explain;
 use crate::operator;
 use crate::optimizer::{OptimizerContext, plan_parts, plan_rows_to_change, plan_select};
-use crate::parser::ast::{Explain, Statement, StatementKind};
+use crate::parser::ast::{Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, Scan};
-use crate::result::{ColumnMeta, Done, RowSet};
+use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session, TableUse};
 use leafline_access::Planner;
 use leafline_table::{Catalog, LockStrength, TableDef, TableId};
 use leafline_types::error::errno;
-use leafline_types::{ExprType, MysqlError, SqlType, Value, value_at};
+use leafline_types::{ExprType, MysqlError, Value, value_at};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(crate) struct Planned {
     max_execution_time: Option<u64>,
 }
 
-enum Work {
+pub(super) enum Work {
     Select {
         plan: Arc<Plan>,
         columns: Arc<[ColumnMeta]>,
@@ -77,31 +77,7 @@ enum Work {
     },
 }
 
-/// What EXPLAIN shows.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    Table,
-    Tree,
-    /// The tree, after the statement was run.
-    Analyze,
-}
-
 impl Work {
-    /// The plan as a tree, below the tables that are changed.
-    fn tree(&self) -> String {
-        let rows = self.plan().map(|plan| explain::explain_tree(plan, None)).unwrap_or_default();
-        let targets = |targets: &[ChangedTable]| {
-            targets.iter().map(|target| target.table.name.clone()).collect::<Vec<_>>().join(", ")
-        };
-        let head = match self {
-            Work::Insert { insert, .. } => format!("-> Insert into {}\n", insert.table.name),
-            Work::Update { update, .. } => format!("-> Update {}\n", targets(&update.targets)),
-            Work::Delete { delete, .. } => format!("-> Delete from {}\n", targets(&delete.targets)),
-            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => return rows,
-        };
-        rows.lines().fold(head, |text, line| text + "    " + line + "\n")
-    }
-
     /// Whether it is a SELECT, or explains one.
     fn is_query(&self) -> bool {
         match self {
@@ -112,7 +88,7 @@ impl Work {
     }
 
     /// The plan of the rows that it reads.
-    fn plan(&self) -> Option<&Plan> {
+    pub(super) fn plan(&self) -> Option<&Plan> {
         match self {
             Work::Select { plan, .. } | Work::Update { plan, .. } | Work::Delete { plan, .. } => Some(plan),
             Work::Insert { plan, .. } => plan.as_deref(),
@@ -202,11 +178,7 @@ impl Session {
         parameters: Option<&[Value]>,
     ) -> Result<Option<Planned>, MysqlError> {
         let (kind, how) = match &statement.kind {
-            StatementKind::Explain(Explain { analyze: true, statement, .. }) => {
-                (&**statement, Some(How::Analyze))
-            }
-            StatementKind::Explain(Explain { tree: true, statement, .. }) => (&**statement, Some(How::Tree)),
-            StatementKind::Explain(Explain { statement, .. }) => (&**statement, Some(How::Table)),
+            StatementKind::Explain(explain) => (&*explain.statement, Some(How::of(explain))),
             kind => (kind, None),
         };
         if !matches!(
@@ -474,76 +446,6 @@ impl Session {
         }
         Ok(Done { affected: 1, ..Done::default() })
     }
-
-    fn explain(
-        &mut self,
-        work: &Work,
-        parts: &Arc<PlanParts>,
-        how: How,
-        parameters: &[Value],
-    ) -> Result<Outcome, MysqlError> {
-        let rows = match work {
-            Work::Select { plan, .. } if how == How::Analyze && (plan.locks_rows() || parts.locks_rows()) => {
-                return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
-            }
-            Work::Select { plan, .. } if how == How::Analyze => {
-                let view = self.read_view();
-                let mut execution =
-                    Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);
-                let mut root = operator::build(&plan.root, true);
-                while execution.with(self, |cx| root.next(cx))?.is_some() {}
-                tree(explain::explain_tree(plan, execution.profile()), parts)
-            }
-            work if how == How::Tree => tree(work.tree(), parts),
-            Work::Select { plan, .. } => tabular(explain::explain_rows(Some(plan), parts)),
-            Work::Insert { insert, plan } => {
-                let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);
-                let target = explain::ExplainRow {
-                    id: 1,
-                    select_type: if replaces { "REPLACE" } else { "INSERT" },
-                    table: Some(insert.table.name.clone()),
-                    access: Some("ALL"),
-                    ..explain::ExplainRow::default()
-                };
-                let mut rows = vec![target];
-                rows.extend(explain::explain_rows(plan.as_deref(), parts));
-                tabular(rows)
-            }
-            Work::Update { plan, .. } => tabular(changing(plan, parts, "UPDATE")),
-            Work::Delete { plan, .. } => tabular(changing(plan, parts, "DELETE")),
-            Work::Explain { .. } | Work::Into { .. } => {
-                return Err(MysqlError::not_supported("EXPLAIN of EXPLAIN"));
-            }
-        };
-        Ok(Outcome::Rows(RowStream::ready(rows)?))
-    }
-}
-
-/// EXPLAIN's rows for a statement that changes the rows its plan finds.
-fn changing(plan: &Plan, parts: &PlanParts, select_type: &'static str) -> Vec<explain::ExplainRow> {
-    let mut rows = explain::explain_rows(Some(plan), parts);
-    rows.iter_mut().filter(|row| row.id == 1).for_each(|row| row.select_type = select_type);
-    rows
-}
-
-fn tabular(rows: Vec<explain::ExplainRow>) -> RowSet {
-    let mut set = RowSet::new(explain::explain_columns());
-    rows.iter().for_each(|row| set.push(row.values()));
-    set
-}
-
-/// A tree, and those of the subqueries behind it.
-fn tree(mut text: String, parts: &PlanParts) -> RowSet {
-    for (number, subquery) in &parts.subqueries {
-        let dependent = if subquery.is_dependent { "; dependent" } else { "" };
-        text.push_str(&format!("-> Subquery #{number}{dependent}\n"));
-        for line in explain::explain_tree(&subquery.plan, None).lines() {
-            text.push_str(&format!("    {line}\n"));
-        }
-    }
-    let mut set = RowSet::new([("EXPLAIN", SqlType::Text { max_bytes: u32::MAX })]);
-    set.push(vec![Value::string(text)]);
-    set
 }
 
 /// Calls `found` with every stored table that a query reads.

@@ -217,6 +217,7 @@ catalogue! {
     1706 "HY000" ER_MULTI_UPDATE_KEY_CONFLICT multi_update_key_conflict(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     1712 "HY000" ER_INDEX_CORRUPT index_corrupt(index) "Index {index} is corrupted";
     1761 "23000" ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO fk_duplicate_key(table, record, child, key) "Foreign key constraint for table '{table}', record '{record}' would lead to a duplicate entry in table '{child}', key '{key}'";
+    1791 "HY000" ER_UNKNOWN_EXPLAIN_FORMAT unknown_explain_format(name) "Unknown EXPLAIN format name: '{name}'";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1800 "HY000" ER_UNKNOWN_ALTER_ALGORITHM unknown_alter_algorithm(name) "Unknown ALGORITHM '{name}'";
     1801 "HY000" ER_UNKNOWN_ALTER_LOCK unknown_alter_lock(name) "Unknown LOCK type '{name}'";

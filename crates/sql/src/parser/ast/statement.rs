@@ -159,10 +159,22 @@ pub enum StatementKind {
 pub struct Explain {
     /// With ANALYZE: the statement is run.
     pub analyze: bool,
-    /// FORMAT=TREE.
-    pub tree: bool,
+    /// FORMAT.
+    pub format: ExplainFormat,
     /// The explained SELECT, INSERT, UPDATE or DELETE.
     pub statement: Box<StatementKind>,
+}
+
+/// The form in which EXPLAIN shows a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExplainFormat {
+    /// A table.
+    #[default]
+    Traditional,
+    /// A document.
+    Json,
+    /// A tree.
+    Tree,
 }
 
 /// SHOW.

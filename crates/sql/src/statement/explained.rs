@@ -1,0 +1,197 @@
+//! EXPLAIN: what a statement would do; EXPLAIN ANALYZE: what a SELECT has done.
+
+use super::execution::Execution;
+use super::planned::Work;
+use crate::bound::{ChangedTable, OnDuplicate};
+use crate::explain::{self, Change, ExplainRow};
+use crate::operator::{self, Part, Profile};
+use crate::parser::ast::{Explain, ExplainFormat};
+use crate::plan::{Plan, PlanParts};
+use crate::result::RowSet;
+use crate::session::{Outcome, RowStream, Session};
+use leafline_types::{MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// What EXPLAIN shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Table,
+    Tree,
+    Json,
+    /// The tree, after the statement was run.
+    Analyze,
+}
+
+impl How {
+    pub(super) fn of(explain: &Explain) -> How {
+        match explain.format {
+            _ if explain.analyze => How::Analyze,
+            ExplainFormat::Traditional => How::Table,
+            ExplainFormat::Json => How::Json,
+            ExplainFormat::Tree => How::Tree,
+        }
+    }
+}
+
+impl Work {
+    /// The plan as a tree, below the tables that are changed.
+    fn tree(&self) -> String {
+        let rows = self.plan().map(|plan| explain::explain_tree(plan, None)).unwrap_or_default();
+        let targets = |targets: &[ChangedTable]| {
+            targets.iter().map(|target| target.table.name.clone()).collect::<Vec<_>>().join(", ")
+        };
+        let head = match self {
+            Work::Insert { insert, .. } => format!("-> Insert into {}\n", insert.table.name),
+            Work::Update { update, .. } => format!("-> Update {}\n", targets(&update.targets)),
+            Work::Delete { delete, .. } => format!("-> Delete from {}\n", targets(&delete.targets)),
+            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => return rows,
+        };
+        rows.lines().fold(head, |text, line| text + "    " + line + "\n")
+    }
+
+    fn json(&self, parts: &PlanParts) -> String {
+        let targets = self.plan().map(Plan::locked).unwrap_or_default();
+        let change = match self {
+            Work::Insert { insert, .. } => {
+                let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);
+                Change::Insert(&insert.table.name, if replaces { "replace" } else { "insert" })
+            }
+            Work::Update { .. } => Change::Of(&targets, "update"),
+            Work::Delete { .. } => Change::Of(&targets, "delete"),
+            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => Change::None,
+        };
+        explain::explain_json(self.plan(), parts, change)
+    }
+}
+
+impl Session {
+    pub(super) fn explain(
+        &mut self,
+        work: &Work,
+        parts: &Arc<PlanParts>,
+        how: How,
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
+        let rows = match work {
+            Work::Select { plan, .. } if how == How::Analyze => self.analyze(plan, parts, parameters)?,
+            work if how == How::Tree => text(tree(work.tree(), parts, &|_| None)),
+            work if how == How::Json => text(work.json(parts)),
+            Work::Select { plan, .. } => tabular(explain::explain_rows(Some(plan), parts)),
+            Work::Insert { insert, plan } => {
+                let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);
+                let target = ExplainRow {
+                    id: 1,
+                    select_type: if replaces { "REPLACE" } else { "INSERT" },
+                    table: Some(insert.table.name.clone()),
+                    access: Some("ALL"),
+                    ..ExplainRow::default()
+                };
+                let mut rows = vec![target];
+                rows.extend(explain::explain_rows(plan.as_deref(), parts));
+                tabular(rows)
+            }
+            Work::Update { plan, .. } => tabular(changing(plan, parts, "UPDATE")),
+            Work::Delete { plan, .. } => tabular(changing(plan, parts, "DELETE")),
+            Work::Explain { .. } | Work::Into { .. } => {
+                return Err(MysqlError::not_supported("EXPLAIN of EXPLAIN"));
+            }
+        };
+        Ok(Outcome::Rows(RowStream::ready(rows)?))
+    }
+
+    /// Runs a query and shows what each of its nodes did.
+    fn analyze(
+        &mut self,
+        plan: &Plan,
+        parts: &Arc<PlanParts>,
+        parameters: &[Value],
+    ) -> Result<RowSet, MysqlError> {
+        if plan.locks_rows() || parts.locks_rows() {
+            return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
+        }
+        let view = self.read_view();
+        let mut execution =
+            Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);
+        let mut root = operator::build(&plan.root, true);
+        while execution.with(self, |cx| root.next(cx))?.is_some() {}
+        let main = explain::explain_tree(plan, execution.profile());
+        Ok(text(tree(main, parts, &|part| execution.part_profile(part))))
+    }
+}
+
+/// EXPLAIN's rows for a statement that changes the rows its plan finds.
+fn changing(plan: &Plan, parts: &PlanParts, select_type: &'static str) -> Vec<ExplainRow> {
+    let mut rows = explain::explain_rows(Some(plan), parts);
+    rows.iter_mut().filter(|row| row.id == 1).for_each(|row| row.select_type = select_type);
+    rows
+}
+
+fn tabular(rows: Vec<ExplainRow>) -> RowSet {
+    let mut set = RowSet::new(explain::explain_columns());
+    rows.iter().for_each(|row| set.push(row.values()));
+    set
+}
+
+fn text(text: String) -> RowSet {
+    let mut set = RowSet::new([("EXPLAIN", SqlType::Text { max_bytes: u32::MAX })]);
+    set.push(vec![Value::string(text)]);
+    set
+}
+
+/// A tree, and those of the queries that are run by themselves behind it.
+fn tree(mut text: String, parts: &PlanParts, profile: &dyn Fn(Part) -> Option<Profile>) -> String {
+    let mut add = |head: String, plan: &Plan, part: Part| {
+        text.push_str(&format!("-> {head}\n"));
+        for line in explain::explain_tree(plan, profile(part).as_ref()).lines() {
+            text.push_str(&format!("    {line}\n"));
+        }
+    };
+    for (number, subquery) in &parts.subqueries {
+        let dependent = if subquery.is_dependent { "; dependent" } else { "" };
+        add(format!("Subquery #{number}{dependent}"), &subquery.plan, Part::Subquery(*number));
+    }
+    for (number, common) in &parts.commons {
+        add(format!("Common table {}", common.name), &common.plan, Part::Common(*number));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::session::Outcome;
+    use crate::{Instance, InstanceOptions};
+    use leafline_storage::device::SimulatedEnv;
+    use leafline_types::{SqlType, value_at};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_subqueries_and_common_tables_did_is_shown() {
+        let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
+        let mut session = instance.connect().unwrap();
+        for sql in [
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (id INT PRIMARY KEY, a INT)",
+            "INSERT INTO d.t VALUES (1, 1), (2, 2), (3, 3)",
+            "SET optimizer_switch = 'semijoin=off,subquery_to_derived=off'",
+        ] {
+            session.execute(sql).unwrap();
+        }
+        let mut analyzed = |sql: &str| {
+            let Ok(Outcome::Rows(mut rows)) = session.execute(sql) else { panic!("{sql}") };
+            let batch = rows.next_batch(&mut session).unwrap().unwrap();
+            let text = value_at(&batch.columns[0], 0, &SqlType::Text { max_bytes: u32::MAX });
+            text.as_str().unwrap().to_owned()
+        };
+        let shown =
+            analyzed("EXPLAIN ANALYZE SELECT (SELECT MAX(a) FROM d.t i WHERE i.id <= o.a) FROM d.t o");
+        let behind = shown.split("-> Subquery #0; dependent").nth(1).expect("the subquery");
+        // One run for each row of the query around it, over one, two and three rows.
+        assert!(behind.contains("rows=6 loops=3"), "{shown}");
+        let shown = analyzed(
+            "EXPLAIN ANALYZE WITH q AS (SELECT a, COUNT(*) AS n FROM d.t GROUP BY a) \
+             SELECT * FROM q x JOIN q y ON x.a = y.n",
+        );
+        let behind = shown.split("-> Common table q\n").nth(1).expect("the query of WITH");
+        assert!(behind.contains("rows=3 loops=1"), "{shown}");
+    }
+}
