@@ -194,6 +194,7 @@ impl<S: Stream> Connection<S> {
         let (mut packet, mut timeout) = (Vec::new(), None);
         loop {
             self.packets.begin_command();
+            self.packets.set_patience(self.session.settings().net_write_timeout.div_ceil(WRITE_SECONDS));
             let wait_timeout = Some(self.session.settings().wait_timeout);
             if wait_timeout != timeout {
                 self.packets.stream().set_read_timeout(wait_timeout)?;
@@ -207,6 +208,15 @@ impl<S: Stream> Connection<S> {
             if self.session.cancel_token().reason() == Some(CancelReason::ConnectionKilled) {
                 return Ok(());
             }
+        }
+    }
+
+    /// A statement, or several.
+    fn statement_text<'b>(&self, body: &'b [u8]) -> Result<Cow<'b, str>, MysqlError> {
+        let settings = self.session.settings();
+        match settings.client_charset {
+            Charset::Latin1 => text(body, Charset::Latin1),
+            _ => leafline_sql::parser::statement_text(body, settings.lex_mode()),
         }
     }
 
@@ -285,7 +295,7 @@ impl<S: Stream> Connection<S> {
 
     /// COM_QUERY: one statement, or several if the client may send them.
     fn query(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let text = match text(body, self.session.settings().client_charset) {
+        let text = match self.statement_text(body) {
             Ok(text) => text,
             Err(error) => return self.send_error(&error),
         };
@@ -388,7 +398,7 @@ impl<S: Stream> Connection<S> {
     }
 
     fn prepare(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let sql = text(body, self.session.settings().client_charset);
+        let sql = self.statement_text(body);
         let prepared = match sql.and_then(|sql| self.session.prepare(&sql)) {
             Ok(prepared) => prepared,
             Err(error) => return self.send_error(&error),

@@ -47,6 +47,8 @@ pub struct Rebuild<'a> {
     pub order: Vec<IndexSpecPart>,
     /// NULL and 0 in the AUTO_INCREMENT column ask for a number.
     pub numbers: bool,
+    /// But 0 does not.
+    pub zero_is_number: bool,
 }
 
 /// Makes a row of another from one.
@@ -322,7 +324,7 @@ impl Engine {
         builder: &mut TableBuilder<'_>,
     ) -> Result<()> {
         let number = |row: Vec<Value>| match rebuild.numbers {
-            true => numbered(self, table, &row).into_owned(),
+            true => numbered(self, table, &row, rebuild.zero_is_number).into_owned(),
             false => {
                 note_number(self, table, &row);
                 row

@@ -103,6 +103,18 @@ impl Engine {
         Ok(true)
     }
 
+    /// Gives a database another collation, which tables that are made from now on have by default.
+    ///
+    /// # Errors
+    /// 1049 if it is not there, what the store returns.
+    pub fn alter_database(&self, name: &str, collation: Collation) -> Result<()> {
+        let _ddl = self.ddl.lock();
+        let catalog = self.catalog();
+        let database = catalog.database(name).ok_or_else(|| MysqlError::unknown_database(name))?;
+        let database = Arc::new(DatabaseDef { collation, ..(**database).clone() });
+        self.change_catalog(CatalogChange { put_databases: vec![database], ..Default::default() })
+    }
+
     /// Drops a database with its tables. Returns the number of tables, `None` if there is no such database and
     /// `if_exists`.
     ///

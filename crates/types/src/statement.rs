@@ -47,6 +47,7 @@ pub const MAX_KEPT_WARNINGS: usize = 1024;
 pub struct Warnings {
     kept: Vec<Warning>,
     count: u64,
+    without_notes: bool,
 }
 
 impl Warnings {
@@ -68,9 +69,16 @@ impl Warnings {
         self.push(WarningLevel::Warning, e);
     }
 
-    /// Adds a note.
+    /// Adds a note, unless none are kept.
     pub fn note(&mut self, e: MysqlError) {
-        self.push(WarningLevel::Note, e);
+        if !self.without_notes {
+            self.push(WarningLevel::Note, e);
+        }
+    }
+
+    /// Whether notes are kept from now on (`sql_notes`).
+    pub fn keep_notes(&mut self, keep: bool) {
+        self.without_notes = !keep;
     }
 
     /// How many there were, kept or not.

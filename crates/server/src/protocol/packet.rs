@@ -41,6 +41,8 @@ pub struct PacketStream<S> {
     max_packet: usize,
     /// Who says that a client that reads nothing has been waited for long enough.
     cancel: CancelToken,
+    /// How many timeouts of the stream in a row are waited for it in any case.
+    patience: u64,
 }
 
 impl<S: Read + Write> PacketStream<S> {
@@ -48,13 +50,19 @@ impl<S: Read + Write> PacketStream<S> {
     pub fn new(stream: S, max_packet: usize) -> PacketStream<S> {
         let cancel = CancelToken::new();
         let stream = BufReader::with_capacity(READ_BUFFER, stream);
-        PacketStream { stream, sequence: 0, out: Vec::with_capacity(4096), open: 0, max_packet, cancel }
+        let out = Vec::with_capacity(4096);
+        PacketStream { stream, sequence: 0, out, open: 0, max_packet, cancel, patience: u64::MAX }
     }
 
     /// Of the client that was let in: how large its packets may be, and what ends a wait for it.
     pub fn let_in(&mut self, max_packet: usize, cancel: CancelToken) {
         self.max_packet = max_packet;
         self.cancel = cancel;
+    }
+
+    /// Has a client that reads nothing waited for until so many writes in a row have timed out.
+    pub fn set_patience(&mut self, timeouts: u64) {
+        self.patience = timeouts;
     }
 
     /// The stream.
@@ -149,13 +157,23 @@ impl<S: Read + Write> PacketStream<S> {
 
     fn write_out(&mut self) -> Result<(), WireError> {
         let mut rest = self.out.as_slice();
+        let mut timeouts = 0;
         while !rest.is_empty() {
             match self.stream.get_mut().write(rest) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
-                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+                Ok(written) => {
+                    rest = rest.get(written..).unwrap_or_default();
+                    timeouts = 0;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // The client reads nothing: unless the statement is to end, it is waited for.
-                Err(error) if is_timeout(&error) && self.cancel.reason().is_none() => {}
+                Err(error)
+                    if is_timeout(&error)
+                        && self.cancel.reason().is_none()
+                        && timeouts + 1 < self.patience =>
+                {
+                    timeouts += 1;
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -165,6 +165,7 @@ pub fn bind_kind(
     let mut binder = Binder::new(sql, context);
     let kind = match kind {
         StatementKind::Query(query) | StatementKind::SelectInto { query, .. } => {
+            binder.first_select = query.first_select().map(|select| select.span);
             BoundKind::Select(Box::new(binder.query(query)?))
         }
         StatementKind::Insert(insert) => BoundKind::Insert(Box::new(binder.insert(insert)?)),
@@ -277,6 +278,8 @@ struct Binder<'a> {
     views: Vec<(String, String)>,
     /// The names that blocks have for hints.
     blocks_named: Vec<String>,
+    /// Where the SELECT stands that the statement begins with.
+    first_select: Option<Span>,
     /// What `*` stands for, by place, if that is to be kept.
     wildcards: Option<Vec<(Span, String)>>,
 }
@@ -301,6 +304,7 @@ impl<'a> Binder<'a> {
             views_around: Vec::new(),
             views: Vec::new(),
             blocks_named: Vec::new(),
+            first_select: None,
             wildcards: None,
         }
     }

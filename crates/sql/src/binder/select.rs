@@ -23,6 +23,9 @@ impl Binder<'_> {
         order_by: &[OrderItem],
         limit: Option<&Limit>,
     ) -> Result<BoundSelect, MysqlError> {
+        if select.calc_found_rows && self.first_select != Some(select.span) {
+            return Err(MysqlError::cannot_use_option_here("SQL_CALC_FOUND_ROWS"));
+        }
         let mut block = Block::default();
         let (from, scope) = match self.from(&mut block, &select.from)? {
             Some((tree, scope)) => (Some(tree), scope),

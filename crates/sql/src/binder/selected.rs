@@ -94,13 +94,8 @@ fn computed(name: String, expr: &Expr) -> Result<ColumnDef, MysqlError> {
 
 /// The default of a column that is not NULL and was given none, where its type has one.
 fn own_default(column: &ColumnDef) -> Result<Option<DefaultValue>, MysqlError> {
-    let has_none = column.ty.is_large() || has_no_zero(&column.ty) || column.ty.has_members();
+    let has_none = column.ty.is_large() || column.ty.has_members();
     Ok(if has_none { None } else { Some(DefaultValue::Constant(implicit_default(column)?)) })
-}
-
-/// Whether the type's own default would be a date that there is not.
-fn has_no_zero(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. })
 }
 
 /// What a column of a query comes from.

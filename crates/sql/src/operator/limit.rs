@@ -36,6 +36,32 @@ pub(super) fn slice(batch: &Batch, start: usize, rows: usize) -> Batch {
     Batch { columns: batch.columns.iter().map(|column| column.slice(start, rows)).collect(), rows }
 }
 
+/// The rows of a LIMIT among all, for who goes through all of them.
+pub(crate) struct RowWindow {
+    skip: u64,
+    deliver: u64,
+}
+
+impl RowWindow {
+    /// The window of `limit` in an execution.
+    ///
+    /// # Errors
+    /// 1210 for a negative number.
+    pub(crate) fn new(limit: &RowLimit, parameters: &[Value]) -> Result<RowWindow, MysqlError> {
+        let (skip, deliver) = resolve(limit, parameters)?;
+        Ok(RowWindow { skip, deliver })
+    }
+
+    /// What is in the window of the next rows.
+    pub(crate) fn cut(&mut self, batch: Batch) -> Option<Batch> {
+        let skipped = self.skip.min(batch.rows as u64);
+        self.skip -= skipped;
+        let rows = (batch.rows as u64 - skipped).min(self.deliver);
+        self.deliver -= rows;
+        (rows > 0).then(|| slice(&batch, skipped as usize, rows as usize))
+    }
+}
+
 impl Operator for Limit {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let (skip, deliver) = match &mut self.left {

@@ -36,6 +36,7 @@ mod window;
 
 pub use context::{ExecutionContext, StatementLocks};
 pub(crate) use gather::batch_bytes;
+pub(crate) use limit::RowWindow;
 pub use memory::MemoryBudget;
 pub use profile::{NodeProfile, Profile};
 pub use subplans::{Part, Runner, Subplans};

@@ -520,7 +520,8 @@ pub(super) fn limited(input: Node, limit: &BoundLimit) -> Result<Node, MysqlErro
     Ok(node(operator, types, estimate.rows, estimate.cost_us))
 }
 
-fn row_limit(limit: &BoundLimit) -> Result<RowLimit, MysqlError> {
+/// A limit as plans have it.
+pub(crate) fn row_limit(limit: &BoundLimit) -> Result<RowLimit, MysqlError> {
     let offset = limit.offset.as_ref().map_or(Ok(LimitValue::Constant(0)), limit_value)?;
     Ok(RowLimit { offset, count: Some(limit_value(&limit.count)?) })
 }

@@ -38,5 +38,6 @@ mod tests;
 mod unnest;
 mod window;
 
+pub(crate) use block::row_limit;
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
 pub use settings::{OptimizerContext, OptimizerSwitches};

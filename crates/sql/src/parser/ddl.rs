@@ -1,6 +1,6 @@
 //! CREATE, DROP and ALTER, save the inside of CREATE TABLE and ALTER TABLE.
 
-use super::ast::{CreateDatabase, DropDatabase, DropTable, StatementKind};
+use super::ast::{AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, StatementKind};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
@@ -94,8 +94,8 @@ impl Parser<'_> {
         if self.accept_word("USER") {
             return self.alter_user();
         }
-        if self.at_any_word(&["DATABASE", "SCHEMA"]) {
-            return self.refuse("ALTER DATABASE");
+        if self.accept_any_word(&["DATABASE", "SCHEMA"]) {
+            return self.alter_database();
         }
         self.other_object("ALTER")
     }
@@ -121,7 +121,27 @@ impl Parser<'_> {
     fn create_database(&mut self) -> Parsed<StatementKind> {
         let if_not_exists = self.if_not_exists()?;
         let name = self.ident()?;
-        let mut database = CreateDatabase { name, if_not_exists, charset: None, collation: None };
+        let options = self.database_options()?;
+        Ok(StatementKind::CreateDatabase(CreateDatabase { name, if_not_exists, options }))
+    }
+
+    /// ALTER DATABASE from its name on, which may be left out.
+    fn alter_database(&mut self) -> Parsed<StatementKind> {
+        let at_option = self.at_charset() || self.at_any_word(&["DEFAULT", "COLLATE", "ENCRYPTION", "READ"]);
+        let name = if at_option { None } else { Some(self.ident()?) };
+        let start = self.span();
+        let options = self.database_options()?;
+        if self.at_word("READ") {
+            return self.refuse("READ ONLY databases");
+        }
+        match self.span() == start {
+            true => Err(self.syntax_error()),
+            false => Ok(StatementKind::AlterDatabase(AlterDatabase { name, options })),
+        }
+    }
+
+    fn database_options(&mut self) -> Parsed<DatabaseOptions> {
+        let mut database = DatabaseOptions::default();
         loop {
             let default = self.accept_word("DEFAULT");
             if self.accept_charset() {
@@ -130,12 +150,12 @@ impl Parser<'_> {
             } else if self.accept_word("COLLATE") {
                 self.accept_symbol(Symbol::Eq);
                 database.collation = Some(self.charset_or_collation_name()?);
-            } else if self.at_word("ENCRYPTION") {
-                return self.refuse("ENCRYPTION");
+            } else if self.accept_word("ENCRYPTION") {
+                self.no_encryption()?;
             } else if default {
                 return Err(self.syntax_error());
             } else {
-                return Ok(StatementKind::CreateDatabase(database));
+                return Ok(database);
             }
         }
     }

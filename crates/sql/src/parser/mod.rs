@@ -19,6 +19,7 @@
 mod account;
 mod alter;
 pub mod ast;
+mod bytes;
 mod cursor;
 mod data_type;
 mod ddl;
@@ -49,6 +50,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use bytes::statement_text;
 pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
 pub use lexer::LexMode;

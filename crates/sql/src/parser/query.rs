@@ -276,7 +276,7 @@ impl Parser<'_> {
         self.expect_word("SELECT")?;
         let hints = self.hints()?;
         let number = self.blocks;
-        let (distinct, straight_join) = self.select_options()?;
+        let (distinct, straight_join, calc_found_rows) = self.select_options()?;
         let items = self.comma_list(Self::select_item)?;
         self.variables_behind_into()?;
         let from = match self.accept_word("FROM") {
@@ -299,7 +299,7 @@ impl Parser<'_> {
         let windows = self.window_clause()?;
         let span = self.span_from(start);
         let clauses = Select { filter, group_by, rollup, having, windows, ..Select::default() };
-        Ok(Select { hints, number, distinct, straight_join, items, from, span, ..clauses })
+        Ok(Select { hints, number, distinct, straight_join, calc_found_rows, items, from, span, ..clauses })
     }
 
     /// `word expression`, or nothing.
@@ -307,8 +307,9 @@ impl Parser<'_> {
         if self.accept_word(word) { Ok(Some(self.expression()?)) } else { Ok(None) }
     }
 
-    fn select_options(&mut self) -> Parsed<(bool, bool)> {
-        let (mut all, mut distinct, mut straight_join) = (false, false, false);
+    /// DISTINCT, STRAIGHT_JOIN and SQL_CALC_FOUND_ROWS behind SELECT.
+    fn select_options(&mut self) -> Parsed<(bool, bool, bool)> {
+        let (mut all, mut distinct, mut straight_join, mut calc_found_rows) = (false, false, false, false);
         loop {
             if self.accept_any_word(&["DISTINCT", "DISTINCTROW"]) {
                 distinct = true;
@@ -316,8 +317,8 @@ impl Parser<'_> {
                 all = true;
             } else if self.accept_word("STRAIGHT_JOIN") {
                 straight_join = true;
-            } else if self.at_word("SQL_CALC_FOUND_ROWS") {
-                return self.refuse("SQL_CALC_FOUND_ROWS");
+            } else if self.accept_word("SQL_CALC_FOUND_ROWS") {
+                calc_found_rows = true;
             } else if !self.accept_any_word(&[
                 // Advice about tables locked for writing, result sizes and a cache that MySQL itself has dropped.
                 "HIGH_PRIORITY",
@@ -332,7 +333,7 @@ impl Parser<'_> {
         if all && distinct {
             return Err(MysqlError::wrong_usage("ALL", "DISTINCT"));
         }
-        Ok((distinct, straight_join))
+        Ok((distinct, straight_join, calc_found_rows))
     }
 
     fn select_item(&mut self) -> Parsed<SelectItem> {

@@ -8,12 +8,9 @@ use super::lexer::Symbol;
 const OTHER: &[&str] = &[
     "BINARY",
     "BINLOG",
-    "EVENTS",
     "FUNCTION",
-    "GRANTS",
     "MASTER",
     "OPEN",
-    "PLUGINS",
     "PRIVILEGES",
     "PROCEDURE",
     "PROFILE",
@@ -22,7 +19,6 @@ const OTHER: &[&str] = &[
     "REPLICA",
     "REPLICAS",
     "SLAVE",
-    "TRIGGERS",
     "PARSE_TREE",
 ];
 
@@ -82,6 +78,19 @@ impl Parser<'_> {
                 true,
             ));
         }
+        if let Some(empty) = self.show_what_is_not_there()? {
+            return Ok(empty);
+        }
+        if self.accept_word("PLUGINS") {
+            return Ok((ShowKind::Plugins, false));
+        }
+        if self.accept_word("GRANTS") {
+            let account = if self.accept_word("FOR") { Some(self.account_name()?) } else { None };
+            if self.at_word("USING") {
+                return self.refuse("roles");
+            }
+            return Ok((ShowKind::Grants(account), false));
+        }
         if self.at_any_word(OTHER) {
             let word = self.any_word()?.value.to_ascii_uppercase();
             return self.refuse(&format!("SHOW {word}"));
@@ -101,6 +110,23 @@ impl Parser<'_> {
             return Err(self.syntax_error_at(start));
         }
         Err(self.syntax_error())
+    }
+
+    /// Lists of things that there are none of.
+    fn show_what_is_not_there(&mut self) -> Parsed<Option<(ShowKind, bool)>> {
+        if self.accept_words(&["FULL", "TRIGGERS"]) || self.accept_word("TRIGGERS") {
+            return Ok(Some((ShowKind::Triggers { database: self.database_clause()? }, true)));
+        }
+        if self.accept_word("EVENTS") {
+            return Ok(Some((ShowKind::Events { database: self.database_clause()? }, true)));
+        }
+        if self.accept_words(&["PROCEDURE", "STATUS"]) || self.accept_words(&["FUNCTION", "STATUS"]) {
+            return Ok(Some((ShowKind::Routines, true)));
+        }
+        if self.accept_words(&["MASTER", "STATUS"]) || self.accept_words(&["BINARY", "LOG", "STATUS"]) {
+            return Ok(Some((ShowKind::BinaryLogStatus, false)));
+        }
+        Ok(None)
     }
 
     fn show_create(&mut self) -> Parsed<ShowKind> {

@@ -82,6 +82,7 @@ impl Parser<'_> {
             "ANALYZE" => self.analyze_table(),
             "CHECK" => self.check_table(),
             "REPAIR" => self.repair_table(),
+            "CHECKSUM" => self.checksum_table(),
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
             "SHOW" => self.show(),
             "USE" => {
@@ -121,7 +122,7 @@ impl Parser<'_> {
             | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if matches!(second.as_str(), "DATA" | "XML" | "INDEX") => format!("LOAD {second}"),
             "RENAME" if second == "USER" => "RENAME USER".to_owned(),
-            "OPTIMIZE" | "CHECKSUM" => format!("{word} TABLE"),
+            "OPTIMIZE" => "OPTIMIZE TABLE".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
             "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {
                 "GET DIAGNOSTICS".to_owned()
@@ -149,6 +150,18 @@ impl Parser<'_> {
     }
 
     /// CHECK TABLE. Of several options the most thorough counts; FAST and CHANGED are for engines that note whether a
+    /// CHECKSUM TABLE.
+    fn checksum_table(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.expect_any_word(&["TABLE", "TABLES"])?;
+        let tables = self.table_names()?;
+        let quick = self.accept_word("QUICK");
+        if !quick {
+            self.accept_word("EXTENDED"); // as without it
+        }
+        Ok(StatementKind::ChecksumTable { tables, quick })
+    }
+
     /// table was closed properly, and check nothing less here.
     fn check_table(&mut self) -> Parsed<StatementKind> {
         self.advance();

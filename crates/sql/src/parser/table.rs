@@ -26,16 +26,8 @@ const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Table options that would change where or how rows are stored.
-const REFUSED_OPTIONS: &[&str] = &[
-    "COMPRESSION",
-    "CONNECTION",
-    "DATA",
-    "ENCRYPTION",
-    "PASSWORD",
-    "SECONDARY_ENGINE",
-    "TABLESPACE",
-    "UNION",
-];
+const REFUSED_OPTIONS: &[&str] =
+    &["COMPRESSION", "CONNECTION", "DATA", "PASSWORD", "SECONDARY_ENGINE", "TABLESPACE", "UNION"];
 
 impl Parser<'_> {
     /// CREATE TABLE from its table name on (IF NOT EXISTS included).
@@ -389,6 +381,8 @@ impl Parser<'_> {
             options.row_format = Some(self.any_word()?);
         } else if self.at_any_word(OPTIONS_WITHOUT_EFFECT) {
             options.without_effect.push(self.option_without_effect()?);
+        } else if self.accept_word("ENCRYPTION") {
+            self.no_encryption()?;
         } else if self.at_any_word(REFUSED_OPTIONS) {
             let word = self.any_word()?;
             return self.refuse(&format!("table option {}", word.value.to_ascii_uppercase()));
@@ -396,6 +390,15 @@ impl Parser<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// What stands behind ENCRYPTION: 'N', as there is none.
+    pub(super) fn no_encryption(&mut self) -> Parsed<()> {
+        self.accept_symbol(Symbol::Eq);
+        match self.string()?.as_str() {
+            "N" | "n" => Ok(()),
+            _ => self.refuse("ENCRYPTION"),
+        }
     }
 
     fn option_without_effect(&mut self) -> Parsed<Ident> {

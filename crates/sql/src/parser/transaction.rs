@@ -1,6 +1,6 @@
 //! Transactions and table locks.
 
-use super::ast::{StatementKind, TableLock};
+use super::ast::{Completion, StatementKind, TableLock};
 use super::cursor::{Parsed, Parser};
 
 impl Parser<'_> {
@@ -13,18 +13,14 @@ impl Parser<'_> {
                 Ok(StatementKind::Begin { read_only: None, consistent_snapshot: false })
             }
             "START" => self.start_transaction(),
-            "COMMIT" => {
-                self.completion()?;
-                Ok(StatementKind::Commit)
-            }
+            "COMMIT" => Ok(StatementKind::Commit(self.completion()?)),
             "ROLLBACK" => {
                 self.accept_word("WORK");
                 if self.accept_word("TO") {
                     self.accept_word("SAVEPOINT");
                     return Ok(StatementKind::RollbackTo(self.ident()?));
                 }
-                self.completion()?;
-                Ok(StatementKind::Rollback)
+                Ok(StatementKind::Rollback(self.completion()?))
             }
             "SAVEPOINT" => Ok(StatementKind::Savepoint(self.ident()?)),
             "RELEASE" => {
@@ -60,23 +56,22 @@ impl Parser<'_> {
         Ok(StatementKind::Begin { read_only, consistent_snapshot })
     }
 
-    /// `[WORK] [AND [NO] CHAIN] [[NO] RELEASE]`: only the forms that change nothing.
-    fn completion(&mut self) -> Parsed<()> {
+    /// `[WORK] [AND [NO] CHAIN] [[NO] RELEASE]`.
+    fn completion(&mut self) -> Parsed<Completion> {
         self.accept_word("WORK");
+        let mut completion = Completion::default();
         if self.accept_word("AND") {
-            let no = self.accept_word("NO");
+            completion.chain = !self.accept_word("NO");
             self.expect_word("CHAIN")?;
-            if !no {
-                return self.refuse("AND CHAIN");
-            }
         }
-        if self.accept_words(&["NO", "RELEASE"]) {
-            return Ok(());
+        let start = self.span();
+        if !self.accept_words(&["NO", "RELEASE"]) {
+            completion.release = self.accept_word("RELEASE");
         }
-        if self.at_word("RELEASE") {
-            return self.refuse("COMMIT ... RELEASE");
+        match completion.chain && completion.release {
+            true => Err(self.syntax_error_at(start)),
+            false => Ok(completion),
         }
-        Ok(())
     }
 
     pub(super) fn lock_tables(&mut self) -> Parsed<StatementKind> {

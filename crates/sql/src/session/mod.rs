@@ -135,6 +135,7 @@ impl Session {
         self.end_hints();
         self.began = Instant::now();
         self.told_insert_id = None;
+        self.warnings.keep_notes(self.settings.sql_notes);
         self.entry.begin(sql);
     }
 

@@ -1,7 +1,7 @@
 //! What a statement gives: rows to be pulled, or what it did.
 
 use super::{Session, StatementUses};
-use crate::operator::BoxedOperator;
+use crate::operator::{BoxedOperator, RowWindow};
 use crate::result::{ColumnMeta, Done, RowSet};
 use crate::statement::execution::Execution;
 use leafline_types::column::{Batch, ColumnBuilder, value_at};
@@ -56,6 +56,8 @@ struct Running {
     root: BoxedOperator,
     execution: Execution,
     rows: u64,
+    /// With SQL_CALC_FOUND_ROWS: what of the rows is delivered.
+    window: Option<RowWindow>,
     /// What it uses others do not change before it has ended, or is given up.
     _uses: Option<StatementUses>,
 }
@@ -65,20 +67,29 @@ impl RowStream {
         columns: Arc<[ColumnMeta]>,
         root: BoxedOperator,
         execution: Execution,
+        window: Option<RowWindow>,
         uses: Option<StatementUses>,
     ) -> RowStream {
-        let running = Running { root, execution, rows: 0, _uses: uses };
+        let running = Running { root, execution, rows: 0, window, _uses: uses };
         RowStream { columns, source: Source::Running(Box::new(running)) }
     }
 
     pub(crate) fn ready(rows: RowSet) -> Result<RowStream, MysqlError> {
         let batch = rows.batch()?;
         let batches = if batch.rows > 0 { vec![batch] } else { Vec::new() };
-        Ok(RowStream::collected(rows.columns.into(), batches))
+        Ok(RowStream::collected(rows.columns.into(), batches, None))
     }
 
-    pub(crate) fn collected(columns: Arc<[ColumnMeta]>, batches: Vec<Batch>) -> RowStream {
+    /// Rows that are there, of which those of the window are delivered.
+    pub(crate) fn collected(
+        columns: Arc<[ColumnMeta]>,
+        mut batches: Vec<Batch>,
+        window: Option<RowWindow>,
+    ) -> RowStream {
         let rows = batches.iter().map(|batch| batch.rows as u64).sum();
+        if let Some(mut window) = window {
+            batches = batches.into_iter().filter_map(|batch| window.cut(batch)).collect();
+        }
         RowStream { columns, source: Source::Ready(batches.into(), rows) }
     }
 
@@ -98,29 +109,7 @@ impl RowStream {
     /// MySQL's; the rows end with it.
     pub fn next_batch(&mut self, session: &mut Session) -> Result<Option<Batch>, MysqlError> {
         match std::mem::replace(&mut self.source, Source::Ended) {
-            Source::Running(mut running) => {
-                let next = running.execution.with(session, |cx| running.root.next(cx));
-                match next {
-                    Ok(Some(batch)) => {
-                        let batch = shown(&self.columns, batch, session.settings.time_zone.zone())?;
-                        running.rows += batch.rows as u64;
-                        session.counters.rows_sent += batch.rows as u64;
-                        self.source = Source::Running(running);
-                        Ok(Some(batch))
-                    }
-                    Ok(None) => {
-                        session.facts.found_rows = running.rows;
-                        session.facts.row_count = -1;
-                        session.statement_ended();
-                        Ok(None)
-                    }
-                    Err(error) => {
-                        session.note_error(&error);
-                        session.statement_ended();
-                        Err(error)
-                    }
-                }
-            }
+            Source::Running(running) => self.next_running(running, session),
             Source::Ready(mut batches, rows) => match batches.pop_front() {
                 Some(batch) => {
                     let batch = shown(&self.columns, batch, session.settings.time_zone.zone())?;
@@ -136,6 +125,40 @@ impl RowStream {
                 }
             },
             Source::Ended => Ok(None),
+        }
+    }
+
+    fn next_running(
+        &mut self,
+        mut running: Box<Running>,
+        session: &mut Session,
+    ) -> Result<Option<Batch>, MysqlError> {
+        loop {
+            match running.execution.with(session, |cx| running.root.next(cx)) {
+                Ok(Some(batch)) => {
+                    running.rows += batch.rows as u64;
+                    let batch = match &mut running.window {
+                        Some(window) => window.cut(batch),
+                        None => Some(batch),
+                    };
+                    let Some(batch) = batch else { continue };
+                    let batch = shown(&self.columns, batch, session.settings.time_zone.zone())?;
+                    session.counters.rows_sent += batch.rows as u64;
+                    self.source = Source::Running(running);
+                    return Ok(Some(batch));
+                }
+                Ok(None) => {
+                    session.facts.found_rows = running.rows;
+                    session.facts.row_count = -1;
+                    session.statement_ended();
+                    return Ok(None);
+                }
+                Err(error) => {
+                    session.note_error(&error);
+                    session.statement_ended();
+                    return Err(error);
+                }
+            }
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct Settings {
     pub device: DeviceClass,
     /// `wait_timeout`: seconds that a connection may be idle.
     pub wait_timeout: u64,
+    /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
+    pub net_write_timeout: u64,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
     /// `max_execution_time`: milliseconds that a SELECT may take; 0 if as many as it likes.
@@ -52,6 +54,8 @@ pub struct Settings {
     pub parser_memory: u64,
     /// `foreign_key_checks`: foreign keys are heeded.
     pub foreign_key_checks: bool,
+    /// `sql_notes`: notes are kept and counted.
+    pub sql_notes: bool,
     /// `unique_checks`: shown as set. Unique keys are checked in any case, as MySQL allows.
     pub unique_checks: bool,
 }
@@ -76,10 +80,12 @@ impl Default for Settings {
             query_memory: 1 << 30,
             device: DeviceClass::Nvme,
             wait_timeout: 28_800,
+            net_write_timeout: 60,
             group_concat_max_len: 1024,
             max_execution_time: 0,
             parser_memory: 1 << 30,
             foreign_key_checks: true,
+            sql_notes: true,
             unique_checks: true,
         }
     }
@@ -138,6 +144,7 @@ const MODE_NAMES: &[(&str, Modes)] = &[
     ("ALLOW_INVALID_DATES", Modes::ALLOW_INVALID_DATES),
     ("ERROR_FOR_DIVISION_BY_ZERO", Modes::ERROR_FOR_DIVISION_BY_ZERO),
     ("NO_AUTO_CREATE_USER", Modes(0)),
+    ("NO_AUTO_VALUE_ON_ZERO", Modes::NO_AUTO_VALUE_ON_ZERO),
     ("NO_ENGINE_SUBSTITUTION", Modes::NO_ENGINE_SUBSTITUTION),
 ];
 
@@ -160,6 +167,8 @@ impl Modes {
     pub const NO_ZERO_DATE: Modes = Modes(1 << 7);
     /// Division by zero is an error when the result is stored, a warning otherwise.
     pub const ERROR_FOR_DIVISION_BY_ZERO: Modes = Modes(1 << 8);
+    /// 0 in an AUTO_INCREMENT column is stored.
+    pub const NO_AUTO_VALUE_ON_ZERO: Modes = Modes(1 << 11);
     /// A storage engine that does not exist is an error.
     pub const NO_ENGINE_SUBSTITUTION: Modes = Modes(1 << 9);
     /// Days behind the end of their month are taken.
@@ -209,7 +218,6 @@ fn is_other_mode(word: &str) -> bool {
         "REAL_AS_FLOAT",
         "IGNORE_SPACE",
         "NO_DIR_IN_CREATE",
-        "NO_AUTO_VALUE_ON_ZERO",
         "ANSI",
         "HIGH_NOT_PRECEDENCE",
         "PAD_CHAR_TO_FULL_LENGTH",

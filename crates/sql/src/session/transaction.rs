@@ -4,8 +4,11 @@
 //! snapshot if nobody can tell; otherwise the transaction ends with error 1213, for its client to run again.
 
 use super::Session;
+use super::settings::Modes;
+use crate::parser::ast::Completion;
 use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::MysqlError;
+use leafline_types::statement::CancelReason;
 use std::time::Duration;
 
 /// How often a statement is run again after a conflict.
@@ -86,6 +89,27 @@ impl Session {
             // If this fails the store has stopped, and the next open does it.
             self.end_dropped_tables().ok();
         }
+    }
+
+    /// COMMIT or ROLLBACK, and what is to follow: another transaction of the same kind, or the end of the connection.
+    ///
+    /// # Errors
+    /// Those of COMMIT.
+    pub(crate) fn end_transaction(&mut self, commit: bool, then: Completion) -> Result<(), MysqlError> {
+        let kind = self.transaction.open.as_ref().map(|open| (open.isolation(), open.mode()));
+        if commit {
+            self.commit()?;
+        } else {
+            self.rollback();
+        }
+        if then.chain {
+            self.transaction.next_isolation = kind.map(|(isolation, _)| isolation);
+            self.begin(kind.map(|(_, mode)| mode == TxnMode::ReadOnly), false)?;
+        }
+        if then.release {
+            self.cancel.cancel(CancelReason::ConnectionKilled);
+        }
+        Ok(())
     }
 
     /// SAVEPOINT: replaces one of the same name. Outside a transaction it does nothing, as in MySQL.
@@ -183,6 +207,7 @@ impl Session {
                 cancel: self.cancel.clone(),
             });
             transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
+            transaction.set_zero_is_number(self.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO));
             let mark = transaction.begin_statement();
             if attempt > 0 {
                 transaction.refresh_snapshot()?;

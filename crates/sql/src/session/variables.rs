@@ -51,6 +51,8 @@ pub struct Variable {
     pub name: &'static str,
     /// Where it can be set.
     pub scope: Scope,
+    /// It is ON or OFF: 1 or 0 as an expression.
+    pub is_switch: bool,
     get: fn(&Settings, &Facts) -> Value,
     set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
 }
@@ -171,7 +173,7 @@ fn set_device(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
 }
 
 const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
-    Variable { name, scope: Scope::ReadOnly, get, set: |_, _| Ok(()) }
+    Variable { name, scope: Scope::ReadOnly, is_switch: false, get, set: |_, _| Ok(()) }
 }
 
 const fn settable(
@@ -179,7 +181,27 @@ const fn settable(
     get: fn(&Settings, &Facts) -> Value,
     set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
 ) -> Variable {
-    Variable { name, scope: Scope::Both, get, set }
+    Variable { name, scope: Scope::Both, is_switch: false, get, set }
+}
+
+const fn switch(
+    name: &'static str,
+    get: fn(&Settings, &Facts) -> Value,
+    set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
+) -> Variable {
+    Variable { name, scope: Scope::Both, is_switch: true, get, set }
+}
+
+/// A switch that is off, and can be set to what it is.
+const fn always_off(name: &'static str, set: fn(&mut Settings, Value) -> Result<(), MysqlError>) -> Variable {
+    switch(name, |_, _| on_off(false), set)
+}
+
+fn stays_off(name: &str, value: &Value) -> Result<(), MysqlError> {
+    match flag(name, value)? {
+        true => Err(MysqlError::not_supported(format_args!("{name} = ON"))),
+        false => Ok(()),
+    }
 }
 
 /// Variables that a hint sets for one statement: those that MySQL lets, and our own that decide about plans and memory.
@@ -202,7 +224,7 @@ const HINTABLE: &[&str] = &[
 pub const VARIABLES: &[Variable] = &[
     shown("auto_increment_increment", |_, _| Value::Int(1)),
     shown("auto_increment_offset", |_, _| Value::Int(1)),
-    settable(
+    switch(
         "autocommit",
         |s, _| on_off(s.autocommit),
         |s, v| flag("autocommit", &v).map(|on| s.autocommit = on),
@@ -242,7 +264,7 @@ pub const VARIABLES: &[Variable] = &[
     shown("datadir", |_, f| text(&f.data_directory)),
     shown("default_storage_engine", |_, _| text("Leafline")),
     shown("div_precision_increment", |_, _| Value::Int(4)),
-    settable(
+    switch(
         "foreign_key_checks",
         |s, _| on_off(s.foreign_key_checks),
         |s, v| flag("foreign_key_checks", &v).map(|on| s.foreign_key_checks = on),
@@ -268,11 +290,12 @@ pub const VARIABLES: &[Variable] = &[
     ),
     shown("innodb_log_file_size", |_, f| Value::UInt(f.log_bytes)),
     shown("innodb_page_size", |_, f| Value::UInt(f.page_bytes)),
-    settable(
+    switch(
         "innodb_snapshot_isolation",
         |s, _| on_off(s.snapshot_isolation),
         |s, v| flag("innodb_snapshot_isolation", &v).map(|on| s.snapshot_isolation = on),
     ),
+    shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
     settable("leafline_device", |s, _| text(s.device.name()), set_device),
     settable(
         "leafline_query_memory",
@@ -300,6 +323,11 @@ pub const VARIABLES: &[Variable] = &[
         },
     ),
     settable(
+        "net_write_timeout",
+        |s, _| Value::UInt(s.net_write_timeout),
+        |s, v| number("net_write_timeout", &v, 1, 31_536_000).map(|seconds| s.net_write_timeout = seconds),
+    ),
+    settable(
         "optimizer_switch",
         |s, _| text(s.optimizer_switch),
         |s, v| {
@@ -318,11 +346,14 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.parser_memory),
         |s, v| number("parser_max_mem_size", &v, 10_000_000, u64::MAX).map(|bytes| s.parser_memory = bytes),
     ),
+    Variable { is_switch: true, ..shown("performance_schema", |_, _| on_off(false)) },
     shown("port", |_, f| Value::UInt(f.port.into())),
     shown("protocol_version", |_, _| Value::Int(10)),
     shown("query_cache_size", |_, _| Value::Int(0)),
     shown("query_cache_type", |_, _| text("OFF")),
     shown("socket", |_, f| text(&f.socket)),
+    always_off("sql_auto_is_null", |_, v| stays_off("sql_auto_is_null", &v)),
+    always_off("sql_log_bin", |_, v| stays_off("sql_log_bin", &v)),
     settable(
         "sql_mode",
         |s, _| text(s.sql_mode),
@@ -331,6 +362,7 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
+    switch("sql_notes", |s, _| on_off(s.sql_notes), |s, v| flag("sql_notes", &v).map(|on| s.sql_notes = on)),
     shown("system_time_zone", |_, _| text(Zone::system().name())),
     settable(
         "time_zone",
@@ -341,12 +373,12 @@ pub const VARIABLES: &[Variable] = &[
         },
     ),
     settable("transaction_isolation", |s, _| text(isolation_name(s.isolation)), set_isolation),
-    settable(
+    switch(
         "transaction_read_only",
         |s, _| on_off(s.read_only),
         |s, v| flag("transaction_read_only", &v).map(|on| s.read_only = on),
     ),
-    settable(
+    switch(
         "unique_checks",
         |s, _| on_off(s.unique_checks),
         |s, v| flag("unique_checks", &v).map(|on| s.unique_checks = on),

@@ -1,5 +1,6 @@
 //! SHOW and DESCRIBE: the catalog, the variables and the counters as rows, under MySQL's headings.
 
+mod absent;
 mod databases;
 mod engine_status;
 mod indexes;
@@ -51,6 +52,18 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::Engines => server::engines(),
         ShowKind::EngineStatus { name } => engine_status::engine_status(session, &name.value)?,
         ShowKind::ProcessList { full } => server::process_list(session, *full),
+        ShowKind::Triggers { database } => {
+            database_name(session, database.as_ref())?;
+            RowSet::text(absent::TRIGGERS)
+        }
+        ShowKind::Events { database } => {
+            database_name(session, database.as_ref())?;
+            RowSet::text(absent::EVENTS)
+        }
+        ShowKind::Routines => RowSet::text(absent::ROUTINES),
+        ShowKind::BinaryLogStatus => RowSet::text(absent::BINARY_LOG_STATUS),
+        ShowKind::Plugins => server::plugins(),
+        ShowKind::Grants(account) => server::grants(session, account.as_ref())?,
         ShowKind::Collation => server::collations(),
         ShowKind::CharacterSet => server::character_sets(),
     };

@@ -1,12 +1,14 @@
 //! SHOW STATUS, VARIABLES, WARNINGS, ERRORS, PROCESSLIST, ENGINES, COLLATION, CHARACTER SET.
 
 use super::text;
+use crate::accounts::ROOT;
+use crate::parser::ast::AccountName;
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::session::variables::VARIABLES;
 use crate::status::{StorageCounters, listing};
 use leafline_types::convert::to_text;
-use leafline_types::{Charset, Collation, SqlType, Value, WarningLevel};
+use leafline_types::{Charset, Collation, MysqlError, SqlType, Value, WarningLevel};
 
 pub(super) fn status(session: &Session, global: bool) -> RowSet {
     let instance = &session.instance;
@@ -91,6 +93,28 @@ pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
         ]);
     }
     rows
+}
+
+/// SHOW PLUGINS: what MySQL's plugins of that kind would be.
+pub(super) fn plugins() -> RowSet {
+    let mut rows = RowSet::text(["Name", "Status", "Type", "Library", "License"]);
+    for (name, kind) in [("mysql_native_password", "AUTHENTICATION"), ("Leafline", "STORAGE ENGINE")] {
+        rows.push(vec![text(name), text("ACTIVE"), text(kind), Value::Null, text("Apache-2.0")]);
+    }
+    rows
+}
+
+/// SHOW GRANTS, of the only account that there is. Error 1141 for others.
+pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result<RowSet, MysqlError> {
+    if let Some(account) = account.filter(|account| !account.current)
+        && (account.user != ROOT || account.host != "%")
+    {
+        return Err(MysqlError::no_such_grant(&account.user, &account.host));
+    }
+    let name = format!("{}@%", session.entry.user);
+    let mut rows = RowSet::new([(format!("Grants for {name}"), SqlType::Varchar { len: 1024 })]);
+    rows.push(vec![text("GRANT ALL PRIVILEGES ON *.* TO `root`@`%` WITH GRANT OPTION")]);
+    Ok(rows)
 }
 
 pub(super) fn engines() -> RowSet {

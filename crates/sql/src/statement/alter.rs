@@ -8,6 +8,7 @@ use crate::bound::RowRules;
 use crate::parser::ast::{AlterAlgorithm, AlterLock, AlterTable, RenameTable};
 use crate::result::Done;
 use crate::session::Session;
+use crate::session::settings::Modes;
 use crate::show::base_table;
 use leafline_table::{
     Alteration, ColumnDef, DefaultValue, IndexSpecPart, Limits, QualifiedName, Rebuild, RowConverter,
@@ -154,8 +155,9 @@ fn rebuild(
         let old = source.and_then(|source| table.columns.get(source));
         column.auto_increment && !old.is_some_and(|old| old.auto_increment)
     });
+    let zero_is_number = session.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO);
     let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
-    let rebuild = Rebuild { converter: &mut converter, order, numbers };
+    let rebuild = Rebuild { converter: &mut converter, order, numbers, zero_is_number };
     let alteration = Alteration {
         spec: spec.clone(),
         sources: sources.clone(),

@@ -2,7 +2,9 @@
 
 use crate::accounts::SYSTEM_DATABASE;
 use crate::binder::table_collation;
-use crate::parser::ast::{CreateDatabase, DropDatabase, DropTable, TableName};
+use crate::parser::ast::{
+    AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, TableName,
+};
 use crate::result::Done;
 use crate::session::Session;
 use leafline_table::{CheckDef, TableId};
@@ -30,11 +32,30 @@ pub(super) fn refuse_system(session: &Session, database: &str) -> Result<(), Mys
 }
 
 pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) -> Result<Done, MysqlError> {
-    let collation = table_collation(create.charset.as_ref(), create.collation.as_ref(), DEFAULT_COLLATION)?;
+    let DatabaseOptions { charset, collation } = &create.options;
+    let collation = table_collation(charset.as_ref(), collation.as_ref(), DEFAULT_COLLATION)?;
     let created =
         session.instance.engine().create_database(&create.name.value, collation, create.if_not_exists)?;
     if !created {
         session.warnings.note(MysqlError::database_exists(&create.name.value));
+    }
+    Ok(Done { affected: 1, ..Done::default() })
+}
+
+/// ALTER DATABASE: what tables that are made from now on compare by.
+pub(super) fn alter_database(session: &mut Session, alter: &AlterDatabase) -> Result<Done, MysqlError> {
+    let name = alter.name.as_ref().map(|name| name.value.clone());
+    let name = name.or_else(|| session.database().map(str::to_owned));
+    let name = name.ok_or_else(MysqlError::no_database_selected)?;
+    refuse_system(session, &name)?;
+    let engine = session.instance.engine().clone();
+    let catalog = engine.catalog();
+    let database = catalog.database(&name).ok_or_else(|| MysqlError::unknown_database(&name))?;
+    let DatabaseOptions { charset, collation } = &alter.options;
+    let collation = table_collation(charset.as_ref(), collation.as_ref(), database.collation)?;
+    engine.alter_database(&name, collation)?;
+    if session.database() == Some(&name) {
+        session.settings.database_collation = collation;
     }
     Ok(Done { affected: 1, ..Done::default() })
 }

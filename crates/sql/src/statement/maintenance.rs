@@ -1,13 +1,15 @@
-//! ANALYZE TABLE, CHECK TABLE, REPAIR TABLE, FLUSH, KILL.
+//! ANALYZE TABLE, CHECK TABLE, CHECKSUM TABLE, REPAIR TABLE, FLUSH, KILL.
 
 use super::evaluate;
 use crate::parser::ast::{Expr, FlushItem, TableName};
 use crate::result::RowSet;
-use crate::session::Session;
+use crate::session::{Outcome, Session};
 use crate::show;
-use leafline_table::{CheckDepth, CheckOptions};
+use crate::show::statement_text::quoted;
+use crate::text_format::TextColumns;
+use leafline_table::{CheckDepth, CheckOptions, TableDef};
 use leafline_types::statement::CancelReason;
-use leafline_types::{MysqlError, SqlType, Value};
+use leafline_types::{MysqlError, SqlType, Value, WarningLevel};
 
 /// The table of messages that maintenance statements give: table, operation, type, text.
 fn messages() -> RowSet {
@@ -76,6 +78,56 @@ pub(super) fn check(
         }
     }
     Ok(rows)
+}
+
+/// CHECKSUM TABLE: a sum over the rows, whatever their order, that changes with any of their values.
+pub(super) fn checksum(
+    session: &mut Session,
+    tables: &[TableName],
+    quick: bool,
+) -> Result<RowSet, MysqlError> {
+    let mut rows =
+        RowSet::new([("Table", SqlType::Varchar { len: 128 }), ("Checksum", SqlType::BIGINT_UNSIGNED)]);
+    for name in tables {
+        let sum = match show::base_table(session, name) {
+            Ok(_) if quick => Value::Null,
+            Ok(table) => Value::UInt(sum_of_rows(session, &table)?),
+            Err(error) => {
+                session.warnings.push(WarningLevel::Error, error);
+                Value::Null
+            }
+        };
+        rows.push(vec![Value::string(full_name(session, name)), sum]);
+    }
+    Ok(rows)
+}
+
+fn sum_of_rows(session: &mut Session, table: &TableDef) -> Result<u64, MysqlError> {
+    let columns: Vec<String> = table.columns.iter().map(|column| quoted(&column.name)).collect();
+    let (database, name) = (quoted(&table.database), quoted(&table.name));
+    let sql = format!("SELECT {} FROM {database}.{name}", columns.join(","));
+    let statement = session.parse(&sql)?;
+    let planned = session.plan_statement(&statement, &sql, Some(&[]))?;
+    let planned = planned.ok_or_else(|| MysqlError::internal("a SELECT that is not planned"))?;
+    let Outcome::Rows(mut stream) = session.run_planned(&planned, &[])? else { return Ok(0) };
+    let types = stream.types();
+    let mut sum = 0u32;
+    let mut row_text = Vec::new();
+    while let Some(batch) = stream.next_batch(session)? {
+        let columns = TextColumns::new(&batch, &types);
+        for row in 0..batch.rows {
+            row_text.clear();
+            for column in 0..types.len() {
+                let start = row_text.len();
+                // So that no two rows have the same text.
+                let is_null = !columns.append(row, column, &mut row_text);
+                let length = if is_null { u64::MAX } else { (row_text.len() - start) as u64 };
+                row_text.extend_from_slice(&length.to_le_bytes());
+            }
+            sum = sum.wrapping_add(crc32c::crc32c(&row_text));
+        }
+    }
+    Ok(sum.into())
 }
 
 /// REPAIR TABLE: not while others use the table. What MySQL says of engines that cannot.

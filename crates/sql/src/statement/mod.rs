@@ -11,7 +11,7 @@
 //! | `views` | CREATE VIEW and the like |
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `set` | SET |
-//! | `maintenance` | ANALYZE TABLE, CHECK TABLE, REPAIR TABLE, FLUSH, KILL |
+//! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, FLUSH, KILL |
 //! | [`evaluate`] | expressions without a table |
 
 mod alter;
@@ -72,6 +72,7 @@ impl Session {
             StatementKind::AnalyzeTable(tables) => maintenance::analyze(self, tables),
             StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth)?,
             StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
+            StatementKind::ChecksumTable { tables, quick } => maintenance::checksum(self, tables, *quick)?,
             _ => return Ok(None),
         }))
     }
@@ -81,6 +82,7 @@ impl Session {
         let _excluding = metadata::excluded_by(self, kind)?;
         match kind {
             StatementKind::CreateDatabase(create) => return definitions::create_database(self, create),
+            StatementKind::AlterDatabase(alter) => return definitions::alter_database(self, alter),
             StatementKind::DropDatabase(drop) => return definitions::drop_database(self, drop),
             StatementKind::CreateTable(create) => return create::create_table(self, create, text),
             StatementKind::CreateTableLike(create) => return create::create_table_like(self, create),
@@ -97,8 +99,8 @@ impl Session {
             StatementKind::Begin { read_only, consistent_snapshot } => {
                 self.begin(*read_only, *consistent_snapshot)?;
             }
-            StatementKind::Commit => self.commit()?,
-            StatementKind::Rollback => self.rollback(),
+            StatementKind::Commit(completion) => self.end_transaction(true, *completion)?,
+            StatementKind::Rollback(completion) => self.end_transaction(false, *completion)?,
             StatementKind::RollbackTo(name) => self.rollback_to(&name.value)?,
             StatementKind::Savepoint(name) => self.savepoint(&name.value),
             StatementKind::ReleaseSavepoint(name) => self.release_savepoint(&name.value)?,
@@ -138,6 +140,7 @@ impl Session {
             | StatementKind::Describe { .. }
             | StatementKind::AnalyzeTable(_)
             | StatementKind::CheckTable(..)
+            | StatementKind::ChecksumTable { .. }
             | StatementKind::RepairTable(_)
             | StatementKind::Execute { .. } => {
                 return Err(MysqlError::unknown_error(
@@ -184,8 +187,8 @@ pub(crate) fn command(kind: &StatementKind) -> Command {
         StatementKind::Update(_) => Command::Update,
         StatementKind::Delete(_) => Command::Delete,
         StatementKind::Begin { .. } => Command::Begin,
-        StatementKind::Commit => Command::Commit,
-        StatementKind::Rollback => Command::Rollback,
+        StatementKind::Commit(_) => Command::Commit,
+        StatementKind::Rollback(_) => Command::Rollback,
         StatementKind::CreateTable(_) | StatementKind::CreateTableLike(_) => Command::CreateTable,
         StatementKind::DropTable(_) => Command::DropTable,
         StatementKind::CreateIndex(_) => Command::CreateIndex,
@@ -216,6 +219,7 @@ fn commits_first(kind: &StatementKind) -> bool {
     matches!(
         kind,
         StatementKind::CreateDatabase(_)
+            | StatementKind::AlterDatabase(_)
             | StatementKind::DropDatabase(_)
             | StatementKind::CreateTableLike(CreateTableLike { temporary: false, .. })
             | StatementKind::DropTable(DropTable { temporary: false, .. })

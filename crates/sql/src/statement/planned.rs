@@ -10,10 +10,10 @@ use crate::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
     Relation, RelationSource,
 };
-use crate::operator;
-use crate::optimizer::{OptimizerContext, plan_parts, plan_rows_to_change, plan_select};
+use crate::operator::{self, RowWindow};
+use crate::optimizer::{OptimizerContext, plan_parts, plan_rows_to_change, plan_select, row_limit};
 use crate::parser::ast::{Statement, StatementKind};
-use crate::plan::{Plan, PlanParts, Scan};
+use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session, TableUse};
@@ -53,6 +53,8 @@ pub(super) enum Work {
     Select {
         plan: Arc<Plan>,
         columns: Arc<[ColumnMeta]>,
+        /// With SQL_CALC_FOUND_ROWS: the LIMIT, which the plan does not know.
+        window: Option<RowLimit>,
     },
     Insert {
         insert: Box<BoundInsert>,
@@ -211,7 +213,7 @@ impl Session {
             ..self.bind_context(&types)
         };
         let bound = binder::bind_kind(kind, statement.parameters, sql, &context)?;
-        let BoundStatement { kind: bound, mut warnings, reads_variables, subqueries, views, .. } = bound;
+        let BoundStatement { kind: mut bound, mut warnings, reads_variables, subqueries, views, .. } = bound;
         warnings.extend_from_slice(&statement.hints.warnings);
         self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();
@@ -230,7 +232,11 @@ impl Session {
                 return self.plan_statement(statement, sql, parameters);
             }
         }
+        let window = window_of(kind, &mut bound)?;
         let (mut work, parts) = self.plan_bound(bound, &subqueries, parameters.unwrap_or_default())?;
+        if let Work::Select { window: slot, .. } = &mut work {
+            *slot = window;
+        }
         let chosen = work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value());
         if let (StatementKind::SelectInto { variables, .. }, Work::Select { columns, .. }) = (kind, &work) {
             if columns.len() != variables.len() {
@@ -333,7 +339,7 @@ impl Session {
             let work = match bound {
                 BoundKind::Select(select) => {
                     let columns = select.output.iter().map(|output| output.meta.clone()).collect();
-                    Work::Select { plan: Arc::new(plan_select(&select, cx)?), columns }
+                    Work::Select { plan: Arc::new(plan_select(&select, cx)?), columns, window: None }
                 }
                 BoundKind::Insert(insert) => {
                     let plan = match &insert.rows {
@@ -372,12 +378,12 @@ impl Session {
             }
         }
         match &planned.work {
-            Work::Select { plan, columns } => {
-                self.select(plan, columns, parts, parameters).map(Outcome::Rows)
+            Work::Select { plan, columns, window } => {
+                self.select(plan, columns, window.as_ref(), parts, parameters).map(Outcome::Rows)
             }
             Work::Into { work, variables } => match &**work {
-                Work::Select { plan, columns } => {
-                    let rows = self.select(plan, columns, parts, parameters)?;
+                Work::Select { plan, columns, .. } => {
+                    let rows = self.select(plan, columns, None, parts, parameters)?;
                     self.select_into(rows, variables).map(Outcome::Done)
                 }
                 _ => Err(MysqlError::internal("INTO of a statement that gives no rows")),
@@ -408,9 +414,11 @@ impl Session {
         &mut self,
         plan: &Arc<Plan>,
         columns: &Arc<[ColumnMeta]>,
+        window: Option<&RowLimit>,
         parts: &Arc<PlanParts>,
         parameters: &[Value],
     ) -> Result<RowStream, MysqlError> {
+        let window = window.map(|window| RowWindow::new(window, parameters)).transpose()?;
         if plan.locks_rows() || parts.locks_rows() {
             let rows = self.write(|session, transaction| {
                 let mut execution = Execution::new(session, transaction.view(), parameters, false)
@@ -418,12 +426,12 @@ impl Session {
                     .locking(transaction);
                 execution.collect(session, &plan.root)
             })?;
-            return Ok(RowStream::collected(columns.clone(), rows));
+            return Ok(RowStream::collected(columns.clone(), rows, window));
         }
         let view = self.read_view();
         let execution = Execution::new(self, view, parameters, false).with_parts(parts);
         let root = operator::build(&plan.root, false);
-        Ok(RowStream::running(columns.clone(), root, execution, self.statement_uses()))
+        Ok(RowStream::running(columns.clone(), root, execution, window, self.statement_uses()))
     }
 
     /// Puts the only row into variables. Without a row they stay as they are, with warning 1329; error 1172 for more than one.
@@ -445,6 +453,18 @@ impl Session {
             self.user_variables.set(name, value, ty);
         }
         Ok(Done { affected: 1, ..Done::default() })
+    }
+}
+
+/// With SQL_CALC_FOUND_ROWS: the LIMIT, which is taken off the query.
+fn window_of(kind: &StatementKind, bound: &mut BoundKind) -> Result<Option<RowLimit>, MysqlError> {
+    match (kind, bound) {
+        (StatementKind::Query(query), BoundKind::Select(select))
+            if query.first_select().is_some_and(|first| first.calc_found_rows) =>
+        {
+            select.limit.take().as_ref().map(row_limit).transpose()
+        }
+        _ => Ok(None),
     }
 }
 

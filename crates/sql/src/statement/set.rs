@@ -141,8 +141,8 @@ pub(crate) fn system_variable(
         _ => variable.get(&session.settings, instance.facts()),
     };
     // As an expression a switch is a number.
-    let value = match (variable.name, value.as_str()) {
-        ("autocommit" | "transaction_read_only", Some(word)) => Value::Int(i64::from(word == "ON")),
+    let value = match value.as_str() {
+        Some(word) if variable.is_switch => Value::Int(i64::from(word == "ON")),
         _ => value,
     };
     let ty = match &value {

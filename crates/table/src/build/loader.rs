@@ -44,7 +44,7 @@ impl TableLoader<'_> {
     /// # Errors
     /// 1118 if the row is too large, 1071 if a key is, what the store returns. The load cannot go on then.
     pub fn push(&mut self, row: &[Value]) -> Result<()> {
-        let row = numbered(self.engine, &self.table, row);
+        let row = numbered(self.engine, &self.table, row, false);
         self.builder.push(&self.table, &row)
     }
 
@@ -96,11 +96,18 @@ impl TableLoader<'_> {
     }
 }
 
-/// The row with a new number in its AUTO_INCREMENT column if NULL or 0 there asks for one; a number that it has is noted as used.
-pub(crate) fn numbered<'r>(engine: &Engine, table: &TableDef, row: &'r [Value]) -> Cow<'r, [Value]> {
+/// The row with a new number in its AUTO_INCREMENT column if NULL there asks for one, or 0 unless `zero_is_number`; a number that it has is
+/// noted as used.
+pub(crate) fn numbered<'r>(
+    engine: &Engine,
+    table: &TableDef,
+    row: &'r [Value],
+    zero_is_number: bool,
+) -> Cow<'r, [Value]> {
     let Some(column) = table.auto_increment_column() else { return Cow::Borrowed(row) };
     let used = match row.get(column) {
         Some(Value::Int(number)) if *number < 0 => return Cow::Borrowed(row),
+        Some(Value::Int(0) | Value::UInt(0)) if zero_is_number => return Cow::Borrowed(row),
         Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),
         Some(Value::UInt(number)) => *number,
         _ => 0,

@@ -29,7 +29,7 @@ fn doubled(engine: &crate::Engine, refused: Option<i64>, order: &[&str]) -> Resu
     spec.columns.insert(0, column("twice", int(), false));
     let order = index(IndexSpecKind::Plain, "", order).parts;
     let mut converter = Doubled { refused };
-    let rebuild = Some(Rebuild { converter: &mut converter, order, numbers: false });
+    let rebuild = Some(Rebuild { converter: &mut converter, order, numbers: false, zero_is_number: false });
     let sources = std::iter::once(None).chain((0..table.columns.len()).map(Some)).collect();
     let foreign_keys = ForeignKeyChanges::default();
     let alteration = Alteration { spec, sources, next_auto_increment: None, foreign_keys, rebuild };

@@ -34,7 +34,8 @@ impl Transaction {
         let mut filled;
         let mut row = row;
         let mut auto_increment = None;
-        if table.auto_increment_column().and_then(|column| row.get(column)).is_some_and(asks_for_number) {
+        let asks = |value: &Value| asks_for_number(value, self.zero_is_number);
+        if table.auto_increment_column().and_then(|column| row.get(column)).is_some_and(asks) {
             filled = row.to_vec();
             auto_increment = self.fill_auto_increment(table, &mut filled);
             row = &filled;
@@ -55,7 +56,7 @@ impl Transaction {
     /// returns it. For those who may have to try to insert the row more than once.
     pub fn fill_auto_increment(&mut self, table: &Arc<TableDef>, row: &mut [Value]) -> Option<u64> {
         let column = table.auto_increment_column()?;
-        let slot = row.get_mut(column).filter(|value| asks_for_number(value))?;
+        let slot = row.get_mut(column).filter(|value| asks_for_number(value, self.zero_is_number))?;
         let (value, number) = new_auto_increment(&self.engine, table, column);
         *slot = value;
         self.writes.write().note_auto_increment(table, number);
@@ -168,8 +169,10 @@ impl Transaction {
     /// As [`insert`](Self::insert).
     pub fn put_row(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<bool> {
         self.check_writable(table)?;
-        let generates =
-            table.auto_increment_column().and_then(|column| row.get(column)).is_some_and(asks_for_number);
+        let generates = table
+            .auto_increment_column()
+            .and_then(|column| row.get(column))
+            .is_some_and(|value| asks_for_number(value, self.zero_is_number));
         if table.has_hidden_row_id() || generates {
             return self.insert(table, row).map(|_| false);
         }
@@ -390,8 +393,8 @@ impl Transaction {
 }
 
 /// Whether this, in an AUTO_INCREMENT column, asks for the next number.
-fn asks_for_number(value: &Value) -> bool {
-    matches!(value, Value::Null | Value::Int(0) | Value::UInt(0))
+fn asks_for_number(value: &Value, zero_is_number: bool) -> bool {
+    value.is_null() || (!zero_is_number && matches!(value, Value::Int(0) | Value::UInt(0)))
 }
 
 /// A new value for the AUTO_INCREMENT column of a table, also as a number.

@@ -80,6 +80,8 @@ pub struct Transaction {
     limits: LockLimits,
     /// REPEATABLE READ is snapshot isolation: a row changed since the snapshot is not written to.
     snapshot_isolation: bool,
+    /// 0 in an AUTO_INCREMENT column is a number like others.
+    zero_is_number: bool,
     /// The running statement sees writes before this.
     statement: Mark,
     /// Somebody has seen what it has read.
@@ -99,6 +101,7 @@ impl Transaction {
             locks: Arc::new(locks),
             limits: LockLimits::default(),
             snapshot_isolation: true,
+            zero_is_number: false,
             engine,
             isolation,
             mode,
@@ -168,6 +171,12 @@ impl Transaction {
     /// (`innodb_snapshot_isolation`); otherwise its newest version is.
     pub fn set_snapshot_isolation(&mut self, on: bool) {
         self.snapshot_isolation = on;
+    }
+
+    /// Whether 0 in an AUTO_INCREMENT column is a number like others (`NO_AUTO_VALUE_ON_ZERO`); otherwise it asks for the next one, as
+    /// NULL does.
+    pub fn set_zero_is_number(&mut self, on: bool) {
+        self.zero_is_number = on;
     }
 
     /// Whether statements that write or lock go on with the newest version of a row that their snapshot does not see.

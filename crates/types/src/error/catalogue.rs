@@ -107,6 +107,7 @@ catalogue! {
     1136 "21S01" ER_WRONG_VALUE_COUNT_ON_ROW wrong_value_count(row) "Column count doesn't match value count at row {row}";
     1138 "22004" ER_INVALID_USE_OF_NULL invalid_use_of_null() "Invalid use of NULL value";
     1140 "42000" ER_MIX_OF_GROUP_FUNC_AND_FIELDS nonaggregated_column(number, clause, column) "In aggregated query without GROUP BY, expression #{number} of {clause} contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
+    1141 "42000" ER_NONEXISTING_GRANT no_such_grant(user, host) "There is no such grant defined for user '{user}' on host '{host}'";
     1142 "42000" ER_TABLEACCESS_DENIED_ERROR table_access_denied(command, user, host, table) "{command} command denied to user '{user}'@'{host}' for table '{table}'";
     1146 "42S02" ER_NO_SUCH_TABLE no_such_table(database, table) "Table '{database}.{table}' doesn't exist";
     1149 "42000" ER_SYNTAX_ERROR syntax_error() "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";

@@ -212,6 +212,7 @@ impl Expr {
     /// Whether its value is 0, 1 or NULL whatever it is computed from.
     pub fn is_condition(&self) -> bool {
         matches!(&self.kind, ExprKind::Subquery(subquery) if subquery.is_condition())
+            || matches!(&self.kind, ExprKind::Call { function, .. } if function.definition().is_condition())
             || matches!(
                 self.kind,
                 ExprKind::And(_)

@@ -104,7 +104,27 @@ pub struct Function {
     pub documents: bool,
 }
 
+/// The functions whose results are truth values.
+const CONDITIONS: &[&str] = &[
+    "IS_IPV4",
+    "IS_IPV4_COMPAT",
+    "IS_IPV4_MAPPED",
+    "IS_IPV6",
+    "IS_UUID",
+    "JSON_CONTAINS",
+    "JSON_CONTAINS_PATH",
+    "JSON_OVERLAPS",
+    "JSON_VALID",
+    "MEMBER OF",
+    "REGEXP_LIKE",
+];
+
 impl Function {
+    /// Whether its results are truth values.
+    pub fn is_condition(&self) -> bool {
+        CONDITIONS.contains(&self.name)
+    }
+
     /// An immutable function with a scalar kernel only.
     const fn new(
         name: &'static str,

@@ -48,11 +48,12 @@ impl<'r, W: Write> Batch<'r, W> {
                 break;
             }
             number += 1;
-            let line = std::str::from_utf8(&bytes)
+            let mode = self.runner.session.settings().lex_mode();
+            let line = leafline_sql::parser::statement_text(&bytes, mode)
                 .map_err(|_| Failure::Message(format!("{name}: line {number} is not UTF-8")))?;
-            let line = line.strip_suffix('\n').unwrap_or(line);
+            let line = line.strip_suffix('\n').unwrap_or(&line);
             let line = line.strip_suffix('\r').unwrap_or(line);
-            for item in reader.feed(line, self.runner.session.settings().lex_mode()) {
+            for item in reader.feed(line, mode) {
                 if let Next::Quit = self.item(item)? {
                     return Ok(Next::Quit);
                 }

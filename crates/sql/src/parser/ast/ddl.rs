@@ -11,6 +11,22 @@ pub struct CreateDatabase {
     pub name: Ident,
     /// With IF NOT EXISTS.
     pub if_not_exists: bool,
+    /// The options.
+    pub options: DatabaseOptions,
+}
+
+/// `ALTER DATABASE [name] options`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlterDatabase {
+    /// The name; without it the current database.
+    pub name: Option<Ident>,
+    /// The options.
+    pub options: DatabaseOptions,
+}
+
+/// Options of a database.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DatabaseOptions {
     /// CHARACTER SET.
     pub charset: Option<Ident>,
     /// COLLATE.

@@ -86,6 +86,8 @@ pub struct Select {
     pub distinct: bool,
     /// With STRAIGHT_JOIN after SELECT.
     pub straight_join: bool,
+    /// With SQL_CALC_FOUND_ROWS.
+    pub calc_found_rows: bool,
     /// The select list, never empty.
     pub items: Vec<SelectItem>,
     /// The FROM clause: comma-separated references. Empty without FROM and for `FROM DUAL`.
@@ -102,6 +104,17 @@ pub struct Select {
     pub windows: Vec<NamedWindow>,
     /// From SELECT to the end of WINDOW.
     pub span: Span,
+}
+
+impl Query {
+    /// The SELECT that it begins with, if it is one or a set operation of some.
+    pub fn first_select(&self) -> Option<&Select> {
+        match &self.body {
+            QueryBody::Select(select) => Some(select),
+            QueryBody::SetOperation { left, .. } => left.first_select(),
+            QueryBody::Values(_) => None,
+        }
+    }
 }
 
 /// One entry of the select list.

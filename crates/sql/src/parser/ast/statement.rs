@@ -1,9 +1,9 @@
 //! Statements and the administrative ones among them.
 
 use super::{
-    AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete, DropDatabase, DropTable,
-    DropView, Expr, Ident, Insert, Query, RenameTable, Span, StatementHints, TableName, Update,
-    VariableScope,
+    AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
+    DropDatabase, DropTable, DropView, Expr, Ident, Insert, Query, RenameTable, Span, StatementHints,
+    TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -33,6 +33,8 @@ pub enum StatementKind {
     Delete(Box<Delete>),
     /// CREATE DATABASE.
     CreateDatabase(CreateDatabase),
+    /// ALTER DATABASE.
+    AlterDatabase(AlterDatabase),
     /// DROP DATABASE.
     DropDatabase(DropDatabase),
     /// CREATE TABLE.
@@ -59,6 +61,13 @@ pub enum StatementKind {
     AnalyzeTable(Vec<TableName>),
     /// CHECK TABLE, and how thoroughly.
     CheckTable(Vec<TableName>, CheckDepth),
+    /// CHECKSUM TABLE.
+    ChecksumTable {
+        /// The tables.
+        tables: Vec<TableName>,
+        /// QUICK: what is known without reading them.
+        quick: bool,
+    },
     /// REPAIR TABLE.
     RepairTable(Vec<TableName>),
     /// EXPLAIN of a statement.
@@ -91,9 +100,9 @@ pub enum StatementKind {
         consistent_snapshot: bool,
     },
     /// COMMIT.
-    Commit,
+    Commit(Completion),
     /// ROLLBACK.
-    Rollback,
+    Rollback(Completion),
     /// `ROLLBACK TO [SAVEPOINT] name`.
     RollbackTo(Ident),
     /// SAVEPOINT name.
@@ -195,6 +204,15 @@ pub enum ShowFilter {
     Where(Expr),
 }
 
+/// What follows the end of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Completion {
+    /// AND CHAIN: another transaction like it.
+    pub chain: bool,
+    /// RELEASE: the end of the connection.
+    pub release: bool,
+}
+
 /// What SHOW can show.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowKind {
@@ -271,6 +289,24 @@ pub enum ShowKind {
         /// With FULL.
         full: bool,
     },
+    /// TRIGGERS [FROM database].
+    Triggers {
+        /// The database.
+        database: Option<Ident>,
+    },
+    /// EVENTS [FROM database].
+    Events {
+        /// The database.
+        database: Option<Ident>,
+    },
+    /// PROCEDURE STATUS, FUNCTION STATUS.
+    Routines,
+    /// MASTER STATUS, BINARY LOG STATUS.
+    BinaryLogStatus,
+    /// PLUGINS.
+    Plugins,
+    /// GRANTS [FOR account].
+    Grants(Option<AccountName>),
     /// COLLATION.
     Collation,
     /// CHARACTER SET.
