@@ -305,6 +305,9 @@ const DATES: &[&str] = &[
     "'May 3 2024'",
     "'03.05.24'",
     "'2038-01-19 03:14:08'",
+    "'0000-00-00'",
+    "'2024-00-10'",
+    "'2024-01-00 10:11:12'",
 ];
 const COLUMNS: &[(&str, Kind)] = &[
     ("i", Number),
@@ -342,6 +345,11 @@ pub fn setup() -> Vec<String> {
         "6, 12, 34, 56, 7.8, 2.5, '12abc', '12', '2000-02-29', '1970-01-01 00:00:01'",
     ];
     made.extend(rows.iter().map(|row| format!("INSERT INTO v VALUES ({row})")));
+    // Dates that are no days come in without the modes against them.
+    let mode = made[5].clone();
+    made.push("SET sql_mode = ''".to_owned());
+    made.push("INSERT INTO v (id, dt, ts) VALUES (7, '0000-00-00', '0000-00-00'), (8, '2024-00-10', '2024-01-00 10:11:12.5')".to_owned());
+    made.push(mode);
     made
 }
 
@@ -372,8 +380,8 @@ impl Generator {
         let aggregate = template.starts_with("GROUP_CONCAT")
             || template.starts_with("BIT_") && name != "BIT_COUNT" && name != "BIT_LENGTH";
         let sql = match (columns, aggregate) {
-            (true, true) => format!("SELECT {call} FROM v WHERE id < {}", self.rng.random_range(1..8)),
-            (true, false) => format!("SELECT {call} FROM v WHERE id = {}", self.rng.random_range(1..7)),
+            (true, true) => format!("SELECT {call} FROM v WHERE id < {}", self.rng.random_range(1..10)),
+            (true, false) => format!("SELECT {call} FROM v WHERE id = {}", self.rng.random_range(1..9)),
             (false, _) => format!("SELECT {call}"),
         };
         (name, sql)

@@ -38,8 +38,10 @@ pub fn differs(function: &str, ours: &Given, theirs: &Given, sql: &str) -> bool 
         "LPAD" | "RPAD" => {
             *ours == Given::Value(Some(String::new()), Vec::new()) || has(&["é", "ï", ", s"]) || bytes
         }
-        // There are no zero dates.
-        "FROM_DAYS" | "QUARTER" | "DATE_FORMAT" => ours_is_null,
+        // Of a date whose month or day is zero MariaDB names the day nearby.
+        "DATE_FORMAT" => {
+            ours_is_null && (has(&["-00", "id = 8"]) || sql.contains("(dt") || sql.contains("(ts"))
+        }
         // Numbers to MySQL.
         "FLOOR" | "CEIL" => has(&["ts", "TIMESTAMP"]),
         // NULL for NULL.
@@ -57,8 +59,6 @@ pub fn differs(function: &str, ours: &Given, theirs: &Given, sql: &str) -> bool 
         // A string that is no date is an error beside a datetime.
         "NULLIF" => *ours == Given::Error(1525) || bytes,
         "REPLACE" => ours_is_null || bytes,
-        // Days that there are not are no dates.
-        "STR_TO_DATE" => ours_is_null,
         // A constant leaves the order, and is no place in the list.
         "GROUP_CONCAT" => !has(&[
             "ORDER BY i)",

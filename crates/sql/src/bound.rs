@@ -26,6 +26,7 @@ use std::sync::atomic::AtomicUsize;
 use leafline_table::{IndexDef, LockStrength, LockWait, ReferentialAction, TableDef, TableId};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::Expr;
+use leafline_types::functions::JsonTableLevel;
 use leafline_types::{ExprType, MysqlError};
 
 use crate::result::ColumnMeta;
@@ -152,6 +153,8 @@ pub enum RelationSource {
     SetOperation(Box<SetOperation>),
     /// VALUES: rows of the relation's width, of its types.
     Values(Vec<Vec<Expr>>),
+    /// What JSON_TABLE makes of a document.
+    JsonTable(Box<JsonTable>),
     /// A query of WITH.
     Common(Arc<CommonTable>),
     /// In the recursive part of a query of WITH, by its number: the rows that the round before has added.
@@ -167,6 +170,15 @@ impl RelationSource {
             _ => None,
         }
     }
+}
+
+/// JSON_TABLE.
+#[derive(Debug, Clone)]
+pub struct JsonTable {
+    /// The document; no columns of the block are in it.
+    pub document: Expr,
+    /// How rows are made of it.
+    pub level: JsonTableLevel,
 }
 
 /// A query in FROM that is run for each row of the relations before it.

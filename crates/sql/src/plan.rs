@@ -147,6 +147,8 @@ pub struct Node {
 pub enum Operator {
     /// Rows of constant expressions; `SELECT 1` is one row.
     Values(Arc<[Vec<Expr>]>),
+    /// The rows of JSON_TABLE.
+    JsonTable(Arc<crate::bound::JsonTable>),
     /// No row at all, and why: EXPLAIN's `Extra`.
     Empty(EmptyReason),
     /// Rows of one table.
@@ -490,6 +492,7 @@ impl Node {
     pub fn inputs(&self) -> Vec<&Node> {
         match &self.operator {
             Operator::Values(_)
+            | Operator::JsonTable(_)
             | Operator::Empty(_)
             | Operator::Scan(_)
             | Operator::Common { .. }

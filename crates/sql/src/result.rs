@@ -30,8 +30,14 @@ impl ColumnFlags {
     pub const SET: ColumnFlags = ColumnFlags(2048);
     /// AUTO_INCREMENT.
     pub const AUTO_INCREMENT: ColumnFlags = ColumnFlags(512);
+    /// CURRENT_TIMESTAMP is its default, or what an UPDATE gives it.
+    pub const TIMESTAMP: ColumnFlags = ColumnFlags(1024);
     /// No default value.
     pub const NO_DEFAULT_VALUE: ColumnFlags = ColumnFlags(4096);
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub const ON_UPDATE_NOW: ColumnFlags = ColumnFlags(8192);
+    /// Part of some key.
+    pub const PART_KEY: ColumnFlags = ColumnFlags(16_384);
 
     /// Both.
     #[must_use]
@@ -151,16 +157,18 @@ impl ColumnMeta {
         self.ty.plain().unwrap_or_else(|| self.ty.clone())
     }
 
-    /// The longest value in its display form, in bytes of utf8mb4.
-    pub fn display_bytes(&self) -> u32 {
+    /// The longest value in its display form, in bytes of a character set with so many to a character.
+    pub fn display_bytes(&self, of_character: u32) -> u32 {
         match &self.ty {
             SqlType::Null => 0,
-            SqlType::TinyInt { .. } => 4,
-            SqlType::SmallInt { .. } => 6,
-            SqlType::MediumInt { .. } => 9,
-            SqlType::Int { .. } => 11,
-            SqlType::BigInt { .. } => 20,
-            SqlType::Decimal { precision, scale, .. } => u32::from(*precision) + 1 + u32::from(*scale > 0),
+            SqlType::TinyInt { unsigned } => 4 - u32::from(*unsigned),
+            SqlType::SmallInt { unsigned } => 6 - u32::from(*unsigned),
+            SqlType::MediumInt { unsigned } => 9 - u32::from(*unsigned),
+            SqlType::Int { unsigned } => 11 - u32::from(*unsigned),
+            SqlType::BigInt { .. } => 20 + u32::from(!self.is_column()),
+            SqlType::Decimal { precision, scale, unsigned } => {
+                u32::from(*precision) + u32::from(!unsigned) + u32::from(*scale > 0)
+            }
             SqlType::Boolean => 1,
             SqlType::Zerofill { digits, .. } => u32::from(*digits),
             SqlType::Year => 4,
@@ -171,12 +179,12 @@ impl ColumnMeta {
             SqlType::Json => u32::MAX,
             SqlType::Blob { max_bytes } => *max_bytes,
             SqlType::Timestamp { fsp } => 19 + u32::from(*fsp) + u32::from(*fsp > 0),
-            SqlType::Enum(members) => members.longest().saturating_mul(4),
-            SqlType::Set(members) => members.longest_list().saturating_mul(4),
+            SqlType::Enum(members) => members.longest().saturating_mul(of_character),
+            SqlType::Set(members) => members.longest_list().saturating_mul(of_character),
             SqlType::Bit { len } => u32::from(*len),
             SqlType::Time { fsp } => 10 + u32::from(*fsp) + u32::from(*fsp > 0),
-            SqlType::Char { len } | SqlType::Varchar { len } => len.saturating_mul(4),
-            SqlType::Text { max_bytes } => max_bytes.saturating_mul(4),
+            SqlType::Char { len } | SqlType::Varchar { len } => len.saturating_mul(of_character),
+            SqlType::Text { max_bytes } => max_bytes.saturating_mul(of_character),
             SqlType::Varbinary { len } => *len,
             SqlType::Date => 10,
             SqlType::DateTime { fsp } => 19 + u32::from(*fsp) + u32::from(*fsp > 0),
@@ -184,10 +192,16 @@ impl ColumnMeta {
         }
     }
 
-    /// Digits after the point; 31 where there is no fixed number.
+    /// Whether it is a column of a table, and no expression.
+    fn is_column(&self) -> bool {
+        !self.org_name.is_empty()
+    }
+
+    /// Digits after the point; 31 where there is no fixed number, as in strings that are computed.
     pub fn decimals(&self) -> u8 {
-        match self.ty {
+        match &self.ty {
             SqlType::Double | SqlType::Real { digits: None, .. } => 31,
+            ty if ty.is_string() && !self.is_column() => 31,
             _ => self.ty.scale(),
         }
     }

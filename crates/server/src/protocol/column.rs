@@ -81,8 +81,9 @@ pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta, results: Option<Collat
         (Collation::Binary, _) | (_, None) => column.collation,
         (_, Some(results)) => results,
     };
+    let of_character = results.unwrap_or(column.collation).charset().max_bytes();
     out.extend_from_slice(&collation.id().to_le_bytes());
-    out.extend_from_slice(&column.display_bytes().to_le_bytes());
+    out.extend_from_slice(&column.display_bytes(of_character).to_le_bytes());
     out.push(type_byte(&column.ty));
     out.extend_from_slice(&column.flags.0.to_le_bytes());
     out.push(column.decimals());

@@ -37,28 +37,20 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
 
 /// `CONVERT(x USING charset)` and `CAST(x AS CHAR CHARACTER SET charset)`: what `bind` makes of `x`, once it has the character
 /// set's collation.
-///
-/// # Errors
-/// 1235 where the text may have characters that the character set has not.
+/// What the set has not becomes a question mark.
 pub(super) fn convert_using(operand: Expr, to: CastTarget, charset: &Ident) -> Result<Expr, MysqlError> {
     let charset = Charset::from_name(&charset.value)?;
     if charset == Charset::Binary {
         return build::cast(operand, CastTarget::Binary(None), Collation::Binary);
     }
-    let fits = match operand.as_literal() {
-        Some(Value::String(text)) => charset.first_foreign(text).is_none(),
-        Some(_) => true,
-        None => {
-            let from = operand.ty.collation.charset();
-            charset == Charset::Utf8mb4
-                || from == charset
-                || from == Charset::Ascii
-                || !operand.ty.sql.is_string()
-        }
+    let from = operand.ty.collation.charset();
+    let has_all = charset == Charset::Utf8mb4 || from == charset || from == Charset::Ascii;
+    let operand = match operand.as_literal() {
+        Some(Value::String(text)) if charset.first_foreign(text).is_none() => operand,
+        Some(value) if !matches!(value, Value::String(_) | Value::Bytes(_)) => operand,
+        None if operand.ty.sql.is_character() && has_all || !operand.ty.sql.is_string() => operand,
+        _ => build::convert_using(operand, charset)?,
     };
-    if !fits {
-        return Err(MysqlError::not_supported(format_args!("conversion to {} with loss", charset.name())));
-    }
     build::cast(operand, to, charset.default_collation())
 }
 

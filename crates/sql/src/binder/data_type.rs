@@ -4,7 +4,7 @@ use leafline_types::{Charset, Collation, Members, MysqlError, SqlType};
 use std::sync::Arc;
 
 use super::cast::{decimal_digits, fraction_digits};
-use crate::parser::ast::{ColumnDefinition, DataType, Ident, TypeName};
+use crate::parser::ast::{DataType, Ident, TypeName};
 
 /// The most bytes of a VARCHAR or VARBINARY.
 const MAX_VARIABLE_BYTES: u64 = 65_535;
@@ -18,14 +18,12 @@ pub struct ColumnType {
     pub collation: Collation,
 }
 
-/// The type of a column; `default` is the table's collation.
+/// The type of a column of that name; `default` is the table's collation.
 ///
 /// # Errors
 /// 1074 for a length, 1425, 1426 and 1427 for digits, 1439 for a display width beyond MySQL's limits; 1115, 1253 and
 /// 1273 for character sets and collations; 1235 for what is not supported.
-pub fn column_type(column: &ColumnDefinition, default: Collation) -> Result<ColumnType, MysqlError> {
-    let written = &column.data_type;
-    let name = column.name.value.as_str();
+pub fn column_type(name: &str, written: &DataType, default: Collation) -> Result<ColumnType, MysqlError> {
     let mut collation = collation(written.charset.as_ref(), written.collation.as_ref(), default)?;
     if written.binary && written.collation.is_none() {
         collation = collation.charset().binary_collation();

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use leafline_types::SqlType;
 use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
+use leafline_types::{ExprType, SqlType};
 
 use super::scope::Block;
 use crate::bound::{BoundSelect, ColumnId, JoinTree, Relation, RelationSource};
@@ -70,13 +70,18 @@ fn add_equal(condition: &Expr, known: &mut BTreeSet<ColumnId>) {
     };
     for (side, other) in [(left, right), (right, left)] {
         if let Some(column) = side.as_column()
-            && is_exact(&side.ty.sql, *domain)
+            && (is_exact(&side.ty.sql, *domain) || is_of_its_collation(&side.ty, *domain))
             && other.columns().is_subset(known)
             && !other.is_volatile()
         {
             known.insert(column);
         }
     }
+}
+
+/// Is it compared as it is grouped? Then values that are equal are one value.
+fn is_of_its_collation(ty: &ExprType, domain: CompareDomain) -> bool {
+    ty.sql.is_character() && domain == CompareDomain::String(ty.collation)
 }
 
 /// Can only one value of this type be equal to another in this domain?

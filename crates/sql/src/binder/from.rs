@@ -11,7 +11,7 @@ use crate::bound::{
     RelationSource, TableHints,
 };
 use crate::parser::ast::{
-    Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, Query, TableName,
+    Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, TableName,
     TableReference,
 };
 
@@ -53,9 +53,16 @@ impl Binder<'_> {
             TableReference::Derived { lateral, query, alias, columns, .. } => {
                 let Some(alias) = alias else { return Err(MysqlError::derived_without_alias()) };
                 match lateral {
-                    true => self.lateral(block, query, alias, columns),
-                    false => self.derived(block, query, alias, columns),
+                    true => self.lateral(block, alias, columns, |binder| binder.query(query)),
+                    false => {
+                        let query = self.query(query)?;
+                        derived(block, query, alias, columns)
+                    }
                 }
+            }
+            TableReference::JsonTable(table) => {
+                let alias = table.alias.as_ref().ok_or_else(MysqlError::table_function_without_alias)?;
+                self.lateral(block, alias, &[], |binder| binder.json_table(table))
             }
             TableReference::List(references) => match self.from(block, references)? {
                 Some(part) => Ok(part),
@@ -103,32 +110,20 @@ impl Binder<'_> {
         add_relation(block, alias, database, RelationSource::Base(table), columns, hints)
     }
 
-    fn derived(
-        &mut self,
-        block: &mut Block,
-        query: &Query,
-        alias: &Ident,
-        names: &[Ident],
-    ) -> Result<Part, MysqlError> {
-        let query = self.query(query)?;
-        let columns = derived_columns(&query, names)?;
-        let source = RelationSource::Derived(Box::new(query));
-        add_relation(block, alias.value.clone(), String::new(), source, columns, TableHints::default())
-    }
-
     /// `LATERAL (query)`: the query sees the relations before it as one that stands in an expression would.
     fn lateral(
         &mut self,
         block: &mut Block,
-        query: &Query,
         alias: &Ident,
         names: &[Ident],
+        bind: impl FnOnce(&mut Self) -> Result<BoundSelect, MysqlError>,
     ) -> Result<Part, MysqlError> {
         let before = block.before.clone();
         let Some(after) = before.relations.last().copied() else {
-            return self.derived(block, query, alias, names);
+            let query = bind(self)?;
+            return derived(block, query, alias, names);
         };
-        let (query, outer) = self.within(block, &before, Clause::From, |binder| binder.query(query))?;
+        let (query, outer) = self.within(block, &before, Clause::From, bind)?;
         let columns = derived_columns(&query, names)?;
         let source = match outer.is_empty() {
             true => RelationSource::Derived(Box::new(query)),
@@ -177,6 +172,18 @@ impl Binder<'_> {
         };
         Ok((tree, scope))
     }
+}
+
+/// A query in FROM that depends on no relation before it.
+fn derived(
+    block: &mut Block,
+    query: BoundSelect,
+    alias: &Ident,
+    names: &[Ident],
+) -> Result<Part, MysqlError> {
+    let columns = derived_columns(&query, names)?;
+    let source = RelationSource::Derived(Box::new(query));
+    add_relation(block, alias.value.clone(), String::new(), source, columns, TableHints::default())
 }
 
 /// The names and types of the columns of a derived table. Error 1353 when there are not as many names, 1060 for a name that

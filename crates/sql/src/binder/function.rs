@@ -98,7 +98,7 @@ impl ExpressionBinder<'_, '_, '_> {
             separator: separator.into(),
             max_length: usize::try_from(self.binder.context.group_concat_max_len).unwrap_or(usize::MAX),
         };
-        self.aggregate_of(&all, &|all| AggregateCall::group_concat(distinct, all, options.clone()))
+        self.aggregate_of(&all, false, &|all| AggregateCall::group_concat(distinct, all, options.clone()))
     }
 
     pub(super) fn json_value(&mut self, value: &ast::JsonValue) -> Bound {
@@ -134,7 +134,8 @@ impl ExpressionBinder<'_, '_, '_> {
     ) -> Bound {
         // DISTINCT changes nothing for the least and the greatest.
         let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
-        self.aggregate_of(args, &|args| AggregateCall::new(function, distinct, args))
+        let documents = matches!(function, AggregateFunction::JsonArray | AggregateFunction::JsonObject);
+        self.aggregate_of(args, documents, &|args| AggregateCall::new(function, distinct, args))
     }
 
     /// `& | ^`: on binary strings where both are, and not both literals of hexadecimal digits or bits.

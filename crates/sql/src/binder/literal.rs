@@ -41,6 +41,11 @@ pub(super) fn bind(
     match literal {
         Literal::String { value, charset, .. } => {
             let collation = literal_collation(charset.as_deref(), value, connection)?;
+            let is_latin1 = |collation: Collation| collation.charset() == Charset::Latin1;
+            // The bytes that the client sent are text of the set.
+            if charset.is_some() && is_latin1(collation) && !is_latin1(connection) {
+                return Ok(build::string(&Charset::decode_latin1(value.as_bytes()), collation));
+            }
             Ok(build::string(value, collation))
         }
         Literal::Temporal { kind: TemporalKind::Timestamp, text } => {
@@ -67,8 +72,8 @@ fn literal_collation(
 ) -> Result<Collation, MysqlError> {
     let Some(name) = charset else { return Ok(connection) };
     let charset = Charset::from_name(name)?;
-    // The text is UTF-8 whatever it is called; plain ASCII is the same in every one of these sets.
-    if !charset.is_unicode() && !value.is_ascii() {
+    // Plain ASCII is the same in every one of these sets.
+    if !charset.is_unicode() && charset != Charset::Latin1 && !value.is_ascii() {
         return Err(MysqlError::not_supported(format_args!("_{name} literals that are not ASCII")));
     }
     Ok(charset.default_collation())
@@ -135,6 +140,9 @@ fn time(text: &str) -> Result<(Time, u8), MysqlError> {
 /// A datetime, and how many digits of the second's fraction were written. A time of day must have been.
 fn timestamp(text: &str, dates: DateRules) -> Result<(DateTime, u8), MysqlError> {
     match DateTime::parse(text, dates) {
+        Ok(parsed) if parsed.offset.is_some() => {
+            Err(MysqlError::not_supported("a time zone in a TIMESTAMP literal"))
+        }
         Ok(parsed) if parsed.has_time => Ok((parsed.value, parsed.fsp)),
         _ => Err(MysqlError::wrong_value("DATETIME", text)),
     }

@@ -37,6 +37,7 @@ mod function;
 mod grouping;
 mod hint;
 mod insert;
+mod json_table;
 mod literal;
 mod output;
 mod row;

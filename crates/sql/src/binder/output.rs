@@ -1,6 +1,6 @@
 //! Result columns: their headings and what clients are told of them.
 
-use leafline_table::{IndexKind, TableDef};
+use leafline_table::{DefaultValue, IndexKind, TableDef};
 use leafline_types::{Collation, ExprType, SqlType};
 
 use super::scope::{Block, Item};
@@ -99,6 +99,9 @@ fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags 
     for index in &table.indexes {
         let is_first = index.parts.first().is_some_and(|p| p.column == ordinal);
         let is_part = index.parts.iter().any(|p| p.column == ordinal);
+        if is_part {
+            flags = flags.with(ColumnFlags::PART_KEY);
+        }
         flags = match index.kind {
             IndexKind::Clustered if is_part => flags.with(ColumnFlags::PRIMARY_KEY),
             IndexKind::Unique if is_first && index.parts.len() == 1 => flags.with(ColumnFlags::UNIQUE_KEY),
@@ -107,6 +110,13 @@ fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags 
         };
     }
     if let Some(column) = table.columns.get(ordinal) {
+        let is_default = matches!(column.default, Some(DefaultValue::CurrentTimestamp));
+        if is_default || column.on_update_now {
+            flags = flags.with(ColumnFlags::TIMESTAMP);
+        }
+        if column.on_update_now {
+            flags = flags.with(ColumnFlags::ON_UPDATE_NOW);
+        }
         if column.auto_increment {
             flags = flags.with(ColumnFlags::AUTO_INCREMENT);
         } else if !column.nullable && column.default.is_none() {

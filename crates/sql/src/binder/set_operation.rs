@@ -35,7 +35,7 @@ impl Binder<'_> {
         let all = std::iter::once(&first).chain(steps.iter().map(|step| &step.operand));
         let columns = common_columns(&all.collect::<Vec<_>>())?;
         let source = RelationSource::SetOperation(Box::new(BoundSetOperation { first, steps }));
-        self.over(source, columns, query)
+        self.over(source, columns, Some(query))
     }
 
     /// Binds VALUES.
@@ -68,17 +68,17 @@ impl Binder<'_> {
                 *value = build::conformed(taken, ty);
             }
         }
-        self.over(RelationSource::Values(bound), columns, query)
+        self.over(RelationSource::Values(bound), columns, Some(query))
     }
 
-    /// A block that gives the rows of `source`, with the clauses that follow it.
-    fn over(
+    /// A block that gives the rows of `source`, with the clauses of the query that it is, if any can follow it.
+    pub(super) fn over(
         &mut self,
         source: RelationSource,
         columns: Vec<(String, ExprType)>,
-        query: &Query,
+        query: Option<&Query>,
     ) -> Result<BoundSelect, MysqlError> {
-        if !query.locking.is_empty() {
+        if query.is_some_and(|query| !query.locking.is_empty()) {
             return Err(MysqlError::not_supported("FOR UPDATE and FOR SHARE of a whole set operation"));
         }
         let mut block = Block::default();
@@ -89,7 +89,8 @@ impl Binder<'_> {
             .iter()
             .map(|column| Item { expr: block.reference(column.id), name: column.name.clone(), aliased: true })
             .collect();
-        for item in &query.order_by {
+        let keys = query.map_or(&[][..], |query| &query.order_by);
+        for item in keys {
             if let ExprKind::Column(name) = &item.expr.kind
                 && let Some(table) = &name.table
             {
@@ -101,8 +102,9 @@ impl Binder<'_> {
             }
         }
         block.in_aggregate = true;
-        let order_by = self.order_by(&mut block, &scope, &query.order_by)?;
-        let limit = query.limit.as_ref().map(|limit| self.limit(limit)).transpose()?;
+        let order_by = self.order_by(&mut block, &scope, keys)?;
+        let limit = query.and_then(|query| query.limit.as_ref());
+        let limit = limit.map(|limit| self.limit(limit)).transpose()?;
         let mut bound = select::finished(block, Some(tree), Vec::new(), Vec::new(), order_by, false)?;
         bound.limit = limit;
         Ok(bound)

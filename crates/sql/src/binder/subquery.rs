@@ -209,11 +209,15 @@ impl ExpressionBinder<'_, '_, '_> {
     pub(super) fn aggregate_of(
         &mut self,
         args: &[ast::Expr],
+        documents: bool,
         call: &dyn Fn(Vec<Expr>) -> Result<AggregateCall, MysqlError>,
     ) -> Bound {
         let known: Vec<usize> = self.binder.enclosing.iter().map(|frame| frame.captures.len()).collect();
         let nested = std::mem::replace(&mut self.block.in_aggregate, true);
-        let bound = args.iter().map(|arg| self.bind(arg)).collect::<Result<Vec<_>, _>>();
+        let bound = args
+            .iter()
+            .map(|arg| if documents { self.document(arg) } else { self.bind(arg) })
+            .collect::<Result<Vec<_>, _>>();
         self.block.in_aggregate = nested;
         let bound = bound?;
         let own = bound.is_empty() || bound.iter().any(|arg| !arg.columns().is_empty());

@@ -184,7 +184,7 @@ pub(super) fn column_def(
     times: TimeSettings<'_>,
 ) -> Result<ColumnDef, MysqlError> {
     let name = &column.name.value;
-    let ColumnType { ty, collation } = column_type(column, table_collation)?;
+    let ColumnType { ty, collation } = column_type(name, &column.data_type, table_collation)?;
     if column.auto_increment {
         if !ty.is_integer() {
             return Err(MysqlError::incorrect_column_specifier(name));

@@ -29,6 +29,7 @@ impl Tree<'_> {
     fn node(&mut self, node: &Node, depth: usize) {
         let label = match &node.operator {
             Operator::Values(rows) => format!("Rows fetched before execution: {}", rows.len()),
+            Operator::JsonTable(_) => "Materialize table function".to_string(),
             Operator::Empty(reason) => format!("Zero rows ({reason:?})"),
             Operator::Scan(scan) => access_label(scan, false),
             Operator::Filter { input, conditions } => format!("Filter: {}", all(conditions, &names(input))),

@@ -146,6 +146,7 @@ impl<'p> Blocks<'p> {
     ) {
         match &node.operator {
             Operator::Values(_) => above.push("No tables used".into()),
+            Operator::JsonTable(_) => above.push("Table function: json_table".into()),
             Operator::Empty(reason) => above.push(Cow::Borrowed(reason.phrase())),
             Operator::Scan(scan) => {
                 let row = table_row(scan, id, select_type, false);

@@ -5,6 +5,10 @@ use crate::plan::{Node, Operator, Scan};
 /// The names of the columns that a node delivers.
 pub(super) fn names(node: &Node) -> Vec<String> {
     let mut found = match &node.operator {
+        Operator::JsonTable(table) => {
+            let name = |at| table.level.column_name(at).unwrap_or_default().to_owned();
+            (0..node.types.len()).map(name).collect()
+        }
         Operator::Values(_)
         | Operator::Empty(_)
         | Operator::Common { .. }

@@ -11,6 +11,7 @@ mod distinct;
 mod filter;
 mod gather;
 mod hash_join;
+mod json_table;
 mod key_table;
 mod lateral_join;
 mod limit;
@@ -67,6 +68,9 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
     let input = |input: &Node| build(input, profiled);
     let operator: BoxedOperator = match &node.operator {
         plan::Operator::Values(rows) => Box::new(values::Values::new(rows.clone(), node.types.clone())),
+        plan::Operator::JsonTable(table) => {
+            Box::new(json_table::JsonTable::new(table.clone(), node.types.clone()))
+        }
         plan::Operator::Empty(_) => Box::new(values::Empty),
         plan::Operator::Scan(scan) => Box::new(scan::Scan::new(scan)),
         plan::Operator::Filter { input: from, conditions } => {

@@ -64,7 +64,11 @@ pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
 /// the node.
 pub(super) fn demand_all(node: &mut Node, all: bool) {
     match &mut node.operator {
-        Operator::Values(_) | Operator::Empty(_) | Operator::Common { .. } | Operator::Working { .. } => {}
+        Operator::Values(_)
+        | Operator::JsonTable(_)
+        | Operator::Empty(_)
+        | Operator::Common { .. }
+        | Operator::Working { .. } => {}
         Operator::Append { inputs } => inputs.iter_mut().for_each(|input| demand_all(input, all)),
         Operator::Matched { left, right, .. } => {
             demand_all(left, all);
@@ -110,7 +114,11 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
     node.id = next;
     let mut next = next + 1;
     match &mut node.operator {
-        Operator::Values(_) | Operator::Empty(_) | Operator::Common { .. } | Operator::Working { .. } => {}
+        Operator::Values(_)
+        | Operator::JsonTable(_)
+        | Operator::Empty(_)
+        | Operator::Common { .. }
+        | Operator::Working { .. } => {}
         Operator::Append { inputs } => {
             for input in inputs {
                 next = number(input, next);
@@ -394,6 +402,7 @@ fn relation_column(relation: &Relation, ordinal: usize) -> String {
         RelationSource::Common(table) => {
             table.query.output.get(ordinal).map(|output| output.meta.name.clone())
         }
+        RelationSource::JsonTable(table) => table.level.column_name(ordinal).map(str::to_owned),
         RelationSource::SetOperation(_) | RelationSource::Values(_) | RelationSource::Working(_) => None,
     }
     .unwrap_or_default()

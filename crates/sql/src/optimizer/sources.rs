@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// How many rounds a recursive table is expected to take.
 const EXPECTED_ROUNDS: f64 = 10.0;
+/// How many rows a document is expected to give.
+const EXPECTED_PARTS: f64 = 10.0;
 
 /// Plans a relation; `types` are those of its columns.
 pub(super) fn plan_source(
@@ -28,6 +30,10 @@ pub(super) fn plan_source(
         RelationSource::Values(rows) => {
             let count = rows.len() as f64;
             Ok(node(Operator::Values(rows.clone().into()), types, count, 0.0))
+        }
+        RelationSource::JsonTable(table) => {
+            let operator = Operator::JsonTable(Arc::new(table.as_ref().clone()));
+            Ok(node(operator, types, EXPECTED_PARTS, 0.0))
         }
         RelationSource::Common(table) => plan_common(table, &relation.alias, types, cx),
         RelationSource::Working(number) => {

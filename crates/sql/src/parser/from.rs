@@ -130,7 +130,7 @@ impl Parser<'_> {
             return self.derived(start, query, true);
         }
         if self.at_word("JSON_TABLE") {
-            return self.refuse("JSON_TABLE()");
+            return self.json_table();
         }
         if self.accept_symbol(Symbol::LeftBrace) {
             // `{OJ a LEFT JOIN b ON ..}`, ODBC's outer join
@@ -156,7 +156,7 @@ impl Parser<'_> {
         Ok(TableReference::Table { name, alias, index_hints })
     }
 
-    fn table_alias(&mut self) -> Parsed<Option<Ident>> {
+    pub(super) fn table_alias(&mut self) -> Parsed<Option<Ident>> {
         if self.accept_word("AS") || self.is_ident_at(0) { Ok(Some(self.ident()?)) } else { Ok(None) }
     }
 

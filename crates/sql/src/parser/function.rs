@@ -248,29 +248,26 @@ impl Parser<'_> {
         self.expect_symbol(Symbol::Comma)?;
         let path = self.string()?;
         let returning = if self.accept_word("RETURNING") { Some(self.cast_target()?) } else { None };
-        let mut value = JsonValue {
-            document,
-            path,
-            returning,
-            on_empty: JsonResponse::Null,
-            on_error: JsonResponse::Null,
-        };
-        if let Some(response) = self.json_response()? {
-            let of_empty = self.accept_word("EMPTY");
-            match of_empty {
-                true => value.on_empty = response,
-                false => {
-                    self.expect_word("ERROR")?;
-                    value.on_error = response;
-                }
-            }
-            if of_empty && let Some(response) = self.json_response()? {
-                self.expect_word("ERROR")?;
-                value.on_error = response;
-            }
-        }
+        let (on_empty, on_error) = self.json_responses()?;
         self.expect_symbol(Symbol::RightParen)?;
+        let value = JsonValue { document, path, returning, on_empty, on_error };
         self.built(start, ExprKind::JsonValue(Box::new(value)))
+    }
+
+    /// `[response ON EMPTY] [response ON ERROR]`; NULL where there is none.
+    pub(super) fn json_responses(&mut self) -> Parsed<(JsonResponse, JsonResponse)> {
+        let (mut on_empty, mut on_error) = (JsonResponse::Null, JsonResponse::Null);
+        let Some(first) = self.json_response()? else { return Ok((on_empty, on_error)) };
+        if !self.accept_word("EMPTY") {
+            self.expect_word("ERROR")?;
+            return Ok((on_empty, first));
+        }
+        on_empty = first;
+        if let Some(second) = self.json_response()? {
+            self.expect_word("ERROR")?;
+            on_error = second;
+        }
+        Ok((on_empty, on_error))
     }
 
     /// `NULL ON`, `ERROR ON`, `DEFAULT literal ON`.

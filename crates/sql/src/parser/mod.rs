@@ -30,6 +30,7 @@ mod foreign_key;
 mod from;
 mod function;
 mod hint;
+mod json_table;
 pub mod lexer;
 mod lift;
 mod literal;

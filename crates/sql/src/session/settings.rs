@@ -4,6 +4,7 @@ use crate::optimizer::OptimizerSwitches;
 use crate::parser::LexMode;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
+use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
 
@@ -46,6 +47,8 @@ pub struct Settings {
     pub wait_timeout: u64,
     /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
     pub net_write_timeout: u64,
+    /// `block_encryption_mode`.
+    pub block_encryption: BlockEncryption,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
     /// `max_execution_time`: milliseconds that a SELECT may take; 0 if as many as it likes.
@@ -81,6 +84,7 @@ impl Default for Settings {
             device: DeviceClass::Nvme,
             wait_timeout: 28_800,
             net_write_timeout: 60,
+            block_encryption: BlockEncryption::default(),
             group_concat_max_len: 1024,
             max_execution_time: 0,
             parser_memory: 1 << 30,
@@ -124,6 +128,7 @@ impl Settings {
                 zero_parts: !self.sql_mode.has(Modes::NO_ZERO_IN_DATE),
                 beyond_month: self.sql_mode.has(Modes::ALLOW_INVALID_DATES),
             },
+            block_encryption: self.block_encryption,
         }
     }
 }

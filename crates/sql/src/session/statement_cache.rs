@@ -178,6 +178,6 @@ fn stored_tables<'a>(reference: &'a TableReference, names: &mut Vec<&'a TableNam
         }
         TableReference::Join(join) => stored_tables(&join.left, names) && stored_tables(&join.right, names),
         TableReference::List(list) => list.iter().all(|reference| stored_tables(reference, names)),
-        TableReference::Derived { .. } => false,
+        TableReference::Derived { .. } | TableReference::JsonTable(_) => false,
     }
 }

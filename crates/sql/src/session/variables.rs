@@ -7,6 +7,7 @@ use super::settings::{Modes, Settings, TimeZone};
 use crate::optimizer::OptimizerSwitches;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
+use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
 
@@ -228,6 +229,17 @@ pub const VARIABLES: &[Variable] = &[
         "autocommit",
         |s, _| on_off(s.autocommit),
         |s, v| flag("autocommit", &v).map(|on| s.autocommit = on),
+    ),
+    settable(
+        "block_encryption_mode",
+        |s, _| text(s.block_encryption),
+        |s, v| {
+            let name = word(&v);
+            let mode = BlockEncryption::from_name(&name);
+            let wrong = || MysqlError::wrong_value_for_variable("block_encryption_mode", &name);
+            s.block_encryption = mode.ok_or_else(wrong)?;
+            Ok(())
+        },
     ),
     settable(
         "character_set_client",

@@ -518,7 +518,10 @@ impl Tables<'_> {
                     let steps = table.recursion.iter().flat_map(|recursion| &recursion.steps);
                     steps.for_each(|step| self.select(step));
                 }
-                RelationSource::Common(_) | RelationSource::Values(_) | RelationSource::Working(_) => {}
+                RelationSource::Common(_)
+                | RelationSource::Values(_)
+                | RelationSource::JsonTable(_)
+                | RelationSource::Working(_) => {}
             }
         }
     }

@@ -166,6 +166,7 @@ fn relation_rows(
         RelationSource::Lateral(_)
         | RelationSource::SetOperation(_)
         | RelationSource::Values(_)
+        | RelationSource::JsonTable(_)
         | RelationSource::Common(_)
         | RelationSource::Working(_) => panic!("not known to the reference"),
         RelationSource::Base(table) => {

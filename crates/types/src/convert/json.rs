@@ -146,6 +146,23 @@ pub fn returned(part: View<'_>, to: &SqlType) -> Result<Value, MysqlError> {
     Ok(v)
 }
 
+/// What a column of JSON_TABLE makes of a part of a document that is a value.
+///
+/// # Errors
+/// 3156 where no value of the type is made of such a part, 3669 where the column cannot hold it.
+pub fn stored_part(part: View<'_>, to: &SqlType, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
+    let v = match to.is_string() || to.has_members() {
+        true => Value::string(text::unquoted(part)),
+        false => {
+            let refused = || MysqlError::json_value_for_cast(target_name(to), cx.column, cx.row);
+            convertible(&Json::of_view(part), to).ok_or_else(refused)?
+        }
+    };
+    let column = cx.column;
+    store_cast(&v, &SqlType::Null, to, true, cx)
+        .map_err(|_| MysqlError::json_table_value_out_of_range(column))
+}
+
 /// A truth value as a document.
 pub fn truth_json(truth: bool) -> Result<Json, MysqlError> {
     Json::new(&Node::Bool(truth))

@@ -321,7 +321,7 @@ fn store_temporal(
                 let (error, warning) = (bad(cx), MysqlError::data_truncated(cx.column, cx.row));
                 cx.refuse_or(error, warning)?;
             }
-            found.map(|found| found.value)
+            found.and_then(|found| found.in_zone(cx.zone).ok_or(BadTemporal::Day))
         }
         Value::Date(d) if rules.admit(d.to_datetime()) => Ok(d.to_datetime()),
         Value::DateTime(t) if rules.admit(*t) => Ok(*t),

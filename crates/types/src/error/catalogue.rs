@@ -211,6 +211,7 @@ catalogue! {
     1568 "25001" ER_CANT_CHANGE_TX_CHARACTERISTICS cannot_change_transaction() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 "42000" ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT wrong_parameter_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
+    1618 "HY000" WARN_OPTION_IGNORED option_ignored(option) "<{option}> option ignored";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     1649 "HY000" ER_UNKNOWN_LOCALE unknown_locale(name) "Unknown locale: '{name}'";
     1690 "22003" ER_DATA_OUT_OF_RANGE data_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
@@ -239,6 +240,7 @@ catalogue! {
     1845 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED alter_operation_not_supported(what, instead) "{what} is not supported for this operation. Try {instead}.";
     1846 "0A000" ER_ALTER_OPERATION_NOT_SUPPORTED_REASON alter_not_supported(what, reason, instead) "{what} is not supported. Reason: {reason}. Try {instead}.";
     1877 "HY000" ER_TABLE_CORRUPT table_corrupt(database, table) "Operation cannot be performed. The table '{database}.{table}' is missing, corrupt or contains bad data.";
+    1882 "HY000" ER_AES_INVALID_IV aes_iv_too_short(function, bytes) "The initialization vector supplied to {function} is too short. Must be at least {bytes} bytes long";
     3005 "HY000" ER_WARN_LEGACY_SYNTAX_CONVERTED legacy_syntax_converted(old, new) "{old} is no longer supported. The statement was converted to {new}.";
     3008 "HY000" ER_FK_DEPTH_EXCEEDED fk_depth_exceeded(depth) "Foreign key cascade delete/update exceeds max depth of {depth}.";
     3013 "42000" ER_INVALID_FIELD_SIZE invalid_size_of_column(column) "Invalid size for column '{column}'.";
@@ -304,6 +306,10 @@ catalogue! {
     3601 "HY000" ER_INVALID_NO_OF_ARGS too_many_arguments(function, count, max) "Too many arguments for function {function}: {count}; maximum allowed is {max}.";
     3602 "HY000" ER_FIELD_IN_GROUPING_NOT_GROUP_BY grouping_argument_not_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3637 "HY000" ER_NOT_HINT_UPDATABLE_VARIABLE not_hint_updatable(variable) "Variable '{variable}' cannot be set using SET_VAR hint.";
+    3665 "22035" ER_MISSING_JSON_TABLE_VALUE missing_json_table_value(column) "Missing value for JSON_TABLE column '{column}'";
+    3666 "2203F" ER_WRONG_JSON_TABLE_VALUE wrong_json_table_value(column) "Can't store an array or an object in the scalar JSON_TABLE column '{column}'";
+    3667 "42000" ER_TF_MUST_HAVE_ALIAS table_function_without_alias() "Every table function must have an alias.";
+    3669 "22003" ER_JT_VALUE_OUT_OF_RANGE json_table_value_out_of_range(column) "Value is out of range for JSON_TABLE's column '{column}'";
     3684 "HY000" ER_REGEXP_BUFFER_OVERFLOW regexp_buffer_overflow() "The result string is larger than the result buffer.";
     3685 "HY000" ER_REGEXP_ILLEGAL_ARGUMENT regexp_illegal_argument() "Illegal argument to a regular expression.";
     3686 "HY000" ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR regexp_index_out_of_bounds() "Index out of bounds in regular expression search.";
@@ -334,6 +340,7 @@ catalogue! {
     3821 "HY000" ER_CHECK_CONSTRAINT_NOT_FOUND check_not_found(name) "Check constraint '{name}' is not found in the table.";
     3822 "HY000" ER_CHECK_CONSTRAINT_DUP_NAME check_duplicate_name(name) "Duplicate check constraint name '{name}'.";
     3823 "HY000" ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN check_of_foreign_column(column, check, key) "Column '{column}' cannot be used in a check constraint '{check}': needed in a foreign key constraint '{key}' referential action.";
+    3853 "22032" ER_INVALID_JSON_TYPE json_type_required(number, function, wanted) "Invalid JSON type in argument {number} to function {function}; an {wanted} is required.";
     3939 "HY000" ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME constraint_name_ambiguous(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 "HY000" ER_CONSTRAINT_NOT_FOUND constraint_not_found(name) "Constraint '{name}' does not exist.";
     3941 "HY000" ER_ALTER_CONSTRAINT_ENFORCEMENT_NOT_SUPPORTED constraint_enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::subquery::SubqueryRunner;
 use crate::error::MysqlError;
-use crate::functions::UserLocks;
+use crate::functions::{BlockEncryption, UserLocks};
 use crate::statement::{CancelToken, Warnings};
 use crate::temporal::{DateRules, DateTime, Zone};
 use crate::user_variables::UserVariables;
 use crate::value::Value;
 
-/// The flags of `sql_mode` that evaluation depends on.
+/// The settings that evaluation depends on: flags of `sql_mode`, and one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlMode {
     /// `STRICT_TRANS_TABLES` or `STRICT_ALL_TABLES`.
@@ -20,12 +20,19 @@ pub struct SqlMode {
     pub error_for_division_by_zero: bool,
     /// `NO_ZERO_DATE`, `NO_ZERO_IN_DATE` and `ALLOW_INVALID_DATES`.
     pub dates: DateRules,
+    /// `block_encryption_mode`.
+    pub block_encryption: BlockEncryption,
 }
 
 impl Default for SqlMode {
     /// As in MySQL 8.0's default `sql_mode`.
     fn default() -> Self {
-        SqlMode { strict: true, error_for_division_by_zero: true, dates: DateRules::default() }
+        SqlMode {
+            strict: true,
+            error_for_division_by_zero: true,
+            dates: DateRules::default(),
+            block_encryption: BlockEncryption::default(),
+        }
     }
 }
 

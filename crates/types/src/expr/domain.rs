@@ -89,7 +89,9 @@ fn narrowed(
             &read
         }
         (CompareDomain::Date | CompareDomain::DateTime, Value::String(text)) => {
-            let time = DateTime::parse(text, DateRules::ANY).ok().filter(|parsed| !parsed.truncated)?;
+            let time = DateTime::parse(text, DateRules::ANY)
+                .ok()
+                .filter(|parsed| !parsed.truncated && parsed.offset.is_none())?;
             read = Value::DateTime(time.value);
             &read
         }

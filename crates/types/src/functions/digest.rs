@@ -15,20 +15,23 @@ use crate::value::{ExprType, Value};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("MD5", (1, 1), hash_type::<32>, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::string(hexadecimal(&Md5::digest(&*s)))))
-    }),
+    })
+    .bytes(),
     Function::new("SHA1", (1, 1), hash_type::<40>, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::string(hexadecimal(&Sha1::digest(&*s)))))
     })
+    .bytes()
     .aliases(&["SHA"]),
-    Function::new("SHA2", (2, 2), |_| Ok(bounded_text(128, true)), sha2),
+    Function::new("SHA2", (2, 2), |_| Ok(bounded_text(128, true)), sha2).bytes(),
     Function::new("CRC32", (1, 1), super::args::bigint, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(crc32(&s).into())))
-    }),
+    })
+    .bytes(),
     Function::new("RANDOM_BYTES", (1, 1), |args| Ok(binary_string(1024, nullable(args))), random_bytes)
         .volatility(Volatility::Volatile),
-    Function::new("COMPRESS", (1, 1), compress_type, compress),
-    Function::new("UNCOMPRESS", (1, 1), |_| Ok(binary_string(u32::MAX.into(), true)), uncompress),
-    Function::new("UNCOMPRESSED_LENGTH", (1, 1), super::args::bigint, uncompressed_length),
+    Function::new("COMPRESS", (1, 1), compress_type, compress).bytes(),
+    Function::new("UNCOMPRESS", (1, 1), |_| Ok(binary_string(u32::MAX.into(), true)), uncompress).bytes(),
+    Function::new("UNCOMPRESSED_LENGTH", (1, 1), super::args::bigint, uncompressed_length).bytes(),
 ];
 
 fn hash_type<const LENGTH: u64>(args: &[Expr]) -> Result<ExprType, MysqlError> {

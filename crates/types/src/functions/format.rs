@@ -8,7 +8,67 @@ use crate::expr::eval_operand as operand;
 use crate::expr::{EvalContext, Expr, build};
 use crate::value::{ExprType, SqlType, Value};
 
-pub(super) static FUNCTIONS: &[Function] = &[Function::new("FORMAT", (2, 3), format_type, format).numeric()];
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("FORMAT", (2, 3), format_type, format).numeric(),
+    Function::new(
+        "FORMAT_BYTES",
+        (1, 1),
+        |_| Ok(bounded_text(11, true)),
+        |cx, _, values| {
+            Ok(operand::double(&values[0], cx)?
+                .map_or(Value::Null, |n| Value::string(in_units(n, &BYTES, 4))))
+        },
+    )
+    .numeric(),
+    Function::new(
+        "FORMAT_PICO_TIME",
+        (1, 1),
+        |_| Ok(bounded_text(11, true)),
+        |cx, _, values| {
+            Ok(operand::double(&values[0], cx)?
+                .map_or(Value::Null, |n| Value::string(in_units(n, &TIMES, 3))))
+        },
+    )
+    .numeric(),
+];
+
+/// Units and how much each is, the least first.
+type Units = [(&'static str, f64)];
+
+const BYTES: [(&str, f64); 7] = [
+    ("bytes", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("PiB", 1_125_899_906_842_624.0),
+    ("EiB", 1_152_921_504_606_846_976.0),
+];
+/// From picoseconds.
+const TIMES: [(&str, f64); 8] = [
+    ("ps", 1.0),
+    ("ns", 1e3),
+    ("us", 1e6),
+    ("ms", 1e9),
+    ("s", 1e12),
+    ("min", 6e13),
+    ("h", 3.6e15),
+    ("d", 8.64e16),
+];
+
+/// A number in the largest unit that it has one of; `width` is that of numbers in the least unit.
+fn in_units(number: f64, units: &Units, width: usize) -> String {
+    let (unit, size) = units.iter().rev().find(|(_, size)| number.abs() >= *size).unwrap_or(&units[0]);
+    let value = number / size;
+    if *size == 1.0 {
+        format!("{:width$} {unit}", value.trunc())
+    } else if value.abs() >= 100_000.0 {
+        let exponent = value.abs().log10().floor() as i32;
+        format!("{:.2}e+{exponent:02} {unit}", value / 10f64.powi(exponent))
+    } else {
+        format!("{value:4.2} {unit}")
+    }
+}
 
 /// Digits after the point, at most.
 const MOST_DIGITS: i64 = 30;

@@ -8,6 +8,8 @@ mod args;
 mod assignment;
 mod bits;
 mod calendar;
+mod charset;
+mod cipher;
 mod clock;
 mod date_format;
 mod digest;
@@ -39,6 +41,8 @@ use crate::expr::{Datum, EvalContext, Expr};
 use crate::value::{ExprType, Value};
 
 pub(crate) use bits::bits as bits_of;
+pub use cipher::BlockEncryption;
+pub use json::table::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTableSource};
 pub(crate) use json::values::member_name;
 pub(crate) use radix::base64_text;
 pub(crate) use regexp::PatternCache;
@@ -100,6 +104,8 @@ pub struct Function {
     pub special: bool,
     /// Whether it computes with exact numbers: an argument with a quotient has all its digits then.
     pub numeric: bool,
+    /// Whether it takes bytes: arguments of text are those of their character set.
+    pub bytes: bool,
     /// Whether it takes documents: arguments of type JSON are no text, conditions are truth values.
     pub documents: bool,
 }
@@ -114,6 +120,7 @@ const CONDITIONS: &[&str] = &[
     "JSON_CONTAINS",
     "JSON_CONTAINS_PATH",
     "JSON_OVERLAPS",
+    "JSON_SCHEMA_VALID",
     "JSON_VALID",
     "MEMBER OF",
     "REGEXP_LIKE",
@@ -143,6 +150,7 @@ impl Function {
             volatility: Volatility::Immutable,
             special: false,
             numeric: false,
+            bytes: false,
             documents: false,
         }
     }
@@ -164,6 +172,11 @@ impl Function {
 
     const fn numeric(mut self) -> Self {
         self.numeric = true;
+        self
+    }
+
+    const fn bytes(mut self) -> Self {
+        self.bytes = true;
         self
     }
 
@@ -201,12 +214,15 @@ static TABLE: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         clock::FUNCTIONS,
         str_to_date::FUNCTIONS,
         digest::FUNCTIONS,
+        cipher::FUNCTIONS,
+        charset::FUNCTIONS,
         network::FUNCTIONS,
         uuid::FUNCTIONS,
         session::FUNCTIONS,
         assignment::FUNCTIONS,
         user_lock::FUNCTIONS,
         json::values::FUNCTIONS,
+        json::schema::FUNCTIONS,
         json::search::FUNCTIONS,
         json::modify::FUNCTIONS,
     ]

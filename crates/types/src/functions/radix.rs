@@ -11,8 +11,9 @@ use crate::value::{ExprType, Value};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("ASCII", (1, 1), super::args::bigint, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.first().copied().unwrap_or(0).into())))
-    }),
-    Function::new("ORD", (1, 1), super::args::bigint, ord),
+    })
+    .bytes(),
+    Function::new("ORD", (1, 1), super::args::bigint, ord).bytes(),
     Function::new("CHAR", (1, usize::MAX), char_type, |cx, _, values| {
         Ok(Value::bytes(bytes_of_codes(cx, values)?))
     })
@@ -42,7 +43,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         },
     ),
     Function::new("UNHEX", (1, 1), |args| Ok(binary_string(length(&args[0]).div_ceil(2), true)), unhex),
-    Function::new("TO_BASE64", (1, 1), to_base64_type, to_base64),
+    Function::new("TO_BASE64", (1, 1), to_base64_type, to_base64).bytes(),
     Function::new(
         "FROM_BASE64",
         (1, 1),

@@ -277,5 +277,7 @@ fn first_day(year: i64) -> Option<Date> {
 }
 
 fn plus(day: Date, days: i64) -> Option<CivilDate> {
-    Some(day.plus_days(i32::try_from(days).ok()?)?.civil())
+    let day = day.plus_days(i32::try_from(days).ok()?)?.civil();
+    // Before the year 1 days have no numbers in MySQL.
+    Some(if day.year == 0 { Date::ZERO.civil() } else { day })
 }

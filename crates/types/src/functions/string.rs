@@ -13,6 +13,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("LENGTH", (1, 1), super::args::bigint, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.len() as i64)))
     })
+    .bytes()
     .aliases(&["OCTET_LENGTH"])
     .vector(length_of_all),
     Function::new("CHAR_LENGTH", (1, 1), super::args::bigint, char_length).aliases(&["CHARACTER_LENGTH"]),
@@ -33,7 +34,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("RPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, false)),
     Function::new("REPEAT", (2, 2), repeat_type, repeat),
     Function::new("REVERSE", (1, 1), same_type, reverse),
-    Function::new("HEX", (1, 1), hex_type, hex),
+    Function::new("HEX", (1, 1), hex_type, hex).bytes(),
 ];
 
 /// The longest text of an argument, in characters of the result.

@@ -9,7 +9,8 @@ use crate::value::{Coercibility, ExprType, Value};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("BIT_LENGTH", (1, 1), super::args::bigint, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.len() as i64 * 8)))
-    }),
+    })
+    .bytes(),
     Function::new("INSERT", (4, 4), insert_type, insert),
     Function::new("QUOTE", (1, 1), quote_type, quote),
     Function::new("SOUNDEX", (1, 1), soundex_type, soundex),

@@ -90,8 +90,8 @@ impl Date {
     /// Reads a date in any of MySQL's spellings; a time of day is read and dropped.
     pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<Date>, BadTemporal> {
         let found = parse_datetime(text, rules)?;
-        let TemporalParse { value, truncated, has_time, fsp } = found;
-        Ok(TemporalParse { value: value.date(), truncated, has_time, fsp })
+        let TemporalParse { value, truncated, has_time, fsp, offset } = found;
+        Ok(TemporalParse { value: value.date(), truncated, has_time, fsp, offset })
     }
 
     /// Reads a number such as 20240102 or 240102; a time of day (20240102030405) is read and dropped.

@@ -6,9 +6,10 @@
 //!   4, 8, 14 or more digits (and `T`s), else two.
 //!
 //! A year of exactly two digits is 1970 to 2069. Missing fields from the hour on are 0. What follows is garbage: the
-//! value stands, with a warning, in strict mode an error. A time zone offset (`+05:30`) counts as garbage.
+//! value stands, with a warning, in strict mode an error. Behind a time of day with seconds may be a distance from UTC, `+05:30`.
 
-use super::{CivilDate, CivilDateTime, DateRules, DateTime};
+use super::datetime::MICROS_PER_SECOND;
+use super::{CivilDate, CivilDateTime, DateRules, DateTime, Zone, zone};
 
 /// What reading a date or datetime gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,20 @@ pub struct TemporalParse<T> {
     pub has_time: bool,
     /// Digits of the fraction of a second, 6 at most.
     pub fsp: u8,
+    /// How many minutes ahead of UTC it is said to be, behind the time of day: `+05:30`.
+    pub offset: Option<i32>,
+}
+
+impl TemporalParse<DateTime> {
+    /// The value as a time in this zone, which it is in if no other is said; None where the years 0 to 9999 end.
+    pub fn in_zone(&self, zone: &Zone) -> Option<DateTime> {
+        match self.offset {
+            None => Some(self.value),
+            Some(minutes) => {
+                zone.to_local(self.value.plus_micros(-i64::from(minutes) * 60 * MICROS_PER_SECOND)?)
+            }
+        }
+    }
 }
 
 /// Why a text gave no date.
@@ -93,12 +108,24 @@ pub(super) fn parse_datetime(text: &str, rules: DateRules) -> Result<TemporalPar
         let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
         rest = &rest[len..];
     }
+    let offset = if fields.count > SECOND { parse_offset(rest.trim_ascii_end()) } else { None };
+    if offset.is_some() {
+        rest = &[];
+    }
     Ok(TemporalParse {
         value,
+        offset,
         truncated: !rest.trim_ascii_start().is_empty(),
         has_time: fields.count > HOUR,
         fsp: fields.digits[FRACTION] as u8,
     })
+}
+
+/// `[+|-]hh:mm` and nothing else, in minutes.
+fn parse_offset(text: &[u8]) -> Option<i32> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_whole = text.len() == "+hh:mm".len() && text != "-00:00";
+    if is_whole { zone::parse_offset(text) } else { None }
 }
 
 /// How many digits the year has if the text has no delimiters; None if it has.
@@ -138,6 +165,8 @@ fn read_fields(text: &[u8], compact_year: Option<usize>) -> Option<Fields> {
             Some(b'.') if i == SECOND => at += 1,
             // The fraction must follow the seconds' point.
             Some(_) if i == SECOND => break,
+            // A distance from UTC.
+            Some(b'+' | b'-') if i == FRACTION => break,
             Some(_) => {
                 while let Some(b) =
                     text.get(at).filter(|b| b.is_ascii_punctuation() || b.is_ascii_whitespace())

@@ -220,7 +220,7 @@ fn parse_time(text: &str) -> Result<TimeParse, BadTemporal> {
         let value = Time(found.value.micros_of_day());
         return Ok(TimeParse {
             value,
-            truncated: found.truncated,
+            truncated: found.truncated || found.offset.is_some(),
             clipped: false,
             had_date: true,
             fsp: found.fsp,

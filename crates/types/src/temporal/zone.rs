@@ -100,7 +100,7 @@ fn civil_of(epoch_micros: i64) -> Option<civil::DateTime> {
 }
 
 /// The minutes ahead of UTC that `[+|-]hh:mm` says, between -13:59 and +14:00. None for anything else.
-fn parse_offset(text: &str) -> Option<i32> {
+pub(super) fn parse_offset(text: &str) -> Option<i32> {
     let (negative, rest) = match text.as_bytes().first() {
         Some(b'+') => (false, &text[1..]),
         Some(b'-') => (true, &text[1..]),

@@ -97,8 +97,8 @@ fn what_the_keys_do_not_determine_may_not() {
     for sql in [
         "SELECT z FROM v GROUP BY k1",
         "SELECT c FROM t GROUP BY a",
-        // 'a' and 'a ' are equal and differ
-        "SELECT b FROM t WHERE b = 'a' GROUP BY a",
+        // equal under another collation than that of its groups
+        "SELECT b FROM t WHERE b = 'a' COLLATE utf8mb4_general_ci GROUP BY a",
         "SELECT e FROM t WHERE e > 5 GROUP BY a",
         "SELECT e FROM t WHERE e = 5 OR a = 1 GROUP BY a",
         // a left join's condition does not hold for its right side's NULLs, nor below it

@@ -59,15 +59,16 @@ fn strings_have_the_collation_of_the_connection() {
         (ty.collation, ty.coercibility),
         (Collation::Utf8mb4Bin, leafline_types::Coercibility::Explicit)
     );
-    assert_eq!(error("SELECT _latin1'\u{e9}'").code, 1235);
-    query("SELECT _latin1'a', N'a', _utf8mb3'a'");
+    assert_eq!(error("SELECT _ascii'\u{e9}'").code, 1235);
+    query("SELECT _latin1'\u{e9}', N'a', _utf8mb3'a'");
 }
 
 fn columns(definition: &str) -> Result<(SqlType, Collation), u16> {
     let sql = format!("CREATE TABLE t (c {definition})");
     let statement = parse(&sql, LexMode::default()).map_err(|e| e.code)?;
     let StatementKind::CreateTable(create) = statement.kind else { panic!() };
-    let found = column_type(&create.columns[0], Collation::Utf8mb4_0900Bin).map_err(|e| e.code)?;
+    let found =
+        column_type("c", &create.columns[0].data_type, Collation::Utf8mb4_0900Bin).map_err(|e| e.code)?;
     Ok((found.ty, found.collation))
 }
 

@@ -288,6 +288,7 @@ fn source_depends(source: &RelationSource) -> bool {
             let SetOperation { first, steps } = operation.as_ref();
             depends(first) || steps.iter().any(|step| depends(&step.operand))
         }
+        RelationSource::JsonTable(table) => has_outer(&table.document),
         RelationSource::Values(rows) => rows.iter().flatten().any(has_outer),
         RelationSource::Common(table) => table.is_dependent,
         RelationSource::Lateral(_) => true,

@@ -1,6 +1,6 @@
 //! Queries: SELECT, its FROM clause, set operations and WITH.
 
-use super::{Expr, Hint, Ident, NamedWindow, Span, TableName};
+use super::{DataType, Expr, Hint, Ident, JsonResponse, NamedWindow, Span, TableName};
 use leafline_table::{LockStrength, LockWait};
 
 /// A query expression: one SELECT or several joined by set operations, with what applies to the whole.
@@ -194,10 +194,66 @@ pub enum TableReference {
         /// The parenthesised query.
         span: Span,
     },
+    /// `JSON_TABLE(..) [AS] alias`.
+    JsonTable(Box<JsonTable>),
     /// Two references joined.
     Join(Box<Join>),
     /// `(a, b, c)`: several references as one operand of a join; at least two.
     List(Vec<TableReference>),
+}
+
+/// `JSON_TABLE(document, path COLUMNS (..)) [AS] alias`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonTable {
+    /// The document.
+    pub document: Expr,
+    /// Its rows and columns.
+    pub level: JsonTableLevel,
+    /// Its name; MySQL wants one (error 3667 without).
+    pub alias: Option<Ident>,
+}
+
+/// `path COLUMNS (..)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonTableLevel {
+    /// The path.
+    pub path: String,
+    /// The columns.
+    pub columns: Vec<JsonTableColumn>,
+}
+
+/// One of the COLUMNS of JSON_TABLE.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonTableColumn {
+    /// `name FOR ORDINALITY`.
+    Ordinality(Ident),
+    /// `name type [EXISTS] PATH path`.
+    Value {
+        /// Its name.
+        name: Ident,
+        /// Its type.
+        data_type: Box<DataType>,
+        /// The path.
+        path: String,
+        /// What of the path.
+        source: JsonTableSource,
+    },
+    /// `NESTED [PATH] path COLUMNS (..)`.
+    Nested(JsonTableLevel),
+}
+
+/// What a column of JSON_TABLE takes from its path.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JsonTableSource {
+    /// EXISTS: whether it leads anywhere.
+    Exists,
+    /// The value.
+    Part {
+        /// What is given where the path leads nowhere.
+        on_empty: Box<JsonResponse>,
+        /// What is given where the column cannot hold what is there.
+        on_error: Box<JsonResponse>,
+    },
 }
 
 /// A join.

@@ -4,6 +4,8 @@ use super::outcome;
 
 /// Statements of this version.
 const ACCEPTED: &[&str] = &[
+    "SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (a INT PATH '$')) x",
+    "SELECT * FROM t, JSON_TABLE(t.d, '$[*]' COLUMNS (nested FOR ORDINALITY, b JSON PATH '$.b' NULL ON EMPTY DEFAULT '1' ON ERROR, NESTED PATH '$.c[*]' COLUMNS (c INT EXISTS PATH '$'), NESTED '$.d' COLUMNS (d VARCHAR(5) CHARACTER SET latin1 PATH '$'))) AS x",
     // changing rows
     "REPLACE INTO t VALUES (1)",
     "REPLACE LOW_PRIORITY t SET a = 1",
@@ -344,6 +346,10 @@ const ACCEPTED: &[&str] = &[
 
 /// Statements that are not MySQL's.
 const REJECTED: &[&str] = &[
+    "SELECT * FROM JSON_TABLE('[]', '$' COLUMNS ()) x",
+    "SELECT * FROM JSON_TABLE('[]', '$') x",
+    "SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (a PATH '$')) x",
+    "SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (a INT PATH '$' NULL ON ERROR NULL ON EMPTY)) x",
     "REPLACE IGNORE INTO t VALUES (1)",
     "REPLACE INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1",
     "INSERT INTO t SELECT 1 AS new ON DUPLICATE UPDATE a = 1",
@@ -519,7 +525,6 @@ const REJECTED: &[&str] = &[
 /// MySQL's statements that this version refuses.
 const REFUSED: &[&str] = &[
     "SELECT a FROM t PARTITION (p)",
-    "SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (a INT PATH '$')) x",
     "SELECT SUM(a) OVER (ORDER BY a GROUPS 1 PRECEDING) FROM t",
     "SELECT SUM(a) OVER (ROWS CURRENT ROW EXCLUDE TIES) FROM t",
     "SELECT LAG(a) IGNORE NULLS OVER (ORDER BY a) FROM t",

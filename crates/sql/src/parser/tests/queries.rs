@@ -22,6 +22,13 @@ fn shape(reference: &TableReference) -> String {
         TableReference::Derived { alias, columns, .. } => {
             format!("derived {} {}", alias.as_ref().map_or("-", |a| &a.value), columns.len())
         }
+        TableReference::JsonTable(table) => {
+            format!(
+                "json_table {} {}",
+                table.alias.as_ref().map_or("-", |a| &a.value),
+                table.level.columns.len()
+            )
+        }
         TableReference::List(list) => format!("({})", list.iter().map(shape).collect::<Vec<_>>().join(", ")),
         TableReference::Join(join) => {
             let Join { kind, left, right, constraint, natural, .. } = &**join;

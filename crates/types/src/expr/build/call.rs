@@ -1,6 +1,7 @@
 //! Calls of the function table, and of the functions whose syntax is not `name(args)`.
 
 use super::{control, literal};
+use crate::collation::Charset;
 use crate::error::MysqlError;
 use crate::expr::ir::{Expr, ExprKind};
 use crate::functions;
@@ -52,6 +53,7 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     let meant = match definition {
         d if d.numeric => super::number,
         d if d.documents => super::plain::document,
+        d if d.bytes => bytes,
         _ => super::plain,
     };
     let args: Vec<Expr> = args.into_iter().map(meant).collect();
@@ -61,6 +63,36 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
         false => args,
     };
     Ok(Expr { kind: ExprKind::Call { function, args }, ty })
+}
+
+/// The operand where bytes are wanted: those of text are in its character set.
+pub(super) fn bytes(operand: Expr) -> Expr {
+    let operand = super::plain(operand);
+    let is_latin1 = operand.ty.collation.charset() == Charset::Latin1;
+    if !(operand.ty.sql.is_character() && is_latin1) {
+        return operand;
+    }
+    match special("BYTES_OF_TEXT", vec![operand.clone()]) {
+        Ok(bytes) => bytes,
+        Err(_) => operand,
+    }
+}
+
+/// `CONVERT(operand USING charset)`, of a character set that is not `binary`.
+///
+/// # Errors
+/// None but 1815.
+pub fn convert_using(operand: Expr, charset: Charset) -> Result<Expr, MysqlError> {
+    let operand = super::plain(operand);
+    let sql = match &operand.ty.sql {
+        ty if ty.is_character() => ty.clone(),
+        ty => super::text_type(super::text_length(ty)),
+    };
+    let (nullable, bytes) = (operand.ty.nullable, !operand.ty.sql.is_character());
+    let mut e = special("TEXT_OF_CHARSET", vec![operand])?;
+    let collation = charset.default_collation();
+    e.ty = ExprType::string(sql, nullable || bytes, collation, Coercibility::Implicit);
+    Ok(e)
 }
 
 /// A call of the table's function `name`, which has a syntax of its own in SQL.

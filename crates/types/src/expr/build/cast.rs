@@ -46,6 +46,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
         | CastTarget::Decimal(..)
         | CastTarget::Double
         | CastTarget::Float => super::number(operand),
+        CastTarget::Binary(_) => super::call::bytes(operand),
         _ => super::plain(operand),
     };
     // Text can fail to be a date, and a date can have no such year.

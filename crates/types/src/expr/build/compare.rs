@@ -126,7 +126,9 @@ pub(super) fn adapted(
             _ => None,
         }),
         Value::String(text) if other.has_date() => match DateTime::parse(text, DateRules::ANY) {
-            Ok(parsed) if !parsed.truncated => Ok(Some(temporal_literal(parsed.value, other))),
+            Ok(parsed) if !parsed.truncated && parsed.offset.is_none() => {
+                Ok(Some(temporal_literal(parsed.value, other)))
+            }
             // Read and warned about when it is evaluated.
             Ok(_) => Ok(None),
             Err(_) => {

@@ -149,7 +149,10 @@ fn array_with_constant(
                 Value::DateTime(t) => *t,
                 // A literal was parsed when the comparison was made; this is a parameter's or a computed text.
                 Value::String(text) => {
-                    DateTime::parse(text, DateRules::ANY).ok().filter(|p| !p.truncated)?.value
+                    DateTime::parse(text, DateRules::ANY)
+                        .ok()
+                        .filter(|p| !p.truncated && p.offset.is_none())?
+                        .value
                 }
                 _ => return None,
             };

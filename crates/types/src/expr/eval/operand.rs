@@ -52,9 +52,17 @@ pub(crate) fn cast(
         }
         _ => {}
     }
-    let dated = convert::dated(v, to, cx.now.date());
+    let dated = convert::dated(v, to, cx.now.date()).or_else(|| zoned(v, to, cx));
     let rules = cx.sql_mode.dates.with_zero_parts();
     strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, rules, warnings))?
+}
+
+/// A text with a distance from UTC as the datetime that it is here, where a type with a day is wanted; None for all else.
+fn zoned(v: &Value, to: &SqlType, cx: &EvalContext<'_>) -> Option<Value> {
+    let text = v.as_str().filter(|_| to.has_date())?;
+    let parsed = DateTime::parse(text, cx.sql_mode.dates.with_zero_parts()).ok()?;
+    parsed.offset?;
+    parsed.in_zone(cx.zone).map(Value::DateTime)
 }
 
 /// The value as an integer, if it is one or a date; None for NULL and for what has to be converted otherwise.
@@ -137,7 +145,7 @@ fn read_datetime(
                 if parsed.truncated {
                     cx.warn(MysqlError::truncated_value("datetime", text))?;
                 }
-                Ok(Some(parsed.value))
+                Ok(parsed.in_zone(cx.zone))
             }
             Err(_) => {
                 cx.warn(MysqlError::incorrect_temporal("datetime", text))?;

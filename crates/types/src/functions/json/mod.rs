@@ -3,13 +3,17 @@
 //! | module   | holds                                                  |
 //! |----------|--------------------------------------------------------|
 //! | `values` | documents made of values, and what is to know of one   |
+//! | `schema` | documents against JSON Schema                          |
 //! | `search` | what is in a document                                  |
 //! | `modify` | documents changed and merged                           |
+//! | `table`  | the rows of JSON_TABLE                                 |
 //!
 //! A document is an argument of type JSON, or text, which is read as one.
 
 pub(super) mod modify;
+pub(super) mod schema;
 pub(super) mod search;
+pub(super) mod table;
 pub(super) mod values;
 
 use super::Call;

@@ -1,0 +1,52 @@
+//! Text in the bytes of its character set, and text brought into one.
+//!
+//! Text is UTF-8 whatever its character set is. Where its bytes are asked for, those of a set of one byte per character are made for the
+//! occasion; in all other sets ASCII and UTF-8 are the same.
+
+use super::{Call, Function};
+use crate::collation::Charset;
+use crate::error::MysqlError;
+use crate::expr::{EvalContext, Expr, build};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("BYTES_OF_TEXT", (1, 1), bytes_type, bytes_of_text).special(),
+    // Its type is that of the call's maker.
+    Function::new("TEXT_OF_CHARSET", (1, 1), |args| Ok(args[0].ty.clone()), text_of_charset).special(),
+];
+
+fn bytes_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let len = build::text_length(&args[0].ty.sql).min(u32::MAX.into()) as u32;
+    let sql = SqlType::Varbinary { len };
+    Ok(ExprType::string(sql, args[0].ty.nullable, crate::Collation::Binary, Coercibility::Coercible))
+}
+
+fn bytes_of_text(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let charset = call.args[0].ty.collation.charset();
+    Ok(match &values[0] {
+        Value::String(text) => Value::bytes(charset.encode(text)),
+        other => other.clone(),
+    })
+}
+
+/// A question mark stands for what the set has not. Bytes are read as text of the set.
+fn text_of_charset(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let charset = call.ty.collation.charset();
+    let text = match &values[0] {
+        Value::Null => return Ok(Value::Null),
+        Value::Bytes(bytes) if charset == Charset::Latin1 => Charset::decode_latin1(bytes).into(),
+        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(e) => {
+                let bad = bytes[e.valid_up_to()..].iter().take(6).map(|b| format!("\\x{b:02X}"));
+                cx.warn(MysqlError::invalid_character_string(charset.name(), bad.collect::<String>()))?;
+                return Ok(Value::Null);
+            }
+        },
+        other => crate::convert::to_text(other, &call.args[0].ty.sql).unwrap_or_default(),
+    };
+    Ok(match charset.first_foreign(&text) {
+        None => Value::string(&*text),
+        Some(_) => Value::string(charset.replace_foreign(&text)),
+    })
+}
