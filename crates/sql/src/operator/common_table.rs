@@ -1,8 +1,10 @@
 //! Tables that a statement makes for itself: the queries of WITH, run once for all places that name them, and recursion.
 
 use super::key_table::KeyTable;
+use super::memory::Held;
+use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
 use super::subplans::{Part, within};
-use super::{BoxedOperator, ExecutionContext, Operator, build, gather::batch_bytes};
+use super::{BoxedOperator, ExecutionContext, Operator, build};
 use crate::plan::{Node, RecursiveUnion};
 use arrow_buffer::BooleanBuffer;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
@@ -13,32 +15,29 @@ use std::sync::Arc;
 /// The rows of a common table. Who asks for them first makes them.
 pub(super) struct Common {
     number: usize,
-    rows: Option<Arc<Vec<Batch>>>,
-    next: usize,
+    rows: Option<StoredReader>,
 }
 
 impl Common {
     pub fn new(number: usize) -> Common {
-        Common { number, rows: None, next: 0 }
+        Common { number, rows: None }
     }
 }
 
 impl Operator for Common {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        let rows = match &self.rows {
+        let rows = match &mut self.rows {
             Some(rows) => rows,
             None => {
                 let rows = common_rows(self.number, cx)?;
-                self.rows.insert(rows)
+                self.rows.insert(StoredReader::new(rows))
             }
         };
-        let batch = rows.get(self.next).cloned();
-        self.next += 1;
-        Ok(batch)
+        rows.next(cx)
     }
 }
 
-fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<Vec<Batch>>, MysqlError> {
+fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<StoredRows>, MysqlError> {
     let subplans = cx.subplans;
     let outer = cx.eval.outer;
     if let Some(known) = subplans.common(number, outer) {
@@ -58,49 +57,43 @@ fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<Vec<B
         subplans,
         profile: profile.as_mut(),
     };
-    let made = all_rows(&mut root, &mut inner);
+    let made = all_rows(&mut root, &plan.plan.root.types, &mut inner);
     cx.eval.state = std::mem::take(&mut inner.eval.state);
     subplans.put_profile(Part::Common(number), profile);
-    let (rows, bytes) = made?;
-    let rows = Arc::new(rows);
-    subplans.keep_common(number, outer, rows.clone(), bytes, cx.memory);
+    let rows = Arc::new(made?);
+    subplans.keep_common(number, outer, rows.clone(), cx.memory);
     Ok(rows)
 }
 
-/// All rows of an operator, and the bytes that they hold.
+/// All rows of an operator.
 fn all_rows(
     root: &mut BoxedOperator,
+    types: &Arc<[ExprType]>,
     cx: &mut ExecutionContext<'_>,
-) -> Result<(Vec<Batch>, usize), MysqlError> {
-    let (mut rows, mut bytes) = (Vec::new(), 0);
+) -> Result<StoredRows, MysqlError> {
+    let mut rows = RowsToStore::new(types);
     while let Some(batch) = root.next(cx)? {
-        let more = batch_bytes(&batch);
-        cx.memory.take(more)?;
-        bytes += more;
-        rows.push(batch);
+        rows.push(&batch, cx)?;
     }
-    Ok((rows, bytes))
+    rows.take()
 }
 
 /// The rows that the round before added to a recursive table.
 pub(super) struct Working {
     number: usize,
-    rows: Option<Arc<Vec<Batch>>>,
-    next: usize,
+    rows: Option<StoredReader>,
 }
 
 impl Working {
     pub fn new(number: usize) -> Working {
-        Working { number, rows: None, next: 0 }
+        Working { number, rows: None }
     }
 }
 
 impl Operator for Working {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        let rows = self.rows.get_or_insert_with(|| cx.subplans.working(self.number));
-        let batch = rows.get(self.next).cloned();
-        self.next += 1;
-        Ok(batch)
+        let rows = self.rows.get_or_insert_with(|| StoredReader::new(cx.subplans.working(self.number)));
+        rows.next(cx)
     }
 }
 
@@ -111,7 +104,7 @@ pub(super) struct Recursive {
     seed: Option<BoxedOperator>,
     /// With UNION DISTINCT: the rows there are.
     seen: Option<Seen>,
-    added: Vec<Batch>,
+    added: RowsToStore,
     step: Option<BoxedOperator>,
     /// The next of the steps in this round.
     next_step: usize,
@@ -123,19 +116,21 @@ struct Seen {
     encoder: KeyEncoder,
     keys: EncodedKeys,
     table: KeyTable,
+    held: Held,
 }
 
 impl Recursive {
-    pub fn new(union: &Arc<RecursiveUnion>, types: &[ExprType], profiled: bool) -> Recursive {
+    pub fn new(union: &Arc<RecursiveUnion>, types: &Arc<[ExprType]>, profiled: bool) -> Recursive {
         let seen = || Seen {
-            encoder: KeyEncoder::new(types),
+            encoder: KeyEncoder::new(types.iter()),
             keys: EncodedKeys::default(),
             table: KeyTable::default(),
+            held: Held::default(),
         };
         Recursive {
             seed: Some(build(&union.seed, profiled)),
             seen: union.distinct.then(seen),
-            added: Vec::new(),
+            added: RowsToStore::new(types),
             step: None,
             next_step: union.steps.len(),
             rounds: 0,
@@ -152,6 +147,7 @@ impl Recursive {
         if self.step.is_none() {
             if self.next_step == self.union.steps.len() {
                 if self.added.is_empty() {
+                    cx.subplans.set_working(self.union.number, StoredRows::default(), cx.memory);
                     return Ok(None);
                 }
                 let most = cx.subplans.max_recursion();
@@ -166,7 +162,7 @@ impl Recursive {
                 cx.eval.cancel.check()?;
                 self.rounds += 1;
                 self.next_step = 0;
-                cx.subplans.set_working(self.union.number, std::mem::take(&mut self.added));
+                cx.subplans.set_working(self.union.number, self.added.take()?, cx.memory);
             }
             let step: Option<&Node> = self.union.steps.get(self.next_step);
             self.step = step.map(|step| build(step, self.profiled));
@@ -187,25 +183,27 @@ impl Operator for Recursive {
                 continue;
             };
             if let Some(seen) = &mut self.seen {
-                let selection = seen.new_rows(&batch)?;
+                let selection = seen.new_rows(&batch, cx)?;
                 if selection.count() == 0 {
                     continue;
                 }
                 batch = selection.apply(&batch)?;
             }
-            self.added.push(batch.clone());
+            self.added.push(&batch, cx)?;
             return Ok(Some(batch));
         }
     }
 }
 
 impl Seen {
-    fn new_rows(&mut self, batch: &Batch) -> Result<Selection, MysqlError> {
+    fn new_rows(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<Selection, MysqlError> {
         let columns: Vec<Datum> = batch.columns.iter().cloned().map(Datum::Array).collect();
         self.encoder.encode(&columns, batch.rows, &mut self.keys)?;
-        Ok(Selection::from_bits(BooleanBuffer::collect_bool(batch.rows, |row| {
+        let new = BooleanBuffer::collect_bool(batch.rows, |row| {
             let known = self.table.len();
             self.table.find_or_insert(self.keys.get(row)) as usize == known
-        })))
+        });
+        self.held.set(self.table.memory_bytes(), cx.memory)?;
+        Ok(Selection::from_bits(new))
     }
 }

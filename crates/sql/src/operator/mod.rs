@@ -28,6 +28,7 @@ mod sort;
 mod spill;
 #[cfg(test)]
 mod spill_tests;
+mod stored_rows;
 mod subplans;
 #[cfg(test)]
 mod tests;

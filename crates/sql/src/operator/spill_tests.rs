@@ -84,6 +84,32 @@ fn joins_go_to_disk() {
 }
 
 #[test]
+fn set_operations_go_to_disk() {
+    let mut database = database();
+    for operation in ["INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"] {
+        let sql =
+            format!("SELECT id, s FROM l WHERE id < 6000 {operation} SELECT id, s FROM r WHERE id > 900");
+        check(&mut database, 64 << 10, &sql);
+    }
+    // Nothing but rows of the left side is too much.
+    check(&mut database, 64 << 10, "SELECT id, s FROM l EXCEPT SELECT id, s FROM r WHERE id < 3");
+}
+
+#[test]
+fn rows_of_common_tables_go_to_disk() {
+    let mut database = database();
+    let twice = "WITH t AS (SELECT id, k, s FROM r) SELECT a.id, b.s FROM t a JOIN t b ON a.id = b.id + 1";
+    check(&mut database, 64 << 10, twice);
+    for union in ["UNION ALL", "UNION"] {
+        let rounds = format!(
+            "WITH RECURSIVE t AS (SELECT id, 0 AS n FROM r WHERE id < 500 {union} SELECT id, n + 1 FROM t WHERE n < 5) \
+             SELECT id, n, COUNT(*) FROM t GROUP BY id, n"
+        );
+        check(&mut database, 256 << 10, &rounds);
+    }
+}
+
+#[test]
 fn what_does_not_get_smaller_is_joined_in_parts() {
     let mut database = database();
     let few =

@@ -4,6 +4,7 @@
 //! depends on none is run once. The operators of one run serve the next, but for those that have to be built again.
 
 use super::members::Members;
+use super::stored_rows::StoredRows;
 use super::{BoxedOperator, ExecutionContext, MemoryBudget, Profile, StatementLocks, build};
 use crate::plan::{CommonPlan, PlanParts, SubqueryPlan};
 use leafline_access::Counters;
@@ -30,7 +31,7 @@ pub struct Subplans {
     /// The rows of common tables, by number.
     commons: RefCell<HashMap<usize, CommonRows>>,
     /// The rows that the last round has added to each recursive table.
-    working: RefCell<HashMap<usize, Arc<Vec<Batch>>>>,
+    working: RefCell<HashMap<usize, Arc<StoredRows>>>,
     max_recursion: u64,
     /// Figures of what is run, for EXPLAIN ANALYZE.
     profiles: RefCell<BTreeMap<Part, Profile>>,
@@ -50,8 +51,7 @@ pub enum Part {
 /// The rows of a common table, for the values that it depends on.
 struct CommonRows {
     key: Vec<u8>,
-    rows: Arc<Vec<Batch>>,
-    bytes: usize,
+    rows: Arc<StoredRows>,
 }
 
 /// The answers of a subquery by the values that it depends on.
@@ -120,35 +120,36 @@ impl Subplans {
     }
 
     /// The rows of a common table, if they were made.
-    pub(super) fn common(&self, number: usize, outer: &[Value]) -> Option<Arc<Vec<Batch>>> {
+    pub(super) fn common(&self, number: usize, outer: &[Value]) -> Option<Arc<StoredRows>> {
         let key = self.common_key(number, outer);
         let commons = self.commons.borrow();
         commons.get(&number).filter(|known| known.key == key).map(|known| known.rows.clone())
     }
 
-    /// Keeps the rows of a common table, which hold `bytes` of the budget.
+    /// Keeps the rows of a common table.
     pub(super) fn keep_common(
         &self,
         number: usize,
         outer: &[Value],
-        rows: Arc<Vec<Batch>>,
-        bytes: usize,
+        rows: Arc<StoredRows>,
         budget: &MemoryBudget,
     ) {
         let key = self.common_key(number, outer);
-        let before = self.commons.borrow_mut().insert(number, CommonRows { key, rows, bytes });
-        let freed = before.map_or(0, |before| before.bytes);
+        let bytes = rows.bytes();
+        let before = self.commons.borrow_mut().insert(number, CommonRows { key, rows });
+        let freed = before.map_or(0, |before| before.rows.bytes());
         budget.give_back(freed);
         self.remembered.set((self.remembered.get() + bytes).saturating_sub(freed));
     }
 
     /// The rows that the last round has added to a recursive table.
-    pub(super) fn working(&self, number: usize) -> Arc<Vec<Batch>> {
+    pub(super) fn working(&self, number: usize) -> Arc<StoredRows> {
         self.working.borrow().get(&number).cloned().unwrap_or_default()
     }
 
-    pub(super) fn set_working(&self, number: usize, rows: Vec<Batch>) {
-        self.working.borrow_mut().insert(number, Arc::new(rows));
+    pub(super) fn set_working(&self, number: usize, rows: StoredRows, budget: &MemoryBudget) {
+        let before = self.working.borrow_mut().insert(number, Arc::new(rows));
+        budget.give_back(before.map_or(0, |before| before.bytes()));
     }
 
     fn known(&self, number: usize, key: &[u8]) -> Option<Answer> {
