@@ -215,6 +215,8 @@ mod tests {
         t.set_deadline(Some(Instant::now() + Duration::from_secs(3600)));
         assert!(t.check().is_ok());
         t.set_deadline(Some(Instant::now()));
+        // Deadlines are whole microseconds.
+        std::thread::sleep(Duration::from_micros(2));
         assert_eq!(t.clone().check().unwrap_err().code, 3024);
         t.cancel(CancelReason::QueryKilled);
         assert_eq!(t.check().unwrap_err().code, 1317);
