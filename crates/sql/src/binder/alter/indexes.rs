@@ -1,0 +1,101 @@
+//! The indexes of ALTER TABLE: which stay, come and go, and what they become where columns do.
+
+use super::{Alter, AlterWork};
+use crate::binder::table_spec::{index_spec, spec_kind};
+use crate::parser::ast::AlterAction;
+use leafline_table::{IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, TableSpec};
+use leafline_types::{MysqlError, SqlType};
+
+impl Alter<'_> {
+    pub(super) fn change_indexes(&mut self, actions: &[AlterAction]) -> Result<(), MysqlError> {
+        let shown = self.old.indexes.iter().filter(|index| !index.parts.is_empty());
+        let mut kept = Vec::new();
+        for (mut spec, index) in TableSpec::of(self.old).indexes.into_iter().zip(shown) {
+            let part = |part: &IndexPart| {
+                let column = &self.made_from(part.column)?.def;
+                let prefix = part.prefix.filter(|prefix| may_have_prefix(&column.ty, *prefix));
+                Some(IndexSpecPart { column: column.name.clone(), descending: part.descending, prefix })
+            };
+            spec.parts = index.parts.iter().filter_map(part).collect();
+            if spec.parts.len() < index.parts.len() {
+                // It lost a column.
+                spec.existing = None;
+            }
+            kept.push((index.name.as_str(), spec));
+        }
+        let find = |kept: &[(&str, IndexSpec)], name: &str| {
+            kept.iter().position(|(known, _)| known.eq_ignore_ascii_case(name))
+        };
+        for action in actions {
+            match action {
+                AlterAction::DropKey(name) => {
+                    let at = find(&kept, &name.value).ok_or_else(|| MysqlError::cannot_drop(&name.value))?;
+                    kept.remove(at);
+                    self.work = self.work.max(AlterWork::Indexes);
+                }
+                AlterAction::DropConstraint(name) => {
+                    let is_check = self.old.checks.iter().any(|c| c.name.eq_ignore_ascii_case(&name.value));
+                    let is_foreign = self.old_foreign_key(name).is_some();
+                    let at = find(&kept, &name.value)
+                        .filter(|at| kept.get(*at).is_some_and(|(_, key)| key.kind != IndexSpecKind::Plain));
+                    match (at, u8::from(at.is_some()) + u8::from(is_check) + u8::from(is_foreign)) {
+                        (_, 0) => return Err(MysqlError::constraint_not_found(&name.value)),
+                        (_, 2..) => return Err(MysqlError::constraint_name_ambiguous(&name.value)),
+                        (Some(at), _) => {
+                            kept.remove(at);
+                            self.work = self.work.max(AlterWork::Indexes);
+                        }
+                        (None, _) => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        for action in actions {
+            if let AlterAction::RenameKey { name, to } = action {
+                let position = find(&kept, &name.value);
+                match position.and_then(|at| kept.get_mut(at)) {
+                    Some((_, spec)) if spec.kind != IndexSpecKind::Primary => {
+                        spec.name = Some(to.value.clone());
+                    }
+                    Some(_) => return Err(MysqlError::wrong_index_name(PRIMARY)),
+                    None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
+                }
+            }
+            if let AlterAction::SetKeyVisible(name, visible) = action {
+                let position = find(&kept, &name.value);
+                match position.and_then(|at| kept.get_mut(at)) {
+                    Some((_, spec)) => spec.invisible = !visible,
+                    None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
+                }
+            }
+        }
+        self.indexes = kept.into_iter().map(|(_, spec)| spec).filter(|spec| !spec.parts.is_empty()).collect();
+        for action in actions {
+            match action {
+                AlterAction::AddColumn(column, _) | AlterAction::ChangeColumn { column, .. } => {
+                    let Some(kind) = column.key else { continue };
+                    let parts = vec![IndexSpecPart::new(&column.name.value)];
+                    self.indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
+                }
+                AlterAction::AddKey(key) => self.indexes.push(index_spec(key)),
+                _ => {}
+            }
+        }
+        if self.indexes.iter().any(|index| index.existing.is_none()) {
+            self.work = self.work.max(AlterWork::Indexes);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a key part of a column that has another type now can keep its prefix. Where it cannot, the part is the whole column.
+fn may_have_prefix(ty: &SqlType, prefix: u32) -> bool {
+    match ty {
+        SqlType::Char { len }
+        | SqlType::Varchar { len }
+        | SqlType::Binary { len }
+        | SqlType::Varbinary { len } => prefix < *len,
+        ty => ty.is_large() && *ty != SqlType::Json,
+    }
+}
