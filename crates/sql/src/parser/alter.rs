@@ -2,7 +2,7 @@
 
 use super::ast::{
     AlterAction, AlterAlgorithm, AlterLock, AlterTable, ColumnPosition, Ident, KeyDefinition, KeyKind,
-    RenameTable, Span, StatementKind, TableName,
+    RenameTable, Span, StatementKind, TableName, TableOptions,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
@@ -167,7 +167,9 @@ impl Parser<'_> {
             return self.refuse(&format!("ALTER TABLE ... {word}"));
         } else {
             let start = self.span();
-            let options = self.table_options()?;
+            let mut options = TableOptions::default();
+            // A comma ends them: what follows may be any action.
+            while self.table_option(&mut options)? {}
             if self.span() == start {
                 return Err(self.syntax_error());
             }

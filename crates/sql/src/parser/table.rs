@@ -354,7 +354,7 @@ impl Parser<'_> {
     }
 
     /// Takes one option; false when none stands next.
-    fn table_option(&mut self, options: &mut TableOptions) -> Parsed<bool> {
+    pub(super) fn table_option(&mut self, options: &mut TableOptions) -> Parsed<bool> {
         if self.at_word("DEFAULT") {
             self.advance();
             if !self.at_charset() && !self.at_word("COLLATE") {

@@ -10,7 +10,7 @@ use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
 use crate::expr::{EvalContext, Expr};
-use crate::temporal::{Date, DateRules, DateTime, IntervalUnit, Zone};
+use crate::temporal::{Date, DateRules, DateTime, IntervalUnit, Time, Zone};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -40,17 +40,18 @@ pub(super) static FUNCTIONS: &[Function] = &[
         // Before the year 1 there are no days with a number.
         let number = u32::try_from(number).ok().filter(|number| *number > 365);
         Ok(Value::Date(number.and_then(Date::from_day_number).unwrap_or(Date::ZERO)))
-    }),
-    Function::new("MAKEDATE", (2, 2), date_type, make_date),
+    })
+    .numeric(),
+    Function::new("MAKEDATE", (2, 2), date_type, make_date).numeric(),
     Function::new("WEEKOFYEAR", (1, 1), bigint_or_null, |cx, _, args| {
         let week = operand::day(&args[0], cx)?.and_then(|d| d.week(week_mode_of(3)));
         Ok(week.map_or(Value::Null, |(_, week)| Value::Int(week.into())))
     }),
     Function::new("YEARWEEK", (1, 2), bigint_or_null, year_week),
-    Function::new("PERIOD_ADD", (2, 2), super::args::bigint, period_add),
-    Function::new("PERIOD_DIFF", (2, 2), super::args::bigint, period_diff),
+    Function::new("PERIOD_ADD", (2, 2), super::args::bigint, period_add).numeric(),
+    Function::new("PERIOD_DIFF", (2, 2), super::args::bigint, period_diff).numeric(),
     Function::new("TIMESTAMPDIFF", (3, 3), bigint_or_null, timestamp_diff).special(),
-    Function::new("FROM_UNIXTIME", (1, 1), from_unixtime_type, from_unixtime),
+    Function::new("FROM_UNIXTIME", (1, 1), from_unixtime_type, from_unixtime).numeric(),
     Function::new("CONVERT_TZ", (3, 3), convert_tz_type, convert_tz),
     Function::new("GET_FORMAT", (2, 2), |_| Ok(bounded_text(17, true)), get_format).special(),
     Function::new(
@@ -221,11 +222,12 @@ fn convert_tz_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::DateTime { fsp: fraction_digits(&args[0]) }, true))
 }
 
-/// The digits of the second's fraction that a value has when it is read as a datetime.
+/// The digits of the second's fraction that a value has when it is read as a datetime or a time.
 pub(super) fn fraction_digits(arg: &Expr) -> u8 {
     match (&arg.ty.sql, arg.as_literal()) {
         (_, Some(Value::String(text))) => {
-            DateTime::parse(text, DateRules::ANY).map_or(0, |parsed| parsed.fsp)
+            let of_datetime = DateTime::parse(text, DateRules::ANY).map_or(0, |parsed| parsed.fsp);
+            of_datetime.max(Time::parse(text).map_or(0, |parsed| parsed.fsp))
         }
         (ty, _) if ty.is_integer() || *ty == SqlType::Null => 0,
         (ty, _) if ty.is_temporal() || matches!(ty, SqlType::Decimal { .. }) => ty.scale().min(6),
