@@ -4,9 +4,12 @@
 #[path = "support/rows.rs"]
 mod rows;
 
+use leafline_sql::accounts::{Login, ROOT, double_sha1};
 use leafline_sql::session::Session;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::{Operation, SimulatedEnv};
+use leafline_table::{Isolation, TxnMode};
+use leafline_types::Value;
 use rows::rows_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -178,4 +181,141 @@ fn a_failed_sync_stops_writing_and_loses_nothing_acknowledged() {
     let rows = must(&mut session, "SELECT COUNT(*) FROM d.t");
     assert!(rows == ["40"] || rows == ["80"], "{rows:?}");
     assert_eq!(must(&mut session, "CHECK TABLE d.t"), ["d.t check status OK"]);
+}
+
+fn login(instance: &Instance) -> Login {
+    instance.accounts().login(ROOT).expect("there is a root")
+}
+
+fn secret() -> Login {
+    Login::Password(double_sha1(b"secret"))
+}
+
+#[test]
+fn a_crash_leaves_the_account_as_it_was_or_as_it_was_to_be() {
+    let new = SimulatedEnv::new();
+    for cut_after in 0.. {
+        let env = new.snapshot();
+        env.power_cut_after(cut_after);
+        let opened = Instance::open(Arc::new(env.clone()), InstanceOptions::default());
+        drop(opened);
+        let was_cut = env.is_off();
+        env.reboot(cut_after);
+        let instance = open(&env);
+        assert_eq!(login(&instance), Login::WithoutPassword, "cut after {cut_after}");
+        let mut session = instance.connect().expect("a session");
+        assert_eq!(
+            must(&mut session, "SELECT Host, User FROM mysql.user"),
+            ["% root"],
+            "cut after {cut_after}"
+        );
+        drop((session, instance));
+        if !was_cut {
+            assert!(cut_after > 10, "{cut_after}");
+            break;
+        }
+    }
+    let env = SimulatedEnv::new();
+    drop(open(&env));
+    for cut_after in 0.. {
+        let env = env.snapshot();
+        let instance = open(&env);
+        let mut session = instance.connect().expect("a session");
+        env.power_cut_after(cut_after);
+        let changed = run(&mut session, "ALTER USER root IDENTIFIED BY 'secret'");
+        let was_cut = env.is_off();
+        drop((session, instance));
+        env.reboot(cut_after);
+        let found = login(&open(&env));
+        let may_be = if changed.is_ok() { found == secret() } else { !matches!(found, Login::Locked(_)) };
+        assert!(may_be, "cut after {cut_after}: {found:?}");
+        if !was_cut {
+            break;
+        }
+    }
+}
+
+/// What a repair, or somebody with the files, can have done to `mysql.user`.
+#[test]
+fn an_account_that_was_lost_is_locked_until_it_gets_a_password() {
+    for lost in ["row", "table", "hash"] {
+        let env = SimulatedEnv::new();
+        let instance = open(&env);
+        let mut session = with_table(&instance);
+        must(&mut session, "ALTER USER root IDENTIFIED BY 'first'");
+        let engine = instance.engine().clone();
+        let table = engine.table("mysql", "user").expect("a table");
+        match lost {
+            "table" => drop(engine.drop_table("mysql", "user", false).expect("dropped")),
+            "row" => engine.truncate_table("mysql", "user", false).expect("emptied"),
+            _ => {
+                engine.truncate_table("mysql", "user", false).expect("emptied");
+                let table = engine.table("mysql", "user").expect("a table");
+                let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+                transaction.begin_statement();
+                let row = ["%", "root", "mysql_native_password", "*12"].map(Value::string);
+                transaction.insert(&table, &row).expect("inserted");
+                transaction.commit().expect("committed");
+            }
+        }
+        drop((session, table, engine));
+        instance.close().expect("a clean end");
+        drop(instance);
+        for _ in 0..2 {
+            let instance = open(&env);
+            let Login::Locked(reason) = login(&instance) else { panic!("{lost}: {:?}", login(&instance)) };
+            assert!(reason.contains("mysql.user") && reason.contains("ALTER USER"), "{reason}");
+            instance.close().expect("a clean end");
+        }
+        let instance = open(&env);
+        let mut session = instance.connect().expect("a session");
+        must(&mut session, "ALTER USER root IDENTIFIED BY 'secret'");
+        assert_eq!(login(&instance), secret());
+        drop((session, instance));
+        env.cut(7);
+        let instance = open(&env);
+        assert_eq!(login(&instance), secret(), "{lost}");
+        let mut session = instance.connect().expect("a session");
+        assert_eq!(must(&mut session, "SELECT COUNT(*) FROM mysql.user"), ["1"]);
+        assert_eq!(must(&mut session, "CHECK TABLE mysql.user"), ["mysql.user check status OK"]);
+    }
+}
+
+#[test]
+fn no_damaged_page_lets_anybody_in_without_the_password() {
+    let env = SimulatedEnv::new();
+    let instance = open(&env);
+    let mut session = with_table(&instance);
+    must(&mut session, "ALTER USER root IDENTIFIED BY 'secret'");
+    drop(session);
+    instance.close().expect("a clean end");
+    drop(instance);
+    // No copies of the pages written last.
+    let mut copies = 0..;
+    while copies
+        .next()
+        .is_some_and(|block| env.damage("doublewrite", block * 4096, &mut |bytes| bytes.fill(0)).is_ok())
+    {
+    }
+    let mut locked = 0;
+    for page in 0..env.space_used() / PAGE {
+        let copy = env.snapshot();
+        if copy.damage("data", page * PAGE + 4096, &mut |block| block[100] ^= 0x10).is_err() {
+            break;
+        }
+        let Ok(instance) = Instance::open(Arc::new(copy), InstanceOptions::default()) else { continue };
+        match login(&instance) {
+            Login::WithoutPassword => panic!("page {page}"),
+            Login::Password(hash) => assert_eq!(Login::Password(hash), secret()),
+            Login::Locked(reason) => {
+                assert!(reason.contains("leafline repair"), "{reason}");
+                assert_eq!(
+                    must(&mut instance.connect().expect("a session"), "SELECT COUNT(*) FROM d.t"),
+                    ["0"]
+                );
+                locked += 1;
+            }
+        }
+    }
+    assert_eq!(locked, 1, "one page holds mysql.user");
 }

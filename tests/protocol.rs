@@ -65,6 +65,28 @@ fn a_password_is_asked_for_once_it_is_set() {
 }
 
 #[test]
+fn nobody_is_let_in_by_an_account_that_is_locked() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let embedded = || leafline::Database::open(directory.path()).expect("a database");
+    let database = embedded();
+    database.instance().engine().truncate_table("mysql", "user", false).expect("emptied");
+    database.close().expect("a clean end");
+    let server = Served::start(directory.path(), &[]);
+    for password in ["", "secret"] {
+        let refused =
+            Client::connect(server.address, "root", password).err().expect("turned away").to_string();
+        assert!(refused.contains("3118"), "{refused}");
+    }
+    assert!(server.terminate());
+    let database = embedded();
+    database.connect().expect("a connection").execute("SET PASSWORD = 'secret'", ()).expect("set");
+    database.close().expect("a clean end");
+    let server = Served::start(directory.path(), &[]);
+    Client::connect(server.address, "root", "secret").expect("let in").run("SELECT 1");
+    assert!(Client::connect(server.address, "root", "").is_err());
+}
+
+#[test]
 fn kill_ends_a_statement_and_not_its_session() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);
@@ -176,6 +198,80 @@ fn a_client_that_reads_nothing_can_be_killed_and_does_not_keep_the_server_up() {
     }
     let _also_stalled = stall(&server);
     assert!(server.terminate());
+}
+
+/// Nobody could read what these statements give; without an end they would run for hours.
+#[test]
+fn a_statement_ends_when_its_client_has_gone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("CREATE TABLE d.t (a INT PRIMARY KEY)");
+    let rows = (0..500).map(|n| format!("({n})")).collect::<Vec<_>>().join(", ");
+    client.run(&format!("INSERT INTO d.t VALUES {rows}"));
+    client.run("BEGIN");
+    client.run("UPDATE d.t SET a = -1 WHERE a = 1");
+    let long = [
+        "SELECT COUNT(*) FROM d.t a, d.t b, d.t c, d.t d WHERE a.a + b.a + c.a + d.a = -7",
+        "SELECT SLEEP(10000)",
+        "UPDATE d.t SET a = -2 WHERE a = 1",
+        "SELECT 1; SELECT SLEEP(10000)",
+    ];
+    for sql in long {
+        let mut gone = server.connect();
+        gone.run("SET innodb_lock_wait_timeout = 100000");
+        gone.send(command::QUERY, sql.as_bytes()).expect("sent");
+        if sql.starts_with("SELECT 1") {
+            // As drivers do that close in the middle.
+            gone.send(command::QUIT, b"").expect("sent");
+        }
+    }
+    let begun = Instant::now();
+    while client.rows("SHOW PROCESSLIST").len() > 1 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "a connection is still there");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    client.run("COMMIT");
+    assert_eq!(client.rows("SELECT COUNT(*), MIN(a) FROM d.t"), vec![vec![text("500"), text("-1")]]);
+}
+
+#[test]
+fn max_allowed_packet_is_that_of_the_sessions_beginning() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &["--set", "max_allowed_packet=1048576"]);
+    let mut before = server.connect();
+    assert_eq!(before.rows("SELECT @@max_allowed_packet"), vec![vec![text("1048576")]]);
+    before.run("SET GLOBAL max_allowed_packet = 5000");
+    assert_eq!(before.rows("SELECT LENGTH(REPEAT('a', 1048576))"), vec![vec![text("1048576")]]);
+    let mut client = server.connect();
+    assert_eq!(
+        client.rows("SELECT @@max_allowed_packet, @@global.max_allowed_packet, LENGTH(REPEAT('a', 4096)), REPEAT('a', 4097)"),
+        vec![vec![text("4096"), text("4096"), text("4096"), None]]
+    );
+    assert_eq!(client.rows(&format!("SELECT LENGTH('{}')", "x".repeat(4000))), vec![vec![text("4000")]]);
+    // What is sent in parts for a parameter.
+    client.send(command::STMT_PREPARE, b"SELECT LENGTH(?)").expect("sent");
+    let prepared = client.read().expect("an answer");
+    let id = &prepared[1..5];
+    // A parameter and a column.
+    client.read().and_then(|_| client.read()).expect("definitions");
+    for parts in [1, 2, 1] {
+        for _ in 0..parts {
+            let part = [id, &[0, 0], &[b'x'; 3000]].concat();
+            client.send(command::STMT_SEND_LONG_DATA, &part).expect("sent");
+        }
+        // No cursor, once, nothing NULL, one type: a BLOB.
+        client.send(command::STMT_EXECUTE, &[id, &[0, 1, 0, 0, 0, 0, 1, 252, 0]].concat()).expect("sent");
+        match (parts, client.answer().expect("an answer")) {
+            (1, Answer::Rows(rows)) => assert_eq!(rows.len(), 1),
+            (2, Answer::Error(1105, message)) => assert!(message.contains("max_allowed_packet"), "{message}"),
+            (_, other) => panic!("{parts}: {other:?}"),
+        }
+    }
+    client.send(command::QUERY, &[b'x'; 5000]).expect("sent");
+    assert!(matches!(client.answer(), Ok(Answer::Error(1153, _))));
+    assert!(client.query("SELECT 1").is_err(), "the connection has ended");
 }
 
 #[test]

@@ -110,7 +110,8 @@ impl Client {
         self.packets.flush().map_err(broken)
     }
 
-    fn read(&mut self) -> io::Result<Vec<u8>> {
+    /// Reads a packet.
+    pub fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut packet = Vec::new();
         match self.packets.read(&mut packet) {
             Ok(true) => Ok(packet),

@@ -5,10 +5,11 @@
 //! is found by evaluating them on sampled entries, so that of two indexes with the same leading column the one whose
 //! other columns filter more is seen to fetch less.
 
+use crate::condition::Members;
 use crate::constraint::{Bounds, Implied};
 use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, scan_us};
 use crate::error::Result;
-use crate::path::{AccessPath, ScanOrder};
+use crate::path::{AccessPath, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
 use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
 use crate::stats::{Known, Sample, Statistics, guess_selectivity, joint_selectivity, sample_rows};
@@ -102,6 +103,8 @@ struct Sizes {
     table: Extent,
     /// Distinct leaves of the table per entry of the index.
     row_leaves_per_entry: f64,
+    /// Comparisons on an entry, and on a row, beyond the one that prices reckon with.
+    more_comparisons: (f64, f64),
 }
 
 /// A price, microseconds.
@@ -260,7 +263,16 @@ impl Planner<'_> {
         let fetched = if path.fetches() { passed } else { 0.0 };
         let covered = (entries.entries * passing.sampled / rows).min(1.0);
         let known = bounds.is_some().then_some(Known { covers: passing.covers, share: covered });
-        let mut sizes = Sizes { ranges, entries, index: whole, table: whole, row_leaves_per_entry: 1.0 };
+        let more_comparisons =
+            (more_comparisons(&path.entry_conditions), more_comparisons(&path.row_conditions));
+        let mut sizes = Sizes {
+            ranges,
+            entries,
+            index: whole,
+            table: whole,
+            row_leaves_per_entry: 1.0,
+            more_comparisons,
+        };
         if path.fetches() {
             sizes.table = self.extent(table.clustered(), &Bounds::all())?;
             sizes.row_leaves_per_entry =
@@ -345,23 +357,24 @@ impl Planner<'_> {
         eval: &EvalContext<'_>,
     ) -> Result<Passing> {
         let conjuncts = question.request.conjuncts;
-        let by_ranges = |condition: &Expr| {
-            bounds.is_some_and(|bounds| bounds.exact)
-                && conjuncts.iter().zip(ranged).any(|(conjunct, ranged)| *ranged && conjunct == condition)
-        };
+        let exact = bounds.is_some_and(|bounds| bounds.exact);
+        let by_ranges =
+            Members::of(conjuncts.iter().zip(ranged).filter(|(_, ranged)| exact && **ranged).map(|(c, _)| c));
         let on_entries: Vec<Expr> = own
             .iter()
-            .filter(|condition| !by_ranges(condition))
+            .filter(|condition| !by_ranges.contains(condition))
             .filter(|condition| path.index.covers(question.request.own_columns(condition)))
             .filter(|_| question.request.pushes(&path.index) || !path.fetches())
             .cloned()
             .collect();
-        let rest = own.iter().filter(|condition| !on_entries.contains(condition) && !by_ranges(condition));
+        let (tested, all) = (Members::of(&on_entries), Members::of(own));
+        let rest =
+            own.iter().filter(|condition| !tested.contains(condition) && !by_ranges.contains(condition));
         let correlated =
-            conjuncts.iter().filter(|conjunct| !own.contains(conjunct) && question.hints.is_empty());
+            conjuncts.iter().filter(|conjunct| !all.contains(conjunct) && question.hints.is_empty());
         let remaining = rest.map(guess_selectivity).product::<f64>()
             * correlated.skip(path.constraint.equal_parts()).map(guess_selectivity).product::<f64>();
-        let mut covers: Vec<bool> = own.iter().map(by_ranges).collect();
+        let mut covers: Vec<bool> = own.iter().map(|condition| by_ranges.contains(condition)).collect();
         if on_entries.is_empty() {
             return Ok(Passing { selectivity: 1.0, sampled: 1.0, remaining, covers });
         }
@@ -380,7 +393,7 @@ impl Planner<'_> {
         let sampled = if sample.seen > 0 { selectivity } else { 1.0 };
         if sample.seen > 0 {
             for (covered, condition) in covers.iter_mut().zip(own) {
-                *covered |= on_entries.contains(condition);
+                *covered |= tested.contains(condition);
             }
         }
         Ok(Passing { selectivity, sampled, remaining, covers })
@@ -416,7 +429,14 @@ fn compact(columns: &[usize], conditions: &[Expr]) -> (Vec<usize>, Vec<Expr>) {
 impl Candidate {
     fn of_one_row(path: AccessPath, position: usize) -> Candidate {
         let one = Extent { entries: 1.0, leaves: 1.0, resident: 0.0 };
-        let sizes = Sizes { ranges: 1.0, entries: one, index: one, table: one, row_leaves_per_entry: 1.0 };
+        let sizes = Sizes {
+            ranges: 1.0,
+            entries: one,
+            index: one,
+            table: one,
+            row_leaves_per_entry: 1.0,
+            more_comparisons: (0.0, 0.0),
+        };
         let fetched = if path.fetches() { 1.0 } else { 0.0 };
         let possible = [position].into();
         Candidate { path, examined: 1.0, fetched, rows: 1.0, empty: false, possible, sizes }
@@ -467,7 +487,7 @@ impl Candidate {
             };
             let (pages, io) = sweeps.cost(model);
             if path.pushes_conditions() {
-                total_us += examined * cpu.condition;
+                total_us += examined * (cpu.condition + sizes.more_comparisons.0 * cpu.filter);
             }
             total_us += io + fetched * cpu.fetch + pages * cpu.leaf;
             fetched
@@ -476,7 +496,7 @@ impl Candidate {
         };
         total_us += delivered * cpu.decode;
         if !path.row_conditions.is_empty() {
-            total_us += delivered * cpu.filter;
+            total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
         }
         Price { total_us, startup_us }
     }

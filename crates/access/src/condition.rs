@@ -5,6 +5,7 @@ use arrow_array::UInt32Array;
 use arrow_select::take::take;
 use leafline_types::expr::{EvalContext, Expr, Selection, bind_parameters, evaluate_filter};
 use leafline_types::{Batch, MysqlError, RowScreen};
+use std::collections::HashSet;
 
 /// Conditions over a working row and the outer row behind it.
 #[derive(Clone, Debug)]
@@ -74,5 +75,33 @@ impl ConditionSet {
             columns.push(take(column, &rows, None).map_err(MysqlError::internal)?);
         }
         evaluate_filter(conditions, &Batch { columns, rows: batch.rows }, eval)
+    }
+}
+
+/// Some conditions, to be asked which they are; hashed where they are many.
+pub(crate) enum Members<'a> {
+    /// As they came.
+    Few(Vec<&'a Expr>),
+    /// So that thousands take no time that grows with their square.
+    Many(HashSet<&'a Expr>),
+}
+
+impl<'a> Members<'a> {
+    /// More than so many are hashed.
+    const FEW: usize = 16;
+
+    pub(crate) fn of(conditions: impl IntoIterator<Item = &'a Expr>) -> Members<'a> {
+        let listed: Vec<&Expr> = conditions.into_iter().collect();
+        match listed.len() > Members::FEW {
+            true => Members::Many(listed.into_iter().collect()),
+            false => Members::Few(listed),
+        }
+    }
+
+    pub(crate) fn contains(&self, condition: &Expr) -> bool {
+        match self {
+            Members::Few(listed) => listed.contains(&condition),
+            Members::Many(hashed) => hashed.contains(condition),
+        }
     }
 }

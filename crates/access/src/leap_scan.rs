@@ -11,6 +11,7 @@
 use crate::error::Result;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
+use crate::pieces::Cut;
 use crate::read_ahead::ReadAhead;
 use crate::targets::{Locators, Targets};
 use crate::walk::{Output, Walk, mark};
@@ -48,6 +49,8 @@ pub(crate) struct LeapScan {
     /// The cursor stands inside the current target.
     inside: bool,
     done: bool,
+    /// Where its ranges go on in other scans.
+    cut: Cut,
     goal: usize,
     most: usize,
     /// Rows that the next batch is expected to have.
@@ -72,6 +75,7 @@ impl LeapScan {
             current: 0,
             inside: false,
             done: true,
+            cut: Cut::default(),
             goal: FIRST_BATCH,
             most,
             expected: FIRST_BATCH,
@@ -95,14 +99,15 @@ impl LeapScan {
     }
 
     /// Begins a walk of `targets`. The first batch has up to `first` entries, if that is said.
-    pub fn start(&mut self, targets: Targets, first: Option<usize>) {
+    pub fn start(&mut self, targets: Targets, first: Option<usize>, cut: Cut) {
         self.done = targets.len() == 0;
+        self.cut = cut;
         self.current = 0;
         self.inside = false;
         if let Some(first) = first {
             self.goal = first.clamp(1, self.most);
         }
-        self.read_ahead.start(self.direction());
+        self.read_ahead.start(self.direction(), cut.continues || cut.goes_on);
         self.targets = targets;
     }
 
@@ -195,6 +200,9 @@ impl LeapScan {
             Direction::Reverse => self.cursor.seek_before(target.range.upper.as_deref()),
         }
         self.inside = true;
+        if self.cut.continues && self.current == 0 {
+            return;
+        }
         cx.counters.handler_read_key += 1;
         if self.path.constraint.is_unbounded() {
             match direction {
@@ -209,7 +217,7 @@ impl LeapScan {
     fn count(&self, examined: u64, direction: Direction, cx: &mut ScanContext<'_, '_>) {
         cx.counters.leafline_entries_examined += examined;
         if self.path.is_table_scan() {
-            cx.counters.handler_read_rnd_next += examined + u64::from(self.done);
+            cx.counters.handler_read_rnd_next += examined + u64::from(self.done && !self.cut.goes_on);
         } else if self.path.evaluates_on_entries(self.targets.exact()) {
             cx.counters.handler_icp_attempts += examined;
         } else if !self.path.is_unique_lookup() {

@@ -7,6 +7,7 @@
 //! | [`path`] | the immutable description of how a table is read |
 //! | [`path_scan`] | a path at work |
 //! | `leap_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead` | its steps |
+//! | `pieces` | a scan cut up for several threads |
 //! | `path_builder` | from a table, an index and conditions to a path |
 //! | [`choose`] | the candidates for a table, with what they examine, deliver and cost |
 //! | [`stats`] | sampled statistics; [`cost`]: prices |
@@ -22,6 +23,7 @@ mod leap_scan;
 pub mod path;
 mod path_builder;
 pub mod path_scan;
+mod pieces;
 mod read_ahead;
 mod row_fetch;
 pub mod stats;
@@ -35,6 +37,7 @@ pub use error::{AccessError, Result};
 pub use path::{AccessPath, Condition, JoinRows, ScanOrder};
 pub use path_builder::PathRequest;
 pub use path_scan::{Demand, PathScan, ScanBatch, ScanContext};
+pub use pieces::{ScanPiece, ScanPieces};
 pub use stats::Statistics;
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 
 use crate::constraint::Constraint;
 use leafline_table::{IndexDef, TableDef};
-use leafline_types::expr::Expr;
+use leafline_types::expr::{Expr, ExprKind};
 use std::sync::Arc;
 
 /// The direction in which an index is walked, and whether anybody relies on it.
@@ -80,6 +80,20 @@ pub struct AccessPath {
     pub row_conditions: Vec<Condition>,
     /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,
+}
+
+/// How many comparisons conditions make, those of ORs and ANDs inside them, beyond one each.
+pub(crate) fn more_comparisons(conditions: &[Condition]) -> f64 {
+    let evaluated = conditions.iter().filter(|condition| !condition.implied);
+    evaluated.map(|condition| comparisons(&condition.expr).saturating_sub(1) as f64).sum()
+}
+
+fn comparisons(expr: &Expr) -> usize {
+    match &expr.kind {
+        ExprKind::And(all) | ExprKind::Or(all) => all.iter().map(comparisons).sum(),
+        ExprKind::Not(inner) => comparisons(inner),
+        _ => 1,
+    }
 }
 
 impl AccessPath {

@@ -12,6 +12,7 @@ use crate::counters::Counters;
 use crate::error::Result;
 use crate::leap_scan::{Entries, FIRST_BATCH, LeapScan};
 use crate::path::{AccessPath, ScanOrder};
+use crate::pieces::{Cut, ScanPiece};
 use crate::row_fetch::{Fetched, RowFetch};
 use crate::targets::{Locators, Targets};
 use arrow_array::{ArrayRef, BinaryArray, UInt32Array};
@@ -102,7 +103,7 @@ pub struct PathScan {
 
 impl AccessPath {
     /// The ranges of a path whose bounds depend on no outer row.
-    fn targets(&self, eval: &mut EvalContext<'_>) -> Result<Targets> {
+    pub(crate) fn targets(&self, eval: &mut EvalContext<'_>) -> Result<Targets> {
         let mut values = Vec::with_capacity(self.constraint.values().len());
         for value in self.constraint.values() {
             values.push(evaluate_scalar(value, eval)?);
@@ -154,7 +155,14 @@ impl PathScan {
         self.outer = None;
         self.ends_at_first = None;
         let targets = self.path.targets(cx.eval)?;
-        self.begin(targets, demand, cx)
+        self.begin(targets, demand, Cut::default(), cx)
+    }
+
+    /// Starts it on a piece of the scan, all of whose rows will be asked for.
+    pub fn start_piece(&mut self, piece: ScanPiece, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        self.outer = None;
+        self.ends_at_first = None;
+        self.begin(piece.targets, Demand::All, piece.cut, cx)
     }
 
     /// Starts it for the rows of `outer`. With `first_only`, nothing but whether a row has a partner is asked for: what comes
@@ -196,10 +204,16 @@ impl PathScan {
         let demand = if first_only { Demand::Unknown } else { demand };
         self.ends_at_first = first_only.then_some(outer.rows);
         self.outer = Some(outer);
-        self.begin(Targets::new(bounds), demand, cx)
+        self.begin(Targets::new(bounds), demand, Cut::default(), cx)
     }
 
-    fn begin(&mut self, targets: Targets, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    fn begin(
+        &mut self,
+        targets: Targets,
+        demand: Demand,
+        cut: Cut,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<()> {
         self.pending = None;
         self.exact = targets.exact();
         // Whole primary keys are looked up as rows, without a cursor.
@@ -229,7 +243,7 @@ impl PathScan {
                 Demand::All | Demand::Rows(_) | Demand::Unknown => None,
             };
             leap.end_at_first(self.ends_at_first);
-            leap.start(targets, first);
+            leap.start(targets, first, cut);
         }
         Ok(())
     }

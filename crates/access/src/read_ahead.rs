@@ -14,6 +14,8 @@ use leafline_table::{Direction, Engine, Tree};
 
 /// Pages in the first window of a long range.
 const FIRST_WINDOW: usize = 8;
+/// Pages in the first window of a part of a long range.
+const WINDOW_OF_PART: usize = 64;
 /// Pages in the largest window: 4 MiB of 16 KiB pages.
 const LARGEST_WINDOW: usize = 256;
 /// Targets whose first leaves are looked up at a time.
@@ -53,12 +55,12 @@ impl ReadAhead {
         }
     }
 
-    /// A new walk begins.
-    pub fn start(&mut self, direction: Direction) {
+    /// A new walk begins; one of a part of a long range reads far ahead at once.
+    pub fn start(&mut self, direction: Direction, is_part: bool) {
         self.forward = direction == Direction::Forward;
         self.targets_asked = 0;
         self.range = usize::MAX;
-        self.window = FIRST_WINDOW;
+        self.window = if is_part { WINDOW_OF_PART } else { FIRST_WINDOW };
     }
 
     /// A leaf is about to be visited for target number `current`.

@@ -48,6 +48,16 @@ impl Targets {
         Targets { targets, tags, exact }
     }
 
+    /// The targets in index order.
+    pub fn all(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// Other ranges for the same outer rows.
+    pub fn of(&self, targets: Vec<Target>) -> Targets {
+        Targets { targets, tags: self.tags.clone(), exact: self.exact }
+    }
+
     /// Is every range one whole key of so many parts?
     pub fn are_keys(&self, parts: usize) -> bool {
         self.targets.iter().all(|target| target.range.equal_parts == parts)

@@ -2,7 +2,7 @@
 //!
 //! From the top down: on each level the branches that the range touches are looked at, but at most [`BRANCHES`], the
 //! first, the last and some between that stand for the others. The two outer leaves are always read (a dive); a range
-//! of few leaves is counted; for longer ones the mean of sampled inner leaves counts, those in memory first. The work is
+//! of few leaves is counted, first of all without latches where they are in memory; for longer ones the mean of sampled inner leaves counts, those in memory first. The work is
 //! bounded whatever the range.
 
 use std::ops::Range;
@@ -13,6 +13,7 @@ use crate::descend::Target;
 use crate::enumerate::children_in;
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult};
+use crate::optimistic::Walk;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
@@ -21,7 +22,7 @@ const BRANCHES: usize = 16;
 /// Leaves looked up in the buffer pool.
 const RESIDENCE_SAMPLE: usize = 64;
 /// A range of up to this many leaves is counted exactly.
-const COUNTED_LEAVES: f64 = 4.0;
+const COUNTED_LEAVES: usize = 4;
 /// Inner leaves whose entries are counted in longer ranges, if they are in memory.
 const SAMPLED_LEAVES: usize = 8;
 /// Inner leaves that are read for it if none is in memory.
@@ -66,6 +67,9 @@ impl Tree {
             let depth = self.depth()?;
             return Ok(Estimate { entries: 0.0, leaves: 0.0, resident_fraction: 1.0, depth, exact: true });
         }
+        if let Some(counted) = self.count_in_memory(lower, upper)? {
+            return Ok(counted);
+        }
         let spread = self.spread(lower, upper, RESIDENCE_SAMPLE)?;
         let resident: Vec<PageNo> =
             spread.sample.iter().copied().filter(|page| self.store().is_resident(*page)).collect();
@@ -74,7 +78,7 @@ impl Tree {
             leaves: spread.leaves,
             resident_fraction: resident.len() as f64 / spread.sample.len().max(1) as f64,
             depth: spread.depth,
-            exact: spread.counted && spread.leaves <= COUNTED_LEAVES,
+            exact: spread.counted && spread.leaves <= COUNTED_LEAVES as f64,
         };
         if estimate.exact {
             let (entries, leaves) = self.count(lower, upper)?;
@@ -108,6 +112,24 @@ impl Tree {
         let per_leaf = inner.mean().or(whole.mean()).unwrap_or_default();
         estimate.entries = outer as f64 + (spread.leaves - 2.0).max(0.0) * per_leaf;
         Ok(estimate)
+    }
+
+    /// Counts a range of few leaves that are all in memory: what a lookup costs, no more. `None` for another one.
+    fn count_in_memory(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<Option<Estimate>> {
+        let (mut from, mut fence) = (lower.to_vec(), Vec::new());
+        let mut entries = 0;
+        for leaves in 1..=COUNTED_LEAVES {
+            let Walk::There((found, more)) = self.count_on_leaf(&from, upper, &mut fence) else {
+                return Ok(None);
+            };
+            entries += found;
+            if !more {
+                let (entries, leaves, depth) = (entries as f64, leaves as f64, self.depth()?);
+                return Ok(Some(Estimate { entries, leaves, resident_fraction: 1.0, depth, exact: true }));
+            }
+            std::mem::swap(&mut from, &mut fence);
+        }
+        Ok(None)
     }
 
     /// Calls `f` with up to `max_leaves` leaves spread evenly over `[lower, upper)` and the slots in the range, each

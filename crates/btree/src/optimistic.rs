@@ -140,6 +140,33 @@ impl Tree {
         })
     }
 
+    /// Counts the live entries of `[lower, upper)` on the leaf of `from`, a key within it. Whether there is more of the range:
+    /// `fence` is where then.
+    pub(crate) fn count_on_leaf(
+        &self,
+        from: &[u8],
+        upper: Option<&[u8]>,
+        fence: &mut Vec<u8>,
+    ) -> Walk<(usize, bool)> {
+        self.attempt(|pages| {
+            self.try_node(Target::Key(from), 0, pages, |page, leaf| {
+                let start = leaf.find_within(0, from)?.0;
+                let (at, len) = match (leaf.upper_fence(), upper) {
+                    (None, None) => return Ok((leaf.live(start..leaf.count())?, false)),
+                    (Some((at, len)), Some(upper)) if page.compare(at, len, upper).is_lt() => (at, len),
+                    (Some(fence), None) => fence,
+                    (_, Some(upper)) => {
+                        let end = leaf.find_within(start, upper)?.0;
+                        return Ok((leaf.live(start..end)?, false));
+                    }
+                };
+                fence.resize(len, 0);
+                page.copy(at, fence);
+                Ok((leaf.live(start..leaf.count())?, true))
+            })
+        })
+    }
+
     /// Reads the node of `target` at `level`.
     #[inline]
     fn try_node<'s, T>(

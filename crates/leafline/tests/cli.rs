@@ -387,3 +387,21 @@ fn damage_is_found_and_an_index_is_built_anew() {
     assert_eq!(code, 1);
     assert!(err.contains("there is no database"), "{err}");
 }
+
+#[test]
+fn an_account_on_a_damaged_page_is_locked_until_it_is_repaired_and_has_a_password() {
+    let (_holder, dir) = directory();
+    let at = dir.to_str().expect("UTF-8");
+    assert_eq!(script(&dir, &[], "ALTER USER root IDENTIFIED BY 'first'"), (0, String::new(), String::new()));
+    damage_newest_index(&dir);
+    let (code, out, err) = script(&dir, &["-N"], "SELECT 1");
+    assert_eq!((code, out.as_str()), (0, "1\n"));
+    assert!(err.contains("root is locked") && err.contains("leafline repair"), "{err}");
+    let (code, out, err) = run(&["repair", at, "--yes"]);
+    assert!(code == 0 && out.contains("mysql.user"), "{out}{err}");
+    let (code, _, err) = script(&dir, &[], "ALTER USER root IDENTIFIED BY 'second'");
+    assert!(code == 0 && err.contains("has lost the row of root"), "{err}");
+    let row = "root\t*";
+    let (_, out, err) = script(&dir, &["-N"], "SELECT User, authentication_string FROM mysql.user");
+    assert!(out.starts_with(row) && err.is_empty(), "{out}{err}");
+}

@@ -9,9 +9,10 @@ use crate::protocol::handshake::{Answer, Greeting, put_switch, read_change_user}
 use crate::protocol::packet::{PacketStream, WireError};
 use crate::protocol::reply::{self, put_error};
 use crate::protocol::{command, status};
+use crate::watcher::Activity;
+use leafline_sql::accounts::Login;
 use leafline_sql::parser::split_statements;
 use leafline_sql::session::settings::Modes;
-use leafline_sql::session::variables::MAX_ALLOWED_PACKET;
 use leafline_sql::session::{Outcome, RowStream, Session};
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{ColumnMeta, Done, Instance};
@@ -31,6 +32,8 @@ struct PreparedParameters {
     count: usize,
     types: Vec<ParameterType>,
     long_data: Vec<Option<Vec<u8>>>,
+    /// A parameter got more than `max_allowed_packet`: the execution is refused.
+    is_too_long: bool,
 }
 
 /// Where a client is.
@@ -63,13 +66,14 @@ pub(crate) fn serve<S: Stream>(
     instance: &Arc<Instance>,
     number: u64,
     peer: &Peer,
+    activity: &Activity,
 ) -> Result<(), WireError> {
     stream.set_read_timeout(Some(HANDSHAKE_SECONDS))?;
     stream.set_write_timeout(WRITE_SECONDS)?;
     let mut packets = PacketStream::new(stream, HANDSHAKE_PACKET);
     let result = match log_in(&mut packets, instance, number, peer) {
         Ok(Some((session, capabilities))) => {
-            packets.let_in(MAX_ALLOWED_PACKET as usize, session.cancel_token());
+            packets.let_in(session.cancel_token());
             let mut connection = Connection {
                 packets,
                 session,
@@ -77,7 +81,7 @@ pub(crate) fn serve<S: Stream>(
                 parameters: Parameters::new(),
                 peer: peer.clone(),
             };
-            let result = connection.run();
+            let result = connection.run(activity);
             packets = connection.packets;
             result
         }
@@ -157,11 +161,15 @@ fn authenticate<S: Stream>(
     }
     let using = if given.is_empty() { "NO" } else { "YES" };
     let denied = || MysqlError::access_denied(&answer.user, &peer.host, using);
-    let Some(stored) = instance.accounts().password(&answer.user) else { return Ok(Err(denied())) };
-    if stored.is_none() && !peer.local {
-        return Ok(Err(denied()));
-    }
-    Ok(if auth::is_right(&given, challenge, stored.as_ref()) { Ok(()) } else { Err(denied()) })
+    let is_right = match instance.accounts().login(&answer.user) {
+        None => false,
+        Some(Login::Locked(_)) => {
+            return Ok(Err(MysqlError::account_locked(&answer.user, &peer.host)));
+        }
+        Some(Login::WithoutPassword) => peer.local && auth::is_right(&given, challenge, None),
+        Some(Login::Password(stored)) => auth::is_right(&given, challenge, Some(&stored)),
+    };
+    Ok(if is_right { Ok(()) } else { Err(denied()) })
 }
 
 fn status_of(session: &Session, more_results: bool) -> u16 {
@@ -190,11 +198,12 @@ struct Connection<S> {
 }
 
 impl<S: Stream> Connection<S> {
-    fn run(&mut self) -> Result<(), WireError> {
+    fn run(&mut self, activity: &Activity) -> Result<(), WireError> {
         let (mut packet, mut timeout) = (Vec::new(), None);
         loop {
             self.packets.begin_command();
             self.packets.set_patience(self.session.settings().net_write_timeout.div_ceil(WRITE_SECONDS));
+            self.packets.set_max_packet(self.session.settings().max_packet_bytes());
             let wait_timeout = Some(self.session.settings().wait_timeout);
             if wait_timeout != timeout {
                 self.packets.stream().set_read_timeout(wait_timeout)?;
@@ -203,8 +212,10 @@ impl<S: Stream> Connection<S> {
             if !self.packets.read(&mut packet)? || packet.first() == Some(&command::QUIT) {
                 return Ok(());
             }
-            self.run_command(&packet)?;
-            self.packets.flush()?;
+            activity.change();
+            let result = self.run_command(&packet).and_then(|()| self.packets.flush());
+            activity.change();
+            result?;
             if self.session.cancel_token().reason() == Some(CancelReason::ConnectionKilled) {
                 return Ok(());
             }
@@ -259,6 +270,7 @@ impl<S: Stream> Connection<S> {
                 Reader::new(body).u32().and_then(|id| match self.parameters.get_mut(&id) {
                     Some(parameters) => {
                         parameters.long_data.clear();
+                        parameters.is_too_long = false;
                         Ok(())
                     }
                     None => Err(MysqlError::unknown_statement_handler(id, "mysqld_stmt_reset")),
@@ -437,6 +449,13 @@ impl<S: Stream> Connection<S> {
             let kept = self.parameters.get_mut(&id);
             let kept =
                 kept.ok_or_else(|| MysqlError::unknown_statement_handler(id, "mysqld_stmt_execute"))?;
+            if std::mem::take(&mut kept.is_too_long) {
+                kept.long_data.clear();
+                return Err(MysqlError::unknown_error(
+                    "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
+                     'max_allowed_packet' bytes",
+                ));
+            }
             let (types, long_data) = (&mut kept.types, &kept.long_data);
             let values = read_parameters(&mut reader, kept.count, types, long_data, charset)?;
             kept.long_data.clear();
@@ -464,8 +483,11 @@ impl<S: Stream> Connection<S> {
         }
         if let Some(slot) = kept.long_data.get_mut(parameter) {
             let data = slot.get_or_insert_default();
-            if data.len() + body.len() <= MAX_ALLOWED_PACKET as usize {
-                data.extend_from_slice(reader.rest());
+            let part = reader.rest();
+            if data.len() + part.len() <= self.session.settings().max_packet_bytes() {
+                data.extend_from_slice(part);
+            } else {
+                kept.is_too_long = true;
             }
         }
     }

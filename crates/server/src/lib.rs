@@ -6,10 +6,12 @@
 //! | `auth` | `mysql_native_password` |
 //! | `connection` | one client: handshake, commands, results |
 //! | [`listener`] | TCP and the Unix socket; a thread per connection; stopping |
+//! | `watcher` | statements whose client has gone are ended |
 
 mod auth;
 mod connection;
 pub mod listener;
 pub mod protocol;
+mod watcher;
 
 pub use listener::{Listeners, Server, ServerError};

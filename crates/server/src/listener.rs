@@ -1,15 +1,17 @@
-//! Listening on TCP and on a Unix socket, one thread per connection, and stopping.
+//! Listening on TCP and on a Unix socket, one thread per connection, one that watches for clients that have gone, and stopping.
 //!
 //! Stopping takes no new connections, tells every session to end, waits for the connections' threads and removes the
 //! socket. A client that is idle is cut off; a statement that runs ends with error 1317.
 
 use crate::connection::{Peer, Stream, serve};
+use crate::watcher::{TICK, Watched, deserted};
 use leafline_sql::Instance;
 use leafline_types::statement::CancelReason;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,18 +84,25 @@ impl Listeners {
 /// A running server.
 pub struct Server {
     shared: Arc<Shared>,
-    acceptors: Vec<JoinHandle<()>>,
+    /// The threads that accept connections, and the one that watches them.
+    helpers: Vec<JoinHandle<()>>,
     tcp: Option<SocketAddr>,
     unix: Option<PathBuf>,
 }
 
-/// How to end a connection, and its thread once that has been started.
-type OpenConnection = (Cutter, Option<JoinHandle<()>>);
+struct OpenConnection {
+    cutter: Cutter,
+    watched: Watched,
+    /// Once it has been started.
+    thread: Option<JoinHandle<()>>,
+}
 
 struct Shared {
     instance: Arc<Instance>,
     stopping: AtomicBool,
     connections: Mutex<HashMap<u64, OpenConnection>>,
+    /// Wakes the watcher: there is a connection again, or the server stops.
+    connected: Condvar,
 }
 
 /// Cuts a connection off.
@@ -108,13 +117,19 @@ impl Server {
     /// # Errors
     /// `Thread`.
     pub fn start(instance: Arc<Instance>, listeners: Listeners) -> Result<Server, ServerError> {
-        let shared =
-            Arc::new(Shared { instance, stopping: AtomicBool::new(false), connections: Mutex::default() });
-        let mut server = Server { shared, acceptors: Vec::new(), tcp: None, unix: None };
+        let shared = Arc::new(Shared {
+            instance,
+            stopping: AtomicBool::new(false),
+            connections: Mutex::default(),
+            connected: Condvar::new(),
+        });
+        let mut server = Server { shared, helpers: Vec::new(), tcp: None, unix: None };
+        let watching = server.shared.clone();
+        server.help("watch clients", move || watching.watch_clients())?;
         if let Some(listener) = listeners.tcp {
             server.tcp = Some(listener.local_addr()?);
             let shared = server.shared.clone();
-            server.accept("accept tcp", move || {
+            server.help("accept tcp", move || {
                 shared.accept_all(|| {
                     let (stream, address) = listener.accept()?;
                     stream.set_nodelay(true)?;
@@ -127,7 +142,7 @@ impl Server {
         if let Some((listener, path)) = listeners.unix {
             server.unix = Some(path);
             let shared = server.shared.clone();
-            server.accept("accept socket", move || {
+            server.help("accept socket", move || {
                 shared.accept_all(|| {
                     let (stream, _) = listener.accept()?;
                     let peer = Peer { host: "localhost".into(), local: true };
@@ -138,8 +153,8 @@ impl Server {
         Ok(server)
     }
 
-    fn accept(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), ServerError> {
-        self.acceptors.push(std::thread::Builder::new().name(name.into()).spawn(run)?);
+    fn help(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), ServerError> {
+        self.helpers.push(std::thread::Builder::new().name(name.into()).spawn(run)?);
         Ok(())
     }
 
@@ -165,13 +180,17 @@ impl Server {
         if let Some(path) = &self.unix {
             let _ = UnixStream::connect(path);
         }
-        for acceptor in self.acceptors.drain(..) {
-            let _ = acceptor.join();
+        {
+            let _connections = self.shared.connections.lock();
+            self.shared.connected.notify_all();
+        }
+        for helper in self.helpers.drain(..) {
+            let _ = helper.join();
         }
         let mut threads = Vec::new();
-        for (cutter, thread) in self.shared.connections.lock().values_mut() {
-            cutter.cut();
-            threads.extend(thread.take());
+        for connection in self.shared.connections.lock().values_mut() {
+            connection.cutter.cut();
+            threads.extend(connection.thread.take());
         }
         self.shared.instance.kill_all(CancelReason::ConnectionKilled);
         for thread in threads {
@@ -203,9 +222,14 @@ impl Shared {
         let shared = self.clone();
         // Held until the thread is noted, so that it cannot end before.
         let mut connections = self.connections.lock();
-        connections.insert(number, (cutter, None));
+        let watched = Watched::default();
+        let activity = watched.activity.clone();
+        connections.insert(number, OpenConnection { cutter, watched, thread: None });
+        if connections.len() == 1 {
+            self.connected.notify_all();
+        }
         let run = move || {
-            let _ = serve(stream, &shared.instance, number, &peer);
+            let _ = serve(stream, &shared.instance, number, &peer, &activity);
             shared.connections.lock().remove(&number);
         };
         match std::thread::Builder::new()
@@ -214,13 +238,43 @@ impl Shared {
             .spawn(run)
         {
             Ok(thread) => {
-                if let Some((_, slot)) = connections.get_mut(&number) {
-                    *slot = Some(thread);
+                if let Some(connection) = connections.get_mut(&number) {
+                    connection.thread = Some(thread);
                 }
             }
             Err(_) => {
                 connections.remove(&number);
             }
+        }
+    }
+}
+
+impl Shared {
+    /// Ends the statements of clients that have gone.
+    fn watch_clients(&self) {
+        let mut connections = self.connections.lock();
+        while !self.stopping.load(Ordering::SeqCst) {
+            let long: Vec<(u64, &Cutter)> = connections
+                .iter_mut()
+                .filter_map(|(number, open)| open.watched.is_long().then_some((*number, &open.cutter)))
+                .collect();
+            for number in deserted(&long) {
+                // It may have ended by itself.
+                let _ = self.instance.kill(number, CancelReason::ConnectionKilled);
+            }
+            match connections.is_empty() {
+                true => self.connected.wait(&mut connections),
+                false => drop(self.connected.wait_for(&mut connections, TICK)),
+            }
+        }
+    }
+}
+
+impl AsFd for &Cutter {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Cutter::Tcp(stream) => stream.as_fd(),
+            Cutter::Unix(stream) => stream.as_fd(),
         }
     }
 }

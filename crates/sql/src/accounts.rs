@@ -4,6 +4,10 @@
 //! password it may be used from this machine only (a Unix socket, a loopback address); with one, from wherever the server
 //! listens. The password is kept as `mysql_native_password` keeps it: `*` and the hexadecimal SHA-1 of its SHA-1. The
 //! server never needs more than that to check an answer to its challenge.
+//!
+//! Only a database that was just made gets an account without a password. Where the row cannot be read, because a page is damaged, or
+//! a repair has lost it, the account is *locked*: the server turns everybody away, until the password is set by a program that has the
+//! database's files.
 
 use leafline_table::{
     ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, Isolation, TableDef, TableSpec, TxnMode,
@@ -21,51 +25,55 @@ const USER_TABLE: &str = "user";
 pub const ROOT: &str = "root";
 const PLUGIN: &str = "mysql_native_password";
 
+/// What unlocks the account.
+const SET_PASSWORD: &str = "To set a password, open the database in the shell (`leafline DIR`) while no server has it open, and say: \
+                            ALTER USER root IDENTIFIED BY '...'";
+
 /// Bytes of a password hash.
 pub const HASH_BYTES: usize = 20;
+
+/// How an account is let in by the server. A program that embeds the database needs no account.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Login {
+    /// Without a password, from this machine.
+    WithoutPassword,
+    /// By the password of which this is the double SHA-1.
+    Password([u8; HASH_BYTES]),
+    /// Not at all, until it gets a password: what is on disk does not say which one it has. Why, and what to do about it.
+    Locked(String),
+}
 
 /// The accounts, in memory as on disk.
 pub struct Accounts {
     engine: Arc<Engine>,
-    root: RwLock<Option<[u8; HASH_BYTES]>>,
+    root: RwLock<Login>,
 }
 
 impl Accounts {
-    /// Reads the accounts, making the account `root` in a new database.
+    /// Reads the accounts, making the account `root`, without a password, in a database that was just made. Where it cannot be read it is
+    /// locked, so that no damage opens a server to anybody.
     pub(crate) fn open(engine: &Arc<Engine>) -> Result<Accounts, MysqlError> {
-        if engine.catalog().table(SYSTEM_DATABASE, USER_TABLE).is_none() {
-            engine.create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
-            engine.create_table(&user_table(), true)?;
-        }
-        let table = engine.table(SYSTEM_DATABASE, USER_TABLE)?;
-        let stored = match read_password(engine, &table)? {
-            Some((_, row)) => row.get(3).cloned().unwrap_or_default(),
-            None => {
-                let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-                transaction.begin_statement();
-                transaction.insert(&table, &user_row(""))?;
-                transaction.commit()?;
-                Value::string("")
-            }
-        };
-        let root = match stored.as_str() {
-            Some("") | None => None,
-            Some(text) => Some(parse_hash(text).ok_or_else(|| {
-                MysqlError::unknown_error(
-                    "the password of root in mysql.user is not one that this server wrote",
-                )
-            })?),
+        let root = if engine.catalog().table(SYSTEM_DATABASE, USER_TABLE).is_some() {
+            read_login(engine).unwrap_or_else(|error| {
+                Login::Locked(format!(
+                    "mysql.user cannot be read ({error}). Run `leafline repair` on the database, then {SET_PASSWORD}"
+                ))
+            })
+        } else if is_new(engine) {
+            make_user_table(engine, "")?;
+            Login::WithoutPassword
+        } else {
+            Login::Locked(format!("there is no table mysql.user. {SET_PASSWORD}"))
         };
         Ok(Accounts { engine: engine.clone(), root: RwLock::new(root) })
     }
 
-    /// The double SHA-1 of the password of `user`: `None` if there is no such account, `Some(None)` if it has no
-    /// password.
-    pub fn password(&self, user: &str) -> Option<Option<[u8; HASH_BYTES]>> {
-        (user == ROOT).then(|| *self.root.read())
+    /// How `user` is let in: `None` if there is no such account.
+    pub fn login(&self, user: &str) -> Option<Login> {
+        (user == ROOT).then(|| self.root.read().clone())
     }
 
-    /// Changes the password of `user`; an empty one is none.
+    /// Changes the password of `user`; an empty one is none. This unlocks the account, and makes what is missing of it on disk.
     ///
     /// # Errors
     /// 1396 if there is no such account; what the engine returns.
@@ -76,16 +84,57 @@ impl Accounts {
         let hash = (!password.is_empty()).then(|| double_sha1(password.as_bytes()));
         let text = hash.map_or(String::new(), |hash| format_hash(&hash));
         let mut root = self.root.write();
-        let table = self.engine.table(SYSTEM_DATABASE, USER_TABLE)?;
-        let (locator, old) = read_password(&self.engine, &table)?
-            .ok_or_else(|| MysqlError::unknown_error("root is not in mysql.user"))?;
-        let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-        transaction.begin_statement();
-        transaction.update(&table, &locator, &old, &user_row(&text))?;
-        transaction.commit()?;
-        *root = hash;
+        if self.engine.catalog().table(SYSTEM_DATABASE, USER_TABLE).is_some() {
+            let table = self.engine.table(SYSTEM_DATABASE, USER_TABLE)?;
+            let found = read_root(&self.engine, &table)?;
+            let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+            transaction.begin_statement();
+            match found {
+                Some((locator, old)) => drop(transaction.update(&table, &locator, &old, &user_row(&text))?),
+                None => drop(transaction.insert(&table, &user_row(&text))?),
+            }
+            transaction.commit()?;
+        } else {
+            make_user_table(&self.engine, &text)?;
+        }
+        *root = hash.map_or(Login::WithoutPassword, Login::Password);
         Ok(())
     }
+}
+
+/// Whether nothing was ever made in the database; a crash may have come between the making of the database `mysql` and of its table.
+fn is_new(engine: &Engine) -> bool {
+    let catalog = engine.catalog();
+    catalog.databases().all(|database| database.name == SYSTEM_DATABASE)
+        && catalog.tables(SYSTEM_DATABASE).next().is_none()
+}
+
+/// Makes `mysql.user` with its row. The table is known only with the row in it: a crash leaves both or none.
+fn make_user_table(engine: &Arc<Engine>, authentication: &str) -> Result<(), MysqlError> {
+    engine.create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
+    let table = engine.create_private_table(&user_table())?;
+    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    transaction.begin_statement();
+    transaction.insert(&table, &user_row(authentication))?;
+    transaction.commit()?;
+    engine.publish_table(&table, false)?;
+    Ok(())
+}
+
+/// What the row of root says.
+fn read_login(engine: &Arc<Engine>) -> Result<Login, MysqlError> {
+    let table = engine.table(SYSTEM_DATABASE, USER_TABLE)?;
+    let Some((_, row)) = read_root(engine, &table)? else {
+        return Ok(Login::Locked(format!("mysql.user has lost the row of {ROOT}. {SET_PASSWORD}")));
+    };
+    let stored = row.get(3).and_then(Value::as_str);
+    if stored == Some("") {
+        return Ok(Login::WithoutPassword);
+    }
+    Ok(stored.and_then(parse_hash).map_or_else(
+        || Login::Locked(format!("mysql.user holds no password hash for {ROOT}. {SET_PASSWORD}")),
+        Login::Password,
+    ))
 }
 
 /// SHA-1 of the SHA-1 of a password.
@@ -142,7 +191,7 @@ fn user_table() -> TableSpec {
 type LocatedRow = (Vec<u8>, Vec<Value>);
 
 /// The row of root with its locator.
-fn read_password(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<Option<LocatedRow>, MysqlError> {
+fn read_root(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<Option<LocatedRow>, MysqlError> {
     let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     let view = transaction.view();
     let columns: Vec<usize> = (0..table.columns.len()).collect();

@@ -29,7 +29,7 @@ pub struct Plan {
 /// What the plans of a statement refer to by number.
 #[derive(Clone, Debug, Default)]
 pub struct PlanParts {
-    /// The subqueries of expressions, by number; those that became joins are not there.
+    /// The subqueries of expressions, by number; those that became joins are there only where they are needed besides.
     pub subqueries: BTreeMap<usize, SubqueryPlan>,
     /// The queries of WITH that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
@@ -47,6 +47,12 @@ pub struct CommonPlan {
 }
 
 impl PlanParts {
+    /// The subqueries that did not become joins, by number.
+    pub fn run_by_themselves(&self) -> impl Iterator<Item = (usize, &SubqueryPlan)> {
+        let subqueries = self.subqueries.iter().map(|(number, subquery)| (*number, subquery));
+        subqueries.filter(|(_, subquery)| !subquery.became_join)
+    }
+
     /// Whether a subquery locks rows.
     pub fn locks_rows(&self) -> bool {
         let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
@@ -61,6 +67,8 @@ pub struct SubqueryPlan {
     pub plan: Plan,
     /// It depends on the rows of the query around it.
     pub is_dependent: bool,
+    /// It became a join, and is run by itself only for rows that have changed since they were read, or are checked afterwards.
+    pub became_join: bool,
 }
 
 impl Plan {
@@ -153,6 +161,15 @@ pub enum Operator {
     Empty(EmptyReason),
     /// Rows of one table.
     Scan(Arc<Scan>),
+    /// The rows of an input over one table, which several threads read piece by piece; in the order in which one would read it.
+    Parallel {
+        /// Runs in each of the threads.
+        input: Arc<Node>,
+        /// How many there are at most.
+        threads: usize,
+        /// How many leaves of the table, or of the index that is read, a piece has.
+        leaves: usize,
+    },
     /// Rows for which every condition is true.
     Filter {
         /// Where the rows come from.
@@ -498,6 +515,7 @@ impl Node {
             | Operator::Common { .. }
             | Operator::Working { .. } => Vec::new(),
             Operator::Append { inputs } => inputs.iter().collect(),
+            Operator::Parallel { input, .. } => vec![input],
             Operator::Matched { left, right, .. } => vec![left, right],
             Operator::Recursive(union) => std::iter::once(&union.seed).chain(&union.steps).collect(),
             Operator::Filter { input, .. }
@@ -514,6 +532,39 @@ impl Node {
             Operator::LateralJoin(join) => vec![&join.outer, &join.inner],
             Operator::HashJoin(join) => vec![&join.probe, &join.build],
             Operator::LockRows(locking) => vec![&locking.input],
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Node> {
+        match &mut self.operator {
+            Operator::Values(_)
+            | Operator::JsonTable(_)
+            | Operator::Empty(_)
+            | Operator::Scan(_)
+            | Operator::Common { .. }
+            | Operator::Working { .. } => Vec::new(),
+            Operator::Append { inputs } => inputs.iter_mut().collect(),
+            Operator::Parallel { input, .. } => vec![Arc::make_mut(input)],
+            Operator::Matched { left, right, .. } => vec![left, right],
+            Operator::Recursive(union) => {
+                let union = Arc::make_mut(union);
+                std::iter::once(&mut union.seed).chain(&mut union.steps).collect()
+            }
+            Operator::Filter { input, .. }
+            | Operator::Project { input, .. }
+            | Operator::Aggregate { input, .. }
+            | Operator::Rollup { input, .. }
+            | Operator::Window { input, .. }
+            | Operator::Sort { input, .. }
+            | Operator::TopN { input, .. }
+            | Operator::Limit { input, .. }
+            | Operator::Distinct { input }
+            | Operator::Derived { input, .. } => vec![input],
+            Operator::LookupJoin { outer, .. } => vec![outer],
+            Operator::LateralJoin(join) => vec![&mut join.outer, &mut join.inner],
+            Operator::HashJoin(join) => vec![&mut join.probe, &mut join.build],
+            Operator::LockRows(locking) => vec![&mut locking.input],
         }
     }
 }

@@ -140,16 +140,10 @@ pub fn column(name: impl Into<String>, ty: SqlType) -> ColumnMeta {
 impl ColumnMeta {
     /// The column's type as expressions over it have it.
     pub fn expr_type(&self) -> ExprType {
-        ExprType {
-            sql: self.ty.clone(),
-            nullable: !self.flags.has(ColumnFlags::NOT_NULL),
-            collation: self.collation,
-            coercibility: if self.ty.is_character() || self.ty == SqlType::Json {
-                Coercibility::Implicit
-            } else {
-                Coercibility::Numeric
-            },
-        }
+        let is_text = self.ty.is_character() || self.ty == SqlType::Json;
+        let coercibility = if is_text { Coercibility::Implicit } else { Coercibility::Numeric };
+        let nullable = !self.flags.has(ColumnFlags::NOT_NULL);
+        ExprType::string(self.ty.clone(), nullable, self.collation, coercibility)
     }
 
     /// The type of the values that clients get: text of an ENUM, SET or JSON, a DATETIME of a TIMESTAMP.

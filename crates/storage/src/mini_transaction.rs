@@ -37,6 +37,11 @@ pub enum PageClass {
     Branch,
 }
 
+impl PageClass {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 2;
+}
+
 /// A page latched by a mini-transaction; valid for that mini-transaction only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PageSlot(usize);

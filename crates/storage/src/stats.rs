@@ -22,6 +22,11 @@ impl Counter {
         self.shards[shard() % SHARDS].0.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// What this thread has added, and the few that share its part of the counter.
+    pub fn own(&self) -> u64 {
+        self.shards[shard() % SHARDS].0.load(Ordering::Relaxed)
+    }
+
     /// The sum so far.
     pub fn get(&self) -> u64 {
         self.shards.iter().map(|shard| shard.0.load(Ordering::Relaxed)).sum()

@@ -8,7 +8,7 @@
 use crate::build::{TableBuilder, TreeSource, build_indexes, check_references, numbered};
 use crate::catalog::{
     Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDraft, IndexPart, IndexSpecPart, KeyAlteration,
-    TableDef, TableDraft, TableId, TableSpec, check_name, key_part, rename_in,
+    TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, key_part, rename_in,
 };
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
@@ -20,6 +20,7 @@ use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{MysqlError, Value, encode_part};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Database and name of a table.
@@ -160,20 +161,35 @@ impl Engine {
         Ok(altered)
     }
 
-    /// Gives tables other names, one after the other, all or none. Foreign keys that refer to them follow.
+    /// Gives tables and views other names, one after the other, all or none. Foreign keys that refer to the tables follow; a view keeps
+    /// its database, where the names in it are looked up.
     ///
     /// # Errors
     /// 1146 if there is no such table, 1050 if the new name is taken, 1049 if the database is not there; 3734, 3780, 3733 and 1822 (unless
-    /// `unchecked`) if foreign keys refer to the new name, and the table is not what they need; what the store returns.
+    /// `unchecked`) if foreign keys refer to the new name, and the table is not what they need; 1450 for a view and another database; what
+    /// the store returns.
     pub fn rename_tables(
         &self,
         renames: &[(QualifiedName<'_>, QualifiedName<'_>)],
         unchecked: bool,
     ) -> Result<()> {
         let _ddl = self.ddl.lock();
-        let mut catalog = (*self.catalog()).clone();
+        let before = self.catalog();
+        let mut catalog = (*before).clone();
         let mut renamed: Vec<TableId> = Vec::new();
+        let mut views: BTreeMap<u64, Arc<ViewDef>> = BTreeMap::new();
         for ((database, name), (new_database, new_name)) in renames {
+            if let Some(view) = catalog.view(database, name).cloned() {
+                check_free(&catalog, new_database, new_name)?;
+                if new_database != database {
+                    return Err(MysqlError::change_of_schema(database, new_database).into());
+                }
+                let changed = Arc::new(ViewDef { name: (*new_name).into(), ..(*view).clone() });
+                catalog.remove_view(&view);
+                catalog.put_view(changed.clone());
+                views.insert(view.id, changed);
+                continue;
+            }
             let Some(table) = catalog.table(database, name).cloned() else {
                 return Err(MysqlError::no_such_table(database, name).into());
             };
@@ -187,8 +203,14 @@ impl Engine {
         renamed.dedup();
         let closed: Vec<_> = renamed.iter().map(|table| self.gates.close(*table)).collect();
         let changed = renamed.iter().filter_map(|table| catalog.table_by_id(*table));
-        let put_tables = changed.map(|table| (**table).clone()).collect();
-        self.change_catalog(CatalogChange { put_tables, ..CatalogChange::default() })?;
+        let databases: BTreeSet<&str> = renames.iter().map(|((database, _), _)| *database).collect();
+        let old_views = databases.into_iter().flat_map(|database| before.views(database));
+        self.change_catalog(CatalogChange {
+            put_tables: changed.map(|table| (**table).clone()).collect(),
+            remove_views: old_views.filter(|view| views.contains_key(&view.id)).cloned().collect(),
+            put_views: views.into_values().collect(),
+            ..CatalogChange::default()
+        })?;
         drop(closed);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The one error type of this crate, and its place among MySQL's error numbers.
 
+use crate::index::KeyText;
 use leafline_btree::BtreeError;
 use leafline_storage::StorageError;
 use leafline_types::error::errno;
@@ -24,8 +25,8 @@ pub enum TableError {
     /// A row with the same key is there already (1062).
     #[error("Duplicate entry '{entry}' for key '{table}.{index}'")]
     DuplicateEntry {
-        /// The key's values, as MySQL prints them: joined with `-`.
-        entry: String,
+        /// The key's values.
+        entry: KeyText,
         /// Name of the table.
         table: String,
         /// Name of the index.
@@ -151,7 +152,7 @@ impl From<TableError> for MysqlError {
         match error {
             TableError::Sql(error) => error,
             TableError::DuplicateEntry { entry, table, index, .. } => {
-                MysqlError::duplicate_entry(&entry, &format!("{table}.{index}"))
+                MysqlError::duplicate_entry(&entry.to_string(), &format!("{table}.{index}"))
             }
             TableError::WriteConflict | TableError::Deadlock => MysqlError::deadlock(),
             TableError::LockWaitTimeout => MysqlError::lock_wait_timeout(),

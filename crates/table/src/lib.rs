@@ -50,15 +50,15 @@ mod tests;
 pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter};
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
-    Catalog, CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
-    ForeignKeySpec, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, IndexSpec,
-    IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, ReferentialAction, TableDef,
-    TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef,
+    Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
+    ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
+    IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, ReferentialAction,
+    TableDef, TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef,
 };
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};
 pub use error::{Result, TableError};
-pub use index::{EntryDecoder, RowDecoder, entry_decoder, locator_of, row_decoder};
+pub use index::{EntryDecoder, KeyText, RowDecoder, entry_decoder, locator_of, row_decoder};
 pub use leafline_btree::{CommitTs, Direction, Tree};
 pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;

@@ -44,4 +44,4 @@ pub use row::{
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};
 pub use user_variables::UserVariables;
-pub use value::{Coercibility, ExprType, Members, SqlType, Value};
+pub use value::{Coercibility, ExprType, Members, Origin, SqlType, Value};

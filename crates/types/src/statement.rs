@@ -96,6 +96,18 @@ impl Warnings {
         self.count == 0
     }
 
+    /// An empty list that keeps what this one does.
+    pub fn another(&self) -> Warnings {
+        Warnings { without_notes: self.without_notes, ..Warnings::default() }
+    }
+
+    /// Adds those of a part of the statement behind its own.
+    pub fn append(&mut self, part: Warnings) {
+        self.count += part.count;
+        let room = MAX_KEPT_WARNINGS - self.kept.len();
+        self.kept.extend(part.kept.into_iter().take(room));
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
         self.kept.clear();

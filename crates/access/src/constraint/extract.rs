@@ -58,6 +58,11 @@ impl Slots {
         self.values.len() - 1
     }
 
+    /// Whether the bound is another one for each outer row.
+    pub fn varies(&self, slot: usize) -> bool {
+        self.values.get(slot).is_some_and(|value| !value.columns().is_empty())
+    }
+
     pub fn into_values(self) -> Vec<Expr> {
         self.values
     }
@@ -99,7 +104,7 @@ impl<'a> Extractor<'a> {
         match &expr.kind {
             ExprKind::And(args) | ExprKind::Or(args) => self.junction(expr, args, truth),
             ExprKind::Not(inner) => self.outcome(inner, !truth),
-            ExprKind::Compare { op, left, right, domain } if self.can_convert(*domain) => {
+            ExprKind::Compare { op, left, right, domain } => {
                 self.comparison(*op, left, right, *domain, truth)
             }
             ExprKind::IsNull { operand, negated } if self.is_part(operand) => {
@@ -107,7 +112,7 @@ impl<'a> Extractor<'a> {
                 Extracted { set, exact: true }
             }
             ExprKind::InList { needle, list, negated, domain, set }
-                if self.is_part(needle) && self.can_convert(*domain) =>
+                if self.is_compared(needle, *domain) && (self.is_part(needle) || *negated != truth) =>
             {
                 self.list(list, set.is_some(), *domain, *negated != truth)
             }
@@ -142,10 +147,10 @@ impl<'a> Extractor<'a> {
         domain: CompareDomain,
         truth: bool,
     ) -> Extracted {
-        let (op, bound) = if self.is_part(left) && self.is_known(right) {
-            (op, right)
-        } else if self.is_part(right) && self.is_known(left) {
-            (op.swapped(), left)
+        let (op, part, bound) = if self.is_compared(left, domain) && self.is_known(right) {
+            (op, left, right)
+        } else if self.is_compared(right, domain) && self.is_known(left) {
+            (op.swapped(), right, left)
         } else {
             return Extracted::anything();
         };
@@ -154,6 +159,10 @@ impl<'a> Extractor<'a> {
             (false, Some(op)) => op,
             (false, None) => return Extracted::anything(),
         };
+        // Texts are in another order than their numbers.
+        if !self.is_part(part) && !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) {
+            return Extracted::anything();
+        }
         Extracted { set: PartSet::Compare { op, slot: self.slot(bound), domain }, exact: true }
     }
 
@@ -196,6 +205,19 @@ impl<'a> Extractor<'a> {
 
     fn is_part(&self, expr: &Expr) -> bool {
         matches!(expr.kind, ExprKind::Column(id) if (self.table_column)(id) == Some(self.column))
+    }
+
+    /// Is it the part, or the text of an ENUM or SET that the part is, in a comparison that its bytes can decide?
+    fn is_compared(&self, expr: &Expr, domain: CompareDomain) -> bool {
+        match &expr.kind {
+            ExprKind::Cast { operand } => match (&self.part.ty, domain) {
+                (SqlType::Enum(members) | SqlType::Set(members), CompareDomain::String(collation)) => {
+                    self.is_part(operand) && expr.ty.sql.is_character() && collation == members.collation()
+                }
+                _ => false,
+            },
+            _ => self.is_part(expr) && self.can_convert(domain),
+        }
     }
 
     /// Can a comparison in `domain` be a condition on the bytes of the part? Whether a value then has a place among them is

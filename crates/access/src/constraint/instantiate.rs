@@ -73,6 +73,8 @@ impl PartTest {
 #[derive(Clone, Debug, Default)]
 pub struct FixedSets {
     parts: Vec<Option<Values>>,
+    /// The ranges of all alternatives, if none of them varies.
+    alternatives: Option<Option<(Vec<KeyRange>, bool)>>,
     /// All tests, if none of them varies: with whether they are exact; `None` within if they let nothing pass.
     tests: Option<Option<(Arc<[PartTest]>, bool)>>,
 }
@@ -89,13 +91,30 @@ impl Constraint {
             part.set.all_slots(is_fixed).then(|| set_values(&part.key, &part.set, values))
         };
         let parts = self.parts.iter().map(part).collect();
+        let mut of_alternatives = self.alternatives.iter().flatten();
+        let fixed_alternatives =
+            !self.alternatives.is_empty() && of_alternatives.all(|part| part.set.all_slots(is_fixed));
+        let alternatives = fixed_alternatives.then(|| self.alternative_ranges(values));
         let fixed_tests = self.tests.iter().all(|(_, part)| part.set.all_slots(is_fixed));
-        FixedSets { parts, tests: fixed_tests.then(|| self.part_tests(values)) }
+        FixedSets { parts, alternatives, tests: fixed_tests.then(|| self.part_tests(values)) }
     }
 
     /// As [`instantiate`](Self::instantiate), with what was [fixed](Self::fix) before.
     pub fn instantiate_with(&self, fixed: &FixedSets, values: &[Value]) -> Bounds {
-        let mut exact = true;
+        let alternatives = match &fixed.alternatives {
+            Some(known) => known.clone(),
+            None => self.alternative_ranges(values),
+        };
+        if let Some((ranges, exact)) = alternatives {
+            return match self.tests_with(fixed, values) {
+                Some((tests, tests_exact)) if !ranges.is_empty() => {
+                    Bounds { ranges, tests, exact: exact && tests_exact }
+                }
+                _ => Bounds::none(),
+            };
+        }
+        // The parts say less than the alternatives.
+        let mut exact = self.alternatives.is_empty();
         let mut sets = Vec::with_capacity(self.parts.len());
         for (position, part) in self.parts.iter().enumerate() {
             let found = match fixed.parts.get(position) {
@@ -108,14 +127,17 @@ impl Constraint {
             exact &= found.exact;
             sets.push(found);
         }
-        let tests = match &fixed.tests {
-            Some(known) => known.clone(),
-            None => self.part_tests(values),
-        };
-        let Some((tests, tests_exact)) = tests else { return Bounds::none() };
+        let Some((tests, tests_exact)) = self.tests_with(fixed, values) else { return Bounds::none() };
         let sets: Vec<&IntervalSet> = sets.iter().map(|found| &found.set).collect();
         let (ranges, uncut) = expand(&sets);
         Bounds { ranges, tests, exact: exact && tests_exact && uncut }
+    }
+
+    fn tests_with(&self, fixed: &FixedSets, values: &[Value]) -> Option<(Arc<[PartTest]>, bool)> {
+        match &fixed.tests {
+            Some(known) => known.clone(),
+            None => self.part_tests(values),
+        }
     }
 
     /// The tests, and whether they are exact; `None` if they let nothing pass.
@@ -138,9 +160,9 @@ impl Constraint {
 
 /// A set with the knowledge whether it holds only what its conditions admit.
 #[derive(Clone, Debug)]
-struct Values {
-    set: IntervalSet,
-    exact: bool,
+pub(super) struct Values {
+    pub(super) set: IntervalSet,
+    pub(super) exact: bool,
 }
 
 impl Values {
@@ -153,7 +175,7 @@ impl Values {
     }
 }
 
-fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Values {
+pub(super) fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Values {
     match set {
         PartSet::All => Values::exact(IntervalSet::all()),
         PartSet::NotNull => Values::exact(not_null(key)),
@@ -172,15 +194,14 @@ fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Values {
             Values { exact: found.exact || !decides, ..found }
         }
         PartSet::And(sets) => {
-            let mut all = Values::exact(IntervalSet::all());
-            for set in sets {
+            let mut exact = true;
+            let found = sets.iter().map(|set| {
                 let found = set_values(key, set, values);
-                all = Values { set: all.set.intersect(&found.set), exact: all.exact && found.exact };
-                if all.set.is_empty() {
-                    return Values::exact(all.set);
-                }
-            }
-            all
+                exact &= found.exact;
+                found.set
+            });
+            let set = IntervalSet::intersection_of(found.collect());
+            Values { exact: exact || set.is_empty(), set }
         }
         PartSet::Or(sets) => {
             let mut exact = true;

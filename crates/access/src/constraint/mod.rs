@@ -7,11 +7,14 @@
 //! them, and the first real interval ends that. The sets of the parts behind are [`PartTest`]s on the bytes of
 //! each entry in the ranges.
 //!
+//! An OR that says something about several parts together gives the ranges of each of its branches (`alternatives`).
+//!
 //! Ranges and tests pass every entry that satisfies the conjuncts (never fewer). [`Bounds::exact`] says when they pass no
 //! other: then the conjuncts listed by [`Built::implied`] need not be evaluated again. A conjunct is a condition to be
 //! *true*: NULL never qualifies for a comparison, and NOT is pushed to the leaves under three-valued logic
 //! before anything is complemented.
 
+mod alternatives;
 mod extract;
 mod instantiate;
 mod interval;
@@ -25,6 +28,7 @@ pub use interval::{Interval, IntervalSet};
 pub use part_set::PartSet;
 pub use ranges::{KeyRange, MAX_KEY_RANGES};
 
+use alternatives::{Alternatives, alternatives};
 use leafline_types::expr::Expr;
 use leafline_types::key::KeyPart;
 
@@ -44,6 +48,8 @@ pub struct Constraint {
     parts: Vec<ConstrainedPart>,
     /// Position and set of parts behind them, which are tested on each entry.
     tests: Vec<(usize, ConstrainedPart)>,
+    /// What gives the ranges in place of `parts`, if there are any, and not too many.
+    alternatives: Alternatives,
     values: Vec<Expr>,
 }
 
@@ -75,29 +81,27 @@ pub enum Implied {
     Nearly,
 }
 
-impl Constraint {
-    /// The constraint that admits every entry of an index.
-    pub fn unbounded() -> Constraint {
-        Constraint { parts: Vec::new(), tests: Vec::new(), values: Vec::new() }
-    }
+/// What conjuncts say about each part of an index.
+struct Collected {
+    parts: Vec<ConstrainedPart>,
+    tests: Vec<(usize, ConstrainedPart)>,
+    implied: Vec<Implied>,
+}
 
-    /// What `conjuncts` say about an index.
-    ///
-    /// `table_column` gives the ordinal of a column of the table that is scanned and `None` for the columns of others,
-    /// which are taken for known when the scan starts.
-    pub fn build(
+impl Collected {
+    fn new(
         parts: &[IndexKeyPart],
-        conjuncts: &[Expr],
+        conjuncts: &[&Expr],
         table_column: &dyn Fn(usize) -> Option<usize>,
-    ) -> Built {
-        let mut constraint = Constraint::unbounded();
-        let mut slots = extract::Slots::default();
-        let mut implied = vec![Implied::No; conjuncts.len()];
+        slots: &mut extract::Slots,
+    ) -> Collected {
+        let implied = vec![Implied::No; conjuncts.len()];
+        let mut collected = Collected { parts: Vec::new(), tests: Vec::new(), implied };
         let mut leading = true;
         for (position, part) in parts.iter().enumerate() {
-            let mut extractor = extract::Extractor::new(part.column, &part.key, table_column, &mut slots);
+            let mut extractor = extract::Extractor::new(part.column, &part.key, table_column, slots);
             let mut sets = Vec::new();
-            for (conjunct, implied) in conjuncts.iter().zip(&mut implied) {
+            for (conjunct, implied) in conjuncts.iter().zip(&mut collected.implied) {
                 let found = extractor.conjunct(conjunct);
                 // A guard bounds no part by itself, but said once it can empty the whole scan.
                 if found.set.bounds_the_part() || (position == 0 && found.set != PartSet::All) {
@@ -120,13 +124,42 @@ impl Constraint {
             let points = set.is_points();
             let constrained = ConstrainedPart { key: part.key.clone(), set };
             if leading {
-                constraint.parts.push(constrained);
+                collected.parts.push(constrained);
                 leading = points;
             } else {
-                constraint.tests.push((position, constrained));
+                collected.tests.push((position, constrained));
             }
         }
-        constraint.values = slots.into_values();
+        collected
+    }
+}
+
+impl Constraint {
+    /// The constraint that admits every entry of an index.
+    pub fn unbounded() -> Constraint {
+        Constraint {
+            parts: Vec::new(),
+            tests: Vec::new(),
+            alternatives: Alternatives::default(),
+            values: Vec::new(),
+        }
+    }
+
+    /// What `conjuncts` say about an index.
+    ///
+    /// `table_column` gives the ordinal of a column of the table that is scanned and `None` for the columns of others,
+    /// which are taken for known when the scan starts.
+    pub fn build(
+        parts: &[IndexKeyPart],
+        conjuncts: &[Expr],
+        table_column: &dyn Fn(usize) -> Option<usize>,
+    ) -> Built {
+        let mut slots = extract::Slots::default();
+        let conjuncts: Vec<&Expr> = conjuncts.iter().collect();
+        let mut collected = Collected::new(parts, &conjuncts, table_column, &mut slots);
+        let alternatives = alternatives(parts, &conjuncts, table_column, &mut slots, &mut collected);
+        let Collected { parts, tests, implied } = collected;
+        let constraint = Constraint { parts, tests, alternatives, values: slots.into_values() };
         Built { constraint, implied }
     }
 
@@ -183,6 +216,7 @@ impl Constraint {
     /// The same constraint with the bounds rewritten, for another numbering of the outer columns.
     pub fn map_values(&self, map: &mut dyn FnMut(&Expr) -> Expr) -> Constraint {
         let values = self.values.iter().map(map).collect();
-        Constraint { parts: self.parts.clone(), tests: self.tests.clone(), values }
+        let (parts, tests) = (self.parts.clone(), self.tests.clone());
+        Constraint { parts, tests, alternatives: self.alternatives.clone(), values }
     }
 }

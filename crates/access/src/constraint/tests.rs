@@ -50,6 +50,8 @@ struct Coverage {
     tests: usize,
     empty: usize,
     ranges: usize,
+    /// With branches of an OR as alternatives, all of which say all of it.
+    alternatives: usize,
 }
 
 #[test]
@@ -64,8 +66,16 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
         if rng.random_ratio(1, 4) {
             among.push(rng.random_range(1..columns().len()));
         }
-        let conjuncts: Vec<Expr> =
+        let mut conjuncts: Vec<Expr> =
             (0..rng.random_range(1..4)).map(|_| push_down_not(condition(&mut rng, &among, 3))).collect();
+        if rng.random_ratio(1, 4) && among.len() > 1 {
+            let branch = |rng: &mut SmallRng| {
+                let both = [0, 1].map(|at| condition(rng, &among[at..=at], 0));
+                leafline_types::expr::build::and(both.to_vec())
+            };
+            let branches = (0..rng.random_range(2..5)).map(|_| branch(&mut rng)).collect();
+            conjuncts.push(push_down_not(leafline_types::expr::build::or(branches)));
+        }
         let context = format!("seed {seed}, case {case}, {conjuncts:?} on {parts:?}");
         let built = Constraint::build(&parts, &conjuncts, &Some);
         let bounds = with_eval(|eval| {
@@ -85,6 +95,8 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
         coverage.tests += usize::from(!bounds.tests.is_empty());
         coverage.empty += usize::from(bounds.ranges.is_empty());
         coverage.ranges += usize::from(bounds.ranges.len() > 1);
+        coverage.alternatives +=
+            usize::from(built.constraint.alternatives.len() > 1 && bounds.exact && !bounds.ranges.is_empty());
         let implied: Vec<&Expr> = conjuncts
             .iter()
             .zip(&built.implied)
@@ -109,11 +121,12 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
             });
         }
     }
-    let Coverage { exact, superset, tests, empty, ranges } = coverage;
-    for count in [exact, superset, tests, empty, ranges] {
+    let Coverage { exact, superset, tests, empty, ranges, alternatives } = coverage;
+    for count in [exact, superset, tests, empty, ranges, alternatives] {
         assert!(
             count >= 20,
-            "{exact} exact, {superset} superset, {tests} tests, {empty} empty, {ranges} ranges"
+            "{exact} exact, {superset} superset, {tests} tests, {empty} empty, {ranges} ranges, \
+             {alternatives} alternatives"
         );
     }
 }
@@ -144,6 +157,56 @@ fn many_branches_share_their_bounds() {
     let constraint = built(in_list(column_expr(1), list, false).expect("a list")).constraint;
     assert_eq!((constraint.values().len(), constraint.used_parts()), (0, 1));
     assert_eq!(constraint.instantiate(&[]).ranges.len(), 100);
+}
+
+#[test]
+fn rows_of_a_list_are_points_of_several_parts() {
+    use leafline_types::expr::CompareOp::{Eq, Gt, Lt};
+    use leafline_types::expr::build::{and, compare, literal, or};
+    let all = columns();
+    let part = |column: usize| IndexKeyPart {
+        column,
+        key: KeyPart {
+            ty: all[column].ty.clone(),
+            collation: all[column].collation,
+            nullable: true,
+            descending: false,
+            prefix: None,
+        },
+    };
+    let parts = [part(1), part(2)];
+    let is = |op, column, value| {
+        compare(op, column_expr(column), literal(Value::Int(value))).expect("a comparison")
+    };
+    let bounds = |conjuncts: &[Expr]| {
+        let built = Constraint::build(&parts, conjuncts, &Some);
+        let values: Vec<Value> = with_eval(|eval| {
+            let value = |value: &Expr| evaluate_scalar(value, eval).expect("a constant");
+            built.constraint.values().iter().map(value).collect()
+        });
+        (built.constraint.instantiate(&values), built.implied)
+    };
+    let pairs =
+        |count: i64| or((0..count).map(|at| and(vec![is(Eq, 1, at % 100), is(Eq, 2, at / 100)])).collect());
+    let (found, implied) = bounds(&[pairs(4000)]);
+    assert_eq!((found.ranges.len(), found.exact), (4000, true));
+    assert_eq!(implied, [Implied::ByRanges]);
+    assert!(found.ranges.iter().all(|range| range.equal_parts == 2));
+    // With other conditions on the same parts.
+    let (found, _) = bounds(&[pairs(4000), is(Gt, 2, 9), is(Lt, 1, 20)]);
+    assert_eq!((found.ranges.len(), found.exact), (30 * 20, true));
+    // More than are kept: what each part says by itself, which is not all.
+    let (found, _) = bounds(&[pairs(MAX_KEY_RANGES as i64)]);
+    assert_eq!((found.ranges.len(), found.exact), (MAX_KEY_RANGES, true));
+    let (found, implied) = bounds(&[pairs(MAX_KEY_RANGES as i64 + 1)]);
+    assert_eq!((found.exact, implied), (false, vec![Implied::No]));
+    // Branches that meet.
+    let (found, _) = bounds(&[or(vec![
+        and(vec![is(Eq, 1, 1), is(Gt, 2, 5)]),
+        and(vec![is(Eq, 1, 2), is(Lt, 2, 3)]),
+        and(vec![is(Eq, 1, 1), is(Lt, 2, 9)]),
+    ])]);
+    assert_eq!((found.ranges.len(), found.exact), (2, true));
 }
 
 #[test]

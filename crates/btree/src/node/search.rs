@@ -5,6 +5,7 @@
 //! then are cells looked at, from the fifth byte on.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use leafline_storage::{PageKind, PageNo, SegmentId};
 
@@ -135,6 +136,27 @@ impl<S: Source> Search<S> {
     #[inline]
     pub(super) fn upper_head(&self) -> u32 {
         self.upper_head
+    }
+
+    /// Offset and length of the upper fence; `None` if there is none.
+    #[inline]
+    pub fn upper_fence(&self) -> Option<(usize, usize)> {
+        let (second, third) = (self.source.word(40), self.source.word(48));
+        (!self.upper_infinite).then(|| (bytes(second, 6), bytes(third, 0)))
+    }
+
+    /// Entries in slots of a leaf that are not ghosts.
+    #[inline]
+    pub fn live(&self, slots: Range<usize>) -> NodeResult<usize> {
+        let ghosts = bytes(self.source.word(48), 2);
+        if ghosts == 0 {
+            return Ok(slots.len());
+        }
+        let mut number = 0;
+        for slot in slots {
+            number += usize::from(self.slot(slot)?.flags & EntryFlags::GHOST.0 == 0);
+        }
+        Ok(number)
     }
 
     /// Offset and length of the prefix that is cut off every key.

@@ -29,7 +29,7 @@ impl<'c> ArrowBatches<'c> {
             Outcome::Rows(stream) => Some(stream),
             Outcome::Done(_) => None,
         };
-        let columns = stream.as_ref().map_or(&[][..], RowStream::columns);
+        let columns = stream.as_ref().map_or(&[][..], |stream| stream.columns());
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
         ArrowBatches { connection, schema, stream }
     }

@@ -22,7 +22,7 @@ pub struct Rows<'c> {
 impl<'c> Rows<'c> {
     pub(crate) fn new(connection: &'c mut Connection, outcome: Outcome) -> Rows<'c> {
         let (columns, stream) = match outcome {
-            Outcome::Rows(stream) => (stream.columns().into(), Some(stream)),
+            Outcome::Rows(stream) => (stream.columns().clone(), Some(stream)),
             Outcome::Done(_) => (Arc::from([]), None),
         };
         Rows { connection, columns, stream, batch: None, row: 0 }

@@ -4,6 +4,7 @@ use super::args::{Disk, OpenArguments};
 use super::failure::Failure;
 use super::size::Size;
 use leafline::{Database, DiskModel, Error, OpenOptions, RecoveryStep};
+use leafline_sql::accounts::{Login, ROOT};
 use leafline_storage::RecoveryReport;
 use std::path::Path;
 use std::sync::Mutex;
@@ -47,6 +48,9 @@ pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> 
         other => other.into(),
     })?;
     tell(database.instance().engine().store().recovery_report());
+    if let Some(Login::Locked(reason)) = database.instance().accounts().login(ROOT) {
+        eprintln!("Warning: the account {ROOT} is locked, so that a server lets nobody in: {reason}");
+    }
     Ok(database)
 }
 

@@ -54,10 +54,14 @@ impl<S: Read + Write> PacketStream<S> {
         PacketStream { stream, sequence: 0, out, open: 0, max_packet, cancel, patience: u64::MAX }
     }
 
-    /// Of the client that was let in: how large its packets may be, and what ends a wait for it.
-    pub fn let_in(&mut self, max_packet: usize, cancel: CancelToken) {
-        self.max_packet = max_packet;
+    /// Of the client that was let in: what ends a wait for it.
+    pub fn let_in(&mut self, cancel: CancelToken) {
         self.cancel = cancel;
+    }
+
+    /// Refuses larger packets than these from now on.
+    pub fn set_max_packet(&mut self, bytes: usize) {
+        self.max_packet = bytes;
     }
 
     /// Has a client that reads nothing waited for until so many writes in a row have timed out.
@@ -79,7 +83,7 @@ impl<S: Read + Write> PacketStream<S> {
         packet.clear();
         loop {
             let mut header = [0; 4];
-            match self.stream.read(&mut header)? {
+            match self.read_some(&mut header)? {
                 0 if packet.is_empty() => return Ok(false),
                 0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
                 n => self.stream.read_exact(header.get_mut(n..).unwrap_or_default())?,
@@ -99,6 +103,17 @@ impl<S: Read + Write> PacketStream<S> {
             }
             if length < PIECE {
                 return Ok(true);
+            }
+        }
+    }
+
+    /// Reads some bytes; none at the end of the stream. With a timeout, a process that is stopped and continued, or traced, is
+    /// interrupted in waiting for them.
+    fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
             }
         }
     }
@@ -201,18 +216,27 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// What is written can be read.
+    /// What is written can be read; every other call is interrupted.
     #[derive(Default)]
-    struct Loop(VecDeque<u8>);
+    struct Loop(VecDeque<u8>, bool);
+
+    impl Loop {
+        fn interrupt(&mut self) -> io::Result<()> {
+            self.1 = !self.1;
+            if self.1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        }
+    }
 
     impl Read for Loop {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.interrupt()?;
             self.0.read(buffer)
         }
     }
 
     impl Write for Loop {
         fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            self.interrupt()?;
             self.0.write(buffer)
         }
         fn flush(&mut self) -> io::Result<()> {
@@ -239,7 +263,7 @@ mod tests {
     #[test]
     fn what_breaks_the_protocol_is_refused() {
         let code = |bytes: &[u8]| {
-            let mut stream = PacketStream::new(Loop(bytes.iter().copied().collect()), 100);
+            let mut stream = PacketStream::new(Loop(bytes.iter().copied().collect(), false), 100);
             match stream.read(&mut Vec::new()) {
                 Err(WireError::Protocol(error)) => error.code,
                 Err(WireError::Io(_)) => 1,

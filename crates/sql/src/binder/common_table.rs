@@ -12,11 +12,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{ExprType, MysqlError, SqlType};
 
 use super::Binder;
 use super::from::derived_columns;
-use super::set_operation::{common_columns, operands};
+use super::set_operation::{Operand, common_columns, operands};
 use crate::bound::{BoundSelect, CommonTable, JoinTree, Recursion, RelationSource};
 use crate::parser::ast::{self, QueryBody, SetOperation, TableName, With};
 
@@ -154,15 +154,47 @@ impl Binder<'_> {
         let seed = self.query(seed)?;
         let mut columns = derived_columns(&seed, &table.columns)?;
         columns.iter_mut().for_each(|(_, ty)| ty.nullable = true);
+        let rest = operands.get(seeds..).unwrap_or_default();
+        let (subqueries, bound) = (self.subqueries.len(), self.views.len());
+        let (mut steps, distinct) = self.recursive_steps(name, number, position, rest, &columns)?;
+        if columns.iter().any(|(_, ty)| ty.sql == SqlType::Null) {
+            // What is nothing but NULL in the first part has the type that it gets later.
+            let all: Vec<&BoundSelect> = std::iter::once(&seed).chain(&steps).collect();
+            for ((_, ty), (_, common)) in columns.iter_mut().zip(common_columns(&all)?) {
+                if ty.sql == SqlType::Null {
+                    *ty = ExprType { nullable: true, ..common };
+                }
+            }
+            self.subqueries.truncate(subqueries);
+            self.views.truncate(bound);
+            (steps, _) = self.recursive_steps(name, number, position, rest, &columns)?;
+        }
+        for step in &steps {
+            common_columns(&[&seed, step])?;
+        }
+        let limit = table.query.limit.as_ref().map(|limit| self.limit(limit)).transpose()?;
+        let types = columns.iter().map(|(_, ty)| ty.clone()).collect();
+        Ok((seed, Some(Recursion { steps, distinct, limit, types }), columns))
+    }
+
+    /// Binds the operands of a recursive query that name it, with these columns, and says whether equal rows are one.
+    fn recursive_steps(
+        &mut self,
+        name: &str,
+        number: usize,
+        position: usize,
+        operands: &[Operand<'_>],
+        columns: &[(String, ExprType)],
+    ) -> Result<(Vec<BoundSelect>, bool), MysqlError> {
         let mut steps = Vec::new();
         let mut distinct = false;
-        for (operator, operand) in operands.iter().skip(seeds) {
+        for (operator, operand) in operands {
             let Some((SetOperation::Union, all)) = *operator else {
                 return Err(MysqlError::not_supported("INTERSECT and EXCEPT in a recursive common table"));
             };
             distinct |= !all;
             if let Some(common) = self.commons.get_mut(position) {
-                common.state = State::Recursive { number, columns: columns.clone(), references: 0 };
+                common.state = State::Recursive { number, columns: columns.to_vec(), references: 0 };
             }
             let step = self.query(operand)?;
             let references = match self.commons.get(position).map(|common| &common.state) {
@@ -170,12 +202,9 @@ impl Binder<'_> {
                 _ => 0,
             };
             check_step(name, number, &step, references)?;
-            common_columns(&[&seed, &step])?;
             steps.push(step);
         }
-        let limit = table.query.limit.as_ref().map(|limit| self.limit(limit)).transpose()?;
-        let types = columns.iter().map(|(_, ty)| ty.clone()).collect();
-        Ok((seed, Some(Recursion { steps, distinct, limit, types }), columns))
+        Ok((steps, distinct))
     }
 
     /// What a name of FROM stands for, if it is one of WITH.

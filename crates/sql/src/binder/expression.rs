@@ -186,19 +186,16 @@ impl ExpressionBinder<'_, '_, '_> {
 
     /// `DEFAULT(column)`.
     fn default_of(&mut self, name: &ColumnName) -> Bound {
-        use crate::bound::{ColumnOrigin, RelationSource};
+        use super::view_changes::Verb;
         let Some(id) = self.block.find(self.scope, self.clause, name)? else {
             return Err(MysqlError::unknown_column(qualified(name), self.clause.name()));
         };
-        let column = match self.block.columns.get(id).map(|c| c.origin) {
-            Some(ColumnOrigin::Relation { relation, ordinal }) => {
-                self.block.relations.get(relation).and_then(|r| match &r.source {
-                    RelationSource::Base(table) => table.columns.get(ordinal),
-                    _ => None,
-                })
-            }
-            _ => None,
-        };
+        let origin = self.block.relation_of(id);
+        let relation = origin.and_then(|(at, ordinal)| Some((self.block.relations.get(at)?, ordinal)));
+        let stored = relation.and_then(|(relation, ordinal)| {
+            self.binder.stored_column(relation, ordinal, ("", Verb::Update)).ok()
+        });
+        let column = stored.and_then(|(table, ordinal)| table.columns.get(ordinal));
         let Some(column) = column else { return unsupported("DEFAULT() of a derived column") };
         match &column.default {
             Some(leafline_table::DefaultValue::Constant(value)) => {
@@ -217,7 +214,9 @@ impl ExpressionBinder<'_, '_, '_> {
             }
             Some(leafline_table::DefaultValue::Expression(_)) => Err(MysqlError::default_of_expression()),
             None if column.nullable => Ok(build::null()),
-            None => Err(MysqlError::no_default_for_field(&column.name)),
+            None | Some(leafline_table::DefaultValue::Dropped) => {
+                Err(MysqlError::no_default_for_field(&column.name))
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 //! FROM: relations, the join tree, and what each place in it can see.
 
-use leafline_table::{IndexDef, TableDef};
+use leafline_table::{IndexDef, TableDef, ViewAlgorithm};
 use leafline_types::expr::{CompareOp, Expr, build, conjuncts};
 use leafline_types::{ExprType, MysqlError};
 
 use super::Binder;
+use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
 use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, Relation,
@@ -93,7 +94,13 @@ impl Binder<'_> {
             }
             let (query, columns) = self.view(&view)?;
             let source = RelationSource::Derived(Box::new(query));
-            return add_relation(block, alias, view.database.clone(), source, columns, TableHints::default());
+            let by_itself = view.algorithm == ViewAlgorithm::TempTable;
+            let hints = TableHints { merge: by_itself.then_some(false), ..TableHints::default() };
+            let part = add_relation(block, alias, view.database.clone(), source, columns, hints)?;
+            if let Some(relation) = block.relations.last_mut() {
+                relation.view = Some(view);
+            }
+            return Ok(part);
         }
         let table = self.table(name)?;
         if self.wildcards.is_some() && table.is_private {
@@ -107,7 +114,12 @@ impl Binder<'_> {
             .map(|c| (c.name.clone(), ExprType::column(c.ty.clone(), c.nullable, c.collation)))
             .collect();
         let database = table.database.clone();
-        add_relation(block, alias, database, RelationSource::Base(table), columns, hints)
+        let generated = indexed_expressions(&table, self.context)?;
+        let part = add_relation(block, alias, database, RelationSource::Base(table), columns, hints)?;
+        if let Some(relation) = block.relations.last_mut() {
+            relation.generated = generated;
+        }
+        Ok(part)
     }
 
     /// `LATERAL (query)`: the query sees the relations before it as one that stands in an expression would.
@@ -149,7 +161,12 @@ impl Binder<'_> {
                 (conjuncts(condition), scope)
             }
             JoinConstraint::Using(columns) => {
-                let names = columns.iter().map(|c| c.value.clone()).collect();
+                let mut names: Vec<String> = Vec::with_capacity(columns.len());
+                for name in columns.iter().map(|column| &column.value) {
+                    if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                        names.push(name.clone());
+                    }
+                }
                 merged(block, names, &left_scope, &right_scope, join.kind)?
             }
             JoinConstraint::None if join.natural => {
@@ -227,12 +244,23 @@ pub(super) fn add_relation(
     let first = block.columns.len();
     let mut scope = Scope { columns: Vec::with_capacity(columns.len()), relations: vec![relation] };
     for (ordinal, (name, ty)) in columns.into_iter().enumerate() {
-        scope.columns.push(Visible { id: block.columns.len(), name: name.clone() });
+        if !source.hides(ordinal) {
+            scope.columns.push(Visible { id: block.columns.len(), name: name.clone() });
+        }
         block.columns.push(BlockColumn { origin: ColumnOrigin::Relation { relation, ordinal }, ty });
         block.names.push(name);
     }
     let columns = first..block.columns.len();
-    block.relations.push(Relation { alias, database, source, columns, hints, lock: None });
+    block.relations.push(Relation {
+        alias,
+        database,
+        source,
+        columns,
+        hints,
+        lock: None,
+        view: None,
+        generated: Default::default(),
+    });
     Ok((JoinTree::Relation(relation), scope))
 }
 

@@ -54,7 +54,11 @@ impl ExpressionBinder<'_, '_, '_> {
             (_, args) if functions::lookup(name).is_some_and(|f| f.definition().numeric) => {
                 build::call(name, self.numbers(args)?)
             }
-            _ => build::call(name, self.list(args)?),
+            _ => {
+                let numbers = functions::lookup(name).map_or(&[][..], |f| f.definition().number_args);
+                let bind = |(n, arg)| if numbers.contains(&n) { self.number(arg) } else { self.bind(arg) };
+                build::call(name, args.iter().enumerate().map(bind).collect::<Result<_, _>>()?)
+            }
         }
     }
 
@@ -65,11 +69,9 @@ impl ExpressionBinder<'_, '_, '_> {
     pub(super) fn char_using(&mut self, codes: &[ast::Expr], charset: &ast::Ident) -> Bound {
         let codes = self.numbers(codes)?;
         match Charset::from_name(&charset.value)? {
-            Charset::Binary => return build::call("CHAR", codes),
-            Charset::Utf8mb4 => {}
-            other => return Err(MysqlError::not_supported(format_args!("CHAR(... USING {})", other.name()))),
+            Charset::Binary => build::call("CHAR", codes),
+            charset => build::characters(codes, charset),
         }
-        build::characters(codes)
     }
 
     pub(super) fn group_concat(

@@ -1,37 +1,30 @@
 //! INSERT and REPLACE.
 
-use std::sync::Arc;
-
-use leafline_table::TableDef;
 use leafline_types::expr::build;
 use leafline_types::{ExprType, MysqlError};
 
 use super::Binder;
+use super::insert_target::InsertTarget;
 use super::scope::{Block, Clause, Scope, Visible, qualified};
+use super::target_read::Target;
+use super::view_changes::Verb;
 use crate::bound::{
     BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, InsertRows, NewValue,
     OnDuplicate, Relation, RelationSource,
 };
-use crate::parser::ast::{self, ColumnName, Ident, Insert, InsertSource, RowAlias, TableReference};
-use crate::result::ColumnMeta;
+use crate::parser::ast::{self, ColumnName, Insert, InsertSource, RowAlias};
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
-        if self.view_named(&insert.table)?.is_some() {
-            let verb = if insert.replace { "REPLACE" } else { "INSERT" };
-            return Err(MysqlError::non_insertable_table(&insert.table.name.value, verb));
-        }
-        let table = self.table(&insert.table)?;
+        let target = self.insert_target(&insert.table, insert.columns.as_ref(), insert.replace)?;
+        let table = target.table.clone();
         if insert.delayed {
             let verb = if insert.replace { "REPLACE" } else { "INSERT" };
             self.warnings.push(MysqlError::legacy_syntax_converted(format!("{verb} DELAYED"), verb));
         }
-        let mut columns = match &insert.columns {
-            Some(columns) => insert_columns(&table, columns)?,
-            None => (0..table.columns.len()).filter(|at| is_visible(&table, *at)).collect(),
-        };
+        let mut columns = target.columns(insert.columns.as_ref())?;
         let (mut rows, reads_row) = match &insert.source {
-            InsertSource::Values(rows) => self.insert_values(insert, &table, &mut columns, rows)?,
+            InsertSource::Values(rows) => self.insert_values(insert, &target, &mut columns, rows)?,
             InsertSource::Query(query) => {
                 let mut query = self.query(query)?;
                 if !query.distinct {
@@ -54,8 +47,9 @@ impl Binder<'_> {
         let on_duplicate = match (insert.replace, insert.on_duplicate.is_empty()) {
             (true, _) => OnDuplicate::Replace,
             (false, true) => OnDuplicate::Fail,
-            (false, false) => OnDuplicate::Update(self.on_duplicate(insert, &columns, &mut rows)?),
+            (false, false) => OnDuplicate::Update(self.on_duplicate(insert, &target, &columns, &mut rows)?),
         };
+        self.refuse_reading(&target, &rows, &on_duplicate)?;
         let rules = self.row_rules(&table)?;
         let foreign = self.foreign_keys([&table])?;
         Ok(BoundInsert {
@@ -63,6 +57,9 @@ impl Binder<'_> {
             on_duplicate,
             reads_row,
             table,
+            alias: target.alias,
+            view: target.view.map(|view| (view.database.clone(), view.name.clone())),
+            view_checks: target.checks,
             rules,
             foreign,
             columns,
@@ -74,16 +71,16 @@ impl Binder<'_> {
     fn insert_values(
         &mut self,
         insert: &Insert,
-        table: &Arc<TableDef>,
+        target: &InsertTarget,
         columns: &mut Vec<usize>,
         rows: &[Vec<ast::Expr>],
     ) -> Result<(InsertRows, bool), MysqlError> {
-        // `VALUES ()` without a column list is a row of defaults.
-        if insert.columns.is_none() && rows.iter().all(Vec::is_empty) {
+        // `VALUES ()` without a column list is a row of defaults, but not of a view.
+        if insert.columns.is_none() && target.view.is_none() && rows.iter().all(Vec::is_empty) {
             columns.clear();
         }
         let mut block = Block::default();
-        let (_, scope) = self.target_relation(&mut block, insert)?;
+        let scope = target.relation(&mut block)?;
         block.in_aggregate = true;
         let mut bound = Vec::with_capacity(rows.len());
         let mut reads_row = false;
@@ -93,7 +90,7 @@ impl Binder<'_> {
             }
             let mut values = Vec::with_capacity(row.len());
             for (value, &column) in row.iter().zip(columns.iter()) {
-                let value = self.new_value(&mut block, &scope, table, column, value)?;
+                let value = self.new_value(&mut block, &scope, &target.table, column, value)?;
                 reads_row |= matches!(&value, NewValue::Expr(expr) if !expr.columns().is_empty());
                 values.push(value);
             }
@@ -102,25 +99,43 @@ impl Binder<'_> {
         Ok((InsertRows::Values(bound), reads_row))
     }
 
-    /// Adds the table of an INSERT to a block, as its first relation.
-    fn target_relation(
-        &mut self,
-        block: &mut Block,
-        insert: &Insert,
-    ) -> Result<(crate::bound::JoinTree, Scope), MysqlError> {
-        let name = insert.table.clone();
-        self.reference(block, &TableReference::Table { name, alias: None, index_hints: Vec::new() })
+    /// Error 1093 for a subquery that reads the table which rows are inserted into, save in the query that the rows come from.
+    fn refuse_reading(
+        &self,
+        target: &InsertTarget,
+        rows: &InsertRows,
+        on_duplicate: &OnDuplicate,
+    ) -> Result<(), MysqlError> {
+        let values = match rows {
+            InsertRows::Values(rows) => rows.as_slice(),
+            InsertRows::Select(_) => &[],
+        };
+        let assignments = match on_duplicate {
+            OnDuplicate::Update(assignments) => assignments.as_slice(),
+            OnDuplicate::Fail | OnDuplicate::Replace => &[],
+        };
+        let assigned = assignments.iter().map(|assignment| &assignment.value);
+        for value in values.iter().flatten().chain(assigned) {
+            if let NewValue::Expr(expr) = value
+                && let Some(reader) = self.expression_reads(expr, target.table.id)
+            {
+                let known = Target { alias: &target.name, view: target.view.as_deref() };
+                return Err(known.is_read(&reader, Verb::Insert));
+            }
+        }
+        Ok(())
     }
 
     /// The assignments of ON DUPLICATE KEY UPDATE. Columns of the query that they refer to become outputs of it.
     fn on_duplicate(
         &mut self,
         insert: &Insert,
+        known: &InsertTarget,
         columns: &[usize],
         rows: &mut InsertRows,
     ) -> Result<Vec<BoundAssignment>, MysqlError> {
         let mut block = Block::default();
-        let (_, target) = self.target_relation(&mut block, insert)?;
+        let target = known.relation(&mut block)?;
         let mut seen = target.clone();
         let inserted = block.columns.len();
         block.inserted = Some(inserted);
@@ -139,10 +154,7 @@ impl Binder<'_> {
         let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
         for ast::Assignment { column: name, value } in &insert.on_duplicate {
             let column = assigned_column(&block, &target, name)?;
-            let Some(RelationSource::Base(table)) = block.relations.first().map(|r| r.source.clone()) else {
-                return Err(MysqlError::internal("an INSERT without a table"));
-            };
-            let value = match self.new_value(&mut block, &seen, &table, column, value)? {
+            let value = match self.new_value(&mut block, &seen, &known.table, column, value)? {
                 NewValue::Expr(expr) => {
                     let mut outputs = |id| match rows {
                         InsertRows::Select(query) if id >= of_query => {
@@ -158,10 +170,6 @@ impl Binder<'_> {
         }
         Ok(assignments)
     }
-}
-
-fn is_visible(table: &TableDef, column: usize) -> bool {
-    table.columns.get(column).is_some_and(|column| !column.invisible)
 }
 
 /// The column of the table that is assigned to.
@@ -224,7 +232,9 @@ fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
     for (at, column) in query.columns.iter().enumerate() {
         let ColumnOrigin::Relation { relation, ordinal } = column.origin else { continue };
         let name = query.relations.get(relation).map_or(String::new(), |of| column_name(of, ordinal));
-        scope.columns.push(Visible { id: first + at, name: name.clone() });
+        if !query.relations.get(relation).is_some_and(|of| of.source.hides(ordinal)) {
+            scope.columns.push(Visible { id: first + at, name: name.clone() });
+        }
         let origin = ColumnOrigin::Relation { relation: relations + relation, ordinal };
         block.columns.push(BlockColumn { origin, ty: column.ty.clone() });
         block.names.push(name);
@@ -250,31 +260,6 @@ fn column_name(relation: &Relation, ordinal: usize) -> String {
 fn output_of(query: &mut BoundSelect, column: usize) -> usize {
     let Some(of_query) = query.columns.get(column) else { return 0 };
     let expr = build::column(column, of_query.ty.clone());
-    let meta = ColumnMeta {
-        database: String::new(),
-        table: String::new(),
-        org_table: String::new(),
-        name: String::new(),
-        org_name: String::new(),
-        ty: of_query.ty.sql.clone(),
-        collation: of_query.ty.collation,
-        flags: crate::result::ColumnFlags::default(),
-    };
-    query.output.push(BoundOutput { expr, meta });
+    query.output.push(BoundOutput::unnamed(expr));
     query.output.len() - 1
-}
-
-/// The positions of the columns of an INSERT. Error 1054 for an unknown one, 1110 for one named twice.
-fn insert_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usize>, MysqlError> {
-    let mut columns = Vec::with_capacity(names.len());
-    for name in names {
-        let Some(column) = table.column(&name.value) else {
-            return Err(MysqlError::unknown_column(&name.value, Clause::FieldList.name()));
-        };
-        if columns.contains(&column) {
-            return Err(MysqlError::column_specified_twice(&name.value));
-        }
-        columns.push(column);
-    }
-    Ok(columns)
 }

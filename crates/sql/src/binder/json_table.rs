@@ -17,9 +17,6 @@ impl Binder<'_> {
     pub(super) fn json_table(&mut self, table: &ast::JsonTable) -> Result<BoundSelect, MysqlError> {
         let mut block = Block::default();
         let document = self.expression(&mut block, &Scope::default(), Clause::FieldList, &table.document)?;
-        if document.has_subquery() {
-            return Err(MysqlError::not_supported("a subquery as the document of JSON_TABLE"));
-        }
         let document = if document.ty.sql == SqlType::Json { document } else { build::plain(document) };
         let mut columns = Vec::new();
         let level = self.json_table_level(&table.level, &mut columns)?;

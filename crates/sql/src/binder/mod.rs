@@ -12,17 +12,21 @@
 //! | `select` | a query block, in MySQL's order of clauses |
 //! | `set_operation`, `common_table` | UNION and its like, VALUES, WITH |
 //! | `subquery` | subqueries in expressions, and names that stand for columns of the queries around them |
+//! | `locking` | FOR UPDATE, FOR SHARE |
 //! | `view` | views |
 //! | `row` | comparisons of rows |
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
 //! | `dependency` | which columns the group keys determine |
 //! | `window` | window functions and the WINDOW clause |
 //! | `output` | names and metadata of result columns |
-//! | `insert` | INSERT, REPLACE |
+//! | `insert`, `insert_target` | INSERT, REPLACE |
 //! | `dml` | UPDATE, DELETE |
+//! | `view_changes` | changes through views |
+//! | `target_read` | subqueries that read what their statement changes |
 //! | `foreign_keys` | what foreign keys ask of changes |
 //! | `row_rules` | expressions of a table's definition |
 //! | `data_type`, `table_spec`, `selected`, `alter` | column types and tables of DDL |
+//! | `functional_key` | key parts that are expressions |
 
 mod alter;
 mod cast;
@@ -34,11 +38,14 @@ mod expression;
 mod foreign_keys;
 mod from;
 mod function;
+mod functional_key;
 mod grouping;
 mod hint;
 mod insert;
+mod insert_target;
 mod json_table;
 mod literal;
+mod locking;
 mod output;
 mod row;
 mod row_rules;
@@ -48,11 +55,14 @@ mod selected;
 mod set_operation;
 mod subquery;
 mod table_spec;
+mod target_read;
 #[cfg(test)]
 pub(crate) mod tests;
 mod view;
+mod view_changes;
 mod window;
 
+use locking::lock;
 use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
@@ -61,18 +71,18 @@ use leafline_types::{CancelToken, Collation, ExprType, MysqlError, Value};
 
 use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
-    Relation, RelationSource, RowLocking,
 };
-use crate::parser::ast::{Hint, Locking, Query, Span, Statement, StatementKind, TableName, VariableScope};
+use crate::parser::ast::{Hint, Query, Span, Statement, StatementKind, TableName, VariableScope};
 
 pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
 pub use data_type::{ColumnType, column_type, table_collation};
+pub(crate) use functional_key::add_key_columns;
 pub use literal::constant_value;
 pub(crate) use row_rules::{check_expressions, row_rules};
 pub(crate) use selected::selected_columns;
 pub(crate) use table_spec::check_owners;
 pub use table_spec::table_spec;
-pub(crate) use view::{view_columns, view_def, view_sources, view_statement};
+pub(crate) use view::{view_columns, view_def, view_faults, view_sources, view_statement};
 pub(crate) use window::is_no_distance;
 
 /// Where the binder finds tables.
@@ -125,6 +135,8 @@ pub struct BindContext<'a> {
     pub dates: DateRules,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
+    /// `derived_merge` in `optimizer_switch`.
+    pub derived_merge: bool,
     /// `use_invisible_indexes` in `optimizer_switch`.
     pub use_invisible_indexes: bool,
     /// `group_concat_max_len`: bytes.
@@ -225,31 +237,6 @@ pub fn bind_over_columns(
     Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }
 
-/// Marks the tables that a locking clause is for. Rows of derived tables are locked by clauses of their own.
-fn lock_relations(bound: &mut BoundSelect, locking: &Locking) -> Result<(), MysqlError> {
-    let lock = RowLocking { strength: locking.strength, wait: locking.wait };
-    let mark = |relation: &mut Relation| match relation.lock.replace(lock) {
-        Some(_) => Err(MysqlError::duplicate_table_lock(&relation.alias)),
-        None => Ok(()),
-    };
-    let is_base = |relation: &&mut Relation| matches!(relation.source, RelationSource::Base(_));
-    if locking.of.is_empty() {
-        return bound.relations.iter_mut().filter(is_base).try_for_each(mark);
-    }
-    for name in &locking.of {
-        let named = |relation: &&mut Relation| {
-            relation.alias == name.name.value
-                && name.database.as_ref().is_none_or(|database| database.value == relation.database)
-        };
-        match bound.relations.iter_mut().find(named) {
-            Some(relation) if matches!(relation.source, RelationSource::Base(_)) => mark(relation)?,
-            Some(_) => {}
-            None => return Err(MysqlError::unresolved_table_lock(&name.name.value)),
-        }
-    }
-    Ok(())
-}
-
 /// The state of binding one statement.
 struct Binder<'a> {
     sql: &'a str,
@@ -312,14 +299,14 @@ impl<'a> Binder<'a> {
 
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use crate::parser::ast::QueryBody;
-        self.query_with_names(query.with.as_ref(), |binder| match &query.body {
-            QueryBody::Select(select) => {
-                let mut bound = binder.select(select, &query.order_by, query.limit.as_ref())?;
-                query.locking.iter().try_for_each(|locking| lock_relations(&mut bound, locking))?;
-                Ok(bound)
-            }
-            QueryBody::SetOperation { .. } => binder.set_operation(query),
-            QueryBody::Values(rows) => binder.values(query, rows),
+        self.query_with_names(query.with.as_ref(), |binder| {
+            let mut bound = match &query.body {
+                QueryBody::Select(select) => binder.select(select, &query.order_by, query.limit.as_ref()),
+                QueryBody::SetOperation { .. } => binder.set_operation(query),
+                QueryBody::Values(rows) => binder.values(query, rows),
+            }?;
+            lock(&mut bound, &query.locking)?;
+            Ok(bound)
         })
     }
 

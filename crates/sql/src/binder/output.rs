@@ -119,7 +119,7 @@ fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags 
         }
         if column.auto_increment {
             flags = flags.with(ColumnFlags::AUTO_INCREMENT);
-        } else if !column.nullable && column.default.is_none() {
+        } else if column.has_no_default() {
             flags = flags.with(ColumnFlags::NO_DEFAULT_VALUE);
         }
     }

@@ -1,8 +1,11 @@
 //! The expressions of a table's definition: defaults, generated columns, CHECK constraints. The catalog keeps their text; they are
 //! checked when the table is made, and bound for each statement that writes to it.
 
+use std::sync::Arc;
+
 use leafline_table::{
-    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, IndexSpecKind, ReferentialAction, TableDef, TableSpec,
+    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedKind, IndexSpec, IndexSpecKind,
+    ReferentialAction, TableDef, TableSpec,
 };
 use leafline_types::error::errno;
 use leafline_types::expr::{Expr, ExprKind};
@@ -11,7 +14,7 @@ use leafline_types::{ExprType, MysqlError};
 
 use super::scope::{Block, Clause, Scope, Visible};
 use super::{BindContext, Binder};
-use crate::bound::{BlockColumn, ColumnOrigin, RowRules};
+use crate::bound::{BlockColumn, ColumnOrigin, IndexedExpression, RowRules};
 use crate::parser::parse_stored;
 use crate::statement::definitions::DEFAULT_COLLATION;
 
@@ -78,17 +81,47 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
         let origin = ColumnOrigin::Relation { relation: 0, ordinal: id };
         block.columns.push(BlockColumn { origin, ty });
         block.names.push(column.name.clone());
-        scope.columns.push(Visible { id, name: column.name.clone() });
+        if !column.is_hidden() {
+            scope.columns.push(Visible { id, name: column.name.clone() });
+        }
     }
     block.in_aggregate = true;
     let expr = binder.expression(&mut block, &scope, Clause::FieldList, &expr)?;
     Ok((expr, binder.reads_variables))
 }
 
+/// The generated columns of a table that are in an index and have one value in all sessions.
+pub(super) fn indexed_expressions(
+    table: &TableDef,
+    context: &BindContext<'_>,
+) -> Result<Arc<[IndexedExpression]>, MysqlError> {
+    let mut found = Vec::new();
+    for (ordinal, column) in table.columns.iter().enumerate() {
+        if let Some(generated) = &column.generated
+            && table.index_of_column(ordinal).is_some()
+        {
+            let (expr, _) = bound(&generated.expression, &table.columns, context)?;
+            if !expr.depends_on_time() {
+                found.push(IndexedExpression { ordinal, expr });
+            }
+        }
+    }
+    Ok(found.into())
+}
+
+/// The expression of a functional key part.
+pub(super) fn bound_key_part(
+    text: &str,
+    columns: &[ColumnDef],
+    context: &BindContext<'_>,
+) -> Result<Expr, MysqlError> {
+    bound(text, columns, context).map(|(expr, _)| expr).map_err(|error| elsewhere(error, "functional index"))
+}
+
 /// Checks the expressions of a table that is to be made. `owners`: for each constraint, the column at which it stands.
 ///
 /// # Errors
-/// 1054 and 3820 for unknown columns; for generated columns 3102, 3106, 3107, 3109 and 3763, for defaults 3767, 3768, for constraints 3812 to
+/// 1054 and 3820 for unknown columns; for functional key parts 3754 and 3758, for generated columns 3102, 3106, 3107, 3109 and 3763, for defaults 3767, 3768, for constraints 3812 to
 /// 3818; what is wrong with an expression anywhere.
 pub(crate) fn check_expressions(
     spec: &TableSpec,
@@ -100,11 +133,16 @@ pub(crate) fn check_expressions(
         primary.flat_map(|index| &index.parts).map(|part| part.column.as_str()).collect();
     for (at, column) in spec.columns.iter().enumerate() {
         if let Some(generated) = &column.generated {
-            if !generated.stored && in_primary.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
+            if generated.kind == GeneratedKind::Virtual
+                && in_primary.iter().any(|name| name.eq_ignore_ascii_case(&column.name))
+            {
                 let what = "Defining a virtual generated column as primary key";
                 return Err(MysqlError::unsupported_on_generated_column(what));
             }
-            check_generated(at, column, &generated.expression, spec, context)?;
+            match column.is_hidden() {
+                true => check_key_part(column, &generated.expression, spec, context)?,
+                false => check_generated(at, column, &generated.expression, spec, context)?,
+            }
         }
         if let Some(DefaultValue::Expression(text)) = &column.default {
             let (expr, reads_variables) = bound(text, &spec.columns, context)
@@ -148,7 +186,8 @@ fn check_generated(
         if other.auto_increment {
             return Err(MysqlError::generated_column_auto_increment(&column.name));
         }
-        let stored = column.generated.as_ref().is_some_and(|generated| generated.stored);
+        let stored =
+            column.generated.as_ref().is_some_and(|generated| generated.kind == GeneratedKind::Stored);
         if stored && key_that_changes(spec, &other.name).is_some() {
             return Err(MysqlError::cannot_add_foreign_key());
         }
@@ -157,6 +196,26 @@ fn check_generated(
         }
     }
     Ok(())
+}
+
+fn check_key_part(
+    column: &ColumnDef,
+    text: &str,
+    spec: &TableSpec,
+    context: &BindContext<'_>,
+) -> Result<(), MysqlError> {
+    let is_part = |index: &&IndexSpec| index.parts.iter().any(|part| part.column == column.name);
+    let index = spec.indexes.iter().find(is_part);
+    let index = index.and_then(|index| index.name.as_deref()).unwrap_or_default();
+    let (expr, reads_variables) = bound(text, &spec.columns, context)?;
+    if reads_variables || changing_function(&expr).is_some() {
+        return Err(MysqlError::functional_index_function(index));
+    }
+    let automatic = |at: &usize| spec.columns.get(*at).is_some_and(|column| column.auto_increment);
+    match expr.columns().iter().any(automatic) {
+        true => Err(MysqlError::functional_index_auto_increment(index)),
+        false => Ok(()),
+    }
 }
 
 fn check_conditions(

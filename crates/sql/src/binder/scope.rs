@@ -5,9 +5,10 @@
 //! columns one there), and the relations that qualified names may name. Names of columns are compared without case,
 //! names of tables and databases as they are.
 
+use leafline_table::ColumnDef;
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, build};
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{ExprType, MysqlError, Origin};
 
 use super::window::{Call, Window, WindowPlace, has_window_function};
 use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation, RelationSource};
@@ -123,8 +124,29 @@ impl Scope {
 impl Block {
     /// A reference to a column.
     pub(super) fn reference(&self, id: ColumnId) -> Expr {
-        let ty = self.columns.get(id).map_or(ExprType::NULL, |c| c.ty.clone());
+        let mut ty = self.columns.get(id).map_or(ExprType::NULL, |c| c.ty.clone());
+        if let Some(origin) = self.origin(id) {
+            ty.origin = origin;
+        }
         build::column(id, ty)
+    }
+
+    /// What messages call a column of a relation.
+    fn origin(&self, id: ColumnId) -> Option<Origin> {
+        let ColumnOrigin::Relation { relation, .. } = self.columns.get(id)?.origin else { return None };
+        let name = self.names.get(id)?;
+        Some(match self.relations.get(relation) {
+            Some(relation) => Origin::column(&relation.database, &relation.alias, name),
+            None => Origin::column("", "", name),
+        })
+    }
+
+    /// The relation that a column belongs to, and its position there.
+    pub(super) fn relation_of(&self, id: ColumnId) -> Option<(usize, usize)> {
+        match self.columns.get(id).map(|column| column.origin) {
+            Some(ColumnOrigin::Relation { relation, ordinal }) => Some((relation, ordinal)),
+            _ => None,
+        }
     }
 
     /// The column that `name` means in `scope`; `None` when there is none.
@@ -229,20 +251,21 @@ impl Block {
 
     /// Whether `*` and NATURAL JOIN know a column: not if it was declared INVISIBLE.
     pub(super) fn is_visible(&self, id: ColumnId) -> bool {
-        let Some(ColumnOrigin::Relation { relation, ordinal }) = self.columns.get(id).map(|c| c.origin)
-        else {
-            return true;
-        };
-        match self.relations.get(relation).map(|relation| &relation.source) {
-            Some(RelationSource::Base(table)) => {
-                table.columns.get(ordinal).is_none_or(|column| !column.invisible)
-            }
-            _ => true,
-        }
+        self.stored_column(id).is_none_or(|column| !column.invisible)
     }
 
     fn is_named(&self, id: ColumnId, name: &str) -> bool {
         self.names.get(id).is_some_and(|n| n.eq_ignore_ascii_case(name))
+            && !self.stored_column(id).is_some_and(ColumnDef::is_hidden)
+    }
+
+    /// The definition of a column of a stored table.
+    fn stored_column(&self, id: ColumnId) -> Option<&ColumnDef> {
+        let ColumnOrigin::Relation { relation, ordinal } = self.columns.get(id)?.origin else { return None };
+        match &self.relations.get(relation)?.source {
+            RelationSource::Base(table) => table.columns.get(ordinal),
+            _ => None,
+        }
     }
 
     /// `database.table.column`, as errors about grouping name a column.
@@ -261,7 +284,7 @@ impl Block {
 
     /// The number of an aggregate; equal ones share it.
     pub(super) fn aggregate(&mut self, call: AggregateCall) -> Expr {
-        let ty = call.ty.clone();
+        let ty = ExprType { origin: aggregate_origin(&call), ..call.ty.clone() };
         let position = self.aggregates.iter().position(|a| *a == call).unwrap_or_else(|| {
             self.aggregates.push(call);
             self.aggregates.len() - 1
@@ -286,16 +309,28 @@ impl Block {
     }
 }
 
+/// What messages call the value of an aggregate.
+fn aggregate_origin(call: &AggregateCall) -> Origin {
+    let text = |shown: &dyn Fn(&Expr) -> String| {
+        let args: Vec<String> = call.args.iter().map(shown).collect();
+        let args = if args.is_empty() { "0".to_owned() } else { args.join(",") };
+        let distinct = if call.distinct { "distinct " } else { "" };
+        format!("{}({distinct}{args})", call.function.name().to_lowercase())
+    };
+    Origin::text(&text(&Expr::to_string), &text(&|arg| arg.display_with(&|_| None).to_string()))
+}
+
 /// A name as it was written.
 pub(super) fn qualified(name: &ColumnName) -> String {
     let parts = [name.database.as_ref(), name.table.as_ref(), Some(&name.column)];
     parts.iter().flatten().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
 }
 
-/// The entry of the select list of that name: by alias, or a column by its own name.
+/// The entry of the select list of that name: by alias, or a column by its own name. The first that is not a column goes
+/// before columns, as in MySQL.
 ///
 /// # Errors
-/// 1052 when several that differ have it.
+/// 1052 when several columns that differ have it, and nothing before them decides.
 pub(super) fn named_item<'i>(
     items: &'i [Item],
     name: &str,
@@ -306,6 +341,9 @@ pub(super) fn named_item<'i>(
         let is_column = item.expr.as_column().is_some();
         if !(item.aliased || is_column) || !item.name.eq_ignore_ascii_case(name) {
             continue;
+        }
+        if !is_column {
+            return Ok(Some(item));
         }
         match found {
             Some(first) if first.expr != item.expr => {

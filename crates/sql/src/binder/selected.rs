@@ -8,7 +8,7 @@ use crate::bound::{BoundOutput, BoundSelect, ColumnOrigin, RelationSource};
 use crate::statement::execution::implicit_default;
 
 /// Text of more characters than this becomes TEXT.
-const LONGEST_VARCHAR: u32 = 512;
+pub(super) const LONGEST_VARCHAR: u32 = 512;
 /// Characters of an integer, its sign included, up to which it is an INT: of what functions compute, and of literals and the like.
 const LONGEST_INT: u32 = 11;
 const LONGEST_LITERAL_INT: u32 = 9;
@@ -32,7 +32,7 @@ fn column_of(select: &BoundSelect, output: &BoundOutput) -> Result<ColumnDef, My
             let default = match &stored.default {
                 _ if stored.auto_increment => Some(DefaultValue::Constant(implicit_default(stored)?)),
                 // It may read columns that are not there.
-                Some(DefaultValue::Expression(_)) => None,
+                Some(DefaultValue::Expression(_) | DefaultValue::Dropped) => None,
                 // An outer join made it nullable.
                 _ if ty.nullable && !stored.nullable => None,
                 default => default.clone(),

@@ -78,9 +78,6 @@ impl Binder<'_> {
         columns: Vec<(String, ExprType)>,
         query: Option<&Query>,
     ) -> Result<BoundSelect, MysqlError> {
-        if query.is_some_and(|query| !query.locking.is_empty()) {
-            return Err(MysqlError::not_supported("FOR UPDATE and FOR SHARE of a whole set operation"));
-        }
         let mut block = Block::default();
         let (tree, scope) =
             add_relation(&mut block, String::new(), String::new(), source, columns, TableHints::default())?;

@@ -5,8 +5,8 @@
 
 use crate::session::settings::TimeSettings;
 use leafline_table::{
-    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, IndexSpec, IndexSpecKind,
-    IndexSpecPart, TableOptions, TableSpec,
+    CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, GeneratedKind, IndexSpec,
+    IndexSpecKind, IndexSpecPart, TableOptions, TableSpec,
 };
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
@@ -124,12 +124,15 @@ pub fn foreign_key_spec(key: &ForeignKeyDefinition, database: &str) -> ForeignKe
     }
 }
 
-/// The index that a key definition asks for.
+/// The index that a key definition asks for; the columns of functional parts are still to be made ([`functional_key`](super::functional_key)).
 pub(super) fn index_spec(key: &KeyDefinition) -> IndexSpec {
-    let part = |p: &ast::KeyPartDefinition| IndexSpecPart {
-        column: p.column.value.clone(),
-        descending: p.descending,
-        prefix: p.prefix,
+    let part = |p: &ast::KeyPartDefinition| match &p.value {
+        ast::KeyPartValue::Column { name, prefix } => {
+            IndexSpecPart { column: name.value.clone(), descending: p.descending, prefix: *prefix }
+        }
+        ast::KeyPartValue::Expression(_) => {
+            IndexSpecPart { column: String::new(), descending: p.descending, prefix: None }
+        }
     };
     IndexSpec {
         name: key.name.as_ref().map(|n| n.value.clone()),
@@ -223,7 +226,7 @@ pub(super) fn column_def(
         invisible: column.invisible,
         generated: column.generated.as_ref().map(|generated| GeneratedColumn {
             expression: generated.expression.clone(),
-            stored: generated.stored,
+            kind: if generated.stored { GeneratedKind::Stored } else { GeneratedKind::Virtual },
         }),
         comment: column.comment.clone().unwrap_or_default(),
     })

@@ -1,14 +1,15 @@
 //! Views: as derived tables where they are named, and frozen when they are made.
 
-use leafline_table::{ViewAlgorithm, ViewDef};
+use leafline_table::{CheckOption, ViewAlgorithm, ViewDef};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError};
 
 use super::from::derived_columns;
+use super::target_read::is_merged;
 use super::{BindContext, Binder};
 use crate::bound::{BoundSelect, BoundSubquery};
 use crate::parser::ast::{CreateView, Ident, Span};
-use crate::parser::{canonical_query, parse_view};
+use crate::parser::{canonical_query, has_pipes, parse_view};
 use crate::statement::definitions::DEFAULT_COLLATION;
 
 /// Most views in one another.
@@ -18,7 +19,20 @@ const MAX_NAME: usize = 64;
 
 impl Binder<'_> {
     /// The query of a view and its columns. It means the same in every session, and sees nothing of the statement around it.
+    ///
+    /// # Errors
+    /// 1356 in the place of errors that say what it lacks.
     pub(super) fn view(
+        &mut self,
+        view: &ViewDef,
+    ) -> Result<(BoundSelect, Vec<(String, ExprType)>), MysqlError> {
+        self.query_of_view(view).map_err(|error| match lacks(&error) {
+            true => MysqlError::view_invalid(&view.database, &view.name),
+            false => error,
+        })
+    }
+
+    fn query_of_view(
         &mut self,
         view: &ViewDef,
     ) -> Result<(BoundSelect, Vec<(String, ExprType)>), MysqlError> {
@@ -54,35 +68,49 @@ impl Binder<'_> {
         self.deepest = inner.deepest;
         let names: Vec<Ident> =
             view.columns.iter().map(|name| Ident { value: name.clone(), span: Span::default() }).collect();
-        let bound = bound.and_then(|bound| {
-            let columns = derived_columns(&bound, &names)?;
-            Ok((bound, columns))
-        });
-        bound.map_err(|error| match error.code {
-            errno::ER_BAD_DB_ERROR
+        let bound = bound?;
+        let columns = derived_columns(&bound, &names)?;
+        Ok((bound, columns))
+    }
+}
+
+/// Does the error say that something is not there which a view was made of?
+fn lacks(error: &MysqlError) -> bool {
+    matches!(
+        error.code,
+        errno::ER_BAD_DB_ERROR
             | errno::ER_NO_SUCH_TABLE
             | errno::ER_BAD_FIELD_ERROR
             | errno::ER_UNKNOWN_TABLE
             | errno::ER_KEY_DOES_NOT_EXITS
             | errno::ER_NON_UNIQ_ERROR
             | errno::ER_SP_DOES_NOT_EXIST
-            | 1353 => MysqlError::view_invalid(&view.database, &view.name),
-            _ => error,
-        })
+            | errno::ER_VIEW_INVALID
+            | 1353
+    )
+}
+
+/// What is wrong with a view: what it lacks, and that it is not valid for that reason.
+pub(crate) fn view_faults(view: &ViewDef, context: &BindContext<'_>) -> Vec<MysqlError> {
+    match Binder::new(&view.query, context).query_of_view(view) {
+        Ok(_) => Vec::new(),
+        Err(error) if lacks(&error) => vec![error, MysqlError::view_invalid(&view.database, &view.name)],
+        Err(error) => vec![error],
     }
 }
 
-/// The view that a statement asks for, in `database`, with everything looked up; `sql` is its text.
+/// The view that a statement asks for, in `database`, with everything looked up, and a warning (1354) if it cannot be merged although
+/// that is asked for; `sql` is its text.
 ///
 /// # Errors
 /// Those of its query; 1351 for variables and parameters, 1353 for another number of columns, 1060 for names that are there twice, 1462 if
-/// it would refer to itself.
+/// it would refer to itself, 1368 for a check option of a view that cannot be changed.
 pub(crate) fn view_def(
     create: &CreateView,
     database: &str,
     sql: &str,
     context: &BindContext<'_>,
-) -> Result<ViewDef, MysqlError> {
+) -> Result<(ViewDef, Option<MysqlError>), MysqlError> {
     let mut binder = Binder::new(sql, context);
     binder.wildcards = Some(Vec::new());
     let bound = binder.query(&create.query)?;
@@ -110,12 +138,26 @@ pub(crate) fn view_def(
         at = span.end;
     }
     text.push_str(sql.get(at as usize..create.span.end as usize).unwrap_or_default());
+    if has_pipes(&text, create.mode) {
+        return Err(MysqlError::not_supported("|| for CONCAT in views"));
+    }
     let query = canonical_query(&text, create.mode).ok_or_else(MysqlError::view_with_variable)?;
     let (database, name) = own;
-    let view = ViewDef { id: 0, database, name, columns, query, algorithm: create.algorithm };
+    let (algorithm, check_option) = (create.algorithm, create.check_option);
+    let mut view = ViewDef { id: 0, database, name, columns, query, algorithm, check_option };
     // As it will be read.
-    Binder::new(&view.query, context).view(&view)?;
-    Ok(view)
+    let mut binder = Binder::new(&view.query, context);
+    let (query, _) = binder.view(&view)?;
+    let read_only = algorithm == ViewAlgorithm::TempTable || !binder.can_be_changed(&query);
+    if check_option != CheckOption::None && read_only {
+        return Err(MysqlError::check_option_of_read_only_view(&view.database, &view.name));
+    }
+    let mut warning = None;
+    if algorithm == ViewAlgorithm::Merge && !is_merged(&query) {
+        view.algorithm = ViewAlgorithm::Undefined;
+        warning = Some(MysqlError::view_not_merged());
+    }
+    Ok((view, warning))
 }
 
 /// The columns of a view.
@@ -153,10 +195,13 @@ pub(crate) fn view_sources(view: &ViewDef, context: &BindContext<'_>) -> Result<
 pub(crate) fn view_statement(view: &ViewDef) -> String {
     let quoted = |name: &String| crate::show::statement_text::quoted(name);
     let columns: Vec<String> = view.columns.iter().map(quoted).collect();
-    let ViewDef { algorithm, name, query, .. } = view;
-    let algorithm: &ViewAlgorithm = algorithm;
+    let ViewDef { algorithm, name, query, check_option, .. } = view;
+    let check_option = match check_option {
+        CheckOption::None => String::new(),
+        CheckOption::Local | CheckOption::Cascaded => format!(" WITH {} CHECK OPTION", check_option.name()),
+    };
     format!(
-        "CREATE ALGORITHM={} DEFINER=`root`@`%` SQL SECURITY DEFINER VIEW {} ({}) AS {query}",
+        "CREATE ALGORITHM={} DEFINER=`root`@`%` SQL SECURITY DEFINER VIEW {} ({}) AS {query}{check_option}",
         algorithm.name(),
         quoted(name),
         columns.join(",")

@@ -5,7 +5,7 @@
 //! they make, those of expressions where they are evaluated. Costs are microseconds.
 
 use super::document::{Json, Object};
-use super::names::{named, names, text};
+use super::names::{column_name, named, names, text};
 use super::{ExplainRow, table_row, whole};
 use crate::plan::{HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan, SubqueryPlan};
 use leafline_access::JoinRows;
@@ -43,7 +43,7 @@ pub fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) 
         (None, _) => block.put("select_id", Json::Number(1)),
     }
     // Those of the values of INSERT and UPDATE stand in no plan.
-    let rest: Vec<usize> = parts.subqueries.keys().copied().collect();
+    let rest: Vec<usize> = parts.run_by_themselves().map(|(number, _)| number).collect();
     let rest = writer.subqueries(&rest);
     if !rest.is_empty() {
         block.put("update_value_subqueries", Json::Array(rest));
@@ -344,7 +344,7 @@ impl Writer<'_> {
         table.put("cost_info", Json::Object(costs(&[("prefix_cost", node.estimate.cost_us)])));
         let used = path.columns.iter().chain(&path.entry_columns).collect::<BTreeSet<_>>();
         let columns = used.into_iter().filter_map(|column| path.table.columns.get(*column));
-        let columns: Vec<Json> = columns.map(|column| Json::Text(column.name.clone())).collect();
+        let columns: Vec<Json> = columns.map(|column| Json::Text(column_name(column))).collect();
         table.put("used_columns", Json::Array(columns));
         let attached = conditions(&path.row_conditions, &path.columns);
         if !attached.is_empty() {
@@ -421,7 +421,7 @@ fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
         };
         let columns = path.index.key_columns.iter().take(used);
         let columns = columns.filter_map(|column| path.table.columns.get(*column));
-        table.put("used_key_parts", Json::Array(columns.map(|c| Json::Text(c.name.clone())).collect()));
+        table.put("used_key_parts", Json::Array(columns.map(|c| Json::Text(column_name(c))).collect()));
         table.text("key_length", row.key_len.unwrap_or_default());
         if row.reference.is_some() {
             table.put("ref", texts(&scan.references));

@@ -94,7 +94,7 @@ pub fn explain_rows<'p>(plan: Option<&'p Plan>, parts: &'p PlanParts) -> Vec<Exp
     if let Some(plan) = plan {
         blocks.block(&plan.root, 1, "PRIMARY");
     }
-    for subquery in parts.subqueries.values() {
+    for (_, subquery) in parts.run_by_themselves() {
         let id = blocks.next_id;
         blocks.next_id += 1;
         let select_type = if subquery.is_dependent { "DEPENDENT SUBQUERY" } else { "SUBQUERY" };
@@ -165,6 +165,7 @@ impl<'p> Blocks<'p> {
             | Operator::Limit { input, .. } => {
                 self.node(input, id, select_type, above);
             }
+            Operator::Parallel { input, .. } => self.node(input, id, select_type, above),
             Operator::LockRows(locking) => self.node(&locking.input, id, select_type, above),
             Operator::Aggregate { input, keys, .. } => {
                 self.node(input, id, select_type, above);

@@ -1,6 +1,7 @@
 //! Names for the columns of a node, so that conditions can be printed.
 
 use crate::plan::{Node, Operator, Scan};
+use leafline_table::ColumnDef;
 
 /// The names of the columns that a node delivers.
 pub(super) fn names(node: &Node) -> Vec<String> {
@@ -22,11 +23,9 @@ pub(super) fn names(node: &Node) -> Vec<String> {
         | Operator::TopN { input, .. }
         | Operator::Limit { input, .. }
         | Operator::Distinct { input } => names(input),
+        Operator::Parallel { input, .. } => names(input),
         Operator::LockRows(locking) => names(&locking.input),
-        Operator::Derived { input, alias } => {
-            let base = |name: String| name.rsplit('.').next().map(str::to_string).unwrap_or_default();
-            names(input).into_iter().map(|name| format!("{alias}.{}", base(name))).collect()
-        }
+        Operator::Derived { input, alias } => of_derived(alias, names(input)),
         Operator::Project { input, expressions } => {
             let input = names(input);
             expressions.iter().map(|expr| text(expr, &input)).collect()
@@ -57,8 +56,7 @@ pub(super) fn names(node: &Node) -> Vec<String> {
         }
         Operator::LateralJoin(join) => {
             let mut all = names(&join.outer);
-            let base = |name: String| name.rsplit('.').next().map(str::to_string).unwrap_or_default();
-            all.extend(names(&join.inner).into_iter().map(|name| format!("{}.{}", join.alias, base(name))));
+            all.extend(of_derived(&join.alias, names(&join.inner)));
             all
         }
         Operator::HashJoin(join) => {
@@ -75,6 +73,16 @@ pub(super) fn names(node: &Node) -> Vec<String> {
     found
 }
 
+/// The names of the columns of a derived table: those of columns inside it, nothing for what is computed.
+fn of_derived(alias: &str, inner: Vec<String>) -> Vec<String> {
+    let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'));
+    let base = |(at, name): (usize, String)| match name.rsplit('.').next() {
+        Some(base) if is_name(base) => format!("{alias}.{base}"),
+        _ => format!("#{at}"),
+    };
+    inner.into_iter().enumerate().map(base).collect()
+}
+
 fn delivered(scan: &Scan) -> Vec<String> {
     named(scan, scan.path.columns.iter().take(scan.path.delivered))
 }
@@ -84,13 +92,24 @@ pub(super) fn named<'c>(scan: &Scan, ordinals: impl IntoIterator<Item = &'c usiz
     ordinals
         .into_iter()
         .filter_map(|ordinal| scan.path.table.columns.get(*ordinal))
-        .map(|column| format!("{}.{}", scan.alias, column.name))
+        .map(|column| match column.is_hidden() {
+            true => column_name(column),
+            false => format!("{}.{}", scan.alias, column.name),
+        })
         .collect()
+}
+
+/// The name of a table's column; for that of a functional key part its expression.
+pub(super) fn column_name(column: &ColumnDef) -> String {
+    match &column.generated {
+        Some(generated) if column.is_hidden() => format!("({})", generated.expression),
+        _ => column.name.clone(),
+    }
 }
 
 /// An expression with the names of its input's columns.
 pub(super) fn text(expr: &leafline_types::expr::Expr, names: &[String]) -> String {
-    let name = |column: usize| names.get(column).cloned().unwrap_or_else(|| format!("#{column}"));
+    let name = |column: usize| names.get(column).filter(|name| !name.starts_with('#')).cloned();
     expr.display_with(&name).to_string()
 }
 

@@ -1,12 +1,12 @@
 //! Tables that a statement makes for itself: the queries of WITH, run once for all places that name them, and recursion.
 
-use super::key_table::KeyTable;
 use super::memory::Held;
 use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
 use super::subplans::{Part, within};
 use super::{BoxedOperator, ExecutionContext, Operator, build};
 use crate::plan::{Node, RecursiveUnion};
 use arrow_buffer::BooleanBuffer;
+use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::{Datum, Selection};
 use leafline_types::{Batch, ExprType, MysqlError};
@@ -56,6 +56,7 @@ fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<Store
         memory: cx.memory,
         subplans,
         profile: profile.as_mut(),
+        piece: None,
     };
     let made = all_rows(&mut root, &plan.plan.root.types, &mut inner);
     cx.eval.state = std::mem::take(&mut inner.eval.state);

@@ -4,7 +4,7 @@ use super::memory::MemoryBudget;
 use super::profile::Profile;
 use super::subplans::Subplans;
 use crate::plan;
-use leafline_access::{Counters, ScanContext};
+use leafline_access::{Counters, ScanContext, ScanPiece};
 use leafline_table::{ReadView, RowLocker};
 use leafline_types::MysqlError;
 use leafline_types::expr::EvalContext;
@@ -36,6 +36,8 @@ pub struct ExecutionContext<'a> {
     pub subplans: &'a Subplans,
     /// Figures per plan node, for EXPLAIN ANALYZE.
     pub profile: Option<&'a mut Profile>,
+    /// The piece of its table that the scan at the bottom is to read, in a thread that shares a scan with others; the scan takes it.
+    pub piece: Option<ScanPiece>,
 }
 
 impl<'a> ExecutionContext<'a> {
@@ -44,10 +46,10 @@ impl<'a> ExecutionContext<'a> {
         ScanContext { eval: &mut self.eval, view: self.view, counters: self.counters }
     }
 
-    /// Pages read from the device and pages asked for until now, by everybody.
+    /// Pages read from the device until now by everybody, and pages asked for by this thread.
     pub(super) fn pages(&self) -> (u64, u64) {
         let stats = self.view.engine().store().stats();
-        (stats.page_reads.load(Ordering::Relaxed), stats.page_requests.get())
+        (stats.page_reads.load(Ordering::Relaxed), stats.page_requests.own())
     }
 
     /// Runs a step of the access path on the inner side of a join, and keeps its figures if wanted.

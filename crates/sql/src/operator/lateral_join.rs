@@ -105,6 +105,7 @@ fn step(
         memory: cx.memory,
         subplans: cx.subplans,
         profile: cx.profile.as_deref_mut(),
+        piece: None,
     };
     let found = inner.next(&mut within);
     let state = std::mem::take(&mut within.eval.state);

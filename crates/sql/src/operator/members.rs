@@ -4,8 +4,8 @@
 //! by hash. Rows with NULLs are kept apart: they are equal to nothing, but leave it open. Where there are no such keys, and where the
 //! needle has a NULL, the row is compared with one after the other.
 
-use super::key_table::KeyTable;
 use super::subplans::{memo_key, value_bytes};
+use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::build::join_keys;
 use leafline_types::expr::subquery::compare_with_row;

@@ -4,34 +4,39 @@
 //! (see [`super::spill`]), but for a small share that each may hold whatever the others do; whoever cannot gets error 1038.
 
 use leafline_types::MysqlError;
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The part of the memory that every operator may hold.
 const SHARE: usize = 16;
 
-/// The memory of one execution.
-#[derive(Clone, Debug)]
+/// The memory of one execution, shared by its threads.
+#[derive(Debug)]
 pub struct MemoryBudget {
     limit: usize,
-    used: Cell<usize>,
-    peak: Cell<usize>,
+    used: AtomicUsize,
+    peak: AtomicUsize,
 }
 
 impl MemoryBudget {
     /// A budget of `limit` bytes.
     pub fn new(limit: usize) -> MemoryBudget {
-        MemoryBudget { limit, used: Cell::new(0), peak: Cell::new(0) }
+        MemoryBudget { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
     }
 
     /// Takes `bytes`, or error 1038 if that is more than is left.
     pub fn take(&self, bytes: usize) -> Result<(), MysqlError> {
-        let used = self.used.get().saturating_add(bytes);
+        let used = self.note(bytes);
         if used > self.limit {
+            self.give_back(bytes);
             return Err(self.exhausted(used));
         }
-        self.used.set(used);
-        self.peak.set(self.peak.get().max(used));
+        self.peak.fetch_max(used, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Takes `bytes` in any case; gives what is held then.
+    fn note(&self, bytes: usize) -> usize {
+        self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes)
     }
 
     /// Error 1038: `used` bytes are too many.
@@ -43,6 +48,11 @@ impl MemoryBudget {
         MysqlError::with_message(leafline_types::error::errno::ER_OUT_OF_SORTMEMORY, text)
     }
 
+    /// What each of so many threads may hold of what is left; at least what every operator may.
+    pub fn part(&self, threads: usize) -> usize {
+        (self.limit.saturating_sub(self.used()) / threads.max(1)).max(self.limit / SHARE)
+    }
+
     /// The limit, bytes.
     pub fn limit(&self) -> usize {
         self.limit
@@ -50,22 +60,24 @@ impl MemoryBudget {
 
     /// Gives `bytes` back.
     pub fn give_back(&self, bytes: usize) {
-        self.used.set(self.used.get().saturating_sub(bytes));
+        let less = |used: usize| Some(used.saturating_sub(bytes));
+        // It cannot fail: there is always a new value.
+        let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     /// What is held now, bytes.
     pub fn used(&self) -> usize {
-        self.used.get()
+        self.used.load(Ordering::Relaxed)
     }
 
     /// Lets go of everything beyond `bytes`: what was held besides is gone.
     pub fn shrink_to(&self, bytes: usize) {
-        self.used.set(self.used.get().min(bytes));
+        self.used.fetch_min(bytes, Ordering::Relaxed);
     }
 
     /// The most that was held at one time, bytes.
     pub fn peak(&self) -> usize {
-        self.peak.get()
+        self.peak.load(Ordering::Relaxed)
     }
 }
 
@@ -91,9 +103,8 @@ impl Held {
     pub fn fits(&mut self, bytes: usize, budget: &MemoryBudget) -> bool {
         budget.give_back(self.bytes);
         self.bytes = bytes;
-        let used = budget.used.get().saturating_add(bytes);
-        budget.used.set(used);
-        budget.peak.set(budget.peak.get().max(used));
+        let used = budget.note(bytes);
+        budget.peak.fetch_max(used, Ordering::Relaxed);
         used <= budget.limit || bytes <= budget.limit / SHARE
     }
 

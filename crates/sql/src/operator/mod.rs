@@ -12,13 +12,13 @@ mod filter;
 mod gather;
 mod hash_join;
 mod json_table;
-mod key_table;
 mod lateral_join;
 mod limit;
 mod lock_rows;
 mod lookup_join;
 mod members;
 mod memory;
+mod parallel;
 mod profile;
 mod project;
 mod rollup;
@@ -74,6 +74,9 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         }
         plan::Operator::Empty(_) => Box::new(values::Empty),
         plan::Operator::Scan(scan) => Box::new(scan::Scan::new(scan)),
+        plan::Operator::Parallel { input, threads, leaves } => {
+            Box::new(parallel::Parallel::new(input, *threads, *leaves, profiled))
+        }
         plan::Operator::Filter { input: from, conditions } => {
             Box::new(filter::Filter::new(input(from), conditions.clone()))
         }

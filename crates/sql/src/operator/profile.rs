@@ -59,6 +59,26 @@ impl Profile {
         Profile { nodes: vec![NodeProfile::default(); nodes] }
     }
 
+    /// Of how many nodes there are figures.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Adds what a thread did that shares the work. Pages that were read are seen by all threads: `counts_reads` for one of them.
+    pub(super) fn absorb(&mut self, other: &Profile, counts_reads: bool) {
+        for (node, more) in self.nodes.iter_mut().zip(&other.nodes) {
+            if node.rows == 0 {
+                node.first = more.first;
+            }
+            node.rows += more.rows;
+            node.loops += more.loops;
+            node.time += more.time;
+            node.counters += more.counters;
+            node.pages_read += if counts_reads { more.pages_read } else { 0 };
+            node.page_requests += more.page_requests;
+        }
+    }
+
     /// The figures of a node.
     pub fn node(&self, id: usize) -> NodeProfile {
         self.nodes.get(id).copied().unwrap_or_default()

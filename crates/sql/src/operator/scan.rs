@@ -19,11 +19,13 @@ impl Scan {
 
 impl Operator for Scan {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        let mut context = cx.scan();
         if !std::mem::replace(&mut self.started, true) {
-            self.scan.start(self.demand, &mut context)?;
+            match cx.piece.take() {
+                Some(piece) => self.scan.start_piece(piece, &mut cx.scan())?,
+                None => self.scan.start(self.demand, &mut cx.scan())?,
+            }
         }
-        Ok(self.scan.next(&mut context)?.map(|found| found.batch))
+        Ok(self.scan.next(&mut cx.scan())?.map(|found| found.batch))
     }
 
     fn reset(&mut self) -> bool {

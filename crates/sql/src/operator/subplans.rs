@@ -229,6 +229,7 @@ impl Runner<'_> {
             memory: self.memory,
             profile: profile.as_mut(),
             subplans: self.subplans,
+            piece: None,
         };
         let profiled = inner.profile.is_some();
         let idle = self.subplans.idle.borrow_mut().remove(&number);

@@ -2,15 +2,17 @@
 
 use super::emit::{Emitted, bind, demand_all, empty, locator_column, node, number};
 use super::equalities::{Class, classes};
+use super::generated::read_from_columns;
 use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::partly;
+use super::parallel::shared_by_threads;
 use super::partial::{PartialRef, Step};
 use super::pushdown::pushed_down;
 use super::rollup;
 use super::selectivity::groups;
-use super::settings::OptimizerContext;
+use super::settings::{OptimizerContext, Parallelism};
 use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
 use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
@@ -30,15 +32,16 @@ pub fn plan_select(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> R
     plan(select, cx, false)
 }
 
-/// Plans the subqueries of a statement whose other plans are made, but for those that became joins there, and gives all that
-/// the plans refer to.
+/// Plans the subqueries of a statement whose other plans are made, but for those that became joins there and are not kept, and gives all
+/// that the plans refer to.
 pub fn plan_parts(cx: &mut OptimizerContext<'_, '_>) -> Result<PlanParts, MysqlError> {
     let mut plans = BTreeMap::new();
     // A subquery inside another has the lower number: it may become a join in the plan of that.
     for (number, subquery) in cx.subqueries.iter().enumerate().rev() {
-        if !cx.unnested.contains(&number) {
+        let became_join = cx.unnested.contains(&number);
+        if !became_join || cx.is_kept(number) {
             let plan = plan_select(&subquery.query, cx)?;
-            plans.insert(number, SubqueryPlan { plan, is_dependent: subquery.is_dependent });
+            plans.insert(number, SubqueryPlan { plan, is_dependent: subquery.is_dependent, became_join });
         }
     }
     Ok(PlanParts { subqueries: plans, commons: std::mem::take(&mut cx.commons) })
@@ -59,13 +62,14 @@ fn plan(
     deliver_locators: bool,
 ) -> Result<Plan, MysqlError> {
     let root = plan_block(select, cx, deliver_locators)?;
-    Ok(Plan::of(root))
+    Ok(Plan::of(root, cx.parallelism))
 }
 
 impl Plan {
     /// The plan of a tree of operators.
-    pub(super) fn of(mut root: Node) -> Plan {
+    pub(super) fn of(mut root: Node, parallelism: Parallelism) -> Plan {
         demand_all(&mut root, true);
+        shared_by_threads(&mut root, parallelism);
         let node_count = number(&mut root, 0);
         Plan { root, node_count }
     }
@@ -95,7 +99,9 @@ fn plan_block(
         return Ok(empty(EmptyReason::ZeroLimit, types));
     }
     let merged = pushed_down(merged, cx.switches.derived_condition_pushdown);
-    let merged = unnested(merged, Pulled::No, cx)?;
+    let recheck = rechecked(&merged);
+    let merged = read_from_columns(unnested(merged, Pulled::No, cx)?, cx.eval);
+    recheck.iter().flatten().for_each(|condition| cx.keep_subqueries(condition));
     let (mut planner, graph) = join_planner(&merged, cx)?;
     let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);
     let joined = match (impossible, &merged.from) {
@@ -134,7 +140,8 @@ fn plan_block(
         }
     };
     let groups = planner.groups(emitted.node.estimate.rows)?;
-    above(&merged, emitted, ordered, groups, planner.cx, deliver_locators)
+    let locking = Locking { recheck, deliver_locators };
+    above(&merged, emitted, ordered, groups, planner.cx, locking)
 }
 
 /// What plans the joins of a block, and what there is to join.
@@ -274,11 +281,29 @@ fn only_first_row(mut rows: Emitted) -> Emitted {
     Emitted { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
 }
 
+/// How a block locks rows.
+struct Locking {
+    /// What the newest version of a row has to meet to be taken; `None` if it cannot be.
+    recheck: Option<Vec<Expr>>,
+    /// Behind the select list come the places of the locked rows.
+    deliver_locators: bool,
+}
+
+/// The conditions of a block whose only table is locked, before subqueries in them become joins, where rows are delivered as they are.
+fn rechecked(select: &BoundSelect) -> Option<Vec<Expr>> {
+    let groups = select.aggregation.is_some() || select.distinct || !select.windows.is_empty();
+    match &select.relations[..] {
+        [only] if !groups && only.lock.is_some() => Some(select.filter.clone()),
+        _ => None,
+    }
+}
+
 /// Locks the rows of the tables that are to be locked, if there are any. With `limit`, no more rows are locked than are
 /// delivered.
 fn lock_rows(
     rows: Emitted,
     select: &BoundSelect,
+    recheck: Option<&[Expr]>,
     limit: Option<RowLimit>,
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<Emitted, MysqlError> {
@@ -298,15 +323,11 @@ fn lock_rows(
     if tables.is_empty() {
         return Ok(rows);
     }
-    let groups = select.aggregation.is_some() || select.distinct || !select.windows.is_empty();
-    let recheck = match &select.relations[..] {
-        [only] if !groups => {
+    let recheck = match (recheck, select.relations.first()) {
+        (Some(recheck), Some(only)) => {
             let layout: Vec<usize> = only.columns.clone().collect();
-            let mut conditions = Vec::new();
-            for condition in &select.filter {
-                conditions.push(bind(&fold(condition.clone(), cx.eval)?, &layout)?);
-            }
-            Some(conditions.into())
+            let bound = recheck.iter().map(|condition| bind(&fold(condition.clone(), cx.eval)?, &layout));
+            Some(bound.collect::<Result<_, MysqlError>>()?)
         }
         _ => None,
     };
@@ -326,12 +347,14 @@ fn above(
     ordered: bool,
     groups: f64,
     cx: &mut OptimizerContext<'_, '_>,
-    deliver_locators: bool,
+    locking: Locking,
 ) -> Result<Node, MysqlError> {
+    let Locking { recheck, deliver_locators } = locking;
+    let recheck = recheck.as_deref();
     let locks = select.relations.iter().any(|relation| relation.lock.is_some());
     let gathers = select.aggregation.is_some() || select.distinct || !select.windows.is_empty();
     if gathers {
-        rows = lock_rows(rows, select, None, cx)?;
+        rows = lock_rows(rows, select, None, None, cx)?;
     }
     if let Some(aggregation) = &select.aggregation {
         rows = aggregate(rows, aggregation, groups, cx)?;
@@ -378,7 +401,7 @@ fn above(
     if locks && !gathers {
         // All rows are sorted, as some of them may not be to be had.
         let node = sort_and_limit(rows.node, keys, None, cx);
-        let locked = lock_rows(Emitted { node, layout }, select, limit, cx)?;
+        let locked = lock_rows(Emitted { node, layout }, select, recheck, limit, cx)?;
         let locators = locked_relations(select).filter(|_| deliver_locators);
         let locators: Vec<usize> = locators.map(|relation| locator_column(select, relation)).collect();
         return project(locked, &outputs, &locators);

@@ -70,6 +70,7 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
         | Operator::Common { .. }
         | Operator::Working { .. } => {}
         Operator::Append { inputs } => inputs.iter_mut().for_each(|input| demand_all(input, all)),
+        Operator::Parallel { input, .. } => demand_all(Arc::make_mut(input), true),
         Operator::Matched { left, right, .. } => {
             demand_all(left, all);
             demand_all(right, true);
@@ -112,54 +113,13 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
 /// Numbers nodes, parents first; gives the next free number.
 pub(super) fn number(node: &mut Node, next: usize) -> usize {
     node.id = next;
-    let mut next = next + 1;
-    match &mut node.operator {
-        Operator::Values(_)
-        | Operator::JsonTable(_)
-        | Operator::Empty(_)
-        | Operator::Common { .. }
-        | Operator::Working { .. } => {}
-        Operator::Append { inputs } => {
-            for input in inputs {
-                next = number(input, next);
-            }
-        }
-        Operator::Matched { left, right, .. } => {
-            next = number(left, next);
-            next = number(right, next);
-        }
-        Operator::Recursive(union) => {
-            let union = Arc::make_mut(union);
-            next = number(&mut union.seed, next);
-            for step in &mut union.steps {
-                next = number(step, next);
-            }
-        }
-        Operator::Scan(scan) => Arc::make_mut(scan).id = node.id,
-        Operator::Filter { input, .. }
-        | Operator::Project { input, .. }
-        | Operator::Aggregate { input, .. }
-        | Operator::Rollup { input, .. }
-        | Operator::Window { input, .. }
-        | Operator::Sort { input, .. }
-        | Operator::TopN { input, .. }
-        | Operator::Limit { input, .. }
-        | Operator::Distinct { input }
-        | Operator::Derived { input, .. } => next = number(input, next),
-        Operator::LockRows(locking) => next = number(&mut locking.input, next),
-        Operator::LookupJoin { outer, inner, .. } => {
-            next = number(outer, next);
-            Arc::make_mut(inner).id = next;
-            next += 1;
-        }
-        Operator::LateralJoin(join) => {
-            next = number(&mut join.outer, next);
-            next = number(&mut join.inner, next);
-        }
-        Operator::HashJoin(join) => {
-            next = number(&mut join.probe, next);
-            next = number(&mut join.build, next);
-        }
+    if let Operator::Scan(scan) = &mut node.operator {
+        Arc::make_mut(scan).id = next;
+    }
+    let mut next = node.inputs_mut().into_iter().fold(next + 1, |next, input| number(input, next));
+    if let Operator::LookupJoin { inner, .. } = &mut node.operator {
+        Arc::make_mut(inner).id = next;
+        next += 1;
     }
     next
 }

@@ -5,6 +5,7 @@
 //! | `merge` | makes simple derived tables part of the query around them |
 //! | `pushdown` | conditions on derived tables, evaluated inside them |
 //! | `unnest` | makes subqueries of conditions joins |
+//! | `generated` | reads expressions from the indexed columns that are generated from them |
 //! | `graph` | FROM and WHERE as a join graph; outer joins that are inner joins |
 //! | `factor`, `equalities`, `null_rejection` | what conditions imply |
 //! | `members`, `join_order`, `selectivity` | access paths and join order together, by price |
@@ -12,6 +13,7 @@
 //! | `sources` | set operations, VALUES, the queries of WITH |
 //! | `emit` | the chosen plan with columns as positions in batches |
 //! | `block` | what comes above the joins: grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
+//! | `parallel` | what several threads share |
 //! | `rollup` | WITH ROLLUP |
 //! | `window` | window functions, and the sorts they share |
 //!
@@ -21,12 +23,14 @@ mod block;
 mod emit;
 mod equalities;
 mod factor;
+mod generated;
 mod graph;
 mod join_order;
 mod members;
 mod merge;
 mod null_rejection;
 mod order;
+mod parallel;
 mod partial;
 mod pushdown;
 mod rollup;
@@ -40,4 +44,4 @@ mod window;
 
 pub(crate) use block::row_limit;
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
-pub use settings::{OptimizerContext, OptimizerSwitches};
+pub use settings::{OptimizerContext, OptimizerSwitches, Parallelism};

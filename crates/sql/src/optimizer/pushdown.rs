@@ -4,7 +4,7 @@
 //! is about group keys, otherwise it becomes one of HAVING; in a set operation it goes to every operand. Where rows that are equal, but not
 //! the same, become one (text under a collation), it stays above.
 
-use super::merge::is_nullable;
+use crate::bound::merge::is_nullable;
 use crate::bound::{BoundSelect, RelationSource, SetOperation};
 use leafline_types::expr::{Expr, ExprKind, build};
 use leafline_types::{ExprType, SqlType};

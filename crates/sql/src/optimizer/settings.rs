@@ -4,6 +4,7 @@ use crate::bound::{BoundSubquery, IndexChoice};
 use crate::plan::CommonPlan;
 use leafline_access::{AllowsIndex, Planner};
 use leafline_types::expr::EvalContext;
+use leafline_types::expr::{Expr, ExprKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Flags of `optimizer_switch` that decide plans. A cached plan belongs to one setting of them.
@@ -39,6 +40,33 @@ impl Default for OptimizerSwitches {
     }
 }
 
+/// How many threads may share a part of a plan, and which parts they share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parallelism {
+    /// `innodb_parallel_read_threads`: at most so many; one is the statement's own.
+    pub threads: usize,
+    /// What a part costs at least, microseconds.
+    pub least_cost_us: f64,
+    /// How many leaves a thread takes at a time.
+    pub piece_leaves: usize,
+}
+
+impl Parallelism {
+    /// What starting threads and waiting for the last of them is small against.
+    const LEAST_COST_US: f64 = 20_000.0;
+    /// 2 MiB of pages of 16 KiB.
+    const PIECE_LEAVES: usize = 128;
+
+    /// For so many threads.
+    pub fn new(threads: usize) -> Parallelism {
+        Parallelism { threads, least_cost_us: Self::LEAST_COST_US, piece_leaves: Self::PIECE_LEAVES }
+    }
+
+    /// Nothing is shared.
+    pub const NONE: Parallelism =
+        Parallelism { threads: 1, least_cost_us: f64::INFINITY, piece_leaves: Self::PIECE_LEAVES };
+}
+
 /// What planning reads.
 pub struct OptimizerContext<'c, 'a> {
     /// Data, prices, statistics.
@@ -47,12 +75,16 @@ pub struct OptimizerContext<'c, 'a> {
     pub eval: &'c mut EvalContext<'a>,
     /// The session's switches.
     pub switches: OptimizerSwitches,
+    /// The threads that it may have.
+    pub parallelism: Parallelism,
     /// The queries of WITH planned so far that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
     /// The subqueries of the statement's expressions, by their numbers.
     pub subqueries: &'c [BoundSubquery],
     /// Those that became joins.
     pub unnested: BTreeSet<usize>,
+    /// Those up to here are planned by themselves even if they became joins.
+    kept: Option<usize>,
     /// What a run of a subquery costs, as far as it was asked for, microseconds.
     pub(super) subquery_costs: HashMap<usize, f64>,
     /// How many choices by price are being made, one inside the other.
@@ -60,7 +92,7 @@ pub struct OptimizerContext<'c, 'a> {
 }
 
 impl<'c, 'a> OptimizerContext<'c, 'a> {
-    /// To plan a statement with these subqueries in its expressions.
+    /// To plan a statement with these subqueries in its expressions, for one thread.
     pub fn new(
         planner: Planner<'c>,
         eval: &'c mut EvalContext<'a>,
@@ -71,12 +103,31 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             planner,
             eval,
             switches,
+            parallelism: Parallelism::NONE,
             commons: BTreeMap::new(),
             subqueries,
             unnested: BTreeSet::new(),
+            kept: None,
             subquery_costs: HashMap::new(),
             choosing: 0,
         }
+    }
+}
+
+impl OptimizerContext<'_, '_> {
+    /// Plans the subqueries of an expression by themselves whatever becomes of them elsewhere: it is evaluated on its own.
+    pub fn keep_subqueries(&mut self, expr: &Expr) {
+        expr.visit(&mut |e| {
+            if let ExprKind::Subquery(subquery) = &e.kind {
+                self.kept = self.kept.max(Some(subquery.number));
+            }
+            true
+        });
+    }
+
+    /// Whether a subquery is planned by itself although it became a join: those inside one that is kept have lower numbers.
+    pub(super) fn is_kept(&self, number: usize) -> bool {
+        self.kept.is_some_and(|last| number <= last)
     }
 }
 

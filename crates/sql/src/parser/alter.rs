@@ -1,8 +1,8 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE.
 
 use super::ast::{
-    AlterAction, AlterAlgorithm, AlterLock, AlterTable, ColumnPosition, Ident, KeyDefinition, KeyKind,
-    RenameTable, Span, StatementKind, TableName, TableOptions,
+    AlterAction, AlterAlgorithm, AlterLock, AlterTable, ColumnPosition, DefaultValue, Ident, KeyDefinition,
+    KeyKind, RenameTable, Span, StatementKind, TableName, TableOptions,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
@@ -282,7 +282,13 @@ impl Parser<'_> {
         }
         self.expect_word("SET")?;
         if self.accept_word("DEFAULT") {
-            return Ok(AlterAction::SetDefault(column, Some(self.column_default()?)));
+            let start = self.span();
+            let default = self.column_default()?;
+            // Here a function needs parentheses around it.
+            return match default {
+                DefaultValue::CurrentTimestamp { .. } => Err(self.syntax_error_at(start)),
+                default => Ok(AlterAction::SetDefault(column, Some(default))),
+            };
         }
         let visible = self.at_word("VISIBLE");
         self.expect_any_word(&["VISIBLE", "INVISIBLE"])?;

@@ -1,7 +1,8 @@
 //! Function calls: the general form, aggregates, and the forms with words between their arguments.
 
 use super::ast::{
-    AggregateFunction, Expr, ExprKind, Ident, IntervalUnit, JsonResponse, JsonValue, Literal, Span, TrimSide,
+    AggregateFunction, CastKind, Expr, ExprKind, Ident, IntervalUnit, JsonResponse, JsonValue, Literal, Span,
+    TrimSide,
 };
 use super::cursor::{Parsed, Parser};
 use leafline_types::error::MysqlError;
@@ -141,7 +142,7 @@ impl Parser<'_> {
             "JSON_VALUE" => self.json_value(start),
             "ST_COLLECT" => Err(unsupported(&format!("{word}()"))),
             "TRIM" | "EXTRACT" | "POSITION" | "SUBSTRING" | "SUBSTR" | "MID" | "DATE_ADD" | "ADDDATE"
-            | "DATE_SUB" | "SUBDATE" | "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" => {
+            | "DATE_SUB" | "SUBDATE" | "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" | "WEIGHT_STRING" => {
                 self.special_call(start, name, &word)
             }
             _ => self.plain_call(start, name),
@@ -168,6 +169,7 @@ impl Parser<'_> {
             "TIMESTAMPADD" => self.timestamp_add()?,
             "TIMESTAMPDIFF" => self.timestamp_diff(name)?,
             "GET_FORMAT" => self.get_format(name)?,
+            "WEIGHT_STRING" => self.weight_string(name)?,
             _ => self.substring(name)?,
         };
         self.built(start, kind)
@@ -303,6 +305,31 @@ impl Parser<'_> {
         let standard = self.expression()?;
         self.expect_symbol(Symbol::RightParen)?;
         Ok(ExprKind::Function { name, args: vec![Expr { kind: what, span }, standard] })
+    }
+
+    /// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`.
+    fn weight_string(&mut self, name: Ident) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let start = self.span();
+        let operand = self.expression()?;
+        let mut args = Vec::new();
+        if self.accept_word("AS") {
+            let target = self.cast_target()?;
+            match target.kind {
+                CastKind::Char { length: Some(length @ 1..), charset: None } => {
+                    let count = Expr { kind: ExprKind::Literal(Literal::Integer(length)), span: target.span };
+                    args.extend([operand, count]);
+                }
+                CastKind::Binary { length: Some(1..) } => {
+                    args.push(self.built(start, ExprKind::Cast { operand: Box::new(operand), target })?);
+                }
+                _ => return Err(self.syntax_error_at(target.span)),
+            }
+        } else {
+            args.push(operand);
+        }
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::Function { name, args })
     }
 
     fn trim(&mut self) -> Parsed<ExprKind> {

@@ -241,8 +241,12 @@ impl Parser<'_> {
             let format = written.unwrap_or_default();
             return Ok(StatementKind::Explain(Explain { analyze, format, statement }));
         }
-        if self.at_words(&["FOR", "CONNECTION"]) {
-            return self.refuse("EXPLAIN FOR CONNECTION");
+        if self.accept_words(&["FOR", "CONNECTION"]) {
+            if analyze {
+                return self.refuse("EXPLAIN ANALYZE FOR CONNECTION");
+            }
+            let format = written.unwrap_or_default();
+            return Ok(StatementKind::ExplainConnection { format, connection: self.integer()? });
         }
         if analyze || written.is_some() {
             return Err(self.syntax_error());

@@ -5,7 +5,7 @@
 
 use super::ast::{CheckDefinition, GeneratedDefinition};
 use super::cursor::{Parsed, Parser};
-use super::lexer::{LexMode, Symbol, TokenKind, tokenize};
+use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
 use super::literal::unquote;
 
 impl Parser<'_> {
@@ -14,8 +14,12 @@ impl Parser<'_> {
         self.expect_symbol(Symbol::LeftParen)?;
         let start = self.span();
         self.expression()?;
-        let text = canonical(self.span_from(start).text(self.sql), self.mode, false);
+        let source = self.span_from(start).text(self.sql);
+        let text = canonical(source, self.mode, false);
         self.expect_symbol(Symbol::RightParen)?;
+        if has_pipes(source, self.mode) {
+            return self.refuse("|| for CONCAT in expressions of a table");
+        }
         match text {
             Some(text) => Ok(text),
             None => self.refuse("subqueries, parameters and variables in expressions of a table"),
@@ -56,6 +60,12 @@ impl Parser<'_> {
         }
         Ok(CheckDefinition { name, expression, enforced })
     }
+}
+
+/// Whether there is a `||` that means something else where the text is read again: it puts strings together under PIPES_AS_CONCAT only.
+pub(super) fn has_pipes(text: &str, mode: LexMode) -> bool {
+    let is_pipes = |token: &Token| token.kind == TokenKind::Symbol(Symbol::OrOr);
+    mode.pipes_as_concat && tokenize(text, mode).iter().any(is_pipes)
 }
 
 /// The text of an expression, or query, under no `sql_mode`; `None` if there is something in it that rows do not determine.

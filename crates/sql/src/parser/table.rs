@@ -2,8 +2,8 @@
 
 use super::ast::{
     ColumnDefinition, CreateTable, CreateTableLike, DefaultValue, Expr, ExprKind, Ident, KeyDefinition,
-    KeyKind, KeyOptions, KeyPartDefinition, Literal, StatementKind, TableName, TableOptions, TableSource,
-    UnaryOp,
+    KeyKind, KeyOptions, KeyPartDefinition, KeyPartValue, Literal, StatementKind, TableName, TableOptions,
+    TableSource, UnaryOp,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
@@ -175,21 +175,27 @@ impl Parser<'_> {
 
     pub(super) fn key_parts(&mut self) -> Parsed<Vec<KeyPartDefinition>> {
         self.parenthesised_list(|p| {
-            if p.at_symbol(Symbol::LeftParen) {
-                return p.refuse("functional key parts");
-            }
-            let column = p.ident()?;
-            let mut prefix = None;
-            if p.accept_symbol(Symbol::LeftParen) {
-                prefix = Some(u32::try_from(p.integer()?).unwrap_or(u32::MAX));
-                p.expect_symbol(Symbol::RightParen)?;
-            }
+            let value = match p.at_symbol(Symbol::LeftParen) {
+                true => KeyPartValue::Expression(p.stored_expression()?),
+                false => p.key_column()?,
+            };
             let descending = p.accept_word("DESC");
             if !descending {
                 p.accept_word("ASC");
             }
-            Ok(KeyPartDefinition { column, prefix, descending })
+            Ok(KeyPartDefinition { value, descending })
         })
+    }
+
+    /// `column` or `column(10)`.
+    fn key_column(&mut self) -> Parsed<KeyPartValue> {
+        let name = self.ident()?;
+        let mut prefix = None;
+        if self.accept_symbol(Symbol::LeftParen) {
+            prefix = Some(u32::try_from(self.integer()?).unwrap_or(u32::MAX));
+            self.expect_symbol(Symbol::RightParen)?;
+        }
+        Ok(KeyPartValue::Column { name, prefix })
     }
 
     /// Options after a key's parts. `hash`: USING HASH stood before them.

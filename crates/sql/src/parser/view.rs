@@ -3,7 +3,7 @@
 use super::ast::{CreateView, DropView, StatementKind, ViewVerb};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
-use leafline_table::ViewAlgorithm;
+use leafline_table::{CheckOption, ViewAlgorithm};
 
 impl Parser<'_> {
     /// Does a view stand behind the verb, or options of one?
@@ -62,11 +62,26 @@ impl Parser<'_> {
         let start = self.span();
         let query = Box::new(self.query()?);
         let span = self.span_from(start);
-        if self.at_word("WITH") {
-            return self.refuse("WITH CHECK OPTION");
-        }
-        let create = CreateView { verb, algorithm, name, columns, query, span, mode: self.mode };
+        let check_option = match self.accept_word("WITH") {
+            true => self.check_option()?,
+            false => CheckOption::None,
+        };
+        let create =
+            CreateView { verb, algorithm, name, columns, query, check_option, span, mode: self.mode };
         Ok(StatementKind::CreateView(Box::new(create)))
+    }
+
+    /// `[CASCADED | LOCAL] CHECK OPTION`.
+    fn check_option(&mut self) -> Parsed<CheckOption> {
+        let check_option = match self.accept_word("LOCAL") {
+            true => CheckOption::Local,
+            false => CheckOption::Cascaded,
+        };
+        if check_option == CheckOption::Cascaded {
+            self.accept_word("CASCADED"); // which it is if nothing is said
+        }
+        self.expect_words(&["CHECK", "OPTION"])?;
+        Ok(check_option)
     }
 
     /// From what follows DROP VIEW on.

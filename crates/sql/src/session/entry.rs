@@ -1,5 +1,6 @@
 //! What other sessions may see of a session: `SHOW PROCESSLIST`, and the way to `KILL` it.
 
+use crate::statement::planned::RunningPlan;
 use leafline_types::CancelToken;
 use parking_lot::Mutex;
 use std::time::Instant;
@@ -16,6 +17,7 @@ pub struct SessionEntry {
     /// Stops its statement, or ends it.
     pub cancel: CancelToken,
     activity: Mutex<Activity>,
+    plan: Mutex<Option<RunningPlan>>,
 }
 
 /// What a session is doing.
@@ -40,6 +42,7 @@ impl SessionEntry {
             host: host.into(),
             cancel: CancelToken::new(),
             activity: Mutex::new(Activity { database: None, statement: None, since: Instant::now() }),
+            plan: Mutex::new(None),
         }
     }
 
@@ -58,12 +61,23 @@ impl SessionEntry {
         statement.clear();
         statement.push_str(&sql[..end]);
         activity.since = Instant::now();
+        *self.plan.lock() = None;
     }
 
     pub(crate) fn end(&self) {
         let mut activity = self.activity.lock();
         activity.statement = None;
         activity.since = Instant::now();
+        *self.plan.lock() = None;
+    }
+
+    /// The plan of the running statement, if it has one.
+    pub(crate) fn plan(&self) -> Option<RunningPlan> {
+        self.plan.lock().clone()
+    }
+
+    pub(crate) fn set_plan(&self, plan: RunningPlan) {
+        *self.plan.lock() = Some(plan);
     }
 
     pub(crate) fn set_database(&self, database: Option<&str>) {

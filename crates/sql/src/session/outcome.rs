@@ -94,7 +94,7 @@ impl RowStream {
     }
 
     /// The columns.
-    pub fn columns(&self) -> &[ColumnMeta] {
+    pub fn columns(&self) -> &Arc<[ColumnMeta]> {
         &self.columns
     }
 

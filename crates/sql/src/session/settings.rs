@@ -1,12 +1,13 @@
 //! The values of system variables: one typed set per session, copied from the global one when it begins.
 
-use crate::optimizer::OptimizerSwitches;
+use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
 use leafline_access::cost::DeviceClass;
 use leafline_table::Isolation;
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
+use std::sync::OnceLock;
 
 /// The settings of a session, or the global ones that new sessions start from.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub struct Settings {
     pub cte_max_recursion_depth: u64,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
     pub query_memory: u64,
+    /// `innodb_parallel_read_threads`: how many threads may share the reading of a table.
+    pub parallel_read_threads: u64,
     /// `leafline_device`: the kind of device that plans are priced for.
     pub device: DeviceClass,
     /// `wait_timeout`: seconds that a connection may be idle.
@@ -51,6 +54,8 @@ pub struct Settings {
     pub block_encryption: BlockEncryption,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
+    /// `max_allowed_packet`: bytes of the longest packet from the client, and of the longest string that a function makes.
+    pub max_allowed_packet: u64,
     /// `max_execution_time`: milliseconds that a SELECT may take; 0 if as many as it likes.
     pub max_execution_time: u64,
     /// `parser_max_mem_size`: bytes that parsing a statement may take.
@@ -81,11 +86,13 @@ impl Default for Settings {
             time_zone: TimeZone::system(),
             cte_max_recursion_depth: 1000,
             query_memory: 1 << 30,
+            parallel_read_threads: default_threads(),
             device: DeviceClass::Nvme,
             wait_timeout: 28_800,
             net_write_timeout: 60,
             block_encryption: BlockEncryption::default(),
             group_concat_max_len: 1024,
+            max_allowed_packet: 64 << 20,
             max_execution_time: 0,
             parser_memory: 1 << 30,
             foreign_key_checks: true,
@@ -95,12 +102,33 @@ impl Default for Settings {
     }
 }
 
+/// A thread for each processor, as far as that is not many.
+fn default_threads() -> u64 {
+    const MOST: usize = 4;
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    let known = || std::thread::available_parallelism().map_or(1, |processors| processors.get().min(MOST));
+    *THREADS.get_or_init(known) as u64
+}
+
 impl Settings {
+    /// What threads may share. A disk that has to move its head is read by one.
+    pub fn parallelism(&self) -> Parallelism {
+        match self.device {
+            DeviceClass::Rotating => Parallelism::NONE,
+            _ => Parallelism::new(self.parallel_read_threads as usize),
+        }
+    }
+
     /// The collation that results are said to have: one of the character set they are sent in. None if they are not
     /// converted.
     pub fn results_collation(&self) -> Option<Collation> {
         let charset = self.results_charset.filter(|charset| *charset != Charset::Binary)?;
         Some(if charset == self.collation.charset() { self.collation } else { charset.default_collation() })
+    }
+
+    /// `max_allowed_packet`, as a length.
+    pub fn max_packet_bytes(&self) -> usize {
+        usize::try_from(self.max_allowed_packet).unwrap_or(usize::MAX)
     }
 
     /// How the lexer reads, as `sql_mode` says.
@@ -129,6 +157,7 @@ impl Settings {
                 beyond_month: self.sql_mode.has(Modes::ALLOW_INVALID_DATES),
             },
             block_encryption: self.block_encryption,
+            max_result: self.max_packet_bytes(),
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct Facts {
 pub enum Scope {
     /// For a session, and globally for later ones.
     Both,
+    /// Globally, for later sessions; a session keeps what it has begun with.
+    Global,
     /// Only shown.
     ReadOnly,
 }
@@ -302,6 +304,14 @@ pub const VARIABLES: &[Variable] = &[
     ),
     shown("innodb_log_file_size", |_, f| Value::UInt(f.log_bytes)),
     shown("innodb_page_size", |_, f| Value::UInt(f.page_bytes)),
+    settable(
+        "innodb_parallel_read_threads",
+        |s, _| Value::UInt(s.parallel_read_threads),
+        |s, v| {
+            number("innodb_parallel_read_threads", &v, 1, 256)
+                .map(|threads| s.parallel_read_threads = threads)
+        },
+    ),
     switch(
         "innodb_snapshot_isolation",
         |s, _| on_off(s.snapshot_isolation),
@@ -324,7 +334,17 @@ pub const VARIABLES: &[Variable] = &[
         },
     ),
     shown("lower_case_table_names", |_, _| Value::Int(0)),
-    shown("max_allowed_packet", |_, _| Value::UInt(MAX_ALLOWED_PACKET)),
+    Variable {
+        scope: Scope::Global,
+        ..settable(
+            "max_allowed_packet",
+            |s, _| Value::UInt(s.max_allowed_packet),
+            |s, v| {
+                let bytes = number("max_allowed_packet", &v, 1024, 1 << 30);
+                bytes.map(|bytes| s.max_allowed_packet = bytes - bytes % 1024)
+            },
+        )
+    },
     shown("max_connections", |_, f| Value::UInt(f.max_connections)),
     settable(
         "max_execution_time",
@@ -406,9 +426,6 @@ pub const VARIABLES: &[Variable] = &[
     ),
 ];
 
-/// `max_allowed_packet`: the largest statement, bytes.
-pub const MAX_ALLOWED_PACKET: u64 = 64 << 20;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -418,7 +435,7 @@ mod tests {
         for pair in VARIABLES.windows(2) {
             assert!(pair[0].name < pair[1].name, "{} before {}", pair[0].name, pair[1].name);
         }
-        for variable in VARIABLES.iter().filter(|v| v.scope == Scope::Both) {
+        for variable in VARIABLES.iter().filter(|v| v.scope != Scope::ReadOnly) {
             let mut settings = Settings { query_memory: 1 << 20, wait_timeout: 5, ..Settings::default() };
             assert_eq!(variable.set(&mut settings, None), Ok(()), "{}", variable.name);
             let value = variable.get(&settings, &Facts::default());

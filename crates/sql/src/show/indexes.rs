@@ -8,35 +8,39 @@ use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
 pub(super) fn indexes(session: &Session, table: &Arc<TableDef>) -> Result<RowSet, MysqlError> {
-    let name = || SqlType::Varchar { len: 64 };
+    let short = || SqlType::Varchar { len: 64 };
     let number = SqlType::BIGINT;
     let mut rows = RowSet::new([
-        ("Table", name()),
+        ("Table", short()),
         ("Non_unique", number.clone()),
-        ("Key_name", name()),
+        ("Key_name", short()),
         ("Seq_in_index", number.clone()),
-        ("Column_name", name()),
+        ("Column_name", short()),
         ("Collation", SqlType::Varchar { len: 1 }),
         ("Cardinality", number.clone()),
         ("Sub_part", number),
-        ("Packed", name()),
+        ("Packed", short()),
         ("Null", SqlType::Varchar { len: 3 }),
-        ("Index_type", name()),
-        ("Comment", name()),
+        ("Index_type", short()),
+        ("Comment", short()),
         ("Index_comment", SqlType::Varchar { len: 2048 }),
         ("Visible", SqlType::Varchar { len: 3 }),
-        ("Expression", name()),
+        ("Expression", SqlType::Varchar { len: 16_383 }),
     ]);
-    for index in &table.indexes {
+    for index in table.indexes.iter().filter(|index| !index.parts.is_empty()) {
         let cardinality = cardinalities(session, table, index)?;
         for (position, part) in index.parts.iter().enumerate() {
             let Some(column) = table.columns.get(part.column) else { continue };
+            let (name, expression) = match &column.generated {
+                Some(generated) if column.is_hidden() => (Value::Null, text(generated.expression.as_str())),
+                _ => (text(column.name.as_str()), Value::Null),
+            };
             rows.push(vec![
                 text(table.name.as_str()),
                 Value::Int(i64::from(!index.is_unique())),
                 text(index.name.as_str()),
                 Value::Int(position as i64 + 1),
-                text(column.name.as_str()),
+                name,
                 text(if part.descending { "D" } else { "A" }),
                 cardinality.get(position).map_or(Value::Null, |&n| Value::Int(n)),
                 part.prefix.map_or(Value::Null, |prefix| Value::Int(prefix.into())),
@@ -46,7 +50,7 @@ pub(super) fn indexes(session: &Session, table: &Arc<TableDef>) -> Result<RowSet
                 text(""),
                 text(index.comment.as_str()),
                 yes_no(!index.invisible),
-                Value::Null,
+                expression,
             ]);
         }
     }

@@ -13,7 +13,7 @@ use crate::parser::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::statement::evaluate;
-use leafline_table::TableDef;
+use leafline_table::{TableDef, ViewDef};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
             tables::table_status(session, &database_name(session, database.as_ref())?)?
         }
         ShowKind::Columns { full, table } => tables::columns(session, &*shown(session, table)?, *full),
-        ShowKind::Index { table } => indexes::indexes(session, &resolve(session, table)?)?,
+        ShowKind::Index { table } => indexes::indexes(session, &shown(session, table)?)?,
         ShowKind::CreateTable(table) => match views::find(session, table)? {
             Some(view) => views::create_view(session, &view),
             None => tables::create_table(session, &resolve(session, table)?),
@@ -112,6 +112,11 @@ pub(crate) fn resolve(session: &Session, table: &TableName) -> Result<Arc<TableD
         None => session.database().ok_or_else(MysqlError::no_database_selected)?,
     };
     session.table(database, &table.name.value)
+}
+
+/// The view of that name, if there is one.
+pub(crate) fn view(session: &Session, name: &TableName) -> Result<Option<Arc<ViewDef>>, MysqlError> {
+    views::find(session, name)
 }
 
 /// As [`resolve`]; error 1347 if it is a view.

@@ -1,6 +1,6 @@
 //! Definitions as the statements that would make them: SHOW CREATE TABLE.
 
-use leafline_table::{ColumnDef, DefaultValue, IndexDef, IndexKind, TableDef};
+use leafline_table::{ColumnDef, DefaultValue, GeneratedKind, IndexDef, IndexKind, TableDef};
 use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;
 use leafline_types::{SqlType, Value};
@@ -19,7 +19,7 @@ pub(crate) fn literal(text: &str) -> String {
 /// The CREATE TABLE statement of a table, with the AUTO_INCREMENT value that is due next; times are shown as so many seconds ahead
 /// of UTC.
 pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zone) -> String {
-    let mut lines: Vec<String> = table.columns.iter().map(|one| column(one, zone)).collect();
+    let mut lines: Vec<String> = table.named_columns().map(|(_, one)| column(one, zone)).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
     let foreign = table.foreign_keys.iter();
     lines.extend(foreign.map(|key| key.definition(&table.database, &table.columns)));
@@ -53,7 +53,7 @@ fn column(column: &ColumnDef, zone: &Zone) -> String {
         .ok();
     }
     if let Some(generated) = &column.generated {
-        let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
+        let kind = if generated.kind == GeneratedKind::Stored { "STORED" } else { "VIRTUAL" };
         write!(text, " GENERATED ALWAYS AS ({}) {kind}", generated.expression).ok();
     }
     if !column.nullable {
@@ -64,6 +64,7 @@ fn column(column: &ColumnDef, zone: &Zone) -> String {
         text.push_str(" AUTO_INCREMENT");
     } else {
         match &column.default {
+            Some(DefaultValue::Dropped) => None,
             Some(default) => write!(text, " DEFAULT {}", default_text(default, &column.ty, true, zone)).ok(),
             None if column.nullable && (!column.ty.is_large() || column.ty == SqlType::Json) => {
                 write!(text, " DEFAULT NULL").ok()
@@ -98,6 +99,7 @@ pub(crate) fn default_text(default: &DefaultValue, ty: &SqlType, as_literal: boo
             let text = to_text(value, ty).map_or_else(String::new, |text| text.to_string());
             if as_literal { literal(&text) } else { text }
         }
+        DefaultValue::Dropped => String::new(),
         DefaultValue::CurrentTimestamp => current_timestamp(ty),
         DefaultValue::Expression(text) if as_literal => format!("({text})"),
         DefaultValue::Expression(text) => text.clone(),
@@ -117,7 +119,11 @@ fn key(table: &TableDef, index: &IndexDef) -> String {
         .parts
         .iter()
         .filter_map(|part| {
-            let mut text = quoted(&table.columns.get(part.column)?.name);
+            let column = table.columns.get(part.column)?;
+            let mut text = match &column.generated {
+                Some(generated) if column.is_hidden() => format!("({})", generated.expression),
+                _ => quoted(&column.name),
+            };
             if let Some(prefix) = part.prefix {
                 write!(text, "({prefix})").ok();
             }

@@ -2,10 +2,11 @@
 
 use super::statement_text::{self, current_timestamp, default_text};
 use super::{text, yes_no};
+use crate::binder::view_faults;
 use crate::parser::ast::ShowFilter;
 use crate::result::{RowSet, column};
 use crate::session::Session;
-use leafline_table::{IndexKind, TableDef};
+use leafline_table::{DefaultValue, GeneratedKind, IndexKind, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -97,7 +98,9 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
     }
     for view in catalog.views(database) {
         let unknown = vec![Value::Null; rows.columns.len().saturating_sub(2)];
-        rows.push([vec![text(view.name.as_str())], unknown, vec![text("VIEW")]].concat());
+        let faults = view_faults(view, &session.bind_context(&[]));
+        let comment = faults.last().map_or("VIEW", |fault| &fault.message);
+        rows.push([vec![text(view.name.as_str())], unknown, vec![text(comment)]].concat());
     }
     rows.rows.sort_by_key(|row| row.first().and_then(Value::as_bytes).map(<[u8]>::to_vec));
     Ok(rows)
@@ -110,25 +113,22 @@ pub(super) fn columns(session: &Session, table: &TableDef, full: bool) -> RowSet
         false => &["Field", "Type", "Null", "Key", "Default", "Extra"],
     };
     let mut rows = RowSet::new(names.iter().map(|name| (*name, SqlType::Varchar { len: 1024 })));
-    for (ordinal, column) in table.columns.iter().enumerate() {
+    for (ordinal, column) in table.named_columns() {
         let default = match &column.default {
             None => Value::Null,
-            Some(leafline_table::DefaultValue::Constant(Value::Null)) => Value::Null,
+            Some(DefaultValue::Constant(Value::Null) | DefaultValue::Dropped) => Value::Null,
             Some(default) => text(default_text(default, &column.ty, false, zone)),
         };
-        let generated = matches!(
-            column.default,
-            Some(
-                leafline_table::DefaultValue::CurrentTimestamp | leafline_table::DefaultValue::Expression(_)
-            )
-        );
+        let generated =
+            matches!(column.default, Some(DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)));
         let on_update = format!("on update {}", current_timestamp(&column.ty));
         let mut extra = Vec::new();
         if column.auto_increment {
             extra.push("auto_increment");
         }
         if let Some(generated) = &column.generated {
-            extra.push(if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" });
+            let stored = generated.kind == GeneratedKind::Stored;
+            extra.push(if stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" });
         }
         if generated {
             extra.push("DEFAULT_GENERATED");

@@ -1,6 +1,7 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX and RENAME TABLE. Each commits the open transaction first, and is done as a whole or not at
 //! all.
 
+use super::change::{of_functional_index, of_table};
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
 use super::execution::{Execution, StoreRules, implicit_default};
 use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
@@ -11,12 +12,13 @@ use crate::session::Session;
 use crate::session::settings::Modes;
 use crate::show::base_table;
 use leafline_table::{
-    Alteration, ColumnDef, DefaultValue, IndexSpecPart, Limits, QualifiedName, Rebuild, RowConverter,
-    TableDef, TableError, TableId, TableSpec,
+    Alteration, ColumnDef, DefaultValue, IndexSpec, IndexSpecPart, Limits, QualifiedName, Rebuild,
+    RowConverter, TableDef, TableId, TableSpec,
 };
 use leafline_types::error::errno;
 use leafline_types::expr::{evaluate_row, truth};
 use leafline_types::{MysqlError, SqlType, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How often a statement begins anew because another has changed the table meanwhile.
@@ -76,7 +78,8 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         let next_auto_increment = altered.next_auto_increment;
         let AlteredTable { spec, sources, foreign_keys, .. } = altered;
         let alteration = Alteration { spec, sources, next_auto_increment, foreign_keys, rebuild: None };
-        (copied, id) = engine.alter_table(&table, alteration)?;
+        let altered = engine.alter_table(&table, alteration);
+        (copied, id) = altered.map_err(|error| of_table(error, session))?;
     } else {
         if order_needs_sort
             && altered.spec.indexes.iter().any(|i| i.kind == leafline_table::IndexSpecKind::Primary)
@@ -165,12 +168,8 @@ fn rebuild(
         foreign_keys,
         rebuild: Some(rebuild),
     };
-    engine.alter_table(table, alteration).map_err(|error| match error {
-        TableError::DuplicateEntry { entry, table, index, .. } => {
-            MysqlError::duplicate_entry(&entry, &format!("{table}.{index}"))
-        }
-        error => error.into(),
-    })
+    let altered = engine.alter_table(table, alteration);
+    altered.map_err(|error| of_table(error, session))
 }
 
 /// Where the value of a column comes from.
@@ -194,6 +193,8 @@ struct Converter<'a> {
     rules: RowRules,
     old: &'a TableDef,
     columns: &'a [ColumnDef],
+    /// The names of the indexes that columns of functional key parts are for.
+    indexes: BTreeMap<usize, String>,
     sources: Vec<Source>,
     /// Number of the row at hand, from 1.
     row: u64,
@@ -208,6 +209,12 @@ impl<'a> Converter<'a> {
         spec: &'a TableSpec,
         from: &[Option<usize>],
     ) -> Converter<'a> {
+        let index_of = |column: &ColumnDef| {
+            let is_part = |index: &&IndexSpec| index.parts.iter().any(|part| part.column == column.name);
+            spec.indexes.iter().find(is_part).and_then(|index| index.name.clone())
+        };
+        let hidden = spec.columns.iter().enumerate().filter(|(_, column)| column.is_hidden());
+        let indexes = hidden.filter_map(|(at, column)| Some((at, index_of(column)?))).collect();
         let mut sources = Vec::with_capacity(spec.columns.len());
         for (column, source) in spec.columns.iter().zip(from) {
             let known = source.and_then(|at| Some((at, old.columns.get(at)?)));
@@ -218,7 +225,7 @@ impl<'a> Converter<'a> {
                 None => added(&execution, column),
             });
         }
-        Converter { session, execution, rules, old, columns: &spec.columns, sources, row: 0 }
+        Converter { session, execution, rules, old, columns: &spec.columns, indexes, sources, row: 0 }
     }
 
     /// A value of an old column for a new one.
@@ -247,8 +254,13 @@ impl<'a> Converter<'a> {
             else {
                 continue;
             };
-            let value = self.execution.with(self.session, |cx| evaluate_row(expr, row, &mut cx.eval))?;
-            let value = self.execution.store(self.session, &value, &expr.ty.sql, column, self.row)?;
+            let value = self.execution.with(self.session, |cx| evaluate_row(expr, row, &mut cx.eval));
+            let value = value
+                .and_then(|value| self.execution.store(self.session, &value, &expr.ty.sql, column, self.row));
+            let value = value.map_err(|error| match self.indexes.get(at) {
+                Some(index) => of_functional_index(error, index, self.row),
+                None => error,
+            })?;
             if let Some(slot) = row.get_mut(*at) {
                 *slot = value;
             }
@@ -329,8 +341,10 @@ fn added(execution: &Execution, column: &ColumnDef) -> Source {
         Some(DefaultValue::CurrentTimestamp) => {
             Source::Constant(Value::DateTime(execution.now().of(&column.ty)))
         }
-        None if column.nullable || column.auto_increment => Source::Constant(Value::Null),
-        None => Source::Missing,
+        None | Some(DefaultValue::Dropped) if column.nullable || column.auto_increment => {
+            Source::Constant(Value::Null)
+        }
+        None | Some(DefaultValue::Dropped) => Source::Missing,
     }
 }
 

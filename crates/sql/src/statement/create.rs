@@ -5,7 +5,9 @@
 
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_taken_names};
 use super::evaluate;
-use crate::binder::{bind_kind, check_expressions, check_owners, selected_columns, table_spec};
+use crate::binder::{
+    add_key_columns, bind_kind, check_expressions, check_owners, selected_columns, table_spec,
+};
 use crate::bound::BoundKind;
 use crate::parser::ast::{
     CreateTable, CreateTableLike, Ident, Insert, InsertSource, Span, Statement, StatementKind, TableName,
@@ -161,6 +163,7 @@ fn specification(
             None => column,
         }
     }));
+    add_key_columns(&mut spec, &create.keys, &session.bind_context(&[]))?;
     let owner = |owner: Option<usize>| {
         let column = written.get(owner?)?;
         spec.columns.iter().position(|other| is_called(column, other))
@@ -212,7 +215,7 @@ fn fill(
     let insert = Statement { kind: StatementKind::Insert(Box::new(insert)), ..text.statement.clone() };
     let planned = session.plan_statement(&insert, text.sql, Some(text.parameters))?;
     let planned = planned.ok_or_else(|| MysqlError::internal("an INSERT that is not planned"))?;
-    match session.run_planned(&planned, text.parameters)? {
+    match session.run_part(&planned, text.parameters)? {
         Outcome::Done(done) => Ok(done),
         Outcome::Rows(_) => Err(MysqlError::internal("an INSERT that gives rows")),
     }

@@ -56,6 +56,7 @@ impl Session {
             no_backslash_escapes: self.settings.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
             dates: self.settings.evaluation_mode().dates,
             foreign_key_checks: self.settings.foreign_key_checks,
+            derived_merge: self.settings.optimizer_switch.derived_merge,
             use_invisible_indexes: self.settings.optimizer_switch.use_invisible_indexes,
             group_concat_max_len: self.settings.group_concat_max_len,
             assigns_variables: false,

@@ -122,6 +122,7 @@ impl Execution {
             memory: &self.memory,
             subplans: &self.subplans,
             profile: self.profile.as_mut(),
+            piece: None,
         };
         let result = step(&mut cx);
         self.state = std::mem::take(&mut cx.eval.state);
@@ -186,15 +187,25 @@ impl Execution {
         session: &mut Session,
         column: &ColumnDef,
     ) -> Result<Value, MysqlError> {
-        // As in MySQL, an ENUM without a default has its first text, and nobody is told.
+        self.value_instead(session, column, MysqlError::no_default_for_field(&column.name))
+    }
+
+    /// The same with another error.
+    pub(crate) fn value_instead(
+        &self,
+        session: &mut Session,
+        column: &ColumnDef,
+        missing: MysqlError,
+    ) -> Result<Value, MysqlError> {
+        let value = if column.nullable { Ok(Value::Null) } else { implicit_default(column) };
+        // As in MySQL, an ENUM without a default has its first text, or NULL, and nobody is told.
         if matches!(column.ty, SqlType::Enum(_)) {
-            return implicit_default(column);
+            return value;
         }
-        let missing = MysqlError::no_default_for_field(&column.name);
         if session.settings.evaluation_mode().strict && !self.rules.ignore {
             return Err(missing);
         }
-        let value = implicit_default(column)?;
+        let value = value?;
         session.warnings.warn(missing);
         Ok(value)
     }

@@ -24,8 +24,14 @@ pub(super) enum How {
 
 impl How {
     pub(super) fn of(explain: &Explain) -> How {
-        match explain.format {
-            _ if explain.analyze => How::Analyze,
+        match explain.analyze {
+            true => How::Analyze,
+            false => How::with_format(explain.format),
+        }
+    }
+
+    fn with_format(format: ExplainFormat) -> How {
+        match format {
             ExplainFormat::Traditional => How::Table,
             ExplainFormat::Json => How::Json,
             ExplainFormat::Tree => How::Tree,
@@ -65,6 +71,28 @@ impl Work {
 }
 
 impl Session {
+    /// EXPLAIN FOR CONNECTION: the plan that a session is running; no rows if it runs no statement.
+    ///
+    /// # Errors
+    /// 1094 if there is no such session, 3012 if its statement has no plan.
+    pub(super) fn explain_connection(
+        &mut self,
+        id: u64,
+        format: ExplainFormat,
+    ) -> Result<Outcome, MysqlError> {
+        let session = self.instance.sessions().into_iter().find(|session| session.id == id);
+        let session = session.ok_or_else(|| MysqlError::no_such_thread(id))?;
+        if session.activity().statement.is_none() {
+            return Ok(Outcome::Rows(RowStream::ready(tabular(Vec::new()))?));
+        }
+        let running = session.plan().ok_or_else(MysqlError::statement_not_explainable)?;
+        let work = match &*running.work {
+            Work::Into { work, .. } => work,
+            work => work,
+        };
+        self.explain(work, &running.parts, How::with_format(format), &[])
+    }
+
     pub(super) fn explain(
         &mut self,
         work: &Work,
@@ -119,10 +147,15 @@ impl Session {
     }
 }
 
-/// EXPLAIN's rows for a statement that changes the rows its plan finds.
+/// EXPLAIN's rows for a statement that changes the rows its plan finds: as MySQL, the tables that are changed say so.
 fn changing(plan: &Plan, parts: &PlanParts, select_type: &'static str) -> Vec<ExplainRow> {
     let mut rows = explain::explain_rows(Some(plan), parts);
-    rows.iter_mut().filter(|row| row.id == 1).for_each(|row| row.select_type = select_type);
+    let changed = plan.locked();
+    for row in rows.iter_mut().filter(|row| row.id == 1) {
+        if row.table.as_deref().is_none_or(|table| changed.contains(&table)) {
+            row.select_type = select_type;
+        }
+    }
     rows
 }
 
@@ -146,9 +179,9 @@ fn tree(mut text: String, parts: &PlanParts, profile: &dyn Fn(Part) -> Option<Pr
             text.push_str(&format!("    {line}\n"));
         }
     };
-    for (number, subquery) in &parts.subqueries {
+    for (number, subquery) in parts.run_by_themselves() {
         let dependent = if subquery.is_dependent { "; dependent" } else { "" };
-        add(format!("Subquery #{number}{dependent}"), &subquery.plan, Part::Subquery(*number));
+        add(format!("Subquery #{number}{dependent}"), &subquery.plan, Part::Subquery(number));
     }
     for (number, common) in &parts.commons {
         add(format!("Common table {}", common.name), &common.plan, Part::Common(*number));
@@ -193,5 +226,39 @@ mod tests {
         );
         let behind = shown.split("-> Common table q\n").nth(1).expect("the query of WITH");
         assert!(behind.contains("rows=3 loops=1"), "{shown}");
+    }
+
+    #[test]
+    fn the_plan_of_a_running_statement_is_shown_to_others() {
+        let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
+        let mut running = instance.connect().unwrap();
+        for sql in
+            ["CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1), (2)"]
+        {
+            running.execute(sql).unwrap();
+        }
+        let mut watching = instance.connect().unwrap();
+        let explain = format!("EXPLAIN FOR CONNECTION {}", running.entry.id);
+        let mut shown = || -> Result<Option<String>, u16> {
+            let Outcome::Rows(mut rows) = watching.execute(&explain).map_err(|error| error.code)? else {
+                panic!("no rows")
+            };
+            let batch = rows.next_batch(&mut watching).map_err(|error| error.code)?;
+            let table = batch.map(|batch| value_at(&batch.columns[2], 0, &SqlType::Varchar { len: 64 }));
+            Ok(table.and_then(|table| table.as_str().map(str::to_owned)))
+        };
+        assert_eq!(shown(), Ok(None));
+        // Its rows are still to be read.
+        let rows = running.execute("SELECT id FROM d.t AS x WHERE id > 1").unwrap();
+        assert_eq!(shown(), Ok(Some("x".into())));
+        let Outcome::Rows(mut rows) = rows else { panic!("no rows") };
+        while rows.next_batch(&mut running).unwrap().is_some() {}
+        assert_eq!(shown(), Ok(None));
+        let _given_up = running.execute("SELECT id FROM d.t").unwrap();
+        assert_eq!(shown(), Ok(Some("t".into())));
+        let _to_be_read = running.execute("SHOW DATABASES").unwrap();
+        assert_eq!(shown(), Err(3012));
+        let own = format!("EXPLAIN FOR CONNECTION {}", running.entry.id);
+        assert_eq!(running.execute(&own).err().map(|error| error.code), Some(3012));
     }
 }

@@ -57,6 +57,9 @@ impl Session {
         if let Some(rows) = self.run_listing(kind, sql)? {
             return Ok(Outcome::Rows(RowStream::ready(rows)?));
         }
+        if let StatementKind::ExplainConnection { format, connection } = kind {
+            return self.explain_connection(*connection, *format);
+        }
         if let StatementKind::Execute { name, using } = kind {
             let values: Vec<Value> = using.iter().map(|name| self.user_variables.get(name).0).collect();
             return self.execute_named(&name.value, &values);
@@ -136,6 +139,7 @@ impl Session {
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
             | StatementKind::Explain(_)
+            | StatementKind::ExplainConnection { .. }
             | StatementKind::Show(_)
             | StatementKind::Describe { .. }
             | StatementKind::AnalyzeTable(_)
@@ -165,7 +169,7 @@ fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Re
         }
         let name = if user.account.current { session.entry.user.clone() } else { user.account.user.clone() };
         let accounts = session.instance.accounts();
-        if if_exists && accounts.password(&name).is_none() {
+        if if_exists && accounts.login(&name).is_none() {
             let missing = format!("'{name}'@'{}'", user.account.host);
             session.warnings.note(MysqlError::cannot_user("ALTER USER", missing));
             continue;

@@ -22,11 +22,12 @@ use leafline_table::{Catalog, LockStrength, TableDef, TableId};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, Value, value_at};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 /// A statement that is ready to run, and what must not have changed meanwhile.
 pub(crate) struct Planned {
-    work: Work,
+    work: Arc<Work>,
     parts: Arc<PlanParts>,
     /// Warnings that binding gave, raised again at each execution.
     warnings: Vec<MysqlError>,
@@ -47,6 +48,19 @@ pub(crate) struct Planned {
     chosen: Option<Vec<Arc<Scan>>>,
     /// The time that a hint gives it, milliseconds.
     max_execution_time: Option<u64>,
+}
+
+/// The plan of a statement while it runs, for other sessions to explain.
+#[derive(Clone)]
+pub(crate) struct RunningPlan {
+    pub(super) work: Arc<Work>,
+    pub(super) parts: Arc<PlanParts>,
+}
+
+impl fmt::Debug for RunningPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningPlan").finish_non_exhaustive()
+    }
 }
 
 pub(super) enum Work {
@@ -109,7 +123,7 @@ const FEW: f64 = 1000.0;
 impl Planned {
     /// The columns of the rows that it gives.
     pub(crate) fn columns(&self) -> &[ColumnMeta] {
-        match &self.work {
+        match &*self.work {
             Work::Select { columns, .. } => columns,
             _ => &[],
         }
@@ -254,7 +268,7 @@ impl Session {
             work = Work::Explain { work: Box::new(work), how };
         }
         Ok(Some(Planned {
-            work,
+            work: Arc::new(work),
             parts: Arc::new(parts),
             warnings,
             parameter_types: types,
@@ -274,12 +288,12 @@ impl Session {
     fn uses_of_changes(&self, bound: &BoundKind, uses: &mut Vec<TableUse>) {
         let (target, foreign) = match bound {
             BoundKind::Select(_) => (None, None),
-            BoundKind::Insert(insert) => (Some(&insert.table), Some(&insert.foreign)),
+            BoundKind::Insert(insert) => (Some((&insert.table, &insert.alias)), Some(&insert.foreign)),
             BoundKind::Update(update) => (None, Some(&update.foreign)),
             BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
         };
-        if let Some(table) = target {
-            uses.extend(TableUse::new(self, table, Some(&table.name), Some(LockStrength::Update)));
+        if let Some((table, alias)) = target {
+            uses.extend(TableUse::new(self, table, Some(alias), Some(LockStrength::Update)));
         }
         for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
             for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
@@ -321,12 +335,16 @@ impl Session {
     ) -> Result<T, MysqlError> {
         let instance = self.instance.clone();
         let switches = self.settings.optimizer_switch;
+        let parallelism = self.settings.parallelism();
         let model = instance.cost_model(self.settings.device);
         let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
-        execution
-            .with(self, |cx| plan(&mut OptimizerContext::new(planner, &mut cx.eval, switches, subqueries)))
+        execution.with(self, |cx| {
+            let mut optimizer = OptimizerContext::new(planner, &mut cx.eval, switches, subqueries);
+            optimizer.parallelism = parallelism;
+            plan(&mut optimizer)
+        })
     }
 
     fn plan_bound(
@@ -349,6 +367,8 @@ impl Session {
                     Work::Insert { insert, plan }
                 }
                 BoundKind::Update(update) => {
+                    let checks = update.targets.iter().flat_map(|target| &target.view_checks);
+                    checks.for_each(|check| cx.keep_subqueries(&check.condition));
                     let plan = Arc::new(plan_rows_to_change(&update.rows, cx)?);
                     Work::Update { update, plan }
                 }
@@ -367,17 +387,32 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
+        if !matches!(*planned.work, Work::Explain { .. }) {
+            let (work, parts) = (planned.work.clone(), planned.parts.clone());
+            self.entry.set_plan(RunningPlan { work, parts });
+        }
+        self.run_part(planned, parameters)
+    }
+
+    /// Runs a planned statement that is a part of what another does.
+    pub(crate) fn run_part(
+        &mut self,
+        planned: &Planned,
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
         if planned.work.is_query() {
             self.limit_time(planned.max_execution_time.unwrap_or(self.settings.max_execution_time));
         }
         let parts = &planned.parts;
         for warning in &planned.warnings {
             match warning.code {
-                errno::ER_WINDOW_FUNCTION_IGNORES_FRAME => self.warnings.note(warning.clone()),
+                errno::ER_WINDOW_FUNCTION_IGNORES_FRAME | errno::ER_WARN_VIEW_WITHOUT_KEY => {
+                    self.warnings.note(warning.clone());
+                }
                 _ => self.warnings.warn(warning.clone()),
             }
         }
-        match &planned.work {
+        match &*planned.work {
             Work::Select { plan, columns, window } => {
                 self.select(plan, columns, window.as_ref(), parts, parameters).map(Outcome::Rows)
             }

@@ -82,6 +82,9 @@ fn set_system(
     if scope == Some(VariableScope::Global) {
         return variable.set(&mut session.instance.globals().write(), value);
     }
+    if variable.scope == Scope::Global {
+        return Err(MysqlError::variable_is_readonly("SESSION", variable.name, "GLOBAL"));
+    }
     if variable.name == "autocommit" && variable.scope == Scope::Both {
         let before = session.settings.autocommit;
         variable.set(&mut session.settings, value)?;

@@ -17,8 +17,9 @@ pub(super) fn create_view(session: &mut Session, create: &CreateView, sql: &str)
             None => MysqlError::no_such_table(&database, name),
         });
     }
-    let view = view_def(create, &database, sql, &session.bind_context(&[]))?;
+    let (view, warning) = view_def(create, &database, sql, &session.bind_context(&[]))?;
     session.instance.engine().create_view(view, create.verb != ViewVerb::Create)?;
+    warning.into_iter().for_each(|warning| session.warnings.warn(warning));
     Ok(Done::default())
 }
 

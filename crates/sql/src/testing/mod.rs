@@ -7,7 +7,9 @@ mod reference;
 use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind, table_spec};
 use crate::bound::{BoundKind, BoundSelect, BoundSubquery};
 use crate::explain::{explain_rows, explain_tree};
-use crate::optimizer::{OptimizerContext, OptimizerSwitches, plan_parts, plan_rows_to_change, plan_select};
+use crate::optimizer::{
+    OptimizerContext, OptimizerSwitches, Parallelism, plan_parts, plan_rows_to_change, plan_select,
+};
 use crate::parser::ast::{StatementKind, VariableScope};
 use crate::parser::{LexMode, parse};
 use crate::plan::{Plan, PlanParts};
@@ -48,6 +50,7 @@ pub(crate) struct Database {
     pub statistics: Statistics,
     pub model: CostModel,
     pub switches: OptimizerSwitches,
+    pub parallelism: Parallelism,
     pub memory_limit: usize,
 }
 
@@ -73,6 +76,7 @@ impl CatalogLookup for Database {
 pub(crate) struct Answer {
     pub rows: Vec<Vec<Value>>,
     pub counters: Counters,
+    pub warnings: Vec<String>,
 }
 
 impl Database {
@@ -96,6 +100,7 @@ impl Database {
             statistics: Statistics::new(),
             model,
             switches: OptimizerSwitches::default(),
+            parallelism: Parallelism::NONE,
             memory_limit: 64 << 20,
         }
     }
@@ -135,6 +140,7 @@ impl Database {
             no_backslash_escapes: false,
             dates: Default::default(),
             foreign_key_checks: true,
+            derived_merge: true,
             use_invisible_indexes: false,
             group_concat_max_len: 1024,
             assigns_variables: statement.assigns_variables,
@@ -158,6 +164,7 @@ impl Database {
         with_eval(&[], |eval| {
             let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
             let mut cx = OptimizerContext::new(planner, eval, self.switches, &subqueries);
+            cx.parallelism = self.parallelism;
             let plan = plan_select(&select, &mut cx)?;
             Ok((Arc::new(plan), Arc::new(plan_parts(&mut cx)?)))
         })
@@ -168,6 +175,7 @@ impl Database {
         with_eval(&[], |eval| {
             let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
             let mut cx = OptimizerContext::new(planner, eval, self.switches, &[]);
+            cx.parallelism = self.parallelism;
             let plan =
                 if to_change { plan_rows_to_change(select, &mut cx) } else { plan_select(select, &mut cx) };
             plan.map(Arc::new)
@@ -199,11 +207,10 @@ impl Database {
         let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         let view = transaction.view();
         let mut counters = Counters::default();
-        let mut rows = Vec::new();
+        let (mut rows, mut warnings) = (Vec::new(), Warnings::new());
         let mut execution = PlanRun::new(plan, parts, self.memory_limit, profiled).locking(&mut transaction);
         while let Some(batch) = with_eval(&[], |eval| {
             let (session, cancel) = (eval.session, eval.cancel);
-            let mut warnings = Warnings::new();
             let eval = EvalContext::new(eval.now, session, &mut warnings, cancel);
             execution.next(eval, &view, &mut counters)
         })? {
@@ -213,7 +220,8 @@ impl Database {
                 rows.push(values.map(|(column, ty)| value_at(column, row, &ty.sql)).collect());
             }
         }
-        Ok((Answer { rows, counters }, execution))
+        let warnings = warnings.iter().map(|warning| warning.message.clone()).collect();
+        Ok((Answer { rows, counters, warnings }, execution))
     }
 
     /// The rows of a query, as text.

@@ -49,7 +49,7 @@ impl PlanRun {
         let (locks, profile) = (locks.as_ref(), profile.as_mut());
         let runner = Runner { subplans, view, locks, memory };
         let eval = EvalContext { subqueries: Some(&runner), ..eval };
-        let mut cx = ExecutionContext { eval, view, counters, memory, subplans, locks, profile };
+        let mut cx = ExecutionContext { eval, view, counters, memory, subplans, locks, profile, piece: None };
         cx.eval.cancel.check()?;
         root.next(&mut cx)
     }

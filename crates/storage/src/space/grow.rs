@@ -6,6 +6,7 @@
 //! are not used, and if a crash comes first the next growth does it again.
 
 use super::layout::EXTENT_PAGES;
+use super::mirror::SpaceState;
 use super::record::{ExtentUse, SpaceRecord};
 use crate::pool::MAX_PAGES;
 use crate::redo::GROUP_OVERHEAD;
@@ -26,8 +27,20 @@ impl Inner {
         if pages == 0 {
             return Ok(());
         }
+        self.grow_until(|state| state.promise(pages))
+    }
+
+    /// Promises that there can be one more segment, growing the file as needed.
+    pub(crate) fn reserve_newcomer(self: &Arc<Self>) -> Result<()> {
+        self.grow_until(SpaceState::promise_newcomer)
+    }
+
+    fn grow_until(
+        self: &Arc<Self>,
+        mut promise: impl FnMut(&mut SpaceState) -> std::result::Result<(), u64>,
+    ) -> Result<()> {
         loop {
-            let promised = self.space.state().promise(pages);
+            let promised = promise(&mut self.space.state());
             match promised {
                 Ok(()) => return Ok(()),
                 Err(lacking) => self.grow(lacking)?,

@@ -4,10 +4,10 @@
 //! mini-transaction chooses it, and in the space map when that commits. It never runs behind: a page is free here
 //! only after the group that frees it is in the log, so whoever takes it next comes later in the log.
 //!
-//! Reservations promise pages, not extents, but a segment that grows takes whole extents. What `pages` promised
-//! pages can cost at most is [`SpaceState::extents_needed`]; that many extents are kept free. Allocating a page
-//! uses up no more than what the bound allowed for it, so promises made are kept whatever others do.
+//! Reservations promise pages, not extents, but a segment that grows takes whole extents. How many extents promised pages
+//! can cost at most is what [`Demand`](super::demand::Demand) says; that many are kept free.
 
+use super::demand::Demand;
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
 use super::{SINGLE_PAGES, SegmentInfo, SegmentState};
@@ -43,8 +43,10 @@ pub(crate) struct Segment {
     pub(crate) root: PageNo,
     pub(crate) singles: [PageNo; SINGLE_PAGES],
     pub(crate) extents: BTreeSet<ExtentNo>,
-    /// Owned extents with unused pages, by class.
-    with_space: BTreeMap<PageClass, BTreeSet<ExtentNo>>,
+    /// Owned extents with unused pages.
+    with_space: [BTreeSet<ExtentNo>; PageClass::COUNT],
+    /// Unused pages of owned extents.
+    unused: [u64; PageClass::COUNT],
     pages: u64,
 }
 
@@ -56,13 +58,20 @@ impl Segment {
             root: PageNo::NONE,
             singles: [PageNo::NONE; SINGLE_PAGES],
             extents: BTreeSet::new(),
-            with_space: BTreeMap::new(),
+            with_space: Default::default(),
+            unused: [0; PageClass::COUNT],
             pages: 0,
         }
     }
 
-    fn singles_used(&self) -> usize {
-        self.singles.iter().filter(|page| **page != PageNo::NONE).count()
+    /// Single pages that it could still have.
+    pub(super) fn free_singles(&self) -> u64 {
+        self.singles.iter().filter(|page| **page == PageNo::NONE).count() as u64
+    }
+
+    /// Unused pages of the extents of each class; none if it has no extents.
+    pub(super) fn unused(&self) -> Option<&[u64; PageClass::COUNT]> {
+        (!self.extents.is_empty()).then_some(&self.unused)
     }
 
     fn free_single(&self) -> Option<u8> {
@@ -87,8 +96,7 @@ pub(crate) struct SpaceState {
     shared_with_space: BTreeSet<ExtentNo>,
     shared_free_pages: u64,
     pub(crate) segments: BTreeMap<SegmentId, Segment>,
-    /// Segments without extents, by the number of their single pages.
-    small: [u32; SINGLE_PAGES + 1],
+    demand: Demand,
     pub(crate) next_segment: u64,
     /// Directory pages, in the order of the chain.
     pub(crate) directory: Vec<PageNo>,
@@ -105,7 +113,7 @@ impl SpaceState {
             shared_with_space: BTreeSet::new(),
             shared_free_pages: 0,
             segments: BTreeMap::new(),
-            small: [0; SINGLE_PAGES + 1],
+            demand: Demand::default(),
             next_segment: 1,
             directory: Vec::new(),
             promised: 0,
@@ -166,36 +174,38 @@ impl SpaceState {
 
     // ---- promises ----------------------------------------------------------------------------------------------
 
-    /// Most free extents that taking `pages` more pages can use up, whoever takes them.
-    ///
-    /// Pages of small segments come from shared extents. A segment that has extents, or may outgrow its single
-    /// pages with these, begins at most two (one per class), and one more for each 64 pages.
-    ///
-    /// `outgrown` segments that are counted as small are about to take their first extent.
-    fn extents_needed(&self, pages: u64, outgrown: u64) -> u64 {
-        if pages == 0 {
-            return 0;
-        }
-        let shared = pages.saturating_sub(self.shared_free_pages).div_ceil(EXTENT_PAGES);
-        let fits = (SINGLE_PAGES as u64).checked_sub(pages).map_or(0, |most| most as usize + 1);
-        let small: u64 = self.small[..fits].iter().map(|count| u64::from(*count)).sum();
-        // Segments created from now on: so many of them can outgrow their single pages.
-        let newcomers = pages / (SINGLE_PAGES as u64 + 1);
-        let large = self.segments.len() as u64 - small + newcomers + outgrown;
-        let owned = if large == 0 { 0 } else { pages.min(2 * large + pages / EXTENT_PAGES) };
-        shared + owned
+    /// Most free extents that taking what is promised, and `pages` more pages, can use up, whoever takes them.
+    fn extents_needed(&self, pages: u64) -> u64 {
+        self.demand.extents(self.promised + pages, self.shared_free_pages)
     }
 
     /// Promises `pages` pages if the free extents allow it; else says how many are lacking.
     pub(crate) fn promise(&mut self, pages: u64) -> std::result::Result<(), u64> {
-        let needed = self.extents_needed(self.promised + pages, 0);
-        match needed.checked_sub(self.free_extents()) {
+        match self.extents_needed(pages).checked_sub(self.free_extents()) {
             None | Some(0) => {
                 self.promised += pages;
                 Ok(())
             }
             Some(lacking) => Err(lacking),
         }
+    }
+
+    /// Promises that there can be one more segment, which may take pages that are promised already; else says how many
+    /// extents are lacking. The promise ends with [`end_newcomer`](Self::end_newcomer), whether it came or not.
+    pub(crate) fn promise_newcomer(&mut self) -> std::result::Result<(), u64> {
+        self.demand.add_newcomer();
+        match self.extents_needed(0).checked_sub(self.free_extents()) {
+            None | Some(0) => Ok(()),
+            Some(lacking) => {
+                self.demand.remove_newcomer();
+                Err(lacking)
+            }
+        }
+    }
+
+    /// Ends the promise of a segment.
+    pub(crate) fn end_newcomer(&mut self) {
+        self.demand.remove_newcomer();
     }
 
     /// Takes a promise back, unused.
@@ -214,17 +224,18 @@ impl SpaceState {
         mut claim: impl FnMut(PageNo) -> Option<G>,
     ) -> Result<Option<(Taken, G)>> {
         let found = self.segment(segment)?;
-        let with_space =
-            found.with_space.get(&class).into_iter().flatten().copied().take(CANDIDATES).collect();
+        let with_space = &found.with_space[class as usize];
+        let full = with_space.is_empty();
+        let candidates = with_space.iter().copied().take(CANDIDATES).collect();
         let single =
             if found.extents.is_empty() { found.free_single().map(|slot| (found.at, slot)) } else { None };
         let usage = ExtentUse::Owned(segment, class);
-        let mut taken = self.take_from(with_space, usage, &mut claim);
-        if taken.is_none() && single.is_some() {
-            taken = self.take_shared(&mut claim);
-        }
-        if taken.is_none() && single.is_none() {
-            taken = self.take_fresh(usage, &mut claim);
+        let mut taken = self.take_from(candidates, usage, &mut claim);
+        if taken.is_none() {
+            taken = match single {
+                Some(_) => self.take_shared(&mut claim),
+                None => self.take_fresh(usage, full, &mut claim),
+            };
         }
         let Some((mut taken, guard)) = taken else { return Ok(None) };
         if taken.usage == ExtentUse::Shared {
@@ -248,16 +259,23 @@ impl SpaceState {
     }
 
     fn take_shared<G>(&mut self, claim: &mut impl FnMut(PageNo) -> Option<G>) -> Option<(Taken, G)> {
+        let full = self.shared_with_space.is_empty();
         let candidates = self.shared_with_space.iter().copied().take(CANDIDATES).collect();
         self.take_from(candidates, ExtentUse::Shared, claim)
-            .or_else(|| self.take_fresh(ExtentUse::Shared, claim))
+            .or_else(|| self.take_fresh(ExtentUse::Shared, full, claim))
     }
 
+    /// Takes a page of a free extent. If there are pages without that (not `full`), but stragglers look at them, only an
+    /// extent that no promise needs.
     fn take_fresh<G>(
         &mut self,
         usage: ExtentUse,
+        full: bool,
         claim: &mut impl FnMut(PageNo) -> Option<G>,
     ) -> Option<(Taken, G)> {
+        if !full && self.free_extents() <= self.extents_needed(0) {
+            return None;
+        }
         let candidates = self.free.iter().copied().take(CANDIDATES).collect();
         self.take_from(candidates, usage, claim)
     }
@@ -290,8 +308,10 @@ impl SpaceState {
         class: PageClass,
         durable: Lsn,
     ) -> Option<ExtentNo> {
-        let outgrown = u64::from(self.segments.get(&segment)?.extents.is_empty());
-        if self.free_extents() <= self.extents_needed(self.promised, outgrown) {
+        // With its first extent, a segment's single pages do not count any more: it may need one for each class at once.
+        let first = self.segments.get(&segment)?.extents.is_empty();
+        let outgrown = if first { self.promised.min(PageClass::COUNT as u64) } else { 0 };
+        if self.free_extents() <= self.extents_needed(0) + outgrown {
             return None;
         }
         let usable = |extent: &&ExtentNo| self.extents[extent.0 as usize].free_lsn <= durable;
@@ -333,8 +353,10 @@ impl SpaceState {
             }
             Some(ExtentUse::Owned(owner, class)) => self.update(owner, |segment| {
                 segment.pages = segment.pages.saturating_sub(count);
-                let with_space = segment.with_space.entry(class).or_default();
+                segment.unused[class as usize] += count;
+                let with_space = &mut segment.with_space[class as usize];
                 if empty {
+                    segment.unused[class as usize] -= EXTENT_PAGES;
                     with_space.remove(&extent);
                     segment.extents.remove(&extent);
                 } else {
@@ -374,32 +396,26 @@ impl SpaceState {
 
     /// Adds a segment.
     pub(crate) fn add_segment(&mut self, id: SegmentId, at: EntryAt, state: SegmentState) {
-        self.segments.insert(id, Segment::new(at, state));
-        self.small[0] += 1;
+        let segment = Segment::new(at, state);
+        self.demand.add(&segment);
+        self.segments.insert(id, segment);
         self.next_segment = self.next_segment.max(id.0 + 1);
     }
 
     /// Forgets a segment without pages.
     pub(crate) fn remove_segment(&mut self, id: SegmentId) {
         if let Some(segment) = self.segments.remove(&id) {
-            self.count_small(&segment, false);
+            self.demand.remove(&segment);
         }
     }
 
     /// Changes a segment, keeping what is counted over all of them right.
     pub(crate) fn update(&mut self, id: SegmentId, change: impl FnOnce(&mut Segment)) {
         if let Some(mut segment) = self.segments.remove(&id) {
-            self.count_small(&segment, false);
+            self.demand.remove(&segment);
             change(&mut segment);
-            self.count_small(&segment, true);
+            self.demand.add(&segment);
             self.segments.insert(id, segment);
-        }
-    }
-
-    fn count_small(&mut self, segment: &Segment, add: bool) {
-        if segment.extents.is_empty() {
-            let count = &mut self.small[segment.singles_used()];
-            *count = if add { *count + 1 } else { *count - 1 };
         }
     }
 
@@ -434,7 +450,9 @@ impl SpaceState {
             }
             ExtentUse::Owned(owner, class) => self.update(owner, |segment| {
                 segment.extents.insert(extent);
-                let with_space = segment.with_space.entry(class).or_default();
+                segment.unused[class as usize] += if was_free { EXTENT_PAGES } else { 0 };
+                segment.unused[class as usize] -= u64::from(pages.count_ones());
+                let with_space = &mut segment.with_space[class as usize];
                 if full {
                     with_space.remove(&extent);
                 } else {

@@ -9,9 +9,10 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 fn seeds() -> Vec<u64> {
+    let scale = std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1);
     match std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => vec![seed],
-        None => (0..60).collect(),
+        None => (0..60 * scale).collect(),
     }
 }
 
@@ -61,8 +62,7 @@ fn promised_pages_are_there_whatever_is_taken_and_freed_meanwhile() {
                 }
                 4..14 if !promises.is_empty() => {
                     let index = rng.random_range(0..promises.len());
-                    let segment = segments[rng.random_range(0..segments.len())];
-                    let class = if rng.random_bool(0.3) { PageClass::Branch } else { PageClass::Leaf };
+                    let (segment, class) = taker(&state, &segments, &mut rng);
                     let taken = state.take(segment, class, Some).unwrap();
                     let (taken, page) = taken.expect("a promised page is not there");
                     assert_eq!(taken.page, page);
@@ -77,7 +77,10 @@ fn promised_pages_are_there_whatever_is_taken_and_freed_meanwhile() {
                     let promise = promises.swap_remove(rng.random_range(0..promises.len()));
                     state.take_back(promise);
                 }
-                15 if segments.len() < 12 => segments.push(add_segment(&mut state)),
+                15 if segments.len() < 12 && state.promise_newcomer().is_ok() => {
+                    segments.push(add_segment(&mut state));
+                    state.end_newcomer();
+                }
                 16 => {
                     let segment = segments[rng.random_range(0..segments.len())];
                     if let Some(extent) = state.take_extent(segment, PageClass::Leaf, Lsn(u64::MAX)) {
@@ -100,12 +103,26 @@ fn promised_pages_are_there_whatever_is_taken_and_freed_meanwhile() {
         // Everything that is still promised can be taken to the last page.
         let left: u64 = promises.iter().sum();
         for _ in 0..left {
-            let segment = segments[rng.random_range(0..segments.len())];
-            let class = if rng.random_bool(0.5) { PageClass::Branch } else { PageClass::Leaf };
+            let (segment, class) = taker(&state, &segments, &mut rng);
             assert!(state.take(segment, class, Some).unwrap().is_some(), "a promised page is not there");
         }
     }
     assert!(refused > 0, "space never ran out");
+}
+
+/// Who takes a page: anybody, or somebody whose extents have the fewest unused pages.
+fn taker(state: &SpaceState, segments: &[SegmentId], rng: &mut SmallRng) -> (SegmentId, PageClass) {
+    if rng.random_bool(0.5) {
+        let class = if rng.random_bool(0.3) { PageClass::Branch } else { PageClass::Leaf };
+        return (segments[rng.random_range(0..segments.len())], class);
+    }
+    let classes = [PageClass::Leaf, PageClass::Branch];
+    let takers = segments.iter().flat_map(|id| classes.map(|class| (*id, class)));
+    let unused = |(id, class): &(SegmentId, PageClass)| {
+        let segment = state.segment(*id).unwrap();
+        segment.unused().map_or(segment.free_singles(), |unused| unused[*class as usize])
+    };
+    takers.min_by_key(unused).unwrap()
 }
 
 fn free(state: &mut SpaceState, page: Page) {

@@ -6,6 +6,7 @@
 //! | `record` | the redo records of the store's own pages |
 //! | `map_page`, `directory` | the two kinds of page that say who owns what |
 //! | `mirror` | the same in memory, and what is promised to reservations |
+//! | `demand` | how many extents promised pages can cost |
 //! | `reservation` | pages and log bytes set aside |
 //! | `grow` | making the file larger, so that a full disk shows before anything is changed |
 //! | `segment` | creating and dropping segments |
@@ -17,6 +18,7 @@
 //! extents of 64 pages, those for leaves and those for branches apart.
 
 mod bulk;
+mod demand;
 mod directory;
 mod grow;
 mod layout;

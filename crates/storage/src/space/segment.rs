@@ -28,11 +28,12 @@ pub const SEGMENT_LOG_BYTES: usize = 3 * ENTRY_LOG_BYTES + 96 + GROUP_OVERHEAD;
 impl Inner {
     /// Creates a segment in state building.
     pub(crate) fn create_segment(self: &Arc<Self>, reservation: &mut Reservation) -> Result<SegmentId> {
+        self.reserve_newcomer()?;
         // For the case that the directory needs another page.
         let pages = reservation.pages();
-        reservation.add_pages(1)?;
-        let created = self.create_segment_with_page(reservation);
-        reservation.give_back_pages(reservation.pages() - pages);
+        let created = reservation.add_pages(1).and_then(|()| self.create_segment_with_page(reservation));
+        reservation.give_back_pages(reservation.pages().saturating_sub(pages));
+        self.space.state().end_newcomer();
         created
     }
 

@@ -39,6 +39,8 @@ pub enum DefaultValue {
     CurrentTimestamp,
     /// The text of an expression over the columns of the row.
     Expression(String),
+    /// DROP DEFAULT of a column that can be NULL: it has to be given a value.
+    Dropped,
 }
 
 /// How a generated column is computed.
@@ -46,8 +48,19 @@ pub enum DefaultValue {
 pub struct GeneratedColumn {
     /// The text of the expression over the other columns of the row.
     pub expression: String,
-    /// STORED rather than VIRTUAL: shown only, as the values of both are in the row.
-    pub stored: bool,
+    /// What it was declared as.
+    pub kind: GeneratedKind,
+}
+
+/// The kinds of generated columns. The values of all of them are in the row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GeneratedKind {
+    /// `VIRTUAL`.
+    Virtual,
+    /// `STORED`.
+    Stored,
+    /// It was not: it is the column of a functional key part, which statements neither name nor show.
+    KeyPart,
 }
 
 /// A CHECK constraint.
@@ -101,6 +114,20 @@ impl ColumnDef {
             invisible: false,
             comment: String::new(),
         }
+    }
+
+    /// Whether it has no default, not even NULL.
+    pub fn has_no_default(&self) -> bool {
+        match self.default {
+            None => !self.nullable,
+            Some(DefaultValue::Dropped) => true,
+            Some(_) => false,
+        }
+    }
+
+    /// Whether it is the column of a functional key part, which statements neither name nor show.
+    pub fn is_hidden(&self) -> bool {
+        self.generated.as_ref().is_some_and(|generated| generated.kind == GeneratedKind::KeyPart)
     }
 }
 
@@ -380,7 +407,7 @@ pub struct TableDef {
     pub database: String,
     /// Name.
     pub name: String,
-    /// Columns, in order.
+    /// Columns, in order; those of functional key parts last.
     pub columns: Vec<ColumnDef>,
     /// Indexes; the first is the clustered one.
     pub indexes: Vec<Arc<IndexDef>>,
@@ -422,9 +449,20 @@ impl TableDef {
         (!clustered.hidden_row_id).then_some(clustered.parts.as_slice())
     }
 
-    /// Position of the column of that name, compared without case.
+    /// Position of the column of that name, compared without case; columns of functional key parts have no name to look for.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+        let is_named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(name) && !column.is_hidden();
+        self.columns.iter().position(is_named)
+    }
+
+    /// The columns that statements can name, INVISIBLE ones too, with their positions.
+    pub fn named_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
+        self.columns.iter().enumerate().filter(|(_, column)| !column.is_hidden())
+    }
+
+    /// The first index that has a column among its parts.
+    pub fn index_of_column(&self, column: usize) -> Option<&Arc<IndexDef>> {
+        self.indexes.iter().find(|index| index.parts.iter().any(|part| part.column == column))
     }
 
     /// The index of that name, compared without case.

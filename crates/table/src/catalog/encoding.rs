@@ -7,21 +7,21 @@
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8 |
-//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED), text of its expression |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8 |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
-//! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE) |
+//! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION) |
 //!
 //! Names, texts, comments and the constant are a u32 length and the bytes.
 
 use super::definition::{
-    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, IndexDef, IndexKind, IndexPart, IndexShape, TableDef,
-    TableId, TableOptions,
+    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, IndexDef, IndexKind, IndexPart,
+    IndexShape, TableDef, TableId, TableOptions,
 };
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::published::{Catalog, DatabaseDef};
-use super::view::{ViewAlgorithm, ViewDef};
+use super::view::{CheckOption, ViewAlgorithm, ViewDef};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
@@ -45,6 +45,9 @@ const ON_UPDATE: u8 = 4;
 const UNSIGNED: u8 = 8;
 const INVISIBLE: u8 = 16;
 
+const CHECK_LOCAL: u8 = 16;
+const CHECK_CASCADED: u8 = 32;
+
 /// A row of the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CatalogRow {
@@ -67,11 +70,17 @@ impl CatalogRow {
         for column in &view.columns {
             out.string(column);
         }
-        out.string(&view.query).u8(match view.algorithm {
+        let algorithm = match view.algorithm {
             ViewAlgorithm::Undefined => 0,
             ViewAlgorithm::Merge => 1,
             ViewAlgorithm::TempTable => 2,
-        });
+        };
+        let check_option = match view.check_option {
+            CheckOption::None => 0,
+            CheckOption::Local => CHECK_LOCAL,
+            CheckOption::Cascaded => CHECK_CASCADED,
+        };
+        out.string(&view.query).u8(algorithm | check_option);
         CatalogRow { key: key(VIEW, view.id, None), payload: out.finish() }
     }
 
@@ -237,11 +246,19 @@ fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
         }
         Some(DefaultValue::CurrentTimestamp) => out.u8(2).bytes(&[]),
         Some(DefaultValue::Expression(text)) => out.u8(3).string(text),
+        Some(DefaultValue::Dropped) => out.u8(4).bytes(&[]),
     };
     out.string(&column.comment);
     match &column.generated {
         None => out.u8(0).string(""),
-        Some(generated) => out.u8(if generated.stored { 2 } else { 1 }).string(&generated.expression),
+        Some(generated) => {
+            let kind = match generated.kind {
+                GeneratedKind::Virtual => 1,
+                GeneratedKind::Stored => 2,
+                GeneratedKind::KeyPart => 3,
+            };
+            out.u8(kind).string(&generated.expression)
+        }
     };
     Ok(out.finish())
 }
@@ -272,13 +289,16 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
             Ok(text) => Some(DefaultValue::Expression(text.into())),
             Err(_) => return Err(from.damaged("its default is no text")),
         },
+        4 => Some(DefaultValue::Dropped),
         other => return Err(from.damaged(format!("default {other} is not known"))),
     };
     let comment = from.string()?;
     let (kind, expression) = (from.u8()?, from.string()?);
     let generated = match kind {
         0 => None,
-        1 | 2 => Some(GeneratedColumn { expression, stored: kind == 2 }),
+        1 => Some(GeneratedColumn { expression, kind: GeneratedKind::Virtual }),
+        2 => Some(GeneratedColumn { expression, kind: GeneratedKind::Stored }),
+        3 => Some(GeneratedColumn { expression, kind: GeneratedKind::KeyPart }),
         other => return Err(from.damaged(format!("way {other} to generate it is not known"))),
     };
     from.end()?;
@@ -318,14 +338,22 @@ fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
     let count = from.u16()?;
     let columns = (0..count).map(|_| from.string()).collect::<Result<Vec<_>>>()?;
     let query = from.string()?;
-    let algorithm = match from.u8()? {
+    let options = from.u8()?;
+    let checks = CHECK_LOCAL | CHECK_CASCADED;
+    let algorithm = match options & !checks {
         0 => ViewAlgorithm::Undefined,
         1 => ViewAlgorithm::Merge,
         2 => ViewAlgorithm::TempTable,
         other => return Err(from.damaged(format!("algorithm {other} is not known"))),
     };
+    let check_option = match options & checks {
+        0 => CheckOption::None,
+        CHECK_LOCAL => CheckOption::Local,
+        CHECK_CASCADED => CheckOption::Cascaded,
+        other => return Err(from.damaged(format!("check option {other} is not known"))),
+    };
     from.end()?;
-    Ok(ViewDef { id, database, name, columns, query, algorithm })
+    Ok(ViewDef { id, database, name, columns, query, algorithm, check_option })
 }
 
 fn encode_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {

@@ -4,7 +4,7 @@
 //! columns, by name: the parent may be missing, or be another one later, where `foreign_key_checks` is off. Both sides
 //! need an index that begins with the columns, in their order.
 
-use super::definition::{ColumnDef, IndexDef, TableDef, TableId};
+use super::definition::{ColumnDef, GeneratedKind, IndexDef, TableDef, TableId};
 use super::published::Catalog;
 use super::spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
 use crate::error::Result;
@@ -315,7 +315,7 @@ pub(crate) fn check_as_parent(
 }
 
 fn is_virtual(column: &ColumnDef) -> bool {
-    column.generated.as_ref().is_some_and(|generated| !generated.stored)
+    column.generated.as_ref().is_some_and(|generated| generated.kind != GeneratedKind::Stored)
 }
 
 /// Whether the values of a column may refer to those of another: numbers of one size and sign, strings of one collation.

@@ -16,8 +16,8 @@ mod view;
 pub use altered_keys::ForeignKeyChanges;
 pub(crate) use altered_keys::{KeyAlteration, rename_in};
 pub use definition::{
-    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
-    PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
+    CheckDef, ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, IndexDef, IndexKind,
+    IndexPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
 };
 pub(crate) use definition::{IndexShape, LocatorMap, key_part, row_id_part};
 pub(crate) use encoding::{CatalogRow, decode_catalog, decode_remains};
@@ -26,4 +26,4 @@ pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_key
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use spec::{IndexDraft, TableDraft, check_name};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
-pub use view::{ViewAlgorithm, ViewDef};
+pub use view::{CheckOption, ViewAlgorithm, ViewDef};

@@ -23,6 +23,29 @@ impl ViewAlgorithm {
     }
 }
 
+/// WITH CHECK OPTION: what a row that is changed through a view has to meet.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum CheckOption {
+    /// Nothing.
+    #[default]
+    None,
+    /// The condition of the view, and what the views below it ask for themselves.
+    Local,
+    /// The conditions of the view and of all views below it.
+    Cascaded,
+}
+
+impl CheckOption {
+    /// As in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckOption::None => "NONE",
+            CheckOption::Local => "LOCAL",
+            CheckOption::Cascaded => "CASCADED",
+        }
+    }
+}
+
 /// A view. Names of tables and views are one set in a database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ViewDef {
@@ -38,4 +61,6 @@ pub struct ViewDef {
     pub query: String,
     /// ALGORITHM.
     pub algorithm: ViewAlgorithm,
+    /// WITH CHECK OPTION.
+    pub check_option: CheckOption,
 }

@@ -6,8 +6,9 @@
 
 use crate::catalog::{IndexDef, IndexPart, LocatorMap, ROW_ID_BYTES, TableDef};
 use crate::error::{Result, TableError};
+use crate::index::key_text::{KeyText, PartText};
 use leafline_types::convert::to_text;
-use leafline_types::{KeyPart, OverflowRef, Value, decode_value, skip_part};
+use leafline_types::{KeyPart, OverflowRef, SqlType, Value, decode_value, skip_part};
 use std::ops::Range;
 
 /// Key and payload of an entry of some index.
@@ -167,13 +168,22 @@ pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Re
     Ok(values.join("-"))
 }
 
-/// The values that a row has in an index's own parts, as MySQL prints them in error 1062: joined with `-`.
-pub(crate) fn describe_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<String> {
+/// The values that a row has in an index's own parts.
+pub(crate) fn describe_row(
+    table: &TableDef,
+    index: &IndexDef,
+    key: &[u8],
+    payload: &[u8],
+) -> Result<KeyText> {
     let format = &table.clustered().format;
-    let value = |(position, part): (usize, &IndexPart)| -> Result<String> {
-        Ok(describe_part(index, position, &format.decode_beginning(key, payload, part.column)?))
+    let value = |(position, part): (usize, &IndexPart)| -> Result<PartText> {
+        let value = format.decode_beginning(key, payload, part.column)?;
+        Ok(match index.key_parts.get(position).map(|part| &part.ty) {
+            Some(ty @ SqlType::Timestamp { .. }) => PartText::Time(value, ty.clone()),
+            _ => PartText::Shown(describe_part(index, position, &value)),
+        })
     };
-    Ok(index.parts.iter().enumerate().map(value).collect::<Result<Vec<_>>>()?.join("-"))
+    Ok(KeyText(index.parts.iter().enumerate().map(value).collect::<Result<_>>()?))
 }
 
 fn describe_part(index: &IndexDef, position: usize, value: &Value) -> String {

@@ -1,9 +1,11 @@
 //! Clustered, unique and secondary indexes: how a row becomes entries, and an entry names its row.
 
 pub(crate) mod entry;
+mod key_text;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
+pub use key_text::KeyText;
 pub use leafline_types::RowDecoder;
 
 /// Decodes entries of a secondary index as a [`RowDecoder`] decodes those of the clustered one.

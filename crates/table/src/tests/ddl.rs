@@ -81,6 +81,7 @@ fn every_definition_survives_opening_again() {
         columns: vec!["x".into(), "é".into()],
         query: "SELECT 1, 2".into(),
         algorithm: ViewAlgorithm::TempTable,
+        check_option: CheckOption::Cascaded,
     };
     engine.create_view(new_view, false).unwrap();
     let shown = |table: &TableDef| {

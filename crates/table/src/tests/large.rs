@@ -3,7 +3,7 @@
 use crate::engine::{Engine, EngineOptions};
 use crate::testing::*;
 use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{Env, StoreOptions};
+use leafline_storage::{Env, OpenMode, StoreOptions};
 use leafline_types::{SqlType, Value};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -77,6 +77,55 @@ fn reservations_suffice_for_any_pattern_of_keys() {
         }
     }
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
+}
+
+/// A full disk is refused beforehand, but not by setting many times aside what can be taken.
+#[test]
+fn the_file_has_little_more_room_than_commits_can_take() {
+    let env = SimulatedEnv::new();
+    let engine = open_with(&env, 64 << 20);
+    let columns = || {
+        vec![
+            column("id", int(), false),
+            column("b", SqlType::Varbinary { len: 1000 }, false),
+            column("c", int(), false),
+        ]
+    };
+    let indexes = || {
+        vec![
+            index(crate::IndexSpecKind::Primary, "", &["id"]),
+            index(crate::IndexSpecKind::Plain, "c", &["c"]),
+        ]
+    };
+    let tables: Vec<_> =
+        (0..12).map(|number| create(&engine, &spec(&format!("t{number}"), columns(), indexes()))).collect();
+    let mut next = 0;
+    let mut insert = |rows: i64| {
+        for table in &tables {
+            transact(&engine, |transaction| {
+                (next..next + rows).try_for_each(|id| {
+                    let row = [Value::Int(id), Value::bytes(vec![7; 900]), Value::Int(id * 7919 % 1_000_003)];
+                    transaction.insert(table, &row).map(drop)
+                })
+            })
+            .unwrap();
+        }
+        next += rows;
+    };
+    let room = || {
+        let used: u64 = engine.store.segments().iter().map(|segment| segment.pages).sum();
+        let file = env.open("data", OpenMode::Existing).unwrap().size().unwrap();
+        file as i64 - (used * engine.store.page_size() as u64) as i64
+    };
+    for _ in 0..100 {
+        insert(1);
+    }
+    // An extent of each tree, and some for what the next commit may take.
+    let few = (12 * 2 + 16) << 20;
+    assert!(room() < few, "{} bytes", room());
+    insert(4000);
+    let bytes = 4000 * 950;
+    assert!(room() < few + 2 * bytes, "{} bytes", room());
 }
 
 /// Inserts, updates and deletes of many times the log, on a small pool, are made whole.

@@ -23,6 +23,7 @@ use super::Transaction;
 use super::apply::Applier;
 use super::large::commit_by_reference;
 use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, END_RECORD_BYTES, Op, encode_end};
+use super::splits::SplitEstimate;
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::engine::Engine;
@@ -338,10 +339,6 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>
 
 /// Operations on a tree up to which each one's worst case is reserved.
 const SMALL_COMMIT: usize = 16;
-/// Splits by others, from the look at the leaves to the last operation, that a large commit reserves for; what they make
-/// necessary beyond that comes out of the margin.
-pub(super) const OTHERS_SPLITS: usize = 16;
-
 /// Step 3: reserves pages for the worst case, and log space for nearly the worst case.
 ///
 /// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`]. `None` if the
@@ -370,24 +367,16 @@ fn reserve(
             continue;
         }
         estimated = true;
-        // Each split that others make meanwhile can make one leaf with room into two without.
-        let mut splits = 2 * OTHERS_SPLITS;
-        let mut on_leaf = LeafGroup::default();
-        let mut leaf = None;
-        for (op, page) in group.iter().zip(on_leaves) {
-            if leaf != Some(page) {
-                splits += std::mem::take(&mut on_leaf).splits(page_size, key);
-                leaf = Some(page);
-            }
-            on_leaf.add(op, page_size);
+        let mut estimate = SplitEstimate::new(tree, page_size);
+        for (op, leaf) in group.iter().zip(on_leaves) {
+            estimate.add(op, *leaf);
             log += op.key().len() + op.payload_len() + LOG_OVERHEAD;
         }
-        splits += on_leaf.splits(page_size, key);
-        // A branch splits at every second split below it at most, and mostly at one of many.
-        pages += splits + splits / 2 + tree.worst_case_pages_for(1, key + payload);
+        let splits = estimate.splits();
+        pages += splits.pages() + tree.worst_case_pages_for(1, key + payload);
         // A split logs the smaller half and two separators.
         let split = page_size / 2 + 2 * key + 2 * LOG_OVERHEAD;
-        log += (splits + splits / 8) * split + tree.worst_case_log_for(1, key, payload);
+        log += splits.pages() * split + tree.worst_case_log_for(1, key, payload);
     }
     match engine.store.reserve(pages, log) {
         Ok(mut reservation) => {
@@ -405,33 +394,3 @@ fn reserve(
 
 /// Log bytes of a change beyond key and payload: frames of records and groups.
 const LOG_OVERHEAD: usize = 128;
-
-/// Operations that go to one leaf, or to what it is split into.
-///
-/// An entry of up to an eighth of a page causes one split at most, a larger one three. After a split two neighbours hold more
-/// than a page together, so that the pages there are in the end, and with them the splits, are bounded by the bytes.
-#[derive(Default)]
-pub(super) struct LeafGroup {
-    most: usize,
-    bytes: usize,
-}
-
-impl LeafGroup {
-    pub(super) fn add(&mut self, op: &Op, page_size: usize) {
-        let bytes = op.key().len() + op.payload_len();
-        self.most += if bytes <= page_size / 8 { 1 } else { 3 };
-        self.bytes += bytes + ENTRY_OVERHEAD;
-    }
-
-    /// Splits they cause at most, with keys of up to this length in the tree.
-    pub(super) fn splits(self, page_size: usize, longest_key: usize) -> usize {
-        // Both fences take room, too.
-        let room = page_size - 2 * longest_key - PAGE_OVERHEAD;
-        self.most.min(3 + (2 * self.bytes / room).min(3 * self.bytes / page_size))
-    }
-}
-
-/// Bytes of an entry on a page beyond key and payload, at most.
-const ENTRY_OVERHEAD: usize = 32;
-/// Bytes of a page that are not for entries and fences, at most.
-const PAGE_OVERHEAD: usize = 128;

@@ -14,12 +14,13 @@
 //!
 //! Pages are not read in beforehand, as there may be more than memory holds: one that cannot be read stops the store.
 
-use super::commit::{CommitPlan, LeafGroup, OTHERS_SPLITS};
+use super::commit::CommitPlan;
 use super::op::{CommitRecord, END_RECORD, Op, encode_end};
 use super::op_run::{
     OpRun, PROGRESS_LOG_BYTES, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord,
     RunPosition,
 };
+use super::splits::{BRANCH_OVERHEAD, SplitEstimate};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::quarantine::Quarantine;
@@ -27,7 +28,7 @@ use crate::run::EntrySource;
 use crate::txn::apply::Applier;
 use crate::txn::clock::Clock;
 use leafline_btree::{CommitTs, Tree};
-use leafline_storage::{Lsn, PageNo, Reservation, SegmentId, StorageError, Store};
+use leafline_storage::{Lsn, Reservation, SegmentId, StorageError, Store};
 
 /// Pieces of log reserved at first. So the log has grown to several times what is asked for later, and grants that whatever
 /// else happens.
@@ -82,6 +83,11 @@ struct Written {
     worst_log: usize,
 }
 
+fn pages_of(estimate: SplitEstimate<'_>) -> usize {
+    let worst_case = estimate.tree().worst_case_pages();
+    estimate.splits().pages() + worst_case
+}
+
 fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -> Result<Written> {
     let number = engine.new_op_run();
     let mut writer = OpRun::create(&engine.env, number)?;
@@ -90,70 +96,19 @@ fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -
     while let Some((key, payload)) = source.next()? {
         writer.push(key, payload)?;
         let op = Op::from_entry(key, payload)?;
-        if estimate.as_ref().is_none_or(|estimate| estimate.tree.id() != op.tree()) {
-            pages += estimate.take().map_or(0, SplitEstimate::pages);
+        if estimate.as_ref().is_none_or(|estimate| estimate.tree().id() != op.tree()) {
+            pages += estimate.take().map_or(0, pages_of);
             let tree = plan.tree(&op)?;
             worst_log = worst_log.max(worst_case(tree).log);
-            estimate = Some(SplitEstimate::new(engine, tree));
+            estimate = Some(SplitEstimate::new(tree, engine.store.page_size()));
         }
         if let Some(estimate) = &mut estimate {
-            estimate.add(&op)?;
+            estimate.add(&op, estimate.tree().leaf_of(op.key())?);
         }
     }
-    pages += estimate.map_or(0, SplitEstimate::pages);
+    pages += estimate.map_or(0, pages_of);
     Ok(Written { run: OpRun::new(writer.finish()?, number), pages, worst_log })
 }
-
-/// Counts the splits that many operations on one tree, in key order, can cause at most.
-struct SplitEstimate<'a> {
-    tree: &'a Tree,
-    page_size: usize,
-    leaf: Option<PageNo>,
-    on_leaf: LeafGroup,
-    splits: usize,
-    longest_key: usize,
-}
-
-impl<'a> SplitEstimate<'a> {
-    fn new(engine: &Engine, tree: &'a Tree) -> SplitEstimate<'a> {
-        SplitEstimate {
-            tree,
-            page_size: engine.store.page_size(),
-            leaf: None,
-            on_leaf: LeafGroup::default(),
-            splits: 2 * OTHERS_SPLITS,
-            longest_key: 0,
-        }
-    }
-
-    fn add(&mut self, op: &Op) -> Result<()> {
-        let leaf = self.tree.leaf_of(op.key())?;
-        if self.leaf != Some(leaf) {
-            self.end_leaf();
-            self.leaf = Some(leaf);
-        }
-        self.longest_key = self.longest_key.max(op.key().len());
-        self.on_leaf.add(op, self.page_size);
-        Ok(())
-    }
-
-    fn end_leaf(&mut self) {
-        self.splits += std::mem::take(&mut self.on_leaf).splits(self.page_size, self.longest_key);
-    }
-
-    fn pages(mut self) -> usize {
-        self.end_leaf();
-        // A branch splits at every second split below it at most. Many splits are bounded by the bytes of the separators: after
-        // a split of a branch two neighbours hold more than a page together.
-        let separator = self.longest_key + BRANCH_OVERHEAD;
-        let capacity = self.page_size - 2 * self.longest_key - BRANCH_OVERHEAD;
-        let branches = (self.splits / 2).min(4 * self.splits * separator / capacity + 8);
-        self.splits + branches + self.tree.worst_case_pages()
-    }
-}
-
-/// Bytes of a separator on a branch beyond the key, and of a page that are not for entries, at most.
-const BRANCH_OVERHEAD: usize = 128;
 
 /// What one operation on a tree can need.
 #[derive(Clone, Copy, Default)]

@@ -22,6 +22,7 @@ pub(crate) mod recovery;
 mod references;
 mod relief;
 pub(crate) mod snapshot;
+mod splits;
 mod unique;
 pub(crate) mod versions;
 pub(crate) mod write_set;

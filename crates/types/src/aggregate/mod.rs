@@ -20,6 +20,8 @@ mod distinct;
 mod documents;
 mod extreme;
 mod group_key;
+mod key_table;
+mod partial;
 mod sliding;
 mod statistics;
 mod sum;
@@ -41,6 +43,7 @@ use distinct::Distinct;
 use documents::Documents;
 use extreme::Extreme;
 pub use group_key::{EncodedKeys, KeyEncoder};
+pub use key_table::{KeyBuffer, KeyTable};
 pub use sliding::SlidingAggregate;
 use statistics::Moments;
 use sum::{DecimalSum, DoubleSum};
@@ -150,6 +153,8 @@ pub struct AggregateCall {
     pub args: Vec<Expr>,
     /// What GROUP_CONCAT says besides.
     pub concat: Option<ConcatOptions>,
+    /// Its arguments are results of its [parts](AggregateCall::parts), not values.
+    pub merges: bool,
     /// The type of the result.
     pub ty: ExprType,
 }
@@ -214,7 +219,7 @@ impl AggregateCall {
         let repeats_matter =
             matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
         let distinct = distinct && repeats_matter;
-        Ok(AggregateCall { function, distinct, args, concat: None, ty })
+        Ok(AggregateCall { function, distinct, args, concat: None, merges: false, ty })
     }
 
     /// `GROUP_CONCAT(values ORDER BY order)`; `options` says how many of `args` are values.
@@ -236,6 +241,7 @@ impl AggregateCall {
             distinct,
             args,
             concat: Some(options),
+            merges: false,
             ty,
         })
     }
@@ -262,7 +268,7 @@ pub enum Groups<'a> {
 impl Groups<'_> {
     /// The group of a row.
     #[inline]
-    fn of(self, row: usize) -> usize {
+    pub fn of(self, row: usize) -> usize {
         match self {
             Groups::One => 0,
             Groups::Ids(ids) => ids[row] as usize,
@@ -276,6 +282,7 @@ pub struct GroupedAccumulator {
     distinct: Option<Distinct>,
     arg_type: SqlType,
     result: SqlType,
+    merges: bool,
     state: State,
 }
 
@@ -321,6 +328,7 @@ impl GroupedAccumulator {
             distinct: (call.distinct && call.concat.is_none()).then(|| Distinct::new(&call.args)),
             arg_type: arg.sql,
             result: call.ty.sql.clone(),
+            merges: call.merges,
             state,
         }
     }
@@ -339,6 +347,10 @@ impl GroupedAccumulator {
         match &mut self.state {
             State::Concat(concat) => return concat.update(groups, rows, args, cx),
             State::Documents(documents) => return documents.update(groups, rows, args),
+            State::Count(counts) if self.merges => return partial::add_counts(counts, groups, rows, args),
+            State::Decimal(sum) if self.merges => {
+                return partial::add_sums(sum, groups, rows, args, &self.arg_type, cx);
+            }
             _ => {}
         }
         let Some(distinct) = &mut self.distinct else {
@@ -356,6 +368,26 @@ impl GroupedAccumulator {
         let arg = if matches!(self.state, State::Count(_)) { None } else { arg };
         let ids = Groups::Ids(&fresh.groups);
         self.state.update(ids, fresh.groups.len(), arg.as_ref(), &self.arg_type, cx)
+    }
+
+    /// Whether it keeps the arguments that groups have had, because equal ones count once.
+    pub fn keeps_arguments(&self) -> bool {
+        self.distinct.is_some()
+    }
+
+    /// From now on rows with arguments that are not known are [left out](Self::left_out).
+    pub fn close_arguments(&mut self) {
+        self.distinct.iter_mut().for_each(Distinct::close);
+    }
+
+    /// The rows of the last batch that were left out, with a key that is the same for equal arguments in a group.
+    pub fn left_out(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.distinct.iter().flat_map(Distinct::left_out)
+    }
+
+    /// Forgets the arguments that groups have had, and takes in rows again: those that were left out, of equal ones all.
+    pub fn forget_arguments(&mut self) {
+        self.distinct.iter_mut().for_each(Distinct::clear);
     }
 
     /// The results of groups 0 to `group_count` - 1, also of groups without rows (0 for COUNT, else NULL). The state

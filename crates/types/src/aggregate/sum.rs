@@ -164,6 +164,16 @@ impl DecimalSum {
         Ok(())
     }
 
+    /// How many groups there are.
+    pub(super) fn groups(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Each group has so many values more than were counted.
+    pub(super) fn add_to_counts(&mut self, more: impl Iterator<Item = u64>) {
+        self.counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+    }
+
     /// The result of a group by now.
     pub(super) fn value(&self, group: usize) -> Result<Value, MysqlError> {
         let count = self.counts[group];

@@ -156,6 +156,27 @@ impl Charset {
         }
     }
 
+    /// The text that these bytes of the character set are.
+    ///
+    /// # Errors
+    /// 1300 if they are none.
+    pub fn decode(self, bytes: &[u8]) -> Result<String, MysqlError> {
+        if self == Charset::Latin1 {
+            return Ok(Self::decode_latin1(bytes));
+        }
+        let (text, good) = match std::str::from_utf8(bytes) {
+            Ok(text) => (Some(text), self.first_foreign(text)),
+            Err(e) => (None, Some(e.valid_up_to())),
+        };
+        match (text, good) {
+            (Some(text), None) => Ok(text.to_owned()),
+            (_, good) => {
+                let bad = bytes[good.unwrap_or(0)..].iter().take(6).map(|b| format!("\\x{b:02X}"));
+                Err(MysqlError::invalid_character_string(self.name(), bad.collect::<String>()))
+            }
+        }
+    }
+
     /// The text that bytes of a character set of one byte per character stand for.
     pub fn decode_latin1(bytes: &[u8]) -> String {
         let of_byte = |&b: &u8| match b {

@@ -11,7 +11,7 @@ use crate::temporal::{DateRules, DateTime, Zone};
 use crate::user_variables::UserVariables;
 use crate::value::Value;
 
-/// The settings that evaluation depends on: flags of `sql_mode`, and one more.
+/// The settings that evaluation depends on: flags of `sql_mode`, and two more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlMode {
     /// `STRICT_TRANS_TABLES` or `STRICT_ALL_TABLES`.
@@ -22,6 +22,8 @@ pub struct SqlMode {
     pub dates: DateRules,
     /// `block_encryption_mode`.
     pub block_encryption: BlockEncryption,
+    /// `max_allowed_packet`: bytes of the longest string that a function makes.
+    pub max_result: usize,
 }
 
 impl Default for SqlMode {
@@ -32,6 +34,7 @@ impl Default for SqlMode {
             error_for_division_by_zero: true,
             dates: DateRules::default(),
             block_encryption: BlockEncryption::default(),
+            max_result: 64 << 20,
         }
     }
 }
@@ -93,6 +96,7 @@ pub struct EvalContext<'a> {
 pub struct CallState {
     pub(crate) random: RandomState,
     pub(crate) patterns: crate::functions::PatternCache,
+    pub(crate) paths: crate::functions::PathCache,
     /// The session's user variables, lent for as long as something is evaluated.
     pub variables: UserVariables,
     /// What `LAST_INSERT_ID(value)` was told.

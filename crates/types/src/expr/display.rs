@@ -8,28 +8,45 @@ use crate::convert;
 use crate::value::{SqlType, Value};
 
 impl Expr {
-    /// The text of the expression, with the names that `name` gives to columns.
-    pub fn display_with<'a>(&'a self, name: &'a dyn Fn(usize) -> String) -> impl fmt::Display + 'a {
-        Named { e: self, name }
+    /// The text of the expression, with the names that `name` gives to columns; those without one are called after the column that
+    /// they were read from.
+    pub fn display_with<'a>(&'a self, name: &'a dyn Fn(usize) -> Option<String>) -> impl fmt::Display + 'a {
+        Named { e: self, name: Some(name) }
     }
 }
 
 impl fmt::Display for Expr {
-    /// With columns as `#0`, `#1`, ...
+    /// As messages have it: with the full names of columns, or `#0`, `#1`, ... where these are not known.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Named { e: self, name: &|n| format!("#{n}") }.fmt(f)
+        Named { e: self, name: None }.fmt(f)
     }
 }
 
+/// Names of columns by their numbers; none in messages, which have full names.
+type Names<'a> = Option<&'a dyn Fn(usize) -> Option<String>>;
+
 struct Named<'a> {
     e: &'a Expr,
-    name: &'a dyn Fn(usize) -> String,
+    name: Names<'a>,
+}
+
+impl Named<'_> {
+    /// The name of a column, or of one of a row around.
+    fn column(&self, number: usize, is_outer: bool) -> String {
+        let origin = &self.e.ty.origin;
+        let found = match self.name {
+            None => origin.full(),
+            Some(_) if is_outer => origin.short(),
+            Some(name) => name(number).or_else(|| origin.short()),
+        };
+        found.unwrap_or_else(|| if is_outer { format!("outer#{number}") } else { format!("#{number}") })
+    }
 }
 
 struct Joined<'a> {
     list: &'a [Expr],
     separator: &'a str,
-    name: &'a dyn Fn(usize) -> String,
+    name: Names<'a>,
 }
 
 impl fmt::Display for Joined<'_> {
@@ -51,9 +68,9 @@ impl fmt::Display for Named<'_> {
         let not = |negated: &bool| if *negated { "not " } else { "" };
         match &self.e.kind {
             ExprKind::Literal(v) => literal(v, &self.e.ty.sql, f),
-            ExprKind::Column(n) => f.write_str(&(self.name)(*n)),
+            ExprKind::Column(n) => f.write_str(&self.column(*n, false)),
             ExprKind::Parameter(_) => f.write_str("?"),
-            ExprKind::Outer(n) => write!(f, "outer#{n}"),
+            ExprKind::Outer(n) => f.write_str(&self.column(*n, true)),
             ExprKind::Subquery(subquery) => subquery_text(subquery, self.name, f),
             ExprKind::Call { function, args } => {
                 let name = function.definition().name.to_ascii_lowercase();
@@ -76,7 +93,9 @@ impl fmt::Display for Named<'_> {
                     ("get_format", [what, standard]) => {
                         write!(f, "get_format({},{})", keyword(what).to_uppercase(), of(standard))
                     }
-                    ("char_using", args) => write!(f, "char({} using utf8mb4)", list(args, ",")),
+                    ("char_using", args) => {
+                        write!(f, "char({} using {})", list(args, ","), self.e.ty.collation.charset().name())
+                    }
                     ("trim_leading", [e, what]) => write!(f, "trim(leading {} from {})", of(what), of(e)),
                     ("trim_trailing", [e, what]) => write!(f, "trim(trailing {} from {})", of(what), of(e)),
                     ("trim_both", [e, what]) => write!(f, "trim(both {} from {})", of(what), of(e)),
@@ -135,11 +154,7 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-fn subquery_text(
-    subquery: &Subquery,
-    name: &dyn Fn(usize) -> String,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
+fn subquery_text(subquery: &Subquery, name: Names<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (number, needle) = (subquery.number, Joined { list: &subquery.needle, separator: ",", name });
     match &subquery.question {
         SubqueryQuestion::Value => write!(f, "(subquery {number}"),

@@ -14,6 +14,7 @@
 //! | DATE, DATETIME | DATE, DATETIME | temporal | exact                                                          |
 //! | TIMESTAMP | TIMESTAMP      | DATETIME    | exact                                                          |
 //! | ENUM, SET | number         | number      | exact                                                          |
+//! | ENUM, SET | string, equality | string    | exact where one value is equal to it for certain: for a SET, if all is ASCII |
 //! | TIME     | TIME            | TIME        | exact                                                          |
 //! | these    | string          | as above    | as what it reads as, if all of it does: many drivers send every parameter as text |
 //! | other    |                 |             | none: the comparison must be evaluated                         |
@@ -150,8 +151,37 @@ fn narrowed(
                 _ => None,
             }
         }
+        (ty, CompareDomain::String(collation)) if ty.has_members() => {
+            text_of_members(ty, op, constant, collation)
+        }
         _ => temporal_column(&part.ty, op, constant, domain),
     }
+}
+
+/// The number of the ENUM's or SET's value whose text is equal to a constant.
+fn text_of_members(
+    ty: &SqlType,
+    op: CompareOp,
+    constant: &Value,
+    collation: Collation,
+) -> Option<Narrowed<Value>> {
+    let Value::String(text) = constant else { return None };
+    let number = match ty {
+        _ if !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) => return None,
+        SqlType::Enum(members) if members.collation() == collation => {
+            // The empty text may be a member and what 0 stands for.
+            if members.number("").is_some() && collation.equal(text.as_bytes(), b"") {
+                return None;
+            }
+            members.compared_number(text)
+        }
+        SqlType::Set(members) if members.collation() == collation => members.compared_bits(text)?,
+        _ => return None,
+    };
+    Some(match number {
+        u64::MAX => Narrowed::Never,
+        number => Narrowed::Compare(op, Value::UInt(number)),
+    })
 }
 
 /// `column op constant` for a column of days or times.

@@ -6,6 +6,7 @@
 //! | [`build`]    | how nodes are made: operand checks, result types, comparison domains, collations   |
 //! | `walk`       | visiting and rewriting                                                             |
 //! | `identity`   | structural equality and hash                                                       |
+//! | `canonical`  | what decides about the value, to compare expressions of statements and tables      |
 //! | `display`    | as SQL text, for EXPLAIN, column names and error messages                          |
 //! | [`subquery`] | subqueries as operands, and who runs them                                          |
 //! | `narrow`     | constants brought to the grid of a column's values                                 |
@@ -18,6 +19,7 @@
 
 pub mod build;
 mod byte_range;
+mod canonical;
 mod context;
 mod display;
 pub mod domain;
@@ -42,6 +44,7 @@ pub(crate) use eval::operand as eval_operand;
 pub use eval::{
     Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_scalar, truth,
 };
+pub(crate) use eval::{Row, value_of};
 pub use in_set::InSet;
 pub use ir::{ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, When};
 pub use like::LikePattern;

@@ -9,9 +9,6 @@ use crate::expr::eval_operand as operand;
 use crate::expr::{EvalContext, Expr, build};
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
-/// The longest string that a function makes, in bytes: `max_allowed_packet`'s default.
-pub(super) const MAX_RESULT: usize = 64 << 20;
-
 /// Whether any argument can be NULL.
 pub(super) fn nullable(args: &[Expr]) -> bool {
     args.iter().any(|a| a.ty.nullable)
@@ -111,7 +108,7 @@ impl<'a> Call<'a> {
     /// NULL, with a warning that the result would be too long.
     pub(super) fn too_long(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         let name = self.function.definition().name.to_ascii_lowercase();
-        cx.warn(MysqlError::allowed_packet_overflowed(name, MAX_RESULT))?;
+        cx.warn(MysqlError::allowed_packet_overflowed(name, cx.sql_mode.max_result))?;
         Ok(Value::Null)
     }
 }

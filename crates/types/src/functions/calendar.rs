@@ -46,8 +46,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("WEEKOFYEAR", (1, 1), bigint_or_null, |cx, _, args| {
         let week = operand::day(&args[0], cx)?.and_then(|d| d.week(week_mode_of(3)));
         Ok(week.map_or(Value::Null, |(_, week)| Value::Int(week.into())))
-    }),
-    Function::new("YEARWEEK", (1, 2), bigint_or_null, year_week),
+    })
+    .numbers(&[0]),
+    Function::new("YEARWEEK", (1, 2), bigint_or_null, year_week).numbers(&[1]),
     Function::new("PERIOD_ADD", (2, 2), super::args::bigint, period_add).numeric(),
     Function::new("PERIOD_DIFF", (2, 2), super::args::bigint, period_diff).numeric(),
     Function::new("TIMESTAMPDIFF", (3, 3), bigint_or_null, timestamp_diff).special(),
@@ -141,9 +142,12 @@ fn months_of_period(period: i64, name: &str) -> Result<i64, MysqlError> {
 }
 
 fn period_add(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    let Some((period, more)) = integer(&args[0], cx)?.zip(integer(&args[1], cx)?) else {
-        return Ok(Value::Null);
+    let more = match &args[1] {
+        // 64 bits, whatever they stand for.
+        Value::UInt(n) => Some(*n as i64),
+        other => integer(other, cx)?,
     };
+    let Some((period, more)) = integer(&args[0], cx)?.zip(more) else { return Ok(Value::Null) };
     let months = months_of_period(period, "period_add")?.wrapping_add(more);
     // As MySQL counts: without a sign, and years of two digits are read again.
     let months = months as u64;
@@ -219,7 +223,11 @@ fn from_unixtime(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Re
 }
 
 fn convert_tz_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    Ok(ExprType::numeric(SqlType::DateTime { fsp: fraction_digits(&args[0]) }, true))
+    let fsp = match args[0].as_literal() {
+        Some(Value::String(text)) => DateTime::parse(text, DateRules::ANY).map_or(0, |parsed| parsed.fsp),
+        _ => fraction_digits(&args[0]),
+    };
+    Ok(ExprType::numeric(SqlType::DateTime { fsp }, true))
 }
 
 /// The digits of the second's fraction that a value has when it is read as a datetime or a time.

@@ -4,7 +4,6 @@
 //! occasion; in all other sets ASCII and UTF-8 are the same.
 
 use super::{Call, Function};
-use crate::collation::Charset;
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
 use crate::value::{Coercibility, ExprType, SqlType, Value};
@@ -34,12 +33,10 @@ fn text_of_charset(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -
     let charset = call.ty.collation.charset();
     let text = match &values[0] {
         Value::Null => return Ok(Value::Null),
-        Value::Bytes(bytes) if charset == Charset::Latin1 => Charset::decode_latin1(bytes).into(),
-        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+        Value::Bytes(bytes) => match charset.decode(bytes) {
             Ok(text) => text.into(),
             Err(e) => {
-                let bad = bytes[e.valid_up_to()..].iter().take(6).map(|b| format!("\\x{b:02X}"));
-                cx.warn(MysqlError::invalid_character_string(charset.name(), bad.collect::<String>()))?;
+                cx.warn(e)?;
                 return Ok(Value::Null);
             }
         },

@@ -36,8 +36,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
             Ok(time.map_or(Value::Null, |t| Value::Time(t.round(call.ty.sql.scale()))))
         },
     ),
-    Function::new("MAKETIME", (3, 3), |args| Ok(time_type(fraction_digits(&args[2]))), make_time),
-    Function::new("SEC_TO_TIME", (1, 1), |args| Ok(time_type(fraction_digits(&args[0]))), sec_to_time),
+    Function::new("MAKETIME", (3, 3), |args| Ok(time_type(fraction_digits(&args[2]))), make_time)
+        .numbers(&[0, 1, 2]),
+    Function::new("SEC_TO_TIME", (1, 1), |args| Ok(time_type(fraction_digits(&args[0]))), sec_to_time)
+        .numbers(&[0]),
     Function::new("TIME_TO_SEC", (1, 1), bigint_or_null, |cx, _, args| {
         Ok(operand::time(&args[0], cx)?.map_or(Value::Null, |t| Value::Int(t.micros() / MICROS)))
     }),

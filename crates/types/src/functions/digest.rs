@@ -4,7 +4,7 @@ use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
-use super::args::{MAX_RESULT, binary_string, bounded_text, integer, nullable};
+use super::args::{binary_string, bounded_text, integer, nullable};
 use super::math::out_of_range_argument;
 use super::radix::hexadecimal;
 use super::{Call, Function, Volatility};
@@ -22,12 +22,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     })
     .bytes()
     .aliases(&["SHA"]),
-    Function::new("SHA2", (2, 2), |_| Ok(bounded_text(128, true)), sha2).bytes(),
+    Function::new("SHA2", (2, 2), |_| Ok(bounded_text(128, true)), sha2).bytes().numbers(&[1]),
     Function::new("CRC32", (1, 1), super::args::bigint, |_, call, values| {
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(crc32(&s).into())))
     })
     .bytes(),
     Function::new("RANDOM_BYTES", (1, 1), |args| Ok(binary_string(1024, nullable(args))), random_bytes)
+        .numbers(&[0])
         .volatility(Volatility::Volatile),
     Function::new("COMPRESS", (1, 1), compress_type, compress).bytes(),
     Function::new("UNCOMPRESS", (1, 1), |_| Ok(binary_string(u32::MAX.into(), true)), uncompress).bytes(),
@@ -103,7 +104,7 @@ fn compress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
     if s.is_empty() {
         return Ok(Value::bytes(Vec::new()));
     }
-    if s.len() > MAX_RESULT {
+    if s.len() > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
     let mut out = (s.len() as u32 & 0x3FFF_FFFF).to_le_bytes().to_vec();
@@ -130,8 +131,8 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
         cx.warn(MysqlError::corrupted_compressed_data())?;
         return Ok(Value::Null);
     };
-    if length > MAX_RESULT {
-        cx.warn(MysqlError::uncompressed_data_too_large(MAX_RESULT))?;
+    if length > cx.sql_mode.max_result {
+        cx.warn(MysqlError::uncompressed_data_too_large(cx.sql_mode.max_result))?;
         return Ok(Value::Null);
     }
     match miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&s[HEADER..], length) {

@@ -1,6 +1,6 @@
 //! Functions of lists: FIELD, ELT, FIND_IN_SET, MAKE_SET, EXPORT_SET, INTERVAL.
 
-use super::args::{MAX_RESULT, integer, nullable, string};
+use super::args::{integer, nullable, string};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
@@ -9,10 +9,10 @@ use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("FIELD", (2, usize::MAX), field_type, field),
-    Function::new("ELT", (2, usize::MAX), elt_type, elt),
+    Function::new("ELT", (2, usize::MAX), elt_type, elt).numbers(&[0]),
     Function::new("FIND_IN_SET", (2, 2), find_in_set_type, find_in_set),
-    Function::new("MAKE_SET", (2, usize::MAX), make_set_type, make_set),
-    Function::new("EXPORT_SET", (3, 5), export_set_type, export_set),
+    Function::new("MAKE_SET", (2, usize::MAX), make_set_type, make_set).numbers(&[0]),
+    Function::new("EXPORT_SET", (3, 5), export_set_type, export_set).numbers(&[0, 4]),
     Function::new("INTERVAL", (2, usize::MAX), |_| Ok(build::bigint(false)), interval).special().numeric(),
 ];
 
@@ -47,6 +47,13 @@ fn field(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     let Some((wanted, list)) = values.split_first() else { return Ok(Value::Null) };
     let domain = field_domain(call.args)?;
     for (n, v) in list.iter().enumerate() {
+        if domain == CompareDomain::Integer {
+            // As MySQL has it: 64 bits, whatever their sign.
+            if integer_bits(wanted).is_some() && integer_bits(wanted) == integer_bits(v) {
+                return Ok(Value::Int(n as i64 + 1));
+            }
+            continue;
+        }
         let order =
             operand::compare(domain, (wanted, &call.args[0].ty.sql), (v, &call.args[n + 1].ty.sql), cx)?;
         if order.is_some_and(|o| o.is_eq()) {
@@ -54,6 +61,14 @@ fn field(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
         }
     }
     Ok(Value::Int(0))
+}
+
+fn integer_bits(v: &Value) -> Option<u64> {
+    match v {
+        Value::Int(v) => Some(*v as u64),
+        Value::UInt(v) => Some(*v),
+        _ => None,
+    }
 }
 
 fn elt_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -110,7 +125,7 @@ fn make_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
             }
             None => out = Some(text.into_owned()),
         }
-        if out.as_ref().is_some_and(|out| out.len() > MAX_RESULT) {
+        if out.as_ref().is_some_and(|out| out.len() > cx.sql_mode.max_result) {
             return call.too_long(cx);
         }
     }
@@ -146,7 +161,7 @@ fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
             out.extend_from_slice(&separator);
         }
         out.extend_from_slice(if bits >> n & 1 == 1 { &on } else { &off });
-        if out.len() > MAX_RESULT {
+        if out.len() > cx.sql_mode.max_result {
             return call.too_long(cx);
         }
     }

@@ -15,6 +15,7 @@ mod date_format;
 mod digest;
 mod format;
 mod json;
+mod letter_case;
 mod list;
 mod math;
 mod network;
@@ -31,17 +32,19 @@ mod temporal;
 mod tests;
 mod user_lock;
 mod uuid;
+mod weight_string;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
 use crate::error::MysqlError;
-use crate::expr::{Datum, EvalContext, Expr};
+use crate::expr::{Datum, EvalContext, Expr, Row};
 use crate::value::{ExprType, Value};
 
 pub(crate) use bits::bits as bits_of;
 pub use cipher::BlockEncryption;
+pub(crate) use json::PathCache;
 pub use json::table::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTableSource};
 pub(crate) use json::values::member_name;
 pub(crate) use radix::base64_text;
@@ -72,6 +75,8 @@ pub struct Call<'a> {
     pub args: &'a [Expr],
     /// The type of the result.
     pub ty: &'a ExprType,
+    /// The row it is evaluated for, where it is evaluated for one.
+    pub(crate) row: &'a dyn Row,
 }
 
 /// Computes the type of a call, or finds its arguments wrong.
@@ -104,6 +109,8 @@ pub struct Function {
     pub special: bool,
     /// Whether it computes with exact numbers: an argument with a quotient has all its digits then.
     pub numeric: bool,
+    /// Where it takes numbers, such as lengths and places, among other arguments: literals of digits and bits are numbers there.
+    pub number_args: &'static [usize],
     /// Whether it takes bytes: arguments of text are those of their character set.
     pub bytes: bool,
     /// Whether it takes documents: arguments of type JSON are no text, conditions are truth values.
@@ -150,6 +157,7 @@ impl Function {
             volatility: Volatility::Immutable,
             special: false,
             numeric: false,
+            number_args: &[],
             bytes: false,
             documents: false,
         }
@@ -172,6 +180,11 @@ impl Function {
 
     const fn numeric(mut self) -> Self {
         self.numeric = true;
+        self
+    }
+
+    const fn numbers(mut self, at: &'static [usize]) -> Self {
+        self.number_args = at;
         self
     }
 
@@ -218,6 +231,7 @@ static TABLE: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         charset::FUNCTIONS,
         network::FUNCTIONS,
         uuid::FUNCTIONS,
+        weight_string::FUNCTIONS,
         session::FUNCTIONS,
         assignment::FUNCTIONS,
         user_lock::FUNCTIONS,

@@ -11,7 +11,7 @@ use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("INET_ATON", (1, 1), |_| Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, true)), inet_aton),
-    Function::new("INET_NTOA", (1, 1), |_| Ok(bounded_text(15, true)), inet_ntoa),
+    Function::new("INET_NTOA", (1, 1), |_| Ok(bounded_text(15, true)), inet_ntoa).numbers(&[0]),
     Function::new("INET6_ATON", (1, 1), |_| Ok(binary_string(16, true)), inet6_aton),
     Function::new("INET6_NTOA", (1, 1), |_| Ok(bounded_text(39, true)), inet6_ntoa),
     Function::new("IS_IPV4", (1, 1), test_type, |_, call, values| {

@@ -41,7 +41,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
             };
             convert(cx, call, values, from, to)
         },
-    ),
+    )
+    .numbers(&[1, 2]),
     Function::new("UNHEX", (1, 1), |args| Ok(binary_string(length(&args[0]).div_ceil(2), true)), unhex),
     Function::new("TO_BASE64", (1, 1), to_base64_type, to_base64).bytes(),
     Function::new(
@@ -69,6 +70,7 @@ fn char_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 }
 
 fn char_using_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    // The collation is that of the call's maker.
     Ok(bounded_text(args.len() as u64 * 4, true))
 }
 
@@ -84,11 +86,11 @@ fn bytes_of_codes(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<Vec<u8>,
     Ok(out)
 }
 
-/// Bytes that are no text are NULL, with a warning.
+/// Bytes that are no text of the character set are NULL, with a warning.
 fn char_using(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let bytes = bytes_of_codes(cx, values)?;
-    match call.string(bytes) {
-        Ok(text) => Ok(text),
+    match call.ty.collation.charset().decode(&bytes) {
+        Ok(text) => Ok(Value::string(text)),
         Err(e) => {
             cx.warn(e)?;
             Ok(Value::Null)
@@ -186,7 +188,7 @@ fn to_base64_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 fn to_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(bytes) = call.text(values, 0) else { return Ok(Value::Null) };
-    if bytes.len() / 3 * 4 > super::args::MAX_RESULT {
+    if bytes.len() / 3 * 4 > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
     Ok(Value::string(base64_text(&bytes, LINE)))

@@ -40,8 +40,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     })
     .volatility(Volatility::Statement),
     Function::new("SLEEP", (1, 1), |_| Ok(ExprType::numeric(SqlType::BIGINT, false)), sleep)
+        .numbers(&[0])
         .volatility(Volatility::Volatile),
     Function::new("BENCHMARK", (2, 2), |_| Ok(build::bigint(true)), benchmark)
+        .numbers(&[0])
         .volatility(Volatility::Volatile),
     Function::new("CURRENT_ROLE", (0, 0), text::<8>, |_, _, _| Ok(Value::from("NONE")))
         .volatility(Volatility::Statement),
@@ -67,15 +69,11 @@ fn benchmark(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
         cx.warn(MysqlError::wrong_value_for_function("count", count, "benchmark"))?;
         return Ok(Value::Null);
     }
-    let e = &call.args[1];
-    if !e.columns().is_empty() {
-        return Err(MysqlError::not_supported("BENCHMARK of an expression with columns"));
-    }
     for n in 1..count {
         if n % ROUND == 0 {
             cx.cancel.check()?;
         }
-        crate::expr::evaluate_scalar(e, cx)?;
+        crate::expr::value_of(&call.args[1], call.row, cx)?;
     }
     Ok(Value::Int(0))
 }

@@ -2,7 +2,8 @@
 //!
 //! White space before each part of the text is skipped, and so is all of the format once the text is at its end. What is
 //! left of the text is ignored, with a warning. The result is a DATE, a TIME or a DATETIME, as a literal format has parts of
-//! either kind.
+//! either kind. Of the day of a month it is asked only that it is not above 31. A part of the date that is zero makes the result NULL
+//! under `NO_ZERO_DATE`.
 
 use super::date_format::{DAYS, MONTHS};
 use super::temporal::weekday;
@@ -48,20 +49,20 @@ fn str_to_date(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     let (text, format) = (String::from_utf8_lossy(&text), String::from_utf8_lossy(&format));
     let mut reader = Reader { rest: &text, ..Reader::default() };
     let read = reader.read(&format).and_then(|()| reader.fields.value(&call.ty.sql, cx.sql_mode.dates));
-    let kind = match call.ty.sql {
-        SqlType::Date => "date",
-        SqlType::DateTime { .. } => "datetime",
-        _ => "time",
-    };
     match read {
         Some(v) => {
             if !reader.rest.trim_start().is_empty() {
+                let kind = match call.ty.sql {
+                    SqlType::Date => "date",
+                    SqlType::DateTime { .. } => "datetime",
+                    _ => "time",
+                };
                 cx.warn(MysqlError::truncated_value(kind, &text))?;
             }
             Ok(v)
         }
         None => {
-            cx.warn(MysqlError::wrong_value_for_function(kind, text, "str_to_date"))?;
+            cx.warn(MysqlError::wrong_value_for_function("datetime", text, "str_to_date"))?;
             Ok(Value::Null)
         }
     }
@@ -234,7 +235,10 @@ impl Fields {
             second: small(self.second)?,
             microsecond: self.microsecond as u32,
         };
-        let time = DateTime::from_civil(civil, rules)?;
+        if !rules.zero && (date.year == 0 || date.month == 0 || date.day == 0) {
+            return None;
+        }
+        let time = DateTime::from_civil(civil, DateRules::ANY)?;
         Some(if *ty == SqlType::Date { Value::Date(time.date()) } else { Value::DateTime(time) })
     }
 

@@ -1,6 +1,7 @@
 //! String functions that make strings, or measure them.
 
-use super::args::{MAX_RESULT, count_characters, integer, nullable, offset, string};
+use super::args::{count_characters, integer, nullable, offset, string};
+use super::letter_case::{to_lower, to_upper};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
@@ -30,9 +31,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .special(),
     Function::new("TRIM_BOTH", (2, 2), same_type, |_, call, values| trim(call, values, true, true)).special(),
     Function::new("REPLACE", (3, 3), replace_type, replace),
-    Function::new("LPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, true)),
-    Function::new("RPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, false)),
-    Function::new("REPEAT", (2, 2), repeat_type, repeat),
+    Function::new("LPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, true)).numbers(&[1]),
+    Function::new("RPAD", (3, 3), pad_type, |cx, call, values| pad(cx, call, values, false)).numbers(&[1]),
+    Function::new("REPEAT", (2, 2), repeat_type, repeat).numbers(&[1]),
     Function::new("REVERSE", (1, 1), same_type, reverse),
     Function::new("HEX", (1, 1), hex_type, hex).bytes(),
 ];
@@ -56,7 +57,7 @@ fn concat(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     for n in 0..values.len() {
         let Some(s) = call.text(values, n) else { return Ok(Value::Null) };
         out.extend_from_slice(&s);
-        if out.len() > MAX_RESULT {
+        if out.len() > cx.sql_mode.max_result {
             return call.too_long(cx);
         }
     }
@@ -80,7 +81,7 @@ fn concat_ws(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
             out.extend_from_slice(&separator);
         }
         out.extend_from_slice(&s);
-        if out.len() > MAX_RESULT {
+        if out.len() > cx.sql_mode.max_result {
             return call.too_long(cx);
         }
     }
@@ -113,7 +114,7 @@ fn char_length(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(count_characters(&s, bytewise) as i64)))
 }
 
-/// Upper or lower case, character by character: one whose other case is several characters stays. Bytes stay.
+/// Upper or lower case, character by character. Bytes stay.
 fn cased(call: Call<'_>, values: &[Value], map: fn(char) -> char) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     if call.bytewise() {
@@ -121,16 +122,6 @@ fn cased(call: Call<'_>, values: &[Value], map: fn(char) -> char) -> Result<Valu
     }
     let text = String::from_utf8_lossy(&s);
     call.string(text.chars().map(map).collect::<String>())
-}
-
-fn to_upper(c: char) -> char {
-    let mut mapped = c.to_uppercase();
-    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
-}
-
-fn to_lower(c: char) -> char {
-    let mut mapped = c.to_lowercase();
-    if mapped.len() == 1 { mapped.next().unwrap_or(c) } else { c }
 }
 
 /// Without the second argument (a space) at the ends, as often as it is there.
@@ -170,7 +161,7 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(&to);
         rest = &rest[at + from.len()..];
-        if out.len() > MAX_RESULT {
+        if out.len() > cx.sql_mode.max_result {
             return call.too_long(cx);
         }
     }
@@ -206,11 +197,13 @@ fn pad(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value], left: bool) -
     }
     let missing = wanted - have;
     let unit = count_characters(&padding, bytewise);
-    if s.len().saturating_add((missing / unit + 1).saturating_mul(padding.len())) > MAX_RESULT {
+    let last = &padding[..offset(&padding, bytewise, missing % unit)];
+    let filled = (missing / unit).saturating_mul(padding.len()).saturating_add(last.len());
+    if s.len().saturating_add(filled) > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
     let mut fill = padding.repeat(missing / unit);
-    fill.extend_from_slice(&padding[..offset(&padding, bytewise, missing % unit)]);
+    fill.extend_from_slice(last);
     let (mut out, tail) = if left { (fill, s.into_owned()) } else { (s.into_owned(), fill) };
     out.extend_from_slice(&tail);
     call.string(out)
@@ -225,7 +218,7 @@ fn repeat(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     let Some(count) = integer(&values[1], cx)? else { return Ok(Value::Null) };
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let count = usize::try_from(count).unwrap_or(0);
-    if s.len().saturating_mul(count) > MAX_RESULT {
+    if s.len().saturating_mul(count) > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
     call.string(s.repeat(count))

@@ -1,6 +1,6 @@
 //! Strings taken apart, quoted, compared by sound, and what is known of their collation.
 
-use super::args::{MAX_RESULT, bounded_text, count_characters, integer, nullable, offset, string};
+use super::args::{bounded_text, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build, find_bytes};
@@ -11,12 +11,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.len() as i64 * 8)))
     })
     .bytes(),
-    Function::new("INSERT", (4, 4), insert_type, insert),
+    Function::new("INSERT", (4, 4), insert_type, insert).numbers(&[1, 2]),
     Function::new("QUOTE", (1, 1), quote_type, quote),
     Function::new("SOUNDEX", (1, 1), soundex_type, soundex),
-    Function::new("SPACE", (1, 1), space_type, space),
+    Function::new("SPACE", (1, 1), space_type, space).numbers(&[0]),
     Function::new("STRCMP", (2, 2), strcmp_type, strcmp),
-    Function::new("SUBSTRING_INDEX", (3, 3), substring_index_type, substring_index),
+    Function::new("SUBSTRING_INDEX", (3, 3), substring_index_type, substring_index).numbers(&[2]),
     Function::new(
         "LOAD_FILE",
         (1, 1),
@@ -66,7 +66,7 @@ fn insert(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
         return call.string(s);
     };
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(have - start);
-    if s.len() + new.len() > MAX_RESULT {
+    if s.len() + new.len() > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
     let begin = offset(&s, bytewise, start);
@@ -93,7 +93,7 @@ fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
         }
     }
     out.push(b'\'');
-    if out.len() > MAX_RESULT {
+    if out.len() > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
     call.string(out)
@@ -152,7 +152,7 @@ fn space_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 fn space(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(count) = integer(&values[0], cx)? else { return Ok(Value::Null) };
     match usize::try_from(count).unwrap_or(0) {
-        count @ 0..=MAX_RESULT => Ok(Value::string(" ".repeat(count))),
+        count if count <= cx.sql_mode.max_result => Ok(Value::string(" ".repeat(count))),
         _ => call.too_long(cx),
     }
 }

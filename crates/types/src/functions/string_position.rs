@@ -5,21 +5,43 @@ use super::args::{characters, count_characters, integer, nullable, offset, strin
 use super::{Call, Function};
 use crate::collation::Collation;
 use crate::error::MysqlError;
-use crate::expr::{EvalContext, Expr, build};
+use crate::expr::{Datum, EvalContext, Expr, build};
 use crate::value::{ExprType, Value};
+use arrow_array::StringArray;
+use arrow_array::cast::AsArray;
+use std::sync::Arc;
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("SUBSTRING", (2, 3), part_type, substring).aliases(&["SUBSTR", "MID"]),
-    Function::new("LEFT", (2, 2), part_type, left),
-    Function::new("RIGHT", (2, 2), part_type, right),
+    Function::new("SUBSTRING", (2, 3), part_type, substring)
+        .numbers(&[1, 2])
+        .aliases(&["SUBSTR", "MID"])
+        .vector(|_, call, data, _| Ok(parts(call, data, data.get(1), data.get(2)))),
+    Function::new("LEFT", (2, 2), end_type, left)
+        .numbers(&[1])
+        .vector(|_, call, data, _| Ok(parts(call, data, None, data.get(1)))),
+    Function::new("RIGHT", (2, 2), end_type, right).numbers(&[1]),
     Function::new("INSTR", (2, 2), position_type, |_, call, values| {
         position(call, call.text(values, 0), call.text(values, 1), 0)
     }),
-    Function::new("LOCATE", (2, 3), position_type, locate).aliases(&["POSITION"]),
+    Function::new("LOCATE", (2, 3), position_type, locate).aliases(&["POSITION"]).numbers(&[2]),
 ];
 
 fn part_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    string("substr", &[&args[0]], build::text_length(&args[0].ty.sql), nullable(args))
+    part_of(args, args.get(2))
+}
+
+fn end_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    part_of(args, args.get(1))
+}
+
+/// No longer than the text, nor than a literal says.
+fn part_of(args: &[Expr], count: Option<&Expr>) -> Result<ExprType, MysqlError> {
+    let whole = build::text_length(&args[0].ty.sql);
+    let most = match count.and_then(Expr::as_literal) {
+        Some(Value::Int(count)) => whole.min(u64::try_from(*count).unwrap_or(0)),
+        _ => whole,
+    };
+    string("substr", &[&args[0]], most, nullable(args))
 }
 
 fn substring(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
@@ -45,6 +67,26 @@ fn substring(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
         Some(from) => call.string(characters(&s, bytewise, from, count)),
         None => call.string(Vec::new()),
     }
+}
+
+/// The parts of the texts of a column from a character on, counted from 1, and no more than some characters: where these numbers are
+/// constants, and the first is none or positive.
+fn parts(call: Call<'_>, data: &[Datum], from: Option<&Datum>, count: Option<&Datum>) -> Option<Datum> {
+    let number = |datum: Option<&Datum>, otherwise: i64| match datum {
+        None => Some(otherwise),
+        Some(Datum::Scalar(Value::Int(number))) => Some(*number),
+        Some(_) => None,
+    };
+    let before = usize::try_from(number(from, 1)?.checked_sub(1)?).ok()?;
+    let count = usize::try_from(number(count, i64::MAX)?).unwrap_or(0);
+    let Some(Datum::Array(array)) = data.first() else { return None };
+    let texts = array.as_string_opt::<i32>().filter(|_| !call.bytewise())?;
+    let part = |text| {
+        let rest = str::get(text, offset(text.as_bytes(), false, before)..).unwrap_or_default();
+        rest.get(..offset(rest.as_bytes(), false, count)).unwrap_or_default()
+    };
+    let parts = StringArray::from_iter(texts.iter().map(|text| text.map(part)));
+    Some(Datum::Array(Arc::new(parts)))
 }
 
 fn left(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {

@@ -44,7 +44,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("DAYOFYEAR", (1, 1), bigint_or_null, |cx, _, args| {
         of_day(cx, args, |d| d.day_of_year().map(i64::from))
     }),
-    Function::new("WEEK", (1, 2), bigint_or_null, week_function),
+    Function::new("WEEK", (1, 2), bigint_or_null, week_function).numbers(&[1]),
     Function::new("LAST_DAY", (1, 1), date_type, last_day),
     Function::new("DATEDIFF", (2, 2), bigint_or_null, |cx, _, args| {
         let days = operand::day(&args[0], cx)?.zip(operand::day(&args[1], cx)?);

@@ -4,6 +4,8 @@
 //! forward, local times that never were stand for the second of the change; where they are set back, local times that were twice
 //! stand for the first.
 
+use std::sync::Arc;
+
 use jiff::civil;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
@@ -20,7 +22,8 @@ pub struct Zone(Kind);
 enum Kind {
     /// Seconds ahead of UTC.
     Fixed(i32),
-    Named(TimeZone),
+    /// Shared, so that copies are found equal by a look: settings are compared at each run of a cached plan.
+    Named(Arc<TimeZone>),
 }
 
 impl Zone {
@@ -32,13 +35,13 @@ impl Zone {
         if matches!(text.as_bytes().first(), Some(b'+' | b'-')) {
             return parse_offset(text).map(|minutes| Zone(Kind::Fixed(minutes * 60)));
         }
-        TimeZone::get(text).ok().map(|zone| Zone(Kind::Named(zone)))
+        TimeZone::get(text).ok().map(|zone| Zone(Kind::Named(Arc::new(zone))))
     }
 
     /// The zone of the machine; UTC where it has none.
     pub fn system() -> Zone {
         match TimeZone::try_system() {
-            Ok(zone) if zone != TimeZone::UTC => Zone(Kind::Named(zone)),
+            Ok(zone) if zone != TimeZone::UTC => Zone(Kind::Named(Arc::new(zone))),
             _ => Zone::UTC,
         }
     }

@@ -1,5 +1,6 @@
 //! The SQL types, their widths and ranges, and the type of an expression.
 
+use super::Origin;
 use std::fmt;
 use std::sync::Arc;
 
@@ -398,6 +399,8 @@ pub struct ExprType {
     pub collation: Collation,
     /// How strongly it insists on that collation.
     pub coercibility: Coercibility,
+    /// Of a column: which it is, for messages.
+    pub origin: Origin,
 }
 
 impl ExprType {
@@ -407,11 +410,12 @@ impl ExprType {
         nullable: true,
         collation: Collation::Binary,
         coercibility: Coercibility::Ignorable,
+        origin: Origin::UNKNOWN,
     };
 
     /// A number or a date.
     pub fn numeric(sql: SqlType, nullable: bool) -> Self {
-        ExprType { sql, nullable, collation: Collation::Binary, coercibility: Coercibility::Numeric }
+        Self::string(sql, nullable, Collation::Binary, Coercibility::Numeric)
     }
 
     /// A document.
@@ -421,7 +425,7 @@ impl ExprType {
 
     /// A string.
     pub fn string(sql: SqlType, nullable: bool, collation: Collation, coercibility: Coercibility) -> Self {
-        ExprType { sql, nullable, collation, coercibility }
+        ExprType { sql, nullable, collation, coercibility, origin: Origin::UNKNOWN }
     }
 
     /// A column's type.

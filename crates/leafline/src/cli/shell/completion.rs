@@ -162,7 +162,9 @@ fn candidates(catalog: &Catalog, database: Option<&str>, qualifier: Option<&str>
                 of.retain(|table| table.name.eq_ignore_ascii_case(name));
             }
             // What is neither a table nor a database is an alias, of any table.
-            names.extend(of.iter().flat_map(|table| table.columns.iter().map(|column| column.name.clone())));
+            names.extend(
+                of.iter().flat_map(|table| table.named_columns().map(|(_, column)| column.name.clone())),
+            );
         }
         None => {
             let lower = word.chars().next().is_some_and(char::is_lowercase);
@@ -172,7 +174,7 @@ fn candidates(catalog: &Catalog, database: Option<&str>, qualifier: Option<&str>
             names.extend(catalog.databases().map(|database| database.name.clone()));
             for table in tables(catalog, database) {
                 names.insert(table.name.clone());
-                names.extend(table.columns.iter().map(|column| column.name.clone()));
+                names.extend(table.named_columns().map(|(_, column)| column.name.clone()));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{Alter, AlterWork, Column};
 use crate::binder::table_spec::{column_def, default_value};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident};
 use crate::session::settings::TimeSettings;
-use leafline_table::{ColumnDef, DefaultValue};
+use leafline_table::{ColumnDef, DefaultValue, GeneratedKind};
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, Members, MysqlError, SqlType, StoreContext, Warnings, store_cast};
 use std::sync::Arc;
@@ -70,7 +70,8 @@ impl Alter<'_> {
             }
         }
         if let Some(collation) = convert {
-            let kept = self.fates.iter_mut().flatten().filter(|column| column.written.is_none());
+            let kept = self.fates.iter_mut().flatten();
+            let kept = kept.filter(|column| column.written.is_none() && !column.def.is_hidden());
             for column in kept {
                 convert_column(&mut column.def, collation)?;
             }
@@ -126,7 +127,9 @@ pub(super) fn work_of(old: &ColumnDef, new: &ColumnDef) -> AlterWork {
 
 /// A column cannot become generated and STORED, or stop being so, by definition alone. Error 3106.
 fn check_stored(old: Option<&ColumnDef>, new: &ColumnDef) -> Result<(), MysqlError> {
-    let stored = |column: &ColumnDef| column.generated.as_ref().map(|generated| generated.stored);
+    let stored = |column: &ColumnDef| {
+        column.generated.as_ref().map(|generated| generated.kind == GeneratedKind::Stored)
+    };
     match (old.and_then(stored), stored(new)) {
         (Some(false), Some(true) | None) | (Some(true) | None, Some(false)) => {
             Err(MysqlError::unsupported_on_generated_column("Changing the STORED status"))
@@ -149,7 +152,11 @@ fn set_default(
     }
     let charset = column.collation.charset();
     let value = |default| default_value(default, &column.name, (&column.ty, charset), column.nullable, times);
-    column.default = default.map(value).transpose()?;
+    column.default = match default {
+        Some(default) => Some(value(default)?),
+        None if column.nullable && column.generated.is_none() => Some(DefaultValue::Dropped),
+        None => None,
+    };
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use leafline_types::MysqlError;
 
 impl<'a> Alter<'a> {
     /// The first column that an expression over the old columns reads and that is not called so any more.
-    fn lost_column(&self, text: &str) -> Result<Option<&'a ColumnDef>, MysqlError> {
+    pub(super) fn lost_column(&self, text: &str) -> Result<Option<&'a ColumnDef>, MysqlError> {
         let read = columns_read(text, &self.old.columns, self.context)?;
         let lost = read.into_iter().find_map(|at| {
             let old = self.old.columns.get(at)?;
@@ -21,7 +21,8 @@ impl<'a> Alter<'a> {
 
     /// Columns that the expressions of others read can be neither dropped nor renamed.
     pub(super) fn check_dependencies(&self) -> Result<(), MysqlError> {
-        for column in self.columns.iter().filter(|column| column.written.is_none()) {
+        let kept = self.columns.iter().filter(|column| column.written.is_none() && !column.def.is_hidden());
+        for column in kept {
             if let Some(generated) = &column.def.generated
                 && let Some(lost) = self.lost_column(&generated.expression)?
             {

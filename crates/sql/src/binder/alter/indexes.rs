@@ -1,9 +1,10 @@
 //! The indexes of ALTER TABLE: which stay, come and go, and what they become where columns do.
 
-use super::{Alter, AlterWork};
+use super::{Alter, AlterWork, Column};
+use crate::binder::functional_key::{key_columns, name_index, retype};
 use crate::binder::table_spec::{index_spec, spec_kind};
-use crate::parser::ast::AlterAction;
-use leafline_table::{IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, TableSpec};
+use crate::parser::ast::{AlterAction, KeyDefinition};
+use leafline_table::{ColumnDef, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, TableSpec};
 use leafline_types::{MysqlError, SqlType};
 
 impl Alter<'_> {
@@ -78,13 +79,48 @@ impl Alter<'_> {
                     let parts = vec![IndexSpecPart::new(&column.name.value)];
                     self.indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
                 }
-                AlterAction::AddKey(key) => self.indexes.push(index_spec(key)),
+                AlterAction::AddKey(key) => self.add_key(key)?,
                 _ => {}
             }
         }
+        self.settle_key_columns()?;
         if self.indexes.iter().any(|index| index.existing.is_none()) {
             self.work = self.work.max(AlterWork::Indexes);
         }
+        Ok(())
+    }
+}
+
+impl Alter<'_> {
+    fn add_key(&mut self, key: &KeyDefinition) -> Result<(), MysqlError> {
+        let mut index = index_spec(key);
+        name_index(key, &mut index, &self.indexes);
+        let columns: Vec<ColumnDef> = self.columns.iter().map(|column| column.def.clone()).collect();
+        let made = key_columns(key, &mut index, &columns, self.context)?;
+        self.columns.extend(made.into_iter().map(|def| Column { def, source: None, written: None }));
+        self.indexes.push(index);
+        Ok(())
+    }
+
+    /// The columns of functional key parts: those of no index go, the others are put behind all columns and have the types that
+    /// their expressions have now. Error 3837 if an expression lost a column.
+    fn settle_key_columns(&mut self) -> Result<(), MysqlError> {
+        let (mut hidden, named): (Vec<Column>, Vec<Column>) =
+            std::mem::take(&mut self.columns).into_iter().partition(|column| column.def.is_hidden());
+        self.columns = named;
+        let parts = || self.indexes.iter().flat_map(|index| &index.parts);
+        hidden.retain(|column| parts().any(|part| part.column == column.def.name));
+        let columns: Vec<ColumnDef> = self.columns.iter().map(|column| column.def.clone()).collect();
+        for column in &mut hidden {
+            if column.source.is_some()
+                && let Some(generated) = &column.def.generated
+                && let Some(lost) = self.lost_column(&generated.expression)?
+            {
+                return Err(MysqlError::dependent_by_functional_index(&lost.name));
+            }
+            retype(&mut column.def, &columns, self.context)?;
+        }
+        self.columns.extend(hidden);
         Ok(())
     }
 }

@@ -82,7 +82,7 @@ struct Alter<'a> {
 /// one of a new name without any; a default of a TIMESTAMP is in the time zone that is so many seconds ahead of UTC.
 ///
 /// # Errors
-/// 1054, 1091, 1176, 3821, 3940 for what the table does not have; 1090, 3108, 3766, 3959 for columns that cannot go; what is wrong with
+/// 1054, 1091, 1176, 3821, 3940 for what the table does not have; 1090, 3108, 3766, 3837, 3959 for columns that cannot go; what is wrong with
 /// a definition in CREATE TABLE.
 pub(crate) fn altered_table(
     old: &TableDef,

@@ -88,6 +88,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         no_backslash_escapes: false,
         dates: Default::default(),
         foreign_key_checks: true,
+        derived_merge: true,
         use_invisible_indexes: false,
         group_concat_max_len: 1024,
         assigns_variables: statement.assigns_variables,

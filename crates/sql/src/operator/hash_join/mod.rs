@@ -8,7 +8,6 @@
 mod spilled;
 
 use super::gather::{RowRef, RowStore, batch_bytes};
-use super::key_table::KeyTable;
 use super::memory::Held;
 use super::spill::SpillFile;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
@@ -17,6 +16,7 @@ use arrow_array::UInt32Array;
 use arrow_buffer::BooleanBuffer;
 use arrow_select::take::take;
 use leafline_access::JoinRows;
+use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::{Datum, Expr, Selection, evaluate, evaluate_filter};
 use leafline_types::{Batch, ExprType, MysqlError};

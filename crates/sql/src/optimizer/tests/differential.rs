@@ -1,5 +1,7 @@
 //! Random queries over small tables: every plan gives the rows that the reference interpreter gives.
 
+use super::parallel;
+use crate::optimizer::Parallelism;
 use crate::testing::{self, Database, show, with_eval};
 use leafline_types::{Date, Decimal, Value};
 use rand::rngs::SmallRng;
@@ -207,6 +209,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
             database.switches.index_condition_pushdown = rng.random_ratio(3, 4);
             database.switches.hash_join = rng.random_ratio(3, 4);
             database.switches.derived_merge = rng.random_ratio(3, 4);
+            database.parallelism = if rng.random() { parallel::EVERYTHING } else { Parallelism::NONE };
             let context = format!("seed {seed}, round {round}, case {case}: {sql}");
             let select = match database.bind(&sql) {
                 Ok(select) => select,

@@ -1,6 +1,7 @@
 //! Plans against the reference interpreter, and what they look like.
 
 mod differential;
+mod parallel;
 mod plans;
 mod tpch;
 mod unnesting;

@@ -53,7 +53,7 @@ pub(super) fn unnested(
     let locks = select.relations.iter().any(|relation| relation.lock.is_some());
     let hinted = || cx.subqueries.iter().any(|subquery| subquery.query.hints.semijoin == Some(true));
     let wanted = cx.switches.semijoin || cx.switches.subquery_to_derived || hinted();
-    if !wanted || cx.subqueries.is_empty() || locks {
+    if !wanted || cx.subqueries.is_empty() {
         return Ok(select);
     }
     match select.from.take() {
@@ -86,6 +86,10 @@ pub(super) fn unnested(
             Some(way) => select = way,
             None => at += 1,
         }
+    }
+    if locks && scalar::in_outputs(&select) {
+        // The newest version of a row may take the place of the one that was joined.
+        return Ok(select);
     }
     let mut refused = BTreeSet::new();
     while let Some(subquery) = scalar::next(&select, &refused) {
@@ -228,7 +232,7 @@ fn semi_ways(
         let flat = unnested(inner.clone(), Pulled::Yes, cx)?;
         let is_inner = pull(&flat, cx, false);
         cx.unnested.clone_from(&before);
-        if depends || negated || is_inner != Some(false) {
+        if depends || negated || is_inner != Some(false) || !keeps_partners(subquery) {
             return Ok(ways);
         }
         inner.distinct = true;
@@ -240,6 +244,15 @@ fn semi_ways(
         ways.pop();
     }
     Ok(ways)
+}
+
+/// Has every row that is looked for a partner among the distinct rows of the subquery, if it has one among all?
+fn keeps_partners(subquery: &Subquery) -> bool {
+    let SubqueryQuestion::Any(comparison) = &subquery.question else { return false };
+    conjuncts((**comparison).clone()).iter().all(|equality| match &equality.kind {
+        ExprKind::Compare { right, domain, .. } => pull::same_is_equal(&right.ty, *domain),
+        _ => false,
+    })
 }
 
 /// Does what the subquery depends on come from farther outside?

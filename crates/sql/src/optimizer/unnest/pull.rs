@@ -1,13 +1,14 @@
 //! A subquery's tables as tables of the block around it.
 
 use crate::binder::dependency::{is_exact, unique_keys};
+use crate::bound::merge::{empty_block, map_tree};
 use crate::bound::{BlockColumn, BoundSelect, ColumnOrigin, JoinTree, Relation, RelationSource};
 use crate::optimizer::graph::MAX_RELATIONS;
-use crate::optimizer::merge::{empty_block, map_tree};
-use leafline_types::ExprType;
+
 use leafline_types::expr::{
     CompareDomain, CompareOp, Expr, ExprKind, Subquery, SubqueryQuestion, build, conjuncts,
 };
+use leafline_types::{ExprType, SqlType};
 use std::collections::{BTreeSet, HashMap};
 
 /// Adds the tables of `inner`, which is a join and a filter, to a block, as the right side of a semi join or, if no row has two
@@ -85,6 +86,8 @@ pub(super) fn add_relation(block: &mut BoundSelect, source: RelationSource, type
         columns: start..block.columns.len(),
         hints: Default::default(),
         lock: None,
+        view: None,
+        generated: Default::default(),
     });
     position
 }
@@ -146,6 +149,19 @@ fn has_one_row(relation: &Relation, conditions: &[Expr]) -> bool {
         }
     }
     unique_keys(&relation.source).iter().any(|key| key.iter().all(|ordinal| fixed.contains(ordinal)))
+}
+
+/// Are all values of the type that are the same to grouping equal in a domain? To most collations several strings are the same
+/// that are not as bytes, or as numbers: one of them does not stand for the others then.
+pub(super) fn same_is_equal(ty: &ExprType, domain: CompareDomain) -> bool {
+    if ty.sql.is_string() {
+        return ty.collation.equal_is_same() || domain == CompareDomain::String(ty.collation);
+    }
+    match domain {
+        CompareDomain::Json => ty.sql == SqlType::Json,
+        CompareDomain::String(_) => !ty.sql.is_real() && ty.sql != SqlType::Json,
+        _ => ty.sql != SqlType::Json,
+    }
 }
 
 /// Are all values of the type that equal a given one in a domain the same to a unique key?

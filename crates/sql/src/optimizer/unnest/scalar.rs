@@ -3,7 +3,7 @@
 //! `(SELECT f(..) FROM t WHERE t.a = outer.b AND ..)` is the value of `SELECT t.a, f(..) FROM t WHERE .. GROUP BY t.a` in the row whose key is
 //! `outer.b`; where there is no such row, it is what the aggregates are of no rows.
 
-use super::pull::{add_relation, is_fixed};
+use super::pull::{add_relation, is_fixed, same_is_equal};
 use super::{Pulled, Way, has_outer, source_depends, subqueries_of, takes_from_outside};
 use crate::bound::{BoundOutput, BoundSelect, GroupKey, JoinTree, RelationSource};
 use crate::optimizer::graph::MAX_RELATIONS;
@@ -179,7 +179,8 @@ fn pair(equality: Expr) -> Option<Pair> {
         _ => return None,
     };
     // Groups are told apart as the equality does.
-    let known = is_fixed(&inner.ty, *domain) && !equality.is_volatile() && !equality.has_subquery();
+    let alike = is_fixed(&inner.ty, *domain) && same_is_equal(&inner.ty, *domain);
+    let known = alike && !equality.is_volatile() && !equality.has_subquery();
     let (inner, outer) = (inner.as_ref().clone(), outer.as_ref().clone());
     known.then(|| Pair { inner, outer, equality })
 }

@@ -2,7 +2,7 @@
 
 use super::{Expr, Ident, Query, Span, TableName};
 use crate::parser::lexer::LexMode;
-use leafline_table::{ReferentialAction, ViewAlgorithm};
+use leafline_table::{CheckOption, ReferentialAction, ViewAlgorithm};
 
 /// `CREATE DATABASE [IF NOT EXISTS] name [options]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -320,12 +320,24 @@ pub enum KeyKind {
 /// A part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyPartDefinition {
-    /// The column.
-    pub column: Ident,
-    /// `column(10)`: as many characters of the beginning, or bytes.
-    pub prefix: Option<u32>,
+    /// What it is made of.
+    pub value: KeyPartValue,
     /// With DESC.
     pub descending: bool,
+}
+
+/// What a part of a key is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPartValue {
+    /// A column.
+    Column {
+        /// Its name.
+        name: Ident,
+        /// `column(10)`: as many characters of the beginning, or bytes.
+        prefix: Option<u32>,
+    },
+    /// `(expression)`, as text.
+    Expression(String),
 }
 
 /// What is to become of a view of that name.
@@ -352,6 +364,8 @@ pub struct CreateView {
     pub columns: Vec<Ident>,
     /// The query.
     pub query: Box<Query>,
+    /// WITH CHECK OPTION.
+    pub check_option: CheckOption,
     /// Where the query stands.
     pub span: Span,
     /// How it was read.

@@ -81,6 +81,13 @@ pub enum StatementKind {
     },
     /// SHOW.
     Show(Box<Show>),
+    /// `EXPLAIN FOR CONNECTION number`.
+    ExplainConnection {
+        /// FORMAT.
+        format: ExplainFormat,
+        /// The number.
+        connection: u64,
+    },
     /// `DESCRIBE table [column | 'pattern']`.
     Describe {
         /// The table.

@@ -1,7 +1,7 @@
 //! INSERT and REPLACE.
 
 use super::foreign::{Changes, ignoring};
-use super::{computed, default_of, generate, meets_checks, touch};
+use super::{computed, default_of, generate, meets_checks, of_table, stays_in_view, touch};
 use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
@@ -76,6 +76,8 @@ struct Run<'a> {
     others: Vec<Value>,
     /// Rows given.
     records: u64,
+    /// Those of them that did not meet a condition, with IGNORE.
+    left_out: u64,
     inserted: u64,
     /// Rows deleted by REPLACE.
     deleted: u64,
@@ -98,11 +100,15 @@ impl<'a> Run<'a> {
         for (at, column) in table.columns.iter().enumerate() {
             if !insert.columns.contains(&at) {
                 // What a column without a default is given is said once, and not for each row.
-                let has_none = column.default.is_none()
-                    && !column.nullable
-                    && !column.auto_increment
-                    && column.generated.is_none();
-                let missing = has_none.then(|| execution.missing_value(session, column));
+                let has_none =
+                    column.has_no_default() && !column.auto_increment && column.generated.is_none();
+                let missing = has_none.then(|| match &insert.view {
+                    Some((database, view)) => {
+                        let error = MysqlError::no_default_for_view_field(database, view);
+                        execution.value_instead(session, column, error)
+                    }
+                    None => execution.missing_value(session, column),
+                });
                 omitted.push((at, missing.transpose()?));
             }
         }
@@ -114,6 +120,7 @@ impl<'a> Run<'a> {
             late: Vec::new(),
             others: Vec::new(),
             records: 0,
+            left_out: 0,
             inserted: 0,
             deleted: 0,
             updated: 0,
@@ -141,8 +148,10 @@ impl<'a> Run<'a> {
         if self.insert.reads_row {
             for (at, column) in self.table.columns.iter().enumerate() {
                 let value = match (&column.default, column.nullable) {
-                    (Some(DefaultValue::Expression(_)), true) => Value::Null,
-                    (Some(DefaultValue::Expression(_)) | None, false) => implicit_default(column)?,
+                    (Some(DefaultValue::Expression(_) | DefaultValue::Dropped), true) => Value::Null,
+                    (Some(DefaultValue::Expression(_) | DefaultValue::Dropped) | None, false) => {
+                        implicit_default(column)?
+                    }
                     _ => default_of(at, column, &self.insert.rules, &[], execution, session)?,
                 };
                 self.set(at, value);
@@ -206,7 +215,11 @@ impl<'a> Run<'a> {
     ) -> Result<(), MysqlError> {
         self.complete_row(execution, session)?;
         self.records += 1;
-        if !meets_checks(&self.insert.rules, &self.row, self.insert.ignore, execution, session)? {
+        let BoundInsert { view_checks, ignore, .. } = self.insert;
+        if !stays_in_view(view_checks, &self.row, *ignore, execution, session)?
+            || !meets_checks(&self.insert.rules, &self.row, *ignore, execution, session)?
+        {
+            self.left_out += 1;
             return Ok(());
         }
         let generated = transaction.fill_auto_increment(self.table, &mut self.row);
@@ -225,8 +238,9 @@ impl<'a> Run<'a> {
                     return Ok(());
                 }
                 Err(TableError::DuplicateEntry { entry, table, index, locator }) => {
-                    let error = MysqlError::duplicate_entry(&entry, &format!("{table}.{index}"));
-                    (index, locator, error)
+                    let zone = session.settings.time_zone.zone();
+                    let key = format!("{table}.{index}");
+                    (index, locator, MysqlError::duplicate_entry(&entry.in_zone(zone), &key))
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -267,7 +281,8 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         if old != self.row {
-            let place = changes.transaction.update_locked(self.table, locator, &old, &self.row)?;
+            let place = changes.transaction.update_locked(self.table, locator, &old, &self.row);
+            let place = place.map_err(|error| of_table(error, changes.session))?;
             foreign.updated(self.table, (&old, &self.row), place != locator, changes)?;
             self.deleted += 1;
         }
@@ -315,6 +330,10 @@ impl<'a> Run<'a> {
         if touch(self.table, &mut values, is_assigned, execution, session)? {
             generate(self.table, rules, &mut values, self.records, execution, session)?;
         }
+        let BoundInsert { view_checks, ignore, .. } = self.insert;
+        if !stays_in_view(view_checks, &values, *ignore, execution, session)? {
+            return Ok(true);
+        }
         if !meets_checks(rules, &values, self.insert.ignore, execution, session)? {
             return Ok(true);
         }
@@ -327,9 +346,10 @@ impl<'a> Run<'a> {
                 self.updated += u64::from(ignoring(result, self.insert.ignore, mark, session, transaction)?);
             }
             Err(error @ TableError::DuplicateEntry { .. }) if self.insert.ignore => {
-                session.warnings.warn(error.into());
+                let error = of_table(error, session);
+                session.warnings.warn(error);
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(of_table(error, session)),
         }
         Ok(true)
     }
@@ -351,15 +371,16 @@ impl<'a> Run<'a> {
         counters.handler_delete += self.deleted;
         // A row that was changed counts twice, so that clients can tell it from one that was inserted.
         let affected = self.inserted + self.deleted + 2 * self.updated;
+        let records = self.records - self.left_out;
         let duplicates = match &self.insert.on_duplicate {
-            OnDuplicate::Fail => self.records - self.inserted,
+            OnDuplicate::Fail => records - self.inserted,
             OnDuplicate::Replace => self.deleted,
-            OnDuplicate::Update(_) if self.insert.ignore => self.records - self.inserted - self.updated,
+            OnDuplicate::Update(_) if self.insert.ignore => records - self.inserted - self.updated,
             OnDuplicate::Update(_) => self.updated,
         };
         let info = match one_row {
             true => String::new(),
-            false => format!("Records: {}  Duplicates: {duplicates}  Warnings: {warnings}", self.records),
+            false => format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}"),
         };
         Done {
             affected,

@@ -21,12 +21,13 @@ pub(super) use insert::insert;
 pub(super) use update::update;
 
 use super::execution::Execution;
-use crate::bound::{ChangedTable, RowRules};
+use crate::bound::{ChangedTable, RowRules, ViewCheck};
 use crate::session::Session;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use leafline_table::{ColumnDef, DefaultValue, TableDef};
+use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError};
 use leafline_types::column::{Batch, value_at};
+use leafline_types::error::errno;
 use leafline_types::expr::{Expr, evaluate_row, truth};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use std::collections::HashSet;
@@ -48,7 +49,7 @@ fn default_of(
             None => Err(MysqlError::internal("a default that was not bound")),
         },
         None if column.nullable || column.auto_increment || column.generated.is_some() => Ok(Value::Null),
-        None => execution.missing_value(session, column),
+        None | Some(DefaultValue::Dropped) => execution.missing_value(session, column),
     }
 }
 
@@ -76,12 +77,42 @@ fn generate(
 ) -> Result<(), MysqlError> {
     for (at, expr) in &rules.generated {
         let Some(column) = table.columns.get(*at) else { continue };
-        let value = computed(expr, row, column, number, execution, session)?;
+        let value = computed(expr, row, column, number, execution, session);
+        let value =
+            value.map_err(|error| match table.index_of_column(*at).filter(|_| column.is_hidden()) {
+                Some(index) => of_functional_index(error, &index.name, number),
+                None => error,
+            })?;
         if let Some(slot) = row.get_mut(*at) {
             *slot = value;
         }
     }
     Ok(())
+}
+
+/// What a table says of a change; the times of a key in the session's time zone.
+pub(super) fn of_table(error: TableError, session: &Session) -> MysqlError {
+    match error {
+        TableError::DuplicateEntry { entry, table, index, .. } => {
+            let zone = session.settings.time_zone.zone();
+            MysqlError::duplicate_entry(&entry.in_zone(zone), &format!("{table}.{index}"))
+        }
+        error => error.into(),
+    }
+}
+
+/// What is wrong with the value of a functional key part, as MySQL says it.
+pub(super) fn of_functional_index(error: MysqlError, index: &str, row: u64) -> MysqlError {
+    match error.code {
+        errno::ER_DATA_TOO_LONG => MysqlError::functional_index_too_long(index),
+        errno::ER_TRUNCATED_WRONG_VALUE | errno::WARN_DATA_TRUNCATED => {
+            MysqlError::functional_index_truncated(index, row)
+        }
+        errno::ER_WARN_DATA_OUT_OF_RANGE => MysqlError::functional_index_out_of_range(index, row),
+        errno::ER_NUMERIC_JSON_VALUE_OUT_OF_RANGE => MysqlError::functional_index_json_out_of_range(index),
+        errno::ER_INVALID_JSON_VALUE_FOR_CAST => MysqlError::functional_index_invalid_json(index),
+        _ => error,
+    }
 }
 
 /// Whether a row meets the CHECK constraints of its table: a condition may be NULL. Error 3819 if it does not; with IGNORE a
@@ -104,6 +135,31 @@ fn meets_checks(
                 return Err(violated);
             }
             session.warnings.warn(violated);
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a row stays in the view that it is changed through. Error 1369 if it does not; with IGNORE a warning.
+fn stays_in_view(
+    checks: &[ViewCheck],
+    row: &[Value],
+    ignore: bool,
+    execution: &mut Execution,
+    session: &mut Session,
+) -> Result<bool, MysqlError> {
+    for ViewCheck { view, condition } in checks {
+        let holds = execution.with(session, |cx| {
+            let value = evaluate_row(condition, row, &mut cx.eval)?;
+            truth(&value, &mut cx.eval)
+        })?;
+        if holds != Some(true) {
+            let failed = MysqlError::check_option_failed(view);
+            if !ignore {
+                return Err(failed);
+            }
+            session.warnings.warn(failed);
             return Ok(false);
         }
     }

@@ -1,7 +1,10 @@
 //! UPDATE.
 
 use super::foreign::{Changes, ignoring};
-use super::{FoundRows, Met, computed, default_of, generate, is_changed_twice, meets_checks, touch};
+use super::{
+    FoundRows, Met, computed, default_of, generate, is_changed_twice, meets_checks, of_table, stays_in_view,
+    touch,
+};
 use crate::bound::{BoundUpdate, ChangedTable, NewValue};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
@@ -104,16 +107,15 @@ impl Run<'_> {
             };
             self.matched += 1;
             let of_target = target.first..target.first + target.table.columns.len();
-            let old = before.get(of_target.clone()).unwrap_or_default();
-            let new = values.get(of_target).unwrap_or_default();
-            if self.change(number, target, locator, old, new, execution, session, transaction)? {
+            let old = before.get(of_target).unwrap_or_default();
+            if self.change(number, target, locator, old, &values, execution, session, transaction)? {
                 self.changed += 1;
             }
         }
         Ok(())
     }
 
-    /// Stores a row; false if it is what it was, or if it cannot be and that is to be ignored.
+    /// Stores a row, which is among `values`; false if it is what it was, or if it cannot be and that is to be ignored.
     #[expect(clippy::too_many_arguments, reason = "a row before and after, and where it is stored")]
     fn change(
         &self,
@@ -121,7 +123,7 @@ impl Run<'_> {
         target: &ChangedTable,
         locator: &[u8],
         old: &[Value],
-        new: &[Value],
+        values: &[Value],
         execution: &mut Execution,
         session: &mut Session,
         transaction: &mut Transaction,
@@ -132,7 +134,8 @@ impl Run<'_> {
             assignments.any(|assignment| assignment.target == number && assignment.column == column)
         };
         let mut old = old.to_vec();
-        let mut new = new.to_vec();
+        let of_target = target.first..target.first + table.columns.len();
+        let mut new = values.get(of_target.clone()).unwrap_or_default().to_vec();
         let foreign = &self.update.foreign;
         if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) {
             // The same row may have been changed under the other name, or have followed another.
@@ -151,6 +154,13 @@ impl Run<'_> {
         if touch(table, &mut new, assigned, execution, session)? {
             generate(table, &target.rules, &mut new, self.matched, execution, session)?;
         }
+        if !target.view_checks.is_empty() {
+            let mut values = values.to_vec();
+            values.splice(of_target, new.iter().cloned());
+            if !stays_in_view(&target.view_checks, &values, self.update.ignore, execution, session)? {
+                return Ok(false);
+            }
+        }
         if !meets_checks(&target.rules, &new, self.update.ignore, execution, session)? {
             return Ok(false);
         }
@@ -163,10 +173,11 @@ impl Run<'_> {
                 ignoring(result, self.update.ignore, mark, session, transaction)
             }
             Err(error @ TableError::DuplicateEntry { .. }) if self.update.ignore => {
-                session.warnings.warn(error.into());
+                let error = of_table(error, session);
+                session.warnings.warn(error);
                 Ok(false)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(of_table(error, session)),
         }
     }
 }

@@ -117,9 +117,11 @@ pub fn invert_bits(operand: Expr) -> Result<Expr, MysqlError> {
     special("~", vec![operand])
 }
 
-/// `CHAR(codes USING utf8mb4)`.
-pub fn characters(codes: Vec<Expr>) -> Result<Expr, MysqlError> {
-    special("CHAR_USING", codes)
+/// `CHAR(codes USING charset)`, of a character set that is not `binary`.
+pub fn characters(codes: Vec<Expr>, charset: Charset) -> Result<Expr, MysqlError> {
+    let mut e = special("CHAR_USING", codes)?;
+    e.ty.collation = charset.default_collation();
+    Ok(e)
 }
 
 /// `@name := value`.

@@ -191,8 +191,8 @@ fn narrowest(d: Decimal) -> Value {
     Value::Decimal(d)
 }
 
-/// A comparison whose operands may have become literals since it was made: typed anew.
-pub(in crate::expr) fn retype(e: Expr) -> Result<Expr, MysqlError> {
+/// A comparison whose operands have become others since it was made, such as literals: typed anew.
+pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
     match e.kind {
         ExprKind::Compare { op, left, right, .. } => compare(op, *left, *right),
         // Literals that are of the domain's kinds stay so, as long as the needle is no literal.
@@ -284,7 +284,7 @@ pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> 
 /// sides are equal in `domain`. None where no type holds the values of both.
 pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr, Expr)> {
     let as_type = |e: Expr, ty: &SqlType, collation: Collation| {
-        let ty = ExprType { sql: ty.clone(), nullable: true, collation, coercibility: e.ty.coercibility };
+        let ty = ExprType::string(ty.clone(), true, collation, e.ty.coercibility);
         Expr { kind: ExprKind::Cast { operand: Box::new(e) }, ty }
     };
     let sql = match domain {

@@ -284,7 +284,7 @@ fn equal_expressions_are_equal_and_hash_alike() {
 
 #[test]
 fn expressions_print_as_sql() {
-    let name = |n: usize| format!("t.c{n}");
+    let name = |n: usize| Some(format!("t.c{n}"));
     let shown = |e: Expr| e.display_with(&name).to_string();
     let c = || column_of(SqlType::Varchar { len: 9 });
     assert_eq!(shown(like(c(), txt("a'\\%"), Some('\\'), true).unwrap()), "(t.c0 not like 'a''\\\\%')");

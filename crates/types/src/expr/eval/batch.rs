@@ -16,6 +16,7 @@ use super::super::ir::{CompareOp, Expr, ExprKind, When};
 use super::super::like::LikePattern;
 use super::compare_batch::Strings;
 use super::lanes::{Lanes, Truths, compare_constant, pack};
+use super::row::{BatchRow, NoRow};
 use super::subset::{Subset, is_relabelling};
 use super::{Datum, arithmetic_batch, compare_batch, operand, row, subquery};
 use crate::column::{Batch, ColumnBuilder, arrow_type};
@@ -71,7 +72,7 @@ fn call(
 ) -> Result<Datum, MysqlError> {
     let definition = function.definition();
     let data = args.iter().map(|a| datum_of(a, batch, cx)).collect::<Result<Vec<_>, _>>()?;
-    let call = Call { function, args, ty: &e.ty };
+    let call = Call { function, args, ty: &e.ty, row: &NoRow };
     let constant = data.iter().all(|d| matches!(d, Datum::Scalar(_)));
     if constant && definition.volatility != Volatility::Volatile {
         let values: Vec<Value> = data.iter().zip(args).map(|(d, a)| d.value(0, &a.ty.sql)).collect();
@@ -88,6 +89,7 @@ fn call(
         for ((value, datum), arg) in values.iter_mut().zip(&data).zip(args) {
             *value = datum.value(row, &arg.ty.sql);
         }
+        let call = Call { row: &BatchRow { batch, row }, ..call };
         out.push_value(&(definition.scalar)(cx, call, &values)?)?;
     }
     Ok(Datum::Array(out.finish()))

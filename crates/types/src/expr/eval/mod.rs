@@ -33,6 +33,7 @@ use crate::error::MysqlError;
 use crate::value::{SqlType, Value};
 
 pub use operand::truth;
+pub(crate) use row::{Row, value_of};
 pub use selection::Selection;
 
 /// If less than one row in so many is left, the rows left are copied together before the next conjunct is evaluated;
@@ -77,7 +78,7 @@ impl Datum {
 pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     cx.cancel.check()?;
     if batch.rows == 1 && expr.as_column().is_none() {
-        return row::value_of(expr, &row::BatchRow { batch, row: 0 }, cx).map(Datum::Scalar);
+        return value_of(expr, &row::BatchRow { batch, row: 0 }, cx).map(Datum::Scalar);
     }
     batch::datum_of(expr, batch, cx)
 }
@@ -125,12 +126,12 @@ pub fn evaluate_filter(
 
 /// The value of an expression without columns.
 pub fn evaluate_scalar(expr: &Expr, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-    row::value_of(expr, &row::NoRow, cx)
+    value_of(expr, &row::NoRow, cx)
 }
 
 /// The value of `expr` for one row, whose values its columns number.
 pub fn evaluate_row(expr: &Expr, row: &[Value], cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-    row::value_of(expr, &row, cx)
+    value_of(expr, &row, cx)
 }
 
 /// Whether all `conjuncts` are TRUE for one row.

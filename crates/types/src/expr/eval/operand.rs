@@ -53,7 +53,7 @@ pub(crate) fn cast(
         _ => {}
     }
     let dated = convert::dated(v, to, cx.now.date()).or_else(|| zoned(v, to, cx));
-    let rules = cx.sql_mode.dates.with_zero_parts();
+    let rules = rules_for_parts(v, cx);
     strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, rules, warnings))?
 }
 
@@ -121,7 +121,18 @@ pub(crate) fn text<'v>(v: &'v Value, ty: &SqlType) -> Option<Cow<'v, [u8]>> {
 
 /// The value as a datetime, as what asks for its parts takes it: they may be zero. NULL, with a warning, for what is none.
 pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<DateTime>, MysqlError> {
-    read_datetime(v, cx.sql_mode.dates.with_zero_parts(), cx)
+    read_datetime(v, rules_for_parts(v, cx), cx)
+}
+
+/// What `sql_mode` says of a date that is asked for its parts. The number 0 is the zero date in every mode, as in MySQL.
+fn rules_for_parts(v: &Value, cx: &EvalContext<'_>) -> DateRules {
+    let rules = cx.sql_mode.dates.with_zero_parts();
+    match v {
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
+            DateRules { zero: true, ..rules }
+        }
+        _ => rules,
+    }
 }
 
 /// The value as a datetime, as what counts days takes it: NULL where its month or day is zero; with a warning for text and numbers.

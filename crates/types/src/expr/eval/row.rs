@@ -12,12 +12,13 @@ use crate::functions::Call;
 use crate::value::{SqlType, Value};
 
 /// Where columns have their values.
-pub(super) trait Row {
+pub(crate) trait Row: std::fmt::Debug {
     /// The value of a column.
     fn value(&self, column: usize, ty: &SqlType) -> Result<Value, MysqlError>;
 }
 
 /// No columns.
+#[derive(Debug)]
 pub(super) struct NoRow;
 
 impl Row for NoRow {
@@ -33,6 +34,7 @@ impl Row for &[Value] {
 }
 
 /// A row of a batch.
+#[derive(Debug)]
 pub(super) struct BatchRow<'a> {
     pub batch: &'a Batch,
     pub row: usize,
@@ -48,7 +50,7 @@ impl Row for BatchRow<'_> {
 }
 
 /// The value of an expression.
-pub(super) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     match &e.kind {
         ExprKind::Literal(v) => Ok(v.clone()),
         ExprKind::Column(n) => row.value(*n, &e.ty.sql),
@@ -61,7 +63,7 @@ pub(super) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
             answer(subquery, &needle, &outer, cx)
         }
         ExprKind::Call { function, args } => {
-            let call = Call { function: *function, args, ty: &e.ty };
+            let call = Call { function: *function, args, ty: &e.ty, row };
             let kernel = function.definition().scalar;
             match args.as_slice() {
                 [] => kernel(cx, call, &[]),

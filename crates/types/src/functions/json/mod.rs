@@ -19,8 +19,31 @@ pub(super) mod values;
 use super::Call;
 use crate::convert::{parse_json, to_json};
 use crate::error::MysqlError;
+use crate::expr::EvalContext;
 use crate::json::{Json, Node, Path};
 use crate::value::{ExprType, Value};
+use std::sync::Arc;
+
+/// Paths of a statement that were read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PathCache(Vec<(String, Arc<Path>)>);
+
+/// So many paths are kept; a statement seldom has more that do not change with every row.
+const KEPT: usize = 16;
+
+impl PathCache {
+    fn get(&mut self, text: &str) -> Result<Arc<Path>, MysqlError> {
+        if let Some((_, path)) = self.0.iter().find(|(known, _)| known == text) {
+            return Ok(path.clone());
+        }
+        let path = Arc::new(Path::parse(text)?);
+        if self.0.len() == KEPT {
+            self.0.remove(0);
+        }
+        self.0.push((text.to_owned(), path.clone()));
+        Ok(path)
+    }
+}
 
 /// JSON that may be NULL.
 fn json(_: &[crate::expr::Expr]) -> Result<ExprType, MysqlError> {
@@ -55,13 +78,18 @@ fn value(call: Call<'_>, values: &[Value], n: usize) -> Result<Node, MysqlError>
 ///
 /// # Errors
 /// 3143 where it is none, 3144 for bytes.
-fn path(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<Path>, MysqlError> {
+fn path(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+    n: usize,
+) -> Result<Option<Arc<Path>>, MysqlError> {
     match &values[n] {
-        Value::String(text) => Path::parse(text).map(Some),
+        Value::String(text) => cx.state.paths.get(text).map(Some),
         Value::Bytes(_) => Err(MysqlError::invalid_json_charset("binary")),
         other => {
             let text = crate::convert::to_text(other, &call.args[n].ty.sql);
-            text.map(|text| Path::parse(&text)).transpose()
+            text.map(|text| Path::parse(&text).map(Arc::new)).transpose()
         }
     }
 }
@@ -70,8 +98,13 @@ fn path(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<Path>, Mysq
 ///
 /// # Errors
 /// 3149 where it may lead to several.
-fn path_to_one(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<Path>, MysqlError> {
-    match path(call, values, n)? {
+fn path_to_one(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+    n: usize,
+) -> Result<Option<Arc<Path>>, MysqlError> {
+    match path(cx, call, values, n)? {
         Some(path) if path.is_ambiguous() => Err(MysqlError::json_path_wildcard()),
         path => Ok(path),
     }

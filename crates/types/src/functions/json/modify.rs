@@ -9,27 +9,27 @@ use crate::json::{Node, Path};
 use crate::value::{ExprType, Value};
 
 pub(in super::super) static FUNCTIONS: &[Function] = &[
-    Function::new("JSON_SET", (3, usize::MAX), pairs_type, |_, call, values| {
-        change(call, values, |node, path, v| put(node, path, v, Mode::Set))
+    Function::new("JSON_SET", (3, usize::MAX), pairs_type, |cx, call, values| {
+        change(cx, call, values, |node, path, v| put(node, path, v, Mode::Set))
     })
     .documents(),
-    Function::new("JSON_INSERT", (3, usize::MAX), pairs_type, |_, call, values| {
-        change(call, values, |node, path, v| put(node, path, v, Mode::Insert))
+    Function::new("JSON_INSERT", (3, usize::MAX), pairs_type, |cx, call, values| {
+        change(cx, call, values, |node, path, v| put(node, path, v, Mode::Insert))
     })
     .documents(),
-    Function::new("JSON_REPLACE", (3, usize::MAX), pairs_type, |_, call, values| {
-        change(call, values, |node, path, v| put(node, path, v, Mode::Replace))
+    Function::new("JSON_REPLACE", (3, usize::MAX), pairs_type, |cx, call, values| {
+        change(cx, call, values, |node, path, v| put(node, path, v, Mode::Replace))
     })
     .documents(),
-    Function::new("JSON_ARRAY_APPEND", (3, usize::MAX), pairs_type, |_, call, values| {
-        change(call, values, |node, path, v| {
+    Function::new("JSON_ARRAY_APPEND", (3, usize::MAX), pairs_type, |cx, call, values| {
+        change(cx, call, values, |node, path, v| {
             edit::append(node, path.legs(), v);
             Ok(())
         })
     })
     .documents(),
-    Function::new("JSON_ARRAY_INSERT", (3, usize::MAX), pairs_type, |_, call, values| {
-        change(call, values, |node, path, v| match edit::insert_cell(node, path.legs(), v) {
+    Function::new("JSON_ARRAY_INSERT", (3, usize::MAX), pairs_type, |cx, call, values| {
+        change(cx, call, values, |node, path, v| match edit::insert_cell(node, path.legs(), v) {
             true => Ok(()),
             false => Err(MysqlError::json_path_no_cell()),
         })
@@ -56,6 +56,7 @@ fn pairs_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 /// Makes a change for each pair of a path and a value, one after the other. NULL as document or path gives NULL.
 fn change(
+    cx: &mut EvalContext<'_>,
     call: Call<'_>,
     values: &[Value],
     apply: impl Fn(&mut Node, &Path, Node) -> Result<(), MysqlError>,
@@ -63,7 +64,7 @@ fn change(
     let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
     let mut node = json.to_node();
     for n in (1..values.len()).step_by(2) {
-        let Some(path) = path_to_one(call, values, n)? else { return Ok(Value::Null) };
+        let Some(path) = path_to_one(cx, call, values, n)? else { return Ok(Value::Null) };
         apply(&mut node, &path, value(call, values, n + 1)?)?;
     }
     of_node(&node)
@@ -74,17 +75,17 @@ fn put(node: &mut Node, path: &Path, v: Node, mode: Mode) -> Result<(), MysqlErr
     Ok(())
 }
 
-fn remove(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn remove(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let json = document(call, values, 0)?;
     let mut paths = Vec::with_capacity(values.len());
     for n in 1..values.len() {
-        let path = path_to_one(call, values, n)?;
+        let path = path_to_one(cx, call, values, n)?;
         if path.as_ref().is_some_and(|path| path.legs().is_empty()) {
             return Err(MysqlError::json_vacuous_path());
         }
         paths.push(path);
     }
-    let (Some(json), Some(paths)) = (json, paths.into_iter().collect::<Option<Vec<Path>>>()) else {
+    let (Some(json), Some(paths)) = (json, paths.into_iter().collect::<Option<Vec<_>>>()) else {
         return Ok(Value::Null);
     };
     let mut node = json.to_node();

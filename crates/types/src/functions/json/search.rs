@@ -8,7 +8,7 @@ use crate::convert::{returned, to_json};
 use crate::error::{MysqlError, errno};
 use crate::expr::{EvalContext, LikePattern};
 use crate::json::binary::ArrayView;
-use crate::json::{Item, Json, Node, Path, View, order, text};
+use crate::json::{Item, Json, Node, View, order, text};
 use crate::value::{Coercibility, Value};
 
 pub(in super::super) static FUNCTIONS: &[Function] = &[
@@ -23,10 +23,10 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
 
 /// What the paths select: the value that a single path without wildcards leads to, else an array of all that is found; NULL
 /// where nothing is.
-fn extract(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let json = document(call, values, 0)?;
-    let paths = (1..values.len()).map(|n| path(call, values, n)).collect::<Result<Vec<_>, _>>()?;
-    let (Some(json), Some(paths)) = (json, paths.into_iter().collect::<Option<Vec<Path>>>()) else {
+    let paths = (1..values.len()).map(|n| path(cx, call, values, n)).collect::<Result<Vec<_>, _>>()?;
+    let (Some(json), Some(paths)) = (json, paths.into_iter().collect::<Option<Vec<_>>>()) else {
         return Ok(Value::Null);
     };
     if let [path] = paths.as_slice()
@@ -42,7 +42,7 @@ fn extract(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
 /// The value that a path leads to, as the type of the call: see `build::json_value`. What is wrong with the document or its value is a
 /// matter of the arguments 4 and 5, what is not there of 2 and 3.
 fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let Some(path) = path(call, values, 1)? else { return Ok(Value::Null) };
+    let Some(path) = path(cx, call, values, 1)? else { return Ok(Value::Null) };
     let respond = |at: usize, error: MysqlError| match values[at] {
         Value::Int(0) => Ok(Value::Null),
         Value::Int(1) => Err(error),
@@ -69,11 +69,11 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     }
 }
 
-fn contains(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn contains(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let (target, candidate) = (document(call, values, 0)?, document(call, values, 1)?);
     let (Some(target), Some(candidate)) = (target, candidate) else { return Ok(Value::Null) };
     let part = if values.len() > 2 {
-        let Some(path) = path_to_one(call, values, 2)? else { return Ok(Value::Null) };
+        let Some(path) = path_to_one(cx, call, values, 2)? else { return Ok(Value::Null) };
         match path.first(target.view()) {
             Some(part) => part,
             None => return Ok(Value::Null),
@@ -112,11 +112,11 @@ fn wants_one(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<bool>,
     }
 }
 
-fn contains_path(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
     let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
     for n in 2..values.len() {
-        let Some(path) = path(call, values, n)? else { return Ok(Value::Null) };
+        let Some(path) = path(cx, call, values, n)? else { return Ok(Value::Null) };
         if path.first(json.view()).is_some() == one {
             return Ok(Value::Int(one.into()));
         }
@@ -157,7 +157,7 @@ fn member_of(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
 }
 
 /// The paths of strings that are like a pattern: `JSON_SEARCH(document, 'one' or 'all', pattern [, escape [, path ..]])`.
-fn search(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
     let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
     let Some(pattern) = call.text(values, 2) else { return Ok(Value::Null) };
@@ -182,7 +182,7 @@ fn search(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     }
     let mut paths = Vec::new();
     for n in 4..values.len() {
-        let Some(path) = path(call, values, n)? else { return Ok(Value::Null) };
+        let Some(path) = path(cx, call, values, n)? else { return Ok(Value::Null) };
         paths.push(path);
     }
     for path in paths {

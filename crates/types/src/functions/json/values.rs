@@ -150,6 +150,7 @@ fn depth(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Va
 
 /// The part of document `0` that path `1` leads to, if it is given; None for NULL.
 fn with_part<T>(
+    cx: &mut EvalContext<'_>,
     call: Call<'_>,
     values: &[Value],
     f: impl FnOnce(Item<'_>) -> Option<T>,
@@ -158,12 +159,12 @@ fn with_part<T>(
     if values.len() < 2 {
         return Ok(f(json.view().item()));
     }
-    let Some(path) = path_to_one(call, values, 1)? else { return Ok(None) };
+    let Some(path) = path_to_one(cx, call, values, 1)? else { return Ok(None) };
     Ok(path.first(json.view()).and_then(|part| f(part.item())))
 }
 
-fn length(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let length = with_part(call, values, |item| {
+fn length(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let length = with_part(cx, call, values, |item| {
         Some(match item {
             Item::Array(array) => array.len(),
             Item::Object(object) => object.len(),
@@ -173,8 +174,8 @@ fn length(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     Ok(length.map_or(Value::Null, |length| Value::Int(length as i64)))
 }
 
-fn keys(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let keys = with_part(call, values, |item| match item {
+fn keys(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let keys = with_part(cx, call, values, |item| match item {
         Item::Object(object) => {
             Some(Node::Array(object.iter().map(|(name, _)| Node::String(name.to_owned())).collect()))
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use regex::bytes::{Captures, Regex};
 
-use super::args::{MAX_RESULT, count_characters, integer, offset, string};
+use super::args::{count_characters, integer, offset, string};
 use super::{Call, Function};
 use crate::collation::Collation;
 use crate::error::MysqlError;
@@ -20,9 +20,9 @@ use pattern::Flags;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("REGEXP_LIKE", (2, 3), like_type, like),
-    Function::new("REGEXP_INSTR", (2, 6), like_type, instr),
-    Function::new("REGEXP_SUBSTR", (2, 5), substr_type, substr),
-    Function::new("REGEXP_REPLACE", (3, 6), replace_type, replace),
+    Function::new("REGEXP_INSTR", (2, 6), like_type, instr).numbers(&[2, 3, 4]),
+    Function::new("REGEXP_SUBSTR", (2, 5), substr_type, substr).numbers(&[2, 3]),
+    Function::new("REGEXP_REPLACE", (3, 6), replace_type, replace).numbers(&[3, 4]),
 ];
 
 /// Compiled patterns of a statement.
@@ -214,7 +214,7 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
         out.extend_from_slice(&search.text[done..search.start + whole.start()]);
         put(&replacement, &found, &mut out)?;
         done = search.start + whole.end();
-        if out.len() > MAX_RESULT {
+        if out.len() > cx.sql_mode.max_result {
             return call.too_long(cx);
         }
         if search.occurrence > 0 {

@@ -18,12 +18,18 @@
 //! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
 //! `distinct`, all of them do.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod change;
+mod hints;
+pub(crate) mod merge;
+
+pub use change::*;
+pub use hints::*;
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use leafline_table::{IndexDef, LockStrength, LockWait, ReferentialAction, TableDef, TableId};
+use leafline_table::{ColumnDef, LockStrength, LockWait, TableDef, ViewDef};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::Expr;
 use leafline_types::functions::JsonTableLevel;
@@ -129,6 +135,19 @@ pub struct Relation {
     pub hints: TableHints,
     /// Its rows are locked; base tables only.
     pub lock: Option<RowLocking>,
+    /// The view that it is.
+    pub view: Option<Arc<ViewDef>>,
+    /// The generated columns of a base table that are in an index.
+    pub generated: Arc<[IndexedExpression]>,
+}
+
+/// A generated column that is in an index.
+#[derive(Debug, Clone)]
+pub struct IndexedExpression {
+    /// Its position in the table.
+    pub ordinal: usize,
+    /// What it is computed from, over the columns of the table by their positions.
+    pub expr: Expr,
 }
 
 /// How the rows of a table are locked.
@@ -168,6 +187,14 @@ impl RelationSource {
             RelationSource::Derived(query) => Some(query),
             RelationSource::Lateral(lateral) => Some(&lateral.query),
             _ => None,
+        }
+    }
+
+    /// Whether a column of it is one that statements cannot name: of a functional key part.
+    pub fn hides(&self, ordinal: usize) -> bool {
+        match self {
+            RelationSource::Base(table) => table.columns.get(ordinal).is_some_and(ColumnDef::is_hidden),
+            _ => false,
         }
     }
 }
@@ -320,95 +347,6 @@ pub enum JoinTree {
     },
 }
 
-/// What optimizer hints say of a block.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BlockHints {
-    /// JOIN_FIXED_ORDER: as STRAIGHT_JOIN after SELECT.
-    pub fixed_order: bool,
-    /// JOIN_ORDER, JOIN_PREFIX and JOIN_SUFFIX.
-    pub join_orders: Vec<JoinOrder>,
-    /// SEMIJOIN and NO_SEMIJOIN, for a subquery.
-    pub semijoin: Option<bool>,
-    /// The relations for which hints about indexes were met, with the names of these.
-    pub indexed: BTreeSet<(usize, String)>,
-}
-
-/// In which order some relations are to be joined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JoinOrder {
-    /// Where they stand among the others.
-    pub place: JoinPlace,
-    /// The relations, each once.
-    pub relations: Vec<usize>,
-}
-
-/// Where relations stand in the order of joins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JoinPlace {
-    /// Anywhere: others may be between them.
-    Anywhere,
-    /// Before all others.
-    First,
-    /// Behind all others.
-    Last,
-}
-
-impl JoinOrder {
-    /// Whether a relation may be joined next, to those for which `is_joined` says so. `all` are those that there are to join.
-    pub fn allows(&self, next: usize, is_joined: &dyn Fn(usize) -> bool, all: &[usize]) -> bool {
-        let listed = self.relations.iter().filter(|relation| all.contains(relation));
-        let place = self.relations.iter().position(|relation| *relation == next);
-        match (self.place, place) {
-            (_, Some(place)) => {
-                let mut before = self.relations.iter().take(place).filter(|relation| all.contains(relation));
-                let mut others = all.iter().filter(|relation| !self.relations.contains(relation));
-                before.all(|relation| is_joined(*relation))
-                    && (self.place != JoinPlace::Last || others.all(|relation| is_joined(*relation)))
-            }
-            (JoinPlace::First, None) => listed.copied().all(is_joined),
-            (JoinPlace::Last, None) => listed.copied().all(|relation| !is_joined(relation)),
-            (JoinPlace::Anywhere, None) => true,
-        }
-    }
-}
-
-/// What hints say of a relation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TableHints {
-    /// USE, FORCE, IGNORE INDEX and the optimizer hints about indexes; for base tables.
-    pub indexes: IndexHints,
-    /// NO_ICP: indexes on whose entries no conditions are evaluated before rows are fetched.
-    pub unpushed: Vec<usize>,
-    /// MERGE, NO_MERGE.
-    pub merge: Option<bool>,
-    /// HASH_JOIN, BNL and their opposites.
-    pub hash_join: Option<bool>,
-    /// DERIVED_CONDITION_PUSHDOWN and its opposite.
-    pub condition_pushdown: Option<bool>,
-}
-
-/// Index hints of a relation, by what an index would be used for. A hint without FOR is in all three.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IndexHints {
-    /// For finding rows and joining.
-    pub join: IndexChoice,
-    /// For ORDER BY.
-    pub order_by: IndexChoice,
-    /// For GROUP BY.
-    pub group_by: IndexChoice,
-}
-
-/// Which indexes may be used. Positions in `TableDef::indexes`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IndexChoice {
-    /// USE and FORCE: no others. Empty: none at all (`USE INDEX ()`).
-    pub only: Option<Vec<usize>>,
-    /// FORCE: a table scan only if none of `only` can be used.
-    pub forced: bool,
-    /// IGNORE: none of these.
-    pub ignored: Vec<usize>,
-}
-
 /// Grouping and aggregates.
 #[derive(Debug, Clone)]
 pub struct Aggregation {
@@ -490,6 +428,23 @@ pub struct BoundOutput {
     pub meta: ColumnMeta,
 }
 
+impl BoundOutput {
+    /// An output that no client sees.
+    pub fn unnamed(expr: Expr) -> BoundOutput {
+        let meta = ColumnMeta {
+            database: String::new(),
+            table: String::new(),
+            org_table: String::new(),
+            name: String::new(),
+            org_name: String::new(),
+            ty: expr.ty.sql.clone(),
+            collation: expr.ty.collation,
+            flags: crate::result::ColumnFlags::default(),
+        };
+        BoundOutput { expr, meta }
+    }
+}
+
 /// One key of ORDER BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderKey {
@@ -506,167 +461,4 @@ pub struct BoundLimit {
     pub offset: Option<Expr>,
     /// Rows to return.
     pub count: Expr,
-}
-
-/// INSERT and REPLACE.
-#[derive(Debug, Clone)]
-pub struct BoundInsert {
-    /// With IGNORE: what is wrong with a row is a warning.
-    pub ignore: bool,
-    /// What becomes of a row that has a key which is there already.
-    pub on_duplicate: OnDuplicate,
-    /// Values of VALUES refer to the columns of their row: those before them, and else the defaults.
-    pub reads_row: bool,
-    /// The table.
-    pub table: Arc<TableDef>,
-    /// How its rows are computed and checked.
-    pub rules: RowRules,
-    /// What foreign keys ask of its rows.
-    pub foreign: ForeignKeys,
-    /// For each value of a row, the column it goes to; columns not named get their defaults (error 1364 at
-    /// execution where there is none).
-    pub columns: Vec<usize>,
-    /// The rows.
-    pub rows: InsertRows,
-}
-
-/// The rows of an INSERT, each as long as `BoundInsert::columns`.
-#[derive(Debug, Clone)]
-pub enum InsertRows {
-    /// VALUES. An empty row (`VALUES ()`) is all defaults.
-    Values(Vec<Vec<NewValue>>),
-    /// A query.
-    Select(Box<BoundSelect>),
-}
-
-/// A value for a column.
-#[derive(Debug, Clone)]
-pub enum NewValue {
-    /// An expression, not yet converted to the column's type.
-    Expr(Expr),
-    /// The column's default.
-    Default,
-}
-
-/// The expressions by which the rows of a table are computed and checked, over its columns by position.
-#[derive(Debug, Clone, Default)]
-pub struct RowRules {
-    /// Defaults that are expressions, by column.
-    pub defaults: Vec<(usize, Expr)>,
-    /// Generated columns.
-    pub generated: Vec<(usize, Expr)>,
-    /// CHECK constraints that are enforced, by name.
-    pub checks: Vec<(String, Expr)>,
-}
-
-/// What INSERT does where a unique key is there already.
-#[derive(Debug, Clone)]
-pub enum OnDuplicate {
-    /// Error 1062.
-    Fail,
-    /// REPLACE: delete the rows that have it.
-    Replace,
-    /// ON DUPLICATE KEY UPDATE: change the first row that has it. Expressions refer to the columns of that row, then to
-    /// those of the row that was to be inserted, then to the outputs of the query behind the inserted columns.
-    Update(Vec<BoundAssignment>),
-}
-
-/// A table whose rows are changed or deleted.
-#[derive(Debug, Clone)]
-pub struct ChangedTable {
-    /// The table.
-    pub table: Arc<TableDef>,
-    /// Position of its first column among the outputs of the rows to change; the others follow.
-    pub first: usize,
-    /// How its rows are computed and checked.
-    pub rules: RowRules,
-}
-
-/// A column and its new value.
-#[derive(Debug, Clone)]
-pub struct BoundAssignment {
-    /// Position in `BoundUpdate::targets`; 0 for INSERT.
-    pub target: usize,
-    /// Position of the column in its table.
-    pub column: usize,
-    /// The value. It sees the assignments before it, as in MySQL: `SET a = a + 1, b = a` stores the same in both.
-    pub value: NewValue,
-}
-
-/// UPDATE.
-#[derive(Debug, Clone)]
-pub struct BoundUpdate {
-    /// With IGNORE: what is wrong with a row is a warning, and the row stays.
-    pub ignore: bool,
-    /// The rows to change: a block whose outputs are the columns of the tables to change, and what else the assignments
-    /// need. The relations that are changed, and no others, are locked.
-    pub rows: BoundSelect,
-    /// The tables that are changed, in the order of their relations.
-    pub targets: Vec<ChangedTable>,
-    /// The assignments in the order written. Expressions refer to the outputs of `rows`.
-    pub assignments: Vec<BoundAssignment>,
-    /// What foreign keys ask of the rows.
-    pub foreign: ForeignKeys,
-}
-
-/// DELETE.
-#[derive(Debug, Clone)]
-pub struct BoundDelete {
-    /// With IGNORE.
-    pub ignore: bool,
-    /// The rows to delete: a block whose outputs are the columns of the tables to delete from. The relations that rows are
-    /// deleted from, and no others, are locked.
-    pub rows: BoundSelect,
-    /// The tables that rows are deleted from, in the order of their relations.
-    pub targets: Vec<ChangedTable>,
-    /// What foreign keys ask of the rows.
-    pub foreign: ForeignKeys,
-}
-
-/// What the foreign keys of and to some tables ask of who changes rows of these. Empty with `foreign_key_checks` off.
-#[derive(Debug, Clone, Default)]
-pub struct ForeignKeys {
-    /// Of the tables that have or are referred to by foreign keys, those of the statement and those that its changes can cascade to.
-    pub tables: BTreeMap<TableId, TableReferences>,
-}
-
-/// The foreign keys of and to one table.
-#[derive(Debug, Clone)]
-pub struct TableReferences {
-    /// How its rows are computed and checked.
-    pub rules: RowRules,
-    /// Its own foreign keys.
-    pub parents: Vec<ParentReference>,
-    /// Those that refer to it, by name.
-    pub children: Vec<ChildReference>,
-}
-
-/// What rows of a table refer to.
-#[derive(Debug, Clone)]
-pub struct ParentReference {
-    /// The columns that refer.
-    pub columns: Vec<usize>,
-    /// The table referred to, an index that begins with the columns referred to, and these; `None` if there is no such table or index.
-    pub parent: Option<(Arc<TableDef>, Arc<IndexDef>, Vec<usize>)>,
-    /// The key, as errors have it.
-    pub described: String,
-}
-
-/// Rows that refer to a table.
-#[derive(Debug, Clone)]
-pub struct ChildReference {
-    /// The columns referred to.
-    pub columns: Vec<usize>,
-    /// The table whose rows refer.
-    pub child: Arc<TableDef>,
-    /// An index of it that begins with the columns that refer.
-    pub index: Arc<IndexDef>,
-    /// The columns that refer.
-    pub child_columns: Vec<usize>,
-    /// ON DELETE.
-    pub on_delete: ReferentialAction,
-    /// ON UPDATE.
-    pub on_update: ReferentialAction,
-    /// The key, as errors have it.
-    pub described: String,
 }

@@ -1,10 +1,11 @@
 //! One row per group: grouping by hash of the encoded keys; without keys, one row in all.
 //!
 //! When memory is used up, the groups there are go on, and rows of others go to files by their keys; then these are grouped, one after
-//! the other.
+//! the other. What is kept of DISTINCT values goes to files as well ([`repeats`]).
+
+mod repeats;
 
 use super::gather::batch_bytes;
-use super::key_table::KeyTable;
 use super::limit::slice;
 use super::memory::Held;
 use super::spill::{Partitions, SpillFile, picked};
@@ -12,9 +13,12 @@ use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use leafline_types::aggregate::{AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder};
+use leafline_types::aggregate::{
+    AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder, KeyTable,
+};
 use leafline_types::expr::{Expr, evaluate};
 use leafline_types::{Batch, ExprType, MysqlError};
+use repeats::Repeats;
 use std::sync::Arc;
 
 pub(super) struct Aggregate {
@@ -55,10 +59,10 @@ impl Aggregate {
 
     fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Batch, MysqlError> {
         let mut grouping = Grouping::new(&self.keys, self.grouping);
-        let mut accumulators: Vec<GroupedAccumulator> =
-            self.aggregates.iter().map(GroupedAccumulator::new).collect();
+        let mut states: Vec<State> = self.aggregates.iter().map(State::new).collect();
         let mut others: Option<Partitions> = None;
-        let mut most = 0;
+        // Once memory is used up: what the groups there may grow to.
+        let mut most = None;
         while let Some(mut batch) = self.input.next(cx)? {
             match &mut others {
                 None => grouping.number(&self.keys, &batch, cx)?,
@@ -70,36 +74,98 @@ impl Aggregate {
                     }
                 }
             }
-            for (call, accumulator) in self.aggregates.iter().zip(&mut accumulators) {
-                let mut args = Vec::with_capacity(call.args.len());
-                for arg in &call.args {
-                    args.push(evaluate(arg, &batch, &mut cx.eval)?);
-                }
-                accumulator.update(grouping.groups(), grouping.count(), batch.rows, &args, &mut cx.eval)?;
+            for (call, state) in self.aggregates.iter().zip(&mut states) {
+                state.update(call, &grouping, &batch, cx)?;
             }
-            let accumulated: usize = accumulators.iter().map(GroupedAccumulator::memory).sum();
+            let accumulated: usize = states.iter().map(|state| state.accumulator.memory()).sum();
             let bytes = accumulated + grouping.memory_bytes();
-            if !grouping.keyed {
-                self.held.set(bytes, cx.memory)?;
-            } else if !self.held.fits(bytes, cx.memory) {
-                // What the groups there collect may grow, to twice as much.
-                if others.is_none() {
-                    most = 2 * bytes.max(cx.memory.limit());
-                    others = Some(Partitions::new(&self.types));
-                } else if bytes > most {
-                    return Err(cx.memory.exhausted(bytes));
+            if self.held.fits(bytes, cx.memory) {
+                continue;
+            }
+            match most {
+                None => {
+                    let calls = self.aggregates.iter().zip(&mut states);
+                    let closed =
+                        calls.map(|(call, state)| state.close(call)).filter(|closed| *closed).count();
+                    if grouping.keyed {
+                        others = Some(Partitions::new(&self.types));
+                    } else if closed == 0 {
+                        return Err(cx.memory.exhausted(bytes));
+                    }
+                    most = Some(2 * bytes.max(cx.memory.limit()));
                 }
+                Some(most) if bytes > most => return Err(cx.memory.exhausted(bytes)),
+                Some(_) => {}
             }
         }
         if let Some(others) = others {
             self.waiting.extend(others.finish()?.into_iter().filter(|file| !file.is_empty()));
         }
+        self.finish(grouping, states, cx)
+    }
+
+    fn finish(
+        &mut self,
+        grouping: Grouping,
+        mut states: Vec<State>,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Batch, MysqlError> {
         let rows = grouping.count();
+        // Rows that were left out have other values than those known.
+        for state in states.iter_mut().filter(|state| state.repeats.is_some()) {
+            state.accumulator.forget_arguments();
+        }
+        for at in 0..states.len() {
+            let Some(repeats) = states.get_mut(at).and_then(|state| state.repeats.take()) else { continue };
+            let accumulated: usize = states.iter().map(|state| state.accumulator.memory()).sum();
+            let Some(State { accumulator, .. }) = states.get_mut(at) else { break };
+            let besides = accumulated + grouping.memory_bytes() - accumulator.memory();
+            repeats.finish(accumulator, rows, besides, &mut self.held, cx)?;
+        }
         let mut columns = grouping.finish(&self.keys)?;
-        for accumulator in &mut accumulators {
-            columns.push(accumulator.finish(rows, &mut cx.eval)?);
+        for state in &mut states {
+            columns.push(state.accumulator.finish(rows, &mut cx.eval)?);
         }
         Ok(Batch { columns, rows })
+    }
+}
+
+/// The state of one aggregate.
+struct State {
+    accumulator: GroupedAccumulator,
+    /// Rows with values that there was no room for.
+    repeats: Option<Repeats>,
+}
+
+impl State {
+    fn new(call: &AggregateCall) -> State {
+        State { accumulator: GroupedAccumulator::new(call), repeats: None }
+    }
+
+    /// Takes in the rows of a batch.
+    fn update(
+        &mut self,
+        call: &AggregateCall,
+        grouping: &Grouping,
+        batch: &Batch,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<(), MysqlError> {
+        let mut args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push(evaluate(arg, batch, &mut cx.eval)?);
+        }
+        let groups = grouping.groups();
+        self.accumulator.update(groups, grouping.count(), batch.rows, &args, &mut cx.eval)?;
+        match &mut self.repeats {
+            Some(repeats) => repeats.write(&self.accumulator, groups, batch.rows, args, cx),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets it keep no more values; false if it keeps none.
+    fn close(&mut self, call: &AggregateCall) -> bool {
+        self.repeats = Repeats::begin(call, &mut self.accumulator);
+        self.repeats.is_some()
     }
 }
 

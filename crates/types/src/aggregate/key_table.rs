@@ -19,6 +19,17 @@ impl KeyBuffer {
         self.ends.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Forgets all, and keeps their memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
     /// The key at a position.
     pub fn get(&self, position: usize) -> &[u8] {
         let start = if position == 0 { 0 } else { self.ends[position - 1] };
@@ -38,7 +49,7 @@ impl KeyBuffer {
 }
 
 /// Keys with their numbers.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct KeyTable {
     hasher: DefaultHashBuilder,
     table: HashTable<u32>,
@@ -49,6 +60,11 @@ impl KeyTable {
     /// How many different keys there are.
     pub fn len(&self) -> usize {
         self.keys.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
     }
 
     /// The number of a key, which is new if it equals the length before.

@@ -1,0 +1,65 @@
+//! FOR UPDATE and FOR SHARE: which rows of a query they lock.
+//!
+//! Those of its tables, and of the tables that its views are made of; of a set operation, those of all its queries. Rows of derived
+//! tables are locked by clauses of their own.
+
+use leafline_types::MysqlError;
+
+use crate::bound::{BoundSelect, Relation, RelationSource, RowLocking};
+use crate::parser::ast::Locking;
+
+/// Marks the tables whose rows a query locks.
+///
+/// # Errors
+/// 3568 for a name that no table has, 3569 for a table that two clauses are for.
+pub(super) fn lock(query: &mut BoundSelect, clauses: &[Locking]) -> Result<(), MysqlError> {
+    for clause in clauses {
+        let lock = RowLocking { strength: clause.strength, wait: clause.wait };
+        if clause.of.is_empty() {
+            of_blocks(query, &mut |block| block.relations.iter_mut().try_for_each(|of| mark(of, lock)))?;
+        }
+        for name in &clause.of {
+            let is_named = |relation: &&mut Relation| {
+                relation.alias == name.name.value
+                    && name.database.as_ref().is_none_or(|database| database.value == relation.database)
+            };
+            let mut found = false;
+            of_blocks(query, &mut |block| match block.relations.iter_mut().find(is_named) {
+                Some(relation) => {
+                    found = true;
+                    mark(relation, lock)
+                }
+                None => Ok(()),
+            })?;
+            if !found {
+                return Err(MysqlError::unresolved_table_lock(&name.name.value));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Calls `f` on the block of a query, or on those of the queries that a set operation is made of.
+fn of_blocks(
+    query: &mut BoundSelect,
+    f: &mut dyn FnMut(&mut BoundSelect) -> Result<(), MysqlError>,
+) -> Result<(), MysqlError> {
+    if let [Relation { source: RelationSource::SetOperation(operation), .. }] = &mut query.relations[..] {
+        of_blocks(&mut operation.first, f)?;
+        return operation.steps.iter_mut().try_for_each(|step| of_blocks(&mut step.operand, f));
+    }
+    f(query)
+}
+
+fn mark(relation: &mut Relation, lock: RowLocking) -> Result<(), MysqlError> {
+    match &mut relation.source {
+        RelationSource::Base(_) => match relation.lock.replace(lock) {
+            Some(_) => Err(MysqlError::duplicate_table_lock(&relation.alias)),
+            None => Ok(()),
+        },
+        RelationSource::Derived(query) if relation.view.is_some() => {
+            of_blocks(query, &mut |block| block.relations.iter_mut().try_for_each(|of| mark(of, lock)))
+        }
+        _ => Ok(()),
+    }
+}

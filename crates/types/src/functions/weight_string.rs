@@ -1,0 +1,66 @@
+//! WEIGHT_STRING: what strings are compared by.
+
+use super::args::{binary_string, characters, count_characters, integer};
+use super::{Call, Function};
+use crate::collation::{Charset, Collation};
+use crate::error::MysqlError;
+use crate::expr::{EvalContext, Expr, build};
+use crate::value::{ExprType, Value};
+
+/// With the number of characters that `AS CHAR(n)` says; `AS BINARY(n)` is a cast of the argument.
+pub(super) static FUNCTIONS: &[Function] =
+    &[Function::new("WEIGHT_STRING", (1, 2), weight_string_type, weight_string)];
+
+fn weight_string_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let length = build::text_length(&args[0].ty.sql).max(match args.get(1) {
+        Some(count) => super::args::literal_integer(count).map_or(0, |count| count.unsigned_abs()),
+        None => 0,
+    });
+    Ok(binary_string(length.saturating_mul(args[0].ty.collation.sort_length().max(4)), true))
+}
+
+/// NULL for what is no string.
+fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let ty = &call.args[0].ty;
+    if !ty.sql.is_string() {
+        return Ok(Value::Null);
+    }
+    let Some(mut text) = call.text(values, 0) else { return Ok(Value::Null) };
+    if let Some(count) = values.get(1) {
+        let count = integer(count, cx)?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+        let bytewise = ty.sql.is_bytes();
+        let missing = count.saturating_sub(count_characters(&text, bytewise));
+        if missing > cx.sql_mode.max_result {
+            return call.too_long(cx);
+        }
+        let mut cut = characters(&text, bytewise, 0, count).to_vec();
+        if ty.collation.pads_space() {
+            cut.resize(cut.len() + missing, b' ');
+        }
+        text = cut.into();
+    }
+    let weights = weights(ty.collation, &text);
+    if weights.len() > cx.sql_mode.max_result {
+        return call.too_long(cx);
+    }
+    Ok(Value::bytes(weights))
+}
+
+/// As many bytes for a weight as MySQL has: one for character sets of single bytes, three for code points beyond U+FFFF.
+fn weights(collation: Collation, text: &[u8]) -> Vec<u8> {
+    let code_points = |bytes: usize| {
+        let text = String::from_utf8_lossy(text);
+        text.chars().flat_map(|c| u32::from(c).to_be_bytes().into_iter().skip(4 - bytes)).collect()
+    };
+    match (collation, collation.charset()) {
+        (Collation::Utf8mb4Bin, _) => code_points(3),
+        (Collation::Utf8mb3Bin, _) => code_points(2),
+        (_, Charset::Latin1 | Charset::Ascii) if collation.is_bin() => {
+            collation.charset().encode(&String::from_utf8_lossy(text))
+        }
+        (_, Charset::Latin1 | Charset::Ascii) => {
+            collation.weight_string(text).into_iter().skip(1).step_by(2).collect()
+        }
+        _ => collation.weight_string(text),
+    }
+}
