@@ -343,6 +343,27 @@ impl Generator {
         }
     }
 
+    /// A condition that an index may answer by itself.
+    pub fn simple(&mut self, from: &From) -> String {
+        let mut one = || {
+            let Some(Column { name, kind }) = from.qualified.choose(&mut self.random).cloned() else {
+                return "TRUE".to_owned();
+            };
+            let (a, b) = (self.constant(kind), self.constant(kind));
+            match self.random.random_range(0..4) {
+                0 => format!("{name} BETWEEN {a} AND {b}"),
+                1 => format!("{name} {} {a}", self.pick(&["<", ">=", "<=>"])),
+                _ => format!("{name} = {a}"),
+            }
+        };
+        let first = one();
+        let second = one();
+        match self.random.random_ratio(1, 3) {
+            true => format!("{first} AND {second}"),
+            false => first,
+        }
+    }
+
     fn constant(&mut self, kind: usize) -> String {
         match self.random.random_ratio(1, 15) {
             true => "NULL".into(),

@@ -6,6 +6,7 @@
 //! * *no optimization* (NoREC, Rigger and Su, ESEC/FSE 2020): as many rows pass a WHERE as rows have `p` true in the select list;
 //! * *paths*: the same rows by every index, by none, and with parts of the optimizer switched off;
 //! * *order*: ORDER BY with LIMIT gives the first rows of the whole order;
+//! * *again*: a statement that is run again gives what it gave the first time;
 //! * *changes*: DELETE removes, in a transaction that is rolled back, as many rows as SELECT finds.
 //!
 //! `LEAFLINE_SEED` chooses the first seed, `LEAFLINE_TEST_SCALE` how many there are.
@@ -154,6 +155,29 @@ impl Checker {
         }
     }
 
+    /// A statement that is run again may go another way than the first time.
+    fn again(&mut self, from: &From, p: &str) {
+        let columns = &from.columns;
+        let whole = self.rows(&format!("SELECT {columns} FROM {} WHERE {p}", from.without_indexes));
+        for path in [&from.text].into_iter().chain(&from.paths) {
+            let sql = format!("SELECT {columns} FROM {path} WHERE {p}");
+            for _ in 0..3 {
+                let rows = self.rows(&sql);
+                self.same((whole.clone(), rows), "again", &sql);
+            }
+            for (order, limit) in &from.orders {
+                let sql =
+                    format!("SELECT {order}, {columns} FROM {path} WHERE {p} ORDER BY {order} LIMIT {limit}");
+                let (first, second) = (self.ordered(&sql), self.ordered(&sql));
+                let lead = |rows: Rows| rows.map(|rows| rows.len());
+                self.same((lead(first), lead(second)), "again, in order", &sql);
+                let sql = format!("SELECT {order} FROM {path} WHERE {p} ORDER BY {order} LIMIT 1, {limit}");
+                let (first, second) = (self.ordered(&sql), self.ordered(&sql));
+                self.same((first, second), "again, some", &sql);
+            }
+        }
+    }
+
     fn change(&mut self, from: &From, p: &str) {
         let count = self.number(&format!("SELECT COUNT(*) FROM {} WHERE {p}", from.text));
         let rest = self.rows(&format!("SELECT {} FROM {} WHERE ({p}) IS NOT TRUE", from.columns, from.text));
@@ -190,6 +214,10 @@ fn run(seed: u64) -> (u64, u64) {
         let from = generator.from();
         let p = generator.condition(&from, 3);
         checker.condition(&from, &p);
+        if from.is_table {
+            let simple = generator.simple(&from);
+            checker.again(&from, &simple);
+        }
         if from.is_table && generator.random.random_ratio(1, 4) {
             checker.change(&from, &p);
         }

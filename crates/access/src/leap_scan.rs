@@ -8,6 +8,7 @@
 //!
 //! Batches begin small and grow, so that a LIMIT above examines little more than it delivers.
 
+use crate::counters::Counters;
 use crate::error::Result;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
@@ -137,7 +138,7 @@ impl LeapScan {
         let mut output = Output::new(&self.decoder, self.expected.min(self.goal));
         while !self.done && !output.is_enough(self.goal) {
             cx.eval.cancel.check()?;
-            self.read_ahead.leaf(&self.targets, self.current, cx)?;
+            self.read_ahead.leaf(&self.targets, self.current, cx.counters)?;
             if !self.inside {
                 self.enter(direction, cx);
             }
@@ -174,7 +175,8 @@ impl LeapScan {
                 self.done = self.current >= self.targets.len();
             }
         }
-        self.count(output.examined, direction, cx);
+        let state = (self.targets.exact(), self.done && !self.cut.goes_on);
+        count_entries(&self.path, state, output.examined, direction, cx.counters);
         self.goal = (self.goal * GROWTH).min(self.most);
         self.expected = (output.rows + output.rows / 4).max(EXPECTED);
         if output.rows == 0 && self.done {
@@ -203,28 +205,39 @@ impl LeapScan {
         if self.cut.continues && self.current == 0 {
             return;
         }
-        cx.counters.handler_read_key += 1;
-        if self.path.constraint.is_unbounded() {
-            match direction {
-                Direction::Forward => cx.counters.handler_read_first += 1,
-                Direction::Reverse => cx.counters.handler_read_last += 1,
-            }
+        count_entry(&self.path, direction, cx.counters);
+    }
+}
+
+/// Counts that a scan goes to the beginning of a range.
+pub(crate) fn count_entry(path: &AccessPath, direction: Direction, counters: &mut Counters) {
+    counters.handler_read_key += 1;
+    if path.constraint.is_unbounded() {
+        match direction {
+            Direction::Forward => counters.handler_read_first += 1,
+            Direction::Reverse => counters.handler_read_last += 1,
         }
     }
+}
 
-    /// Counts entries that were examined, as MySQL would have counted the calls. For an index whose conditions are pushed
-    /// down only the entries that pass are seen above the engine: they are counted by whoever evaluates these.
-    fn count(&self, examined: u64, direction: Direction, cx: &mut ScanContext<'_, '_>) {
-        cx.counters.leafline_entries_examined += examined;
-        if self.path.is_table_scan() {
-            cx.counters.handler_read_rnd_next += examined + u64::from(self.done && !self.cut.goes_on);
-        } else if self.path.evaluates_on_entries(self.targets.exact()) {
-            cx.counters.handler_icp_attempts += examined;
-        } else if !self.path.is_unique_lookup() {
-            match direction {
-                Direction::Forward => cx.counters.handler_read_next += examined,
-                Direction::Reverse => cx.counters.handler_read_prev += examined,
-            }
+/// Counts entries that were examined, as MySQL would have counted the calls. For an index whose conditions are pushed
+/// down only the entries that pass are seen above the engine: they are counted by whoever evaluates these.
+pub(crate) fn count_entries(
+    path: &AccessPath,
+    (exact, ended): (bool, bool),
+    examined: u64,
+    direction: Direction,
+    counters: &mut Counters,
+) {
+    counters.leafline_entries_examined += examined;
+    if path.is_table_scan() {
+        counters.handler_read_rnd_next += examined + u64::from(ended);
+    } else if path.evaluates_on_entries(exact) {
+        counters.handler_icp_attempts += examined;
+    } else if !path.is_unique_lookup() {
+        match direction {
+            Direction::Forward => counters.handler_read_next += examined,
+            Direction::Reverse => counters.handler_read_prev += examined,
         }
     }
 }

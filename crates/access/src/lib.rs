@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`constraint`] | what conditions say about an index: key ranges and tests on key parts |
 //! | [`path`] | the immutable description of how a table is read |
-//! | [`path_scan`] | a path at work |
+//! | [`path_scan`] | a path at work; `row_scan`: the short way along it, to few rows |
 //! | `leap_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead` | its steps |
 //! | `pieces` | a scan cut up for several threads |
 //! | `path_builder` | from a table, an index and conditions to a path |
@@ -26,6 +26,7 @@ pub mod path_scan;
 mod pieces;
 mod read_ahead;
 mod row_fetch;
+mod row_scan;
 pub mod stats;
 mod targets;
 mod walk;
@@ -38,6 +39,7 @@ pub use path::{AccessPath, Condition, JoinRows, ScanOrder};
 pub use path_builder::PathRequest;
 pub use path_scan::{Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces};
+pub use row_scan::RowScan;
 pub use stats::Statistics;
 
 #[cfg(test)]

@@ -4,11 +4,13 @@
 use crate::constraint::Bounds;
 use crate::path_scan::{Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
-use crate::{AccessPath, Counters, PathRequest, ScanOrder};
+use crate::{AccessPath, Counters, PathRequest, RowScan, ScanOrder};
 use leafline_table::{Engine, Isolation, ReadView, TableDef, TxnMode};
 use leafline_types::expr::build::{and, column, compare};
 use leafline_types::expr::{CompareOp, Expr, evaluate_condition, push_down_not};
-use leafline_types::{Batch, ColumnBuilder, ExprType, SqlType, Value, encode_part, value_at};
+use leafline_types::{
+    Batch, CancelToken, ColumnBuilder, ExprType, RowBlock, SqlType, Value, encode_part, value_at,
+};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use std::sync::Arc;
@@ -92,6 +94,44 @@ fn assert_ordered(path: &AccessPath, rows: &[Vec<Value>], context: &str) {
     assert!(keys.is_sorted(), "{context}");
 }
 
+/// The short way, where it goes, finds the same rows in the same order, and counts the same. Returns whether it went.
+fn check_short_way(
+    rng: &mut SmallRng,
+    path: &AccessPath,
+    view: &ReadView,
+    (found, counters): (&[Vec<Value>], &Counters),
+    context: &str,
+) -> bool {
+    let path = Arc::new(path.clone());
+    let output: Vec<usize> = (0..path.delivered).rev().collect();
+    let Some(mut scan) = RowScan::new(&path, &output).expect("a scan") else { return false };
+    let (cancel, mut rows) = (CancelToken::new(), RowBlock::default());
+    let mut read = |most: usize, scan: &mut RowScan| {
+        let mut counted = Counters::default();
+        let short = scan.read(&[], most, view, &cancel, &mut counted, &mut rows).expect("rows");
+        let values = |row| (0..path.delivered).rev().map(|column| rows.get(row, column).to_value()).collect();
+        let values: Vec<Vec<Value>> = (0..rows.rows()).map(values).collect();
+        short.then_some((values, counted))
+    };
+    let Some((all, mut counted)) = read(usize::MAX, &mut scan) else { return false };
+    if path.order == ScanOrder::Any {
+        assert_eq!(sorted(all.clone()), sorted(found.to_vec()), "{context}");
+    } else {
+        assert_eq!(format!("{all:?}"), format!("{found:?}"), "{context}");
+    }
+    // Rows are fetched in other batches, and their pages are here now.
+    counted.handler_read_rnd = counters.handler_read_rnd;
+    counted.leafline_read_ahead_pages = counters.leafline_read_ahead_pages;
+    assert_eq!(counted, *counters, "{context}");
+    let most = rng.random_range(0..all.len() + 2);
+    let (some, _) = read(most, &mut scan).expect("fewer rows are short too");
+    assert_eq!(some.len(), most.min(all.len()), "{context}");
+    if !path.fetches() || path.order != ScanOrder::Any {
+        assert_eq!(format!("{some:?}"), format!("{:?}", &all[..some.len()]), "{context}");
+    }
+    true
+}
+
 fn check_all_paths(
     rng: &mut SmallRng,
     table: &Arc<TableDef>,
@@ -100,6 +140,7 @@ fn check_all_paths(
     cases: usize,
 ) {
     let seed = testing::seed();
+    let mut short = 0;
     for case in 0..cases {
         let index = table.indexes.choose(rng).expect("an index");
         let mut among: Vec<usize> = index.key_columns.clone();
@@ -131,8 +172,10 @@ fn check_all_paths(
             assert_ordered(&path, &found, &context);
         }
         assert!(path.fetches() || counters.leafline_rows_fetched == 0, "{context}");
+        short += usize::from(check_short_way(rng, &path, view, (&found, &counters), &context));
         assert_eq!(sorted(found), sorted(expected(rows, &conjuncts, &wanted)), "{context}");
     }
+    assert!(short > cases / 50, "seed {seed}: {short} of {cases} paths went the short way");
 }
 
 #[test]

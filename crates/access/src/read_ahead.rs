@@ -5,9 +5,9 @@
 //! up; short ranges (the keys of a lookup join, IN lists) are looked up many at a time, the leaf of each start. Nothing
 //! here waits for a read, and pages that are in memory cost a look at their state word.
 
+use crate::counters::Counters;
 use crate::error::Result;
 use crate::path::AccessPath;
-use crate::path_scan::ScanContext;
 use crate::targets::Targets;
 use leafline_storage::PageNo;
 use leafline_table::{Direction, Engine, Tree};
@@ -64,10 +64,10 @@ impl ReadAhead {
     }
 
     /// A leaf is about to be visited for target number `current`.
-    pub fn leaf(&mut self, targets: &Targets, current: usize, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+    pub fn leaf(&mut self, targets: &Targets, current: usize, counters: &mut Counters) -> Result<()> {
         let (true, Some(tree)) = (self.forward, self.tree.clone()) else { return Ok(()) };
         if targets.len() > 1 && current + TARGETS_AT_A_TIME / 2 >= self.targets_asked {
-            self.ask_for_targets(&tree, targets, cx)?;
+            self.ask_for_targets(&tree, targets, counters)?;
         }
         let Some(range) = targets.range(current) else { return Ok(()) };
         if self.range != current {
@@ -88,17 +88,12 @@ impl ReadAhead {
             self.ahead += list.pages.len();
             self.resume = list.resume;
             self.window = (self.window * 2).min(LARGEST_WINDOW);
-            ask(&tree, list.pages, cx)?;
+            ask(&tree, list.pages, counters)?;
         }
         Ok(())
     }
 
-    fn ask_for_targets(
-        &mut self,
-        tree: &Tree,
-        targets: &Targets,
-        cx: &mut ScanContext<'_, '_>,
-    ) -> Result<()> {
+    fn ask_for_targets(&mut self, tree: &Tree, targets: &Targets, counters: &mut Counters) -> Result<()> {
         let end = targets.len().min(self.targets_asked + TARGETS_AT_A_TIME);
         let mut pages = Vec::new();
         for target in self.targets_asked..end {
@@ -110,15 +105,15 @@ impl ReadAhead {
             }
         }
         self.targets_asked = end.max(self.targets_asked + 1);
-        ask(tree, pages, cx)
+        ask(tree, pages, counters)
     }
 }
 
-fn ask(tree: &Tree, mut pages: Vec<PageNo>, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+fn ask(tree: &Tree, mut pages: Vec<PageNo>, counters: &mut Counters) -> Result<()> {
     let store = tree.store();
     pages.retain(|page| !store.is_resident(*page));
     if pages.len() > 1 {
-        cx.counters.leafline_read_ahead_pages += pages.len() as u64;
+        counters.leafline_read_ahead_pages += pages.len() as u64;
         store.prefetch(&pages)?;
     }
     Ok(())

@@ -48,6 +48,15 @@ impl Targets {
         Targets { targets, tags, exact }
     }
 
+    /// One range, for outer row 0.
+    pub fn one(range: KeyRange) -> Targets {
+        Targets {
+            targets: vec![Target { range, tests: Arc::default(), tags: (0, 1) }],
+            tags: vec![0],
+            exact: true,
+        }
+    }
+
     /// The targets in index order.
     pub fn all(&self) -> &[Target] {
         &self.targets

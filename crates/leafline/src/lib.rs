@@ -55,4 +55,4 @@ pub use leafline_access::cost::DeviceClass;
 pub use leafline_sql::{ColumnFlags, ColumnMeta};
 pub use leafline_storage::device::DiskModel;
 pub use leafline_storage::{FlushPolicy, RecoveryStep};
-pub use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value};
+pub use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value, ValueRef};

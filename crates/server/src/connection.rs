@@ -1,7 +1,7 @@
 //! One client: it is greeted and let in, then its commands are run one after the other until it leaves.
 
 use crate::auth;
-use crate::protocol::binary::{ParameterType, put_row, read_parameters};
+use crate::protocol::binary::{ParameterType, put_block_row, put_row, read_parameters};
 use crate::protocol::bytes::{NULL, Reader, put_string};
 use crate::protocol::capability as cap;
 use crate::protocol::column::put_column;
@@ -14,10 +14,10 @@ use leafline_sql::accounts::Login;
 use leafline_sql::parser::split_statements;
 use leafline_sql::session::settings::Modes;
 use leafline_sql::session::{Outcome, RowStream, Session};
-use leafline_sql::text_format::TextColumns;
-use leafline_sql::{ColumnMeta, Done, Instance};
+use leafline_sql::text_format::{TextColumns, append_text};
+use leafline_sql::{Chunk, ChunkValues, ColumnMeta, Done, Instance};
 use leafline_types::statement::CancelReason;
-use leafline_types::{Charset, MysqlError, SqlType};
+use leafline_types::{Batch, Charset, MysqlError, SqlType};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -349,32 +349,16 @@ impl<S: Stream> Connection<S> {
             text.for_each(|ty| *ty = SqlType::Varbinary { len: u32::MAX });
         }
         loop {
-            let batch = rows.next_batch(&mut self.session);
-            match batch.map(|batch| match charset {
-                Some(charset) => batch.map(|batch| batch.in_charset(charset)),
-                None => batch,
-            }) {
-                Ok(Some(batch)) if binary => {
-                    for row in 0..batch.rows {
-                        self.packets.write(|out| put_row(out, &batch, row, &types))?;
-                    }
-                }
-                Ok(Some(batch)) => {
-                    let columns = TextColumns::new(&batch, &types);
-                    let mut value = Vec::new();
-                    for row in 0..batch.rows {
-                        self.packets.write(|out| {
-                            for column in 0..types.len() {
-                                value.clear();
-                                if columns.append(row, column, &mut value) {
-                                    put_string(out, &value);
-                                } else {
-                                    out.push(NULL);
-                                }
-                            }
-                        })?;
-                    }
-                }
+            let chunk = match charset {
+                Some(charset) => rows.next_batch(&mut self.session).map(|batch| {
+                    let columns = rows.columns().clone();
+                    let values = |batch: Batch| ChunkValues::Columns(batch.in_charset(charset));
+                    batch.map(|batch| Arc::new(Chunk { columns, values: values(batch) }))
+                }),
+                None => rows.next_chunk(&mut self.session),
+            };
+            match chunk {
+                Ok(Some(chunk)) => self.send_values(&chunk.values, &types, binary)?,
                 Ok(None) => break,
                 Err(error) => {
                     self.send_error(&error)?;
@@ -390,6 +374,51 @@ impl<S: Stream> Connection<S> {
         let capabilities = self.capabilities;
         self.packets.write(|out| end.put_end_of_rows(capabilities, out))?;
         Ok(true)
+    }
+
+    fn send_values(
+        &mut self,
+        values: &ChunkValues,
+        types: &[SqlType],
+        binary: bool,
+    ) -> Result<(), WireError> {
+        match values {
+            ChunkValues::Columns(batch) if binary => {
+                (0..batch.rows).try_for_each(|row| self.packets.write(|out| put_row(out, batch, row, types)))
+            }
+            ChunkValues::Rows(rows) if binary => (0..rows.rows())
+                .try_for_each(|row| self.packets.write(|out| put_block_row(out, rows, row, types))),
+            ChunkValues::Columns(batch) => {
+                let columns = TextColumns::new(batch, types);
+                self.send_text(batch.rows, types.len(), |row, column, out| columns.append(row, column, out))
+            }
+            ChunkValues::Rows(rows) => self.send_text(rows.rows(), types.len(), |row, column, out| {
+                types.get(column).is_some_and(|ty| append_text(rows.get(row, column), ty, out))
+            }),
+        }
+    }
+
+    /// Sends rows of the text protocol, whose values `append` gives: false for NULL.
+    fn send_text(
+        &mut self,
+        rows: usize,
+        columns: usize,
+        append: impl Fn(usize, usize, &mut Vec<u8>) -> bool,
+    ) -> Result<(), WireError> {
+        let mut value = Vec::new();
+        for row in 0..rows {
+            self.packets.write(|out| {
+                for column in 0..columns {
+                    value.clear();
+                    if append(row, column, &mut value) {
+                        put_string(out, &value);
+                    } else {
+                        out.push(NULL);
+                    }
+                }
+            })?;
+        }
+        Ok(())
     }
 
     /// Sends column definitions, with their number first where rows follow, and the EOF that older clients expect.

@@ -59,6 +59,7 @@ pub struct Instance {
     engine: Arc<Engine>,
     facts: Facts,
     globals: RwLock<Settings>,
+    /// What sessions counted that count from zero again, or have ended.
     finished: Mutex<SessionCounters>,
     sessions: Mutex<BTreeMap<u64, Arc<SessionEntry>>>,
     connections_made: AtomicU64,
@@ -146,9 +147,11 @@ impl Instance {
         self.sessions.lock().remove(&id);
     }
 
-    /// Adds to the global counters: what a session has counted since it last did so.
-    pub(crate) fn add_counters(&self, counters: SessionCounters) {
-        *self.finished.lock() += counters;
+    /// Adds to the global counters what a session has counted, which counts from zero again.
+    pub(crate) fn add_counters(&self, counters: SessionCounters, session: &SessionEntry) {
+        let mut finished = self.finished.lock();
+        *finished += counters;
+        session.forget_counters();
     }
 
     /// The sessions that are open, by number.
@@ -223,7 +226,10 @@ impl Instance {
 
     /// The counters of all sessions, those that have ended included.
     pub(crate) fn global_counters(&self) -> SessionCounters {
-        *self.finished.lock()
+        let finished = self.finished.lock();
+        let mut all = *finished;
+        self.sessions.lock().values().for_each(|session| all += session.counters());
+        all
     }
 
     pub(crate) fn gauges(&self) -> Gauges<'_> {

@@ -33,5 +33,5 @@ pub mod window;
 
 pub use instance::{Instance, InstanceOptions};
 pub use result::{ColumnFlags, ColumnMeta, Done};
-pub use session::{Outcome, Prepared, RowStream, Session};
+pub use session::{Chunk, ChunkValues, Outcome, Prepared, RowStream, Session};
 pub use statement::evaluate::type_of;

@@ -67,15 +67,6 @@ impl SessionCounters {
         }
     }
 
-    /// Takes away what `earlier`, an older copy of the same counters, had.
-    pub fn subtract(&mut self, earlier: &SessionCounters) {
-        self.access = self.access.since(&earlier.access);
-        self.commands.iter_mut().zip(earlier.commands).for_each(|(now, then)| *now -= then);
-        self.questions -= earlier.questions;
-        self.rows_sent -= earlier.rows_sent;
-        self.statement_cache_hits -= earlier.statement_cache_hits;
-    }
-
     fn named(&self) -> Vec<(&'static str, u64)> {
         let mut all = self.access.named();
         all.extend(COMMANDS.into_iter().zip(self.commands));

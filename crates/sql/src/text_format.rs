@@ -5,7 +5,7 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, UInt64Array};
 use leafline_types::column::{Batch, value_at};
 use leafline_types::convert::{bit_bytes, to_text};
-use leafline_types::{SqlType, Value};
+use leafline_types::{SqlType, ValueRef};
 use std::io::Write as _;
 
 /// The columns of one batch, ready to be written value by value.
@@ -70,19 +70,23 @@ impl<'a> TextColumn<'a> {
                 out.extend_from_slice(array.value(row));
                 true
             }
-            TextColumn::Other(array, ty @ SqlType::Bit { .. }) => {
-                if let Value::UInt(bits) = value_at(array, row, ty) {
-                    out.extend_from_slice(&bit_bytes(bits, ty));
-                }
-                true
-            }
-            TextColumn::Other(array, ty) => match to_text(&value_at(array, row, ty), ty) {
-                Some(text) => {
-                    out.extend_from_slice(text.as_bytes());
-                    true
-                }
-                None => false,
-            },
+            TextColumn::Other(array, ty) => append_text(value_at(array, row, ty).borrowed(), ty, out),
         }
     }
+}
+
+/// Appends a value of a type as bytes; false, and nothing appended, for NULL.
+pub fn append_text(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<u8>) -> bool {
+    match (value, ty) {
+        (ValueRef::Null, _) => return false,
+        (ValueRef::String(text), _) => out.extend_from_slice(text.as_bytes()),
+        (ValueRef::Bytes(bytes), _) => out.extend_from_slice(bytes),
+        (ValueRef::UInt(bits), SqlType::Bit { .. }) => out.extend_from_slice(&bit_bytes(bits, ty)),
+        (ValueRef::Int(number), _) => return write!(out, "{number}").is_ok(),
+        (value, ty) => match to_text(&value.to_value(), ty) {
+            Some(text) => out.extend_from_slice(text.as_bytes()),
+            None => return false,
+        },
+    }
+    true
 }

@@ -435,7 +435,7 @@ impl Engine {
         for tree in old {
             self.trees.retire(tree, ts);
         }
-        *self.catalog.write() = Arc::new(catalog);
+        self.set_catalog(catalog);
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::lock::metadata::Metadata;
 use crate::lock::{LockOwner, LockStats, LockTable, SessionLocks};
 use crate::quarantine::Quarantine;
+use crate::read::ReadView;
 use crate::run::{RunWriter, Sorter};
 use crate::trees::Trees;
 use crate::txn::clock::{Clock, RegisteredSnapshot};
@@ -23,6 +24,7 @@ use crate::txn::history_memory::HistoryMemory;
 use crate::txn::purge::PurgeThread;
 use crate::txn::recovery::{Recovered, Replay, catalog_segment};
 use crate::txn::versions::VersionStore;
+use crate::txn::write_set::WriteSet;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::{CommitTs, Tree, TreeRedo};
 use leafline_storage::{
@@ -126,7 +128,9 @@ pub struct Engine {
     pub(crate) options: EngineOptions,
     pub(crate) limits: Limits,
     pub(crate) catalog_tree: Tree,
-    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    catalog: RwLock<Arc<Catalog>>,
+    /// That of the catalog.
+    catalog_version: AtomicU64,
     pub(crate) trees: Trees,
     /// Trees that cannot be used before they are repaired. Its files are written and removed while it is held, with nothing
     /// else held.
@@ -143,6 +147,8 @@ pub struct Engine {
     /// Held by who makes room for old versions; usage below which it is of no use to try again.
     pub(crate) relief: Mutex<u64>,
     pub(crate) counts: EngineCounts,
+    /// The writes of those who only read.
+    no_writes: Arc<RwLock<WriteSet>>,
     /// Number of the last run of operations.
     pub(crate) last_op_run: AtomicU64,
     purge_thread: Mutex<Option<PurgeThread>>,
@@ -228,6 +234,7 @@ impl Engine {
             options,
             limits,
             catalog_tree: recovered.catalog_tree,
+            catalog_version: AtomicU64::new(recovered.catalog.version()),
             catalog: RwLock::new(Arc::new(recovered.catalog)),
             trees: recovered.trees,
             quarantine: Mutex::new(recovered.quarantine),
@@ -238,6 +245,7 @@ impl Engine {
             metadata: Arc::default(),
             ddl: Mutex::default(),
             counts: EngineCounts::default(),
+            no_writes: Arc::default(),
             last_op_run: AtomicU64::new(0),
             purge_thread: Mutex::default(),
             #[cfg(test)]
@@ -266,6 +274,11 @@ impl Engine {
         Transaction::new(self.clone(), LockOwner::new(&self.locks), isolation, mode)
     }
 
+    /// What a statement sees that is a transaction of its own and only reads.
+    pub fn read_view(self: &Arc<Self>) -> ReadView {
+        ReadView::new(self.clone(), self.snapshot(), self.no_writes.clone(), 0)
+    }
+
     /// Begins a transaction of a session.
     pub fn begin_in(
         self: &Arc<Self>,
@@ -284,6 +297,18 @@ impl Engine {
     /// The definitions in force.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.catalog.read().clone()
+    }
+
+    /// The version of the definitions in force.
+    pub fn catalog_version(&self) -> u64 {
+        self.catalog_version.load(Ordering::Acquire)
+    }
+
+    /// Puts other definitions in force.
+    pub(crate) fn set_catalog(&self, catalog: Catalog) {
+        let mut current = self.catalog.write();
+        self.catalog_version.store(catalog.version(), Ordering::Release);
+        *current = Arc::new(catalog);
     }
 
     /// The definition in force of a table.

@@ -12,10 +12,10 @@
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use crate::txn::snapshot::Snapshot;
+use hashbrown::HashMap;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId, Store};
 use parking_lot::RwLock;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -28,7 +28,7 @@ pub mod value;
 
 pub use codec::{CodecError, extend_short};
 pub use collation::{Charset, Collation};
-pub use column::{Batch, ColumnBuilder, TextBuilder, value_at};
+pub use column::{Batch, ColumnBuilder, TextBuilder, text_at, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;
 pub use error::MysqlError;
@@ -38,10 +38,10 @@ pub use key::{
     skip_part,
 };
 pub use row::{
-    ColumnLayout, DecodedRows, EntryFormat, Missing, OverflowRef, RowDecoder, RowLayout, RowScreen,
+    ColumnLayout, DecodedRows, EntryFormat, Missing, OverflowRef, RowBlock, RowDecoder, RowLayout, RowScreen,
     StringPlace,
 };
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};
 pub use user_variables::UserVariables;
-pub use value::{Coercibility, ExprType, Members, Origin, SqlType, Value};
+pub use value::{Coercibility, ExprType, Members, Origin, SqlType, Value, ValueRef};

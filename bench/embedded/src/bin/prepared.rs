@@ -111,7 +111,7 @@ impl Client for Ours {
             let row = row.expect("a row");
             for column in 0..row.columns().len() {
                 seen += match row.columns()[column].ty.is_character() {
-                    true => row.get::<String>(column).map_or(0, |text| text.len() as u64),
+                    true => row.get_str(column).map_or(0, |text| text.map_or(0, |text| text.len() as u64)),
                     false if row.columns()[column].ty.is_integer() => row.get::<i64>(column).map_or(0, |number| number as u64),
                     false => row.get::<String>(column).map_or(0, |text| text.len() as u64),
                 };

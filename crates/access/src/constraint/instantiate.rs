@@ -6,7 +6,7 @@ use super::ranges::{KeyRange, expand};
 use super::{ConstrainedPart, Constraint};
 use leafline_types::Value;
 use leafline_types::expr::domain::{
-    ByteRange, ColumnRange, column_range, like_range, non_null_range, null_range,
+    ByteRange, ColumnRange, column_range, equal_key, like_range, non_null_range, null_range,
 };
 use leafline_types::expr::{CompareDomain, CompareOp, Expr, LikePattern};
 use leafline_types::key::{KeyPart, prefix_successor, skip_part};
@@ -131,6 +131,26 @@ impl Constraint {
         let sets: Vec<&IntervalSet> = sets.iter().map(|found| &found.set).collect();
         let (ranges, uncut) = expand(&sets);
         Bounds { ranges, tests, exact: exact && tests_exact && uncut }
+    }
+
+    /// The one key of all leading parts for these values of the bounds, in `key`: short for [`instantiate`](Self::instantiate) where
+    /// that comes out as one range of keys that begin so, exactly. False if no entry matches; `None` if it is not so simple.
+    pub fn equal_key(&self, values: &[Value], key: &mut Vec<u8>) -> Option<bool> {
+        key.clear();
+        if !(self.alternatives.is_empty() && self.tests.is_empty()) {
+            return None;
+        }
+        for part in &self.parts {
+            let PartSet::Compare { op: CompareOp::Eq, slot, domain } = part.set else { return None };
+            if part.key.prefix.is_some() {
+                return None;
+            }
+            match equal_key(&part.key, bound(values, slot), domain, key) {
+                Some(true) => {}
+                none => return none,
+            }
+        }
+        Some(true)
     }
 
     fn tests_with(&self, fixed: &FixedSets, values: &[Value]) -> Option<(Arc<[PartTest]>, bool)> {

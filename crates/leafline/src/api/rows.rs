@@ -3,9 +3,9 @@
 use super::connection::Connection;
 use super::error::{Error, Result};
 use super::value::FromValue;
-use leafline_sql::{ColumnMeta, Outcome, RowStream};
-use leafline_types::column::{Batch, value_at};
-use leafline_types::{Value, convert};
+use leafline_sql::{Chunk, ChunkValues, ColumnMeta, Outcome, RowStream};
+use leafline_types::column::{text_at, value_at};
+use leafline_types::{Value, ValueRef, convert};
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ pub struct Rows<'c> {
     connection: &'c mut Connection,
     columns: Arc<[ColumnMeta]>,
     stream: Option<RowStream>,
-    batch: Option<Arc<Batch>>,
+    /// The rows at hand, and how many they are.
+    chunk: Option<(Arc<Chunk>, usize)>,
     row: usize,
 }
 
@@ -25,7 +26,7 @@ impl<'c> Rows<'c> {
             Outcome::Rows(stream) => (stream.columns().clone(), Some(stream)),
             Outcome::Done(_) => (Arc::from([]), None),
         };
-        Rows { connection, columns, stream, batch: None, row: 0 }
+        Rows { connection, columns, stream, chunk: None, row: 0 }
     }
 
     /// The columns.
@@ -35,17 +36,20 @@ impl<'c> Rows<'c> {
 
     fn next_row(&mut self) -> Result<Option<Row>> {
         loop {
-            if let Some(batch) = self.batch.as_ref().filter(|batch| self.row < batch.rows) {
-                let row = Row { columns: self.columns.clone(), batch: batch.clone(), row: self.row };
+            if let Some((chunk, _)) = self.chunk.as_ref().filter(|(_, rows)| self.row < *rows) {
+                let row = Row { chunk: chunk.clone(), row: self.row };
                 self.row += 1;
                 return Ok(Some(row));
             }
             let Some(stream) = &mut self.stream else { return Ok(None) };
-            let next = stream.next_batch(&mut self.connection.session);
+            let next = stream.next_chunk(&mut self.connection.session);
             if !matches!(next, Ok(Some(_))) {
                 self.stream = None;
             }
-            self.batch = next?.map(Arc::new);
+            self.chunk = next?.map(|chunk| {
+                let rows = chunk.rows();
+                (chunk, rows)
+            });
             self.row = 0;
         }
     }
@@ -96,8 +100,7 @@ impl ColumnIndex for &str {
 /// One row. It stays as it is when the next one is read.
 #[derive(Clone)]
 pub struct Row {
-    columns: Arc<[ColumnMeta]>,
-    batch: Arc<Batch>,
+    chunk: Arc<Chunk>,
     row: usize,
 }
 
@@ -108,31 +111,65 @@ impl Row {
     /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is not a `T`, or NULL and `T` not an `Option`.
     pub fn get<T: FromValue>(&self, index: impl ColumnIndex) -> Result<T> {
         let position = self.position(&index)?;
-        let column = self.columns.get(position).ok_or_else(|| Error::NoSuchColumn(index.describe()))?;
-        T::from_value(self.value(position), &column.value_type()).ok_or_else(|| {
-            let text = convert::to_text(&self.value(position), &column.value_type());
-            let found = text.map_or_else(|| "NULL".to_owned(), |text| format!("'{text}'"));
-            Error::WrongType { column: column.name.clone(), found, wanted: T::WANTED }
-        })
+        let column = self.columns().get(position).ok_or_else(|| Error::NoSuchColumn(index.describe()))?;
+        let plain = column.ty.plain();
+        let ty = plain.as_ref().unwrap_or(&column.ty);
+        let value = match &self.chunk.values {
+            ChunkValues::Rows(rows) => T::from_value(rows.get(self.row, position), ty),
+            ChunkValues::Columns(_) => T::from_value(self.value(position).borrowed(), ty),
+        };
+        value.ok_or_else(|| self.wrong_type(position, T::WANTED))
+    }
+
+    /// The text of a column that holds strings, where it is; `None` for NULL.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is something else.
+    pub fn get_str(&self, index: impl ColumnIndex) -> Result<Option<&str>> {
+        let position = self.position(&index)?;
+        let text = match &self.chunk.values {
+            ChunkValues::Rows(rows) => match rows.get(self.row, position) {
+                ValueRef::Null => Some(None),
+                value => value.as_str().map(Some),
+            },
+            ChunkValues::Columns(batch) => {
+                batch.columns.get(position).and_then(|array| text_at(array, self.row))
+            }
+        };
+        text.ok_or_else(|| self.wrong_type(position, "&str"))
+    }
+
+    #[cold]
+    fn wrong_type(&self, position: usize, wanted: &'static str) -> Error {
+        let Some(column) = self.columns().get(position) else {
+            return Error::NoSuchColumn(position.describe());
+        };
+        let text = convert::to_text(&self.value(position), &column.value_type());
+        let found = text.map_or_else(|| "NULL".to_owned(), |text| format!("'{text}'"));
+        Error::WrongType { column: column.name.clone(), found, wanted }
     }
 
     /// The columns.
     pub fn columns(&self) -> &[ColumnMeta] {
-        &self.columns
+        &self.chunk.columns
     }
 
     /// All values.
     pub fn values(&self) -> Vec<Value> {
-        (0..self.columns.len()).map(|position| self.value(position)).collect()
+        (0..self.columns().len()).map(|position| self.value(position)).collect()
     }
 
     fn position(&self, index: &impl ColumnIndex) -> Result<usize> {
-        index.position(&self.columns).ok_or_else(|| Error::NoSuchColumn(index.describe()))
+        index.position(self.columns()).ok_or_else(|| Error::NoSuchColumn(index.describe()))
     }
 
     fn value(&self, position: usize) -> Value {
-        match (self.batch.columns.get(position), self.columns.get(position)) {
-            (Some(array), Some(column)) => value_at(array, self.row, &column.value_type()),
+        match (&self.chunk.values, self.columns().get(position)) {
+            (ChunkValues::Rows(rows), _) => rows.get(self.row, position).to_value(),
+            (ChunkValues::Columns(batch), Some(column)) => match batch.columns.get(position) {
+                Some(array) => value_at(array, self.row, &column.value_type()),
+                None => Value::Null,
+            },
             _ => Value::Null,
         }
     }
@@ -140,6 +177,6 @@ impl Row {
 
 impl fmt::Debug for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.columns.iter().map(|column| &column.name).zip(self.values())).finish()
+        f.debug_map().entries(self.columns().iter().map(|column| &column.name).zip(self.values())).finish()
     }
 }

@@ -3,21 +3,32 @@
 use super::connection::{Connection, ExecuteResult};
 use super::error::{Error, Result};
 use super::rows::Rows;
-use super::value::{Params, parameters};
+use super::value::{Params, put_parameters};
 use leafline_sql::{ColumnMeta, Outcome, Prepared};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Statements that were dropped and are still to be closed by their connection.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Discarded(Arc<Mutex<Vec<u32>>>);
+pub(crate) struct Discarded(Arc<Dropped>);
+
+#[derive(Default, Debug)]
+struct Dropped {
+    any: AtomicBool,
+    ids: Mutex<Vec<u32>>,
+}
 
 impl Discarded {
     pub(crate) fn take(&self) -> Vec<u32> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        if !self.0.any.load(Ordering::Acquire) || !self.0.any.swap(false, Ordering::AcqRel) {
+            return Vec::new();
+        }
+        std::mem::take(&mut *self.0.ids.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn add(&self, id: u32) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        self.0.ids.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+        self.0.any.store(true, Ordering::Release);
     }
 }
 
@@ -87,7 +98,9 @@ impl Statement {
             return Err(Error::ForeignStatement);
         }
         connection.close_discarded();
-        Ok(connection.session.execute_prepared(self.prepared.id, &parameters(params)?)?)
+        connection.values.clear();
+        put_parameters(params, &mut connection.values)?;
+        Ok(connection.session.execute_prepared(self.prepared.id, &connection.values)?)
     }
 }
 

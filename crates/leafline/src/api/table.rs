@@ -379,7 +379,7 @@ impl<'r> RowView<'r> {
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
         let def = self.column(column)?;
         let value = self.value(column)?;
-        match T::from_value(value.clone(), &def.ty) {
+        match T::from_value(value.borrowed(), &def.ty) {
             Some(value) => Ok(value),
             None => {
                 let text = convert::to_text(&value, &def.ty);

@@ -12,7 +12,7 @@
 //! | [`Value`] | itself | any |
 
 use super::error::{Error, Result};
-use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value, convert};
+use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value, ValueRef, convert};
 
 /// Can be a parameter.
 pub trait ToValue {
@@ -53,7 +53,7 @@ pub trait FromValue: Sized {
     const WANTED: &'static str;
 
     /// The value, of SQL type `ty`; `None` if it does not fit.
-    fn from_value(value: Value, ty: &SqlType) -> Option<Self>;
+    fn from_value(value: ValueRef<'_>, ty: &SqlType) -> Option<Self>;
 }
 
 macro_rules! integers {
@@ -73,10 +73,10 @@ macro_rules! integers {
         impl FromValue for $signed {
             const WANTED: &'static str = stringify!($signed);
 
-            fn from_value(value: Value, _: &SqlType) -> Option<$signed> {
+            fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<$signed> {
                 match value {
-                    Value::Int(number) => number.try_into().ok(),
-                    Value::UInt(number) => number.try_into().ok(),
+                    ValueRef::Int(number) => number.try_into().ok(),
+                    ValueRef::UInt(number) => number.try_into().ok(),
                     _ => None,
                 }
             }
@@ -85,10 +85,10 @@ macro_rules! integers {
         impl FromValue for $unsigned {
             const WANTED: &'static str = stringify!($unsigned);
 
-            fn from_value(value: Value, _: &SqlType) -> Option<$unsigned> {
+            fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<$unsigned> {
                 match value {
-                    Value::Int(number) => number.try_into().ok(),
-                    Value::UInt(number) => number.try_into().ok(),
+                    ValueRef::Int(number) => number.try_into().ok(),
+                    ValueRef::UInt(number) => number.try_into().ok(),
                     _ => None,
                 }
             }
@@ -209,10 +209,10 @@ impl<T: ToValue + ?Sized> ToValue for &T {
 impl FromValue for bool {
     const WANTED: &'static str = "bool";
 
-    fn from_value(value: Value, _: &SqlType) -> Option<bool> {
+    fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<bool> {
         match value {
-            Value::Int(number) => Some(number != 0),
-            Value::UInt(number) => Some(number != 0),
+            ValueRef::Int(number) => Some(number != 0),
+            ValueRef::UInt(number) => Some(number != 0),
             _ => None,
         }
     }
@@ -221,12 +221,12 @@ impl FromValue for bool {
 impl FromValue for f64 {
     const WANTED: &'static str = "f64";
 
-    fn from_value(value: Value, ty: &SqlType) -> Option<f64> {
+    fn from_value(value: ValueRef<'_>, ty: &SqlType) -> Option<f64> {
         match value {
-            Value::Int(number) => Some(number as f64),
-            Value::UInt(number) => Some(number as f64),
-            Value::Double(number) => Some(number),
-            Value::Decimal(_) => convert::to_text(&value, ty)?.parse().ok(),
+            ValueRef::Int(number) => Some(number as f64),
+            ValueRef::UInt(number) => Some(number as f64),
+            ValueRef::Double(number) => Some(number),
+            ValueRef::Decimal(_) => convert::to_text(&value.to_value(), ty)?.parse().ok(),
             _ => None,
         }
     }
@@ -235,7 +235,7 @@ impl FromValue for f64 {
 impl FromValue for f32 {
     const WANTED: &'static str = "f32";
 
-    fn from_value(value: Value, ty: &SqlType) -> Option<f32> {
+    fn from_value(value: ValueRef<'_>, ty: &SqlType) -> Option<f32> {
         f64::from_value(value, ty).map(|number| number as f32)
     }
 }
@@ -243,11 +243,11 @@ impl FromValue for f32 {
 impl FromValue for String {
     const WANTED: &'static str = "String";
 
-    fn from_value(value: Value, ty: &SqlType) -> Option<String> {
+    fn from_value(value: ValueRef<'_>, ty: &SqlType) -> Option<String> {
         match value {
-            Value::String(text) => Some(text.as_ref().to_owned()),
-            Value::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok(),
-            other => convert::to_text(&other, ty).map(|text| text.as_ref().to_owned()),
+            ValueRef::String(text) => Some(text.to_owned()),
+            ValueRef::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+            other => convert::to_text(&other.to_value(), ty).map(|text| text.as_ref().to_owned()),
         }
     }
 }
@@ -255,10 +255,10 @@ impl FromValue for String {
 impl FromValue for Vec<u8> {
     const WANTED: &'static str = "Vec<u8>";
 
-    fn from_value(value: Value, _: &SqlType) -> Option<Vec<u8>> {
+    fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<Vec<u8>> {
         match value {
-            Value::Bytes(bytes) => Some(bytes.to_vec()),
-            Value::String(text) => Some(text.as_bytes().to_vec()),
+            ValueRef::Bytes(bytes) => Some(bytes.to_vec()),
+            ValueRef::String(text) => Some(text.as_bytes().to_vec()),
             _ => None,
         }
     }
@@ -267,11 +267,11 @@ impl FromValue for Vec<u8> {
 impl FromValue for Decimal {
     const WANTED: &'static str = "Decimal";
 
-    fn from_value(value: Value, _: &SqlType) -> Option<Decimal> {
+    fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<Decimal> {
         match value {
-            Value::Decimal(decimal) => Some(decimal),
-            Value::Int(number) => Some(Decimal::from_i128(number.into(), 0)),
-            Value::UInt(number) => Some(Decimal::from_i128(number.into(), 0)),
+            ValueRef::Decimal(decimal) => Some(decimal.clone()),
+            ValueRef::Int(number) => Some(Decimal::from_i128(number.into(), 0)),
+            ValueRef::UInt(number) => Some(Decimal::from_i128(number.into(), 0)),
             _ => None,
         }
     }
@@ -280,9 +280,9 @@ impl FromValue for Decimal {
 impl FromValue for Date {
     const WANTED: &'static str = "Date";
 
-    fn from_value(value: Value, _: &SqlType) -> Option<Date> {
+    fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<Date> {
         match value {
-            Value::Date(date) => Some(date),
+            ValueRef::Date(date) => Some(date),
             _ => None,
         }
     }
@@ -291,10 +291,10 @@ impl FromValue for Date {
 impl FromValue for DateTime {
     const WANTED: &'static str = "DateTime";
 
-    fn from_value(value: Value, _: &SqlType) -> Option<DateTime> {
+    fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<DateTime> {
         match value {
-            Value::DateTime(time) => Some(time),
-            Value::Date(date) => Some(date.to_datetime()),
+            ValueRef::DateTime(time) => Some(time),
+            ValueRef::Date(date) => Some(date.to_datetime()),
             _ => None,
         }
     }
@@ -303,9 +303,9 @@ impl FromValue for DateTime {
 impl FromValue for Time {
     const WANTED: &'static str = "Time";
 
-    fn from_value(value: Value, _: &SqlType) -> Option<Time> {
+    fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<Time> {
         match value {
-            Value::Time(time) => Some(time),
+            ValueRef::Time(time) => Some(time),
             _ => None,
         }
     }
@@ -314,15 +314,15 @@ impl FromValue for Time {
 impl FromValue for Value {
     const WANTED: &'static str = "Value";
 
-    fn from_value(value: Value, _: &SqlType) -> Option<Value> {
-        Some(value)
+    fn from_value(value: ValueRef<'_>, _: &SqlType) -> Option<Value> {
+        Some(value.to_value())
     }
 }
 
 impl<T: FromValue> FromValue for Option<T> {
     const WANTED: &'static str = T::WANTED;
 
-    fn from_value(value: Value, ty: &SqlType) -> Option<Option<T>> {
+    fn from_value(value: ValueRef<'_>, ty: &SqlType) -> Option<Option<T>> {
         if value.is_null() { Some(None) } else { T::from_value(value, ty).map(Some) }
     }
 }
@@ -395,11 +395,16 @@ tuples! { A B C D E F G H I J K L }
 /// The values of `params`, which SQL must be able to say: it has neither infinities nor NaN.
 pub(crate) fn parameters(params: impl Params) -> Result<Vec<Value>> {
     let mut values = Vec::new();
+    put_parameters(params, &mut values)?;
+    Ok(values)
+}
+
+/// The same, appended to `values`.
+pub(crate) fn put_parameters(params: impl Params, values: &mut Vec<Value>) -> Result<()> {
     params.each(&mut |parameter| {
         values.push(sayable(parameter.into_value())?);
         Ok(())
-    })?;
-    Ok(values)
+    })
 }
 
 /// A value, unless it is a number that SQL cannot say.
@@ -420,16 +425,19 @@ mod tests {
 
     #[test]
     fn numbers_fit_or_are_refused() {
-        assert_eq!(u8::from_value(Value::Int(255), &BIGINT), Some(255));
-        assert_eq!(u8::from_value(Value::Int(256), &BIGINT), None);
-        assert_eq!(u64::from_value(Value::Int(-1), &BIGINT), None);
-        assert_eq!(i64::from_value(Value::UInt(u64::MAX), &BIGINT), None);
-        assert_eq!(i64::from_value(Value::Null, &BIGINT), None);
-        assert_eq!(Option::<i64>::from_value(Value::Null, &BIGINT), Some(None));
-        assert_eq!(Option::<i8>::from_value(Value::Int(300), &BIGINT), None);
+        assert_eq!(u8::from_value(Value::Int(255).borrowed(), &BIGINT), Some(255));
+        assert_eq!(u8::from_value(Value::Int(256).borrowed(), &BIGINT), None);
+        assert_eq!(u64::from_value(Value::Int(-1).borrowed(), &BIGINT), None);
+        assert_eq!(i64::from_value(Value::UInt(u64::MAX).borrowed(), &BIGINT), None);
+        assert_eq!(i64::from_value(ValueRef::Null, &BIGINT), None);
+        assert_eq!(Option::<i64>::from_value(ValueRef::Null, &BIGINT), Some(None));
+        assert_eq!(Option::<i8>::from_value(Value::Int(300).borrowed(), &BIGINT), None);
         let decimal = Value::Decimal(Decimal::from_i128(-125, 2));
         assert_eq!(
-            f64::from_value(decimal, &SqlType::Decimal { precision: 5, scale: 2, unsigned: false }),
+            f64::from_value(
+                decimal.borrowed(),
+                &SqlType::Decimal { precision: 5, scale: 2, unsigned: false }
+            ),
             Some(-1.25)
         );
     }

@@ -8,44 +8,57 @@ use super::column::field_type as f;
 use leafline_types::column::{Batch, value_at};
 use leafline_types::convert::{bit_bytes, to_text};
 use leafline_types::temporal::{CivilDateTime, CivilTime, DateRules, Time};
-use leafline_types::{Charset, Date, DateTime, MysqlError, SqlType, Value};
+use leafline_types::{Charset, Date, DateTime, MysqlError, RowBlock, SqlType, Value, ValueRef};
 
-/// Appends a row.
+/// Appends a row of columns.
 pub fn put_row(out: &mut Vec<u8>, batch: &Batch, row: usize, types: &[SqlType]) {
+    let bitmap = begin_row(out, types.len());
+    for (column, (array, ty)) in batch.columns.iter().zip(types).enumerate() {
+        put_value(out, bitmap, column, value_at(array, row, ty).borrowed(), ty);
+    }
+}
+
+/// Appends a row of a block.
+pub fn put_block_row(out: &mut Vec<u8>, rows: &RowBlock, row: usize, types: &[SqlType]) {
+    let bitmap = begin_row(out, types.len());
+    for (column, ty) in types.iter().enumerate() {
+        put_value(out, bitmap, column, rows.get(row, column), ty);
+    }
+}
+
+/// Appends what is before the values; where the bitmap of NULLs is.
+fn begin_row(out: &mut Vec<u8>, columns: usize) -> usize {
     out.push(0);
     let bitmap = out.len();
-    out.resize(bitmap + (types.len() + 9) / 8, 0);
-    for (column, (array, ty)) in batch.columns.iter().zip(types).enumerate() {
-        let value = value_at(array, row, ty);
-        if value.is_null() {
+    out.resize(bitmap + (columns + 9) / 8, 0);
+    bitmap
+}
+
+fn put_value(out: &mut Vec<u8>, bitmap: usize, column: usize, value: ValueRef<'_>, ty: &SqlType) {
+    match value {
+        ValueRef::Int(n) => put_integer(out, n as u64, ty),
+        ValueRef::UInt(n) if matches!(ty, SqlType::Bit { .. }) => put_string(out, &bit_bytes(n, ty)),
+        ValueRef::UInt(n) => put_integer(out, n, ty),
+        ValueRef::Double(d) if matches!(ty, SqlType::Real { single: true, .. }) => {
+            out.extend_from_slice(&(d as f32).to_le_bytes());
+        }
+        ValueRef::Double(d) => out.extend_from_slice(&d.to_le_bytes()),
+        ValueRef::Time(time) => put_time(out, time),
+        // Clients get its text.
+        ValueRef::Json(json) => put_string(out, json.to_string().as_bytes()),
+        ValueRef::String(text) => put_string(out, text.as_bytes()),
+        ValueRef::Bytes(bytes) => put_string(out, bytes),
+        ValueRef::Date(date) => put_date(out, date),
+        ValueRef::DateTime(datetime) => put_datetime(out, datetime),
+        ValueRef::Decimal(_) => {
+            put_string(out, to_text(&value.to_value(), ty).unwrap_or_default().as_bytes());
+        }
+        ValueRef::Null => {
             let bit = column + 2;
             if let Some(byte) = out.get_mut(bitmap + bit / 8) {
                 *byte |= 1 << (bit % 8);
             }
-            continue;
         }
-        put_value(out, &value, ty);
-    }
-}
-
-fn put_value(out: &mut Vec<u8>, value: &Value, ty: &SqlType) {
-    match value {
-        Value::Int(n) => put_integer(out, *n as u64, ty),
-        Value::UInt(n) if matches!(ty, SqlType::Bit { .. }) => put_string(out, &bit_bytes(*n, ty)),
-        Value::UInt(n) => put_integer(out, *n, ty),
-        Value::Double(d) if matches!(ty, SqlType::Real { single: true, .. }) => {
-            out.extend_from_slice(&(*d as f32).to_le_bytes());
-        }
-        Value::Double(d) => out.extend_from_slice(&d.to_le_bytes()),
-        Value::Time(time) => put_time(out, *time),
-        // Clients get its text.
-        Value::Json(json) => put_string(out, json.to_string().as_bytes()),
-        Value::String(text) => put_string(out, text.as_bytes()),
-        Value::Bytes(bytes) => put_string(out, bytes),
-        Value::Date(date) => put_date(out, *date),
-        Value::DateTime(datetime) => put_datetime(out, *datetime),
-        Value::Decimal(_) => put_string(out, to_text(value, ty).unwrap_or_default().as_bytes()),
-        Value::Null => {}
     }
 }
 

@@ -18,7 +18,7 @@ impl Limit {
 }
 
 /// Offset and count of a limit in an execution.
-pub(super) fn resolve(limit: &RowLimit, parameters: &[Value]) -> Result<(u64, u64), MysqlError> {
+pub(crate) fn resolve(limit: &RowLimit, parameters: &[Value]) -> Result<(u64, u64), MysqlError> {
     let invalid = || MysqlError::wrong_arguments("LIMIT");
     let offset = limit.offset.resolve(parameters).ok_or_else(invalid)?;
     let count = match limit.count {

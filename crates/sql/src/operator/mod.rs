@@ -38,7 +38,7 @@ mod window;
 
 pub use context::{ExecutionContext, StatementLocks};
 pub(crate) use gather::batch_bytes;
-pub(crate) use limit::RowWindow;
+pub(crate) use limit::{RowWindow, resolve as resolve_limit};
 pub use memory::MemoryBudget;
 pub use profile::{NodeProfile, Profile};
 pub use subplans::{Part, Runner, Subplans};

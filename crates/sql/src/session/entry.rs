@@ -1,8 +1,10 @@
 //! What other sessions may see of a session: `SHOW PROCESSLIST`, and the way to `KILL` it.
 
 use crate::statement::planned::RunningPlan;
+use crate::status::SessionCounters;
 use leafline_types::CancelToken;
 use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The public side of a session.
@@ -16,8 +18,36 @@ pub struct SessionEntry {
     pub host: String,
     /// Stops its statement, or ends it.
     pub cancel: CancelToken,
-    activity: Mutex<Activity>,
-    plan: Mutex<Option<RunningPlan>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    database: Option<String>,
+    statement: Running,
+    /// The text of the last statement that came as such.
+    text: String,
+    since: Instant,
+    plan: Option<RunningPlan>,
+    /// As of the end of the last statement.
+    counters: SessionCounters,
+}
+
+/// What is running.
+#[derive(Debug)]
+enum Running {
+    Nothing,
+    Text,
+    Prepared(Arc<str>),
+}
+
+/// The text of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StatementText<'s> {
+    /// As it came.
+    Of(&'s str),
+    /// Kept with a prepared statement.
+    Prepared(&'s Arc<str>),
 }
 
 /// What a session is doing.
@@ -34,6 +64,15 @@ pub struct Activity {
 /// How much of a statement is kept for the process list, in bytes.
 const KEPT_STATEMENT: usize = 1024;
 
+/// What is kept of a statement.
+fn beginning(sql: &str) -> &str {
+    let mut end = sql.len().min(KEPT_STATEMENT);
+    while !sql.is_char_boundary(end) {
+        end -= 1;
+    }
+    &sql[..end]
+}
+
 impl SessionEntry {
     pub(crate) fn new(id: u64, user: &str, host: &str) -> SessionEntry {
         SessionEntry {
@@ -41,46 +80,72 @@ impl SessionEntry {
             user: user.into(),
             host: host.into(),
             cancel: CancelToken::new(),
-            activity: Mutex::new(Activity { database: None, statement: None, since: Instant::now() }),
-            plan: Mutex::new(None),
+            state: Mutex::new(State {
+                database: None,
+                statement: Running::Nothing,
+                text: String::new(),
+                since: Instant::now(),
+                plan: None,
+                counters: SessionCounters::default(),
+            }),
         }
     }
 
     /// What it is doing now.
     pub fn activity(&self) -> Activity {
-        self.activity.lock().clone()
+        let state = self.state.lock();
+        let statement = match &state.statement {
+            Running::Nothing => None,
+            Running::Text => Some(state.text.clone()),
+            Running::Prepared(sql) => Some(beginning(sql).to_owned()),
+        };
+        Activity { database: state.database.clone(), statement, since: state.since }
     }
 
-    pub(crate) fn begin(&self, sql: &str) {
-        let mut end = sql.len().min(KEPT_STATEMENT);
-        while !sql.is_char_boundary(end) {
-            end -= 1;
+    pub(super) fn begin(&self, sql: StatementText<'_>, now: Instant) {
+        let mut state = self.state.lock();
+        state.statement = match sql {
+            StatementText::Of(sql) => {
+                state.text.clear();
+                state.text.push_str(beginning(sql));
+                Running::Text
+            }
+            StatementText::Prepared(sql) => Running::Prepared(sql.clone()),
+        };
+        state.since = now;
+        state.plan = None;
+    }
+
+    /// The statement is over; the session has counted so much. One that was `short` took no time that anybody would see.
+    pub(super) fn end(&self, counters: &SessionCounters, short: bool) {
+        let mut state = self.state.lock();
+        state.statement = Running::Nothing;
+        if !short {
+            state.since = Instant::now();
         }
-        let mut activity = self.activity.lock();
-        let statement = activity.statement.get_or_insert_default();
-        statement.clear();
-        statement.push_str(&sql[..end]);
-        activity.since = Instant::now();
-        *self.plan.lock() = None;
+        state.plan = None;
+        state.counters = *counters;
     }
 
-    pub(crate) fn end(&self) {
-        let mut activity = self.activity.lock();
-        activity.statement = None;
-        activity.since = Instant::now();
-        *self.plan.lock() = None;
+    /// What the session had counted when its last statement ended.
+    pub(crate) fn counters(&self) -> SessionCounters {
+        self.state.lock().counters
+    }
+
+    pub(crate) fn forget_counters(&self) {
+        self.state.lock().counters = SessionCounters::default();
     }
 
     /// The plan of the running statement, if it has one.
     pub(crate) fn plan(&self) -> Option<RunningPlan> {
-        self.plan.lock().clone()
+        self.state.lock().plan.clone()
     }
 
     pub(crate) fn set_plan(&self, plan: RunningPlan) {
-        *self.plan.lock() = Some(plan);
+        self.state.lock().plan = Some(plan);
     }
 
     pub(crate) fn set_database(&self, database: Option<&str>) {
-        self.activity.lock().database = database.map(Into::into);
+        self.state.lock().database = database.map(Into::into);
     }
 }

@@ -14,8 +14,10 @@ mod tables;
 mod transaction;
 pub mod variables;
 
+use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
-pub use outcome::{Outcome, RowStream};
+pub(crate) use outcome::shown_value;
+pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
 pub use prepared::Prepared;
 pub(crate) use tables::{StatementUses, TableUse};
 
@@ -52,8 +54,6 @@ pub struct Session {
     /// When the statement at hand began.
     began: Instant,
     pub(crate) counters: SessionCounters,
-    /// What of `counters` the instance has been told already.
-    reported: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
     pub(crate) storage_baseline: StorageCounters,
     transaction: TransactionState,
@@ -93,7 +93,6 @@ impl Session {
             told_insert_id: None,
             warnings: Warnings::new(),
             counters: SessionCounters::default(),
-            reported: SessionCounters::default(),
             storage_baseline,
             transaction: TransactionState::default(),
             locked_tables: None,
@@ -108,7 +107,7 @@ impl Session {
     /// # Errors
     /// MySQL's. The statement has then left nothing behind.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
-        self.begin_statement(sql);
+        self.begin_statement(StatementText::Of(sql));
         let outcome = self.run_text(sql);
         self.finish(outcome)
     }
@@ -130,13 +129,13 @@ impl Session {
     }
 
     /// What every statement begins with. A KILL QUERY that came before it was meant for another one.
-    fn begin_statement(&mut self, sql: &str) {
+    fn begin_statement(&mut self, sql: StatementText<'_>) {
         self.cancel.rearm();
         self.end_hints();
         self.began = Instant::now();
         self.told_insert_id = None;
         self.warnings.keep_notes(self.settings.sql_notes);
-        self.entry.begin(sql);
+        self.entry.begin(sql, self.began);
     }
 
     /// Gives variables the values that hints of the statement at hand want, until it ends; says of which that is not possible.
@@ -176,6 +175,7 @@ impl Session {
     /// What every statement ends with, once its outcome is known.
     fn finish(&mut self, mut outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
         match &mut outcome {
+            Ok(Outcome::Rows(rows)) if rows.is_whole() => self.end_statement(true),
             // Its rows are still to be computed, and may ask for the count of the statement before.
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
@@ -199,11 +199,14 @@ impl Session {
 
     /// The statement is over: its rows were read, or dropped, or it had none.
     pub(crate) fn statement_ended(&mut self) {
+        self.end_statement(false);
+    }
+
+    fn end_statement(&mut self, short: bool) {
         self.cancel.set_deadline(None);
         self.end_hints();
-        self.entry.end();
         self.end_uses();
-        self.report_counters();
+        self.entry.end(&self.counters, short);
     }
 
     /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.
@@ -212,18 +215,9 @@ impl Session {
         self.warnings.push(leafline_types::WarningLevel::Error, error.clone());
     }
 
-    fn report_counters(&mut self) {
-        let mut news = self.counters;
-        news.subtract(&self.reported);
-        self.instance.add_counters(news);
-        self.reported = self.counters;
-    }
-
     /// FLUSH STATUS: the session's counters start from zero.
     pub(crate) fn flush_status(&mut self) {
-        self.report_counters();
-        self.counters = SessionCounters::default();
-        self.reported = SessionCounters::default();
+        self.instance.add_counters(std::mem::take(&mut self.counters), &self.entry);
         self.storage_baseline = self.instance.storage_counters();
     }
 
@@ -343,7 +337,7 @@ impl Drop for Session {
         self.rollback();
         self.drop_all_own_tables();
         self.facts.locks.release_all(self.entry.id);
-        self.report_counters();
+        self.instance.add_counters(self.counters, &self.entry);
         self.instance.end_session(self.entry.id);
     }
 }

@@ -7,7 +7,7 @@ use crate::statement::execution::Execution;
 use leafline_types::column::{Batch, ColumnBuilder, value_at};
 use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;
-use leafline_types::{MysqlError, SqlType, Value};
+use leafline_types::{MysqlError, RowBlock, SqlType, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -25,18 +25,49 @@ pub struct RowStream {
     source: Source,
 }
 
-/// The values as clients get them: texts of an ENUM, times of a TIMESTAMP in the session's time zone. Until here they are as they
-/// are kept.
+/// Some rows.
+#[derive(Debug)]
+pub struct Chunk {
+    /// What is known of the columns.
+    pub columns: Arc<[ColumnMeta]>,
+    /// Their values, as clients get them.
+    pub values: ChunkValues,
+}
+
+/// The values of some rows.
+#[derive(Debug)]
+pub enum ChunkValues {
+    /// By columns.
+    Columns(Batch),
+    /// Few, value by value.
+    Rows(RowBlock),
+}
+
+impl Chunk {
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        match &self.values {
+            ChunkValues::Columns(batch) => batch.rows,
+            ChunkValues::Rows(rows) => rows.rows(),
+        }
+    }
+}
+
+/// A value as clients get it: the text of an ENUM, the time of a TIMESTAMP in the session's time zone.
+pub(crate) fn shown_value(kept: Value, ty: &SqlType, zone: &Zone) -> Value {
+    match kept {
+        Value::DateTime(t) => local(t, zone),
+        kept => to_text(&kept, ty).map_or(Value::Null, Value::String),
+    }
+}
+
+/// The values as clients get them. Until here they are as they are kept.
 fn shown(columns: &[ColumnMeta], mut batch: Batch, zone: &Zone) -> Result<Batch, MysqlError> {
     for (column, array) in columns.iter().zip(&mut batch.columns) {
         let Some(plain) = column.ty.plain() else { continue };
         let mut out = ColumnBuilder::with_capacity(&plain, batch.rows);
         for row in 0..batch.rows {
-            let value = match value_at(array, row, &column.ty) {
-                Value::DateTime(t) => local(t, zone),
-                kept => to_text(&kept, &column.ty).map_or(Value::Null, Value::String),
-            };
-            out.push_value(&value)?;
+            out.push_value(&shown_value(value_at(array, row, &column.ty), &column.ty, zone))?;
         }
         *array = out.finish();
     }
@@ -48,6 +79,8 @@ enum Source {
     Running(Box<Running>),
     /// Rows that are there already; how many there are in all.
     Ready(VecDeque<Batch>, u64),
+    /// All rows at once; the statement has ended.
+    Whole(Arc<Chunk>),
     /// All were pulled, or the statement failed.
     Ended,
 }
@@ -93,6 +126,16 @@ impl RowStream {
         RowStream { columns, source: Source::Ready(batches.into(), rows) }
     }
 
+    /// All rows, as clients get them.
+    pub(crate) fn whole(rows: Arc<Chunk>) -> RowStream {
+        RowStream { columns: rows.columns.clone(), source: Source::Whole(rows) }
+    }
+
+    /// Whether the statement has ended already.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.source, Source::Whole(_))
+    }
+
     /// The columns.
     pub fn columns(&self) -> &Arc<[ColumnMeta]> {
         &self.columns
@@ -124,7 +167,27 @@ impl RowStream {
                     Ok(None)
                 }
             },
-            Source::Ended => Ok(None),
+            Source::Whole(rows) if rows.rows() > 0 => Ok(Some(match &rows.values {
+                ChunkValues::Columns(batch) => batch.clone(),
+                ChunkValues::Rows(block) => block.to_batch(&self.types())?,
+            })),
+            Source::Whole(_) | Source::Ended => Ok(None),
+        }
+    }
+
+    /// The next rows, as [`next_batch`](Self::next_batch), in the form that they have.
+    ///
+    /// # Errors
+    /// As `next_batch`.
+    pub fn next_chunk(&mut self, session: &mut Session) -> Result<Option<Arc<Chunk>>, MysqlError> {
+        if !self.is_whole() {
+            let batch = self.next_batch(session)?;
+            let chunk = |batch| Chunk { columns: self.columns.clone(), values: ChunkValues::Columns(batch) };
+            return Ok(batch.map(|batch| Arc::new(chunk(batch))));
+        }
+        match std::mem::replace(&mut self.source, Source::Ended) {
+            Source::Whole(rows) if rows.rows() > 0 => Ok(Some(rows)),
+            _ => Ok(None),
         }
     }
 

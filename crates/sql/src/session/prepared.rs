@@ -1,12 +1,14 @@
 //! Prepared statements: of the protocol, by number, and of PREPARE, by name.
 
+use super::entry::StatementText;
 use super::{Outcome, Session};
 use crate::parser::ast::Statement;
 use crate::result::ColumnMeta;
-use crate::statement::keeps_diagnostics;
 use crate::statement::planned::Planned;
+use crate::statement::{command, keeps_diagnostics};
+use crate::status::Command;
+use hashbrown::HashMap;
 use leafline_types::{MysqlError, Value};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Most prepared statements of one session, as `max_prepared_stmt_count` bounds them in MySQL.
@@ -27,12 +29,13 @@ pub struct Prepared {
 struct Entry {
     sql: Arc<str>,
     statement: Arc<Statement>,
+    command: Command,
     planned: Option<Arc<Planned>>,
 }
 
 #[derive(Default)]
 pub(super) struct PreparedStatements {
-    entries: HashMap<u32, Entry>,
+    entries: HashMap<u32, Arc<Entry>>,
     names: HashMap<String, u32>,
     last: u32,
 }
@@ -50,7 +53,9 @@ impl Session {
         let columns = planned.as_ref().map_or_else(Vec::new, |planned| planned.columns().to_vec());
         let id = self.next_id();
         let parameters = statement.parameters;
-        self.prepared.entries.insert(id, Entry { sql: sql.into(), statement: Arc::new(statement), planned });
+        let command = command(&statement.kind);
+        let entry = Entry { sql: sql.into(), statement: Arc::new(statement), command, planned };
+        self.prepared.entries.insert(id, Arc::new(entry));
         Ok(Prepared { id, parameters, columns })
     }
 
@@ -71,12 +76,17 @@ impl Session {
         let Some(entry) = self.prepared.entries.get(&id).cloned() else {
             return Err(MysqlError::unknown_statement_handler(id, "EXECUTE"));
         };
-        self.begin_statement(&entry.sql);
+        self.begin_statement(StatementText::Prepared(&entry.sql));
         let outcome = self.run_prepared(id, &entry, parameters);
         self.finish(outcome)
     }
 
-    fn run_prepared(&mut self, id: u32, entry: &Entry, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+    fn run_prepared(
+        &mut self,
+        id: u32,
+        entry: &Arc<Entry>,
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
         if parameters.len() != entry.statement.parameters {
             return Err(MysqlError::wrong_arguments("EXECUTE"));
         }
@@ -84,22 +94,16 @@ impl Session {
             self.warnings.clear();
         }
         self.apply_hints(&entry.statement.hints);
-        let current = entry.planned.clone();
-        let current = match current {
-            Some(planned) if planned.can_run(self, parameters)? => Some(planned),
-            _ => None,
-        };
-        let planned = match current {
-            Some(planned) => Some(planned),
-            None => {
-                let planned =
-                    self.plan_statement(&entry.statement, &entry.sql, Some(parameters))?.map(Arc::new);
-                if let Some(stored) = self.prepared.entries.get_mut(&id) {
-                    stored.planned.clone_from(&planned);
-                }
-                planned
+        if let Some(planned) = &entry.planned {
+            self.counters.count(entry.command);
+            if let Some(outcome) = self.run_again(planned, parameters)? {
+                return Ok(outcome);
             }
-        };
+        }
+        let planned = self.plan_statement(&entry.statement, &entry.sql, Some(parameters))?.map(Arc::new);
+        if let Some(stored) = self.prepared.entries.get_mut(&id) {
+            *stored = Arc::new(Entry { planned: planned.clone(), ..(**entry).clone() });
+        }
         match planned {
             Some(planned) => self.run_planned(&planned, parameters),
             None => self.run_statement(&entry.statement, &entry.sql, parameters),

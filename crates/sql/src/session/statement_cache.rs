@@ -130,13 +130,15 @@ impl Session {
         };
         if let Some(cached) = self.statements.find(&shape, sql) {
             let parameters = values(&cached.lifted, &shape);
-            if cached.planned.can_run(self, &parameters)? {
-                self.counters.count(cached.command);
-                self.warnings.clear();
-                self.counters.statement_cache_hits += 1;
-                return self.run_planned(&cached.planned, &parameters);
+            self.warnings.clear();
+            match self.run_again(&cached.planned, &parameters) {
+                Ok(None) => self.statements.remove(&shape, sql),
+                done => {
+                    self.counters.count(cached.command);
+                    self.counters.statement_cache_hits += 1;
+                    return done?.ok_or_else(|| MysqlError::internal("a statement was not run"));
+                }
             }
-            self.statements.remove(&shape, sql);
         }
         let mut statement = self.parse(sql)?;
         let lifted = lift(&mut statement, &shape, &|tables, name| self.kind_of(tables, name));

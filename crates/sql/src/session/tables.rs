@@ -79,12 +79,11 @@ impl Session {
         if let Some(locked) = &self.locked_tables {
             uses.iter().try_for_each(|used| locked.allow(used))?;
         }
-        let limits = self.metadata_limits();
         let writes = uses.iter().any(|used| used.writes);
         let everything = writes.then(|| (self.locks.global_key(), true));
         let uses = everything.into_iter().chain(uses.iter().map(|used| (used.key, used.writes)));
         for (key, writes) in uses {
-            if let Err(error) = self.locks.note_use(key, writes, &limits) {
+            if let Err(error) = self.locks.note_use(key, writes, || self.metadata_limits()) {
                 let error = MysqlError::from(error);
                 if error.code == errno::ER_LOCK_DEADLOCK {
                     self.rollback();
@@ -133,7 +132,7 @@ impl Session {
             _ => {}
         }
         let limits = self.metadata_limits();
-        self.locks.note_use(self.locks.global_key(), true, &limits)?;
+        self.locks.note_use(self.locks.global_key(), true, || limits.clone())?;
         Ok(self.locks.exclude(&wanted, &limits)?)
     }
 

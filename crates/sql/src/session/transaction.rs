@@ -159,10 +159,14 @@ impl Session {
     pub(crate) fn read_view(&mut self) -> ReadView {
         let own = self.transaction.open.is_none() && self.settings.autocommit;
         if own {
-            return self.new_transaction(Some(true)).view();
+            // What SET TRANSACTION said of it is used up.
+            (self.transaction.next_isolation, self.transaction.next_read_only) = (None, None);
+            return self.instance.engine().read_view();
         }
         let view = self.open_view();
-        self.transaction.open.iter_mut().for_each(Transaction::set_shown);
+        if let Some(transaction) = &mut self.transaction.open {
+            transaction.set_shown();
+        }
         view
     }
 
@@ -170,20 +174,23 @@ impl Session {
     /// TRANSACTION still applies to the next one.
     pub(crate) fn passing_view(&mut self) -> ReadView {
         if self.transaction.open.is_none() && self.settings.autocommit {
-            let isolation = self.transaction.next_isolation.unwrap_or(self.settings.isolation);
-            return self.instance.engine().begin(isolation, TxnMode::ReadOnly).view();
+            return self.instance.engine().read_view();
         }
         self.open_view()
     }
 
     /// What the open transaction sees; it is opened if need be.
     fn open_view(&mut self) -> ReadView {
-        let mut transaction = match self.transaction.open.take() {
-            Some(transaction) => transaction,
-            None => self.new_transaction(None),
-        };
-        transaction.begin_statement();
-        self.transaction.open.insert(transaction).view()
+        if self.transaction.open.is_none() {
+            self.transaction.open = Some(self.new_transaction(None));
+        }
+        match &mut self.transaction.open {
+            Some(transaction) => {
+                transaction.begin_statement();
+                transaction.view()
+            }
+            None => self.instance.engine().read_view(),
+        }
     }
 
     /// Runs a statement that writes or locks, atomically: if it fails, nothing of it stays but locks. Under autocommit it is

@@ -25,6 +25,7 @@ mod maintenance;
 mod metadata;
 pub(crate) mod planned;
 pub(crate) mod set;
+mod short_read;
 mod views;
 
 use crate::parser::ast::{PrepareSource, Statement, StatementKind, UserSpec};

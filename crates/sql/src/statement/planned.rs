@@ -4,6 +4,7 @@ use super::change;
 use super::evaluate;
 use super::execution::Execution;
 use super::explained::How;
+use super::short_read::ShortWay;
 use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
@@ -18,9 +19,10 @@ use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session, TableUse};
 use leafline_access::Planner;
-use leafline_table::{Catalog, LockStrength, TableDef, TableId};
+use leafline_table::{LockStrength, TableDef, TableId};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, Value, value_at};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +37,8 @@ pub(crate) struct Planned {
     parameter_types: Vec<ExprType>,
     /// The values of variables are in the plan.
     reads_variables: bool,
-    catalog: Arc<Catalog>,
+    /// The version of the definitions.
+    catalog_version: u64,
     /// The version of the session's own tables.
     own_tables: u64,
     /// The tables it uses.
@@ -48,6 +51,7 @@ pub(crate) struct Planned {
     chosen: Option<Vec<Arc<Scan>>>,
     /// The time that a hint gives it, milliseconds.
     max_execution_time: Option<u64>,
+    short_way: Mutex<ShortWay>,
 }
 
 /// The plan of a statement while it runs, for other sessions to explain.
@@ -129,16 +133,34 @@ impl Planned {
         }
     }
 
-    /// Whether it can be run again: it still stands, suits the values, and nobody changes the tables it uses, from now on.
+    /// Milliseconds that it may take, if it is a query; 0 if as many as it likes.
+    pub(super) fn time_limit(&self, settings: &Settings) -> u64 {
+        self.max_execution_time.unwrap_or(settings.max_execution_time)
+    }
+
+    pub(super) fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// Whether it has no parts, nor anything to say each time that it is run.
+    pub(super) fn is_plain(&self) -> bool {
+        self.warnings.is_empty() && self.parts.subqueries.is_empty() && self.parts.commons.is_empty()
+    }
+
+    pub(super) fn short_way(&self) -> MutexGuard<'_, ShortWay> {
+        self.short_way.lock()
+    }
+
+    /// Whether it still stands, and nobody changes the tables it uses, from now on.
     ///
     /// # Errors
     /// Those of waiting for who changes them.
-    pub(crate) fn can_run(&self, session: &mut Session, parameters: &[Value]) -> Result<bool, MysqlError> {
-        if !(self.is_current(session, parameters) && self.suits(session, parameters)) {
+    fn is_held(&self, session: &mut Session, parameters: &[Value]) -> Result<bool, MysqlError> {
+        if !self.is_current(session, parameters) {
             return Ok(false);
         }
         session.use_tables(&self.uses)?;
-        Ok(self.catalog.has_same_definitions(&session.instance.engine().catalog()))
+        Ok(session.instance.engine().catalog_version() == self.catalog_version)
     }
 
     /// Whether it still stands: same definitions, same settings, tables of about the same size.
@@ -150,7 +172,7 @@ impl Planned {
                 .iter()
                 .map(|value| evaluate::parameter_type(value, session.settings.collation))
                 .eq(self.parameter_types.iter().cloned())
-            && self.catalog.has_same_definitions(&engine.catalog())
+            && self.catalog_version == engine.catalog_version()
             && self.own_tables == session.own_tables_version()
             && self.database.as_deref() == session.database()
             && self.settings == session.settings
@@ -241,7 +263,7 @@ impl Session {
         uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
         if parameters.is_some() {
             self.use_tables(&uses)?;
-            if !catalog.has_same_definitions(&self.instance.engine().catalog()) {
+            if catalog.version() != self.instance.engine().catalog_version() {
                 // Bound while others changed definitions: again, with what it uses held.
                 return self.plan_statement(statement, sql, parameters);
             }
@@ -273,7 +295,7 @@ impl Session {
             warnings,
             parameter_types: types,
             reads_variables,
-            catalog,
+            catalog_version: catalog.version(),
             own_tables: self.own_tables_version(),
             uses,
             settings: self.settings.clone(),
@@ -281,6 +303,7 @@ impl Session {
             sizes,
             chosen,
             max_execution_time: statement.hints.max_execution_time,
+            short_way: Mutex::default(),
         }))
     }
 
@@ -381,6 +404,27 @@ impl Session {
         })
     }
 
+    /// Runs a statement that was planned before; `None` if it has to be planned again, for other values or tables.
+    ///
+    /// # Errors
+    /// MySQL's.
+    pub(crate) fn run_again(
+        &mut self,
+        planned: &Planned,
+        parameters: &[Value],
+    ) -> Result<Option<Outcome>, MysqlError> {
+        if !planned.is_held(self, parameters)? {
+            return Ok(None);
+        }
+        if let Some(rows) = self.read_short(planned, parameters)? {
+            return Ok(Some(Outcome::Rows(rows)));
+        }
+        if !planned.suits(self, parameters) {
+            return Ok(None);
+        }
+        self.run_planned(planned, parameters).map(Some)
+    }
+
     /// Runs a planned statement.
     pub(crate) fn run_planned(
         &mut self,
@@ -401,7 +445,7 @@ impl Session {
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
         if planned.work.is_query() {
-            self.limit_time(planned.max_execution_time.unwrap_or(self.settings.max_execution_time));
+            self.limit_time(planned.time_limit(&self.settings));
         }
         let parts = &planned.parts;
         for warning in &planned.warnings {

@@ -123,7 +123,7 @@ impl SessionLocks {
         MetadataKey(self.table.named(&[]))
     }
 
-    /// Notes that the transaction uses something, until [`end_uses`](Self::end_uses).
+    /// Notes that the transaction uses something, until [`end_uses`](Self::end_uses). Who has to wait asks for the limits.
     ///
     /// # Errors
     /// `LockWaitTimeout` (1205), `Deadlock` (1213), 1317 if the statement is killed, `LockTableFull` (1206).
@@ -131,7 +131,7 @@ impl SessionLocks {
         &self,
         key: MetadataKey,
         writes: bool,
-        limits: &LockLimits,
+        limits: impl FnOnce() -> LockLimits,
     ) -> Result<(), crate::error::TableError> {
         let mode = if writes { MetadataMode::Write } else { MetadataMode::Read }.lock_mode();
         {
@@ -157,7 +157,7 @@ impl SessionLocks {
         if self.held.lock().iter().any(|(held, _)| *held == key.0) {
             return Ok(());
         }
-        self.table.acquire(&self.uses.state, key.0, mode, Some(limits))?;
+        self.table.acquire(&self.uses.state, key.0, mode, Some(&limits()))?;
         let mut uses = self.uses.uses.lock();
         match uses.iter_mut().find(|known| known.key == key.0) {
             Some(known) => known.modes.add(mode),
@@ -276,24 +276,24 @@ mod tests {
         let [reader, writer, ddl] = sessions();
         let t = ddl.table_key("d", "t");
         let long = limits(60_000);
-        reader.note_use(t, false, &long).unwrap();
-        writer.note_use(t, true, &long).unwrap();
+        reader.note_use(t, false, || long.clone()).unwrap();
+        writer.note_use(t, true, || long.clone()).unwrap();
         writer.end_uses();
         let shared = ddl.exclude(&[(t, MetadataMode::NoWrite)], &long).unwrap();
-        assert!(matches!(writer.note_use(t, true, &limits(1)), Err(TableError::LockWaitTimeout)));
-        writer.note_use(t, false, &long).unwrap();
+        assert!(matches!(writer.note_use(t, true, || limits(1)), Err(TableError::LockWaitTimeout)));
+        writer.note_use(t, false, || long.clone()).unwrap();
         writer.end_uses();
         drop(shared);
         let refused = ddl.exclude(&[(t, MetadataMode::Exclusive)], &limits(1));
         assert!(matches!(refused, Err(TableError::LockWaitTimeout)));
         reader.end_uses();
         let alone = ddl.exclude(&[(t, MetadataMode::Exclusive)], &long).unwrap();
-        assert!(matches!(reader.note_use(t, false, &limits(1)), Err(TableError::LockWaitTimeout)));
+        assert!(matches!(reader.note_use(t, false, || limits(1)), Err(TableError::LockWaitTimeout)));
         // Its own uses are not in its way, nor are those of other tables.
-        ddl.note_use(t, true, &long).unwrap();
-        reader.note_use(ddl.table_key("d", "u"), true, &long).unwrap();
+        ddl.note_use(t, true, || long.clone()).unwrap();
+        reader.note_use(ddl.table_key("d", "u"), true, || long.clone()).unwrap();
         drop(alone);
-        reader.note_use(t, true, &long).unwrap();
+        reader.note_use(t, true, || long.clone()).unwrap();
         assert_eq!(ddl.metadata.excluding.load(Ordering::SeqCst), 0);
     }
 
@@ -301,18 +301,18 @@ mod tests {
     fn who_waits_to_exclude_is_not_passed_by_new_uses() {
         let [first, second, ddl] = sessions();
         let t = ddl.table_key("d", "t");
-        first.note_use(t, false, &limits(60_000)).unwrap();
+        first.note_use(t, false, || limits(60_000)).unwrap();
         std::thread::scope(|scope| {
             let waiting =
                 scope.spawn(|| ddl.exclude(&[(t, MetadataMode::Exclusive)], &limits(60_000)).map(drop));
             while ddl.table.stats().waiting == 0 {
                 std::thread::yield_now();
             }
-            assert!(matches!(second.note_use(t, false, &limits(1)), Err(TableError::LockWaitTimeout)));
+            assert!(matches!(second.note_use(t, false, || limits(1)), Err(TableError::LockWaitTimeout)));
             first.end_uses();
             waiting.join().unwrap().unwrap();
         });
-        second.note_use(t, false, &limits(60_000)).unwrap();
+        second.note_use(t, false, || limits(60_000)).unwrap();
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
                 let inside = &inside;
                 scope.spawn(move || {
                     for number in 0..3000 {
-                        worker.note_use(t, number % 2 == 0, &limits(60_000)).unwrap();
+                        worker.note_use(t, number % 2 == 0, || limits(60_000)).unwrap();
                         inside.fetch_add(1, Ordering::SeqCst);
                         assert!(inside.load(Ordering::SeqCst) < 1000);
                         inside.fetch_sub(1, Ordering::SeqCst);

@@ -8,7 +8,7 @@ use super::{EntryCursor, EntryStep, ReadView, RowRef};
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::trees::TreeHandle;
-use leafline_btree::Direction;
+use leafline_btree::{Direction, Tree};
 use leafline_types::OverflowRef;
 use std::sync::Arc;
 
@@ -28,6 +28,50 @@ impl ReadView {
     pub fn rows(&self, table: &Arc<TableDef>) -> Result<RowReader> {
         let tree = self.engine.trees.for_snapshot(table.clustered(), &self.snapshot)?;
         Ok(RowReader { view: self.clone(), table: table.clone(), tree, overlay: self.has_writes(table.id) })
+    }
+
+    /// Calls `f` with the row of `table` under a clustered key, if there is one. It may run under a page latch and must not block.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` (1412), what the store returns.
+    pub fn row<R>(&self, table: &TableDef, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
+        let tree = self.engine.trees.for_snapshot(table.clustered(), &self.snapshot)?;
+        self.row_in(&tree.tree, table, self.has_writes(table.id), key, f)
+    }
+
+    /// The same for those who know the tree, and whether the transaction has written to the table.
+    fn row_in<R>(
+        &self,
+        tree: &Tree,
+        table: &TableDef,
+        overlay: bool,
+        key: &[u8],
+        f: impl FnOnce(Option<RowRef<'_>>) -> R,
+    ) -> Result<R> {
+        if overlay && let Some(own) = self.own_row(table.id, key)? {
+            return Ok(f(own.as_deref().map(|payload| RowRef { key, payload })));
+        }
+        let (versions, snapshot) = (&self.engine.versions, &self.snapshot);
+        let shown = tree.get(key, |entry| -> Result<Result<R, _>> {
+            let visible = match &entry {
+                Some(entry) => visible_row(versions, table.id, key, entry, snapshot)?,
+                None => Visible::Nothing,
+            };
+            Ok(match visible {
+                Visible::Row(row) => Ok(f(Some(RowRef { key, payload: row.bytes() }))),
+                Visible::Nothing => Ok(f(None)),
+                Visible::Spilled => Err(f),
+            })
+        })??;
+        let shown = match shown {
+            Ok(shown) => shown,
+            Err(f) => {
+                let row = spilled_row(versions, table.id, key, snapshot)?;
+                f(row.as_deref().map(|payload| RowRef { key, payload }))
+            }
+        };
+        snapshot.check()?;
+        Ok(shown)
     }
 }
 
@@ -50,32 +94,7 @@ impl RowReader {
     /// # Errors
     /// What the store returns.
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
-        if self.overlay
-            && let Some(own) = self.view.own_row(self.table.id, key)?
-        {
-            return Ok(f(own.as_deref().map(|payload| RowRef { key, payload })));
-        }
-        let (versions, snapshot) = (&self.view.engine.versions, &self.view.snapshot);
-        let shown = self.tree.tree.get(key, |entry| -> Result<Result<R, _>> {
-            let visible = match &entry {
-                Some(entry) => visible_row(versions, self.table.id, key, entry, snapshot)?,
-                None => Visible::Nothing,
-            };
-            Ok(match visible {
-                Visible::Row(row) => Ok(f(Some(RowRef { key, payload: row.bytes() }))),
-                Visible::Nothing => Ok(f(None)),
-                Visible::Spilled => Err(f),
-            })
-        })??;
-        let shown = match shown {
-            Ok(shown) => shown,
-            Err(f) => {
-                let row = spilled_row(versions, self.table.id, key, snapshot)?;
-                f(row.as_deref().map(|payload| RowRef { key, payload }))
-            }
-        };
-        snapshot.check()?;
-        Ok(shown)
+        self.view.row_in(&self.tree.tree, &self.table, self.overlay, key, f)
     }
 
     /// Shows rows to `visitor` until it returns false: from the first one at or after `from` on, in the order of the

@@ -5,7 +5,7 @@ use crate::catalog::TableDef;
 use crate::error::{Result, TableError};
 use crate::overflow::{checked, part_key, part_of_payload, parts};
 use arrow_array::ArrayRef;
-use leafline_types::{DecodedRows, OverflowRef};
+use leafline_types::{DecodedRows, OverflowRef, RowBlock, SqlType};
 use std::collections::BTreeMap;
 
 impl ReadView {
@@ -19,6 +19,20 @@ impl ReadView {
             let references: Vec<OverflowRef> = missing.iter().map(|missing| missing.reference).collect();
             self.overflow_values(table, &references)
         })
+    }
+
+    /// Puts the values that are not in the rows of `table` themselves into a block of them, whose columns have these types. The
+    /// caller holds no latch.
+    ///
+    /// # Errors
+    /// As [`complete`](Self::complete).
+    pub fn complete_block(&self, table: &TableDef, rows: &mut RowBlock, types: &[SqlType]) -> Result<()> {
+        if rows.missing().is_empty() {
+            return Ok(());
+        }
+        let references: Vec<OverflowRef> = rows.missing().iter().map(|missing| missing.reference).collect();
+        let values = self.overflow_values(table, &references)?;
+        Ok(rows.complete(&values, types)?)
     }
 
     /// Values outside the rows of `table`, the parts of all of them fetched in the order of their numbers.

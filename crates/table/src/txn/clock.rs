@@ -16,7 +16,7 @@ use super::snapshot::Snapshot;
 use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
 use leafline_storage::Lsn;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +38,9 @@ struct State {
     high: CommitTs,
     /// Snapshots in use, each once per registration, by `low`.
     snapshots: BTreeMap<(CommitTs, u64), InUse>,
+    /// The newest snapshot, for all who come before anything else is to be seen. Kept when nobody uses it any more, which is as if
+    /// it were not there while it is what the next one would be.
+    latest: Option<RegisteredSnapshot>,
     registrations: u64,
     given_up: u64,
 }
@@ -66,6 +69,7 @@ impl Clock {
                 volatile: VecDeque::new(),
                 high: CommitTs(next),
                 snapshots: BTreeMap::new(),
+                latest: None,
                 registrations: 0,
                 given_up: 0,
             }),
@@ -122,10 +126,30 @@ impl Clock {
     pub(crate) fn snapshot(self: &Arc<Self>, durable: Lsn) -> RegisteredSnapshot {
         let mut state = self.state.lock();
         state.advance(durable);
-        let low = state.low();
-        let high = state.high;
+        if let Some(latest) = state.latest.as_ref().filter(|latest| state.is_current(latest)) {
+            return latest.clone();
+        }
+        let (low, high) = (state.low(), state.high);
         let exceptions = state.in_flight.range(..high).map(|(&ts, _)| ts).collect();
-        state.register(self, Snapshot { low, high, exceptions })
+        let snapshot = state.register(self, Snapshot { low, high, exceptions });
+        let before = state.latest.replace(snapshot.clone());
+        // If this is the last reference, dropping it locks the state.
+        drop(state);
+        drop(before);
+        snapshot
+    }
+
+    /// The state, up to date, without a snapshot that nobody uses and nobody will.
+    fn settled(&self, durable: Lsn) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        state.advance(durable);
+        let is_left = |latest: &RegisteredSnapshot| !latest.is_used() && !state.is_current(latest);
+        if state.latest.as_ref().is_some_and(is_left)
+            && let Some(latest) = state.latest.take()
+        {
+            MutexGuard::unlocked(&mut state, || drop(latest));
+        }
+        state
     }
 
     /// As [`snapshot`](Self::snapshot), but of all commits that are applied, durable or not.
@@ -140,15 +164,12 @@ impl Clock {
 
     /// What was replaced or deleted by a commit below this is needed by no snapshot, now or later.
     pub(crate) fn bound(&self, durable: Lsn) -> CommitTs {
-        let mut state = self.state.lock();
-        state.advance(durable);
-        state.bound()
+        self.settled(durable).bound()
     }
 
     /// What versions are needed for: see [`Needed`].
     pub(crate) fn needed(&self, durable: Lsn) -> Needed {
-        let mut state = self.state.lock();
-        state.advance(durable);
+        let state = self.settled(durable);
         Needed {
             low: state.low(),
             snapshots: state.snapshots.values().map(|one| one.snapshot.clone()).collect(),
@@ -158,8 +179,7 @@ impl Clock {
     /// Gives up the oldest snapshot in use, for which old versions are kept: whoever reads at it gets `SnapshotTooOld`. False
     /// if there is none, so that nothing is kept for the sake of one.
     pub(crate) fn give_up_oldest(&self, durable: Lsn) -> bool {
-        let mut state = self.state.lock();
-        state.advance(durable);
+        let mut state = self.settled(durable);
         let low = state.low();
         let Some(oldest) = state.snapshots.first_entry().filter(|oldest| oldest.key().0 < low) else {
             return false;
@@ -183,8 +203,10 @@ impl Clock {
     /// Number of snapshots in use, and the age of the oldest.
     pub(crate) fn snapshots(&self) -> (usize, Option<Duration>) {
         let state = self.state.lock();
-        let oldest = state.snapshots.values().map(|one| one.since).min();
-        (state.snapshots.len(), oldest.map(|since| since.elapsed()))
+        let unused = state.latest.as_ref().filter(|latest| !latest.is_used()).map(|latest| latest.0.key);
+        let used = || state.snapshots.iter().filter(|(key, _)| Some(**key) != unused);
+        let oldest = used().map(|(_, one)| one.since).min();
+        (used().count(), oldest.map(|since| since.elapsed()))
     }
 }
 
@@ -203,11 +225,19 @@ impl State {
         self.registrations += 1;
         let key = (snapshot.low, self.registrations);
         let (copy, given_up) = (snapshot.clone(), AtomicBool::new(false));
-        let registration = Arc::new(Registration { clock: clock.clone(), key, snapshot, given_up });
+        let registration = Arc::new(Registration { clock: Arc::downgrade(clock), key, snapshot, given_up });
         let in_use =
             InUse { snapshot: copy, since: Instant::now(), registration: Arc::downgrade(&registration) };
         self.snapshots.insert(key, in_use);
         RegisteredSnapshot(registration)
+    }
+
+    /// Whether a snapshot taken now would be the same: of the commits in flight below `high`, none has been applied since.
+    fn is_current(&self, latest: &RegisteredSnapshot) -> bool {
+        latest.high == self.high
+            && latest.low == self.low()
+            && latest.exceptions.len() == self.in_flight.range(..self.high).count()
+            && latest.check().is_ok()
     }
 
     /// `low` of a snapshot taken now.
@@ -240,7 +270,7 @@ impl Needed {
 
 #[derive(Debug)]
 struct Registration {
-    clock: Arc<Clock>,
+    clock: Weak<Clock>,
     key: (CommitTs, u64),
     snapshot: Snapshot,
     given_up: AtomicBool,
@@ -248,7 +278,9 @@ struct Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.clock.state.lock().snapshots.remove(&self.key);
+        if let Some(clock) = self.clock.upgrade() {
+            clock.state.lock().snapshots.remove(&self.key);
+        }
     }
 }
 
@@ -257,6 +289,11 @@ impl Drop for Registration {
 pub struct RegisteredSnapshot(Arc<Registration>);
 
 impl RegisteredSnapshot {
+    /// Whether anybody but the clock has it.
+    fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Whether what was read at it until now is right.
     ///
     /// # Errors

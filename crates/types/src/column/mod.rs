@@ -136,6 +136,13 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
     }
 }
 
+/// The text in `row` of a column of character strings, without a copy, `None` for NULL; nothing if the column is none of those or
+/// has no such row.
+pub fn text_at(array: &ArrayRef, row: usize) -> Option<Option<&str>> {
+    let texts = array.as_string_opt::<i32>().filter(|texts| row < texts.len())?;
+    Some(texts.is_valid(row).then(|| texts.value(row)))
+}
+
 /// The value in `row`. Panics if `array` is not of `arrow_type(ty)` or has no such row. A day, time or number
 /// that `ty` cannot hold, which no builder lets in, is NULL.
 pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {

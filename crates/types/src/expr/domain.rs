@@ -75,6 +75,36 @@ pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: Com
     }
 }
 
+/// The bytes of the one value of `part` that is equal to a constant, appended to `out`. False if there is none; `None` if that
+/// is not all there is to say: then [`column_range`] says it.
+pub fn equal_key(part: &KeyPart, constant: &Value, domain: CompareDomain, out: &mut Vec<u8>) -> Option<bool> {
+    // What most keys are takes no detour by decimals.
+    if let (true, CompareDomain::Integer, Some(number)) =
+        (part.ty.is_integer(), domain, constant.as_integer())
+    {
+        let (low, high) = part.ty.integer_range()?;
+        if !(low..=high).contains(&number) {
+            return Some(false);
+        }
+        let value =
+            if part.ty.is_unsigned() { Value::UInt(number as u64) } else { Value::Int(number as i64) };
+        return encode_part(part, &value, out).ok().map(|()| true);
+    }
+    match column_range(part, CompareOp::Eq, constant, domain) {
+        ColumnRange::Empty => Some(false),
+        ColumnRange::Ranges(ranges) => match ranges.as_slice() {
+            [ByteRange { lower: Bound::Included(lower), upper: Bound::Included(upper) }]
+                if lower == upper =>
+            {
+                out.extend_from_slice(lower);
+                Some(true)
+            }
+            _ => None,
+        },
+        ColumnRange::AllNonNull | ColumnRange::NotConvertible => None,
+    }
+}
+
 /// The comparison with a constant of the column's own type.
 fn narrowed(
     part: &KeyPart,

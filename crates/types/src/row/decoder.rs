@@ -22,35 +22,49 @@ pub struct RowDecoder {
     /// Of the projected columns.
     types: Vec<SqlType>,
     /// Key parts at offsets that are the same in every key.
-    key_direct: Vec<DirectPart>,
+    pub(super) key_direct: Vec<DirectPart>,
     /// Key parts to walk over from `key_walk_from` on, with their places in the output (none: only skipped).
-    key_walk: Vec<(KeyPart, Vec<usize>)>,
-    key_walk_from: usize,
+    pub(super) key_walk: Vec<(KeyPart, Vec<usize>)>,
+    pub(super) key_walk_from: usize,
     /// Payload columns, per version of the format.
     payload: Vec<Vec<Step>>,
 }
 
 /// A key part at an offset that is the same in every key.
 #[derive(Debug, Clone)]
-struct DirectPart {
+pub(super) struct DirectPart {
     at: usize,
     part: KeyPart,
+    /// How it is held, if the key has its value.
+    fixed: Option<Fixed>,
     /// The fast way to append it.
     narrow: Option<Narrow>,
     /// Place in the output.
-    out: usize,
+    pub(super) out: usize,
+}
+
+impl DirectPart {
+    /// Its value in a key.
+    #[inline]
+    pub(super) fn value(&self, key: &[u8]) -> Result<Value, CodecError> {
+        let part = key.get(self.at..).unwrap_or_default();
+        match self.fixed {
+            Some(fixed) => fixed.key_value(part, self.part.mask()),
+            _ => Ok(decode_value(&self.part, part)?.0),
+        }
+    }
 }
 
 /// One payload column.
 #[derive(Debug, Clone)]
-struct Step {
+pub(super) struct Step {
     /// Place in the output.
-    out: usize,
-    from: Origin,
+    pub(super) out: usize,
+    pub(super) from: Origin,
 }
 
 #[derive(Debug, Clone)]
-enum Origin {
+pub(super) enum Origin {
     Slot(Slot),
     /// The row is older than the column.
     Default(Value),
@@ -106,7 +120,8 @@ impl RowDecoder {
                     let at = self.key_walk_from;
                     let fixed = Fixed::of(&part.ty).filter(|_| is_restorable(part));
                     let narrow = fixed.and_then(|fixed| Narrow::in_key(fixed, at, part.mask()));
-                    let direct = |out: &usize| DirectPart { at, part: part.clone(), narrow, out: *out };
+                    let direct =
+                        |out: &usize| DirectPart { at, part: part.clone(), fixed, narrow, out: *out };
                     self.key_direct.extend(outs.iter().map(direct));
                     self.key_walk_from += width;
                 }
@@ -236,7 +251,7 @@ impl RowDecoder {
         let start = out.len();
         out.resize(start + self.types.len(), Value::Null);
         for direct in &self.key_direct {
-            out[start + direct.out] = decode_value(&direct.part, key.get(direct.at..).unwrap_or_default())?.0;
+            out[start + direct.out] = direct.value(key)?;
         }
         let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
         for (part, outs) in &self.key_walk {
@@ -259,7 +274,7 @@ impl RowDecoder {
     }
 
     #[inline]
-    fn payload_steps(&self, payload: &[u8]) -> Result<&[Step], CodecError> {
+    pub(super) fn payload_steps(&self, payload: &[u8]) -> Result<&[Step], CodecError> {
         match self.payload.as_slice() {
             // Nothing of the payload is wanted in any version.
             [first, ..] if first.is_empty() => Ok(&[]),

@@ -17,9 +17,10 @@
 //! says that its bytes are elsewhere (`overflow`).
 //!
 //! In an index entry, columns that the key restores (see [`crate::key`]) are not stored again. [`EntryFormat`] says
-//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders, [`RowScreen`] looks at rows before they are
+//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders, or to a [`RowBlock`], [`RowScreen`] looks at rows before they are
 //! decoded.
 
+mod block;
 mod decoder;
 mod entry;
 mod overflow;
@@ -34,6 +35,7 @@ use crate::column::ColumnBuilder;
 use crate::json::Json;
 use crate::value::{SqlType, Value};
 
+pub use block::RowBlock;
 pub use decoder::RowDecoder;
 pub use entry::{EntryColumn, EntryFormat};
 pub use overflow::{DecodedRows, Missing, OverflowRef};

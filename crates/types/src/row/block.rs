@@ -1,0 +1,256 @@
+//! A few rows, value by value: what short reads deliver instead of columns.
+//!
+//! Strings lie one behind the other in two buffers that are kept from one use to the next, so that a row costs no
+//! allocation. Values that are stored outside their rows are noted as missing, and put in later.
+
+use super::decoder::{RowDecoder, Step};
+use super::overflow::Missing;
+use super::{Place, Slot, stored_value, string};
+use crate::codec::CodecError;
+use crate::column::{Batch, ColumnBuilder};
+use crate::key::{decode_value, skip_part};
+use crate::row::decoder::Origin;
+use crate::value::{SqlType, Value, ValueRef};
+
+/// Rows of values.
+#[derive(Debug, Clone, Default)]
+pub struct RowBlock {
+    /// Values of a row.
+    width: usize,
+    /// Row by row.
+    cells: Vec<Cell>,
+    text: String,
+    bytes: Vec<u8>,
+    missing: Vec<Missing>,
+    /// Of all that is missing.
+    missing_bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Cell {
+    Value(Value),
+    /// In `text`, from where to where.
+    Text(u32, u32),
+    /// In `bytes`.
+    Bytes(u32, u32),
+}
+
+const _: () = assert!(size_of::<Cell>() == size_of::<Value>(), "the kinds of cells share the value's tag");
+
+/// Bytes of buffers that are worth keeping for the next use.
+const KEPT: usize = 64 << 10;
+/// Most bytes of strings: their places have 32 bits.
+const MOST_BYTES: usize = u32::MAX as usize;
+
+impl RowBlock {
+    /// Makes it empty, for rows of `width` values. Buffers are kept, unless they are large.
+    pub fn clear(&mut self, width: usize) {
+        if self.bytes_held() > KEPT {
+            *self = RowBlock::default();
+        }
+        self.width = width;
+        self.cells.clear();
+        self.text.clear();
+        self.bytes.clear();
+        self.missing.clear();
+        self.missing_bytes = 0;
+    }
+
+    fn bytes_held(&self) -> usize {
+        self.cells.capacity() * size_of::<Cell>() + self.text.capacity() + self.bytes.capacity()
+    }
+
+    /// How many rows it has.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.cells.len() / self.width.max(1)
+    }
+
+    /// Values of a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Bytes of its strings, and of those that are missing.
+    pub fn string_bytes(&self) -> usize {
+        self.text.len() + self.bytes.len() + self.missing_bytes
+    }
+
+    /// A value; NULL where there is none.
+    #[inline]
+    pub fn get(&self, row: usize, column: usize) -> ValueRef<'_> {
+        match self.cells.get(row * self.width + column).filter(|_| column < self.width) {
+            Some(Cell::Value(value)) => value.borrowed(),
+            Some(&Cell::Text(from, to)) => {
+                ValueRef::String(self.text.get(from as usize..to as usize).unwrap_or_default())
+            }
+            Some(&Cell::Bytes(from, to)) => {
+                ValueRef::Bytes(self.bytes.get(from as usize..to as usize).unwrap_or_default())
+            }
+            None => ValueRef::Null,
+        }
+    }
+
+    /// Keeps `rows` rows behind the first `skip`.
+    pub fn cut(&mut self, skip: usize, rows: usize) {
+        let count = self.rows();
+        self.cells.truncate(count.min(skip.saturating_add(rows)) * self.width);
+        self.cells.drain(..count.min(skip) * self.width);
+    }
+
+    /// Brings the rows into another order: the one at place `i` is to be the one with the `i`-th least of `keys`.
+    pub fn sort_by(&mut self, keys: &[u32]) {
+        if keys.is_sorted() {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.rows()).collect();
+        order.sort_unstable_by_key(|row| keys.get(*row).copied());
+        let mut sorted = Vec::with_capacity(self.cells.len());
+        for row in order {
+            let cells = self.cells.iter_mut().skip(row * self.width).take(self.width);
+            sorted.extend(cells.map(|cell| std::mem::replace(cell, Cell::Value(Value::Null))));
+        }
+        self.cells = sorted;
+    }
+
+    /// Puts another value in the place of each that a column has.
+    ///
+    /// # Errors
+    /// What `other` returns.
+    pub fn replace<E>(
+        &mut self,
+        column: usize,
+        mut other: impl FnMut(ValueRef<'_>) -> Result<Value, E>,
+    ) -> Result<(), E> {
+        for row in 0..self.rows() {
+            let value = other(self.get(row, column))?;
+            if let Some(cell) = self.cells.get_mut(row * self.width + column) {
+                *cell = Cell::Value(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The values that are not here.
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
+    }
+
+    /// Puts the [missing](Self::missing) values in their places; `values` are in the same order, `types` those of the columns.
+    ///
+    /// # Errors
+    /// If a value is not of its column's type.
+    pub fn complete(&mut self, values: &[Vec<u8>], types: &[SqlType]) -> Result<(), CodecError> {
+        for (missing, bytes) in std::mem::take(&mut self.missing).iter().zip(values) {
+            let ty = types.get(missing.column).unwrap_or(&SqlType::Null);
+            let value = stored_value(ty, bytes)?;
+            if let Some(cell) = self.cells.get_mut(missing.row * self.width + missing.column) {
+                *cell = Cell::Value(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows as columns of these types.
+    ///
+    /// # Errors
+    /// If a value is not of its type.
+    pub fn to_batch(&self, types: &[SqlType]) -> Result<Batch, CodecError> {
+        let rows = self.rows();
+        let column = |(column, ty)| {
+            let mut builder = ColumnBuilder::with_capacity(ty, rows);
+            for row in 0..rows {
+                match self.get(row, column) {
+                    ValueRef::String(text) => builder.push_str(text)?,
+                    ValueRef::Bytes(bytes) => builder.push_bytes(bytes)?,
+                    other => builder.push_value(&other.to_value())?,
+                }
+            }
+            Ok(builder.finish())
+        };
+        Ok(Batch::new(types.iter().enumerate().map(column).collect::<Result<_, CodecError>>()?, rows))
+    }
+
+    #[inline]
+    fn string(&mut self, ty: &SqlType, string: &[u8]) -> Result<Cell, CodecError> {
+        if *ty == SqlType::Json {
+            return Ok(Cell::Value(stored_value(ty, string)?));
+        }
+        if self.text.len().max(self.bytes.len()) + string.len() > MOST_BYTES {
+            return Err(CodecError::TooLong { bytes: string.len(), limit: MOST_BYTES });
+        }
+        if ty.is_character() {
+            let text = std::str::from_utf8(string);
+            let from = self.text.len();
+            self.text.push_str(text.map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?);
+            return Ok(Cell::Text(from as u32, self.text.len() as u32));
+        }
+        let from = self.bytes.len();
+        self.bytes.extend_from_slice(string);
+        Ok(Cell::Bytes(from as u32, self.bytes.len() as u32))
+    }
+
+    fn put(&mut self, at: usize, cell: Cell) {
+        if let Some(to) = self.cells.get_mut(at) {
+            *to = cell;
+        }
+    }
+
+    /// The value of a row of the slot's layout; NULL, and noted, if it is outside the row.
+    #[inline]
+    fn value_of(&mut self, slot: &Slot, payload: &[u8], column: usize) -> Result<Cell, CodecError> {
+        if slot.is_null(payload)? {
+            return Ok(Cell::Value(Value::Null));
+        }
+        let Place::String { end_at, start_at, strings_at } = slot.place else {
+            return slot.value(payload).map(Cell::Value);
+        };
+        match string(payload, end_at, start_at, strings_at) {
+            Ok(bytes) => self.string(&slot.ty, bytes),
+            Err(CodecError::InOverflow) => {
+                let reference = slot.overflow(payload)?.ok_or(CodecError::InOverflow)?;
+                let row = self.rows() - 1;
+                self.missing_bytes += reference.len as usize;
+                self.missing.push(Missing { column, row, reference });
+                Ok(Cell::Value(Value::Null))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl RowDecoder {
+    /// Appends one entry as a row of the block. After an error the block is of no use.
+    ///
+    /// # Errors
+    /// If the entry is not as its format says.
+    pub fn append_row(&self, key: &[u8], payload: &[u8], out: &mut RowBlock) -> Result<(), CodecError> {
+        let start = out.cells.len();
+        out.cells.extend(self.types().iter().map(|_| Cell::Value(Value::Null)));
+        for direct in &self.key_direct {
+            let value = direct.value(key)?;
+            out.put(start + direct.out, Cell::Value(value));
+        }
+        if !self.key_walk.is_empty() {
+            let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
+            for (part, outs) in &self.key_walk {
+                let len = if outs.is_empty() {
+                    skip_part(part, rest)?
+                } else {
+                    let (value, len) = decode_value(part, rest)?;
+                    outs.iter().for_each(|to| out.put(start + to, Cell::Value(value.clone())));
+                    len
+                };
+                rest = rest.get(len..).unwrap_or_default();
+            }
+        }
+        for Step { out: to, from } in self.payload_steps(payload)? {
+            let cell = match from {
+                Origin::Slot(slot) => out.value_of(slot, payload, *to)?,
+                Origin::Default(value) => Cell::Value(value.clone()),
+            };
+            out.put(start + to, cell);
+        }
+        Ok(())
+    }
+}
