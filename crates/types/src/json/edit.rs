@@ -5,17 +5,15 @@ use super::path::{Index, Leg};
 
 /// The value that the path names, if there is one.
 fn locate<'n>(node: &'n mut Node, legs: &[Leg]) -> Option<&'n mut Node> {
-    let Some((leg, rest)) = legs.split_first() else { return Some(node) };
-    let next = match (leg, node) {
-        (Leg::Member(name), Node::Object(members)) => members.get_mut(&Key(name.clone()))?,
+    legs.iter().try_fold(node, |node, leg| match (leg, node) {
+        (Leg::Member(name), Node::Object(members)) => members.get_mut(&Key(name.clone())),
         (Leg::Cell(index), Node::Array(cells)) => {
             let at = index.within(cells.len())?;
-            cells.get_mut(at)?
+            cells.get_mut(at)
         }
-        (Leg::Cell(index), other) if index.within(1).is_some() => other,
-        _ => return None,
-    };
-    locate(next, rest)
+        (Leg::Cell(index), other) if index.within(1).is_some() => Some(other),
+        _ => None,
+    })
 }
 
 /// What is done about a value that is there, and about one that is not.
@@ -104,6 +102,14 @@ mod tests {
     use super::*;
 
     type Change = fn(&mut Node, &[Leg], Node);
+
+    #[test]
+    fn a_path_of_many_legs_takes_no_stack() {
+        let mut node = parse::parse("1").unwrap();
+        let path = Path::parse(&format!("${}", "[0]".repeat(100_000))).unwrap();
+        put(&mut node, path.legs(), Node::Int(9), Mode::Set);
+        assert!(matches!(node, Node::Int(9)));
+    }
 
     #[test]
     fn changes_are_mysqls() {

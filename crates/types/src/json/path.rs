@@ -7,6 +7,7 @@
 use super::binary::{Item, View};
 use super::parse::quoted_prefix;
 use crate::error::MysqlError;
+use std::collections::HashSet;
 
 /// A path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,71 +84,64 @@ impl Path {
         self.legs.iter().any(several)
     }
 
-    /// What it selects.
+    /// What it selects, in the order of the document.
     pub fn select<'a>(&self, view: View<'a>) -> Vec<View<'a>> {
-        let mut search = Search { found: Vec::new(), one: false, repeats: self.legs.contains(&Leg::Descend) };
-        search.follow(view, &self.legs);
-        search.found
+        let mut found = vec![view];
+        // Only `**` can come to a value in several ways. It counts once, leg by leg: paths with many of them would find it more often
+        // than could be counted.
+        let mut repeats = false;
+        for leg in &self.legs {
+            if let [view] = found[..] {
+                found.clear();
+                leg.follow(view, &mut found);
+            } else {
+                let from = std::mem::take(&mut found);
+                from.into_iter().for_each(|view| leg.follow(view, &mut found));
+            }
+            repeats |= *leg == Leg::Descend;
+            if repeats && found.len() > 1 {
+                let mut known = HashSet::with_capacity(found.len());
+                found.retain(|view| known.insert(view.identity()));
+            }
+        }
+        found
     }
 
     /// The first that it selects.
     pub fn first<'a>(&self, view: View<'a>) -> Option<View<'a>> {
-        let mut search = Search { found: Vec::new(), one: true, repeats: false };
-        search.follow(view, &self.legs);
-        search.found.pop()
+        self.select(view).into_iter().next()
     }
 }
 
-struct Search<'a> {
-    found: Vec<View<'a>>,
-    /// One is enough.
-    one: bool,
-    /// The same value can be met several times, and counts once.
-    repeats: bool,
-}
-
-impl<'a> Search<'a> {
-    fn follow(&mut self, view: View<'a>, legs: &[Leg]) {
-        if self.one && !self.found.is_empty() {
-            return;
-        }
-        let Some((leg, rest)) = legs.split_first() else {
-            if !(self.repeats && self.found.iter().any(|known| known.is_same(view))) {
-                self.found.push(view);
-            }
-            return;
-        };
-        match (leg, view.item()) {
-            (Leg::Member(name), Item::Object(object)) => {
-                if let Some(value) = object.get(name) {
-                    self.follow(value, rest);
-                }
-            }
-            (Leg::AnyMember, Item::Object(object)) => {
-                object.iter().for_each(|(_, value)| self.follow(value, rest));
-            }
+impl Leg {
+    /// What it leads to from a value.
+    fn follow<'a>(&self, view: View<'a>, found: &mut Vec<View<'a>>) {
+        match (self, view.item()) {
+            (Leg::Member(name), Item::Object(object)) => found.extend(object.get(name)),
+            (Leg::AnyMember, Item::Object(object)) => found.extend(object.iter().map(|(_, value)| value)),
             (Leg::Cell(index), Item::Array(array)) => {
-                if let Some(cell) = index.within(array.len()).and_then(|at| array.get(at)) {
-                    self.follow(cell, rest);
-                }
+                found.extend(index.within(array.len()).and_then(|at| array.get(at)));
             }
             (Leg::Cells(from, to), Item::Array(array)) => {
                 let (from, to) = span(*from, *to, array.len());
-                (from..to).filter_map(|at| array.get(at)).for_each(|cell| self.follow(cell, rest));
+                found.extend((from..to).filter_map(|at| array.get(at)));
             }
-            (Leg::AnyCell, Item::Array(array)) => array.iter().for_each(|cell| self.follow(cell, rest)),
-            (Leg::Cell(index), _) if index.within(1).is_some() => self.follow(view, rest),
-            (Leg::Cells(from, to), _) if span(*from, *to, 1) == (0, 1) => self.follow(view, rest),
-            (Leg::Descend, item) => {
-                self.follow(view, rest);
-                match item {
-                    Item::Array(array) => array.iter().for_each(|cell| self.follow(cell, legs)),
-                    Item::Object(object) => object.iter().for_each(|(_, value)| self.follow(value, legs)),
-                    _ => {}
-                }
-            }
+            (Leg::AnyCell, Item::Array(array)) => found.extend(array.iter()),
+            (Leg::Cell(index), _) if index.within(1).is_some() => found.push(view),
+            (Leg::Cells(from, to), _) if span(*from, *to, 1) == (0, 1) => found.push(view),
+            (Leg::Descend, _) => descend(view, found),
             _ => {}
         }
+    }
+}
+
+/// A value and all that is inside of it.
+fn descend<'a>(view: View<'a>, found: &mut Vec<View<'a>>) {
+    found.push(view);
+    match view.item() {
+        Item::Array(array) => array.iter().for_each(|cell| descend(cell, found)),
+        Item::Object(object) => object.iter().for_each(|(_, value)| descend(value, found)),
+        _ => {}
     }
 }
 
@@ -310,10 +304,20 @@ mod tests {
             ("5", "$[1]", ""),
             (nested, "$**[0]", "[0, 1] 0 1 2 3 4 5 6"),
             (nested, "$**[*]", "[0, 1] [2, 3] [4, [5, 6]] 0 1 2 3 4 [5, 6] 5 6"),
+            ("[[1]]", "$**[0]**[0]", "[1] 1"),
             ("[1,2,[3,4,[5,6,{\"a\":7}]]]", "$**[*]**[0]", "1 2 3 4 5 6 {\"a\": 7} 7"),
         ] {
             assert_eq!(select(document, path), found, "{path}");
         }
+    }
+
+    #[test]
+    fn paths_of_many_legs_take_no_stack_and_no_time_without_bounds() {
+        let legs = 100_000;
+        assert_eq!(select("[1]", &format!("${}", "[0]".repeat(legs))), "1");
+        assert_eq!(select("[1]", &format!("${}", "**[0]".repeat(legs))), "1");
+        let nested = format!("{}1{}", "[".repeat(99), "]".repeat(99));
+        assert_eq!(select(&nested, &format!("$[0]{}", "**[0]".repeat(99))), "1");
     }
 
     #[test]

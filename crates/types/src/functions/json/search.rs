@@ -10,6 +10,7 @@ use crate::expr::{EvalContext, LikePattern};
 use crate::json::binary::ArrayView;
 use crate::json::{Item, Json, Node, View, order, text};
 use crate::value::{Coercibility, Value};
+use std::collections::HashSet;
 
 pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("JSON_EXTRACT", (2, usize::MAX), json, extract).documents(),
@@ -186,7 +187,7 @@ fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
         paths.push(path);
     }
     for path in paths {
-        let selected = path.select(json.view());
+        let selected = path.select(json.view()).into_iter().map(View::identity).collect();
         located(json.view(), &selected, &mut "$".to_owned(), &mut |view, place| found.visit(view, place));
     }
     let mut strings = found.paths.into_iter().map(Node::String);
@@ -200,11 +201,11 @@ fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
 /// Calls `f` with each part that is one of those, and its path.
 fn located<'a>(
     view: View<'a>,
-    wanted: &[View<'a>],
+    wanted: &HashSet<*const [u8]>,
     place: &mut String,
     f: &mut dyn FnMut(View<'a>, &mut String),
 ) {
-    if wanted.iter().any(|part| part.is_same(view)) {
+    if wanted.contains(&view.identity()) {
         f(view, place);
     }
     for_each_part(view, place, &mut |part, place| located(part, wanted, place, f));
