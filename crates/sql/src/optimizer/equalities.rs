@@ -107,6 +107,16 @@ impl Class {
         has(left) && has(right)
     }
 
+    /// Is it an equality of columns of the class that are of two relations?
+    pub fn says(&self, condition: &Expr) -> bool {
+        let Some((left, right, domain)) = column_equality(condition) else { return false };
+        let of = |side: &Expr| self.members.iter().find(|member| Some(member.column) == side.as_column());
+        match (of(left), of(right)) {
+            (Some(a), Some(b)) => domain == self.domain && a.relations != b.relations,
+            _ => false,
+        }
+    }
+
     /// One equality between the two sides, if the class has columns on both and it does not follow from what each side is
     /// known to be.
     pub fn between(&self, left: Relations, right: Relations) -> Option<Expr> {

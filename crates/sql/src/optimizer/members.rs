@@ -230,8 +230,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
         let Some(bound) = self.select.relations.get(relation) else { return Vec::new() };
         let mut needed: BTreeSet<usize> = self.required.clone();
-        // WHERE and an ON can say the same: each condition that is evaluated settles one of them.
-        let mut evaluated: Vec<&Expr> = evaluated.iter().collect();
+        // WHERE and an ON can say the same: each condition that is evaluated settles one of them. What classes say is none of them.
+        let of_class = |condition: &&Expr| self.classes.iter().any(|class| class.says(condition));
+        let mut evaluated: Vec<&Expr> = evaluated.iter().filter(|condition| !of_class(condition)).collect();
         for condition in &self.conditions {
             match evaluated.iter().position(|known| *known == condition) {
                 Some(position) => drop(evaluated.swap_remove(position)),
