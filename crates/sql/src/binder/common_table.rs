@@ -9,6 +9,7 @@
 //! A recursive query is a UNION: the operands up to the first that names the table make the first rows and decide the types,
 //! the others are run again on the rows that the round before has added.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -48,10 +49,10 @@ pub(super) type Named = (RelationSource, Vec<(String, ExprType)>);
 impl Binder<'_> {
     /// Binds the queries of a WITH clause; their names can be seen until the caller takes them away.
     pub(super) fn with(&mut self, with: &With) -> Result<(), MysqlError> {
-        let known = self.commons.len();
+        let mut known = HashSet::new();
         for table in &with.tables {
             let name = &table.name.value;
-            if self.commons.iter().skip(known).any(|common| common.name == *name) {
+            if !known.insert(name) {
                 return Err(MysqlError::not_unique_table(name));
             }
             let outer_before = self.outer_references;

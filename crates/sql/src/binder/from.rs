@@ -8,8 +8,8 @@ use super::Binder;
 use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
 use crate::bound::{
-    BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, Relation,
-    RelationSource, TableHints,
+    BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, MAX_RELATIONS,
+    Relation, RelationSource, TableHints,
 };
 use crate::parser::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, TableName,
@@ -237,6 +237,9 @@ pub(super) fn add_relation(
     columns: Vec<(String, ExprType)>,
     hints: TableHints,
 ) -> Result<Part, MysqlError> {
+    if block.relations.len() >= MAX_RELATIONS {
+        return Err(MysqlError::too_many_tables(MAX_RELATIONS));
+    }
     if block.relations.iter().any(|r| r.alias == alias && r.database == database) {
         return Err(MysqlError::not_unique_table(alias));
     }

@@ -19,6 +19,9 @@ use crate::window::{Distance, Frame, FrameBound, FrameRow, FrameUnit, WindowCall
 /// What errors call a window without a name.
 const UNNAMED: &str = "<unnamed window>";
 
+/// Most windows of a WINDOW clause (error 1235). It bounds the stack that windows which go on from one another take.
+const MAX_WINDOWS: usize = 127;
+
 /// A window whose names are looked up.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Window {
@@ -66,6 +69,9 @@ impl Binder<'_> {
         scope: &Scope,
         windows: &[NamedWindow],
     ) -> Result<(), MysqlError> {
+        if windows.len() > MAX_WINDOWS {
+            return Err(MysqlError::not_supported(format!("more than {MAX_WINDOWS} windows")));
+        }
         for (at, window) in windows.iter().enumerate() {
             if windows.iter().take(at).any(|other| is_name(&other.name.value, &window.name.value)) {
                 return Err(MysqlError::duplicate_window(&window.name.value));

@@ -38,6 +38,9 @@ use leafline_types::{ExprType, MysqlError};
 use crate::result::ColumnMeta;
 use crate::window::WindowCall;
 
+/// Most relations of a query block, MySQL's limit less the three bits it keeps for itself (error 1116).
+pub(crate) const MAX_RELATIONS: usize = 61;
+
 /// A column of a query block: the number in `ExprKind::Column`.
 pub type ColumnId = usize;
 

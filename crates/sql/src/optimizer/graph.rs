@@ -7,7 +7,7 @@
 
 use super::factor::factored;
 use super::null_rejection::rejects_null;
-use crate::bound::{BoundSelect, ColumnOrigin, JoinTree, RelationSource};
+use crate::bound::{BoundSelect, ColumnOrigin, JoinTree, MAX_RELATIONS, RelationSource};
 use leafline_access::JoinRows;
 use leafline_types::MysqlError;
 use leafline_types::expr::{EvalContext, Expr, fold, push_down_not};
@@ -41,9 +41,6 @@ impl Relations {
         self.0 == 0
     }
 }
-
-/// Most relations of a query block, MySQL's limit less the three bits it keeps for itself (error 1116).
-pub(super) const MAX_RELATIONS: usize = 61;
 
 /// What is joined.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Derived tables that are no more than a join and a filter become part of the block around them.
 
 use crate::bound::merge::{empty_block, is_nullable, merge};
-use crate::bound::{BoundSelect, RelationSource};
+use crate::bound::{BoundSelect, MAX_RELATIONS, RelationSource};
 use leafline_types::expr::ExprKind;
 use std::sync::atomic::Ordering;
 
@@ -39,5 +39,5 @@ fn is_mergeable(inner: &BoundSelect, outer: &BoundSelect, position: usize) -> bo
     let many = inner.relations.len() + outer.relations.len() - 1;
     let lateral =
         inner.relations.iter().any(|relation| matches!(relation.source, RelationSource::Lateral(_)));
-    plain && !lateral && many <= super::graph::MAX_RELATIONS && (inner_side() || columns_only())
+    plain && !lateral && many <= MAX_RELATIONS && (inner_side() || columns_only())
 }

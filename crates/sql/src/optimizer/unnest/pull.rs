@@ -2,8 +2,9 @@
 
 use crate::binder::dependency::{is_exact, unique_keys};
 use crate::bound::merge::{empty_block, map_tree};
-use crate::bound::{BlockColumn, BoundSelect, ColumnOrigin, JoinTree, Relation, RelationSource};
-use crate::optimizer::graph::MAX_RELATIONS;
+use crate::bound::{
+    BlockColumn, BoundSelect, ColumnOrigin, JoinTree, MAX_RELATIONS, Relation, RelationSource,
+};
 
 use leafline_types::expr::{
     CompareDomain, CompareOp, Expr, ExprKind, Subquery, SubqueryQuestion, build, conjuncts,

@@ -5,8 +5,7 @@
 
 use super::pull::{add_relation, is_fixed, same_is_equal};
 use super::{Pulled, Way, has_outer, source_depends, subqueries_of, takes_from_outside};
-use crate::bound::{BoundOutput, BoundSelect, GroupKey, JoinTree, RelationSource};
-use crate::optimizer::graph::MAX_RELATIONS;
+use crate::bound::{BoundOutput, BoundSelect, GroupKey, JoinTree, MAX_RELATIONS, RelationSource};
 use crate::optimizer::merge::merged;
 use crate::optimizer::settings::OptimizerContext;
 use leafline_types::aggregate::AggregateFunction;
