@@ -267,12 +267,7 @@ impl ExpressionBinder<'_, '_, '_> {
         if let (ExprKind::Row(_), _) | (_, ExprKind::Row(_)) = (&left.kind, &right.kind) {
             return self.compare_rows(op, left, right);
         }
-        let (mut bound_left, mut bound_right) = (self.bind(left)?, self.bind(right)?);
-        if bound_right.ty.sql.is_numeric() {
-            bound_left = literal::bytes_as_number(left)?.unwrap_or(bound_left);
-        } else if bound_left.ty.sql.is_numeric() {
-            bound_right = literal::bytes_as_number(right)?.unwrap_or(bound_right);
-        }
+        let [mut bound_left, mut bound_right] = self.compared([left, right])?;
         if bound_left.ty.sql == SqlType::Json {
             bound_right = truth_value(right, bound_right);
         } else if bound_right.ty.sql == SqlType::Json {
@@ -295,15 +290,27 @@ impl ExpressionBinder<'_, '_, '_> {
         })
     }
 
-    /// Operands of a comparison with `subject`: hexadecimal literals are numbers when it is one.
-    fn compared(&mut self, subject: &Expr, e: &ast::Expr) -> Bound {
-        if subject.ty.sql.is_numeric() { self.number(e) } else { self.bind(e) }
+    /// What is compared with one another: hexadecimal and bit literals are numbers where another is one.
+    pub(super) fn compared<const N: usize>(
+        &mut self,
+        operands: [&ast::Expr; N],
+    ) -> Result<[Expr; N], MysqlError> {
+        let mut bound = operands.map(|_| build::null());
+        for (place, operand) in bound.iter_mut().zip(operands) {
+            *place = self.bind(operand)?;
+        }
+        if bound.iter().any(|value| value.ty.sql.is_numeric()) {
+            for (value, operand) in bound.iter_mut().zip(operands) {
+                if let Some(number) = literal::bytes_as_number(operand)? {
+                    *value = number;
+                }
+            }
+        }
+        Ok(bound)
     }
 
     fn between(&mut self, operand: &ast::Expr, low: &ast::Expr, high: &ast::Expr, negated: bool) -> Bound {
-        let operand = self.bind(operand)?;
-        let low = self.compared(&operand, low)?;
-        let high = self.compared(&operand, high)?;
+        let [operand, low, high] = self.compared([operand, low, high])?;
         build::between(operand, low, high, negated)
     }
 
@@ -311,8 +318,15 @@ impl ExpressionBinder<'_, '_, '_> {
         if list.iter().chain([operand]).any(|e| matches!(e.kind, ExprKind::Row(_))) {
             return self.row_in_list(operand, list, negated);
         }
+        if literal::is_bytes(operand) {
+            let equal = |e| self.compare(CompareOp::Eq, operand, e);
+            let found = build::or(list.iter().map(equal).collect::<Result<_, _>>()?);
+            return Ok(if negated { build::not(found) } else { found });
+        }
         let needle = self.bind(operand)?;
-        let list = list.iter().map(|e| self.compared(&needle, e)).collect::<Result<Vec<_>, _>>()?;
+        let number = needle.ty.sql.is_numeric();
+        let list = list.iter().map(|e| if number { self.number(e) } else { self.bind(e) });
+        let list = list.collect::<Result<Vec<_>, _>>()?;
         build::in_list(needle, list, negated)
     }
 
@@ -347,10 +361,20 @@ impl ExpressionBinder<'_, '_, '_> {
         branches: &[(ast::Expr, ast::Expr)],
         otherwise: Option<&ast::Expr>,
     ) -> Bound {
-        let operand = operand.map(|e| self.bind(e)).transpose()?;
+        // A literal of digits or bits is a number beside one branch, and bytes beside the next.
+        let literal = operand.filter(|e| literal::is_bytes(e));
+        let operand = operand.filter(|_| literal.is_none()).map(|e| self.bind(e)).transpose()?;
+        let number = operand.as_ref().is_some_and(|operand| operand.ty.sql.is_numeric());
         let branches = branches
             .iter()
-            .map(|(a, b)| Ok((self.bind(a)?, self.bind(b)?)))
+            .map(|(when, then)| {
+                let when = match literal {
+                    Some(literal) => self.compare(CompareOp::Eq, literal, when)?,
+                    None if number => self.number(when)?,
+                    None => self.bind(when)?,
+                };
+                Ok((when, self.bind(then)?))
+            })
             .collect::<Result<Vec<_>, MysqlError>>()?;
         let otherwise = otherwise.map(|e| self.bind(e)).transpose()?;
         build::case(operand, branches, otherwise)
@@ -400,7 +424,8 @@ impl ExpressionBinder<'_, '_, '_> {
         subtract: bool,
     ) -> Bound {
         let operand = self.bind(operand)?;
-        let amount = self.number(amount)?;
+        // The digits of several units are a text.
+        let amount = if unit.parts().len() > 1 { self.bind(amount)? } else { self.number(amount)? };
         build::date_add(operand, amount, unit, subtract)
     }
 

@@ -1,7 +1,7 @@
 //! Calls: functions, aggregates, and operators that are functions of the table.
 
 use leafline_types::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
-use leafline_types::expr::{self, Expr, build};
+use leafline_types::expr::{self, CompareOp, Expr, build};
 use leafline_types::functions::{self, Volatility};
 use leafline_types::{Charset, MysqlError};
 
@@ -41,6 +41,26 @@ impl ExpressionBinder<'_, '_, '_> {
             ("IF", [condition, yes, no]) => {
                 let args = vec![self.number(condition)?, self.bind(yes)?, self.bind(no)?];
                 build::call(name, args)
+            }
+            ("NULLIF", [a, b]) if literal::is_bytes(a) || literal::is_bytes(b) => {
+                let equal = self.compare_bound(CompareOp::Eq, a, b)?;
+                build::case(None, vec![(equal, build::null())], Some(self.bind(a)?))
+            }
+            // Beside a number a literal of digits or bits is one, and all are compared as doubles.
+            ("FIELD", args) => {
+                let mut bound = args.iter().map(|arg| self.bind(arg)).collect::<Result<Vec<_>, _>>()?;
+                if bound.iter().any(|value| value.ty.sql.is_numeric()) {
+                    for (value, arg) in bound.iter_mut().zip(args) {
+                        if let Some(number) = literal::bytes_as_number(arg)? {
+                            *value = build::cast(
+                                number,
+                                build::CastTarget::Double,
+                                self.binder.context.collation,
+                            )?;
+                        }
+                    }
+                }
+                build::call(name, bound)
             }
             ("MEMBER OF", [value, array]) => {
                 let value = self.document(value)?;

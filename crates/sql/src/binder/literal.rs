@@ -148,6 +148,11 @@ fn timestamp(text: &str, dates: DateRules) -> Result<(DateTime, u8), MysqlError>
     }
 }
 
+/// Whether it is a hexadecimal or bit literal.
+pub(super) fn is_bytes(expr: &ast::Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Literal(Literal::Bytes { form: BytesForm::Hex | BytesForm::Bit, .. }))
+}
+
 /// The number that a hexadecimal or bit literal is where a number is wanted; `None` for other expressions.
 ///
 /// # Errors

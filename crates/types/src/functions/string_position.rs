@@ -3,7 +3,7 @@
 
 use super::args::{characters, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
-use crate::collation::Collation;
+use crate::collation::{Charset, Collation};
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, Expr, build};
 use crate::value::{ExprType, Value};
@@ -132,10 +132,15 @@ fn position(
     let (Some(s), Some(part)) = (s, part) else { return Ok(Value::Null) };
     let (collation, coercibility) = build::merge_collations("locate", call.args[..2].iter().map(|a| &a.ty))?;
     let bytewise = collation == Collation::Binary && coercibility < crate::value::Coercibility::Numeric;
-    if skip > 0 && skip >= count_characters(&s, bytewise) {
+    if skip > 0 && skip > count_characters(&s, bytewise) {
         return Ok(Value::Int(0));
     }
     let start = offset(&s, bytewise, skip);
+    if part.is_empty() {
+        // The place of nothing counts bytes, as in MySQL.
+        let bytes = if collation.charset() == Charset::Latin1 { skip } else { start };
+        return Ok(Value::Int(bytes as i64 + 1));
+    }
     Ok(Value::Int(match collation.find(&s[start..], &part) {
         Some(at) => (skip + count_characters(&s[start..start + at], bytewise)) as i64 + 1,
         None => 0,
