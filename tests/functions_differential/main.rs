@@ -3,7 +3,7 @@
 //!
 //! It needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database `leafline_functions` is
 //! made anew). Without one there is nothing to compare with, and the test passes. `LEAFLINE_SEED` and `LEAFLINE_CASES`
-//! choose what is tried; the seed is printed. What differs for a reason is in `known`.
+//! choose what is tried; the seed is printed. What differs for a reason is in `known`, and in COMPAT.md.
 
 mod generate;
 mod known;
@@ -93,7 +93,12 @@ fn functions_give_what_mariadb_gives() {
     let mut client = Client::connect(address.parse().expect("an address"), "root", "").expect("MariaDB");
     let directory = tempfile::tempdir().expect("a directory");
     let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
-    let instance = Instance::open(env, InstanceOptions::default()).expect("a database");
+    let Given::Value(Some(packet), _) = mariadb(&mut client, "SELECT @@max_allowed_packet") else {
+        panic!("max_allowed_packet is not known");
+    };
+    let variables = vec![("max_allowed_packet".to_owned(), packet)];
+    let instance =
+        Instance::open(env, InstanceOptions { variables, ..InstanceOptions::default() }).expect("a database");
     let mut session = instance.connect().expect("a session");
     for sql in generate::setup() {
         leafline(&mut session, &sql.replace("utf8mb4_nopad_bin", "utf8mb4_0900_bin"));
@@ -127,4 +132,14 @@ fn functions_give_what_mariadb_gives() {
     drop(session);
     instance.close().expect("a clean end");
     assert_eq!(total, 0, "of {compared} calls with seed {seed} {total} differ");
+}
+
+#[test]
+fn compat_lists_the_known_differences() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../COMPAT.md");
+    let compat = std::fs::read_to_string(path).expect("COMPAT.md");
+    let section = compat.split("### Functions and MariaDB\n").nth(1).expect("a section");
+    let section = section.split("\n#").next().unwrap_or_default();
+    let listed: Vec<&str> = section.lines().filter(|line| line.starts_with("* ")).collect();
+    assert_eq!(listed, known::documented());
 }
