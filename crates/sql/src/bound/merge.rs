@@ -136,7 +136,7 @@ pub(crate) fn merge(outer: &mut BoundSelect, position: usize) -> HashMap<ColumnI
 }
 
 /// Replaces the derived table's columns by what they are.
-fn substitute(select: &mut BoundSelect, outputs: &HashMap<usize, Expr>) {
+pub(crate) fn substitute(select: &mut BoundSelect, outputs: &HashMap<usize, Expr>) {
     for_each_expr_mut(select, &mut |expr| {
         *expr = expr.replace_columns(&mut |column| outputs.get(&column).cloned());
     });

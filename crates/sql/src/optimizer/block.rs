@@ -4,6 +4,7 @@ use super::emit::{Emitted, bind, demand_all, empty, locator_column, node, number
 use super::equalities::{Class, classes};
 use super::generated::read_from_columns;
 use super::graph::{ColumnMap, Graph, MemberSource, build};
+use super::lateral_nest::lateral_nests;
 use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::partly;
@@ -88,7 +89,7 @@ fn plan_block(
     cx: &mut OptimizerContext<'_, '_>,
     deliver_locators: bool,
 ) -> Result<Node, MysqlError> {
-    let merged = merged(select.clone(), cx.switches.derived_merge);
+    let merged = lateral_nests(merged(select.clone(), cx.switches.derived_merge));
     let mut types: Vec<ExprType> = merged.output.iter().map(|output| output.expr.ty.clone()).collect();
     if let Some(BoundLimit { count, .. }) = &merged.limit
         && let Some(Value::Int(0) | Value::UInt(0)) = count.as_literal()

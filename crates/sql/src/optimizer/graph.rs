@@ -207,7 +207,7 @@ fn flatten(
             let needs = needs.without(right);
             if !needs.is_empty() && nest.members.len() > 1 {
                 return Err(MysqlError::not_supported(
-                    "LATERAL beside other tables on one side of an outer join",
+                    "LATERAL beside locked tables on one side of an outer join",
                 ));
             }
             let after = after.union(needs);

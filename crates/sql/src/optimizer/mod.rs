@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | `merge` | makes simple derived tables part of the query around them |
+//! | `lateral_nest` | several tables on the inner side of a left join, lateral ones among them, as one lateral query |
 //! | `pushdown` | conditions on derived tables, evaluated inside them |
 //! | `unnest` | makes subqueries of conditions joins |
 //! | `generated` | reads expressions from the indexed columns that are generated from them |
@@ -26,6 +27,7 @@ mod factor;
 mod generated;
 mod graph;
 mod join_order;
+mod lateral_nest;
 mod members;
 mod merge;
 mod null_rejection;

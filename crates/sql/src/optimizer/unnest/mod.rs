@@ -293,7 +293,7 @@ fn depends(select: &BoundSelect) -> bool {
         || select.relations.iter().any(|relation| source_depends(&relation.source))
 }
 
-fn source_depends(source: &RelationSource) -> bool {
+pub(super) fn source_depends(source: &RelationSource) -> bool {
     match source {
         RelationSource::Base(_) => false,
         RelationSource::Derived(query) => depends(query),
@@ -310,7 +310,7 @@ fn source_depends(source: &RelationSource) -> bool {
     }
 }
 
-fn conditions_of<'t>(tree: &'t JoinTree, found: &mut Vec<&'t Expr>) {
+pub(super) fn conditions_of<'t>(tree: &'t JoinTree, found: &mut Vec<&'t Expr>) {
     match tree {
         JoinTree::Relation(_) => {}
         JoinTree::Inner { children, conditions, .. } => {
