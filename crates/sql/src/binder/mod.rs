@@ -302,7 +302,7 @@ impl<'a> Binder<'a> {
         self.query_with_names(query.with.as_ref(), |binder| {
             let mut bound = match &query.body {
                 QueryBody::Select(select) => binder.select(select, &query.order_by, query.limit.as_ref()),
-                QueryBody::SetOperation { .. } => binder.set_operation(query),
+                QueryBody::SetOperation { .. } | QueryBody::Parenthesised(_) => binder.set_operation(query),
                 QueryBody::Values(rows) => binder.values(query, rows),
             }?;
             lock(&mut bound, &query.locking)?;

@@ -2,7 +2,7 @@
 //!
 //! Each becomes a block over one relation that stands for its rows, so that ORDER BY, LIMIT, and being a table or a subquery mean
 //! the same for all queries. INTERSECT binds closer than UNION and EXCEPT (the parser sees to that); otherwise they go from
-//! left to right. Columns have the names of the first query, and types that hold the values of all.
+//! left to right. A parenthesised query with clauses of its own, before more of them, is a set operation of one query. Columns have the names of the first query, and types that hold the values of all.
 
 use leafline_types::expr::{Expr, build};
 use leafline_types::{ExprType, MysqlError};
@@ -19,7 +19,7 @@ use crate::parser::ast::{self, ExprKind, Query, QueryBody, SetOperation};
 pub(super) type Operand<'q> = (Option<(SetOperation, bool)>, &'q Query);
 
 impl Binder<'_> {
-    /// Binds a query that is a set operation.
+    /// Binds a query that is a set operation, or, as one of a single query, a parenthesised query before clauses of the whole.
     pub(super) fn set_operation(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         let mut operands = operands(query).into_iter();
         let Some((_, first)) = operands.next() else {
@@ -123,7 +123,10 @@ pub(super) fn operands(query: &Query) -> Vec<Operand<'_>> {
             break;
         }
     }
-    found.push((None, rest));
+    match &query.body {
+        QueryBody::Parenthesised(inner) => found.push((None, inner)),
+        _ => found.push((None, rest)),
+    }
     found.reverse();
     found
 }

@@ -256,8 +256,37 @@ impl Parser<'_> {
             let query = Box::new(self.parenthesised_query()?);
             return Ok(ExprKind::InQuery { operand, query, negated });
         }
-        let list = self.parenthesised_list(Self::expression)?;
+        self.in_expressions(operand, negated)
+    }
+
+    fn in_expressions(&mut self, operand: Box<Expr>, negated: bool) -> Parsed<ExprKind> {
+        self.expect_symbol(Symbol::LeftParen)?;
+        let first = self.expression()?;
+        self.in_list_behind(operand, negated, first)
+    }
+
+    /// The rest of what stands behind IN, from behind its first expression.
+    fn in_list_behind(&mut self, operand: Box<Expr>, negated: bool, first: Expr) -> Parsed<ExprKind> {
+        let mut list = vec![first];
+        if self.accept_symbol(Symbol::Comma) {
+            list.append(&mut self.expressions()?);
+        } else if list.first().is_some_and(|first| matches!(first.kind, ExprKind::Subquery(_))) {
+            return self.in_query_behind(operand, negated, list);
+        }
+        self.expect_symbol(Symbol::RightParen)?;
         Ok(ExprKind::InList { operand, list, negated })
+    }
+
+    /// `((SELECT 1) UNION (SELECT 2))`: the inner parenthesis was the first operand of the query.
+    fn in_query_behind(&mut self, operand: Box<Expr>, negated: bool, list: Vec<Expr>) -> Parsed<ExprKind> {
+        let first = list.into_iter().find_map(|first| match first.kind {
+            ExprKind::Subquery(query) => Some(query),
+            _ => None,
+        });
+        let Some(first) = first else { return Err(self.syntax_error()) };
+        let query = Box::new(self.query_after(*first)?);
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(ExprKind::InQuery { operand, query, negated })
     }
 
     fn arithmetic(&mut self, power: u8, left: Expr) -> Parsed<ExprKind> {

@@ -54,7 +54,7 @@ impl Parser<'_> {
         let first = self.query_operand()?;
         let mut query = self.query_after(first)?;
         if with.is_some() && query.with.is_some() {
-            return self.refuse("WITH before a parenthesised query that has its own");
+            parenthesise(&mut query);
         }
         query.with = query.with.or(with);
         query.span = self.span_from(start);
@@ -153,9 +153,12 @@ impl Parser<'_> {
 
     /// ORDER BY, LIMIT, INTO and locking at the end of a query.
     fn query_tail(&mut self, mut query: Query) -> Parsed<Query> {
-        let own_clauses = !query.order_by.is_empty() || query.limit.is_some() || !query.locking.is_empty();
-        if own_clauses && self.at_any_word(&["ORDER", "LIMIT", "FOR", "LOCK"]) {
-            return self.refuse("ORDER BY, LIMIT or locking after a parenthesised query that has its own");
+        let only_ordered = query.limit.is_none() && query.locking.is_empty();
+        let own_clauses = !query.order_by.is_empty() || !only_ordered;
+        let goes_on = self.at_any_word(&["ORDER", "LIMIT", "FOR", "LOCK"]);
+        // The first rows of a query that is ordered are those of its order.
+        if own_clauses && goes_on && !(only_ordered && self.at_word("LIMIT")) {
+            parenthesise(&mut query);
         }
         if self.at_word("ORDER") {
             query.order_by = self.order_by()?;
@@ -379,6 +382,19 @@ impl Parser<'_> {
     pub(super) fn query_goes_on(&self) -> bool {
         self.at_any_word(SET_OPERATORS) || self.at_any_word(&["ORDER", "LIMIT"])
     }
+}
+
+/// Makes a query one whose rows are those that it had.
+fn parenthesise(query: &mut Query) {
+    let inner = Query {
+        with: query.with.take(),
+        body: std::mem::replace(&mut query.body, QueryBody::Values(Vec::new())),
+        order_by: std::mem::take(&mut query.order_by),
+        limit: query.limit.take(),
+        locking: std::mem::take(&mut query.locking),
+        span: query.span,
+    };
+    query.body = QueryBody::Parenthesised(Box::new(inner));
 }
 
 fn combined(operation: SetOperation, all: bool, span: Span, left: Query, right: Query) -> Query {

@@ -40,6 +40,8 @@ pub enum QueryBody {
     },
     /// `VALUES ROW(..), ROW(..)`.
     Values(Vec<Vec<Expr>>),
+    /// `(query)` with clauses of its own, before more of them.
+    Parenthesised(Box<Query>),
 }
 
 /// Set operations.
@@ -112,6 +114,7 @@ impl Query {
         match &self.body {
             QueryBody::Select(select) => Some(select),
             QueryBody::SetOperation { left, .. } => left.first_select(),
+            QueryBody::Parenthesised(query) => query.first_select(),
             QueryBody::Values(_) => None,
         }
     }

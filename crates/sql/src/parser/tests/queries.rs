@@ -101,6 +101,7 @@ fn sets(query: &Query) -> String {
     match &query.body {
         QueryBody::Select(_) => "select".to_owned(),
         QueryBody::Values(rows) => format!("values {}", rows.len()),
+        QueryBody::Parenthesised(query) => format!("({})", sets(query)),
         QueryBody::SetOperation { operation, all, left, right, .. } => {
             format!("[{operation:?}{} {} {}]", if *all { " all" } else { "" }, sets(left), sets(right))
         }
@@ -115,6 +116,10 @@ fn intersect_binds_tighter_than_union_and_except() {
         ("SELECT 1 INTERSECT SELECT 2 EXCEPT SELECT 3", "[Except [Intersect select select] select]"),
         ("(SELECT 1 UNION SELECT 2) INTERSECT SELECT 3", "[Intersect [Union select select] select]"),
         ("VALUES ROW(1), ROW(2) UNION SELECT 3", "[Union values 2 select]"),
+        ("(SELECT 1 LIMIT 3) ORDER BY 1", "(select)"),
+        ("(SELECT 1 ORDER BY 1) LIMIT 1", "select"),
+        ("((SELECT 1 LIMIT 3) LIMIT 2) UNION SELECT 2", "[Union (select) select]"),
+        ("(((SELECT 1 LIMIT 3) LIMIT 2)) LIMIT 1", "((select))"),
     ] {
         assert_eq!(sets(&query(sql)), tree, "{sql}");
     }
