@@ -45,7 +45,7 @@ fn part(input: &mut Input<'_>) -> KeyPart {
         5 => SqlType::Double,
         6 => SqlType::Date,
         7 => SqlType::DateTime { fsp: flags >> 4 & 3 },
-        8 => SqlType::Decimal { precision: 10 + (flags >> 4), scale: flags >> 5, unsigned },
+        8 => SqlType::Decimal { precision: 10 + (flags >> 4), scale: flags >> 5, unsigned, zerofill: false },
         9 => SqlType::Varbinary { len: 100 },
         10 => SqlType::Char { len: 100 },
         _ => SqlType::Varchar { len: 100 },

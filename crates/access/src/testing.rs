@@ -39,7 +39,7 @@ pub(crate) fn columns() -> Vec<ColumnDef> {
     let column = |name: &str, ty: SqlType, nullable: bool, collation: Collation| {
         ColumnDef::new(name, ty, nullable, collation)
     };
-    let decimal = SqlType::Decimal { precision: 6, scale: 2, unsigned: false };
+    let decimal = SqlType::decimal(6, 2);
     let members = Arc::new(Members::new(["b", "a", "é"], Collation::Utf8mb4_0900Bin));
     vec![
         column("id", SqlType::BIGINT, false, Collation::Binary),
@@ -53,7 +53,7 @@ pub(crate) fn columns() -> Vec<ColumnDef> {
         column("h", SqlType::Varchar { len: 4 }, true, Collation::Utf8mb4_0900Bin),
         column("k", SqlType::Char { len: 3 }, false, text),
         column("l", SqlType::Time { fsp: 1 }, true, Collation::Binary),
-        column("m", SqlType::Real { single: true, digits: None, unsigned: false }, true, Collation::Binary),
+        column("m", SqlType::FLOAT, true, Collation::Binary),
         column("n", SqlType::Year, true, Collation::Binary),
         column("o", SqlType::Timestamp { fsp: 1 }, true, Collation::Binary),
         column("p", SqlType::Enum(members), true, Collation::Utf8mb4_0900Bin),

@@ -160,7 +160,7 @@ impl ColumnMeta {
             SqlType::MediumInt { unsigned } => 9 - u32::from(*unsigned),
             SqlType::Int { unsigned } => 11 - u32::from(*unsigned),
             SqlType::BigInt { .. } => 20 + u32::from(!self.is_column()),
-            SqlType::Decimal { precision, scale, unsigned } => {
+            SqlType::Decimal { precision, scale, unsigned, .. } => {
                 u32::from(*precision) + u32::from(!unsigned) + u32::from(*scale > 0)
             }
             SqlType::Boolean => 1,

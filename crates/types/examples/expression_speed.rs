@@ -33,7 +33,7 @@ const SHIPMODE: usize = 5;
 const PARTKEY: usize = 6;
 
 fn types() -> Vec<ExprType> {
-    let decimal = SqlType::Decimal { precision: 15, scale: 2, unsigned: false };
+    let decimal = SqlType::decimal(15, 2);
     let sqls = [
         SqlType::Date,
         decimal.clone(),

@@ -18,7 +18,7 @@ const ROUNDS: usize = 2000;
 fn main() -> Result<(), CodecError> {
     let int = SqlType::Int { unsigned: false };
     let big = SqlType::BIGINT;
-    let money = SqlType::Decimal { precision: 15, scale: 2, unsigned: false };
+    let money = SqlType::decimal(15, 2);
     let char = |len| SqlType::Char { len };
     let types = [
         big.clone(),

@@ -433,13 +433,7 @@ mod tests {
         assert_eq!(Option::<i64>::from_value(ValueRef::Null, &BIGINT), Some(None));
         assert_eq!(Option::<i8>::from_value(Value::Int(300).borrowed(), &BIGINT), None);
         let decimal = Value::Decimal(Decimal::from_i128(-125, 2));
-        assert_eq!(
-            f64::from_value(
-                decimal.borrowed(),
-                &SqlType::Decimal { precision: 5, scale: 2, unsigned: false }
-            ),
-            Some(-1.25)
-        );
+        assert_eq!(f64::from_value(decimal.borrowed(), &SqlType::decimal(5, 2)), Some(-1.25));
     }
 
     #[test]

@@ -90,9 +90,6 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
         width if written.zerofill => Ok(zerofill(&ty, width)),
         _ => Ok(ty),
     };
-    if written.zerofill && matches!(written.name, TypeName::Decimal | TypeName::Double | TypeName::Float) {
-        return Err(MysqlError::not_supported("ZEROFILL of what is no integer"));
-    }
     let limited = |max: u64, length: u64| match u32::try_from(length) {
         Ok(len) if length <= max => Ok(len),
         _ => Err(MysqlError::column_too_long(column, max)),
@@ -106,7 +103,7 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
         TypeName::BigInt => integer(SqlType::BigInt { unsigned }),
         TypeName::Decimal => {
             let (precision, scale) = decimal_digits(written.length, written.decimals, column)?;
-            Ok(SqlType::Decimal { precision, scale, unsigned })
+            Ok(SqlType::Decimal { precision, scale, unsigned, zerofill: written.zerofill })
         }
         TypeName::Double | TypeName::Float => real(written, column),
         TypeName::Char => Ok(SqlType::Char { len: limited(255, characters)? }),
@@ -200,7 +197,7 @@ fn real(written: &DataType, column: &str) -> Result<SqlType, MysqlError> {
     if !single && digits.is_none() && !unsigned {
         return Ok(SqlType::Double);
     }
-    Ok(SqlType::Real { single, digits, unsigned })
+    Ok(SqlType::Real { single, digits, unsigned, zerofill: written.zerofill })
 }
 
 /// The smallest TEXT type for that many bytes.

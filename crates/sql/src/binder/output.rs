@@ -87,7 +87,7 @@ fn type_flags(ty: &ExprType) -> ColumnFlags {
     if ty.sql.is_large() {
         flags = flags.with(ColumnFlags::BLOB);
     }
-    if matches!(ty.sql, SqlType::Zerofill { .. } | SqlType::Year) {
+    if ty.sql.zerofill_width().is_some() || ty.sql == SqlType::Year {
         flags = flags.with(ColumnFlags::ZEROFILL);
     }
     flags

@@ -67,8 +67,8 @@ mod tests {
     fn lengths_are_those_of_the_manual() {
         let len = |ty: SqlType| part_len(&ty, Collation::Utf8mb4Bin);
         assert_eq!(len(SqlType::Int { unsigned: false }), 4);
-        assert_eq!(len(SqlType::Decimal { precision: 15, scale: 2, unsigned: false }), 7);
-        assert_eq!(len(SqlType::Decimal { precision: 10, scale: 0, unsigned: false }), 5);
+        assert_eq!(len(SqlType::decimal(15, 2)), 7);
+        assert_eq!(len(SqlType::decimal(10, 0)), 5);
         assert_eq!(len(SqlType::Char { len: 10 }), 40);
         assert_eq!(len(SqlType::Varchar { len: 20 }), 82);
         assert_eq!(len(SqlType::DateTime { fsp: 6 }), 8);

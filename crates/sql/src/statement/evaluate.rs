@@ -120,7 +120,7 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
         Value::UInt(_) => ExprType::numeric(SqlType::BIGINT_UNSIGNED, false),
         Value::Decimal(decimal) => {
             let precision = decimal.digits().max(decimal.scale()).max(1);
-            let ty = SqlType::Decimal { precision, scale: decimal.scale(), unsigned: false };
+            let ty = SqlType::decimal(precision, decimal.scale());
             ExprType::numeric(ty, false)
         }
         Value::Double(_) => ExprType::numeric(SqlType::Double, false),

@@ -7,7 +7,7 @@
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8 |
-//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8 |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
@@ -44,6 +44,8 @@ const AUTO_INCREMENT: u8 = 2;
 const ON_UPDATE: u8 = 4;
 const UNSIGNED: u8 = 8;
 const INVISIBLE: u8 = 16;
+/// Of a DECIMAL, FLOAT or DOUBLE; integers with ZEROFILL have a tag of their own.
+const ZEROFILL: u8 = 32;
 
 const CHECK_LOCAL: u8 = 16;
 const CHECK_CASCADED: u8 = 32;
@@ -172,9 +174,10 @@ fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
 
 fn type_of_code(
     from: &mut ByteReader<'_>,
-    unsigned: bool,
+    flags: u8,
     (names, collation): (Vec<String>, Collation),
 ) -> Result<SqlType> {
+    let (unsigned, zerofill) = (flags & UNSIGNED != 0, flags & ZEROFILL != 0);
     let (tag, first, second) = (from.u8()?, from.u32()?, from.u32()?);
     let members = || match names.len() == first as usize && first > 0 {
         true => Ok(Members::new(names.clone(), collation)),
@@ -187,7 +190,7 @@ fn type_of_code(
         3 => SqlType::MediumInt { unsigned },
         4 => SqlType::Int { unsigned },
         5 => SqlType::BigInt { unsigned },
-        6 => SqlType::Decimal { precision: small(first)?, scale: small(second)?, unsigned },
+        6 => SqlType::Decimal { precision: small(first)?, scale: small(second)?, unsigned, zerofill },
         7 => SqlType::Double,
         8 => SqlType::Char { len: first },
         9 => SqlType::Varchar { len: first },
@@ -204,7 +207,7 @@ fn type_of_code(
                 NO_SCALE => None,
                 scale => Some((small(first)?, small(scale)?)),
             };
-            SqlType::Real { single: tag == 18, digits, unsigned }
+            SqlType::Real { single: tag == 18, digits, unsigned, zerofill }
         }
         20 => SqlType::Binary { len: first },
         21 => SqlType::Blob { max_bytes: first },
@@ -225,12 +228,14 @@ fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
     let mut out = ByteWriter::default();
     let (tag, first, second) = type_code(&column.ty)?;
     out.u8(FORMAT).string(&column.name).u8(tag).u32(first).u32(second);
+    let is_zerofill = !column.ty.is_integer() && column.ty.zerofill_width().is_some();
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     out.u8(flag(column.nullable, NULLABLE)
         | flag(column.auto_increment, AUTO_INCREMENT)
         | flag(column.on_update_now, ON_UPDATE)
         | flag(column.ty.is_unsigned(), UNSIGNED)
-        | flag(column.invisible, INVISIBLE));
+        | flag(column.invisible, INVISIBLE)
+        | flag(is_zerofill, ZEROFILL));
     out.u16(column.collation.id());
     if let SqlType::Enum(members) | SqlType::Set(members) = &column.ty {
         members.names().for_each(|name| {
@@ -278,7 +283,7 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
     };
     let names = (0..count).map(|_| from.string()).collect::<Result<Vec<_>>>()?;
     let mut type_reader = ByteReader::new("catalog column", type_bytes);
-    let ty = type_of_code(&mut type_reader, flags & UNSIGNED != 0, (names, collation))?;
+    let ty = type_of_code(&mut type_reader, flags, (names, collation))?;
     let kind = from.u8()?;
     let constant = from.bytes()?;
     let default = match kind {

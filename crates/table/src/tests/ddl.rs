@@ -24,7 +24,7 @@ fn every_definition_survives_opening_again() {
         SqlType::MediumInt { unsigned: true },
         SqlType::Int { unsigned: true },
         SqlType::BigInt { unsigned: false },
-        SqlType::Decimal { precision: 20, scale: 5, unsigned: true },
+        SqlType::Decimal { precision: 20, scale: 5, unsigned: true, zerofill: true },
         SqlType::Double,
         SqlType::Char { len: 9 },
         SqlType::Varchar { len: 150 },

@@ -193,13 +193,12 @@ impl AggregateCall {
             (AggregateFunction::Sum | AggregateFunction::Avg, Some(arg)) => {
                 let sql = match build::decimal_digits(arg) {
                     Some((p, s)) if function == AggregateFunction::Sum => {
-                        SqlType::Decimal { precision: (p + 22).min(MAX_PRECISION), scale: s, unsigned: false }
+                        SqlType::decimal((p + 22).min(MAX_PRECISION), s)
                     }
-                    Some((p, s)) => SqlType::Decimal {
-                        precision: (p + DIVISION_SCALE_INCREMENT).min(MAX_PRECISION),
-                        scale: (s + DIVISION_SCALE_INCREMENT).min(MAX_SCALE),
-                        unsigned: false,
-                    },
+                    Some((p, s)) => SqlType::decimal(
+                        (p + DIVISION_SCALE_INCREMENT).min(MAX_PRECISION),
+                        (s + DIVISION_SCALE_INCREMENT).min(MAX_SCALE),
+                    ),
                     None => SqlType::Double,
                 };
                 ExprType::numeric(sql, true)

@@ -150,7 +150,7 @@ fn types_are_mysqls() {
         assert_eq!(call.ty.nullable, function != Count);
         call.ty.sql.to_string()
     };
-    let decimal = || SqlType::Decimal { precision: 15, scale: 2, unsigned: false };
+    let decimal = || SqlType::decimal(15, 2);
     assert_eq!(ty(Sum, SqlType::Int { unsigned: false }), "decimal(32,0)");
     assert_eq!(ty(Sum, SqlType::BIGINT), "decimal(41,0)");
     assert_eq!(ty(Sum, decimal()), "decimal(37,2)");
@@ -160,7 +160,7 @@ fn types_are_mysqls() {
     assert_eq!(ty(Avg, SqlType::Double), "double");
     assert_eq!(ty(Max, SqlType::Varchar { len: 3 }), "varchar(3)");
     assert_eq!(ty(Count, SqlType::Date), "bigint");
-    let wide = SqlType::Decimal { precision: 60, scale: 30, unsigned: false };
+    let wide = SqlType::decimal(60, 30);
     assert_eq!(ty(Sum, wide.clone()), "decimal(65,30)");
     assert_eq!(ty(Avg, wide), "decimal(64,30)");
     assert_eq!(AggregateCall::new(Sum, false, vec![]).unwrap_err().code, 1582);
@@ -172,7 +172,7 @@ fn types_are_mysqls() {
 fn sums_grow_beyond_128_bits_and_end_at_65_digits() {
     let nines = |digits: usize| Decimal::parse(&"9".repeat(digits)).unwrap();
     let sum = |digits: u8, rows: usize, ids: Option<&[u32]>| {
-        let sql = SqlType::Decimal { precision: digits, scale: 0, unsigned: false };
+        let sql = SqlType::decimal(digits, 0);
         let value = Value::Decimal(nines(digits.into()));
         let batch = Batch::from_rows(std::slice::from_ref(&sql), vec![[value].as_slice(); rows]).unwrap();
         let call = call(AggregateFunction::Sum, false, vec![build::column(0, ExprType::numeric(sql, false))]);

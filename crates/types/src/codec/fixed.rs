@@ -339,9 +339,7 @@ mod tests {
 
     #[test]
     fn widths_are_the_fewest_bytes() {
-        let width = |precision| {
-            Fixed::of(&SqlType::Decimal { precision, scale: 0, unsigned: false }).unwrap().width()
-        };
+        let width = |precision| Fixed::of(&SqlType::decimal(precision, 0)).unwrap().width();
         // 10^p - 1 must fit, and with one byte less it must not.
         for p in 1..=65u8 {
             let most = pow10_i256(p).wrapping_sub(i256::ONE);
@@ -367,7 +365,7 @@ mod tests {
         assert!(int(16_777_215, &medium) && !int(16_777_216, &medium) && !int(-1, &medium));
         assert!(int(i64::MIN, &SqlType::BIGINT) && !int(-1, &SqlType::BIGINT_UNSIGNED));
 
-        let ty = SqlType::Decimal { precision: 4, scale: 2, unsigned: false };
+        let ty = SqlType::decimal(4, 2);
         let decimal =
             |s: &str| Fixed::of(&ty).unwrap().to_integer(&Value::Decimal(Decimal::parse(s).unwrap()));
         assert_eq!(decimal("12.3"), Some(i256::from_i128(1230)));

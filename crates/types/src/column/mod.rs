@@ -210,11 +210,11 @@ mod tests {
             (SqlType::TinyInt { unsigned }, vec![Value::Int(-128), Value::Int(127)]),
             (SqlType::BIGINT_UNSIGNED, vec![Value::UInt(u64::MAX)]),
             (
-                SqlType::Decimal { precision: 15, scale: 2, unsigned },
+                SqlType::Decimal { precision: 15, scale: 2, unsigned, zerofill: false },
                 vec![decimal("-1.25"), decimal("9999999999999.99")],
             ),
             (
-                SqlType::Decimal { precision: 65, scale: 30, unsigned },
+                SqlType::Decimal { precision: 65, scale: 30, unsigned, zerofill: false },
                 vec![Value::Decimal(Decimal::max_value(65, 30))],
             ),
             (SqlType::Double, vec![Value::Double(-0.5)]),
@@ -253,7 +253,7 @@ mod tests {
             (SqlType::Null, Value::Int(1)),
             (SqlType::Date, Value::Double(1.0)),
             (SqlType::Varchar { len: 1 }, Value::bytes([255])),
-            (SqlType::Decimal { precision: 3, scale: 1, unsigned: false }, decimal("100")),
+            (SqlType::decimal(3, 1), decimal("100")),
         ] {
             let mut builder = ColumnBuilder::for_type(&ty);
             assert!(matches!(builder.push_value(&v), Err(CodecError::TypeMismatch { .. })), "{ty} {v:?}");
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn decimals_take_the_scale_of_the_column() {
-        let ty = SqlType::Decimal { precision: 5, scale: 2, unsigned: false };
+        let ty = SqlType::decimal(5, 2);
         let array = repeat(&decimal("1.005"), &ty, 2).unwrap();
         assert_eq!(format!("{:?}", value_at(&array, 1, &ty)), "Decimal(1.01)");
     }

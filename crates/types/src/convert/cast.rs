@@ -45,7 +45,7 @@ pub fn cast(
         SqlType::Real { .. } => to_f64(v, warnings).map_or(Value::Null, |d| Value::Double(to_single(d))),
         SqlType::Time { fsp } => cast_time(v, *fsp, warnings),
         SqlType::Year => cast_year(v, from, warnings),
-        SqlType::Decimal { precision, scale, unsigned } => {
+        SqlType::Decimal { precision, scale, unsigned, .. } => {
             cast_decimal(v, from, (*precision, *scale, *unsigned), warnings)
         }
         SqlType::Date | SqlType::DateTime { .. } => cast_temporal(v, to, rules, warnings),
@@ -285,8 +285,7 @@ pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
             found.value
         }
         Value::Json(json) => {
-            let decimal =
-                SqlType::Decimal { precision: crate::decimal::MAX_PRECISION, scale: 0, unsigned: false };
+            let decimal = SqlType::decimal(crate::decimal::MAX_PRECISION, 0);
             let meant = meant_value(json, &decimal, warnings);
             return meant.map_or(Some(Decimal::ZERO), |v| to_decimal(&v, warnings));
         }

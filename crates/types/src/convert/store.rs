@@ -99,7 +99,9 @@ pub fn store_cast(
         }
         (Value::Double(_), SqlType::Double) => Ok(v.clone()),
         (_, SqlType::Double) => store_double(v, cx),
-        (_, SqlType::Real { single, digits, unsigned }) => store_real(v, (*single, *digits, *unsigned), cx),
+        (_, SqlType::Real { single, digits, unsigned, .. }) => {
+            store_real(v, (*single, *digits, *unsigned), cx)
+        }
         (_, SqlType::Time { fsp }) => store_time(v, from, *fsp, cx),
         (_, SqlType::Year) => store_year(v, cx),
         (_, SqlType::Timestamp { fsp }) => store_timestamp(v, from, *fsp, cx),
@@ -107,7 +109,7 @@ pub fn store_cast(
         (_, SqlType::Enum(members)) => store_enum(v, members, cx),
         (_, SqlType::Set(members)) => store_set(v, members, cx),
         (_, SqlType::Bit { len }) => store_bit(v, *len, cx),
-        (_, SqlType::Decimal { precision, scale, unsigned }) => {
+        (_, SqlType::Decimal { precision, scale, unsigned, .. }) => {
             store_decimal(v, (*precision, *scale, *unsigned), cx)
         }
         (_, SqlType::Date | SqlType::DateTime { .. }) => store_temporal(v, from, to, cx.dates, cx),

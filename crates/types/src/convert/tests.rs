@@ -8,7 +8,7 @@ use crate::value::{SqlType, Value};
 
 const INT: SqlType = SqlType::Int { unsigned: false };
 const UINT: SqlType = SqlType::Int { unsigned: true };
-const D52: SqlType = SqlType::Decimal { precision: 5, scale: 2, unsigned: false };
+const D52: SqlType = SqlType::decimal(5, 2);
 
 fn dec(s: &str) -> Value {
     Value::Decimal(Decimal::parse(s).unwrap())
@@ -32,7 +32,7 @@ fn type_of(v: &Value) -> SqlType {
         Value::Null => SqlType::Null,
         Value::Int(_) => SqlType::BIGINT,
         Value::UInt(_) => SqlType::BIGINT_UNSIGNED,
-        Value::Decimal(d) => SqlType::Decimal { precision: 65, scale: d.scale(), unsigned: false },
+        Value::Decimal(d) => SqlType::decimal(65, d.scale()),
         Value::Double(_) => SqlType::Double,
         Value::String(_) => SqlType::Varchar { len: 255 },
         Value::Bytes(_) => SqlType::Varbinary { len: 255 },
@@ -131,17 +131,12 @@ fn decimals_and_doubles_are_stored() {
     stores(dec("-1.235"), &D52, dec("-1.24"), &[1265]);
     stores(Value::Double(0.1 + 0.2), &D52, dec("0.30"), &[1265]);
     stores(Value::Int(999), &D52, dec("999.00"), &[]);
-    stores(
-        date("2024-01-02"),
-        &SqlType::Decimal { precision: 8, scale: 0, unsigned: false },
-        dec("20240102"),
-        &[],
-    );
+    stores(date("2024-01-02"), &SqlType::decimal(8, 0), dec("20240102"), &[]);
     refuses(Value::Int(1000), &D52, RANGE, 1264, dec("999.99"));
     refuses(dec("-999.995"), &D52, RANGE, 1264, dec("-999.99"));
     refuses(Value::Double(-1e300), &D52, RANGE, 1264, dec("-999.99"));
     refuses(s("1e99"), &D52, RANGE, 1264, dec("999.99"));
-    let unsigned = SqlType::Decimal { precision: 5, scale: 2, unsigned: true };
+    let unsigned = SqlType::Decimal { precision: 5, scale: 2, unsigned: true, zerofill: false };
     refuses(dec("-0.01"), &unsigned, RANGE, 1264, dec("0.00"));
     stores(dec("-0.001"), &unsigned, dec("0.00"), &[1265]);
     refuses(s("12abc"), &D52, "Incorrect decimal value: '12abc' for column 'c' at row 3", 1366, dec("12.00"));
@@ -288,7 +283,7 @@ fn casts_to_integers() {
 
 #[test]
 fn casts_to_decimals_and_doubles() {
-    let d30 = SqlType::Decimal { precision: 3, scale: 0, unsigned: false };
+    let d30 = SqlType::decimal(3, 0);
     casts(
         Value::Int(12_345),
         &d30,

@@ -18,22 +18,25 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
         Value::Bytes(b) => String::from_utf8_lossy(b).into(),
         Value::Int(v) => v.to_string().into(),
         Value::UInt(v) => match ty {
-            SqlType::Zerofill { digits, .. } => format!("{v:0width$}", width = usize::from(*digits)).into(),
+            SqlType::Zerofill { .. } => zeros_before(v.to_string(), ty).into(),
             SqlType::Year => format!("{v:04}").into(),
             SqlType::Enum(members) => members.name(*v).into(),
             SqlType::Set(members) => members.list(*v).into(),
             SqlType::Bit { .. } => String::from_utf8_lossy(&bit_bytes(*v, ty)).into(),
             _ => v.to_string().into(),
         },
-        Value::Decimal(d) => d.to_string().into(),
+        Value::Decimal(d) => zeros_before(d.to_string(), ty).into(),
         Value::Json(json) => json.to_string().into(),
-        Value::Double(d) => match ty {
-            SqlType::Real { digits: Some((_, scale)), .. } => {
-                format!("{d:.scale$}", scale = usize::from(*scale)).into()
-            }
-            SqlType::Real { single: true, .. } => single_text(*d).into(),
-            _ => f64_text(*d).into(),
-        },
+        Value::Double(d) => {
+            let text = match ty {
+                SqlType::Real { digits: Some((_, scale)), .. } => {
+                    format!("{d:.scale$}", scale = usize::from(*scale))
+                }
+                SqlType::Real { single: true, .. } => single_text(*d),
+                _ => f64_text(*d),
+            };
+            zeros_before(text, ty).into()
+        }
         Value::Date(d) => d.to_string().into(),
         Value::DateTime(d) => {
             let fsp = match ty {
@@ -52,6 +55,14 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
             t.display(fsp).to_string().into()
         }
     })
+}
+
+/// The text of a number with the zeros before it that ZEROFILL asks for.
+fn zeros_before(text: String, ty: &SqlType) -> String {
+    match ty.zerofill_width() {
+        Some(width) if text.len() < width => format!("{text:0>width$}"),
+        _ => text,
+    }
 }
 
 /// The bytes of a BIT: as many as its type has, the highest first.

@@ -299,7 +299,7 @@ fn temporal(v: &Value) -> Option<DateTime> {
 
 /// `column op c` for a DECIMAL column of any precision.
 fn decimal_column(ty: &SqlType, op: CompareOp, c: Decimal) -> Option<Narrowed<Value>> {
-    let SqlType::Decimal { precision, scale, unsigned } = ty else { return None };
+    let SqlType::Decimal { precision, scale, unsigned, .. } = ty else { return None };
     let max = Decimal::max_value(*precision, *scale);
     let min = if *unsigned { Decimal::from_i64(0) } else { max.negate() };
     if c > max || c < min {

@@ -21,7 +21,7 @@ pub(crate) fn types() -> Vec<(SqlType, Collation)> {
     types.extend([
         (SqlType::TinyInt { unsigned: true }, Collation::Binary),
         (SqlType::Int { unsigned: false }, Collation::Binary),
-        (SqlType::Decimal { precision: 5, scale: 0, unsigned: true }, Collation::Binary),
+        (SqlType::Decimal { precision: 5, scale: 0, unsigned: true, zerofill: false }, Collation::Binary),
         (SqlType::DateTime { fsp: 2 }, Collation::Binary),
     ]);
     types

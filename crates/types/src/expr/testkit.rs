@@ -103,9 +103,9 @@ pub(crate) fn column_types() -> Vec<ExprType> {
         SqlType::BigInt { unsigned: false },
         SqlType::BigInt { unsigned: true },
         SqlType::TinyInt { unsigned: false },
-        SqlType::Decimal { precision: 15, scale: 2, unsigned: false },
-        SqlType::Decimal { precision: 4, scale: 3, unsigned: false },
-        SqlType::Decimal { precision: 50, scale: 10, unsigned: false },
+        SqlType::decimal(15, 2),
+        SqlType::decimal(4, 3),
+        SqlType::decimal(50, 10),
         SqlType::Double,
         SqlType::Varchar { len: 20 },
         SqlType::Varchar { len: 20 },
@@ -116,7 +116,7 @@ pub(crate) fn column_types() -> Vec<ExprType> {
         SqlType::Time { fsp: 0 },
         SqlType::Time { fsp: 6 },
         SqlType::Year,
-        SqlType::Real { single: true, digits: None, unsigned: false },
+        SqlType::FLOAT,
     ];
     let mut padded = true;
     sqls.into_iter()

@@ -65,7 +65,7 @@ fn same_kind(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let sql = match &args[0].ty.sql {
         ty if ty.is_integer() => SqlType::BigInt { unsigned: ty.is_unsigned() },
         SqlType::Null => SqlType::Double,
-        ty @ SqlType::Decimal { .. } => ty.clone(),
+        ty @ SqlType::Decimal { .. } => ty.clone().without_zerofill(),
         _ => SqlType::Double,
     };
     Ok(ExprType::numeric(sql, nullable))

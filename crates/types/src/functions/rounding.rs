@@ -38,11 +38,9 @@ fn whole_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let sql = match &args[0].ty.sql {
         ty if ty.is_integer() => SqlType::BigInt { unsigned: ty.is_unsigned() },
         SqlType::Decimal { precision, scale, .. } if precision - scale < 18 => SqlType::BIGINT,
-        SqlType::Decimal { precision, scale, .. } => SqlType::Decimal {
-            precision: (precision - scale + 1).min(MAX_PRECISION),
-            scale: 0,
-            unsigned: false,
-        },
+        SqlType::Decimal { precision, scale, .. } => {
+            SqlType::decimal((precision - scale + 1).min(MAX_PRECISION), 0)
+        }
         _ => SqlType::Double,
     };
     Ok(ExprType::numeric(sql, nullable(args)))
@@ -69,7 +67,7 @@ fn whole(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], up: bool) -> 
 fn rounded_type(args: &[Expr], rounds: bool) -> Result<ExprType, MysqlError> {
     let sql = match &args[0].ty.sql {
         ty if ty.is_integer() => SqlType::BigInt { unsigned: ty.is_unsigned() },
-        SqlType::Decimal { precision, scale, unsigned } => {
+        SqlType::Decimal { precision, scale, unsigned, .. } => {
             let digits = match args.get(1) {
                 None => Some(0),
                 Some(arg) => literal_integer(arg),
@@ -81,7 +79,7 @@ fn rounded_type(args: &[Expr], rounds: bool) -> Result<ExprType, MysqlError> {
             // 9.9 rounds to 10: one digit more before the point.
             let whole = precision - scale + u8::from(rounds && digits.is_none_or(|d| d < (*scale).into()));
             let precision = (whole + new_scale).clamp(1, MAX_PRECISION);
-            SqlType::Decimal { precision, scale: new_scale, unsigned: *unsigned }
+            SqlType::Decimal { precision, scale: new_scale, unsigned: *unsigned, zerofill: false }
         }
         _ => SqlType::Double,
     };

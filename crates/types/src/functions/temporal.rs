@@ -351,7 +351,7 @@ fn unix_timestamp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(if scale == 0 {
         ExprType::numeric(SqlType::BIGINT, nullable)
     } else {
-        ExprType::numeric(SqlType::Decimal { precision: 11 + scale, scale, unsigned: false }, nullable)
+        ExprType::numeric(SqlType::decimal(11 + scale, scale), nullable)
     })
 }
 

@@ -32,12 +32,17 @@ fn types() -> Vec<SqlType> {
     }
     for (precision, scale) in [(1, 0), (2, 1), (5, 5), (15, 2), (18, 4), (19, 0), (38, 10), (39, 2), (65, 30)]
     {
-        types.push(SqlType::Decimal { precision, scale, unsigned: false });
+        types.push(SqlType::decimal(precision, scale));
     }
     types.extend((0..=6).map(|fsp| SqlType::DateTime { fsp }));
     types.extend((0..=6).map(|fsp| SqlType::Time { fsp }));
     types.extend([SqlType::Year, SqlType::Boolean, SqlType::Zerofill { bytes: 3, digits: 8 }]);
-    types.extend([true, false].map(|single| SqlType::Real { single, digits: None, unsigned: false }));
+    types.extend([true, false].map(|single| SqlType::Real {
+        single,
+        digits: None,
+        unsigned: false,
+        zerofill: false,
+    }));
     types.push(SqlType::Binary { len: 5 });
     types.extend((0..=6).map(|fsp| SqlType::Timestamp { fsp }));
     types.extend([1, 9, 63, 64].map(|len| SqlType::Bit { len }));
@@ -347,7 +352,7 @@ fn the_bytes_are_those_of_the_format() {
         [0x7f, 0xff, 0xfe]
     );
     assert_eq!(bytes(&KeyPart::new(SqlType::SmallInt { unsigned: true }), Value::UInt(258)), [1, 2]);
-    let price = KeyPart::new(SqlType::Decimal { precision: 4, scale: 2, unsigned: false });
+    let price = KeyPart::new(SqlType::decimal(4, 2));
     assert_eq!(bytes(&price, Value::from(Decimal::parse("-1.5").unwrap())), [0x7f, 0x6a]);
     assert_eq!(
         bytes(&KeyPart::new(SqlType::Date), Value::Date(Date::from_parts(0, 0, 1).unwrap())),

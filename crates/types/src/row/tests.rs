@@ -260,7 +260,7 @@ fn the_bytes_are_those_of_the_format() {
             column(SqlType::Varchar { len: 5 }, true),
             column(SqlType::MediumInt { unsigned: false }, true),
             column(SqlType::Varbinary { len: 5 }, false),
-            column(SqlType::Decimal { precision: 3, scale: 2, unsigned: false }, false),
+            column(SqlType::decimal(3, 2), false),
             column(SqlType::Date, true),
         ],
     );

@@ -57,6 +57,8 @@ pub enum SqlType {
         scale: u8,
         /// Negative values are refused.
         unsigned: bool,
+        /// Shown with zeros before it, and unsigned then.
+        zerofill: bool,
     },
     /// IEEE 754 binary64, of any value: what DOUBLE declares and computations give.
     Double,
@@ -68,6 +70,8 @@ pub enum SqlType {
         digits: Option<(u8, u8)>,
         /// Negative values are refused.
         unsigned: bool,
+        /// Shown with zeros before it, and unsigned then.
+        zerofill: bool,
     },
     /// A string without trailing spaces.
     Char {
@@ -134,6 +138,13 @@ impl SqlType {
     pub const BIGINT: SqlType = SqlType::BigInt { unsigned: false };
     /// BIGINT UNSIGNED.
     pub const BIGINT_UNSIGNED: SqlType = SqlType::BigInt { unsigned: true };
+    /// FLOAT without digits.
+    pub const FLOAT: SqlType = SqlType::Real { single: true, digits: None, unsigned: false, zerofill: false };
+
+    /// DECIMAL with a sign.
+    pub const fn decimal(precision: u8, scale: u8) -> SqlType {
+        SqlType::Decimal { precision, scale, unsigned: false, zerofill: false }
+    }
 
     /// Whether it is an integer type: one of the five, with a display width that is kept or not, or YEAR.
     pub fn is_integer(&self) -> bool {
@@ -168,6 +179,42 @@ impl SqlType {
             SqlType::Zerofill { .. } | SqlType::Year | SqlType::Bit { .. } => true,
             SqlType::Enum(_) | SqlType::Set(_) => true,
             _ => false,
+        }
+    }
+
+    /// The least characters that a value of a type with ZEROFILL is shown with.
+    pub fn zerofill_width(&self) -> Option<usize> {
+        match self {
+            SqlType::Zerofill { digits, .. } => Some(usize::from(*digits)),
+            SqlType::Decimal { precision, scale, zerofill: true, .. } => {
+                let whole = (precision - scale).max(1);
+                Some(usize::from(whole) + usize::from(*scale) + usize::from(*scale > 0))
+            }
+            SqlType::Real { single, digits, zerofill: true, .. } => Some(match digits {
+                Some((all, _)) => usize::from(*all),
+                None if *single => 12,
+                None => 22,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The type of what is computed from values of this one, which shows no zeros before them.
+    pub fn without_zerofill(self) -> SqlType {
+        let unsigned = true;
+        match self {
+            SqlType::Zerofill { bytes: 1, .. } => SqlType::TinyInt { unsigned },
+            SqlType::Zerofill { bytes: 2, .. } => SqlType::SmallInt { unsigned },
+            SqlType::Zerofill { bytes: 3, .. } => SqlType::MediumInt { unsigned },
+            SqlType::Zerofill { bytes: 4, .. } => SqlType::Int { unsigned },
+            SqlType::Zerofill { .. } => SqlType::BigInt { unsigned },
+            SqlType::Decimal { precision, scale, zerofill: true, .. } => {
+                SqlType::Decimal { precision, scale, unsigned, zerofill: false }
+            }
+            SqlType::Real { single, digits, zerofill: true, .. } => {
+                SqlType::Real { single, digits, unsigned, zerofill: false }
+            }
+            other => other,
         }
     }
 
@@ -306,7 +353,7 @@ impl fmt::Display for SqlType {
                     4 => "int",
                     _ => "bigint",
                 };
-                return write!(f, "{name}({digits}) unsigned zerofill");
+                write!(f, "{name}({digits})")?;
             }
             SqlType::Year => return f.write_str("year"),
             SqlType::Decimal { precision, scale, .. } => write!(f, "decimal({precision},{scale})")?,
@@ -345,7 +392,10 @@ impl fmt::Display for SqlType {
             SqlType::Time { fsp: 0 } => f.write_str("time")?,
             SqlType::Time { fsp } => write!(f, "time({fsp})")?,
         }
-        if self.is_unsigned() { f.write_str(" unsigned") } else { Ok(()) }
+        if self.is_unsigned() {
+            f.write_str(" unsigned")?;
+        }
+        if self.zerofill_width().is_some() { f.write_str(" zerofill") } else { Ok(()) }
     }
 }
 
@@ -459,13 +509,13 @@ mod tests {
 
     #[test]
     fn types_print_as_show_create_table_does() {
-        let d = SqlType::Decimal { precision: 15, scale: 2, unsigned: true };
+        let d = SqlType::Decimal { precision: 15, scale: 2, unsigned: true, zerofill: false };
         assert_eq!(d.to_string(), "decimal(15,2) unsigned");
         assert_eq!(SqlType::Text { max_bytes: 65_535 }.to_string(), "text");
         assert_eq!(SqlType::DateTime { fsp: 3 }.to_string(), "datetime(3)");
         assert_eq!(SqlType::Int { unsigned: true }.to_string(), "int unsigned");
         assert_eq!(SqlType::Zerofill { bytes: 3, digits: 8 }.to_string(), "mediumint(8) unsigned zerofill");
-        let real = SqlType::Real { single: true, digits: Some((7, 3)), unsigned: true };
+        let real = SqlType::Real { single: true, digits: Some((7, 3)), unsigned: true, zerofill: false };
         assert_eq!(real.to_string(), "float(7,3) unsigned");
         assert_eq!(SqlType::Blob { max_bytes: 65_535 }.to_string(), "blob");
         assert_eq!(SqlType::Boolean.to_string(), "tinyint(1)");

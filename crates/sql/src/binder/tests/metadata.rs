@@ -107,8 +107,8 @@ fn types_and_collations_are_those_of_the_expression() {
     assert_eq!(types[1].1, Collation::Utf8mb4Bin);
     assert_eq!(types[2], (SqlType::Varchar { len: 1 }, Collation::Utf8mb4_0900Bin));
     assert_eq!(types[3], (SqlType::Int { unsigned: false }, binary));
-    assert_eq!(types[4], (SqlType::Decimal { precision: 20, scale: 4, unsigned: false }, binary));
-    assert_eq!(types[5], (SqlType::Decimal { precision: 14, scale: 6, unsigned: false }, binary));
+    assert_eq!(types[4], (SqlType::decimal(20, 4), binary));
+    assert_eq!(types[5], (SqlType::decimal(14, 6), binary));
     assert_eq!(types[6], (SqlType::BIGINT, binary));
     assert_eq!(types[7], (SqlType::Date, binary));
 }

@@ -81,19 +81,22 @@ fn column_types_take_mysqls_limits() {
         ("BOOL", Ok((SqlType::Boolean, binary))),
         ("INT(5) ZEROFILL", Ok((SqlType::Zerofill { bytes: 4, digits: 5 }, binary))),
         ("CHAR(5) CHARACTER SET binary", Ok((SqlType::Binary { len: 5 }, binary))),
-        ("FLOAT(24)", Ok((SqlType::Real { single: true, digits: None, unsigned: false }, binary))),
+        ("FLOAT(24)", Ok((SqlType::FLOAT, binary))),
         ("FLOAT(25)", Ok((SqlType::Double, binary))),
         (
             "DOUBLE(5,2) UNSIGNED",
-            Ok((SqlType::Real { single: false, digits: Some((5, 2)), unsigned: true }, binary)),
+            Ok((
+                SqlType::Real { single: false, digits: Some((5, 2)), unsigned: true, zerofill: false },
+                binary,
+            )),
         ),
         ("FLOAT(54)", Err(1063)),
         ("FLOAT(5,6)", Err(1427)),
         ("YEAR(2)", Err(1818)),
         ("TIME(7)", Err(1426)),
         ("BINARY(256)", Err(1074)),
-        ("DECIMAL", Ok((SqlType::Decimal { precision: 10, scale: 0, unsigned: false }, binary))),
-        ("DECIMAL(15,2)", Ok((SqlType::Decimal { precision: 15, scale: 2, unsigned: false }, binary))),
+        ("DECIMAL", Ok((SqlType::decimal(10, 0), binary))),
+        ("DECIMAL(15,2)", Ok((SqlType::decimal(15, 2), binary))),
         ("CHAR", Ok((SqlType::Char { len: 1 }, text))),
         ("VARCHAR(16383)", Ok((SqlType::Varchar { len: 16_383 }, text))),
         ("VARCHAR(5) COLLATE utf8mb4_bin", Ok((SqlType::Varchar { len: 5 }, Collation::Utf8mb4Bin))),
@@ -127,7 +130,14 @@ fn column_types_take_mysqls_limits() {
         ("CHAR(5) COLLATE utf8mb4_croatian_ci", Err(1235)),
         ("CHAR(5) COLLATE nothing", Err(1273)),
         ("CHAR(5) CHARACTER SET utf8mb4 COLLATE binary", Err(1253)),
-        ("DOUBLE ZEROFILL", Err(1235)),
+        (
+            "FLOAT ZEROFILL",
+            Ok((SqlType::Real { single: true, digits: None, unsigned: true, zerofill: true }, binary)),
+        ),
+        (
+            "DECIMAL(5,2) ZEROFILL",
+            Ok((SqlType::Decimal { precision: 5, scale: 2, unsigned: true, zerofill: true }, binary)),
+        ),
     ] {
         assert_eq!(columns(definition), expected, "{definition}");
     }

@@ -66,7 +66,7 @@ fn decimal_type(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8), scale_
         ArithmeticOp::Modulo | ArithmeticOp::IntegerDivide => (s1.max(s2), whole1),
     };
     let precision = (whole + scale).clamp(1, MAX_PRECISION);
-    SqlType::Decimal { precision, scale, unsigned: false }
+    SqlType::decimal(precision, scale)
 }
 
 /// Digits that MySQL keeps together in a word.
@@ -121,7 +121,7 @@ pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {
     let sql = if is_integral(&operand) {
         SqlType::BIGINT
     } else if let Some((precision, scale)) = decimal_digits(&operand) {
-        SqlType::Decimal { precision, scale, unsigned: false }
+        SqlType::decimal(precision, scale)
     } else {
         SqlType::Double
     };

@@ -72,11 +72,11 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
             if precision < scale {
                 return Err(MysqlError::precision_less_than_scale(""));
             }
-            SqlType::Decimal { precision: precision.max(1), scale, unsigned: false }
+            SqlType::decimal(precision.max(1), scale)
         }
         CastTarget::Double => SqlType::Double,
         CastTarget::Json => SqlType::Json,
-        CastTarget::Float => SqlType::Real { single: true, digits: None, unsigned: false },
+        CastTarget::Float => SqlType::FLOAT,
         CastTarget::Year => {
             nullable = true;
             SqlType::Year

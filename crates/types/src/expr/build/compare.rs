@@ -310,7 +310,7 @@ pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr
             if precision > MAX_PRECISION {
                 return None;
             }
-            SqlType::Decimal { precision: precision.max(1), scale, unsigned: false }
+            SqlType::decimal(precision.max(1), scale)
         }
         CompareDomain::Double => SqlType::Double,
         CompareDomain::String(Collation::Binary) => SqlType::Varbinary { len: u32::MAX },

@@ -10,7 +10,7 @@ fn column_of(sql: SqlType) -> Expr {
 }
 
 fn decimal(precision: u8, scale: u8) -> SqlType {
-    SqlType::Decimal { precision, scale, unsigned: false }
+    SqlType::decimal(precision, scale)
 }
 
 fn int_type() -> SqlType {

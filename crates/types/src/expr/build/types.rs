@@ -29,7 +29,7 @@ pub fn type_of(v: &Value) -> SqlType {
             let (digits, scale) = (d.digits(), d.scale());
             // As in MySQL, 0.05 has a digit before the point.
             let precision = digits.max(scale + 1).min(MAX_PRECISION);
-            SqlType::Decimal { precision, scale, unsigned: false }
+            SqlType::decimal(precision, scale)
         }
         Value::Double(_) => SqlType::Double,
         Value::String(s) => text_type(s.chars().count() as u64),
@@ -54,9 +54,10 @@ pub(crate) fn text_type(characters: u64) -> SqlType {
 
 /// The most characters that the text of a value of this type has (bytes, of a binary string).
 pub(crate) fn text_length(ty: &SqlType) -> u64 {
-    match ty {
+    let zerofill = ty.zerofill_width().unwrap_or(0) as u64;
+    zerofill.max(match ty {
         SqlType::Null => 0,
-        SqlType::Decimal { precision, scale, unsigned } => {
+        SqlType::Decimal { precision, scale, unsigned, .. } => {
             u64::from(*precision) + u64::from(*scale > 0) + u64::from(!*unsigned)
         }
         SqlType::Real { digits: Some((all, _)), .. } => u64::from(*all) + 2,
@@ -66,9 +67,6 @@ pub(crate) fn text_length(ty: &SqlType) -> u64 {
         SqlType::Binary { len } | SqlType::Varbinary { len } => (*len).into(),
         SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => (*max_bytes).into(),
         SqlType::Json => u32::MAX.into(),
-        SqlType::Zerofill { digits, .. } => {
-            u64::from(*digits).max(ty.decimal_precision().unwrap_or(20).into())
-        }
         SqlType::Date => 10,
         SqlType::DateTime { fsp: 0 } => 19,
         SqlType::DateTime { fsp } => 20 + u64::from(*fsp),
@@ -80,7 +78,7 @@ pub(crate) fn text_length(ty: &SqlType) -> u64 {
         SqlType::Time { fsp: 0 } => 10,
         SqlType::Time { fsp } => 11 + u64::from(*fsp),
         integer => u64::from(integer.decimal_precision().unwrap_or(20)) + u64::from(!integer.is_unsigned()),
-    }
+    })
 }
 
 /// The digits (all, and after the point) of an operand that is an integer, a DECIMAL, a date or NULL; None for one
@@ -190,6 +188,7 @@ pub fn common_type(operation: &str, types: &[&ExprType]) -> Result<ExprType, Mys
     for ty in types {
         sql = common_sql_type(sql, &ty.sql);
     }
+    let sql = sql.without_zerofill();
     if sql == SqlType::Json {
         return Ok(ExprType::json(nullable));
     }
@@ -227,7 +226,7 @@ fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
             let of = |t: &SqlType| (t.decimal_precision().unwrap_or(MAX_PRECISION), t.scale());
             let unsigned = a.is_unsigned() && b.is_unsigned();
             let (p, s) = widest(of(a), of(b));
-            Decimal { precision: p, scale: s, unsigned }
+            Decimal { precision: p, scale: s, unsigned, zerofill: false }
         }
         (DateTime { fsp: a }, DateTime { fsp: b }) => DateTime { fsp: *a.max(b) },
         (Time { fsp: a }, Time { fsp: b }) => Time { fsp: *a.max(b) },
@@ -255,7 +254,7 @@ fn common_real(a: &SqlType, b: &SqlType) -> SqlType {
     let single = |t: &SqlType| matches!(t, SqlType::Real { single: true, .. });
     let joins = |t: &SqlType| single(t) || t.is_integer() && t.integer_width() != Some(4);
     if (single(a) || single(b)) && joins(a) && joins(b) {
-        return SqlType::Real { single: true, digits: None, unsigned: false };
+        return SqlType::FLOAT;
     }
     SqlType::Double
 }
@@ -275,11 +274,7 @@ fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
         SqlType::BigInt { unsigned },
     ];
     let holds = |t: &SqlType| t.integer_range().is_some_and(|range| range.0 <= low && high <= range.1);
-    candidates.into_iter().find(holds).unwrap_or(SqlType::Decimal {
-        precision: 20,
-        scale: 0,
-        unsigned: false,
-    })
+    candidates.into_iter().find(holds).unwrap_or(SqlType::decimal(20, 0))
 }
 
 /// Precision and scale of a DECIMAL with the digits of both on either side of the point, as far as 65 digits go.
