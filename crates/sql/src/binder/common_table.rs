@@ -19,7 +19,7 @@ use super::Binder;
 use super::from::derived_columns;
 use super::set_operation::{Operand, common_columns, operands};
 use crate::bound::{BoundSelect, CommonTable, JoinTree, Recursion, RelationSource};
-use crate::parser::ast::{self, QueryBody, SetOperation, TableName, With};
+use crate::parser::ast::{self, Query, QueryBody, SetOperation, TableName, With};
 
 /// The most queries that may stand in one another, where a name of WITH counts as its query (error 1436).
 const MAX_DEPTH: usize = 64;
@@ -143,7 +143,9 @@ impl Binder<'_> {
             return self.plain(table);
         }
         if !table.query.order_by.is_empty() {
-            return Err(not_in_recursion());
+            return Err(MysqlError::not_supported(
+                "ORDER BY over UNION in recursive Common Table Expression",
+            ));
         }
         // The operands without the table are a query of their own.
         let mut seed = &table.query;
@@ -155,9 +157,9 @@ impl Binder<'_> {
         let seed = self.query(seed)?;
         let mut columns = derived_columns(&seed, &table.columns)?;
         columns.iter_mut().for_each(|(_, ty)| ty.nullable = true);
-        let rest = operands.get(seeds..).unwrap_or_default();
+        let rest = recursive_operands(operands.get(seeds..).unwrap_or_default())?;
         let (subqueries, bound) = (self.subqueries.len(), self.views.len());
-        let (mut steps, distinct) = self.recursive_steps(name, number, position, rest, &columns)?;
+        let (mut steps, distinct) = self.recursive_steps(name, number, position, &rest, &columns)?;
         if columns.iter().any(|(_, ty)| ty.sql == SqlType::Null) {
             // What is nothing but NULL in the first part has the type that it gets later.
             let all: Vec<&BoundSelect> = std::iter::once(&seed).chain(&steps).collect();
@@ -168,7 +170,7 @@ impl Binder<'_> {
             }
             self.subqueries.truncate(subqueries);
             self.views.truncate(bound);
-            (steps, _) = self.recursive_steps(name, number, position, rest, &columns)?;
+            (steps, _) = self.recursive_steps(name, number, position, &rest, &columns)?;
         }
         for step in &steps {
             common_columns(&[&seed, step])?;
@@ -184,16 +186,12 @@ impl Binder<'_> {
         name: &str,
         number: usize,
         position: usize,
-        operands: &[Operand<'_>],
+        operands: &[(bool, &Query)],
         columns: &[(String, ExprType)],
     ) -> Result<(Vec<BoundSelect>, bool), MysqlError> {
         let mut steps = Vec::new();
-        let mut distinct = false;
-        for (operator, operand) in operands {
-            let Some((SetOperation::Union, all)) = *operator else {
-                return Err(MysqlError::not_supported("INTERSECT and EXCEPT in a recursive common table"));
-            };
-            distinct |= !all;
+        let last_distinct = operands.iter().rposition(|(all, _)| !all);
+        for (at, (_, operand)) in operands.iter().enumerate() {
             if let Some(common) = self.commons.get_mut(position) {
                 common.state = State::Recursive { number, columns: columns.to_vec(), references: 0 };
             }
@@ -202,10 +200,19 @@ impl Binder<'_> {
                 Some(State::Recursive { references, .. }) => *references,
                 _ => 0,
             };
-            check_step(name, number, &step, references)?;
+            match &operand.body {
+                QueryBody::SetOperation { .. } if references > 0 => return Err(nested_union(operand)),
+                QueryBody::Parenthesised(_) if references > 0 => return Err(not_in_union()),
+                _ => check_step(name, number, &step, references)?,
+            }
+            if last_distinct == Some(at) && at + 1 < operands.len() {
+                return Err(MysqlError::not_supported(
+                    "recursive query blocks with UNION DISTINCT then UNION ALL, in recursive Common Table Expression",
+                ));
+            }
             steps.push(step);
         }
-        Ok((steps, distinct))
+        Ok((steps, last_distinct.is_some()))
     }
 
     /// What a name of FROM stands for, if it is one of WITH.
@@ -248,6 +255,68 @@ impl Binder<'_> {
 
 /// A query of WITH, its recursive part, and its columns.
 type Bound = (BoundSelect, Option<Recursion>, Vec<(String, ExprType)>);
+
+/// The operands from the first that names the table on, with ALL or not. Unions on the right of a union belong to it, unless they make
+/// distinct what it does not.
+///
+/// # Errors
+/// 4114 for an operand of INTERSECT or EXCEPT, 1235 for a union that is one.
+fn recursive_operands<'q>(found: &[Operand<'q>]) -> Result<Vec<(bool, &'q Query)>, MysqlError> {
+    let mut flat = Vec::new();
+    for (at, (operator, operand)) in found.iter().enumerate() {
+        let all = match operator {
+            Some((SetOperation::Union, all)) => *all,
+            _ if at == 0 => return Err(not_in_union()),
+            _ => return Err(right_nested()),
+        };
+        match nested_operands(operand, all) {
+            Some(nested) => flat.extend(nested.into_iter().map(|query| (all, query))),
+            None => flat.push((all, *operand)),
+        }
+    }
+    Ok(flat)
+}
+
+/// The operands of a union on the right of one, which is with ALL or not, if they are its own.
+fn nested_operands(operand: &Query, all: bool) -> Option<Vec<&Query>> {
+    let QueryBody::SetOperation { .. } = &operand.body else { return None };
+    let plain = operand.with.is_none()
+        && operand.order_by.is_empty()
+        && operand.limit.is_none()
+        && operand.locking.is_empty();
+    let mut flat = Vec::new();
+    for (operator, nested) in operands(operand) {
+        let belongs = match operator {
+            None => true,
+            Some((SetOperation::Union, nested_all)) => !all || nested_all,
+            _ => false,
+        };
+        if !plain || !belongs {
+            return None;
+        }
+        match nested_operands(nested, all) {
+            Some(deeper) => flat.extend(deeper),
+            None => flat.push(nested),
+        }
+    }
+    Some(flat)
+}
+
+/// The error for a set operation on the right of a union that names the table.
+fn nested_union(operand: &Query) -> MysqlError {
+    let unions =
+        |operator: &Option<(SetOperation, bool)>| matches!(operator, None | Some((SetOperation::Union, _)));
+    let only_unions = operands(operand).iter().all(|(operator, _)| unions(operator));
+    if only_unions { right_nested() } else { not_in_union() }
+}
+
+fn right_nested() -> MysqlError {
+    MysqlError::not_supported("right nested recursive query blocks, in Common Table Expression")
+}
+
+fn not_in_union() -> MysqlError {
+    MysqlError::with_message(4114, "Recursive table reference in EXCEPT or INTERSECT operand is not allowed")
+}
 
 /// The rules for an operand that names the table.
 fn check_step(name: &str, number: usize, step: &BoundSelect, references: usize) -> Result<(), MysqlError> {
