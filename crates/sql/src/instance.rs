@@ -82,7 +82,7 @@ impl Instance {
                 (_, Ok(number)) => Value::UInt(number),
                 _ => Value::string(text.as_str()),
             };
-            variables::find(name)?.set(&mut globals, Some(value))?;
+            variables::find(name)?.set_within(&mut globals, Some(value), true)?;
         }
         let engine = Engine::open(env, options.engine.clone()).map_err(MysqlError::from)?;
         let facts = Facts {

@@ -47,6 +47,7 @@ pub const MAX_KEPT_WARNINGS: usize = 1024;
 pub struct Warnings {
     kept: Vec<Warning>,
     count: u64,
+    errors: u64,
     without_notes: bool,
 }
 
@@ -59,6 +60,7 @@ impl Warnings {
     /// Adds a diagnostic with the number and text of `e`.
     pub fn push(&mut self, level: WarningLevel, e: MysqlError) {
         self.count += 1;
+        self.errors += u64::from(level == WarningLevel::Error);
         if self.kept.len() < MAX_KEPT_WARNINGS {
             self.kept.push(Warning { level, code: e.code, message: e.message });
         }
@@ -86,6 +88,11 @@ impl Warnings {
         self.count
     }
 
+    /// How many of them were errors.
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
     /// Those that were kept, oldest first.
     pub fn iter(&self) -> std::slice::Iter<'_, Warning> {
         self.kept.iter()
@@ -104,6 +111,7 @@ impl Warnings {
     /// Adds those of a part of the statement behind its own.
     pub fn append(&mut self, part: Warnings) {
         self.count += part.count;
+        self.errors += part.errors;
         let room = MAX_KEPT_WARNINGS - self.kept.len();
         self.kept.extend(part.kept.into_iter().take(room));
     }
@@ -112,6 +120,7 @@ impl Warnings {
     pub fn clear(&mut self) {
         self.kept.clear();
         self.count = 0;
+        self.errors = 0;
     }
 }
 

@@ -11,6 +11,7 @@ use super::{Binder, cast, literal};
 use crate::parser::ast::{
     self, BinaryOp, ColumnName, CompareOp, ExprKind, IsTest, Literal, TrimSide, UnaryOp,
 };
+use crate::session::variables::CONDITION_COUNTS;
 
 pub(super) type Bound = Result<Expr, MysqlError>;
 
@@ -146,6 +147,12 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn system_variable(&mut self, scope: Option<ast::VariableScope>, name: &str) -> Bound {
         self.binder.reads_variables = true;
+        if let Some(name) = CONDITION_COUNTS.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+            if scope == Some(ast::VariableScope::Global) {
+                return Err(MysqlError::incorrect_variable_scope(name, "SESSION"));
+            }
+            return build::condition_count(name);
+        }
         let value = self.binder.context.variables.system(scope, name)?;
         let mut bound = self.value(value);
         if bound.ty.sql.is_string() {

@@ -77,6 +77,8 @@ impl Session {
             last_insert_id: 0,
             row_count: -1,
             found_rows: 0,
+            warning_count: 0,
+            error_count: 0,
             locks: instance.user_locks().clone(),
         };
         let storage_baseline = instance.storage_counters();
@@ -134,6 +136,7 @@ impl Session {
         self.end_hints();
         self.began = Instant::now();
         self.told_insert_id = None;
+        (self.facts.warning_count, self.facts.error_count) = (self.warnings.count(), self.warnings.errors());
         self.warnings.keep_notes(self.settings.sql_notes);
         self.entry.begin(sql, self.began);
     }
@@ -147,7 +150,8 @@ impl Session {
         for (name, value) in &hints.variables {
             let set = match variables::find(name) {
                 Ok(variable) if variable.is_hintable() => {
-                    variable.set(&mut self.settings, Some(value.clone()))
+                    let clipped = variable.set(&mut self.settings, Some(value.clone()));
+                    clipped.and_then(|warning| warning.map_or(Ok(()), Err))
                 }
                 Ok(variable) => Err(MysqlError::not_hint_updatable(variable.name)),
                 Err(_) => Err(MysqlError::unresolved_hint_name(format_args!("'{name}'"), "SET_VAR")),

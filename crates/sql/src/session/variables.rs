@@ -57,7 +57,21 @@ pub struct Variable {
     /// It is ON or OFF: 1 or 0 as an expression.
     pub is_switch: bool,
     get: fn(&Settings, &Facts) -> Value,
-    set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
+    setter: Setter,
+}
+
+/// How a variable takes a value.
+enum Setter {
+    /// As it is, or not at all.
+    Any(fn(&mut Settings, Value) -> Result<(), MysqlError>),
+    /// A number, the nearest one between two.
+    Number {
+        least: u64,
+        most: u64,
+        /// It takes multiples of this, rounded down.
+        step: u64,
+        set: fn(&mut Settings, u64),
+    },
 }
 
 impl Variable {
@@ -71,16 +85,54 @@ impl Variable {
         (self.get)(settings, facts)
     }
 
-    /// Sets it; `None` is DEFAULT.
+    /// Sets it; `None` is DEFAULT. A number beyond its bounds becomes the nearest within, of which it gives the warning, 1292;
+    /// under STRICT_ALL_TABLES it is refused, as in MySQL.
     ///
     /// # Errors
     /// 1238 if it is only shown, 1231 or 1232 if the value is not one it can have.
-    pub fn set(&self, settings: &mut Settings, value: Option<Value>) -> Result<(), MysqlError> {
+    pub fn set(
+        &self,
+        settings: &mut Settings,
+        value: Option<Value>,
+    ) -> Result<Option<MysqlError>, MysqlError> {
+        let strict = settings.sql_mode.has(Modes::STRICT_ALL_TABLES);
+        self.set_within(settings, value, strict)
+    }
+
+    /// As [`set`](Self::set), where it does not depend on `sql_mode` whether numbers beyond the bounds are refused.
+    ///
+    /// # Errors
+    /// Those of `set`.
+    pub fn set_within(
+        &self,
+        settings: &mut Settings,
+        value: Option<Value>,
+        strict: bool,
+    ) -> Result<Option<MysqlError>, MysqlError> {
         if self.scope == Scope::ReadOnly {
             return Err(MysqlError::incorrect_variable_scope(self.name, "read only"));
         }
         let value = value.unwrap_or_else(|| self.get(&Settings::default(), &Facts::default()));
-        (self.set)(settings, value)
+        let (least, most, step, set) = match &self.setter {
+            Setter::Any(set) => return set(settings, value).map(|()| None),
+            Setter::Number { least, most, step, set } => (*least, *most, *step, set),
+        };
+        let (given, below) = match &value {
+            Value::Int(n) => (u64::try_from(*n).unwrap_or(0), *n < 0),
+            Value::UInt(n) => (*n, false),
+            _ => return Err(MysqlError::wrong_type_for_variable(self.name)),
+        };
+        let taken = given.clamp(least, most);
+        let taken = taken - taken % step;
+        if taken == given && !below {
+            set(settings, taken);
+            return Ok(None);
+        }
+        if strict {
+            return Err(MysqlError::wrong_value_for_variable(self.name, word(&value)));
+        }
+        set(settings, taken);
+        Ok(Some(MysqlError::truncated_value(self.name, &word(&value))))
     }
 }
 
@@ -113,19 +165,6 @@ fn flag(name: &str, value: &Value) -> Result<bool, MysqlError> {
         "ON" | "TRUE" | "1" => Ok(true),
         "OFF" | "FALSE" | "0" => Ok(false),
         _ => Err(MysqlError::wrong_value_for_variable(name, word)),
-    }
-}
-
-fn number(name: &str, value: &Value, least: u64, most: u64) -> Result<u64, MysqlError> {
-    let number = match value {
-        Value::Int(n) => u64::try_from(*n).unwrap_or(0),
-        Value::UInt(n) => *n,
-        _ => return Err(MysqlError::wrong_type_for_variable(name)),
-    };
-    if (least..=most).contains(&number) {
-        Ok(number)
-    } else {
-        Err(MysqlError::wrong_value_for_variable(name, word(value)))
     }
 }
 
@@ -176,7 +215,7 @@ fn set_device(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
 }
 
 const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
-    Variable { name, scope: Scope::ReadOnly, is_switch: false, get, set: |_, _| Ok(()) }
+    Variable { name, scope: Scope::ReadOnly, is_switch: false, get, setter: Setter::Any(|_, _| Ok(())) }
 }
 
 const fn settable(
@@ -184,7 +223,7 @@ const fn settable(
     get: fn(&Settings, &Facts) -> Value,
     set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
 ) -> Variable {
-    Variable { name, scope: Scope::Both, is_switch: false, get, set }
+    Variable { name, scope: Scope::Both, is_switch: false, get, setter: Setter::Any(set) }
 }
 
 const fn switch(
@@ -192,7 +231,17 @@ const fn switch(
     get: fn(&Settings, &Facts) -> Value,
     set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
 ) -> Variable {
-    Variable { name, scope: Scope::Both, is_switch: true, get, set }
+    Variable { name, scope: Scope::Both, is_switch: true, get, setter: Setter::Any(set) }
+}
+
+const fn number(
+    name: &'static str,
+    (least, most): (u64, u64),
+    get: fn(&Settings, &Facts) -> Value,
+    set: fn(&mut Settings, u64),
+) -> Variable {
+    let setter = Setter::Number { least, most, step: 1, set };
+    Variable { name, scope: Scope::Both, is_switch: false, get, setter }
 }
 
 /// A switch that is off, and can be set to what it is.
@@ -206,6 +255,10 @@ fn stays_off(name: &str, value: &Value) -> Result<(), MysqlError> {
         false => Ok(()),
     }
 }
+
+/// `@@error_count` and `@@warning_count`: what the statement before has said. They are of the session at hand and change with each
+/// statement, so that expressions compute them (the function of the name in capitals).
+pub const CONDITION_COUNTS: &[&str] = &["error_count", "warning_count"];
 
 /// Variables that a hint sets for one statement: those that MySQL lets, and our own that decide about plans and memory.
 const HINTABLE: &[&str] = &[
@@ -267,13 +320,11 @@ pub const VARIABLES: &[Variable] = &[
     settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
     shown("collation_database", |s, _| text(s.database_collation.name())),
     shown("collation_server", |_, _| text(Collation::DEFAULT.name())),
-    settable(
+    number(
         "cte_max_recursion_depth",
+        (0, u32::MAX as u64),
         |s, _| Value::UInt(s.cte_max_recursion_depth),
-        |s, v| {
-            number("cte_max_recursion_depth", &v, 0, u64::from(u32::MAX))
-                .map(|rounds| s.cte_max_recursion_depth = rounds)
-        },
+        |s, n| s.cte_max_recursion_depth = n,
     ),
     shown("datadir", |_, f| text(&f.data_directory)),
     shown("default_storage_engine", |_, _| text("Leafline")),
@@ -283,34 +334,29 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| on_off(s.foreign_key_checks),
         |s, v| flag("foreign_key_checks", &v).map(|on| s.foreign_key_checks = on),
     ),
-    settable(
+    number(
         "group_concat_max_len",
+        (4, u64::MAX),
         |s, _| Value::UInt(s.group_concat_max_len),
-        |s, v| {
-            let length = number("group_concat_max_len", &v, 4, u64::MAX);
-            length.map(|length| s.group_concat_max_len = length)
-        },
+        |s, n| s.group_concat_max_len = n,
     ),
     shown("have_ssl", |_, _| text("NO")),
     shown("init_connect", |_, _| text("")),
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
     shown("innodb_flush_log_at_trx_commit", |_, f| Value::UInt(f.flush_log_at_commit.into())),
-    settable(
+    number(
         "innodb_lock_wait_timeout",
+        (1, 1 << 30),
         |s, _| Value::UInt(s.lock_wait_timeout),
-        |s, v| {
-            number("innodb_lock_wait_timeout", &v, 1, 1 << 30).map(|seconds| s.lock_wait_timeout = seconds)
-        },
+        |s, n| s.lock_wait_timeout = n,
     ),
     shown("innodb_log_file_size", |_, f| Value::UInt(f.log_bytes)),
     shown("innodb_page_size", |_, f| Value::UInt(f.page_bytes)),
-    settable(
+    number(
         "innodb_parallel_read_threads",
+        (1, 256),
         |s, _| Value::UInt(s.parallel_read_threads),
-        |s, v| {
-            number("innodb_parallel_read_threads", &v, 1, 256)
-                .map(|threads| s.parallel_read_threads = threads)
-        },
+        |s, n| s.parallel_read_threads = n,
     ),
     switch(
         "innodb_snapshot_isolation",
@@ -319,45 +365,44 @@ pub const VARIABLES: &[Variable] = &[
     ),
     shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
     settable("leafline_device", |s, _| text(s.device.name()), set_device),
-    settable(
+    number(
         "leafline_query_memory",
+        (1 << 16, 1 << 40),
         |s, _| Value::UInt(s.query_memory),
-        |s, v| number("leafline_query_memory", &v, 1 << 16, 1 << 40).map(|bytes| s.query_memory = bytes),
+        |s, n| s.query_memory = n,
     ),
     shown("license", |_, _| text("Apache-2.0")),
-    settable(
+    number(
         "lock_wait_timeout",
+        (1, 31_536_000),
         |s, _| Value::UInt(s.metadata_lock_wait_timeout),
-        |s, v| {
-            number("lock_wait_timeout", &v, 1, 31_536_000)
-                .map(|seconds| s.metadata_lock_wait_timeout = seconds)
-        },
+        |s, n| s.metadata_lock_wait_timeout = n,
     ),
     shown("lower_case_table_names", |_, _| Value::Int(0)),
     Variable {
+        name: "max_allowed_packet",
         scope: Scope::Global,
-        ..settable(
-            "max_allowed_packet",
-            |s, _| Value::UInt(s.max_allowed_packet),
-            |s, v| {
-                let bytes = number("max_allowed_packet", &v, 1024, 1 << 30);
-                bytes.map(|bytes| s.max_allowed_packet = bytes - bytes % 1024)
-            },
-        )
+        is_switch: false,
+        get: |s, _| Value::UInt(s.max_allowed_packet),
+        setter: Setter::Number {
+            least: 1024,
+            most: 1 << 30,
+            step: 1024,
+            set: |s, n| s.max_allowed_packet = n,
+        },
     },
     shown("max_connections", |_, f| Value::UInt(f.max_connections)),
-    settable(
+    number(
         "max_execution_time",
+        (0, u32::MAX as u64),
         |s, _| Value::UInt(s.max_execution_time),
-        |s, v| {
-            let most = u64::from(u32::MAX);
-            number("max_execution_time", &v, 0, most).map(|millis| s.max_execution_time = millis)
-        },
+        |s, n| s.max_execution_time = n,
     ),
-    settable(
+    number(
         "net_write_timeout",
+        (1, 31_536_000),
         |s, _| Value::UInt(s.net_write_timeout),
-        |s, v| number("net_write_timeout", &v, 1, 31_536_000).map(|seconds| s.net_write_timeout = seconds),
+        |s, n| s.net_write_timeout = n,
     ),
     settable(
         "optimizer_switch",
@@ -373,10 +418,11 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
-    settable(
+    number(
         "parser_max_mem_size",
+        (10_000_000, u64::MAX),
         |s, _| Value::UInt(s.parser_memory),
-        |s, v| number("parser_max_mem_size", &v, 10_000_000, u64::MAX).map(|bytes| s.parser_memory = bytes),
+        |s, n| s.parser_memory = n,
     ),
     Variable { is_switch: true, ..shown("performance_schema", |_, _| on_off(false)) },
     shown("port", |_, f| Value::UInt(f.port.into())),
@@ -419,11 +465,7 @@ pub const VARIABLES: &[Variable] = &[
     shown("version_comment", |_, _| text("Leafline")),
     shown("version_compile_machine", |_, _| text(std::env::consts::ARCH)),
     shown("version_compile_os", |_, _| text(std::env::consts::OS)),
-    settable(
-        "wait_timeout",
-        |s, _| Value::UInt(s.wait_timeout),
-        |s, v| number("wait_timeout", &v, 1, 31_536_000).map(|seconds| s.wait_timeout = seconds),
-    ),
+    number("wait_timeout", (1, 31_536_000), |s, _| Value::UInt(s.wait_timeout), |s, n| s.wait_timeout = n),
 ];
 
 #[cfg(test)]
@@ -437,7 +479,7 @@ mod tests {
         }
         for variable in VARIABLES.iter().filter(|v| v.scope != Scope::ReadOnly) {
             let mut settings = Settings { query_memory: 1 << 20, wait_timeout: 5, ..Settings::default() };
-            assert_eq!(variable.set(&mut settings, None), Ok(()), "{}", variable.name);
+            assert_eq!(variable.set(&mut settings, None), Ok(None), "{}", variable.name);
             let value = variable.get(&settings, &Facts::default());
             assert_eq!(value, variable.get(&Settings::default(), &Facts::default()), "{}", variable.name);
         }
@@ -451,9 +493,11 @@ mod tests {
         assert_eq!(set("version", Value::Int(1)).map_err(|e| e.code), Err(1238));
         assert_eq!(set("autocommit", Value::Int(2)).map_err(|e| e.code), Err(1231));
         assert_eq!(set("wait_timeout", text("x")).map_err(|e| e.code), Err(1232));
-        assert_eq!(set("wait_timeout", Value::Int(0)).map_err(|e| e.code), Err(1231));
         assert_eq!(set("collation_connection", text("utf8mb4_croatian_ci")).map_err(|e| e.code), Err(1235));
-        assert_eq!(set("tx_isolation", text("read-committed")), Ok(()));
+        assert_eq!(set("tx_isolation", text("read-committed")), Ok(None));
+        let clipped = set("wait_timeout", Value::Int(0)).map(|warning| warning.map(|w| w.message));
+        assert_eq!(clipped, Ok(Some("Truncated incorrect wait_timeout value: '0'".to_owned())));
         assert_eq!(settings.isolation, Isolation::ReadCommitted);
+        assert_eq!(settings.wait_timeout, 1);
     }
 }

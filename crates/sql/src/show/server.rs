@@ -5,7 +5,7 @@ use crate::accounts::ROOT;
 use crate::parser::ast::AccountName;
 use crate::result::RowSet;
 use crate::session::Session;
-use crate::session::variables::VARIABLES;
+use crate::session::variables::{CONDITION_COUNTS, VARIABLES};
 use crate::status::{StorageCounters, listing};
 use leafline_types::convert::to_text;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value, WarningLevel};
@@ -31,6 +31,12 @@ pub(super) fn variables(session: &Session, global: bool) -> RowSet {
         let shown = to_text(&value, &SqlType::Null).map_or(Value::Null, Value::String);
         rows.push(vec![text(variable.name), shown]);
     }
+    for name in CONDITION_COUNTS.iter().filter(|_| !global) {
+        let count =
+            if *name == "error_count" { session.facts.error_count } else { session.facts.warning_count };
+        let place = rows.rows.partition_point(|row| row.first().and_then(Value::as_str) < Some(name));
+        rows.rows.insert(place, vec![text(*name), text(count.to_string())]);
+    }
     rows
 }
 
@@ -54,7 +60,7 @@ pub(super) fn diagnostics(session: &Session, errors_only: bool, limit: Option<(u
 
 pub(super) fn diagnostics_count(session: &Session, errors_only: bool) -> RowSet {
     let count = match errors_only {
-        true => session.warnings.iter().filter(|w| w.level == WarningLevel::Error).count() as u64,
+        true => session.warnings.errors(),
         false => session.warnings.count(),
     };
     let name = if errors_only { "@@session.error_count" } else { "@@session.warning_count" };

@@ -3,7 +3,8 @@
 use super::evaluate;
 use crate::parser::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
 use crate::session::Session;
-use crate::session::variables::{Scope, Variable, find};
+use crate::session::settings::Modes;
+use crate::session::variables::{CONDITION_COUNTS, Scope, Variable, find};
 use leafline_table::Isolation;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
@@ -12,6 +13,11 @@ pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result
     for item in items {
         match item {
             SetItem::System { scope, name, value } => {
+                if let Some(known) =
+                    CONDITION_COUNTS.iter().find(|known| known.eq_ignore_ascii_case(&name.value))
+                {
+                    return Err(MysqlError::incorrect_variable_scope(known, "read only"));
+                }
                 let variable = find(&name.value)?;
                 let value = value.as_ref().map(|value| setting_value(session, value, sql)).transpose()?;
                 set_system(session, variable, *scope, value)?;
@@ -80,14 +86,17 @@ fn set_system(
         return Err(MysqlError::not_supported("SET PERSIST"));
     }
     if scope == Some(VariableScope::Global) {
-        return variable.set(&mut session.instance.globals().write(), value);
+        let strict = session.settings.sql_mode.has(Modes::STRICT_ALL_TABLES);
+        let set = variable.set_within(&mut session.instance.globals().write(), value, strict);
+        return warned(session, set);
     }
     if variable.scope == Scope::Global {
         return Err(MysqlError::variable_is_readonly("SESSION", variable.name, "GLOBAL"));
     }
     if variable.name == "autocommit" && variable.scope == Scope::Both {
         let before = session.settings.autocommit;
-        variable.set(&mut session.settings, value)?;
+        let set = variable.set(&mut session.settings, value);
+        warned(session, set)?;
         if !before && session.settings.autocommit {
             session.commit()?;
         }
@@ -96,9 +105,19 @@ fn set_system(
     if value.is_none() && variable.scope == Scope::Both {
         // DEFAULT for a session is the global value.
         let global = variable.get(&session.instance.globals().read(), session.instance.facts());
-        return variable.set(&mut session.settings, Some(global));
+        let set = variable.set(&mut session.settings, Some(global));
+        return warned(session, set);
     }
-    variable.set(&mut session.settings, value)
+    let set = variable.set(&mut session.settings, value);
+    warned(session, set)
+}
+
+/// Keeps the warning that setting a variable has given.
+fn warned(session: &mut Session, set: Result<Option<MysqlError>, MysqlError>) -> Result<(), MysqlError> {
+    if let Some(warning) = set? {
+        session.warnings.warn(warning);
+    }
+    Ok(())
 }
 
 fn supported_isolation(level: IsolationLevel) -> Result<Isolation, MysqlError> {

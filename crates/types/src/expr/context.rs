@@ -58,6 +58,10 @@ pub struct SessionFacts {
     pub row_count: i64,
     /// `FOUND_ROWS()`.
     pub found_rows: u64,
+    /// `@@warning_count`: errors, warnings and notes of the statement before.
+    pub warning_count: u64,
+    /// `@@error_count`: its errors.
+    pub error_count: u64,
     /// The server's `GET_LOCK`s.
     pub locks: Arc<UserLocks>,
 }

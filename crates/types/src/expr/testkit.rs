@@ -33,6 +33,8 @@ impl Session {
             last_insert_id: 11,
             row_count: -1,
             found_rows: 3,
+            warning_count: 2,
+            error_count: 1,
             locks: Default::default(),
         };
         Session { warnings: Warnings::new(), cancel: CancelToken::new(), facts }

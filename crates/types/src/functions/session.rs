@@ -39,6 +39,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(Value::Int(i64::try_from(cx.session.found_rows).unwrap_or(i64::MAX)))
     })
     .volatility(Volatility::Statement),
+    Function::new("@@WARNING_COUNT", (0, 0), unsigned, |cx, _, _| Ok(Value::UInt(cx.session.warning_count)))
+        .volatility(Volatility::Statement)
+        .special(),
+    Function::new("@@ERROR_COUNT", (0, 0), unsigned, |cx, _, _| Ok(Value::UInt(cx.session.error_count)))
+        .volatility(Volatility::Statement)
+        .special(),
     Function::new("SLEEP", (1, 1), |_| Ok(ExprType::numeric(SqlType::BIGINT, false)), sleep)
         .numbers(&[0])
         .volatility(Volatility::Volatile),

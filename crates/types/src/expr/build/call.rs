@@ -95,6 +95,14 @@ pub fn convert_using(operand: Expr, charset: Charset) -> Result<Expr, MysqlError
     Ok(e)
 }
 
+/// `@@warning_count` or `@@error_count`, by its name.
+///
+/// # Errors
+/// 1305 for another name.
+pub fn condition_count(name: &str) -> Result<Expr, MysqlError> {
+    special(&format!("@@{}", name.to_ascii_uppercase()), Vec::new())
+}
+
 /// A call of the table's function `name`, which has a syntax of its own in SQL.
 fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let function = functions::lookup(name).ok_or_else(|| MysqlError::internal(name))?;

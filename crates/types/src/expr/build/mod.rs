@@ -31,8 +31,8 @@ use crate::value::{Coercibility, ExprType, SqlType, Value};
 pub(super) use arithmetic::quotient_digits;
 pub use arithmetic::{all_digits, arithmetic, negate};
 pub use call::{
-    TrimSide, assign_variable, bits, call, characters, convert_using, date_add, extract, get_format,
-    interval_of, invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
+    TrimSide, assign_variable, bits, call, characters, condition_count, convert_using, date_add, extract,
+    get_format, interval_of, invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
 pub use compare::{between, compare, in_list, join_keys, like, retype};
