@@ -9,6 +9,7 @@ use super::error::{syntax_error, unsupported};
 use super::lexer::{LexMode, Lexer, Symbol, Token, TokenKind};
 use super::literal::{unquote, variable_name};
 use super::reserved::is_reserved;
+use super::stored::Concatenation;
 
 /// What every rule answers.
 pub type Parsed<T> = Result<T, MysqlError>;
@@ -78,6 +79,8 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// Rules entered and not yet left.
     pub(super) depth: usize,
+    /// The `||` that put strings together.
+    pub(super) concatenations: Vec<Concatenation>,
     /// The height of the tallest expression tree seen in the rule at hand.
     pub(super) height: usize,
 }
@@ -96,6 +99,7 @@ impl<'a> Parser<'a> {
             statement_hints: StatementHints::default(),
             blocks: 0,
             depth: 0,
+            concatenations: Vec::new(),
             height: 0,
         })
     }

@@ -22,6 +22,7 @@
 use super::ast::{BinaryOp, CastKind, CastTarget, CompareOp, Expr, ExprKind, Ident, IsTest, Span, UnaryOp};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
+use super::stored::Concatenation;
 
 pub(super) const OR: u8 = 1;
 const XOR: u8 = 2;
@@ -144,10 +145,7 @@ impl Parser<'_> {
             COMPARE | IS if self.at_word("IS") => self.is_test(left)?,
             COMPARE => self.comparison(left)?,
             PREDICATE => self.predicate(left)?,
-            CONCAT => {
-                let name = Ident { value: "CONCAT".to_owned(), span: self.advance().span };
-                ExprKind::Function { name, args: vec![left, self.expression_from(CONCAT + 1)?] }
-            }
+            CONCAT => self.concatenation(start, left)?,
             COLLATE => {
                 self.advance();
                 let collation = self.charset_or_collation_name()?;
@@ -156,6 +154,16 @@ impl Parser<'_> {
             _ => self.arithmetic(power, left)?,
         };
         self.built(start, kind)
+    }
+
+    /// `||` that puts strings together, and its right operand.
+    fn concatenation(&mut self, start: Span, left: Expr) -> Parsed<ExprKind> {
+        let operator = self.advance().span;
+        let right = self.expression_from(CONCAT + 1)?;
+        let end = self.span_from(start).end;
+        self.concatenations.push(Concatenation { start: start.start, operator: operator.start, end });
+        let name = Ident { value: "CONCAT".to_owned(), span: operator };
+        Ok(ExprKind::Function { name, args: vec![left, right] })
     }
 
     /// A node over what was parsed since `start`; the tree is one level taller.
@@ -219,9 +227,9 @@ impl Parser<'_> {
                 Ok(ExprKind::Between { operand, low, high, negated })
             }
             "LIKE" => {
-                let pattern = Box::new(self.expression_from(PREFIX)?);
+                let pattern = Box::new(self.expression_from(CONCAT)?);
                 let escape = match self.accept_word("ESCAPE") {
-                    true => Some(Box::new(self.expression_from(PREFIX)?)),
+                    true => Some(Box::new(self.expression_from(CONCAT)?)),
                     false => None,
                 };
                 Ok(ExprKind::Like { operand, pattern, escape, negated })

@@ -105,13 +105,11 @@ pub(crate) fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
     cursor::Parser::new(text, LexMode::default(), ParseLimits::default())?.whole_query()
 }
 
-/// Whether there is a `||` in the text that means something else under no `sql_mode`.
-pub(crate) fn has_pipes(text: &str, mode: LexMode) -> bool {
-    stored::has_pipes(text, mode)
-}
-
 /// The text of a query under no `sql_mode`; `None` if there are parameters or variables in it.
-pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Option<String> {
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String>, MysqlError> {
     stored::canonical(text, mode, true)
 }
 

@@ -3,9 +3,10 @@
 //! The text is the same under every `sql_mode`: names are in backquotes, or bare, and strings in single quotes with a backslash
 //! before a backslash.
 
+use super::ParseLimits;
 use super::ast::{CheckDefinition, GeneratedDefinition};
 use super::cursor::{Parsed, Parser};
-use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
+use super::lexer::{LexMode, Symbol, TokenKind, tokenize};
 use super::literal::unquote;
 
 impl Parser<'_> {
@@ -15,11 +16,8 @@ impl Parser<'_> {
         let start = self.span();
         self.expression()?;
         let source = self.span_from(start).text(self.sql);
-        let text = canonical(source, self.mode, false);
+        let text = canonical(source, self.mode, false)?;
         self.expect_symbol(Symbol::RightParen)?;
-        if has_pipes(source, self.mode) {
-            return self.refuse("|| for CONCAT in expressions of a table");
-        }
         match text {
             Some(text) => Ok(text),
             None => self.refuse("subqueries, parameters and variables in expressions of a table"),
@@ -62,26 +60,53 @@ impl Parser<'_> {
     }
 }
 
-/// Whether there is a `||` that means something else where the text is read again: it puts strings together under PIPES_AS_CONCAT only.
-pub(super) fn has_pipes(text: &str, mode: LexMode) -> bool {
-    let is_pipes = |token: &Token| token.kind == TokenKind::Symbol(Symbol::OrOr);
-    mode.pipes_as_concat && tokenize(text, mode).iter().any(is_pipes)
+/// Where a `||` that puts strings together stands, and where its operands begin and end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Concatenation {
+    pub start: u32,
+    pub operator: u32,
+    pub end: u32,
 }
 
-/// The text of an expression, or query, under no `sql_mode`; `None` if there is something in it that rows do not determine.
-pub(super) fn canonical(text: &str, mode: LexMode, is_query: bool) -> Option<String> {
+/// The `||` that put strings together, which they do under PIPES_AS_CONCAT only.
+fn concatenations(text: &str, mode: LexMode, is_query: bool) -> Parsed<Vec<Concatenation>> {
+    if !mode.pipes_as_concat || !text.contains("||") {
+        return Ok(Vec::new());
+    }
+    let mut parser = Parser::new(text, mode, ParseLimits::default())?;
+    match is_query {
+        true => drop(parser.query()?),
+        false => drop(parser.expression()?),
+    }
+    Ok(parser.concatenations)
+}
+
+/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it; `None` if there is something in it
+/// that rows do not determine.
+///
+/// # Errors
+/// 1064 and its like if it cannot be parsed.
+pub(super) fn canonical(text: &str, mode: LexMode, is_query: bool) -> Parsed<Option<String>> {
+    let concatenations = concatenations(text, mode, is_query)?;
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     for token in tokenize(text, mode) {
+        if concatenations.iter().any(|of| of.operator == token.span.start) {
+            out.push(',');
+            end = token.span.end;
+            continue;
+        }
         if out.is_empty() || token.span.start > end {
             out.push_str(if out.is_empty() { "" } else { " " });
         }
+        let begun = concatenations.iter().filter(|of| of.start == token.span.start);
+        out.push_str(&"concat(".repeat(begun.count()));
         end = token.span.end;
         let source = token.span.text(text);
         match token.kind {
             TokenKind::End => break,
-            TokenKind::Parameter | TokenKind::UserVariable => return None,
-            TokenKind::Word if !is_query && source.eq_ignore_ascii_case("SELECT") => return None,
+            TokenKind::Parameter | TokenKind::UserVariable => return Ok(None),
+            TokenKind::Word if !is_query && source.eq_ignore_ascii_case("SELECT") => return Ok(None),
             TokenKind::QuotedIdent => {
                 out.push_str(&format!("`{}`", unquote(source, mode).replace('`', "``")));
             }
@@ -93,6 +118,7 @@ pub(super) fn canonical(text: &str, mode: LexMode, is_query: bool) -> Option<Str
             }
             _ => out.push_str(source),
         }
+        out.push_str(&")".repeat(concatenations.iter().filter(|of| of.end == end).count()));
     }
-    Some(out.trim_end().to_owned())
+    Ok(Some(out.trim_end().to_owned()))
 }
