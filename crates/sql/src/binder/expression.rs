@@ -56,10 +56,10 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::Unary { op, operand } => self.unary(*op, operand),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right),
             ExprKind::Compare { op, left, right } => self.compare(*op, left, right),
-            ExprKind::And(items) => Ok(build::and(self.list(items)?)),
-            ExprKind::Or(items) => Ok(build::or(self.list(items)?)),
+            ExprKind::And(items) => Ok(build::and(self.truths(items)?)),
+            ExprKind::Or(items) => Ok(build::or(self.truths(items)?)),
             ExprKind::Xor(left, right) => self.xor(left, right),
-            ExprKind::Not(operand) => Ok(build::not(self.bind(operand)?)),
+            ExprKind::Not(operand) => Ok(build::not(self.truth(operand)?)),
             ExprKind::Is { operand, test, negated } => self.is_test(operand, *test, *negated),
             ExprKind::Between { operand, low, high, negated } => self.between(operand, low, high, *negated),
             ExprKind::InList { operand, list, negated } => self.in_list(operand, list, *negated),
@@ -104,6 +104,16 @@ impl ExpressionBinder<'_, '_, '_> {
 
     pub(super) fn list(&mut self, items: &[ast::Expr]) -> Result<Vec<Expr>, MysqlError> {
         items.iter().map(|item| self.bind(item)).collect()
+    }
+
+    /// An operand of AND and the like.
+    fn truth(&mut self, operand: &ast::Expr) -> Bound {
+        let operand = self.bind(operand)?;
+        Ok(self.binder.condition(operand))
+    }
+
+    fn truths(&mut self, operands: &[ast::Expr]) -> Result<Vec<Expr>, MysqlError> {
+        operands.iter().map(|operand| self.truth(operand)).collect()
     }
 
     // --- names ---
@@ -284,12 +294,15 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     fn xor(&mut self, left: &ast::Expr, right: &ast::Expr) -> Bound {
-        let left = self.bind(left)?;
-        Ok(build::xor(left, self.bind(right)?))
+        let left = self.truth(left)?;
+        Ok(build::xor(left, self.truth(right)?))
     }
 
     fn is_test(&mut self, operand: &ast::Expr, test: IsTest, negated: bool) -> Bound {
-        let operand = self.bind(operand)?;
+        let operand = match test {
+            IsTest::Null => self.bind(operand)?,
+            IsTest::True | IsTest::False | IsTest::Unknown => self.truth(operand)?,
+        };
         Ok(match test {
             IsTest::Null | IsTest::Unknown => build::is_null(operand, negated),
             IsTest::True => build::is_truth(operand, true, negated),

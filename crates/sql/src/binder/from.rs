@@ -158,7 +158,7 @@ impl Binder<'_> {
             JoinConstraint::On(condition) => {
                 let scope = left_scope.clone().beside(right_scope.clone());
                 let condition = self.expression(block, &scope, Clause::On, condition)?;
-                (conjuncts(condition), scope)
+                (conjuncts(self.condition(condition)), scope)
             }
             JoinConstraint::Using(columns) => {
                 let mut names: Vec<String> = Vec::with_capacity(columns.len());

@@ -66,8 +66,9 @@ use locking::lock;
 use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
+use leafline_types::expr::Expr;
 use leafline_types::temporal::DateRules;
-use leafline_types::{CancelToken, Collation, ExprType, MysqlError, Value};
+use leafline_types::{CancelToken, Collation, ExprType, MysqlError, SqlType, Value};
 
 use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
@@ -308,6 +309,14 @@ impl<'a> Binder<'a> {
             lock(&mut bound, &query.locking)?;
             Ok(bound)
         })
+    }
+
+    /// What is asked for its truth: warning 3986 if it is a document, which is compared with 0.
+    fn condition(&mut self, condition: Expr) -> Expr {
+        if condition.ty.sql == SqlType::Json {
+            self.warnings.push(MysqlError::implicit_comparison_for_json());
+        }
+        condition
     }
 
     /// The table of that name; 1046 without a database.

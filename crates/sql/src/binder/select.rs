@@ -62,7 +62,10 @@ impl Binder<'_> {
         condition: Option<&ast::Expr>,
     ) -> Result<Vec<Expr>, MysqlError> {
         match condition {
-            Some(condition) => Ok(conjuncts(self.expression(block, scope, clause, condition)?)),
+            Some(condition) => {
+                let condition = self.expression(block, scope, clause, condition)?;
+                Ok(conjuncts(self.condition(condition)))
+            }
             None => Ok(Vec::new()),
         }
     }

@@ -8,8 +8,8 @@ use super::from::derived_columns;
 use super::target_read::is_merged;
 use super::{BindContext, Binder};
 use crate::bound::{BoundSelect, BoundSubquery};
-use crate::parser::ast::{CreateView, Ident, Span};
-use crate::parser::{canonical_query, has_pipes, parse_view};
+use crate::parser::ast::{CreateView, Ident, SelectItem, Span};
+use crate::parser::{canonical_query, parse_view};
 use crate::statement::definitions::DEFAULT_COLLATION;
 
 /// Most views in one another.
@@ -103,7 +103,7 @@ pub(crate) fn view_faults(view: &ViewDef, context: &BindContext<'_>) -> Vec<Mysq
 /// that is asked for; `sql` is its text.
 ///
 /// # Errors
-/// Those of its query; 1351 for variables and parameters, 1353 for another number of columns, 1060 for names that are there twice, 1462 if
+/// Those of its query; 1351 for variables and parameters, 1353 for another number of columns, 1060 for names that are there twice, 1166 for a name that is none, 1462 if
 /// it would refer to itself, 1368 for a check option of a view that cannot be changed.
 pub(crate) fn view_def(
     create: &CreateView,
@@ -122,9 +122,10 @@ pub(crate) fn view_def(
         return Err(MysqlError::view_recursive(&own.0, &own.1));
     }
     let columns = derived_columns(&bound, &create.columns)?;
-    let name = |(number, (name, _)): (usize, (String, _))| match name.chars().count() {
-        1..=MAX_NAME => name,
-        _ => format!("Name_exp_{number}"),
+    check_given_names(create)?;
+    let name = |(number, (name, _)): (usize, (String, _))| match is_column_name(&name) {
+        true => name,
+        false => format!("Name_exp_{number}"),
     };
     let columns = (1..).zip(columns).map(name).collect();
     let mut text = String::new();
@@ -138,10 +139,7 @@ pub(crate) fn view_def(
         at = span.end;
     }
     text.push_str(sql.get(at as usize..create.span.end as usize).unwrap_or_default());
-    if has_pipes(&text, create.mode) {
-        return Err(MysqlError::not_supported("|| for CONCAT in views"));
-    }
-    let query = canonical_query(&text, create.mode).ok_or_else(MysqlError::view_with_variable)?;
+    let query = canonical_query(&text, create.mode)?.ok_or_else(MysqlError::view_with_variable)?;
     let (database, name) = own;
     let (algorithm, check_option) = (create.algorithm, create.check_option);
     let mut view = ViewDef { id: 0, database, name, columns, query, algorithm, check_option };
@@ -158,6 +156,28 @@ pub(crate) fn view_def(
         warning = Some(MysqlError::view_not_merged());
     }
     Ok((view, warning))
+}
+
+/// Whether a column of a table or view can be called that.
+fn is_column_name(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.chars().count()) && !name.ends_with(' ')
+}
+
+/// Error 1166 for a column name that the statement gives and that is none: in its list, or without one as an alias.
+fn check_given_names(create: &CreateView) -> Result<(), MysqlError> {
+    let aliases = create.query.first_select().into_iter().flat_map(|select| &select.items);
+    let aliases = aliases.filter_map(|item| match item {
+        SelectItem::Expr { alias, .. } => alias.as_ref(),
+        SelectItem::Wildcard { .. } => None,
+    });
+    let mut names: Vec<&Ident> = create.columns.iter().collect();
+    if names.is_empty() {
+        names.extend(aliases);
+    }
+    match names.into_iter().find(|name| !is_column_name(&name.value)) {
+        Some(name) => Err(MysqlError::wrong_column_name(&name.value)),
+        None => Ok(()),
+    }
 }
 
 /// The columns of a view.

@@ -1,9 +1,10 @@
 //! CREATE VIEW, ALTER VIEW, DROP VIEW.
 
-use super::ast::{CreateView, DropView, StatementKind, ViewVerb};
+use super::ast::{CreateView, DropView, Query, StatementKind, ViewVerb};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 use leafline_table::{CheckOption, ViewAlgorithm};
+use leafline_types::error::{MysqlError, errno};
 
 impl Parser<'_> {
     /// Does a view stand behind the verb, or options of one?
@@ -60,7 +61,7 @@ impl Parser<'_> {
         };
         self.expect_word("AS")?;
         let start = self.span();
-        let query = Box::new(self.query()?);
+        let query = Box::new(self.query_of_view()?);
         let span = self.span_from(start);
         let check_option = match self.accept_word("WITH") {
             true => self.check_option()?,
@@ -69,6 +70,17 @@ impl Parser<'_> {
         let create =
             CreateView { verb, algorithm, name, columns, query, check_option, span, mode: self.mode };
         Ok(StatementKind::CreateView(Box::new(create)))
+    }
+
+    /// The query, which has no INTO (error 1350).
+    fn query_of_view(&mut self) -> Parsed<Query> {
+        match self.query() {
+            Err(error) if error.code == errno::ER_OPTION_PREVENTS_STATEMENT => {
+                Err(MysqlError::view_with_clause("INTO"))
+            }
+            Ok(_) if self.into.is_some() => Err(MysqlError::view_with_clause("INTO")),
+            query => query,
+        }
     }
 
     /// `[CASCADED | LOCAL] CHECK OPTION`.

@@ -182,6 +182,7 @@ catalogue! {
     1329 "02000" ER_SP_FETCH_NO_DATA no_data() "No data - zero rows fetched, selected, or processed";
     1347 "HY000" ER_WRONG_OBJECT wrong_object(database, name, kind) "'{database}.{name}' is not {kind}";
     1348 "HY000" ER_NONUPDATEABLE_COLUMN non_updatable_column(column) "Column '{column}' is not updatable";
+    1350 "HY000" ER_VIEW_SELECT_CLAUSE view_with_clause(clause) "View's SELECT contains a '{clause}' clause";
     1351 "HY000" ER_VIEW_SELECT_VARIABLE view_with_variable() "View's SELECT contains a variable or parameter";
     1352 "HY000" ER_VIEW_SELECT_TMPTABLE view_of_temporary_table(table) "View's SELECT refers to a temporary table '{table}'";
     1354 "HY000" ER_WARN_VIEW_MERGE view_not_merged() "View merge algorithm can't be used here for now (assumed undefined algorithm)";
@@ -375,6 +376,7 @@ catalogue! {
     3966 "22035" ER_MISSING_JSON_VALUE missing_json_value(function) "No value was found by '{function}' on the specified path.";
     3967 "22034" ER_MULTIPLE_JSON_VALUES multiple_json_values(function) "More than one value was found by '{function}' on the specified path.";
     3978 "HY000" ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT foreign_key_with_create_select() "Foreign key creation is not allowed with CREATE TABLE as SELECT statement.";
+    3986 "HY000" ER_IMPLICIT_COMPARISON_FOR_JSON implicit_comparison_for_json() "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
     3995 "HY000" ER_CHARACTER_SET_MISMATCH character_set_mismatch(first, second, function) "Character set '{first}' cannot be used in conjunction with '{second}' in call to {function}.";
     4028 "HY000" ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN table_without_visible_columns() "A table must have at least one visible column.";
 }
