@@ -284,6 +284,14 @@ impl Block {
 
     /// The number of an aggregate; equal ones share it.
     pub(super) fn aggregate(&mut self, call: AggregateCall) -> Expr {
+        if let Some(exact) = call.with_all_digits() {
+            let ty = ExprType { origin: aggregate_origin(&call), ..call.ty.clone() };
+            return build::shown(self.aggregate_column(exact), ty);
+        }
+        self.aggregate_column(call)
+    }
+
+    fn aggregate_column(&mut self, call: AggregateCall) -> Expr {
         let ty = ExprType { origin: aggregate_origin(&call), ..call.ty.clone() };
         let position = self.aggregates.iter().position(|a| *a == call).unwrap_or_else(|| {
             self.aggregates.push(call);

@@ -209,7 +209,8 @@ impl AggregateCall {
             _ => ExprType::numeric(SqlType::BIGINT, false),
         };
         let args = match function {
-            AggregateFunction::Sum | AggregateFunction::Avg => {
+            // Those that differ are told apart as they are shown.
+            AggregateFunction::Sum | AggregateFunction::Avg if !distinct => {
                 args.into_iter().map(build::all_digits).collect()
             }
             _ => args,
@@ -219,6 +220,29 @@ impl AggregateCall {
             matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
         let distinct = distinct && repeats_matter;
         Ok(AggregateCall { function, distinct, args, concat: None, merges: false, ty })
+    }
+
+    /// The call with all the digits that MySQL computes its result with, where they are more than it shows: those of quotients in
+    /// its arguments, and of the quotient that an average is. Expressions over the result go on with them.
+    pub fn with_all_digits(&self) -> Option<AggregateCall> {
+        let args: Vec<Expr> = match self.distinct {
+            true => self.args.clone(),
+            false => self.args.iter().cloned().map(build::all_digits).collect(),
+        };
+        let (precision, scale) = build::decimal_digits(args.first()?)?;
+        let (whole, scale) = match self.function {
+            AggregateFunction::Sum => (precision + 22 - scale, scale),
+            AggregateFunction::Avg => (precision - scale, build::quotient_digits(scale, 0)),
+            AggregateFunction::Min | AggregateFunction::Max => (precision - scale, scale),
+            _ => return None,
+        };
+        let SqlType::Decimal { scale: shown, .. } = self.ty.sql else { return None };
+        if scale <= shown {
+            return None;
+        }
+        let precision = (whole + scale).min(MAX_PRECISION);
+        let ty = ExprType { sql: SqlType::decimal(precision, scale), ..self.ty.clone() };
+        Some(AggregateCall { args, ty, ..self.clone() })
     }
 
     /// `GROUP_CONCAT(values ORDER BY order)`; `options` says how many of `args` are values.

@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 
 use super::{Groups, for_each};
 use crate::column::{ColumnBuilder, value_at};
-use crate::decimal::Decimal;
+use crate::decimal::{DIVISION_SCALE_INCREMENT, Decimal};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, eval_operand as operand};
 use crate::value::{SqlType, Value};
@@ -184,10 +184,16 @@ impl DecimalSum {
             Sums::Narrow(sums) => Decimal::from_i128(sums[group], self.scale),
             Sums::Wide(sums) => Decimal::from_i256(sums[group], self.scale).ok_or_else(overflow)?,
         };
-        Ok(Value::Decimal(match self.average_scale {
-            Some(scale) => sum.checked_div(&Decimal::from_u64(count), scale).ok_or_else(overflow)?,
-            None => sum,
-        }))
+        let count = Decimal::from_u64(count);
+        let result = match self.average_scale {
+            // An average that is computed with goes on as any quotient does.
+            Some(scale) if scale > self.scale + DIVISION_SCALE_INCREMENT => sum
+                .checked_div_within(&count, DIVISION_SCALE_INCREMENT)
+                .and_then(|average| average.round(scale.into())),
+            Some(scale) => sum.checked_div(&count, scale),
+            None => Some(sum),
+        };
+        result.map(Value::Decimal).ok_or_else(overflow)
     }
 
     /// Takes the values of rows out of the only group again.

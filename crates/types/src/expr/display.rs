@@ -84,6 +84,7 @@ impl fmt::Display for Named<'_> {
                         write!(f, "({} {name} {})", of(left), of(right))
                     }
                     (":=", [variable, value]) => write!(f, "(@{} := {})", word(variable), of(value)),
+                    ("shown digits", [e]) => of(e).fmt(f),
                     ("@", [variable, _]) => write!(f, "@{}", word(variable)),
                     ("last_insert_id_of", args) => write!(f, "last_insert_id({})", list(args, ",")),
                     ("~", [operand]) => write!(f, "~({})", of(operand)),

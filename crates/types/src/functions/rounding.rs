@@ -9,7 +9,7 @@ use super::{Call, Function};
 use crate::decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
-use crate::expr::{EvalContext, Expr};
+use crate::expr::{EvalContext, Expr, build};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -31,7 +31,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
         |cx, call, args| rounded(cx, call, args, false),
     )
     .numeric(),
+    Function::new(build::SHOWN, (1, 1), |args| Ok(args[0].ty.clone()), shown).special(),
 ];
+
+/// The digits that the type of the call has.
+fn shown(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    match &args[0] {
+        Value::Decimal(exact) => exact
+            .round(call.ty.sql.scale().into())
+            .map(Value::Decimal)
+            .ok_or_else(|| out_of_range(call, "DECIMAL")),
+        other => Ok(other.clone()),
+    }
+}
 
 /// BIGINT, or where it might not suffice DECIMAL; DOUBLE for doubles and text.
 fn whole_type(args: &[Expr]) -> Result<ExprType, MysqlError> {

@@ -15,10 +15,11 @@
 //! digits and goes on with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
 //! quotient takes a type with all its digits ([`all_digits`]), while the result's type follows the table.
 
-use super::types::decimal_digits;
+use super::types::{common_type, decimal_digits};
 use crate::decimal::{DIVISION_SCALE_INCREMENT, Decimal, MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
 use crate::expr::ir::{ArithmeticOp, Expr, ExprKind};
+use crate::functions;
 use crate::value::{ExprType, SqlType, Value};
 
 /// Whether an operand takes part as an integer.
@@ -74,7 +75,7 @@ const WORD: u8 = 9;
 
 /// How many digits after the point a quotient has before it is shown, for operands of these scales: all words of both,
 /// and more if those do not make the four more digits that `/` gives.
-pub(in crate::expr) fn quotient_digits(s1: u8, s2: u8) -> u8 {
+pub(crate) fn quotient_digits(s1: u8, s2: u8) -> u8 {
     let words = |scale: u8| scale.div_ceil(WORD) * WORD;
     let spare = words(s1) - s1 + words(s2) - s2;
     let more = DIVISION_SCALE_INCREMENT.saturating_sub(spare);
@@ -85,7 +86,34 @@ pub(in crate::expr) fn quotient_digits(s1: u8, s2: u8) -> u8 {
 /// at which it would be shown.
 pub fn all_digits(mut operand: Expr) -> Expr {
     let SqlType::Decimal { scale: shown, .. } = operand.ty.sql else { return operand };
-    let wider = match &operand.kind {
+    let wider = match &mut operand.kind {
+        ExprKind::Call { function, args } if function.definition().name == SHOWN => {
+            return args.pop().unwrap_or(operand);
+        }
+        ExprKind::Call { function, args } if keeps_digits(function.definition().name) => {
+            take_all_digits(args.iter_mut());
+            match (function.definition().type_rule)(args) {
+                Ok(ty) => ty.sql,
+                Err(_) => return operand,
+            }
+        }
+        ExprKind::Coalesce(list) => {
+            take_all_digits(list.iter_mut());
+            match common_type("coalesce", &list.iter().map(|e| &e.ty).collect::<Vec<_>>()) {
+                Ok(ty) => ty.sql,
+                Err(_) => return operand,
+            }
+        }
+        ExprKind::Case { whens, otherwise, .. } => {
+            let results = whens.iter_mut().map(|when| &mut when.result);
+            take_all_digits(results.chain(otherwise.iter_mut().map(|e| &mut **e)));
+            let results = whens.iter().map(|when| &when.result.ty);
+            let results: Vec<&ExprType> = results.chain(otherwise.iter().map(|e| &e.ty)).collect();
+            match common_type("case", &results) {
+                Ok(ty) => ty.sql,
+                Err(_) => return operand,
+            }
+        }
         ExprKind::Arithmetic { op, left, right } => match (decimal_digits(left), decimal_digits(right)) {
             (Some(a), Some(b)) => decimal_type(*op, a, b, quotient_digits(a.1, b.1)),
             _ => return operand,
@@ -98,6 +126,29 @@ pub fn all_digits(mut operand: Expr) -> Expr {
     }
     operand
 }
+
+/// Functions whose result is one of their arguments, or its opposite.
+fn keeps_digits(function: &str) -> bool {
+    matches!(function, "ABS" | "LEAST" | "GREATEST")
+}
+
+fn take_all_digits<'e>(operands: impl Iterator<Item = &'e mut Expr>) {
+    for operand in operands {
+        let taken = std::mem::replace(operand, super::null());
+        *operand = all_digits(taken);
+    }
+}
+
+/// `operand`, which has all its digits, with those of the type `ty`, until something is computed with it.
+pub fn shown(operand: Expr, ty: ExprType) -> Expr {
+    match functions::lookup(SHOWN) {
+        Some(function) => Expr { kind: ExprKind::Call { function, args: vec![operand] }, ty },
+        None => operand,
+    }
+}
+
+/// The function that rounds what has all its digits to those that are shown.
+pub(crate) const SHOWN: &str = "SHOWN DIGITS";
 
 /// `-operand`. The negative of a literal is a literal.
 pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {

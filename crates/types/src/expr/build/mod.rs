@@ -28,8 +28,8 @@ use super::ir::{Expr, ExprKind};
 use crate::collation::Collation;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
-pub(super) use arithmetic::quotient_digits;
-pub use arithmetic::{all_digits, arithmetic, negate};
+pub(crate) use arithmetic::{SHOWN, quotient_digits};
+pub use arithmetic::{all_digits, arithmetic, negate, shown};
 pub use call::{
     TrimSide, assign_variable, bits, call, characters, condition_count, convert_using, date_add, extract,
     get_format, interval_of, invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
