@@ -179,20 +179,27 @@ fn inner_query(
             captures.get(number).map(|value| outer(number, value.ty.clone()))
         })
     };
-    // What depended on nothing but relations outside comes behind a relation of one row.
     let mut relations = select.relations.clone();
-    let start = relations.len();
+    let alone = relations.len();
+    let mut from = map_tree(tree.clone(), &JoinTree::Relation, &handed);
+    let mut comes_alone = false;
     for (at, relation) in relations.iter_mut().enumerate() {
         if !inside.contains(&at) {
             *relation = nothing();
         } else if let RelationSource::Lateral(lateral) = &mut relation.source {
             lateral.outer = lateral.outer.iter().map(handed).collect();
-            if !inside.contains(&lateral.after) {
-                lateral.after = start;
+            if lateral.outer.iter().all(|expr| expr.columns().is_empty()) {
+                lateral.after = alone;
+                comes_alone = true;
             }
         }
     }
-    relations.push(Relation { source: RelationSource::Values(vec![Vec::new()]), ..nothing() });
+    // What depends on nothing but relations outside comes behind a relation of one row.
+    if comes_alone {
+        relations.push(Relation { source: RelationSource::Values(vec![Vec::new()]), ..nothing() });
+        let children = vec![JoinTree::Relation(alone), from];
+        from = JoinTree::Inner { children, conditions: Vec::new(), straight: false };
+    }
     let of = |relation: &usize| select.relations[*relation].columns.clone();
     let output = inside.iter().flat_map(of).map(|column| BoundOutput::unnamed(column_of(select, column)));
     let query = BoundSelect {
@@ -200,11 +207,7 @@ fn inner_query(
         columns: select.columns.clone(),
         output: output.collect(),
         filter: conditions.iter().map(handed).collect(),
-        from: Some(JoinTree::Inner {
-            children: vec![JoinTree::Relation(start), map_tree(tree.clone(), &JoinTree::Relation, &handed)],
-            conditions: Vec::new(),
-            straight: false,
-        }),
+        from: Some(from),
         ..empty_block()
     };
     (query, captures)

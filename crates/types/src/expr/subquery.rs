@@ -100,7 +100,7 @@ pub fn outer(number: usize, ty: ExprType) -> Expr {
 /// A subquery; `ty` is the type of its column if it is asked for a value.
 pub fn subquery(subquery: Subquery, ty: ExprType) -> Expr {
     let ty = match &subquery.question {
-        SubqueryQuestion::Value => ExprType { nullable: true, ..ty },
+        SubqueryQuestion::Value => ExprType { nullable: true, sql: ty.sql.clone().without_zerofill(), ..ty },
         SubqueryQuestion::Exists => ExprType::numeric(SqlType::BIGINT, false),
         SubqueryQuestion::Any(_) | SubqueryQuestion::Row(_) => ExprType::numeric(SqlType::BIGINT, true),
     };
