@@ -16,6 +16,8 @@ use leafline_table::{Direction, Engine, Tree};
 const FIRST_WINDOW: usize = 8;
 /// Pages in the first window of a part of a long range.
 const WINDOW_OF_PART: usize = 64;
+/// Leaves of a range that are visited before any is read ahead, beside the first: many ranges have no more.
+const LEAVES_BEFORE: usize = 1;
 /// Pages in the largest window: 4 MiB of 16 KiB pages.
 const LARGEST_WINDOW: usize = 256;
 /// Targets whose first leaves are looked up at a time.
@@ -78,10 +80,11 @@ impl ReadAhead {
             self.visited = 0;
             return Ok(());
         }
-        // The first leaf of a range is where the scan is; only a range that goes on is worth a look at what follows.
+        // Only a range that goes on is worth a look at the branch that says what follows.
         self.visited += 1;
         self.ahead = self.ahead.saturating_sub(1);
-        if self.ahead <= self.window / 2
+        if self.visited > LEAVES_BEFORE
+            && self.ahead <= self.window / 2
             && let Some(resume) = self.resume.take()
         {
             let list = tree.leaves(&resume, self.upper.as_deref(), self.window)?;
