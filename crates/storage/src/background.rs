@@ -236,8 +236,7 @@ impl Pace {
         grown
     }
 
-    /// Whether nothing can be found for this round to do with `used` bytes of a log of `capacity`. To find changed pages is to
-    /// go through the whole pool.
+    /// Whether nothing can be found for this round to do with `used` bytes of a log of `capacity`.
     fn may_rest(&self, used: u64, capacity: u64) -> bool {
         match self.idle > IDLE_ROUNDS {
             // A page whose change was logged before the store came to rest has been marked long since.

@@ -50,13 +50,12 @@ impl BufferPool {
     /// Up to `count` changed pages that the clock comes to next: they can be written along with its victims.
     pub(crate) fn dirty_ahead(&self, count: usize) -> Vec<PageNo> {
         let hand = self.hand.load(Ordering::Relaxed);
-        let frames = (0..self.frames.len()).map(|ahead| (hand + ahead) % self.frames.len());
         let dirty = |index: usize| {
             let (page, _, word) = self.evictable(index)?;
             let changed = self.frames[index].rec_lsn.load(Ordering::SeqCst) != CLEAN;
             (changed && word.admits_exclusive()).then_some(page)
         };
-        frames.filter_map(dirty).take(count).collect()
+        self.dirty.from(hand % self.frames.len()).filter_map(dirty).take(count).collect()
     }
 
     /// The word of the page in frame `index`, if it holds one that may be evicted.

@@ -10,6 +10,7 @@
 //!   exclusive latch before the change is appended to the log, and cleared under a latch.
 
 use super::arena::{Arena, FrameId};
+use super::dirty::DirtyFrames;
 use super::guard::{ExclusiveGuard, OwnedFrame, SharedGuard};
 use super::probation::Probation;
 use super::translation::{LARGEST_GROWTH, TranslationArray};
@@ -48,6 +49,7 @@ struct FreeList {
 pub(crate) struct BufferPool {
     arena: Arena,
     pub(super) frames: Box<[Frame]>,
+    pub(super) dirty: DirtyFrames,
     pub(super) words: TranslationArray,
     pub(super) waits: WaitTable,
     free: Mutex<FreeList>,
@@ -91,6 +93,7 @@ impl BufferPool {
         let pool = BufferPool {
             arena: Arena::new(count, page_size)?,
             frames: (0..count).map(|_| frame()).collect(),
+            dirty: DirtyFrames::new(count),
             words,
             waits: WaitTable::new(),
             free: Mutex::new(FreeList { frames: free, retired: 0 }),
@@ -243,12 +246,14 @@ impl BufferPool {
         let meta = self.frame(guard.frame());
         if meta.rec_lsn.load(Ordering::SeqCst) == CLEAN {
             meta.rec_lsn.store(lsn.0, Ordering::SeqCst);
+            self.dirty.insert(guard.frame().0 as usize);
             self.stats.pool_dirty.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     fn set_clean(&self, frame: FrameId) {
         if self.frame(frame).rec_lsn.swap(CLEAN, Ordering::SeqCst) != CLEAN {
+            self.dirty.remove(frame.0 as usize);
             self.stats.pool_dirty.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -295,6 +300,6 @@ impl BufferPool {
             let page = frame.page.load(Ordering::SeqCst);
             (lsn != CLEAN && page != NO_PAGE).then_some((PageNo(page), Lsn(lsn)))
         };
-        self.frames.iter().filter_map(dirty).collect()
+        self.dirty.from(0).filter_map(|frame| dirty(self.frames.get(frame)?)).collect()
     }
 }

@@ -5,7 +5,7 @@
 //! | `arena` | the memory of the frames |
 //! | `word`, `translation` | one atomic word per page of storage: frame, latch state, version |
 //! | `guard` | the right to touch a frame, as types |
-//! | `frames` | what is known of each frame; the free list |
+//! | `frames` | what is known of each frame; the free list; `dirty`: which are changed |
 //! | `latch`, `wait` | how words change hands, and where threads sleep until they do |
 //! | `optimistic` | reading without a latch |
 //! | `clock` | which pages leave memory |
@@ -19,6 +19,7 @@ mod arena;
 mod budget;
 mod cache;
 mod clock;
+mod dirty;
 mod frames;
 mod guard;
 mod latch;
