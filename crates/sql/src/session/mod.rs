@@ -62,6 +62,8 @@ pub struct Session {
     locked_tables: Option<LockedTables>,
     own_tables: OwnTables,
     prepared: PreparedStatements,
+    /// The rows of the last statement of few, which somebody may still have.
+    pub(crate) kept_rows: Option<Arc<Chunk>>,
     /// Plans of statements that came as text.
     statements: StatementCache,
 }
@@ -100,6 +102,7 @@ impl Session {
             locked_tables: None,
             own_tables: OwnTables::default(),
             prepared: PreparedStatements::default(),
+            kept_rows: None,
             statements: StatementCache::default(),
         }
     }
@@ -313,6 +316,7 @@ impl Session {
         self.user_variables = UserVariables::default();
         self.prepared = PreparedStatements::default();
         self.statements = StatementCache::default();
+        self.kept_rows = None;
         self.warnings.clear();
         self.facts.last_insert_id = 0;
         self.facts.row_count = -1;

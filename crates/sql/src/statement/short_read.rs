@@ -36,8 +36,7 @@ pub(super) struct ShortRead {
     limit: Option<RowLimit>,
     /// Columns whose values clients get in another form.
     converted: Vec<usize>,
-    /// The rows of the last execution, which somebody may still have.
-    rows: Arc<Chunk>,
+    columns: Arc<[ColumnMeta]>,
 }
 
 impl ShortRead {
@@ -68,13 +67,8 @@ impl ShortRead {
         let scan = RowScan::new(&path.path, &output)?;
         let converted = columns.iter().enumerate().filter(|(_, column)| column.ty.plain().is_some());
         let converted = converted.map(|(at, _)| at).collect();
-        let rows = Arc::new(empty(columns.clone()));
-        Ok(scan.map(|scan| ShortRead { scan, limit, converted, rows }))
+        Ok(scan.map(|scan| ShortRead { scan, limit, converted, columns: columns.clone() }))
     }
-}
-
-fn empty(columns: Arc<[ColumnMeta]>) -> Chunk {
-    Chunk { columns, values: ChunkValues::Rows(RowBlock::default()) }
 }
 
 impl ShortWay {
@@ -115,6 +109,19 @@ impl ShortWay {
 }
 
 impl Session {
+    /// Room for rows: that of the last ones, if nobody has them any more.
+    fn rows_for(&mut self, columns: &Arc<[ColumnMeta]>) -> Arc<Chunk> {
+        if let Some(mut kept) = self.kept_rows.take()
+            && let Some(chunk) = Arc::get_mut(&mut kept)
+        {
+            if !Arc::ptr_eq(&chunk.columns, columns) {
+                chunk.columns = columns.clone();
+            }
+            return kept;
+        }
+        Arc::new(Chunk { columns: columns.clone(), values: ChunkValues::Rows(RowBlock::default()) })
+    }
+
     /// Runs a planned statement that can be run again the short way, if it has one that will do.
     ///
     /// # Errors
@@ -133,10 +140,9 @@ impl Session {
         let most = usize::try_from(skip.saturating_add(deliver)).unwrap_or(usize::MAX);
         self.limit_time(planned.time_limit(&self.settings));
         let view = self.read_view();
-        if Arc::get_mut(&mut read.rows).is_none() {
-            read.rows = Arc::new(empty(read.rows.columns.clone()));
-        }
-        let Some(Chunk { columns, values: ChunkValues::Rows(rows) }) = Arc::get_mut(&mut read.rows) else {
+        let columns = &read.columns;
+        let mut chunk = self.rows_for(columns);
+        let Some(Chunk { values: ChunkValues::Rows(rows), .. }) = Arc::get_mut(&mut chunk) else {
             return Ok(None);
         };
         if !read.scan.read(parameters, most, &view, &self.cancel, &mut self.counters.access, rows)? {
@@ -158,6 +164,7 @@ impl Session {
         self.facts.found_rows = count;
         self.facts.row_count = -1;
         self.counters.rows_sent += count;
-        Ok(Some(RowStream::whole(read.rows.clone())))
+        self.kept_rows = Some(chunk.clone());
+        Ok(Some(RowStream::whole(chunk)))
     }
 }
