@@ -310,6 +310,8 @@ pub struct Levels {
 /// Window functions that see the same partitions in the same order.
 #[derive(Clone, Debug)]
 pub struct Window {
+    /// The types of the rows that it goes over.
+    pub input: Arc<[ExprType]>,
     /// What parts rows; in the directions in which they come.
     pub partition: Arc<[SortKey]>,
     /// What orders them within a partition.

@@ -1,6 +1,6 @@
 //! What the operators of one execution may hold in memory.
 //!
-//! Operators account for what they keep. Sorts, hash joins, aggregation and DISTINCT go to disk when the session's limit is reached
+//! Operators account for what they keep. Sorts, hash joins, aggregation, DISTINCT and the partitions of windows go to disk when the session's limit is reached
 //! (see [`super::spill`]), but for a small share that each may hold whatever the others do; whoever cannot gets error 1038.
 
 use leafline_types::MysqlError;

@@ -42,6 +42,25 @@ fn sorts_go_to_disk() {
 }
 
 #[test]
+fn window_partitions_go_to_disk() {
+    let mut database = database();
+    // All rows, several partitions of which some fit, and calls that need the rows before or those that are equal.
+    for sql in [
+        "SELECT id, s, SUM(v) OVER (), COUNT(*) OVER () FROM r ORDER BY id",
+        "SELECT id, MAX(s) OVER (PARTITION BY k % 3), ROW_NUMBER() OVER (PARTITION BY k % 3 ORDER BY id) FROM r ORDER BY id",
+        "SELECT id, AVG(v) OVER w, COUNT(k) OVER w FROM r WINDOW w AS (PARTITION BY id < 20) ORDER BY id",
+        "SELECT id, RANK() OVER w, SUM(v) OVER w, MIN(s) OVER (PARTITION BY v % 2 ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) \
+         FROM r WINDOW w AS (PARTITION BY v % 2 ORDER BY k) ORDER BY id",
+    ] {
+        check(&mut database, 64 << 10, sql);
+    }
+    // What looks at other rows of the partition does not.
+    database.memory_limit = 64 << 10;
+    let (plan, parts) = database.plan_all("SELECT LAG(s, 5000) OVER (ORDER BY id) FROM r").expect("a plan");
+    assert_eq!(database.run_with(&plan, &parts).map(|_| ()).map_err(|e| e.code), Err(1038));
+}
+
+#[test]
 fn groups_and_distinct_rows_go_to_disk() {
     let mut database = database();
     check(

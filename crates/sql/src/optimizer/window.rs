@@ -197,7 +197,7 @@ fn computed_over(
     }
     let estimate = rows.node.estimate;
     let cost = estimate.rows * cx.planner.model.cpu.hash_probe * calls.len() as f64;
-    let window = Arc::new(plan::Window { partition, order, calls });
+    let window = Arc::new(plan::Window { input: rows.node.types.clone(), partition, order, calls });
     let operator = Operator::Window { input: Box::new(rows.node), window };
     Ok(Emitted { node: node(operator, types, estimate.rows, estimate.cost_us + cost), layout })
 }

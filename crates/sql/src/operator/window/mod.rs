@@ -4,10 +4,13 @@
 //! (numbers, ranks, running ROWS frames), to the end of rows that are equal in the order, or to the end of the partition
 //! ([`Reach`]). What is known is computed a chunk at a time, which may hold many partitions. What a call has computed of the rows of a
 //! partition that went before is kept in its state.
+//!
+//! A partition that does not fit into memory is [`spilled`], if its calls allow that.
 
 mod calls;
 mod chunk;
 mod frame;
+mod spilled;
 
 use super::gather::batch_bytes;
 use super::limit::slice;
@@ -20,8 +23,13 @@ use arrow_array::Array;
 use arrow_select::concat::concat;
 use calls::CallState;
 use chunk::Chunk;
-use leafline_types::{Batch, MysqlError};
+use leafline_types::expr::Datum;
+use leafline_types::{Batch, MysqlError, Value};
+use spilled::{SecondReading, Spilled};
 use std::sync::Arc;
+
+/// How often rows are there while values are computed of them: as they came, put together, and with the values.
+const COPIES: usize = 3;
 
 pub(super) struct Window {
     input: BoxedOperator,
@@ -36,13 +44,25 @@ pub(super) struct Window {
     ready: Option<(Batch, usize)>,
     ended: bool,
     held: Held,
+    /// Results that hold for all rows, of calls over whole partitions, where a partition is read for the second time.
+    known: Vec<Option<Value>>,
+    /// The partition at hand, if it did not fit.
+    spilled: Option<Spilled>,
+    /// Such a partition, whole, to be read before anything else.
+    again: Option<SecondReading>,
 }
 
 impl Window {
     pub fn new(input: BoxedOperator, plan: &Arc<plan::Window>) -> Window {
+        Window::over(input, plan, vec![None; plan.calls.len()])
+    }
+
+    /// Where some results are known.
+    fn over(input: BoxedOperator, plan: &Arc<plan::Window>, known: Vec<Option<Value>>) -> Window {
+        let open = plan.calls.iter().zip(&known).filter(|(_, known)| known.is_none());
         Window {
             input,
-            reach: plan.reach(),
+            reach: open.map(|(call, _)| call.reach()).max().unwrap_or(Reach::Row),
             partitions: Boundaries::new(&plan.partition),
             peers: Boundaries::new(&plan.order),
             pending: Vec::new(),
@@ -52,48 +72,114 @@ impl Window {
             ready: None,
             ended: false,
             held: Held::default(),
+            known,
+            spilled: None,
+            again: None,
         }
     }
 
     /// Takes rows in until values of some are known, and computes these.
     fn advance(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        while !self.ended {
-            let rows = match self.input.next(cx)? {
-                Some(batch) => {
-                    self.take_in(batch, cx)?;
-                    self.starts.known(self.reach)
+        loop {
+            if let Some(again) = &mut self.again {
+                if let Some(batch) = again.next(cx)? {
+                    return Ok(Some(batch));
                 }
+                self.again = None;
+            }
+            let ready = if self.ended { self.starts.len() } else { self.starts.known(self.reach) };
+            if ready > 0 {
+                return self.computed(ready, cx).map(Some);
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            match self.input.next(cx)? {
+                Some(batch) => self.take_in(batch, cx)?,
                 None => {
                     self.ended = true;
-                    self.starts.len()
+                    self.end_spilled(cx)?;
                 }
-            };
-            if rows == 0 {
-                continue;
             }
-            let chunk = Chunk { batch: self.cut(rows)?, starts: self.starts.take_first(rows) };
-            let mut columns = chunk.batch.columns.clone();
-            for (call, state) in self.plan.calls.iter().zip(&mut self.states) {
-                columns.push(calls::values(call, state, &chunk, cx)?);
-            }
-            let known = Batch { columns, rows };
-            self.hold(batch_bytes(&known), cx)?;
-            return Ok(Some(known));
         }
-        Ok(None)
+    }
+
+    /// The first of the pending rows, with their values.
+    fn computed(&mut self, rows: usize, cx: &mut ExecutionContext<'_>) -> Result<Batch, MysqlError> {
+        let chunk = Chunk { batch: self.cut(rows)?, starts: self.starts.take_first(rows) };
+        let mut columns = chunk.batch.columns.clone();
+        for ((call, known), state) in self.plan.calls.iter().zip(&self.known).zip(&mut self.states) {
+            columns.push(match known {
+                Some(value) => Datum::Scalar(value.clone()).into_array(&call.ty.sql, rows)?,
+                None => calls::values(call, state, &chunk, cx)?,
+            });
+        }
+        let computed = Batch { columns, rows };
+        self.hold(Some(&computed), cx)?;
+        Ok(computed)
     }
 
     fn take_in(&mut self, batch: Batch, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let partitions = self.partitions.of(&batch, cx)?;
         let peers = self.peers.of(&batch, cx)?;
-        self.starts.add(&partitions, &peers);
-        self.pending.push(batch);
-        self.hold(0, cx)
+        // Of several partitions all but the last are computed by now.
+        if self.reach == Reach::Partition && Spilled::can_take(&self.plan) && !self.has_room(&batch, cx) {
+            self.spill(cx)?;
+        }
+        let mut first = 0;
+        if let Some(spilled) = &mut self.spilled {
+            first = partitions.iter().position(|starts| *starts).unwrap_or(batch.rows);
+            spilled.push(&slice(&batch, 0, first), &self.plan, cx)?;
+            if first == batch.rows {
+                return Ok(());
+            }
+            self.end_spilled(cx)?;
+        }
+        let rest = |starts: &[bool]| starts.get(first..).unwrap_or_default().to_vec();
+        self.starts.add(&rest(&partitions), &rest(&peers));
+        self.pending.push(slice(&batch, first, batch.rows - first));
+        self.hold(None, cx)
     }
 
-    fn hold(&mut self, more: usize, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+    /// Whether the pending rows and these, and what is made of them, fit into memory.
+    fn has_room(&mut self, more: &Batch, cx: &mut ExecutionContext<'_>) -> bool {
+        if self.pending.is_empty() {
+            return true;
+        }
         let pending: usize = self.pending.iter().map(batch_bytes).sum();
-        self.held.set(pending + more + self.starts.memory_bytes(), cx.memory)
+        let all = COPIES * (pending + batch_bytes(more)) + self.starts.memory_bytes();
+        let room = self.held.fits(all, cx.memory);
+        self.held.fits(pending, cx.memory) && room
+    }
+
+    /// The pending rows, which are the beginning of a partition, go where the others of it follow.
+    fn spill(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        let mut spilled = Spilled::new(&self.plan);
+        for batch in self.pending.drain(..) {
+            spilled.push(&batch, &self.plan, cx)?;
+        }
+        self.starts = chunk::Starts::default();
+        self.spilled = Some(spilled);
+        self.hold(None, cx)
+    }
+
+    /// There are no more rows of the partition that did not fit.
+    fn end_spilled(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        if let Some(spilled) = self.spilled.take() {
+            self.again = Some(spilled.second_reading(&self.plan, cx)?);
+        }
+        Ok(())
+    }
+
+    /// The pending rows are there, and perhaps some that were computed. No more than a batch of them is nothing that is kept.
+    fn hold(&mut self, computed: Option<&Batch>, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        let pending: usize = self.pending.iter().map(batch_bytes).sum();
+        let bytes = pending + computed.map_or(0, batch_bytes) + self.starts.memory_bytes();
+        let in_passing = self.starts.len() + computed.map_or(0, |batch| batch.rows) <= BATCH_ROWS;
+        match self.held.fits(if in_passing { 0 } else { bytes }, cx.memory) {
+            true => Ok(()),
+            false => Err(cx.memory.exhausted(cx.memory.used())),
+        }
     }
 
     /// The first of the pending rows.
