@@ -162,6 +162,7 @@ fn without_room_for_files_the_oldest_snapshots_are_given_up_and_writers_go_on() 
     let mut writer = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     let old = view(&engine);
     verify(&old, &table, &state, seed);
+    set(&engine, &table, &mut state, &[(0, 1)]);
     writer.snapshot();
     let mut fresh = None;
     for round in 0..60 {

@@ -380,20 +380,50 @@ mod tests {
     #[test]
     fn a_snapshot_that_is_given_up_holds_nothing_and_says_so() {
         let clock = Arc::new(Clock::new(CommitTs(10)));
-        let (oldest, old) = (clock.snapshot(Lsn(0)), clock.snapshot(Lsn(0)));
-        assert!(!clock.give_up_oldest(Lsn(0)), "nothing is kept for them");
-        let ts = commit(&clock, 1, 1);
-        clock.applied(ts);
-        let new = clock.snapshot(Lsn(1));
-        assert!(clock.give_up_oldest(Lsn(1)));
+        let oldest = clock.snapshot(Lsn(0));
+        assert!(!clock.give_up_oldest(Lsn(0)), "nothing is kept for it");
+        let one = commit(&clock, 1, 1);
+        clock.applied(one);
+        let old = clock.snapshot(Lsn(1));
+        let two = commit(&clock, 2, 2);
+        clock.applied(two);
+        let new = clock.snapshot(Lsn(2));
+        assert!(clock.give_up_oldest(Lsn(2)));
         assert!(matches!(oldest.check(), Err(TableError::SnapshotTooOld)));
         assert!(old.check().is_ok());
-        assert_eq!(clock.bound(Lsn(1)), old.low);
-        assert!(clock.give_up_oldest(Lsn(1)));
+        assert_eq!(clock.bound(Lsn(2)), old.low);
+        assert!(clock.give_up_oldest(Lsn(2)));
         assert!(old.check().is_err() && new.check().is_ok());
-        assert_eq!((clock.bound(Lsn(1)), clock.given_up(), clock.snapshots().0), (new.low, 2, 1));
-        assert!(!clock.give_up_oldest(Lsn(1)), "the next snapshot needs as much");
+        assert_eq!((clock.bound(Lsn(2)), clock.given_up(), clock.snapshots().0), (new.low, 2, 1));
+        assert!(!clock.give_up_oldest(Lsn(2)), "the next snapshot needs as much");
         drop((oldest, old, new));
         assert_eq!(clock.snapshots().0, 0);
+    }
+
+    #[test]
+    fn a_snapshot_is_shared_until_there_is_more_to_see() {
+        let clock = Arc::new(Clock::new(CommitTs(10)));
+        let same = |a: &RegisteredSnapshot, b: &RegisteredSnapshot| Arc::ptr_eq(&a.0, &b.0);
+        let (one, two) = (clock.snapshot(Lsn(0)), clock.snapshot(Lsn(0)));
+        assert!(same(&one, &two) && clock.snapshots().0 == 1);
+        let (a, b) = (commit(&clock, 1, 1), commit(&clock, 2, 2));
+        assert!(same(&one, &clock.snapshot(Lsn(0))), "neither is durable");
+        clock.applied(b);
+        let three = clock.snapshot(Lsn(2));
+        assert!(!same(&one, &three) && three.sees(b) && !three.sees(a));
+        assert!(same(&three, &clock.snapshot(Lsn(2))));
+        clock.applied(a);
+        let four = clock.snapshot(Lsn(2));
+        assert!(!same(&three, &four) && four.sees(a));
+        drop((one, two, three));
+        assert_eq!((clock.snapshots().0, clock.bound(Lsn(2))), (1, four.low));
+        // Nobody uses it: it holds nothing, whatever comes.
+        drop(four);
+        assert_eq!(clock.snapshots(), (0, None));
+        let c = commit(&clock, 3, 3);
+        clock.applied(c);
+        assert_eq!(clock.bound(Lsn(3)), CommitTs(c.0 + 1));
+        assert!(clock.needed(Lsn(3)).snapshots.is_empty());
+        assert!(clock.snapshot(Lsn(3)).sees(c));
     }
 }

@@ -119,7 +119,7 @@ fn string_functions() {
         (call("LOCATE", vec![txt("b"), txt("abcb"), int(3)]), "4"),
         (call("LOCATE", vec![txt("b"), txt("abc"), int(0)]), "0"),
         (call("LOCATE", vec![build::null(), txt("abc"), int(0)]), "NULL"),
-        (call("LOCATE", vec![txt(""), txt("abc"), int(4)]), "0"),
+        (call("LOCATE", vec![txt(""), txt("abc"), int(4)]), "4"),
         (call("LOCATE", vec![txt(""), txt("abc"), int(3)]), "3"),
         (call("LOCATE", vec![txt(""), txt("abc"), int(5)]), "0"),
         (call("LPAD", vec![txt("abc"), int(5), txt("xy")]), "xyabc"),
