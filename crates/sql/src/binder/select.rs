@@ -320,13 +320,8 @@ pub(super) fn finished(
 /// Error 3065: with DISTINCT, rows can only be ordered by what is selected.
 fn check_distinct_order(bound: &BoundSelect) -> Result<(), MysqlError> {
     for (position, key) in bound.order_by.iter().enumerate() {
-        if bound.output.iter().any(|o| o.expr == key.expr) {
-            continue;
-        }
-        let selected = |column: &usize| bound.output.iter().any(|o| o.expr.as_column() == Some(*column));
-        let columns = key.expr.columns();
-        let Some(missing) = columns.iter().find(|c| !selected(c)) else { continue };
-        let name = output::column_text(bound, *missing);
+        let Err(missing) = bound.over_outputs(&key.expr) else { continue };
+        let name = output::column_text(bound, missing);
         return Err(MysqlError::order_by_not_in_select(position + 1, "ORDER BY clause", name, "DISTINCT"));
     }
     Ok(())

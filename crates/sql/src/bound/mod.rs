@@ -31,7 +31,7 @@ use std::sync::atomic::AtomicUsize;
 
 use leafline_table::{ColumnDef, LockStrength, LockWait, TableDef, ViewDef};
 use leafline_types::aggregate::AggregateCall;
-use leafline_types::expr::Expr;
+use leafline_types::expr::{Expr, build};
 use leafline_types::functions::JsonTableLevel;
 use leafline_types::{ExprType, MysqlError};
 
@@ -429,6 +429,31 @@ pub struct BoundOutput {
     pub expr: Expr,
     /// What clients are told of it.
     pub meta: ColumnMeta,
+}
+
+impl BoundSelect {
+    /// An ORDER BY expression of distinct rows, over the select list by position: what it says that is selected, or computed from
+    /// what is, rounded as it is shown.
+    ///
+    /// # Errors
+    /// The column that it reads and that is not selected.
+    pub fn over_outputs(&self, expr: &Expr) -> Result<Expr, usize> {
+        let is_it =
+            |output: &BoundOutput| output.expr == *expr || build::all_digits(output.expr.clone()) == *expr;
+        if let Some((position, output)) = self.output.iter().enumerate().find(|(_, output)| is_it(output)) {
+            return Ok(build::column(position, output.expr.ty.clone()));
+        }
+        if let Some(column) = expr.as_column() {
+            return Err(column);
+        }
+        let mut over = expr.clone();
+        let mut missing = None;
+        over.for_each_child_mut(&mut |child| match self.over_outputs(child) {
+            Ok(found) => *child = found,
+            Err(column) => missing = Some(column),
+        });
+        missing.map_or(Ok(over), Err)
+    }
 }
 
 impl BoundOutput {

@@ -381,15 +381,10 @@ fn above(
         let operator = Operator::Distinct { input: Box::new(projected) };
         let distinct = groups.min(estimate.rows);
         projected = node(operator, types, distinct, estimate.cost_us);
-        // Every ORDER BY expression is one of the select list, or one over columns of it.
-        let layout: Vec<usize> =
-            outputs.iter().map(|output| output.as_column().unwrap_or(usize::MAX)).collect();
         let mut keys = Vec::with_capacity(select.order_by.len());
         for key in &select.order_by {
-            let expr = match outputs.iter().position(|output| **output == key.expr) {
-                Some(position) => leafline_types::expr::build::column(position, key.expr.ty.clone()),
-                None => bind(&key.expr, &layout)?,
-            };
+            let expr = select.over_outputs(&key.expr);
+            let expr = expr.map_err(|_| MysqlError::internal("ORDER BY of a column that is not distinct"))?;
             keys.push(SortKey { expr, descending: key.descending });
         }
         return Ok(sort_and_limit(projected, keys, limit, cx));

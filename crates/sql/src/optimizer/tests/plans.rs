@@ -168,7 +168,7 @@ fn what_does_not_fit_the_memory_limit_is_a_clear_error() {
     database.memory_limit = 100_000;
     for sql in [
         "SELECT GROUP_CONCAT(name ORDER BY h) FROM big",
-        "SELECT name, SUM(h) OVER (ORDER BY filler ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM big",
+        "SELECT name, LEAD(h, 3) OVER (ORDER BY filler) FROM big",
         "SELECT JSON_ARRAYAGG(name) FROM big",
     ] {
         let plan = database.plan(sql);
