@@ -13,6 +13,8 @@ pub const NOT_ASKED: &[&str] = &[
     "COUNT(DISTINCT) WITH ROLLUP, of a constant or with a unique key among the group keys: it adds up the counts of the groups below.",
     "A scalar subquery left of IN, ANY or ALL and a subquery that depends on the row: `5 NOT IN (SELECT ...)` is right, the same with a `(SELECT MAX(b) ...)` that is 5 is not.",
     "A DECIMAL on the left of IN or ANY, and an indexed column of integers: 1.5 is found where there is 2, unless the index is ignored.",
+    "The same with a subquery that is materialized: 3.00 is not found where there is 3; `materialization` is off.",
+    "Queries that it answers with 1062, which a query cannot have: it is a key of a temporary table.",
     "`=` and `<=>` between the same columns in one join: it lets NULLs through.",
     "`<=>` in a subquery of IN that depends on the row: NULL IN (SELECT ...) is taken for true.",
     "Window functions over a derived table that is merged: conditions with subqueries are forgotten; `derived_merge` is off.",

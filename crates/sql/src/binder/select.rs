@@ -12,8 +12,8 @@ use super::{Binder, output};
 use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
 
-/// The longest select list.
-const MAX_ITEMS: usize = 4096;
+/// The longest select list, and row of VALUES.
+pub(super) const MAX_ITEMS: usize = 4096;
 
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY and LIMIT that follow it.

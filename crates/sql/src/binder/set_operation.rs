@@ -45,6 +45,9 @@ impl Binder<'_> {
         rows: &[Vec<ast::Expr>],
     ) -> Result<BoundSelect, MysqlError> {
         let width = rows.first().map_or(0, Vec::len);
+        if width > select::MAX_ITEMS {
+            return Err(MysqlError::too_many_columns());
+        }
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
         let mut block = Block { in_aggregate: true, ..Block::default() };
         for (number, row) in rows.iter().enumerate() {

@@ -240,6 +240,8 @@ fn hex_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::string(sql, nullable(args), build::TEXT_OF_NUMBER, coercibility))
 }
 
+const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+
 /// Of a number its 64 bits without leading zeros, of a string its bytes.
 fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     Ok(match &values[0] {
@@ -252,7 +254,12 @@ fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Val
             Value::string(rounded.map_or("FFFFFFFFFFFFFFFF".into(), |v| format!("{v:X}")))
         }
         _ => match call.text(values, 0) {
-            Some(s) => Value::string(s.iter().map(|b| format!("{b:02X}")).collect::<String>()),
+            Some(s) => {
+                let digit = |half: u8| char::from(HEX_DIGITS[usize::from(half & 0xF)]);
+                let mut digits = String::with_capacity(s.len() * 2);
+                s.iter().for_each(|b| digits.extend([digit(b >> 4), digit(*b)]));
+                Value::string(digits)
+            }
             None => Value::Null,
         },
     })
