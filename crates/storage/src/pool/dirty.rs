@@ -28,11 +28,19 @@ impl DirtyFrames {
         }
     }
 
-    /// The frames, from about number `first` on and around.
+    /// The frames, from number `first` on and around.
     pub(super) fn from(&self, first: usize) -> impl Iterator<Item = usize> {
         let words = self.0.len();
-        (0..words).map(move |step| (first / BITS + step) % words).flat_map(|at| {
-            let mut bits = self.0.get(at).map_or(0, |word| word.load(Ordering::SeqCst));
+        let before = !(u64::MAX << (first % BITS));
+        // The word of `first` comes first with what is behind it, and last with what is before.
+        (0..=words).flat_map(move |step| {
+            let at = (first / BITS + step) % words.max(1);
+            let wanted = match step {
+                0 => !before,
+                _ if step == words => before,
+                _ => u64::MAX,
+            };
+            let mut bits = self.0.get(at).map_or(0, |word| word.load(Ordering::SeqCst)) & wanted;
             std::iter::from_fn(move || {
                 let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
                 bits &= bits - 1;
@@ -55,7 +63,7 @@ mod tests {
         dirty.remove(7);
         dirty.remove(100);
         assert_eq!(dirty.from(0).collect::<Vec<_>>(), [0, 5, 63, 64, 127, 129]);
-        assert_eq!(dirty.from(70).collect::<Vec<_>>(), [64, 127, 129, 0, 5, 63]);
+        assert_eq!(dirty.from(70).collect::<Vec<_>>(), [127, 129, 0, 5, 63, 64]);
         assert_eq!(dirty.from(129).collect::<Vec<_>>(), [129, 0, 5, 63, 64, 127]);
     }
 }

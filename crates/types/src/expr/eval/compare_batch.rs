@@ -147,9 +147,10 @@ fn array_with_constant(
             let c = match c {
                 Value::Date(d) => d.to_datetime(),
                 Value::DateTime(t) => *t,
-                // A literal was parsed when the comparison was made; this is a parameter's or a computed text.
+                // A literal was parsed when the comparison was made; this is a parameter's or a computed text. One that is no day may
+                // be worth a warning, for each row.
                 Value::String(text) => {
-                    DateTime::parse(text, DateRules::ANY)
+                    DateTime::parse(text, DateRules::DAYS)
                         .ok()
                         .filter(|p| !p.truncated && p.offset.is_none())?
                         .value
