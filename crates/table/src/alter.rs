@@ -19,7 +19,7 @@ use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{MysqlError, Value, encode_part};
+use leafline_types::{CancelToken, MysqlError, Value, encode_part};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct Alteration<'a> {
     pub foreign_keys: ForeignKeyChanges,
     /// How its rows are made, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
+    /// Stops it, as long as it is building.
+    pub cancel: CancelToken,
 }
 
 /// How the rows of a table are made from those that it had.
@@ -71,6 +73,7 @@ struct Target<'a> {
     /// Other tables, whose foreign keys refer to a name that changes.
     children: Vec<TableDef>,
     is_private: bool,
+    cancel: CancelToken,
 }
 
 impl Target<'_> {
@@ -146,7 +149,8 @@ impl Engine {
         closed.dedup();
         let unproven = if spec.unchecked_references { 0 } else { altered.added };
         let (foreign_keys, children) = (altered.own, altered.children);
-        let target = Target { spec, draft, foreign_keys, unproven, children, is_private: table.is_private };
+        let (is_private, cancel) = (table.is_private, alteration.cancel);
+        let target = Target { spec, draft, foreign_keys, unproven, children, is_private, cancel };
         let next = alteration.next_auto_increment;
         let closed: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
         let altered = match alteration.rebuild {
@@ -255,6 +259,7 @@ impl Engine {
         }
         changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();
         let mut new = NewTrees::new(self);
+        new.cancel = target.cancel;
         if !added.is_empty() {
             let (positions, drafts): (Vec<usize>, Vec<_>) = added.into_iter().unzip();
             let built = build_indexes(self, &changed, drafts, &mut new)?;
@@ -301,6 +306,7 @@ impl Engine {
         let mut new = NewTrees::new(self);
         let outside = self.new_overflow_table(&mut table, &mut new)?;
         let mut builder = TableBuilder::new(self, &table, outside.clone().map(Arc::new))?;
+        builder.set_cancel(target.cancel);
         self.convert_rows(old, &table, rebuild, &mut builder)?;
         let rows = builder.rows();
         builder.finish(&mut table, None)?;

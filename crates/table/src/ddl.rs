@@ -16,18 +16,20 @@ use crate::txn::recovery::create_tree;
 use crate::txn::{CommitPlan, commit_plan};
 use leafline_btree::CommitTs;
 use leafline_storage::SegmentId;
-use leafline_types::{Collation, MysqlError};
+use leafline_types::{CancelToken, Collation, MysqlError};
 use std::sync::Arc;
 
 /// Trees made by a statement; freed unless the statement commits.
 pub(crate) struct NewTrees<'a> {
     engine: &'a Engine,
     segments: Vec<SegmentId>,
+    /// Asked again and again while they are built.
+    pub(crate) cancel: CancelToken,
 }
 
 impl<'a> NewTrees<'a> {
     pub(crate) fn new(engine: &'a Engine) -> NewTrees<'a> {
-        NewTrees { engine, segments: Vec::new() }
+        NewTrees { engine, segments: Vec::new(), cancel: CancelToken::default() }
     }
 
     /// Notes a segment that is being built.

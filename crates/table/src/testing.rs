@@ -203,7 +203,14 @@ pub(crate) fn rows(view: &ReadView, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
 /// An alteration that leaves columns as they are.
 pub(crate) fn unchanged(table: &TableDef, spec: TableSpec) -> Alteration<'static> {
     let sources = (0..table.columns.len()).map(Some).collect();
-    Alteration { spec, sources, next_auto_increment: None, foreign_keys: Default::default(), rebuild: None }
+    Alteration {
+        spec,
+        sources,
+        next_auto_increment: None,
+        foreign_keys: Default::default(),
+        rebuild: None,
+        cancel: Default::default(),
+    }
 }
 
 /// Changes of indexes alone.

@@ -8,7 +8,7 @@ use super::column::field_type as f;
 use leafline_types::column::{Batch, value_at};
 use leafline_types::convert::{bit_bytes, to_text};
 use leafline_types::temporal::{CivilDateTime, CivilTime, DateRules, Time};
-use leafline_types::{Charset, Date, DateTime, MysqlError, RowBlock, SqlType, Value, ValueRef};
+use leafline_types::{Charset, Date, DateTime, Decimal, MysqlError, RowBlock, SqlType, Value, ValueRef};
 
 /// Appends a row of columns.
 pub fn put_row(out: &mut Vec<u8>, batch: &Batch, row: usize, types: &[SqlType]) {
@@ -186,9 +186,12 @@ fn read_value(reader: &mut Reader<'_>, ty: ParameterType, charset: Charset) -> R
         f::DOUBLE => Value::Double(f64::from_bits(reader.u64()?)),
         f::DATE | f::NEWDATE | f::DATETIME | f::TIMESTAMP => read_temporal(reader, ty.field)?,
         f::TIME => read_time(reader)?,
-        f::NEWDECIMAL
-        | 0
-        | f::VARCHAR
+        // What is no number is left to be converted, and refused, as the text that it is.
+        f::NEWDECIMAL | 0 => match string_value(reader.string()?, charset) {
+            Value::String(text) => Decimal::parse(&text).map_or(Value::String(text), Value::Decimal),
+            other => other,
+        },
+        f::VARCHAR
         | f::VAR_STRING
         | f::STRING
         | f::ENUM
@@ -258,4 +261,27 @@ fn read_temporal(reader: &mut Reader<'_>, field: u8) -> Result<Value, MysqlError
         microsecond: micros,
     };
     DateTime::from_civil(civil, DateRules::ANY).map(Value::DateTime).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decimals come as text, whichever of the two types they are said to be.
+    #[test]
+    fn a_decimal_is_a_number() {
+        let mut packet = vec![0, 1];
+        for field in [f::NEWDECIMAL, 0, f::NEWDECIMAL, f::VAR_STRING] {
+            packet.extend_from_slice(&[field, 0]);
+        }
+        for text in ["36.50", "-7", "no number", "36.5"] {
+            put_string(&mut packet, text.as_bytes());
+        }
+        let mut types = Vec::new();
+        let values =
+            read_parameters(&mut Reader::new(&packet), 4, &mut types, &[], Charset::Utf8mb4).unwrap();
+        let decimal = |text| Value::Decimal(Decimal::parse(text).unwrap());
+        let expected = [decimal("36.50"), decimal("-7"), Value::string("no number"), Value::string("36.5")];
+        assert_eq!(values, expected);
+    }
 }

@@ -326,7 +326,33 @@ impl ExpressionBinder<'_, '_, '_> {
                 }
             }
         }
+        self.put_values_beside_times(&mut bound);
         Ok(bound)
+    }
+
+    /// Beside days and times a number is what it would be as a literal, and so is a text beside years; then the statement is bound
+    /// for these values of its parameters only.
+    fn put_values_beside_times(&mut self, operands: &mut [Expr]) {
+        let beside_years = operands.iter().any(|operand| operand.ty.sql == SqlType::Year);
+        if !beside_years && !operands.iter().any(|operand| operand.ty.sql.is_temporal()) {
+            return;
+        }
+        for operand in operands {
+            let expr::ExprKind::Parameter(number) = operand.kind else { continue };
+            let literal = match self.binder.context.parameters.get(number) {
+                Some(Value::Int(number)) => build::literal(Value::Int(*number)),
+                Some(Value::UInt(number)) => match i64::try_from(*number) {
+                    Ok(number) => build::literal(Value::Int(number)),
+                    Err(_) => build::literal(Value::UInt(*number)),
+                },
+                Some(text @ Value::String(_)) if beside_years => {
+                    Expr { kind: expr::ExprKind::Literal(text.clone()), ty: operand.ty.clone() }
+                }
+                _ => continue,
+            };
+            self.binder.reads_variables = true;
+            *operand = literal;
+        }
     }
 
     fn between(&mut self, operand: &ast::Expr, low: &ast::Expr, high: &ast::Expr, negated: bool) -> Bound {
@@ -346,8 +372,13 @@ impl ExpressionBinder<'_, '_, '_> {
         let needle = self.bind(operand)?;
         let number = needle.ty.sql.is_numeric();
         let list = list.iter().map(|e| if number { self.number(e) } else { self.bind(e) });
-        let list = list.collect::<Result<Vec<_>, _>>()?;
-        build::in_list(needle, list, negated)
+        let mut operands = vec![needle];
+        for value in list {
+            operands.push(value?);
+        }
+        self.put_values_beside_times(&mut operands);
+        let needle = operands.remove(0);
+        build::in_list(needle, operands, negated)
     }
 
     fn like(

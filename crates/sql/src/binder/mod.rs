@@ -147,6 +147,8 @@ pub struct BindContext<'a> {
     /// The types of the parameters' values, at execution; empty at PREPARE, when they are not known yet and each
     /// parameter counts as a string.
     pub parameter_types: &'a [ExprType],
+    /// The parameters' values, where they are known; plans are made for them only where they must be.
+    pub parameters: &'a [Value],
     /// Who wants the statement to stop.
     pub cancel: &'a CancelToken,
     /// Hints for blocks that they name.

@@ -70,6 +70,7 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
         collation: DEFAULT_COLLATION,
         no_backslash_escapes: false,
         parameter_types: &[],
+        parameters: &[],
         hints: &[],
         ..*context
     };

@@ -50,6 +50,7 @@ impl Binder<'_> {
             no_backslash_escapes: false,
             assigns_variables: false,
             parameter_types: &[],
+            parameters: &[],
             hints: &[],
             ..*self.context
         };

@@ -170,13 +170,10 @@ impl Session {
         view
     }
 
-    /// What a statement sees while it is planned, and what SET and SHOW see: no transaction of their own, so that SET
-    /// TRANSACTION still applies to the next one.
-    pub(crate) fn passing_view(&mut self) -> ReadView {
-        if self.transaction.open.is_none() && self.settings.autocommit {
-            return self.instance.engine().read_view();
-        }
-        self.open_view()
+    /// A view for what reads no rows, such as planning and SET: it begins no transaction and takes no snapshot for the one that is
+    /// open.
+    pub(crate) fn passing_view(&self) -> ReadView {
+        self.instance.engine().read_view()
     }
 
     /// What the open transaction sees; it is opened if need be.

@@ -77,7 +77,9 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     if altered.work < AlterWork::Rows {
         let next_auto_increment = altered.next_auto_increment;
         let AlteredTable { spec, sources, foreign_keys, .. } = altered;
-        let alteration = Alteration { spec, sources, next_auto_increment, foreign_keys, rebuild: None };
+        let cancel = session.cancel.clone();
+        let alteration =
+            Alteration { spec, sources, next_auto_increment, foreign_keys, rebuild: None, cancel };
         let altered = engine.alter_table(&table, alteration);
         (copied, id) = altered.map_err(|error| of_table(error, session))?;
     } else {
@@ -159,6 +161,7 @@ fn rebuild(
         column.auto_increment && !old.is_some_and(|old| old.auto_increment)
     });
     let zero_is_number = session.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO);
+    let cancel = session.cancel.clone();
     let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
     let rebuild = Rebuild { converter: &mut converter, order, numbers, zero_is_number };
     let alteration = Alteration {
@@ -167,6 +170,7 @@ fn rebuild(
         next_auto_increment,
         foreign_keys,
         rebuild: Some(rebuild),
+        cancel,
     };
     let altered = engine.alter_table(table, alteration);
     altered.map_err(|error| of_table(error, session))

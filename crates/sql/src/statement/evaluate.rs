@@ -61,6 +61,7 @@ impl Session {
             group_concat_max_len: self.settings.group_concat_max_len,
             assigns_variables: false,
             parameter_types,
+            parameters: &[],
             cancel: &self.cancel,
             hints: &[],
         }

@@ -246,6 +246,7 @@ impl Session {
         let context = binder::BindContext {
             assigns_variables: statement.assigns_variables,
             hints: &statement.hints.elsewhere,
+            parameters: parameters.unwrap_or_default(),
             ..self.bind_context(&types)
         };
         let bound = binder::bind_kind(kind, statement.parameters, sql, &context)?;
@@ -458,11 +459,11 @@ impl Session {
         }
         match &*planned.work {
             Work::Select { plan, columns, window } => {
-                self.select(plan, columns, window.as_ref(), parts, parameters).map(Outcome::Rows)
+                self.select(planned, plan, (columns, window.as_ref()), parameters).map(Outcome::Rows)
             }
             Work::Into { work, variables } => match &**work {
                 Work::Select { plan, columns, .. } => {
-                    let rows = self.select(plan, columns, None, parts, parameters)?;
+                    let rows = self.select(planned, plan, (columns, None), parameters)?;
                     self.select_into(rows, variables).map(Outcome::Done)
                 }
                 _ => Err(MysqlError::internal("INTO of a statement that gives no rows")),
@@ -491,12 +492,12 @@ impl Session {
 
     fn select(
         &mut self,
+        planned: &Planned,
         plan: &Arc<Plan>,
-        columns: &Arc<[ColumnMeta]>,
-        window: Option<&RowLimit>,
-        parts: &Arc<PlanParts>,
+        (columns, window): (&Arc<[ColumnMeta]>, Option<&RowLimit>),
         parameters: &[Value],
     ) -> Result<RowStream, MysqlError> {
+        let parts = &planned.parts;
         let window = window.map(|window| RowWindow::new(window, parameters)).transpose()?;
         if plan.locks_rows() || parts.locks_rows() {
             let rows = self.write(|session, transaction| {
@@ -507,7 +508,8 @@ impl Session {
             })?;
             return Ok(RowStream::collected(columns.clone(), rows, window));
         }
-        let view = self.read_view();
+        // What reads no table is no part of a transaction: its snapshot is not taken for it.
+        let view = if planned.sizes.is_empty() { self.passing_view() } else { self.read_view() };
         let execution = Execution::new(self, view, parameters, false).with_parts(parts);
         let root = operator::build(&plan.root, false);
         Ok(RowStream::running(columns.clone(), root, execution, window, self.statement_uses()))

@@ -145,6 +145,7 @@ impl Database {
             group_concat_max_len: 1024,
             assigns_variables: statement.assigns_variables,
             parameter_types: &[],
+            parameters: &[],
             cancel: &CancelToken::new(),
             hints: &statement.hints.elsewhere,
         };

@@ -24,6 +24,7 @@ pub(crate) fn build_indexes(
     let clustered = engine.trees.current(table.clustered().tree)?;
     let mut rows = TreeSource::new(&clustered.tree);
     while let Some((key, payload)) = rows.next()? {
+        new.cancel.check()?;
         for (index, sorter) in indexes.iter().zip(&mut sorters) {
             push_entry(engine, table, index, sorter, (key, payload))?;
         }
@@ -65,6 +66,7 @@ pub(crate) fn build_secondary(
     let mut entries = sorter.finish()?;
     let mut last: Vec<u8> = Vec::new();
     while let Some((key, payload)) = entries.next()? {
+        new.cancel.check()?;
         if let Some(prefix) = unique_prefix(index, key)? {
             if prefix == last {
                 let mut locator = Vec::new();

@@ -16,7 +16,7 @@ use crate::run::{EntrySource, Merge, Sorter};
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_btree::{BulkBuilder, Tree};
-use leafline_types::{MysqlError, Value};
+use leafline_types::{CancelToken, MysqlError, Value};
 use std::sync::Arc;
 
 /// Builds the trees of a table. Dropping it leaves nothing.
@@ -38,6 +38,11 @@ pub(crate) struct TableBuilder<'e> {
 }
 
 impl<'e> TableBuilder<'e> {
+    /// Lets it be stopped.
+    pub(crate) fn set_cancel(&mut self, cancel: CancelToken) {
+        self.new.cancel = cancel;
+    }
+
     /// A builder of the trees that `table` needs; its definition may have none yet. `outside` is its table of overflow values.
     pub(crate) fn new(
         engine: &'e Engine,

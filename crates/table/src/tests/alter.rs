@@ -5,7 +5,9 @@ use crate::catalog::*;
 use crate::testing::*;
 use crate::{Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;
+use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, Value};
+use std::sync::Arc;
 
 /// Puts a column of twice the first in front of a row; refuses rows whose first column is `refused`.
 struct Doubled {
@@ -32,8 +34,39 @@ fn doubled(engine: &crate::Engine, refused: Option<i64>, order: &[&str]) -> Resu
     let rebuild = Some(Rebuild { converter: &mut converter, order, numbers: false, zero_is_number: false });
     let sources = std::iter::once(None).chain((0..table.columns.len()).map(Some)).collect();
     let foreign_keys = ForeignKeyChanges::default();
-    let alteration = Alteration { spec, sources, next_auto_increment: None, foreign_keys, rebuild };
+    let alteration = Alteration {
+        spec,
+        sources,
+        next_auto_increment: None,
+        foreign_keys,
+        rebuild,
+        cancel: Default::default(),
+    };
     engine.alter_table(&table, alteration).map(|(rows, _)| rows)
+}
+
+#[test]
+fn an_index_whose_building_is_stopped_leaves_nothing() {
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    let table = create(&engine, &keyed_spec());
+    let values = |id: i64| row(&table, &[Some(id), Some(id), Some(id), Some(id % 7)]);
+    transact(&engine, |transaction| {
+        (0..100).try_for_each(|id| transaction.insert(&table, &values(id)).map(drop))
+    })
+    .unwrap();
+    let segments = engine.store.segments().len();
+    let mut spec = TableSpec::of(&table);
+    spec.indexes.push(index(IndexSpecKind::Plain, "late", &[&spec.columns[3].name]));
+    let alteration = unchanged(&table, spec.clone());
+    alteration.cancel.cancel(CancelReason::QueryKilled);
+    let error = MysqlError::from(engine.alter_table(&table, alteration).unwrap_err());
+    assert_eq!(error.code, 1317);
+    assert_eq!(engine.store.segments().len(), segments, "nothing was left behind");
+    assert!(Arc::ptr_eq(&engine.table("d", "t").unwrap(), &table));
+    engine.alter_table(&table, unchanged(&table, spec)).unwrap();
+    let table = engine.table("d", "t").unwrap();
+    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]

@@ -93,6 +93,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         group_concat_max_len: 1024,
         assigns_variables: statement.assigns_variables,
         parameter_types: &[],
+        parameters: &[],
         cancel: &CancelToken::new(),
         hints: &statement.hints.elsewhere,
     };
