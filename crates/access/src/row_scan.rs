@@ -18,7 +18,7 @@ use leafline_table::{
 };
 use leafline_types::expr::ExprKind;
 use leafline_types::key::prefix_successor;
-use leafline_types::{CancelToken, RowBlock, SqlType, Value, extend_short};
+use leafline_types::{CancelToken, RowBlock, Value, extend_short};
 use std::sync::Arc;
 
 /// Most entries that are read.
@@ -82,11 +82,6 @@ impl RowScan {
             locator: Vec::new(),
             locators: LocatorBatch::default(),
         }))
-    }
-
-    /// The types of the columns.
-    pub fn types(&self) -> &[SqlType] {
-        self.decoder.types()
     }
 
     /// Reads the first `most` rows for these values of the parameters, or all if there are fewer. False if the short way is not for

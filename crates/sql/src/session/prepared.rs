@@ -77,6 +77,10 @@ impl Session {
             return Err(MysqlError::unknown_statement_handler(id, "EXECUTE"));
         };
         self.begin_statement(StatementText::Prepared(&entry.sql));
+        // Others are counted where they are run.
+        if entry.planned.is_some() {
+            self.counters.count(entry.command);
+        }
         let outcome = self.run_prepared(id, &entry, parameters);
         self.finish(outcome)
     }
@@ -95,7 +99,6 @@ impl Session {
         }
         self.apply_hints(&entry.statement.hints);
         if let Some(planned) = &entry.planned {
-            self.counters.count(entry.command);
             if let Some(outcome) = self.run_again(planned, parameters)? {
                 return Ok(outcome);
             }

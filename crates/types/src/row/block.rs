@@ -8,7 +8,6 @@ use super::overflow::Missing;
 use super::{Place, Slot, stored_value, string};
 use crate::codec::CodecError;
 use crate::column::{Batch, ColumnBuilder};
-use crate::key::{decode_value, skip_part};
 use crate::row::decoder::Origin;
 use crate::value::{SqlType, Value, ValueRef};
 
@@ -64,11 +63,6 @@ impl RowBlock {
     #[inline]
     pub fn rows(&self) -> usize {
         self.cells.len() / self.width.max(1)
-    }
-
-    /// Values of a row.
-    pub fn width(&self) -> usize {
-        self.width
     }
 
     /// Bytes of its strings, and of those that are missing.
@@ -227,23 +221,7 @@ impl RowDecoder {
     pub fn append_row(&self, key: &[u8], payload: &[u8], out: &mut RowBlock) -> Result<(), CodecError> {
         let start = out.cells.len();
         out.cells.extend(self.types().iter().map(|_| Cell::Value(Value::Null)));
-        for direct in &self.key_direct {
-            let value = direct.value(key)?;
-            out.put(start + direct.out, Cell::Value(value));
-        }
-        if !self.key_walk.is_empty() {
-            let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
-            for (part, outs) in &self.key_walk {
-                let len = if outs.is_empty() {
-                    skip_part(part, rest)?
-                } else {
-                    let (value, len) = decode_value(part, rest)?;
-                    outs.iter().for_each(|to| out.put(start + to, Cell::Value(value.clone())));
-                    len
-                };
-                rest = rest.get(len..).unwrap_or_default();
-            }
-        }
+        self.key_values(key, |to, value| out.put(start + to, Cell::Value(value)))?;
         for Step { out: to, from } in self.payload_steps(payload)? {
             let cell = match from {
                 Origin::Slot(slot) => out.value_of(slot, payload, *to)?,

@@ -22,17 +22,17 @@ pub struct RowDecoder {
     /// Of the projected columns.
     types: Vec<SqlType>,
     /// Key parts at offsets that are the same in every key.
-    pub(super) key_direct: Vec<DirectPart>,
+    key_direct: Vec<DirectPart>,
     /// Key parts to walk over from `key_walk_from` on, with their places in the output (none: only skipped).
-    pub(super) key_walk: Vec<(KeyPart, Vec<usize>)>,
-    pub(super) key_walk_from: usize,
+    key_walk: Vec<(KeyPart, Vec<usize>)>,
+    key_walk_from: usize,
     /// Payload columns, per version of the format.
     payload: Vec<Vec<Step>>,
 }
 
 /// A key part at an offset that is the same in every key.
 #[derive(Debug, Clone)]
-pub(super) struct DirectPart {
+struct DirectPart {
     at: usize,
     part: KeyPart,
     /// How it is held, if the key has its value.
@@ -40,13 +40,13 @@ pub(super) struct DirectPart {
     /// The fast way to append it.
     narrow: Option<Narrow>,
     /// Place in the output.
-    pub(super) out: usize,
+    out: usize,
 }
 
 impl DirectPart {
     /// Its value in a key.
     #[inline]
-    pub(super) fn value(&self, key: &[u8]) -> Result<Value, CodecError> {
+    fn value(&self, key: &[u8]) -> Result<Value, CodecError> {
         let part = key.get(self.at..).unwrap_or_default();
         match self.fixed {
             Some(fixed) => fixed.key_value(part, self.part.mask()),
@@ -250,8 +250,21 @@ impl RowDecoder {
     pub fn decode_values(&self, key: &[u8], payload: &[u8], out: &mut Vec<Value>) -> Result<(), CodecError> {
         let start = out.len();
         out.resize(start + self.types.len(), Value::Null);
+        self.key_values(key, |to, value| out[start + to] = value)?;
+        for step in self.payload_steps(payload)? {
+            out[start + step.out] = match &step.from {
+                Origin::Slot(slot) => slot.value(payload)?,
+                Origin::Default(value) => value.clone(),
+            };
+        }
+        Ok(())
+    }
+
+    /// Calls `put` with the values that the key has, each with its place in the output.
+    #[inline]
+    pub(super) fn key_values(&self, key: &[u8], mut put: impl FnMut(usize, Value)) -> Result<(), CodecError> {
         for direct in &self.key_direct {
-            out[start + direct.out] = direct.value(key)?;
+            put(direct.out, direct.value(key)?);
         }
         let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
         for (part, outs) in &self.key_walk {
@@ -259,16 +272,10 @@ impl RowDecoder {
                 skip_part(part, rest)?
             } else {
                 let (value, len) = decode_value(part, rest)?;
-                outs.iter().for_each(|to| out[start + to] = value.clone());
+                outs.iter().for_each(|to| put(*to, value.clone()));
                 len
             };
             rest = rest.get(len..).unwrap_or_default();
-        }
-        for step in self.payload_steps(payload)? {
-            out[start + step.out] = match &step.from {
-                Origin::Slot(slot) => slot.value(payload)?,
-                Origin::Default(value) => value.clone(),
-            };
         }
         Ok(())
     }
