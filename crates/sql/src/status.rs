@@ -62,6 +62,11 @@ impl SessionCounters {
     /// Counts a statement.
     pub fn count(&mut self, command: Command) {
         self.questions += 1;
+        self.count_executed(command);
+    }
+
+    /// Counts a statement that another, EXECUTE, runs.
+    pub fn count_executed(&mut self, command: Command) {
         if let Some(count) = self.commands.get_mut(command as usize) {
             *count += 1;
         }

@@ -98,10 +98,10 @@ impl Session {
             self.warnings.clear();
         }
         self.apply_hints(&entry.statement.hints);
-        if let Some(planned) = &entry.planned {
-            if let Some(outcome) = self.run_again(planned, parameters)? {
-                return Ok(outcome);
-            }
+        if let Some(planned) = &entry.planned
+            && let Some(outcome) = self.run_again(planned, parameters)?
+        {
+            return Ok(outcome);
         }
         let planned = self.plan_statement(&entry.statement, &entry.sql, Some(parameters))?.map(Arc::new);
         if let Some(stored) = self.prepared.entries.get_mut(&id) {
@@ -138,6 +138,9 @@ impl Session {
         let Some((id, entry)) = entry else {
             return Err(MysqlError::unknown_statement_handler(name, "EXECUTE"));
         };
+        if entry.planned.is_some() {
+            self.counters.count_executed(entry.command);
+        }
         self.run_prepared(id, &entry, parameters)
     }
 
