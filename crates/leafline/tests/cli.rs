@@ -389,6 +389,26 @@ fn damage_is_found_and_an_index_is_built_anew() {
 }
 
 #[test]
+fn a_repair_of_values_outside_the_rows_names_the_rows_that_are_lost_with_them() {
+    let (_holder, dir) = directory();
+    let at = dir.to_str().expect("UTF-8");
+    let sql = "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, v TEXT, w TEXT); \
+               INSERT INTO t VALUES (1, 'short', ''), (2, REPEAT('long', 5000), ''), (3, 'short', '')";
+    assert_eq!(script(&dir, &[], sql), (0, String::new(), String::new()));
+    // The values outside the rows are in a tree of their own, made after that of the rows.
+    damage_newest_index(&dir);
+    let (code, out, _) = run(&["check", at]);
+    assert!(code == 1 && out.matches("Corrupt").count() == 1, "{out}");
+    let (code, out, err) = run(&["repair", at, "--yes"]);
+    let lost = "d.t:\n  rows kept: 2, of 3 that were counted\n  lost: the row '2', for its values of v, stored outside it, are lost\n";
+    assert!(code == 0 && out.contains(lost) && out.contains("\nd.t: done\n"), "{out}{err}");
+    assert!(out.contains("d.t (values outside the rows):\n    rows kept: "), "{out}");
+    let (code, out, err) = run(&["check", at]);
+    assert!(code == 0 && out.matches("d.t").count() == 1, "{out}{err}");
+    assert_eq!(script(&dir, &["-N"], "SELECT id FROM d.t"), (0, "1\n3\n".into(), String::new()));
+}
+
+#[test]
 fn an_account_on_a_damaged_page_is_locked_until_it_is_repaired_and_has_a_password() {
     let (_holder, dir) = directory();
     let at = dir.to_str().expect("UTF-8");

@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         let line = match &outcome {
             Ok(done) if *done == plan => "done".to_owned(),
             Ok(done) => format!("done, otherwise than planned:\n{}", indented(done)),
-            Err(failure) => format!("failed, nothing was changed: {failure}"),
+            Err(failure) => format!("failed, no row was changed: {failure}"),
         };
         println!("{}: {line}", plan.table);
         written(writeln!(file, "{line}").and_then(|()| file.sync_all()))?;

@@ -37,7 +37,7 @@ impl Engine {
     ///
     /// # Errors
     /// 1062 if rows have the same values in a unique index that is to be built; 1205 if a transaction that writes to the table does
-    /// not end; `DefinitionChanged`; what the store returns. The table is as it was then.
+    /// not end; `DefinitionChanged`; what the store returns. The rows are as they were then; values outside them may have been repaired.
     pub fn repair_table(
         self: &Arc<Self>,
         table: &Arc<TableDef>,
@@ -58,7 +58,8 @@ impl Engine {
         }
         if let Some(check) = &check.overflow {
             let overflow = self.overflow_table(table)?;
-            self.repair_table(&overflow, check, dry_run, &mut |_| ())?;
+            let values = self.repair_table(&overflow, check, dry_run, &mut |_| ())?;
+            repair.values = Some(Box::new(values));
         }
         let locks = LockOwner::new(&self.locks);
         locks.lock_table(table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;

@@ -16,6 +16,9 @@ pub struct TableRepair {
     pub counted: u64,
     /// Rows that it has, where that is not the same.
     pub recounted: Option<u64>,
+    /// What became of the values that are stored outside the rows, if they were damaged. Those that a row is lost with are lost
+    /// with it, and named there.
+    pub values: Option<Box<TableRepair>>,
 }
 
 /// What was written of a damaged database to a new one.
@@ -65,7 +68,7 @@ pub struct LostRange {
 impl TableRepair {
     /// Whether there is nothing to do.
     pub fn is_nothing(&self) -> bool {
-        self.rebuilt.is_empty() && self.salvage.is_none() && self.recounted.is_none()
+        self.rebuilt.is_empty() && self.salvage.is_none() && self.recounted.is_none() && self.values.is_none()
     }
 
     /// Whether rows are lost, or may be.
@@ -122,6 +125,10 @@ impl fmt::Display for TableRepair {
         }
         for index in &self.rebuilt {
             writeln!(f, "index {index} built anew from the rows")?;
+        }
+        if let Some(values) = &self.values {
+            writeln!(f, "{}:", values.table)?;
+            values.to_string().lines().try_for_each(|line| writeln!(f, "  {line}"))?;
         }
         Ok(())
     }

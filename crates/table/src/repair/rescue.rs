@@ -138,6 +138,7 @@ impl Engine {
             counted,
             recounted: Some(rows).filter(|rows| *rows != counted),
             salvage: Some(salvaged.report),
+            values: None,
         };
         self.change_catalog(CatalogChange {
             put_tables: [copy].into_iter().chain(overflow).collect(),

@@ -146,12 +146,18 @@ impl<'a, 'e> Building<'a, 'e> {
         if self.left_out.contains_key(key) {
             return Ok(());
         }
-        let whole = read_row(self.table, key, payload).and_then(|outside| match outside.as_slice() {
-            [] => Ok(()),
-            outside => self.view.overflow_values(self.table, outside).map(drop),
-        });
-        match whole.map_err(damage) {
-            Ok(()) => {}
+        match read_row(self.table, key, payload).map_err(damage) {
+            Ok(outside) if outside.is_empty() => {}
+            Ok(_) => {
+                let lost = self.lost_values(payload)?;
+                if !lost.is_empty() {
+                    let (row, columns) = (name_of(self.table, key, payload)?, lost.join(", "));
+                    let what =
+                        format!("the row '{row}', for its values of {columns}, stored outside it, are lost");
+                    self.report.left_out.push(what);
+                    return Ok(());
+                }
+            }
             Err(Ok((_, what))) => {
                 let row = format!("the row with clustered key {} cannot be read: {what}", hex(key));
                 self.report.left_out.push(row);
@@ -168,6 +174,19 @@ impl<'a, 'e> Building<'a, 'e> {
             builder.push(key, payload)?;
         }
         Ok(())
+    }
+
+    /// The columns of a row whose values are stored outside it and cannot be read.
+    fn lost_values(&self, payload: &[u8]) -> Result<Vec<&'a str>> {
+        let mut lost = Vec::new();
+        for (column, reference) in self.table.clustered().format.overflow(payload)? {
+            match self.view.overflow_values(self.table, &[reference]).map_err(damage) {
+                Ok(_) => {}
+                Err(Ok(_)) => lost.extend(self.table.columns.get(column).map(|column| column.name.as_str())),
+                Err(Err(error)) => return Err(error),
+            }
+        }
+        Ok(lost)
     }
 
     fn finish(mut self) -> Result<Salvaged> {
@@ -189,6 +208,14 @@ impl<'a, 'e> Building<'a, 'e> {
     }
 }
 
+/// A row's primary key as text, or its hidden row id.
+fn name_of(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<String> {
+    match table.has_hidden_row_id() {
+        true => Ok(row_id_of(key)?.to_string()),
+        false => describe_entry(table.clustered(), key, payload),
+    }
+}
+
 /// Says between which rows the ranges lie that are lost.
 struct Gaps<'a> {
     /// Those that no row has been met beyond.
@@ -207,10 +234,7 @@ impl Gaps<'_> {
         lost: &mut Vec<LostRange>,
     ) -> Result<()> {
         let Some(next) = self.ranges.first() else { return Ok(()) };
-        let row = match table.has_hidden_row_id() {
-            true => row_id_of(key)?.to_string(),
-            false => describe_entry(table.clustered(), key, payload)?,
-        };
+        let row = name_of(table, key, payload)?;
         if next.lower.as_slice() <= key {
             lost.push(LostRange { after: self.last.take(), before: Some(row.clone()) });
             while let Some((_, rest)) =

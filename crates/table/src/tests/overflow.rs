@@ -260,10 +260,19 @@ fn a_row_whose_value_is_damaged_is_reported_and_left_out_by_a_repair() {
     let found = engine.check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
     assert!(found.overflow.is_some(), "{found:?}");
     assert!(all_rows(&view(&engine), &table).is_err());
+    let plan = engine.repair_table(&table, &found, true, &mut |_| ()).unwrap();
     let repair = engine.repair_table(&table, &found, false, &mut |_| ()).unwrap();
+    assert_eq!(repair, plan);
+    let values = repair.values.as_ref().and_then(|values| values.salvage.as_ref());
+    assert!(
+        values.is_some_and(|values| values.pages.iter().any(|(damaged, _)| *damaged == page)),
+        "{repair}"
+    );
     let left_out = repair.salvage.as_ref().map_or(0, |report| report.left_out.len());
     assert!((1..5).contains(&left_out), "{repair}");
     assert!(repair.loses_rows());
+    let lost = "lost: the row '8', for its values of a, stored outside it, are lost";
+    assert!(repair.to_string().contains(lost), "{repair}");
     let table = engine.table("d", "t").unwrap();
     check(&engine, &table, "after the repair");
     assert_eq!(all_rows(&view(&engine), &table).unwrap().len(), 40 - left_out);
