@@ -214,6 +214,35 @@ impl CancelToken {
     }
 }
 
+/// Asks a token once in so many steps of something that takes long within one value.
+#[derive(Debug)]
+pub(crate) struct Steps<'c> {
+    cancel: &'c CancelToken,
+    every: usize,
+    taken: usize,
+}
+
+impl<'c> Steps<'c> {
+    /// None taken yet.
+    pub(crate) fn new(cancel: &'c CancelToken, every: usize) -> Steps<'c> {
+        Steps { cancel, every, taken: 0 }
+    }
+
+    /// Counts steps that were taken.
+    ///
+    /// # Errors
+    /// 1317 or 3024 when the statement is to end.
+    #[inline]
+    pub(crate) fn take(&mut self, steps: usize) -> Result<(), MysqlError> {
+        self.taken += steps;
+        if self.taken < self.every {
+            return Ok(());
+        }
+        self.taken = 0;
+        self.cancel.check()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

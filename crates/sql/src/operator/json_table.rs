@@ -34,7 +34,7 @@ impl Operator for JsonTable {
             Some(parts) => parts,
             None => {
                 let document = evaluate_scalar(&self.table.document, &mut cx.eval)?;
-                self.parts.insert(level.parts(&document)?.into_iter())
+                self.parts.insert(level.parts(&document, cx.eval.cancel)?.into_iter())
             }
         };
         let mut builders: Vec<ColumnBuilder> =

@@ -7,7 +7,11 @@
 use super::binary::{Item, View};
 use super::parse::quoted_prefix;
 use crate::error::MysqlError;
+use crate::statement::{CancelToken, Steps};
 use std::collections::HashSet;
+
+/// Values that are met between two questions whether the statement has to end.
+const VALUES_BETWEEN_CHECKS: usize = 4096;
 
 /// A path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +89,11 @@ impl Path {
     }
 
     /// What it selects, in the order of the document.
-    pub fn select<'a>(&self, view: View<'a>) -> Vec<View<'a>> {
+    ///
+    /// # Errors
+    /// That of a statement that has to end.
+    pub fn select<'a>(&self, view: View<'a>, cancel: &CancelToken) -> Result<Vec<View<'a>>, MysqlError> {
+        let mut steps = Steps::new(cancel, VALUES_BETWEEN_CHECKS);
         let mut found = vec![view];
         // Only `**` can come to a value in several ways. It counts once, leg by leg: paths with many of them would find it more often
         // than could be counted.
@@ -93,10 +101,11 @@ impl Path {
         for leg in &self.legs {
             if let [view] = found[..] {
                 found.clear();
-                leg.follow(view, &mut found);
+                leg.follow(view, &mut found, &mut steps)?;
             } else {
-                let from = std::mem::take(&mut found);
-                from.into_iter().for_each(|view| leg.follow(view, &mut found));
+                for view in std::mem::take(&mut found) {
+                    leg.follow(view, &mut found, &mut steps)?;
+                }
             }
             repeats |= *leg == Leg::Descend;
             if repeats && found.len() > 1 {
@@ -104,18 +113,27 @@ impl Path {
                 found.retain(|view| known.insert(view.identity()));
             }
         }
-        found
+        Ok(found)
     }
 
     /// The first that it selects.
-    pub fn first<'a>(&self, view: View<'a>) -> Option<View<'a>> {
-        self.select(view).into_iter().next()
+    ///
+    /// # Errors
+    /// That of a statement that has to end.
+    pub fn first<'a>(&self, view: View<'a>, cancel: &CancelToken) -> Result<Option<View<'a>>, MysqlError> {
+        Ok(self.select(view, cancel)?.into_iter().next())
     }
 }
 
 impl Leg {
     /// What it leads to from a value.
-    fn follow<'a>(&self, view: View<'a>, found: &mut Vec<View<'a>>) {
+    fn follow<'a>(
+        &self,
+        view: View<'a>,
+        found: &mut Vec<View<'a>>,
+        steps: &mut Steps<'_>,
+    ) -> Result<(), MysqlError> {
+        let before = found.len();
         match (self, view.item()) {
             (Leg::Member(name), Item::Object(object)) => found.extend(object.get(name)),
             (Leg::AnyMember, Item::Object(object)) => found.extend(object.iter().map(|(_, value)| value)),
@@ -129,19 +147,21 @@ impl Leg {
             (Leg::AnyCell, Item::Array(array)) => found.extend(array.iter()),
             (Leg::Cell(index), _) if index.within(1).is_some() => found.push(view),
             (Leg::Cells(from, to), _) if span(*from, *to, 1) == (0, 1) => found.push(view),
-            (Leg::Descend, _) => descend(view, found),
+            (Leg::Descend, _) => return descend(view, found, steps),
             _ => {}
         }
+        steps.take(found.len() - before + 1)
     }
 }
 
 /// A value and all that is inside of it.
-fn descend<'a>(view: View<'a>, found: &mut Vec<View<'a>>) {
+fn descend<'a>(view: View<'a>, found: &mut Vec<View<'a>>, steps: &mut Steps<'_>) -> Result<(), MysqlError> {
+    steps.take(1)?;
     found.push(view);
     match view.item() {
-        Item::Array(array) => array.iter().for_each(|cell| descend(cell, found)),
-        Item::Object(object) => object.iter().for_each(|(_, value)| descend(value, found)),
-        _ => {}
+        Item::Array(array) => array.iter().try_for_each(|cell| descend(cell, found, steps)),
+        Item::Object(object) => object.iter().try_for_each(|(_, value)| descend(value, found, steps)),
+        _ => Ok(()),
     }
 }
 
@@ -282,7 +302,7 @@ mod tests {
 
     fn select(document: &str, path: &str) -> String {
         let json = Json::parse(document).unwrap();
-        let found = Path::parse(path).unwrap().select(json.view());
+        let found = Path::parse(path).unwrap().select(json.view(), &CancelToken::new()).unwrap();
         found.into_iter().map(text::to_text).collect::<Vec<_>>().join(" ")
     }
 
@@ -318,6 +338,26 @@ mod tests {
         assert_eq!(select("[1]", &format!("${}", "**[0]".repeat(legs))), "1");
         let nested = format!("{}1{}", "[".repeat(99), "]".repeat(99));
         assert_eq!(select(&nested, &format!("$[0]{}", "**[0]".repeat(99))), "1");
+    }
+
+    #[test]
+    fn a_statement_that_has_to_end_follows_a_path_no_further() {
+        let cancel = CancelToken::new();
+        let wide = format!("[{}1]", "1,".repeat(VALUES_BETWEEN_CHECKS));
+        let nested = format!("{}1{}", "[".repeat(99), "]".repeat(99));
+        for (document, path) in [
+            (wide.as_str(), "$[*]".to_owned()),
+            (&wide, "$**[0]".to_owned()),
+            (&nested, format!("$[0]{}", "**[0]".repeat(50))),
+            ("1", format!("${}", "[0]".repeat(VALUES_BETWEEN_CHECKS))),
+        ] {
+            let json = Json::parse(document).unwrap();
+            let path = Path::parse(&path).unwrap();
+            cancel.rearm();
+            assert!(path.select(json.view(), &cancel).is_ok());
+            cancel.cancel(crate::statement::CancelReason::QueryKilled);
+            assert_eq!(path.select(json.view(), &cancel).err().map(|error| error.code), Some(1317));
+        }
     }
 
     #[test]

@@ -380,11 +380,24 @@ pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Re
                     Some(compiled) => compiled.clone(),
                     None => Arc::new(LikePattern::new(text, *escape, *collation)),
                 };
-                let bits = BooleanBuffer::collect_bool(rows, |n| ready.matches(strings.get(n)) != *negated);
+                let mut failed = None;
+                let bits = BooleanBuffer::collect_bool(rows, |n| {
+                    failed.is_none()
+                        && match ready.matches_unless(strings.get(n), cx.cancel) {
+                            Ok(matched) => matched != *negated,
+                            Err(error) => {
+                                failed = Some(error);
+                                false
+                            }
+                        }
+                });
+                if let Some(error) = failed {
+                    return Err(error);
+                }
                 return Ok(Truths::rows(bits, array.nulls().cloned()));
             }
             each_row(&v, rows, matches!(p, Datum::Array(_)), &mut |n| {
-                Ok(row::like(e, &v.value(n, &value.ty.sql), &p.value(n, &pattern.ty.sql)))
+                row::like(e, &v.value(n, &value.ty.sql), &p.value(n, &pattern.ty.sql), cx)
             })
         }
         _ => {

@@ -207,7 +207,7 @@ pub(super) fn condition_of(
         ExprKind::Like { value, pattern, .. } => {
             let v = value_of(value, row, cx)?;
             let p = value_of(pattern, row, cx)?;
-            Ok(like(e, &v, &p))
+            like(e, &v, &p, cx)
         }
         _ => {
             let v = value_of(e, row, cx)?;
@@ -247,17 +247,17 @@ pub(super) fn in_list(
 }
 
 /// `LIKE`, of a text and a pattern.
-pub(super) fn like(e: &Expr, v: &Value, p: &Value) -> Option<bool> {
+pub(super) fn like(e: &Expr, v: &Value, p: &Value, cx: &EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
     let ExprKind::Like { value, pattern, escape, negated, collation, compiled } = &e.kind else {
-        return None;
+        return Err(MysqlError::internal("not a LIKE"));
     };
-    let text_bytes = text(v, &value.ty.sql)?;
+    let Some(text_bytes) = text(v, &value.ty.sql) else { return Ok(None) };
     let matched = match compiled {
-        Some(compiled) => compiled.matches(&text_bytes),
+        Some(compiled) => compiled.matches_unless(&text_bytes, cx.cancel)?,
         None => {
-            let pattern_bytes = text(p, &pattern.ty.sql)?;
-            LikePattern::new(&pattern_bytes, *escape, *collation).matches(&text_bytes)
+            let Some(pattern_bytes) = text(p, &pattern.ty.sql) else { return Ok(None) };
+            LikePattern::new(&pattern_bytes, *escape, *collation).matches_unless(&text_bytes, cx.cancel)?
         }
     };
-    Some(matched != *negated)
+    Ok(Some(matched != *negated))
 }

@@ -9,6 +9,7 @@ use crate::error::{MysqlError, errno};
 use crate::expr::{EvalContext, LikePattern};
 use crate::json::binary::ArrayView;
 use crate::json::{Item, Json, Node, View, order, text};
+use crate::statement::CancelToken;
 use crate::value::{Coercibility, Value};
 use std::collections::HashSet;
 
@@ -33,10 +34,14 @@ fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
     if let [path] = paths.as_slice()
         && !path.is_ambiguous()
     {
-        return Ok(path.first(json.view()).map_or(Value::Null, |part| Value::Json(Json::of_view(part))));
+        return Ok(path
+            .first(json.view(), cx.cancel)?
+            .map_or(Value::Null, |part| Value::Json(Json::of_view(part))));
     }
-    let found: Vec<Node> =
-        paths.iter().flat_map(|path| path.select(json.view())).map(View::to_node).collect();
+    let mut found: Vec<Node> = Vec::new();
+    for path in &paths {
+        found.extend(path.select(json.view(), cx.cancel)?.into_iter().map(View::to_node));
+    }
     if found.is_empty() { Ok(Value::Null) } else { of_node(&Node::Array(found)) }
 }
 
@@ -60,7 +65,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
         }
         Err(error) => return Err(error),
     };
-    match path.select(json.view()).as_slice() {
+    match path.select(json.view(), cx.cancel)?.as_slice() {
         [] => respond(2, MysqlError::missing_json_value(name(call))),
         [part] => match returned(*part, &call.ty.sql) {
             Ok(v) => Ok(v),
@@ -75,7 +80,7 @@ fn contains(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
     let (Some(target), Some(candidate)) = (target, candidate) else { return Ok(Value::Null) };
     let part = if values.len() > 2 {
         let Some(path) = path_to_one(cx, call, values, 2)? else { return Ok(Value::Null) };
-        match path.first(target.view()) {
+        match path.first(target.view(), cx.cancel)? {
             Some(part) => part,
             None => return Ok(Value::Null),
         }
@@ -118,7 +123,7 @@ fn contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
     for n in 2..values.len() {
         let Some(path) = path(cx, call, values, n)? else { return Ok(Value::Null) };
-        if path.first(json.view()).is_some() == one {
+        if path.first(json.view(), cx.cancel)?.is_some() == one {
             return Ok(Value::Int(one.into()));
         }
     }
@@ -177,9 +182,15 @@ fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     let ty = &call.args[2].ty;
     let collation =
         if ty.coercibility < Coercibility::Coercible { ty.collation } else { Collation::Utf8mb4Bin };
-    let mut found = Found { pattern: LikePattern::new(&pattern, escape, collation), one, paths: Vec::new() };
+    let mut found = Found {
+        pattern: LikePattern::new(&pattern, escape, collation),
+        one,
+        known: HashSet::new(),
+        paths: Vec::new(),
+        cancel: cx.cancel,
+    };
     if values.len() < 5 {
-        found.visit(json.view(), &mut "$".to_owned());
+        found.visit(json.view(), &mut "$".to_owned())?;
     }
     let mut paths = Vec::new();
     for n in 4..values.len() {
@@ -187,8 +198,8 @@ fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
         paths.push(path);
     }
     for path in paths {
-        let selected = path.select(json.view()).into_iter().map(View::identity).collect();
-        located(json.view(), &selected, &mut "$".to_owned(), &mut |view, place| found.visit(view, place));
+        let selected = path.select(json.view(), cx.cancel)?.into_iter().map(View::identity).collect();
+        located(json.view(), &selected, &mut "$".to_owned(), &mut |view, place| found.visit(view, place))?;
     }
     let mut strings = found.paths.into_iter().map(Node::String);
     match (strings.len(), strings.next()) {
@@ -198,27 +209,30 @@ fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     }
 }
 
+/// What is called with a part and its path.
+type Visitor<'a, 'f> = &'f mut dyn FnMut(View<'a>, &mut String) -> Result<(), MysqlError>;
+
 /// Calls `f` with each part that is one of those, and its path.
 fn located<'a>(
     view: View<'a>,
     wanted: &HashSet<*const [u8]>,
     place: &mut String,
-    f: &mut dyn FnMut(View<'a>, &mut String),
-) {
+    f: Visitor<'a, '_>,
+) -> Result<(), MysqlError> {
     if wanted.contains(&view.identity()) {
-        f(view, place);
+        f(view, place)?;
     }
-    for_each_part(view, place, &mut |part, place| located(part, wanted, place, f));
+    for_each_part(view, place, &mut |part, place| located(part, wanted, place, f))
 }
 
 /// Calls `f` with each cell or member, and its path; `place` is the path of the value around it.
-fn for_each_part<'a>(view: View<'a>, place: &mut String, f: &mut dyn FnMut(View<'a>, &mut String)) {
+fn for_each_part<'a>(view: View<'a>, place: &mut String, f: Visitor<'a, '_>) -> Result<(), MysqlError> {
     let end = place.len();
     match view.item() {
         Item::Array(array) => {
             for (n, cell) in array.iter().enumerate() {
                 place.push_str(&format!("[{n}]"));
-                f(cell, place);
+                f(cell, place)?;
                 place.truncate(end);
             }
         }
@@ -226,12 +240,13 @@ fn for_each_part<'a>(view: View<'a>, place: &mut String, f: &mut dyn FnMut(View<
             for (name, v) in object.iter() {
                 place.push('.');
                 put_name(name, place);
-                f(v, place);
+                f(v, place)?;
                 place.truncate(end);
             }
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// A name as a path has it: in quotes unless it is a word.
@@ -245,23 +260,26 @@ fn put_name(name: &str, out: &mut String) {
     }
 }
 
-struct Found {
+struct Found<'c> {
     pattern: LikePattern,
     one: bool,
+    /// The paths, in the order in which they were found, and to look them up.
     paths: Vec<String>,
+    known: HashSet<String>,
+    cancel: &'c CancelToken,
 }
 
-impl Found {
-    fn visit(&mut self, view: View<'_>, place: &mut String) {
+impl Found<'_> {
+    fn visit(&mut self, view: View<'_>, place: &mut String) -> Result<(), MysqlError> {
         if self.one && !self.paths.is_empty() {
-            return;
+            return Ok(());
         }
-        if let Item::String(s) = view.item()
-            && self.pattern.matches(s.as_bytes())
-            && !self.paths.contains(place)
-        {
-            self.paths.push(place.clone());
+        if let Item::String(s) = view.item() {
+            self.cancel.check()?;
+            if self.pattern.matches_unless(s.as_bytes(), self.cancel)? && self.known.insert(place.clone()) {
+                self.paths.push(place.clone());
+            }
         }
-        for_each_part(view, place, &mut |part, place| self.visit(part, place));
+        for_each_part(view, place, &mut |part, place| self.visit(part, place))
     }
 }

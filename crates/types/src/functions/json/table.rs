@@ -8,6 +8,7 @@ use crate::convert::{StoreContext, parse_json, stored_part};
 use crate::error::MysqlError;
 use crate::expr::EvalContext;
 use crate::json::{Item, Json, Node, Path, View};
+use crate::statement::CancelToken;
 use crate::value::{ExprType, SqlType, Value};
 
 /// The parts that a path selects, and what is made of each.
@@ -67,8 +68,8 @@ impl JsonTableLevel {
     /// The parts of a document that the outermost level selects; none of NULL.
     ///
     /// # Errors
-    /// 3141 for text that is no document, 3144 for bytes, 3146 for what is neither.
-    pub fn parts(&self, document: &Value) -> Result<Vec<Json>, MysqlError> {
+    /// 3141 for text that is no document, 3144 for bytes, 3146 for what is neither; that of a statement that has to end.
+    pub fn parts(&self, document: &Value, cancel: &CancelToken) -> Result<Vec<Json>, MysqlError> {
         let document = match document {
             Value::Null => return Ok(Vec::new()),
             Value::Json(json) => json.clone(),
@@ -76,7 +77,7 @@ impl JsonTableLevel {
             Value::Bytes(_) => return Err(MysqlError::invalid_json_charset("binary")),
             _ => return Err(MysqlError::invalid_type_for_json(1, "json_table")),
         };
-        Ok(self.path.select(document.view()).into_iter().map(Json::of_view).collect())
+        Ok(self.path.select(document.view(), cancel)?.into_iter().map(Json::of_view).collect())
     }
 
     /// Gives the rows of part number `ordinal`, from 1, each as `row`, which is NULL where nothing is given.
@@ -95,7 +96,7 @@ impl JsonTableLevel {
         }
         let mut alone = true;
         for level in &self.nested {
-            for (ordinal, inside) in (1..).zip(level.path.select(part)) {
+            for (ordinal, inside) in (1..).zip(level.path.select(part, cx.cancel)?) {
                 alone = false;
                 level.rows((ordinal, inside), row, cx, give)?;
             }
@@ -122,13 +123,13 @@ impl JsonTableColumn {
         let (path, on_empty, on_error) = match &self.source {
             JsonTableSource::Ordinality => return Ok(Value::UInt(ordinal)),
             JsonTableSource::Exists(path) => {
-                let found = Json::new(&Node::Int(path.first(part).is_some().into()))?;
+                let found = Json::new(&Node::Int(path.first(part, cx.cancel)?.is_some().into()))?;
                 return self.made_of(found.view(), cx);
             }
             JsonTableSource::Part { path, on_empty, on_error } => (path, on_empty, on_error),
         };
         let several;
-        let found = match path.select(part).as_slice() {
+        let found = match path.select(part, cx.cancel)?.as_slice() {
             [] => {
                 let missing = || MysqlError::missing_json_table_value(&self.name);
                 return self.response(on_empty, missing, cx);

@@ -160,7 +160,7 @@ fn with_part<T>(
         return Ok(f(json.view().item()));
     }
     let Some(path) = path_to_one(cx, call, values, 1)? else { return Ok(None) };
-    Ok(path.first(json.view()).and_then(|part| f(part.item())))
+    Ok(path.first(json.view(), cx.cancel)?.and_then(|part| f(part.item())))
 }
 
 fn length(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
