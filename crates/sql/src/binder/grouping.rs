@@ -14,7 +14,8 @@ use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
 use super::dependency;
 use super::expression::{Bound, ExpressionBinder};
-use super::scope::{Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW};
+use super::numbering::Numbering;
+use super::scope::{Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Item};
 use crate::bound::{
     Aggregation, BlockColumn, BoundAggregate, ColumnId, ColumnOrigin, GroupKey, JoinTree, OrderKey, Rollup,
 };
@@ -51,19 +52,11 @@ pub(super) fn aggregate(
     if block.group_by.is_empty() && block.aggregates.is_empty() {
         return Ok(None);
     }
-    let mut keys: Vec<Expr> = Vec::new();
-    let mut positions = Vec::new();
-    for (position, key) in block.group_by.iter().enumerate() {
-        if !keys.contains(key) {
-            keys.push(key.clone());
-            positions.push(position);
-        }
-    }
     let mut items = std::mem::take(&mut block.items);
     let mut calls = std::mem::take(&mut block.window_calls);
+    let keys = block.group_by.clone();
     let written = keys.len();
-    let mut grouping =
-        Grouping { block, from, filter, keys, positions, written, only_full_group_by, determined: None };
+    let mut grouping = Grouping { block, from, filter, keys, written, only_full_group_by, determined: None };
     for (position, item) in items.iter_mut().enumerate() {
         grouping.rewrite(&mut item.expr, &Place { number: position + 1, clause: "SELECT list" })?;
     }
@@ -73,10 +66,9 @@ pub(super) fn aggregate(
     for (position, key) in order_by.iter_mut().enumerate() {
         grouping.rewrite(&mut key.expr, &Place { number: position + 1, clause: "ORDER BY clause" })?;
     }
-    for (position, call) in calls.iter_mut().enumerate() {
-        let number = FIRST_WINDOW + position;
-        let item = items.iter().position(|item| item.expr.columns().contains(&number));
-        let place = Place { number: item.unwrap_or(0) + 1, clause: "SELECT list" };
+    let places = places_of_windows(&items, calls.len());
+    for (call, item) in calls.iter_mut().zip(places) {
+        let place = Place { number: item + 1, clause: "SELECT list" };
         let mut result = Ok(());
         call.for_each_expr_mut(&mut |expr| {
             if result.is_ok() {
@@ -85,8 +77,8 @@ pub(super) fn aggregate(
         });
         result?;
     }
-    let Grouping { keys, positions, .. } = grouping;
-    let aggregation = numbered(block, keys, written, positions);
+    let keys = grouping.keys.into_values();
+    let aggregation = numbered(block, keys, written);
     let first = first_numbers(&aggregation);
     let above =
         items.iter_mut().map(|i| &mut i.expr).chain(having).chain(order_by.iter_mut().map(|k| &mut k.expr));
@@ -97,14 +89,25 @@ pub(super) fn aggregate(
     Ok(Some(aggregation))
 }
 
+/// The first entry of the select list that each window function stands in, or the first one.
+fn places_of_windows(items: &[Item], calls: usize) -> Vec<usize> {
+    let mut places = vec![0; calls];
+    for (position, item) in items.iter().enumerate().rev() {
+        for number in item.expr.columns() {
+            if let Some(place) = number.checked_sub(FIRST_WINDOW).and_then(|call| places.get_mut(call)) {
+                *place = position;
+            }
+        }
+    }
+    places
+}
+
 struct Grouping<'g> {
     block: &'g mut Block,
     from: Option<&'g JoinTree>,
     filter: &'g [Expr],
     /// The keys of GROUP BY, then those they determine.
-    keys: Vec<Expr>,
-    /// Where each of those written was written first.
-    positions: Vec<usize>,
+    keys: Numbering<Expr>,
     /// How many of the keys are written in GROUP BY.
     written: usize,
     only_full_group_by: bool,
@@ -114,7 +117,7 @@ struct Grouping<'g> {
 
 impl Grouping<'_> {
     fn rewrite(&mut self, expr: &mut Expr, place: &Place) -> Result<(), MysqlError> {
-        if let Some(key) = self.keys.iter().position(|key| key == expr) {
+        if let Some(key) = self.keys.number(expr) {
             *expr = build::column(FIRST_KEY + key, expr.ty.clone());
             return Ok(());
         }
@@ -155,8 +158,8 @@ impl Grouping<'_> {
         let level = build::column(LEVEL, level_type());
         let mut value: Option<Expr> = None;
         for (number, key) in keys.iter().enumerate() {
-            let position = self.keys.iter().take(self.written).position(|known| known == key);
-            let position = position.and_then(|at| self.positions.get(at));
+            let position = self.block.group_by.number(key);
+            let position = position.and_then(|at| self.block.group_positions.get(at));
             let position = position.ok_or_else(|| MysqlError::grouping_argument_not_key(number + 1))?;
             let left_out = build::compare(
                 CompareOp::Le,
@@ -189,8 +192,8 @@ impl Grouping<'_> {
         }
         let reference = self.block.reference(column);
         if determined && self.written > 0 {
-            self.keys.push(reference.clone());
-            return Ok(build::column(FIRST_KEY + self.keys.len() - 1, reference.ty));
+            let ty = reference.ty.clone();
+            return Ok(build::column(FIRST_KEY + self.keys.insert(reference).0, ty));
         }
         let any = AggregateCall::new(AggregateFunction::Min, false, vec![reference])?;
         Ok(self.block.aggregate(any))
@@ -203,12 +206,13 @@ impl Grouping<'_> {
 }
 
 /// Gives keys and aggregates their final numbers.
-fn numbered(block: &mut Block, keys: Vec<Expr>, written: usize, positions: Vec<usize>) -> Aggregation {
+fn numbered(block: &mut Block, keys: Vec<Expr>, written: usize) -> Aggregation {
     let mut aggregation = Aggregation { keys: Vec::new(), aggregates: Vec::new(), rollup: None };
     if block.rollup {
         let level = block.columns.len();
         block.columns.push(BlockColumn { origin: ColumnOrigin::Level, ty: level_type() });
-        aggregation.rollup = Some(Rollup { written: block.group_by.len(), positions, level });
+        let positions = std::mem::take(&mut block.group_positions);
+        aggregation.rollup = Some(Rollup { written: block.group_keys_written, positions, level });
     }
     for (position, expr) in keys.into_iter().enumerate() {
         let out = block.columns.len();
@@ -217,7 +221,7 @@ fn numbered(block: &mut Block, keys: Vec<Expr>, written: usize, positions: Vec<u
         block.columns.push(BlockColumn { origin: ColumnOrigin::GroupKey(position), ty });
         aggregation.keys.push(GroupKey { expr, out, dependent: position >= written });
     }
-    for (position, call) in std::mem::take(&mut block.aggregates).into_iter().enumerate() {
+    for (position, call) in std::mem::take(&mut block.aggregates).into_values().into_iter().enumerate() {
         let out = block.columns.len();
         block.columns.push(BlockColumn { origin: ColumnOrigin::Aggregate(position), ty: call.ty.clone() });
         aggregation.aggregates.push(BoundAggregate { call, out });

@@ -16,6 +16,7 @@
 //! | `view` | views |
 //! | `row` | comparisons of rows |
 //! | `grouping` | aggregates, group keys and ONLY_FULL_GROUP_BY |
+//! | `numbering` | expressions that are looked up by what they are |
 //! | `dependency` | which columns the group keys determine |
 //! | `window` | window functions and the WINDOW clause |
 //! | `output` | names and metadata of result columns |
@@ -46,6 +47,7 @@ mod insert_target;
 mod json_table;
 mod literal;
 mod locking;
+mod numbering;
 mod output;
 mod row;
 mod row_rules;

@@ -10,6 +10,7 @@ use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, build};
 use leafline_types::{ExprType, MysqlError, Origin};
 
+use super::numbering::Numbering;
 use super::window::{Call, Window, WindowPlace, has_window_function};
 use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation, RelationSource};
 use crate::parser::ast::ColumnName;
@@ -57,7 +58,7 @@ pub(super) struct Block {
     /// The name of each column.
     pub(super) names: Vec<String>,
     /// Aggregates met so far, each once; number `FIRST_AGGREGATE + i`.
-    pub(super) aggregates: Vec<AggregateCall>,
+    pub(super) aggregates: Numbering<AggregateCall>,
     /// Inside the arguments of an aggregate: no other may follow (error 1111).
     pub(super) in_aggregate: bool,
     /// The windows of the WINDOW clause.
@@ -68,8 +69,11 @@ pub(super) struct Block {
     pub(super) window_place: Option<WindowPlace>,
     /// The select list, once it is bound.
     pub(super) items: Vec<Item>,
-    /// GROUP BY, once it is bound.
-    pub(super) group_by: Vec<Expr>,
+    /// GROUP BY, once it is bound: each key once.
+    pub(super) group_by: Numbering<Expr>,
+    /// Where each of them was written first, and how many were written.
+    pub(super) group_positions: Vec<usize>,
+    pub(super) group_keys_written: usize,
     /// WITH ROLLUP.
     pub(super) rollup: bool,
     /// The arguments of calls of GROUPING() met so far; number `FIRST_GROUPING + i`.
@@ -218,7 +222,7 @@ impl Block {
         let table_column = self.find(scope, clause, name);
         if let Ok(Some(id)) = table_column {
             let reference = self.reference(id);
-            if self.group_by.contains(&reference) {
+            if self.group_by.number(&reference).is_some() {
                 return Ok(Some(reference));
             }
         }
@@ -293,10 +297,7 @@ impl Block {
 
     fn aggregate_column(&mut self, call: AggregateCall) -> Expr {
         let ty = ExprType { origin: aggregate_origin(&call), ..call.ty.clone() };
-        let position = self.aggregates.iter().position(|a| *a == call).unwrap_or_else(|| {
-            self.aggregates.push(call);
-            self.aggregates.len() - 1
-        });
+        let (position, _) = self.aggregates.insert(call);
         build::column(FIRST_AGGREGATE + position, ty)
     }
 

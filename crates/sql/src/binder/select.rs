@@ -4,6 +4,7 @@
 use leafline_types::expr::{Expr, build, conjuncts};
 use leafline_types::{MysqlError, SqlType};
 
+use super::numbering::Numbering;
 use super::scope::{
     Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Item, Scope, named_item, qualified,
 };
@@ -105,8 +106,8 @@ impl Binder<'_> {
     }
 
     fn group_by(&mut self, block: &mut Block, scope: &Scope, keys: &[ast::Expr]) -> Result<(), MysqlError> {
-        let mut bound = Vec::with_capacity(keys.len());
-        for key in keys {
+        let mut bound = Numbering::default();
+        for (position, key) in keys.iter().enumerate() {
             let (expr, name) = self.group_key(block, scope, key)?;
             if has_window_function(&expr) {
                 return Err(MysqlError::invalid_window_alias(name));
@@ -117,9 +118,12 @@ impl Binder<'_> {
             if expr.columns().iter().any(|&c| c >= FIRST_GROUPING) {
                 return Err(MysqlError::invalid_group_function());
             }
-            bound.push(expr);
+            if bound.insert(expr).1 {
+                block.group_positions.push(position);
+            }
         }
         block.group_by = bound;
+        block.group_keys_written = keys.len();
         Ok(())
     }
 

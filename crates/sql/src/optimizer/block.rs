@@ -475,10 +475,9 @@ fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> Result<Node,
 }
 
 fn sort_keys(rows: &Emitted, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlError> {
-    order
-        .iter()
-        .map(|key| Ok(SortKey { expr: bind(&key.expr, &rows.layout)?, descending: key.descending }))
-        .collect()
+    let exprs = rows.bind_all(order.iter().map(|key| &key.expr))?;
+    let keys = exprs.into_iter().zip(order);
+    Ok(keys.map(|(expr, key)| SortKey { expr, descending: key.descending }).collect())
 }
 
 fn sort_and_limit(

@@ -8,6 +8,7 @@ use crate::window::Reach;
 use leafline_access::{Candidate, Demand, JoinRows};
 use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{ExprType, MysqlError};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An operator, and which column of the block stands at each position of its batches.
@@ -24,7 +25,8 @@ impl Emitted {
 
     /// Expressions over columns of the block as such over positions.
     pub fn bind_all<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Expr>, MysqlError> {
-        exprs.into_iter().map(|expr| self.bind(expr)).collect()
+        let mut positions = Positions::of(&self.layout);
+        exprs.into_iter().map(|expr| positions.bind(expr)).collect()
     }
 }
 
@@ -35,18 +37,52 @@ pub(super) fn locator_column(select: &BoundSelect, relation: usize) -> usize {
 
 /// Replaces column numbers of the block by their positions in a layout.
 pub(super) fn bind(expr: &Expr, layout: &[usize]) -> Result<Expr, MysqlError> {
-    let mut missing = None;
-    let bound = expr.map_columns(&mut |column| {
-        layout.iter().position(|known| *known == column).unwrap_or_else(|| {
-            missing = Some(column);
-            0
-        })
-    });
-    match missing {
-        Some(column) => {
-            Err(MysqlError::internal(format_args!("column {column} is not delivered to where it is used")))
+    Positions::of(layout).bind(expr)
+}
+
+/// Where columns stand in a layout.
+struct Positions<'l> {
+    layout: &'l [usize],
+    /// Times that the layout was searched.
+    searched: usize,
+    /// The same as a map, once it was searched often enough for that.
+    by_column: Option<HashMap<usize, usize>>,
+}
+
+impl<'l> Positions<'l> {
+    /// Searches of a layout that take less time than a map.
+    const FEW: usize = 32;
+
+    fn of(layout: &'l [usize]) -> Positions<'l> {
+        Positions { layout, searched: 0, by_column: None }
+    }
+
+    fn find(&mut self, column: usize) -> Option<usize> {
+        if let Some(positions) = &self.by_column {
+            return positions.get(&column).copied();
         }
-        None => Ok(bound),
+        self.searched += 1;
+        if self.searched > Self::FEW && self.layout.len() > Self::FEW {
+            let places = self.layout.iter().enumerate().rev();
+            self.by_column = Some(places.map(|(position, column)| (*column, position)).collect());
+        }
+        self.layout.iter().position(|known| *known == column)
+    }
+
+    fn bind(&mut self, expr: &Expr) -> Result<Expr, MysqlError> {
+        let mut missing = None;
+        let bound = expr.map_columns(&mut |column| {
+            self.find(column).unwrap_or_else(|| {
+                missing = Some(column);
+                0
+            })
+        });
+        match missing {
+            Some(column) => Err(MysqlError::internal(format_args!(
+                "column {column} is not delivered to where it is used"
+            ))),
+            None => Ok(bound),
+        }
     }
 }
 

@@ -40,11 +40,11 @@ pub(super) fn in_order(
     for (key, position) in aggregation.keys.iter().zip(&rollup.positions) {
         let position = build::literal(Value::Int(i64::try_from(*position).unwrap_or(i64::MAX)));
         let left_out = build::compare(CompareOp::Le, level.clone(), position)?;
-        keys.push(SortKey { expr: rows.bind(&left_out)?, descending: false });
-        let key = build::column(key.out, ExprType { nullable: true, ..key.expr.ty.clone() });
-        keys.push(SortKey { expr: rows.bind(&key)?, descending: false });
+        keys.push(left_out);
+        keys.push(build::column(key.out, ExprType { nullable: true, ..key.expr.ty.clone() }));
     }
-    let level = SortKey { expr: rows.bind(&level)?, descending: true };
-    keys.push(level);
+    let ascending = rows.bind_all(&keys)?.into_iter();
+    let mut keys: Vec<SortKey> = ascending.map(|expr| SortKey { expr, descending: false }).collect();
+    keys.push(SortKey { expr: rows.bind(&level)?, descending: true });
     Ok(Emitted { node: sorted(rows.node, keys.into(), cx), layout: rows.layout })
 }

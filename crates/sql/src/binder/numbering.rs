@@ -1,0 +1,89 @@
+//! Different values in the order in which they came, which are found again by hash once they are many.
+//!
+//! Invariant: no two values are equal; `by_hash` is empty, or holds the position of every value.
+
+use std::hash::{BuildHasher, Hash};
+use std::ops::Deref;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// Up to so many values are compared one by one: that takes less time than to hash an expression.
+const FEW: usize = 16;
+
+/// Different values, numbered from 0.
+#[derive(Debug, Clone)]
+pub(super) struct Numbering<T> {
+    values: Vec<T>,
+    by_hash: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+}
+
+impl<T> Default for Numbering<T> {
+    fn default() -> Self {
+        Numbering { values: Vec::new(), by_hash: HashTable::new(), hasher: DefaultHashBuilder::default() }
+    }
+}
+
+impl<T: Eq + Hash> Numbering<T> {
+    /// The number of a value that is there.
+    pub(super) fn number(&self, value: &T) -> Option<usize> {
+        if self.by_hash.is_empty() {
+            return self.values.iter().position(|known| known == value);
+        }
+        let equal = |at: &usize| self.values.get(*at) == Some(value);
+        self.by_hash.find(self.hasher.hash_one(value), equal).copied()
+    }
+
+    /// The number of a value, and whether it is new.
+    pub(super) fn insert(&mut self, value: T) -> (usize, bool) {
+        if let Some(number) = self.number(&value) {
+            return (number, false);
+        }
+        let number = self.values.len();
+        self.values.push(value);
+        let values = &self.values;
+        let hash_at = |at: &usize| values.get(*at).map_or(0, |value| self.hasher.hash_one(value));
+        let unhashed = match self.by_hash.is_empty() {
+            true if number < FEW => number + 1,
+            true => 0,
+            false => number,
+        };
+        for at in unhashed..=number {
+            self.by_hash.insert_unique(hash_at(&at), at, hash_at);
+        }
+        (number, true)
+    }
+
+    /// The values, in the order of their numbers.
+    pub(super) fn into_values(self) -> Vec<T> {
+        self.values
+    }
+}
+
+impl<T> Deref for Numbering<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FEW, Numbering};
+
+    #[test]
+    fn values_have_the_numbers_of_those_equal_to_them_few_or_many() {
+        let mut numbering = Numbering::default();
+        for value in 0..FEW * 4 {
+            assert_eq!(numbering.insert(value * 7), (value, true));
+            for known in 0..=value {
+                assert_eq!(numbering.insert(known * 7), (known, false));
+                assert_eq!(numbering.number(&(known * 7)), Some(known));
+            }
+            assert_eq!(numbering.number(&(value * 7 + 1)), None);
+        }
+        assert_eq!(numbering.len(), FEW * 4);
+        assert!(numbering.into_values().iter().enumerate().all(|(number, value)| *value == number * 7));
+    }
+}
