@@ -26,8 +26,14 @@ pub(super) struct Inode {
     durable: Image,
     unsynced: Vec<Change>,
     /// Handles open on it: a removed file lives on until they are closed.
-    pub handles: usize,
+    handles: usize,
+    /// Names that lead to it: those that programs see, those that are durable, changes that may become so.
+    links: usize,
 }
+
+/// The files that something leads to, by number.
+#[derive(Clone, Default)]
+pub(super) struct Inodes(HashMap<u64, Inode>);
 
 /// A change of names that is not durable yet.
 #[derive(Clone)]
@@ -49,7 +55,7 @@ pub(super) struct Names {
 /// The whole file system.
 #[derive(Default)]
 pub(super) struct Disk {
-    pub inodes: HashMap<u64, Inode>,
+    pub inodes: Inodes,
     next_inode: u64,
     pub names: Names,
     durable_names: Names,
@@ -104,14 +110,13 @@ impl Disk {
     }
 
     pub fn inode(&mut self, number: u64) -> io::Result<&mut Inode> {
-        self.inodes.get_mut(&number).ok_or_else(|| ErrorKind::NotFound.into())
+        self.inodes.0.get_mut(&number).ok_or_else(|| ErrorKind::NotFound.into())
     }
 
     /// Fails if the files would take more than the limit with `grown` more bytes.
     pub fn check_space(&self, grown: u64) -> io::Result<()> {
         let Some(limit) = self.space_limit else { return Ok(()) };
-        let used: u64 = self.inodes.values().map(|inode| inode.volatile.size()).sum();
-        if used + grown > limit { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
+        if self.inodes.bytes() + grown > limit { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
     pub fn create(&mut self, name: &str) -> io::Result<u64> {
@@ -120,7 +125,7 @@ impl Disk {
         }
         self.next_inode += 1;
         let inode = self.next_inode;
-        self.inodes.insert(inode, Inode::default());
+        self.inodes.0.insert(inode, Inode::default());
         self.change_names(NameChange::Create { name: name.to_owned(), inode });
         Ok(inode)
     }
@@ -148,81 +153,128 @@ impl Disk {
     pub fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
         let inode = *self.names.files.get(from).ok_or(ErrorKind::NotFound)?;
         self.change_names(NameChange::Rename { from: from.to_owned(), to: to.to_owned(), inode });
-        self.forget_unreachable();
         Ok(())
     }
 
     pub fn remove(&mut self, name: &str) -> io::Result<()> {
         let inode = *self.names.files.get(name).ok_or(ErrorKind::NotFound)?;
         self.change_names(NameChange::Remove { name: name.to_owned(), inode });
-        self.forget_unreachable();
         Ok(())
     }
 
     fn change_names(&mut self, change: NameChange) {
-        change.apply(&mut self.names);
+        change.inode().into_iter().for_each(|inode| self.inodes.link(inode));
+        change.apply(&mut self.names, &mut self.inodes);
         self.pending_names.push(change);
     }
 
     pub fn sync_dir(&mut self, dir: &str) {
         for change in std::mem::take(&mut self.pending_names) {
             if change.touches(dir) {
-                change.apply(&mut self.durable_names);
+                self.settle(&change, true);
             } else {
                 self.pending_names.push(change);
             }
         }
-        self.forget_unreachable();
     }
 
-    /// Drops the files that no name, no pending name and no handle leads to.
-    pub fn forget_unreachable(&mut self) {
-        let (names, durable, pending) = (&self.names, &self.durable_names, &self.pending_names);
-        self.inodes.retain(|number, inode| {
-            inode.handles > 0
-                || names.files.values().chain(durable.files.values()).any(|named| named == number)
-                || pending.iter().any(|change| change.inode() == Some(*number))
-        });
+    /// A change of names is not pending any more: it is durable, or lost.
+    fn settle(&mut self, change: &NameChange, durable: bool) {
+        if durable {
+            change.apply(&mut self.durable_names, &mut self.inodes);
+        }
+        change.inode().into_iter().for_each(|inode| self.inodes.unlink(inode));
     }
 
     /// What a power cut leaves: of each unsynced change, what `seed` says.
     pub fn cut(&mut self, seed: u64) {
         let mut random = Random::new(seed);
-        let mut numbers: Vec<u64> = self.inodes.keys().copied().collect();
+        let mut numbers: Vec<u64> = self.inodes.0.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
-            if let Some(inode) = self.inodes.get_mut(&number) {
+            if let Some(inode) = self.inodes.0.get_mut(&number) {
                 inode.cut(&mut random);
             }
         }
         for change in std::mem::take(&mut self.pending_names) {
-            if random.chance(1, 2) {
-                change.apply(&mut self.durable_names);
-            }
+            self.settle(&change, random.chance(1, 2));
         }
-        self.names = self.durable_names.clone();
+        self.durable_names.files.values().for_each(|inode| self.inodes.link(*inode));
+        let before = std::mem::replace(&mut self.names, self.durable_names.clone());
+        before.files.values().for_each(|inode| self.inodes.unlink(*inode));
         self.epoch += 1;
         self.off = false;
         self.changes_left = None;
         self.lock = None;
-        self.forget_unreachable();
     }
 
     /// A copy of the state, without faults, limits, locks and handles.
     pub fn snapshot(&self) -> Disk {
-        let mut inodes = self.inodes.clone();
-        inodes.values_mut().for_each(|inode| inode.handles = 0);
-        let mut copy = Disk {
-            inodes,
+        Disk {
+            inodes: self.inodes.closed(),
             next_inode: self.next_inode,
             names: self.names.clone(),
             durable_names: self.durable_names.clone(),
             pending_names: self.pending_names.clone(),
             off: self.off,
             ..Disk::default()
-        };
-        copy.forget_unreachable();
-        copy
+        }
+    }
+}
+
+impl Inodes {
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.0.values().map(|inode| inode.volatile.size()).sum()
+    }
+
+    fn link(&mut self, number: u64) {
+        self.0.entry(number).and_modify(|inode| inode.links += 1);
+    }
+
+    fn unlink(&mut self, number: u64) {
+        self.leave(number, |inode| inode.links -= 1);
+    }
+
+    /// A handle on the file is opened.
+    pub fn open(&mut self, number: u64) {
+        self.0.entry(number).and_modify(|inode| inode.handles += 1);
+    }
+
+    /// A handle on the file is closed.
+    pub fn close(&mut self, number: u64) {
+        self.leave(number, |inode| inode.handles -= 1);
+    }
+
+    fn leave(&mut self, number: u64, leave: impl FnOnce(&mut Inode)) {
+        if let Some(inode) = self.0.get_mut(&number) {
+            leave(inode);
+            if inode.links == 0 && inode.handles == 0 {
+                self.0.remove(&number);
+            }
+        }
+    }
+
+    /// A copy without handles.
+    fn closed(&self) -> Inodes {
+        let named = self.0.iter().filter(|(_, inode)| inode.links > 0);
+        Inodes(named.map(|(number, inode)| (*number, Inode { handles: 0, ..inode.clone() })).collect())
+    }
+}
+
+impl Names {
+    fn put(&mut self, name: &str, inode: u64, inodes: &mut Inodes) {
+        inodes.link(inode);
+        if let Some(before) = self.files.insert(name.to_owned(), inode) {
+            inodes.unlink(before);
+        }
+    }
+
+    /// Whatever its name is: an earlier change of it may have been lost.
+    fn remove(&mut self, inode: u64, inodes: &mut Inodes) {
+        let (before, names) = (self.files.len(), &mut self.files);
+        names.retain(|_, named| *named != inode);
+        (names.len()..before).for_each(|_| inodes.unlink(inode));
     }
 }
 
@@ -289,11 +341,10 @@ impl Inode {
 }
 
 impl NameChange {
-    fn apply(&self, names: &mut Names) {
+    /// Makes the change; something else leads to its file meanwhile.
+    fn apply(&self, names: &mut Names, inodes: &mut Inodes) {
         match self {
-            NameChange::Create { name, inode } => {
-                names.files.insert(name.clone(), *inode);
-            }
+            NameChange::Create { name, inode } => names.put(name, *inode, inodes),
             NameChange::CreateDir { name } => {
                 names.dirs.insert(name.clone(), ());
             }
@@ -304,11 +355,10 @@ impl NameChange {
                 }
             }
             NameChange::Rename { to, inode, .. } => {
-                // Under whichever name it survived: an earlier change of its name may have been lost.
-                names.files.retain(|_, named| named != inode);
-                names.files.insert(to.clone(), *inode);
+                names.remove(*inode, inodes);
+                names.put(to, *inode, inodes);
             }
-            NameChange::Remove { inode, .. } => names.files.retain(|_, named| named != inode),
+            NameChange::Remove { inode, .. } => names.remove(*inode, inodes),
         }
     }
 

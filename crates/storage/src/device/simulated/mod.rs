@@ -134,7 +134,7 @@ impl SimulatedEnv {
     /// Bytes that all files take together.
     #[must_use]
     pub fn space_used(&self) -> u64 {
-        self.disk.lock().inodes.values().map(|inode| inode.volatile.size()).sum()
+        self.disk.lock().inodes.bytes()
     }
 
     /// Every operation for which `fault` says so fails with EIO and has no effect (a failed sync: see above; a failed write
@@ -184,7 +184,7 @@ impl Env for SimulatedEnv {
                 disk.create(name)?
             }
         };
-        disk.inode(number)?.handles += 1;
+        disk.inodes.open(number);
         let (epoch, name) = (disk.epoch, name.to_owned());
         Ok(Arc::new(SimulatedFile { disk: Arc::clone(&self.disk), name, number, epoch }))
     }
@@ -367,11 +367,7 @@ impl File for SimulatedFile {
 
 impl Drop for SimulatedFile {
     fn drop(&mut self) {
-        let mut disk = self.disk.lock();
-        if let Some(inode) = disk.inodes.get_mut(&self.number) {
-            inode.handles -= 1;
-            disk.forget_unreachable();
-        }
+        self.disk.lock().inodes.close(self.number);
     }
 }
 

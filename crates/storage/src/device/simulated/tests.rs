@@ -186,3 +186,22 @@ fn a_removed_file_lives_until_its_handle_is_closed() {
     drop(file);
     assert_eq!(env.space_used(), 0);
 }
+
+#[test]
+fn files_whose_removal_is_not_durable_cost_no_more_the_more_they_are() {
+    let env = SimulatedEnv::new();
+    env.create_dir("temp").unwrap();
+    env.sync_dir("").unwrap();
+    for n in 0..20_000 {
+        let name = format!("temp/{n}");
+        env.open(&name, OpenMode::CreateNew).unwrap().write_at(&block(1), 0).unwrap();
+        env.remove(&name).unwrap();
+    }
+    assert_eq!(env.space_used(), 20_000 * BLOCK as u64, "a power cut may bring any of them back");
+    let cut = env.snapshot();
+    cut.cut(1);
+    let (left, blocks) = (cut.list("temp").unwrap().len(), cut.space_used() as usize / BLOCK);
+    assert!((4_000..6_000).contains(&left) && (left / 3..left).contains(&blocks), "{left} {blocks}");
+    env.sync_dir("temp").unwrap();
+    assert_eq!(env.space_used(), 0);
+}
