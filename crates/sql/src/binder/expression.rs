@@ -330,11 +330,12 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(bound)
     }
 
-    /// Beside days and times a number is what it would be as a literal, and so is a text beside years; then the statement is bound
-    /// for these values of its parameters only.
+    /// Beside days and times a number is what it would be as a literal, and so is a text beside years, and one that is no date or
+    /// time beside these; then the statement is bound for these values of its parameters only.
     fn put_values_beside_times(&mut self, operands: &mut [Expr]) {
         let beside_years = operands.iter().any(|operand| operand.ty.sql == SqlType::Year);
-        if !beside_years && !operands.iter().any(|operand| operand.ty.sql.is_temporal()) {
+        let time = operands.iter().map(|operand| &operand.ty.sql).find(|ty| ty.is_temporal()).cloned();
+        if !beside_years && time.is_none() {
             return;
         }
         for operand in operands {
@@ -345,7 +346,12 @@ impl ExpressionBinder<'_, '_, '_> {
                     Ok(number) => build::literal(Value::Int(number)),
                     Err(_) => build::literal(Value::UInt(*number)),
                 },
-                Some(text @ Value::String(_)) if beside_years => {
+                Some(text @ Value::String(_)) => {
+                    let beside = time.iter().map(|time| (number, time.clone()));
+                    self.binder.beside_times.extend(beside);
+                    if !beside_years && time.iter().all(|time| build::is_comparable(text, time)) {
+                        continue;
+                    }
                     Expr { kind: expr::ExprKind::Literal(text.clone()), ty: operand.ty.clone() }
                 }
                 _ => continue,

@@ -196,8 +196,8 @@ pub fn bind_kind(
         _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
     };
     binder.unresolved_hints();
-    let Binder { warnings, reads_variables, subqueries, views, .. } = binder;
-    Ok(BoundStatement { kind, parameters, warnings, reads_variables, subqueries, views })
+    let Binder { warnings, reads_variables, beside_times, subqueries, views, .. } = binder;
+    Ok(BoundStatement { kind, parameters, warnings, reads_variables, beside_times, subqueries, views })
 }
 
 /// Binds an expression that stands alone, without tables: SET, DO, KILL, EXECUTE.
@@ -248,6 +248,7 @@ struct Binder<'a> {
     context: &'a BindContext<'a>,
     warnings: Vec<MysqlError>,
     reads_variables: bool,
+    beside_times: Vec<(usize, SqlType)>,
     assigns_variables: bool,
     /// The queries around the one that is bound, outermost first.
     enclosing: Vec<subquery::Enclosing>,
@@ -285,6 +286,7 @@ impl<'a> Binder<'a> {
             context,
             warnings: Vec::new(),
             reads_variables: false,
+            beside_times: Vec::new(),
             assigns_variables,
             enclosing: Vec::new(),
             subqueries: Vec::new(),

@@ -33,7 +33,7 @@ use leafline_table::{ColumnDef, LockStrength, LockWait, TableDef, ViewDef};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, build};
 use leafline_types::functions::JsonTableLevel;
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{ExprType, MysqlError, SqlType};
 
 use crate::result::ColumnMeta;
 use crate::window::WindowCall;
@@ -55,6 +55,8 @@ pub struct BoundStatement {
     pub warnings: Vec<MysqlError>,
     /// Values of variables were put in: bind again for each execution.
     pub reads_variables: bool,
+    /// Parameters that are compared with dates or times, and the types of these: it is bound for values that can be.
+    pub beside_times: Vec<(usize, SqlType)>,
     /// The subqueries of its expressions, by their numbers.
     pub subqueries: Vec<BoundSubquery>,
     /// The views it names, by database and name.

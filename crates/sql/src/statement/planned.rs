@@ -21,7 +21,8 @@ use crate::session::{Outcome, RowStream, Session, TableUse};
 use leafline_access::Planner;
 use leafline_table::{LockStrength, TableDef, TableId};
 use leafline_types::error::errno;
-use leafline_types::{ExprType, MysqlError, Value, value_at};
+use leafline_types::expr::build;
+use leafline_types::{ExprType, MysqlError, SqlType, Value, value_at};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -37,6 +38,8 @@ pub(crate) struct Planned {
     parameter_types: Vec<ExprType>,
     /// The values of variables are in the plan.
     reads_variables: bool,
+    /// Its parameters that are compared with dates or times, and the types of these.
+    beside_times: Vec<(usize, SqlType)>,
     /// The version of the definitions.
     catalog_version: u64,
     /// The version of the session's own tables.
@@ -172,6 +175,9 @@ impl Planned {
                 .iter()
                 .map(|value| evaluate::parameter_type(value, session.settings.collation))
                 .eq(self.parameter_types.iter().cloned())
+            && self.beside_times.iter().all(|(number, time)| {
+                parameters.get(*number).is_none_or(|value| build::is_comparable(value, time))
+            })
             && self.catalog_version == engine.catalog_version()
             && self.own_tables == session.own_tables_version()
             && self.database.as_deref() == session.database()
@@ -250,7 +256,15 @@ impl Session {
             ..self.bind_context(&types)
         };
         let bound = binder::bind_kind(kind, statement.parameters, sql, &context)?;
-        let BoundStatement { kind: mut bound, mut warnings, reads_variables, subqueries, views, .. } = bound;
+        let BoundStatement {
+            kind: mut bound,
+            mut warnings,
+            reads_variables,
+            beside_times,
+            subqueries,
+            views,
+            ..
+        } = bound;
         warnings.extend_from_slice(&statement.hints.warnings);
         self.refuse_system_table(&bound)?;
         let mut sizes = Vec::new();
@@ -296,6 +310,7 @@ impl Session {
             warnings,
             parameter_types: types,
             reads_variables,
+            beside_times,
             catalog_version: catalog.version(),
             own_tables: self.own_tables_version(),
             uses,

@@ -167,6 +167,7 @@ pub(super) fn store_year(v: &Value, cx: &mut StoreContext<'_>) -> Result<Value, 
             whole.and_then(|n| year_of(n, zero_of(text)))
         }
         Value::Decimal(d) => d.round(0).and_then(|d| d.unscaled_i128()).and_then(|n| year_of(n, 0)),
+        Value::Double(d) if *d < 0.0 || *d > 2155.0 => None,
         Value::Double(d) => year_of(d.trunc() as i128, 0),
         other => other.as_integer().and_then(|n| year_of(n, 0)),
     };

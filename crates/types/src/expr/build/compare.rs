@@ -106,6 +106,15 @@ fn is_time(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Time { .. })
 }
 
+/// Whether a value, as a literal, can be compared with what is of type `other`: a text that is no date cannot be with dates.
+pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
+    let plain = match other {
+        SqlType::Timestamp { fsp } => &SqlType::DateTime { fsp: *fsp },
+        other => other,
+    };
+    !matches!(value, Value::String(_)) || adapted(&literal(value.clone()), plain, false).is_ok()
+}
+
 /// The literal that `operand` becomes when it is compared with something of type `other`, if it becomes another.
 pub(super) fn adapted(
     operand: &Expr,

@@ -35,7 +35,7 @@ pub use call::{
     get_format, interval_of, invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
-pub use compare::{between, compare, in_list, join_keys, like, retype};
+pub use compare::{between, compare, in_list, is_comparable, join_keys, like, retype};
 pub use control::{case, conformed};
 pub use json::{JsonResponse, json_value};
 pub use logic::{and, is_null, is_truth, not, or, xor};
