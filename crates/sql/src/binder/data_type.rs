@@ -48,6 +48,36 @@ pub fn column_type(name: &str, written: &DataType, default: Collation) -> Result
     Ok(ColumnType { ty, collation })
 }
 
+/// What MySQL warns about in a type, in its order.
+pub fn type_warnings(written: &DataType) -> Vec<MysqlError> {
+    use TypeName::{BigInt, Decimal, Double, Float, Int, MediumInt, SmallInt, TinyInt, Year};
+    let integer = matches!(written.name, TinyInt | SmallInt | MediumInt | Int | BigInt);
+    let real = matches!(written.name, Double | Float);
+    let removed = "will be removed in a future release";
+    let mut warnings = Vec::new();
+    if written.zerofill {
+        let advice = "will be removed in a future release. Use the LPAD function to zero-pad numbers, or store the formatted \
+                      numbers in a CHAR column";
+        warnings.push(MysqlError::deprecated("The ZEROFILL attribute", advice));
+    }
+    if integer && written.length.is_some() {
+        warnings.push(MysqlError::deprecated("Integer display width", removed));
+    }
+    if real && written.decimals.is_some() {
+        let what = "Specifying number of digits for floating point data types";
+        warnings.push(MysqlError::deprecated(what, removed));
+    }
+    if (real || written.name == Decimal) && written.unsigned && !written.zerofill {
+        let what = "UNSIGNED for decimal and floating point data types";
+        let advice = "support for it will be removed in a future release";
+        warnings.push(MysqlError::deprecated(what, advice));
+    }
+    if written.name == Year && written.length.is_some() {
+        warnings.push(MysqlError::deprecated_syntax("YEAR(4)", "YEAR"));
+    }
+    warnings
+}
+
 /// The collation of a table or a database from its options.
 ///
 /// # Errors
@@ -96,6 +126,7 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
     };
     let characters = written.length.unwrap_or(1);
     match written.name {
+        TypeName::Bool => Ok(SqlType::Boolean),
         TypeName::TinyInt => integer(SqlType::TinyInt { unsigned }),
         TypeName::SmallInt => integer(SqlType::SmallInt { unsigned }),
         TypeName::MediumInt => integer(SqlType::MediumInt { unsigned }),

@@ -10,7 +10,7 @@ use leafline_table::{
 };
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
-use super::data_type::{ColumnType, column_type, table_collation};
+use super::data_type::{ColumnType, column_type, table_collation, type_warnings};
 use super::literal::constant_value;
 use crate::parser::ast::{self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind};
 
@@ -64,7 +64,9 @@ pub fn table_spec(
             auto_increment_start: options.auto_increment,
         },
     };
-    let mut warnings = option_warnings(options);
+    let mut warnings: Vec<MysqlError> =
+        create.columns.iter().flat_map(|column| type_warnings(&column.data_type)).collect();
+    warnings.extend(option_warnings(options));
     create.keys.iter().for_each(|key| warnings.extend(key_warnings(key)));
     Ok((spec, warnings))
 }

@@ -95,7 +95,7 @@ impl Parser<'_> {
         };
         let mut data_type = DataType {
             name,
-            length: if word.starts_with("BOOL") { Some(1) } else { length },
+            length,
             decimals,
             members,
             unsigned: word == "SERIAL",
@@ -118,7 +118,7 @@ impl Parser<'_> {
     fn type_name(&mut self, word: &str, start: Span) -> Parsed<(TypeName, Numbers)> {
         Ok(match word {
             "TINYINT" | "INT1" => (TypeName::TinyInt, Numbers::One),
-            "BOOL" | "BOOLEAN" => (TypeName::TinyInt, Numbers::None),
+            "BOOL" | "BOOLEAN" => (TypeName::Bool, Numbers::None),
             "SMALLINT" | "INT2" => (TypeName::SmallInt, Numbers::One),
             "MEDIUMINT" | "INT3" | "MIDDLEINT" => (TypeName::MediumInt, Numbers::One),
             "INT" | "INTEGER" | "INT4" => (TypeName::Int, Numbers::One),

@@ -227,6 +227,7 @@ catalogue! {
     1621 "HY000" ER_VARIABLE_IS_READONLY variable_is_readonly(scope, variable, other) "{scope} variable '{variable}' is read-only. Use SET {other} to assign the value";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     1649 "HY000" ER_UNKNOWN_LOCALE unknown_locale(name) "Unknown locale: '{name}'";
+    1681 "HY000" ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT deprecated(what, advice) "{what} is deprecated and {advice}.";
     1690 "22003" ER_DATA_OUT_OF_RANGE data_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
     1701 "42000" ER_TRUNCATE_ILLEGAL_FK truncate_of_parent(database, table, key) "Cannot truncate a table referenced in a foreign key constraint (`{database}`.`{table}`, CONSTRAINT `{key}`)";
     1706 "HY000" ER_MULTI_UPDATE_KEY_CONFLICT multi_update_key_conflict(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";

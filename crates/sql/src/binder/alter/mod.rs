@@ -7,7 +7,7 @@ mod constraints;
 mod indexes;
 
 use super::BindContext;
-use super::data_type::table_collation;
+use super::data_type::{table_collation, type_warnings};
 use super::table_spec::{check_engine, key_warnings, option_warnings};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use crate::session::settings::TimeSettings;
@@ -117,6 +117,9 @@ pub(crate) fn altered_table(
                 warnings.extend(option_warnings(options));
             }
             AlterAction::AddKey(key) => warnings.extend(key_warnings(key)),
+            AlterAction::AddColumn(column, _) | AlterAction::ChangeColumn { column, .. } => {
+                warnings.extend(type_warnings(&column.data_type));
+            }
             AlterAction::Convert { charset, collation: name } => {
                 let default = if charset.is_none() { database_collation } else { collation };
                 collation = table_collation(charset.as_ref(), name.as_ref(), default)?;

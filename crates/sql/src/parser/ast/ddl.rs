@@ -201,7 +201,9 @@ pub struct DataType {
 /// parser, with error 1235.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypeName {
-    /// TINYINT, INT1; BOOL and BOOLEAN are TINYINT(1).
+    /// BOOL, BOOLEAN: what TINYINT(1) is.
+    Bool,
+    /// TINYINT, INT1.
     TinyInt,
     /// SMALLINT, INT2.
     SmallInt,

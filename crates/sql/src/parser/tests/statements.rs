@@ -32,7 +32,7 @@ fn create_table_keeps_columns_keys_and_options() {
     assert!(matches!(&columns[2].default, Some(DefaultValue::Literal(e)) if e.span.text(sql) == "-1.5"));
     assert!(matches!(columns[3].default, Some(DefaultValue::CurrentTimestamp { fsp: 3, .. })));
     assert!(columns[3].on_update.is_some());
-    assert_eq!((columns[4].key, columns[4].data_type.length), (Some(KeyKind::Unique), Some(1)));
+    assert_eq!((columns[4].key, columns[4].data_type.name), (Some(KeyKind::Unique), TypeName::Bool));
     let keys: Vec<_> =
         table.keys.iter().map(|k| (k.kind, k.name.as_ref().map(|n| n.value.as_str()))).collect();
     assert_eq!(
