@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub struct OptimizerSwitches {
     /// `index_condition_pushdown`: evaluate conditions on index entries before rows are fetched.
     pub index_condition_pushdown: bool,
-    /// `hash_join`: join by hashing where it is cheaper; off: only where there is no index to look rows up in.
+    /// `block_nested_loop`: join by hashing where it is cheaper; off: only where there is no index to look rows up in.
     pub hash_join: bool,
     /// `derived_merge`: make simple derived tables part of the query around them.
     pub derived_merge: bool,

@@ -275,7 +275,8 @@ impl OptimizerSwitches {
     fn flag(&mut self, name: &str) -> Option<&mut bool> {
         match name {
             "index_condition_pushdown" => Some(&mut self.index_condition_pushdown),
-            "hash_join" => Some(&mut self.hash_join),
+            // MySQL's name for it from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
+            "block_nested_loop" => Some(&mut self.hash_join),
             "derived_merge" => Some(&mut self.derived_merge),
             "semijoin" => Some(&mut self.semijoin),
             "subquery_to_derived" => Some(&mut self.subquery_to_derived),
@@ -315,7 +316,7 @@ impl std::fmt::Display for OptimizerSwitches {
         let word = |on: bool| if on { "on" } else { "off" };
         write!(
             f,
-            "index_condition_pushdown={},hash_join={},derived_merge={},semijoin={},subquery_to_derived={},\
+            "index_condition_pushdown={},block_nested_loop={},derived_merge={},semijoin={},subquery_to_derived={},\
              derived_condition_pushdown={},use_invisible_indexes={}",
             word(self.index_condition_pushdown),
             word(self.hash_join),
@@ -407,7 +408,7 @@ mod tests {
         assert_eq!(off.apply("default"), Ok(OptimizerSwitches::default()));
         assert_eq!(off.apply("index_condition_pushdown=default"), Ok(OptimizerSwitches::default()));
         assert_eq!(off.apply("no_such=on").map_err(|e| e.code), Err(1231));
-        assert_eq!(off.apply("hash_join=maybe").map_err(|e| e.code), Err(1231));
+        assert_eq!(off.apply("block_nested_loop=maybe").map_err(|e| e.code), Err(1231));
     }
 
     #[test]
