@@ -7,6 +7,7 @@ mod rows;
 use leafline_sql::accounts::{Login, ROOT, double_sha1};
 use leafline_sql::session::Session;
 use leafline_sql::{Instance, InstanceOptions};
+use leafline_storage::Env;
 use leafline_storage::device::{Operation, SimulatedEnv};
 use leafline_table::{Isolation, TxnMode};
 use leafline_types::Value;
@@ -93,6 +94,33 @@ fn a_full_disk_is_1021_and_loses_nothing() {
     let mut session = open(&env).connect().expect("a session");
     assert_eq!(must(&mut session, "SELECT COUNT(*) FROM d.t"), [rows.to_string()]);
     assert_eq!(must(&mut session, "CHECK TABLE d.t"), ["d.t check status OK"]);
+}
+
+/// Queries that need files: on a full disk 1021, afterwards the answer, and never a file that is left.
+#[test]
+fn a_query_larger_than_memory_and_disk_is_1021_and_leaves_no_file() {
+    let env = SimulatedEnv::new();
+    let instance = open(&env);
+    let mut session = with_table(&instance);
+    must(&mut session, &insert(0, 1000));
+    for query in [
+        "SELECT SUM(LENGTH(x)) FROM (SELECT LAG(b, 300) OVER (ORDER BY a) AS x FROM d.t) l",
+        "SELECT MAX(x) FROM (SELECT MIN(b) OVER (ORDER BY a ROWS BETWEEN 300 PRECEDING AND 300 FOLLOWING) AS x FROM d.t) l",
+        "WITH RECURSIVE r AS (SELECT a, b FROM d.t UNION SELECT a + 1, b FROM r WHERE a < 3) SELECT COUNT(*) FROM r",
+    ] {
+        must(&mut session, "SET leafline_query_memory = DEFAULT");
+        let expected = must(&mut session, query);
+        must(&mut session, "SET leafline_query_memory = 65536");
+        env.set_space_limit(Some(env.space_used() + PAGE));
+        let refused = run(&mut session, query).expect_err("a full disk");
+        assert!(refused.starts_with("ERROR 1021 (HY000)"), "{query}: {refused}");
+        env.set_space_limit(None);
+        let files = must(&mut session, "SHOW STATUS LIKE 'Created_tmp_files'");
+        assert_eq!(must(&mut session, query), expected, "{query}");
+        assert_ne!(must(&mut session, "SHOW STATUS LIKE 'Created_tmp_files'"), files, "{query}");
+        let env: &dyn Env = &env;
+        assert_eq!(env.list("temp").expect("a directory"), Vec::<String>::new(), "{query}");
+    }
 }
 
 /// A transaction whose log is several times what the log can hold.

@@ -15,7 +15,7 @@ use crate::lock::metadata::Metadata;
 use crate::lock::{LockOwner, LockStats, LockTable, SessionLocks};
 use crate::quarantine::Quarantine;
 use crate::read::ReadView;
-use crate::run::{RunWriter, Sorter};
+use crate::run::{KeySet, RunWriter, Sorter};
 use crate::trees::Trees;
 use crate::txn::clock::{Clock, RegisteredSnapshot};
 use crate::txn::gates::Gates;
@@ -180,6 +180,11 @@ impl Engine {
     /// It cannot be made.
     pub fn temporary_run(&self) -> Result<RunWriter> {
         RunWriter::create(&self.env)
+    }
+
+    /// A set of keys in temporary files.
+    pub fn key_set(&self) -> KeySet {
+        KeySet::new(&self.env)
     }
 
     /// A sort that takes up to `memory` bytes before it goes to files.

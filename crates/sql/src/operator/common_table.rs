@@ -1,14 +1,10 @@
 //! Tables that a statement makes for itself: the queries of WITH, run once for all places that name them, and recursion.
 
-use super::memory::Held;
+use super::known_rows::KnownRows;
 use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
 use super::subplans::{Part, within};
 use super::{BoxedOperator, ExecutionContext, Operator, build};
 use crate::plan::{Node, RecursiveUnion};
-use arrow_buffer::BooleanBuffer;
-use leafline_types::aggregate::KeyTable;
-use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
-use leafline_types::expr::{Datum, Selection};
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
@@ -104,7 +100,7 @@ pub(super) struct Recursive {
     union: Arc<RecursiveUnion>,
     seed: Option<BoxedOperator>,
     /// With UNION DISTINCT: the rows there are.
-    seen: Option<Seen>,
+    seen: Option<KnownRows>,
     added: RowsToStore,
     step: Option<BoxedOperator>,
     /// The next of the steps in this round.
@@ -113,24 +109,11 @@ pub(super) struct Recursive {
     profiled: bool,
 }
 
-struct Seen {
-    encoder: KeyEncoder,
-    keys: EncodedKeys,
-    table: KeyTable,
-    held: Held,
-}
-
 impl Recursive {
     pub fn new(union: &Arc<RecursiveUnion>, types: &Arc<[ExprType]>, profiled: bool) -> Recursive {
-        let seen = || Seen {
-            encoder: KeyEncoder::new(types.iter()),
-            keys: EncodedKeys::default(),
-            table: KeyTable::default(),
-            held: Held::default(),
-        };
         Recursive {
             seed: Some(build(&union.seed, profiled)),
-            seen: union.distinct.then(seen),
+            seen: union.distinct.then(|| KnownRows::new(types)),
             added: RowsToStore::new(types),
             step: None,
             next_step: union.steps.len(),
@@ -184,7 +167,7 @@ impl Operator for Recursive {
                 continue;
             };
             if let Some(seen) = &mut self.seen {
-                let selection = seen.new_rows(&batch, cx)?;
+                let selection = seen.add(&batch, cx)?;
                 if selection.count() == 0 {
                     continue;
                 }
@@ -193,18 +176,5 @@ impl Operator for Recursive {
             self.added.push(&batch, cx)?;
             return Ok(Some(batch));
         }
-    }
-}
-
-impl Seen {
-    fn new_rows(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<Selection, MysqlError> {
-        let columns: Vec<Datum> = batch.columns.iter().cloned().map(Datum::Array).collect();
-        self.encoder.encode(&columns, batch.rows, &mut self.keys)?;
-        let new = BooleanBuffer::collect_bool(batch.rows, |row| {
-            let known = self.table.len();
-            self.table.find_or_insert(self.keys.get(row)) as usize == known
-        });
-        self.held.set(self.table.memory_bytes(), cx.memory)?;
-        Ok(Selection::from_bits(new))
     }
 }

@@ -1,7 +1,7 @@
 //! What the operators of one execution may hold in memory.
 //!
-//! Operators account for what they keep. Sorts, hash joins, aggregation, DISTINCT and the partitions of windows go to disk when the session's limit is reached
-//! (see [`super::spill`]), but for a small share that each may hold whatever the others do; whoever cannot gets error 1038.
+//! Operators account for what they keep. Sorts, hash joins, aggregation, DISTINCT, the partitions of windows and the keys of recursive
+//! tables go to disk when the session's limit is reached (see [`super::spill`]), but for a small share that each may hold whatever the others do; whoever cannot gets error 1038.
 
 use leafline_types::MysqlError;
 use std::sync::atomic::{AtomicUsize, Ordering};

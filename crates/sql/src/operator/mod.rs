@@ -12,6 +12,7 @@ mod filter;
 mod gather;
 mod hash_join;
 mod json_table;
+mod known_rows;
 mod lateral_join;
 mod limit;
 mod lock_rows;

@@ -33,6 +33,21 @@ pub(super) struct SpillWriter {
     writer: Option<RunWriter>,
     bytes: Vec<u8>,
     rows: u64,
+    blocks: Vec<BlockStart>,
+}
+
+/// Where a block of rows begins: its first row, and the place in the file.
+#[derive(Clone, Copy)]
+struct BlockStart {
+    row: u64,
+    offset: u64,
+}
+
+/// Rows that were read together, and whether each was marked.
+pub(super) struct SpilledBlock {
+    pub first: u64,
+    pub batch: Batch,
+    pub marks: Vec<bool>,
 }
 
 /// Rows that were written, to be read as often as they are needed.
@@ -41,6 +56,7 @@ pub(super) struct SpillFile {
     run: Option<Arc<RunFile>>,
     types: Arc<[ExprType]>,
     rows: u64,
+    blocks: Arc<[BlockStart]>,
 }
 
 /// Reads them.
@@ -56,9 +72,19 @@ impl SpillWriter {
         row: usize,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<(), MysqlError> {
+        self.push_marked(false, batch, row, cx)
+    }
+
+    /// A row with a mark, which is there again when it is read by its number.
+    pub fn push_marked(
+        &mut self,
+        mark: bool,
+        batch: &Batch,
+        row: usize,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<(), MysqlError> {
         self.bytes.clear();
         push_row(&batch.columns, row, &mut self.bytes);
-        self.rows += 1;
         let writer = match &mut self.writer {
             Some(writer) => writer,
             none => {
@@ -66,13 +92,18 @@ impl SpillWriter {
                 none.insert(cx.view.engine().temporary_run().map_err(failed)?)
             }
         };
-        writer.push(&[], &self.bytes).map_err(failed).map(|_| ())
+        let key: &[u8] = if mark { &[1] } else { &[] };
+        if let Some(offset) = writer.push(key, &self.bytes).map_err(failed)? {
+            self.blocks.push(BlockStart { row: self.rows, offset });
+        }
+        self.rows += 1;
+        Ok(())
     }
 
     /// `types`: those of the rows' columns.
     pub fn finish(self, types: &Arc<[ExprType]>) -> Result<SpillFile, MysqlError> {
         let run = self.writer.map(|writer| writer.finish().map(Arc::new)).transpose().map_err(failed)?;
-        Ok(SpillFile { run, types: types.clone(), rows: self.rows })
+        Ok(SpillFile { run, types: types.clone(), rows: self.rows, blocks: self.blocks.into() })
     }
 }
 
@@ -84,6 +115,31 @@ impl SpillFile {
     /// How many rows there are.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// The bytes of memory that finding rows by their numbers takes.
+    pub fn index_bytes(&self) -> usize {
+        self.blocks.len() * size_of::<BlockStart>()
+    }
+
+    /// The rows that were written together with one, which is given by its number.
+    pub fn around(&self, row: u64) -> Result<SpilledBlock, MysqlError> {
+        let at = self.blocks.partition_point(|block| block.row <= row).saturating_sub(1);
+        let (Some(run), Some(start)) = (&self.run, self.blocks.get(at)) else {
+            return Err(MysqlError::internal("a row of an empty file"));
+        };
+        let end = self.blocks.get(at + 1).map_or(run.bytes(), |next| next.offset);
+        let mut rows = RowReader::new(self.types.iter().map(|ty| &ty.sql));
+        let (mut marks, mut pushed) = (Vec::new(), Ok(()));
+        let mut take = |key: &[u8], row: &[u8]| {
+            marks.push(!key.is_empty());
+            if pushed.is_ok() {
+                pushed = rows.push(row);
+            }
+        };
+        run.read_blocks(start.offset, end, &mut take).map_err(failed)?;
+        pushed?;
+        Ok(SpilledBlock { first: start.row, batch: rows.finish(), marks })
     }
 
     pub fn read(&self) -> BoxedOperator {

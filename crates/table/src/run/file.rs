@@ -71,7 +71,7 @@ impl RunFile {
     }
 
     /// Bytes of the file.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -103,7 +103,10 @@ impl RunFile {
     }
 
     /// Reads the blocks from offset `begin` to before `end` at once, and calls `each` with key and payload of their entries.
-    pub(super) fn read_blocks(&self, begin: u64, end: u64, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read_blocks(&self, begin: u64, end: u64, each: &mut dyn FnMut(&[u8], &[u8])) -> Result<()> {
         let mut buffer = AlignedBuf::zeroed(0);
         let length = self.read_up_to(end.saturating_sub(begin) as usize, begin, &mut buffer)?;
         let mut offset = begin;

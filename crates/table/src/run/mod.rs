@@ -5,17 +5,19 @@
 //! at once, they are merged into one first. Entries with equal keys come out in no particular order.
 //!
 //! A run can also be searched: an `IndexedRun` has an index and a Bloom filter in memory, and cursors. That is where the writes
-//! of large transactions are.
+//! of large transactions are, and large sets of keys.
 
 mod file;
 mod filter;
 mod indexed;
+mod key_set;
 mod merge;
 mod sorter;
 
 pub use file::{RunFile, RunReader, RunWriter};
 pub(crate) use filter::filter_bytes;
 pub(crate) use indexed::{IndexedRun, IndexedRunWriter, RunCursor};
+pub use key_set::KeySet;
 pub use merge::{EntrySource, Merge};
 pub use sorter::Sorter;
 

@@ -93,6 +93,12 @@ impl KeyTable {
         self.table.find(hash, |number| self.keys.get(*number as usize) == key).copied()
     }
 
+    /// The keys, in the order of their numbers; there are none afterwards.
+    pub fn take_keys(&mut self) -> KeyBuffer {
+        self.table = HashTable::new();
+        std::mem::take(&mut self.keys)
+    }
+
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> usize {
         self.keys.memory_bytes() + self.table.capacity() * (size_of::<u32>() + 1)

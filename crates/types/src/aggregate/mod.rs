@@ -44,7 +44,7 @@ use documents::Documents;
 use extreme::Extreme;
 pub use group_key::{EncodedKeys, KeyEncoder};
 pub use key_table::{KeyBuffer, KeyTable};
-pub use sliding::SlidingAggregate;
+pub use sliding::{FrameRows, FrameSource, SlidingAggregate};
 use statistics::Moments;
 use sum::{DecimalSum, DoubleSum};
 

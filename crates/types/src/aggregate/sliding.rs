@@ -1,8 +1,11 @@
 //! An aggregate over a run of rows whose ends move forward: the frame of a window function.
 //!
 //! Rows that come in are added. Rows that go out are taken out again where that gives what adding the others would: counts, exact
-//! sums, sums of small whole doubles. MIN and MAX keep the rows that can still become the best, in order. What is left, variances,
-//! bits and sums of other doubles, is computed anew from the rows of the frame, as MySQL does, when a row goes out.
+//! sums, sums of small whole doubles. MIN and MAX keep the rows that can still become the best, in order; when these are too many,
+//! those that will be the first to count, and look at the frame again when none is left. What remains, variances, bits and sums of
+//! other doubles, is computed anew from the rows of the frame, as MySQL does, when a row goes out.
+//!
+//! Rows are asked for by their numbers, and come as runs that may be kept anywhere ([`FrameSource`]).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,20 +17,36 @@ use crate::aggregate::sum::DoubleSum;
 use crate::column::value_at;
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext};
-use crate::value::Value;
+use crate::value::{SqlType, Value};
+
+/// Rows one behind the other, with the values of the arguments.
+#[derive(Debug, Clone)]
+pub struct FrameRows {
+    /// Their numbers.
+    pub rows: Range<usize>,
+    /// A column for each argument.
+    pub args: Vec<ArrayRef>,
+}
+
+/// Where rows are found.
+pub trait FrameSource {
+    /// The rows that are kept together with a row.
+    fn around(&mut self, row: usize) -> Result<FrameRows, MysqlError>;
+}
 
 /// The aggregate of a run of rows.
 #[derive(Debug)]
-pub struct SlidingAggregate<'a> {
-    call: &'a AggregateCall,
-    /// The values of the arguments, by row.
-    args: &'a [ArrayRef],
+pub struct SlidingAggregate {
     method: Method,
+    /// No row ever goes out.
+    grows: bool,
     /// The rows that are in it.
     rows: Range<usize>,
     state: GroupedAccumulator,
     /// The aggregate of these.
     value: Option<Value>,
+    entering: Entering,
+    leaving: Option<FrameRows>,
 }
 
 /// How rows go out.
@@ -35,38 +54,87 @@ pub struct SlidingAggregate<'a> {
 enum Method {
     /// They are taken out.
     Retract,
-    /// Rows with the keys of their values, each better than those behind it.
+    /// What can become the best is known.
     Best(Box<Best>),
     /// The others are added anew.
     Anew,
 }
 
+/// The rows that come in.
 #[derive(Debug)]
-struct Best {
-    keys: EncodedKeys,
-    greatest: bool,
-    candidates: VecDeque<usize>,
+struct Entering {
+    near: Option<FrameRows>,
+    /// Of a sum of doubles: what the values have added up to, without their signs, as long as sums are exact.
+    exact: Option<f64>,
 }
 
-impl<'a> SlidingAggregate<'a> {
-    /// Over no rows yet; the first is `first`. `grows` says that no row ever goes out. `state` is what earlier rows have left.
-    pub fn new(
-        call: &'a AggregateCall,
-        args: &'a [ArrayRef],
-        first: usize,
-        grows: bool,
-        state: Option<GroupedAccumulator>,
-    ) -> Result<Self, MysqlError> {
-        let mut state = state.unwrap_or_else(|| GroupedAccumulator::new(call));
-        state.state.grow(1);
-        let method = match (&state.state, args.first()) {
-            _ if grows => Method::Retract,
-            (State::Count(_) | State::Decimal(_), _) => Method::Retract,
-            (State::Double(_), Some(array)) if DoubleSum::is_exact(array) => Method::Retract,
-            (State::Extreme(_), Some(array)) => Method::Best(Box::new(Best::new(call, array)?)),
+/// Rows that are better than all behind them, to the end of the frame.
+#[derive(Debug)]
+struct Best {
+    ty: SqlType,
+    encoder: KeyEncoder,
+    /// The keys of the rows that come in.
+    keys: EncodedKeys,
+    greatest: bool,
+    candidates: VecDeque<(usize, Vec<u8>)>,
+    /// Bytes of their keys, and the most there may be.
+    bytes: usize,
+    most_bytes: usize,
+    /// Rows behind the candidates were left out, none of which is better than the last of them.
+    truncated: bool,
+    /// The first row that was not looked at.
+    next: usize,
+    /// Buffers of keys that are not needed any more.
+    free: Vec<Vec<u8>>,
+    /// What is kept together with the best row.
+    near: Option<FrameRows>,
+}
+
+/// Whether a row is among rows.
+fn has(near: &Option<FrameRows>, row: usize) -> bool {
+    near.as_ref().is_some_and(|near| near.rows.contains(&row))
+}
+
+impl FrameRows {
+    /// The arguments of some of the rows.
+    fn slice(&self, rows: &Range<usize>) -> Vec<Datum> {
+        let from = rows.start - self.rows.start;
+        self.args.iter().map(|array| Datum::Array(array.slice(from, rows.len()))).collect()
+    }
+}
+
+impl SlidingAggregate {
+    /// Over no rows yet. `grows` says that no row ever goes out. `most_bytes`: what may be kept of rows.
+    pub fn new(call: &AggregateCall, grows: bool, most_bytes: usize) -> Self {
+        let state = GroupedAccumulator::new(call);
+        let method = match &state.state {
+            State::Extreme(_) if !grows => Method::Best(Box::new(Best::new(call, most_bytes))),
             _ => Method::Anew,
         };
-        Ok(SlidingAggregate { call, args, method, rows: first..first, state, value: None })
+        SlidingAggregate {
+            method,
+            grows,
+            rows: 0..0,
+            state,
+            value: None,
+            entering: Entering { near: None, exact: Some(0.0) },
+            leaving: None,
+        }
+    }
+
+    /// Begins with the rows of another partition, the first of which is `first`. `state` is what earlier ones of them have left.
+    pub fn begin(&mut self, call: &AggregateCall, first: usize, state: Option<GroupedAccumulator>) {
+        self.state = state.unwrap_or_else(|| GroupedAccumulator::new(call));
+        self.state.state.grow(1);
+        self.rows = first..first;
+        self.value = None;
+        match (&mut self.method, &self.state.state) {
+            (Method::Best(best), _) => best.begin(first),
+            (method, _) if self.grows => *method = Method::Retract,
+            (method, State::Count(_) | State::Decimal(_)) => *method = Method::Retract,
+            (method, State::Double(_)) if self.entering.exact.is_some() => *method = Method::Retract,
+            (method, _) => *method = Method::Anew,
+        }
     }
 
     /// The state, to go on with rows that are not there yet.
@@ -75,31 +143,30 @@ impl<'a> SlidingAggregate<'a> {
     }
 
     /// The aggregate of `rows`. Neither end lies before that of the call before.
-    pub fn value(&mut self, rows: Range<usize>, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+    pub fn value(
+        &mut self,
+        call: &AggregateCall,
+        rows: Range<usize>,
+        source: &mut dyn FrameSource,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError> {
         if let (true, Some(value)) = (self.rows == rows, &self.value) {
             return Ok(value.clone());
         }
         let value = match &mut self.method {
-            Method::Best(best) => {
-                let row = best.slide(self.rows.end..rows.end, rows.start);
-                match (row, self.args.first()) {
-                    (Some(row), Some(array)) => value_at(array.as_ref(), row, &self.state.arg_type),
-                    _ => Value::Null,
-                }
-            }
+            Method::Best(best) => best.slide(&rows, &mut self.entering, source, cx)?,
             Method::Retract if rows.start < self.rows.end => {
-                let (out, new) = (self.rows.start..rows.start, self.rows.end..rows.end);
-                self.retract(out, cx)?;
-                self.add(new, cx)?;
+                self.retract(self.rows.start..rows.start, source, cx)?;
+                self.add(self.rows.end..rows.end, source, cx)?;
                 self.state.value(cx)?
             }
             Method::Retract | Method::Anew => {
                 if rows.start > self.rows.start {
-                    self.state = GroupedAccumulator::new(self.call);
+                    self.state = GroupedAccumulator::new(call);
                     self.state.state.grow(1);
-                    self.add(rows.clone(), cx)?;
+                    self.add(rows.clone(), source, cx)?;
                 } else {
-                    self.add(self.rows.end..rows.end, cx)?;
+                    self.add(self.rows.end..rows.end, source, cx)?;
                 }
                 self.state.value(cx)?
             }
@@ -109,28 +176,85 @@ impl<'a> SlidingAggregate<'a> {
         Ok(value)
     }
 
-    fn add(&mut self, rows: Range<usize>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
-        if rows.is_empty() {
-            return Ok(());
+    fn add(
+        &mut self,
+        mut rows: Range<usize>,
+        source: &mut dyn FrameSource,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        while !rows.is_empty() {
+            let near = self.entering.around(rows.start, source, cx)?;
+            let piece = rows.start..rows.end.min(near.rows.end);
+            self.state.update(Groups::One, 1, piece.len(), &near.slice(&piece), cx)?;
+            rows.start = piece.end;
+            if !self.grows && matches!(self.state.state, State::Double(_)) && self.entering.exact.is_none() {
+                self.method = Method::Anew;
+            }
         }
-        let args: Vec<Datum> =
-            self.args.iter().map(|array| Datum::Array(array.slice(rows.start, rows.len()))).collect();
-        self.state.update(Groups::One, 1, rows.len(), &args, cx)
+        Ok(())
     }
 
-    fn retract(&mut self, rows: Range<usize>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
-        if rows.is_empty() {
-            return Ok(());
+    fn retract(
+        &mut self,
+        mut rows: Range<usize>,
+        source: &mut dyn FrameSource,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        while !rows.is_empty() {
+            if !has(&self.leaving, rows.start) {
+                cx.cancel.check()?;
+                self.leaving = Some(source.around(rows.start)?);
+            }
+            let Some(near) = &self.leaving else { break };
+            let piece = rows.start..rows.end.min(near.rows.end);
+            let from = piece.start - near.rows.start;
+            let array = near.args.first().map(|array| array.slice(from, piece.len()));
+            self.state.retract(piece.len(), array, cx)?;
+            rows.start = piece.end;
         }
-        let array = self.args.first().map(|array| array.slice(rows.start, rows.len()));
-        match (&mut self.state.state, array) {
+        Ok(())
+    }
+}
+
+impl Entering {
+    /// The rows kept together with a row.
+    fn around(
+        &mut self,
+        row: usize,
+        source: &mut dyn FrameSource,
+        cx: &EvalContext<'_>,
+    ) -> Result<&FrameRows, MysqlError> {
+        let near = match self.near.take().filter(|near| near.rows.contains(&row)) {
+            Some(near) => near,
+            None => {
+                cx.cancel.check()?;
+                let near = source.around(row)?;
+                if let (Some(total), Some(array)) = (self.exact, near.args.first()) {
+                    self.exact = DoubleSum::exact_total(array, total);
+                }
+                near
+            }
+        };
+        Ok(self.near.insert(near))
+    }
+}
+
+impl GroupedAccumulator {
+    /// Takes rows out of the only group again.
+    fn retract(
+        &mut self,
+        rows: usize,
+        array: Option<ArrayRef>,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        match (&mut self.state, array) {
             (State::Count(counts), array) => {
                 let nulls =
                     array.and_then(|array| array.logical_nulls()).map_or(0, |nulls| nulls.null_count());
-                counts.iter_mut().for_each(|count| *count -= (rows.len() - nulls) as i64);
+                counts.iter_mut().for_each(|count| *count -= (rows - nulls) as i64);
                 Ok(())
             }
-            (State::Decimal(sum), Some(array)) => sum.retract(&array, &self.state.arg_type, cx),
+            (State::Decimal(sum), Some(array)) => sum.retract(&array, &self.arg_type, cx),
             (State::Double(sum), Some(array)) => {
                 sum.retract(&array);
                 Ok(())
@@ -138,9 +262,7 @@ impl<'a> SlidingAggregate<'a> {
             _ => Err(MysqlError::internal("a row cannot be taken out of this aggregate")),
         }
     }
-}
 
-impl GroupedAccumulator {
     /// The result of the only group by now.
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         cx.cancel.check()?;
@@ -158,33 +280,99 @@ impl GroupedAccumulator {
 }
 
 impl Best {
-    fn new(call: &AggregateCall, array: &ArrayRef) -> Result<Best, MysqlError> {
-        let mut keys = EncodedKeys::default();
-        let encoder = KeyEncoder::new(call.args.iter().map(|arg| &arg.ty));
-        encoder.encode(&[Datum::Array(array.clone())], array.len(), &mut keys)?;
-        let greatest = call.function == AggregateFunction::Max;
-        Ok(Best { keys, greatest, candidates: VecDeque::new() })
+    fn new(call: &AggregateCall, most_bytes: usize) -> Best {
+        Best {
+            ty: call.args.first().map_or(SqlType::Null, |arg| arg.ty.sql.clone()),
+            encoder: KeyEncoder::new(call.args.iter().map(|arg| &arg.ty)),
+            keys: EncodedKeys::default(),
+            greatest: call.function == AggregateFunction::Max,
+            candidates: VecDeque::new(),
+            bytes: 0,
+            most_bytes,
+            truncated: false,
+            next: 0,
+            free: Vec::new(),
+            near: None,
+        }
     }
 
-    /// Lets `new` rows in and those before `start` out. The best row: of equal ones the first.
-    fn slide(&mut self, new: Range<usize>, start: usize) -> Option<usize> {
-        for row in new.filter(|row| *row >= start) {
-            if self.keys.has_null(row) {
-                continue;
-            }
-            while let Some(last) = self.candidates.back() {
-                let order = self.keys.get(row).cmp(self.keys.get(*last));
-                let better = if self.greatest { order.is_gt() } else { order.is_lt() };
-                if !better {
-                    break;
-                }
-                self.candidates.pop_back();
-            }
-            self.candidates.push_back(row);
+    fn begin(&mut self, first: usize) {
+        while let Some((_, key)) = self.candidates.pop_back() {
+            self.forget(key);
         }
-        while self.candidates.front().is_some_and(|row| *row < start) {
-            self.candidates.pop_front();
+        (self.truncated, self.next) = (false, first);
+    }
+
+    fn forget(&mut self, key: Vec<u8>) {
+        self.bytes -= key.len() + size_of::<(usize, Vec<u8>)>();
+        self.free.push(key);
+    }
+
+    /// Lets the rows before `rows` out and the new ones of them in. The value of the best: of equal ones the first.
+    fn slide(
+        &mut self,
+        rows: &Range<usize>,
+        entering: &mut Entering,
+        source: &mut dyn FrameSource,
+        cx: &EvalContext<'_>,
+    ) -> Result<Value, MysqlError> {
+        while self.candidates.front().is_some_and(|(row, _)| *row < rows.start) {
+            if let Some((_, key)) = self.candidates.pop_front() {
+                self.forget(key);
+            }
         }
-        self.candidates.front().copied()
+        if self.truncated && self.candidates.is_empty() {
+            (self.truncated, self.next) = (false, rows.start);
+        }
+        self.next = self.next.max(rows.start);
+        while self.next < rows.end {
+            if !has(&entering.near, self.next) || self.keys.is_empty() {
+                let near = entering.around(self.next, source, cx)?;
+                let values = near.args.first().cloned().map(Datum::Array);
+                self.encoder.encode(values.as_slice(), near.rows.len(), &mut self.keys)?;
+            }
+            let near = entering.around(self.next, source, cx)?.rows.clone();
+            for row in self.next..rows.end.min(near.end) {
+                self.offer(row, row - near.start);
+            }
+            self.next = rows.end.min(near.end);
+        }
+        let Some(row) = self.candidates.front().map(|(row, _)| *row) else { return Ok(Value::Null) };
+        if !has(&self.near, row) {
+            self.near = Some(source.around(row)?);
+        }
+        let array = self.near.as_ref().and_then(|near| Some((near.args.first()?, row - near.rows.start)));
+        Ok(array.map_or(Value::Null, |(array, at)| value_at(array.as_ref(), at, &self.ty)))
+    }
+
+    /// A row, whose key is `at` among those of the rows that come in.
+    fn offer(&mut self, row: usize, at: usize) {
+        if self.keys.has_null(at) {
+            return;
+        }
+        let key = self.keys.get(at);
+        while let Some((_, last)) = self.candidates.back() {
+            let order = key.cmp(last.as_slice());
+            let better = if self.greatest { order.is_gt() } else { order.is_lt() };
+            if !better {
+                break;
+            }
+            // Those left out are not better than this one either.
+            self.truncated = false;
+            if let Some((_, key)) = self.candidates.pop_back() {
+                self.bytes -= key.len() + size_of::<(usize, Vec<u8>)>();
+                self.free.push(key);
+            }
+        }
+        let bytes = key.len() + size_of::<(usize, Vec<u8>)>();
+        if self.truncated || (self.bytes + bytes > self.most_bytes && !self.candidates.is_empty()) {
+            self.truncated = true;
+            return;
+        }
+        let mut kept = self.free.pop().unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(key);
+        self.bytes += bytes;
+        self.candidates.push_back((row, kept));
     }
 }

@@ -293,7 +293,7 @@ impl DoubleSum {
         Ok(Value::Double(if self.average { sum / count as f64 } else { sum }))
     }
 
-    /// Takes the values of rows out of the only group again; exact if [`DoubleSum::is_exact`].
+    /// Takes the values of rows out of the only group again; exact if [`DoubleSum::exact_total`] says so.
     pub(super) fn retract(&mut self, array: &ArrayRef) {
         let Some(doubles) = array.as_primitive_opt::<Float64Type>() else { return };
         for_each(Groups::One, array, doubles.values(), |_, v| {
@@ -302,16 +302,17 @@ impl DoubleSum {
         });
     }
 
-    /// Whether every sum of some of the values is exact, in whatever order they are added: they are whole numbers, and not large.
-    pub(super) fn is_exact(array: &ArrayRef) -> bool {
+    /// Whether every sum of some of the values is exact, in whatever order they are added, together with others that add up to `total`
+    /// without their signs: they are whole numbers, and not large. If so, the new total.
+    pub(super) fn exact_total(array: &ArrayRef, mut total: f64) -> Option<f64> {
         const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
-        let Some(doubles) = array.as_primitive_opt::<Float64Type>() else { return false };
-        let (mut total, mut whole) = (0.0, true);
+        let doubles = array.as_primitive_opt::<Float64Type>()?;
+        let mut whole = true;
         for_each(Groups::One, array, doubles.values(), |_, v| {
             whole &= v.fract() == 0.0;
             total += v.abs();
         });
-        whole && total < EXACT
+        (whole && total < EXACT).then_some(total)
     }
 
     pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {

@@ -1,64 +1,82 @@
 //! The frames of rows: runs of their partition.
 
-use super::chunk::Chunk;
+use super::chunk::{Block, Chunk, Cursor, Surroundings};
+use super::inputs::CallInputs;
 use crate::binder::is_no_distance;
 use crate::operator::ExecutionContext;
-use crate::window::{Distance, Frame, FrameBound, FrameUnit};
+use crate::window::{Frame, FrameBound, FrameUnit};
 use arrow_array::ArrayRef;
-use leafline_types::expr::{Expr, evaluate, evaluate_scalar};
-use leafline_types::{Decimal, MysqlError, SqlType, Value, value_at};
+use leafline_types::expr::evaluate_scalar;
+use leafline_types::{Decimal, ExprType, MysqlError, SqlType, Value, value_at};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The frame of each row of a chunk, as positions in the chunk. A frame without rows is empty, wherever it would be.
-pub(super) fn frames(
-    frame: &Frame,
-    chunk: &Chunk,
-    cx: &mut ExecutionContext<'_>,
-) -> Result<Vec<Range<usize>>, MysqlError> {
-    let start = Bound::new(&frame.start, frame, chunk, cx)?;
-    let end = Bound::new(&frame.end, frame, chunk, cx)?;
-    let order = match &frame.unit {
-        FrameUnit::Range { key: Some(key), descending } => Some(Order::new(key, *descending, chunk, cx)?),
-        _ => None,
-    };
-    let mut frames = Vec::with_capacity(chunk.rows());
-    for partition in chunk.partitions() {
-        let values = order.as_ref().map_or(0..0, |order| order.values(&partition));
-        let (mut first, mut last) = (values.start, values.start);
-        for peers in chunk.peers(partition.clone()) {
-            let is_null =
-                order.as_ref().is_some_and(|order| !values.contains(&peers.start) && order.has(peers.start));
-            for row in peers.clone() {
-                let start = match &start {
-                    Bound::Unbounded => partition.start,
-                    Bound::Rows(0) if !frame.is_rows() => peers.start,
-                    Bound::Rows(distance) => moved(row, *distance, &partition),
-                    Bound::Limits(_) if is_null => peers.start,
-                    Bound::Limits(limits) => {
-                        let within =
-                            |at: usize| order.as_ref().is_none_or(|order| !order.is_before(at, limits, row));
-                        first = (first..values.end).find(|at| within(*at)).unwrap_or(values.end);
-                        first
-                    }
-                };
-                let end = match &end {
-                    Bound::Unbounded => partition.end,
-                    Bound::Rows(0) if !frame.is_rows() => peers.end,
-                    Bound::Rows(distance) => moved(row, distance.saturating_add(1), &partition),
-                    Bound::Limits(_) if is_null => peers.end,
-                    Bound::Limits(limits) => {
-                        let beyond =
-                            |at: usize| order.as_ref().is_some_and(|order| order.is_behind(at, limits, row));
-                        last = (last..values.end).find(|at| beyond(*at)).unwrap_or(values.end);
-                        last
-                    }
-                };
-                frames.push(start..end.max(start));
-            }
-        }
+/// Finds the frames of the rows of a chunk, one after the other.
+pub(super) struct Frames {
+    start: Bound,
+    end: Bound,
+    /// Rows stand for themselves, not for all that equal them.
+    is_rows: bool,
+    order: Option<Order>,
+    around: Surroundings,
+}
+
+impl Frames {
+    pub fn new(
+        frame: &Frame,
+        inputs: &CallInputs,
+        types: &[ExprType],
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Frames, MysqlError> {
+        let column = |column: Option<usize>| {
+            column.and_then(|column| Some(Column { column, ty: types.get(column)?.sql.clone() }))
+        };
+        let order = match &frame.unit {
+            FrameUnit::Range { descending, .. } => column(inputs.key).map(|key| Order::new(key, *descending)),
+            FrameUnit::Rows => None,
+        };
+        let is_rows = frame.unit == FrameUnit::Rows;
+        Ok(Frames {
+            start: Bound::new(&frame.start, is_rows, column(inputs.start), cx)?,
+            end: Bound::new(&frame.end, is_rows, column(inputs.end), cx)?,
+            is_rows,
+            order,
+            around: Surroundings::default(),
+        })
     }
-    Ok(frames)
+
+    /// The frame of each row of a block. A frame without rows is empty, wherever it would be.
+    pub fn of(&mut self, block: &Block, chunk: &mut Chunk) -> Result<Vec<Range<usize>>, MysqlError> {
+        let mut frames = Vec::with_capacity(block.rows().len());
+        for row in block.rows() {
+            let partition = self.around.partition(row, chunk)?;
+            let peers = match self.is_rows {
+                true => row..row + 1,
+                false => self.around.peers(row, chunk)?,
+            };
+            let mut is_null = false;
+            if let Some(order) = &mut self.order {
+                order.enter(&partition, chunk)?;
+                is_null = !order.values.contains(&peers.start);
+            }
+            let start = match (&self.start, &mut self.order) {
+                (Bound::Unbounded, _) => partition.start,
+                (Bound::Rows(0), _) if !self.is_rows => peers.start,
+                (Bound::Rows(distance), _) => moved(row, *distance, &partition),
+                (Bound::Limits(limits), Some(order)) if !is_null => order.start(block, row, limits, chunk)?,
+                (Bound::Limits(_), _) => peers.start,
+            };
+            let end = match (&self.end, &mut self.order) {
+                (Bound::Unbounded, _) => partition.end,
+                (Bound::Rows(0), _) if !self.is_rows => peers.end,
+                (Bound::Rows(distance), _) => moved(row, distance.saturating_add(1), &partition),
+                (Bound::Limits(limits), Some(order)) if !is_null => order.end(block, row, limits, chunk)?,
+                (Bound::Limits(_), _) => peers.end,
+            };
+            frames.push(start..end.max(start));
+        }
+        Ok(frames)
+    }
 }
 
 /// The row so many behind another, but not out of the partition.
@@ -73,15 +91,27 @@ enum Bound {
     Unbounded,
     /// So many rows behind the current one; 0 is the current row, and all that equal it where RANGE says so.
     Rows(i64),
-    /// The limit of each row.
-    Limits(Vec<Option<Place>>),
+    /// The limit of each row is in this column.
+    Limits(Column),
+}
+
+/// A column whose values are on the scale of the order.
+struct Column {
+    column: usize,
+    ty: SqlType,
+}
+
+impl Column {
+    fn of<'b>(&self, block: &'b Block) -> Result<&'b [Option<Place>], MysqlError> {
+        block.places(self.column, &self.ty)
+    }
 }
 
 impl Bound {
     fn new(
         bound: &FrameBound,
-        frame: &Frame,
-        chunk: &Chunk,
+        is_rows: bool,
+        limits: Option<Column>,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<Bound, MysqlError> {
         let (distance, is_following) = match bound {
@@ -94,22 +124,13 @@ impl Bound {
         if is_no_distance(&amount) {
             return Err(MysqlError::illegal_frame("<unnamed window>"));
         }
-        if frame.is_rows() {
+        if is_rows {
             let Some(rows) = whole(&amount) else {
                 return Err(MysqlError::illegal_frame("<unnamed window>"));
             };
             return Ok(Bound::Rows(if is_following { rows } else { -rows }));
         }
-        let Distance { limit: Some(limit), .. } = distance else {
-            return Err(MysqlError::internal("a distance without its limit"));
-        };
-        Ok(Bound::Limits(places(limit, chunk, cx)?))
-    }
-}
-
-impl Frame {
-    fn is_rows(&self) -> bool {
-        self.unit == FrameUnit::Rows
+        limits.map(Bound::Limits).ok_or_else(|| MysqlError::internal("a distance without its limit"))
     }
 }
 
@@ -125,51 +146,114 @@ pub(super) fn whole(value: &Value) -> Option<i64> {
 
 /// The key of the order, by which limits find rows.
 struct Order {
-    keys: Vec<Option<Place>>,
+    key: Column,
     descending: bool,
+    partition: Range<usize>,
+    /// Its rows that have a key: NULLs are all at one of its ends.
+    values: Range<usize>,
+    /// The first of them that was within the limit of the last row, and the first behind it.
+    first: (usize, Cursor),
+    last: (usize, Cursor),
 }
 
 impl Order {
-    fn new(
-        key: &Expr,
-        descending: bool,
-        chunk: &Chunk,
-        cx: &mut ExecutionContext<'_>,
-    ) -> Result<Order, MysqlError> {
-        Ok(Order { keys: places(key, chunk, cx)?, descending })
+    fn new(key: Column, descending: bool) -> Order {
+        Order {
+            key,
+            descending,
+            partition: 0..0,
+            values: 0..0,
+            first: Default::default(),
+            last: Default::default(),
+        }
     }
 
-    fn has(&self, row: usize) -> bool {
-        row < self.keys.len()
+    /// Goes on with a row of this partition.
+    fn enter(&mut self, partition: &Range<usize>, chunk: &mut Chunk) -> Result<(), MysqlError> {
+        if self.partition == *partition {
+            return Ok(());
+        }
+        self.partition = partition.clone();
+        let begins_with_null = !self.has_key(partition.start, chunk)?;
+        // The first row that differs from the first one in this.
+        let (mut low, mut high) = (partition.start, partition.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.has_key(middle, chunk)? == begins_with_null {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        self.values = if begins_with_null { low..partition.end } else { partition.start..low };
+        (self.first.0, self.last.0) = (self.values.start, self.values.start);
+        Ok(())
     }
 
-    /// The rows of a partition that have a key: NULLs are all at one of its ends.
-    fn values(&self, partition: &Range<usize>) -> Range<usize> {
-        let has_key = |row: &usize| self.keys.get(*row).is_some_and(Option::is_some);
-        let start = partition.clone().find(has_key).unwrap_or(partition.end);
-        let end = (start..partition.end).rev().find(has_key).map_or(start, |row| row + 1);
-        start..end
+    fn has_key(&mut self, row: usize, chunk: &mut Chunk) -> Result<bool, MysqlError> {
+        let block = self.first.1.at(row, chunk)?;
+        let key = self.key.of(block)?.get(row - block.rows().start);
+        Ok(key.is_some_and(Option::is_some))
     }
 
-    /// Does a row come before the limit of another?
-    fn is_before(&self, at: usize, limits: &[Option<Place>], row: usize) -> bool {
-        self.order(at, limits, row).is_some_and(Ordering::is_lt)
+    /// The first row that is not before the limit of another.
+    fn start(
+        &mut self,
+        block: &Block,
+        row: usize,
+        limits: &Column,
+        chunk: &mut Chunk,
+    ) -> Result<usize, MysqlError> {
+        let limit = limits.of(block)?.get(row - block.rows().start).and_then(Option::as_ref);
+        let is_before = |order: Ordering| order.is_lt();
+        let within = |key: &Option<Place>| !order_of(key, limit, self.descending).is_some_and(is_before);
+        first_from(&mut self.first, &self.values, &self.key, within, chunk)
     }
 
-    /// Does a row come behind the limit of another?
-    fn is_behind(&self, at: usize, limits: &[Option<Place>], row: usize) -> bool {
-        self.order(at, limits, row).is_some_and(Ordering::is_gt)
-    }
-
-    fn order(&self, at: usize, limits: &[Option<Place>], row: usize) -> Option<Ordering> {
-        let (key, limit) = (self.keys.get(at)?.as_ref()?, limits.get(row)?.as_ref()?);
-        let order = key.compare(limit)?;
-        Some(if self.descending { order.reverse() } else { order })
+    /// The first row that is behind the limit of another.
+    fn end(
+        &mut self,
+        block: &Block,
+        row: usize,
+        limits: &Column,
+        chunk: &mut Chunk,
+    ) -> Result<usize, MysqlError> {
+        let limit = limits.of(block)?.get(row - block.rows().start).and_then(Option::as_ref);
+        let beyond =
+            |key: &Option<Place>| order_of(key, limit, self.descending).is_some_and(|order| order.is_gt());
+        first_from(&mut self.last, &self.values, &self.key, beyond, chunk)
     }
 }
 
+/// How a key and a limit compare in the order; none if one of them is missing.
+fn order_of(key: &Option<Place>, limit: Option<&Place>, descending: bool) -> Option<Ordering> {
+    let order = key.as_ref()?.compare(limit?)?;
+    Some(if descending { order.reverse() } else { order })
+}
+
+/// Moves to the first row of `values`, from where it is, whose key is wanted.
+fn first_from(
+    (at, cursor): &mut (usize, Cursor),
+    values: &Range<usize>,
+    key: &Column,
+    is_wanted: impl Fn(&Option<Place>) -> bool,
+    chunk: &mut Chunk,
+) -> Result<usize, MysqlError> {
+    while *at < values.end {
+        let block = cursor.at(*at, chunk)?;
+        let rows = block.rows();
+        let end = values.end.min(rows.end);
+        let keys = key.of(block)?.get(*at - rows.start..end - rows.start).unwrap_or_default();
+        if let Some(found) = keys.iter().position(&is_wanted) {
+            *at += found;
+            break;
+        }
+        *at = end;
+    }
+    Ok(*at)
+}
+
 /// A value on the scale of its order.
-enum Place {
+pub(super) enum Place {
     Exact(Decimal),
     Double(f64),
     /// Microseconds of a TIME; what a date or datetime is kept as.
@@ -207,17 +291,11 @@ impl Place {
     }
 }
 
-fn places(
-    expr: &Expr,
-    chunk: &Chunk,
-    cx: &mut ExecutionContext<'_>,
-) -> Result<Vec<Option<Place>>, MysqlError> {
-    let column: ArrayRef =
-        evaluate(expr, &chunk.batch, &mut cx.eval)?.into_array(&expr.ty.sql, chunk.rows())?;
-    let ty: &SqlType = &expr.ty.sql;
+/// The values of a column.
+pub(super) fn places(column: &ArrayRef, ty: &SqlType) -> Vec<Option<Place>> {
     let place = |row: usize| match ty {
         SqlType::Null => None,
         ty => Place::of(value_at(column.as_ref(), row, ty)),
     };
-    Ok((0..chunk.rows()).map(place).collect())
+    (0..column.len()).map(place).collect()
 }

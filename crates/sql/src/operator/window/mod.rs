@@ -2,15 +2,18 @@
 //!
 //! Rows are held until the values of all calls are known for them: not at all where every call needs the rows before it only
 //! (numbers, ranks, running ROWS frames), to the end of rows that are equal in the order, or to the end of the partition
-//! ([`Reach`]). What is known is computed a chunk at a time, which may hold many partitions. What a call has computed of the rows of a
-//! partition that went before is kept in its state.
+//! ([`Reach`]). What is known is computed a [`chunk`] at a time, which may hold many partitions. What a call has computed of the rows
+//! of a partition that went before is kept in its state.
 //!
-//! A partition that does not fit into memory is [`spilled`], if its calls allow that.
+//! What has to be held and does not fit into memory is [`spilled`]: it is one chunk in a file, and computed in the same way.
 
 mod calls;
 mod chunk;
 mod frame;
+mod inputs;
 mod spilled;
+#[cfg(test)]
+mod tests;
 
 use super::gather::batch_bytes;
 use super::limit::slice;
@@ -21,11 +24,11 @@ use crate::plan;
 use crate::window::Reach;
 use arrow_array::Array;
 use arrow_select::concat::concat;
-use calls::CallState;
-use chunk::Chunk;
-use leafline_types::expr::Datum;
-use leafline_types::{Batch, MysqlError, Value};
-use spilled::{SecondReading, Spilled};
+use calls::{CallState, Computation};
+use chunk::{Block, Chunk};
+use inputs::Inputs;
+use leafline_types::{Batch, MysqlError};
+use spilled::Spilled;
 use std::sync::Arc;
 
 /// How often rows are there while values are computed of them: as they came, put together, and with the values.
@@ -34,6 +37,7 @@ const COPIES: usize = 3;
 pub(super) struct Window {
     input: BoxedOperator,
     plan: Arc<plan::Window>,
+    inputs: Inputs,
     reach: Reach,
     partitions: Boundaries,
     peers: Boundaries,
@@ -44,25 +48,18 @@ pub(super) struct Window {
     ready: Option<(Batch, usize)>,
     ended: bool,
     held: Held,
-    /// Results that hold for all rows, of calls over whole partitions, where a partition is read for the second time.
-    known: Vec<Option<Value>>,
-    /// The partition at hand, if it did not fit.
+    /// What belongs together and did not fit, as long as more of it may come.
     spilled: Option<Spilled>,
-    /// Such a partition, whole, to be read before anything else.
-    again: Option<SecondReading>,
+    /// What is computed now, before anything else.
+    computation: Option<Computation>,
 }
 
 impl Window {
     pub fn new(input: BoxedOperator, plan: &Arc<plan::Window>) -> Window {
-        Window::over(input, plan, vec![None; plan.calls.len()])
-    }
-
-    /// Where some results are known.
-    fn over(input: BoxedOperator, plan: &Arc<plan::Window>, known: Vec<Option<Value>>) -> Window {
-        let open = plan.calls.iter().zip(&known).filter(|(_, known)| known.is_none());
         Window {
             input,
-            reach: open.map(|(call, _)| call.reach()).max().unwrap_or(Reach::Row),
+            inputs: Inputs::new(plan),
+            reach: plan.calls.iter().map(|call| call.reach()).max().unwrap_or(Reach::Row),
             partitions: Boundaries::new(&plan.partition),
             peers: Boundaries::new(&plan.order),
             pending: Vec::new(),
@@ -72,24 +69,34 @@ impl Window {
             ready: None,
             ended: false,
             held: Held::default(),
-            known,
             spilled: None,
-            again: None,
+            computation: None,
         }
     }
 
     /// Takes rows in until values of some are known, and computes these.
     fn advance(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
-            if let Some(again) = &mut self.again {
-                if let Some(batch) = again.next(cx)? {
-                    return Ok(Some(batch));
+            if let Some(mut computation) = self.computation.take() {
+                let next = computation.next(&self.plan.calls, &self.inputs, &mut self.states, cx)?;
+                match next {
+                    Some(_) => self.computation = Some(computation),
+                    None => computation.end(&mut self.states),
                 }
-                self.again = None;
+                self.hold(next.as_ref(), cx);
+                if next.is_some() {
+                    return Ok(next);
+                }
             }
             let ready = if self.ended { self.starts.len() } else { self.starts.known(self.reach) };
             if ready > 0 {
-                return self.computed(ready, cx).map(Some);
+                let batch = self.cut(ready)?;
+                let batch = self.inputs.of(batch, cx)?;
+                let block = Block::new(0, batch, self.starts.take_first(ready));
+                let chunk = Chunk::Memory(Arc::new(block));
+                let calls = &self.plan.calls;
+                self.computation = Some(Computation::new(chunk, calls, &self.inputs, Vec::new(), cx)?);
+                continue;
             }
             if self.ended {
                 return Ok(None);
@@ -104,32 +111,22 @@ impl Window {
         }
     }
 
-    /// The first of the pending rows, with their values.
-    fn computed(&mut self, rows: usize, cx: &mut ExecutionContext<'_>) -> Result<Batch, MysqlError> {
-        let chunk = Chunk { batch: self.cut(rows)?, starts: self.starts.take_first(rows) };
-        let mut columns = chunk.batch.columns.clone();
-        for ((call, known), state) in self.plan.calls.iter().zip(&self.known).zip(&mut self.states) {
-            columns.push(match known {
-                Some(value) => Datum::Scalar(value.clone()).into_array(&call.ty.sql, rows)?,
-                None => calls::values(call, state, &chunk, cx)?,
-            });
-        }
-        let computed = Batch { columns, rows };
-        self.hold(Some(&computed), cx)?;
-        Ok(computed)
-    }
-
     fn take_in(&mut self, batch: Batch, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let partitions = self.partitions.of(&batch, cx)?;
         let peers = self.peers.of(&batch, cx)?;
-        // Of several partitions all but the last are computed by now.
-        if self.reach == Reach::Partition && Spilled::can_take(&self.plan) && !self.has_room(&batch, cx) {
+        // Of what is held together there is but the last, the others are computed by now.
+        if self.spilled.is_none() && self.reach != Reach::Row && !self.has_room(&batch, cx) {
             self.spill(cx)?;
         }
         let mut first = 0;
         if let Some(spilled) = &mut self.spilled {
-            first = partitions.iter().position(|starts| *starts).unwrap_or(batch.rows);
-            spilled.push(&slice(&batch, 0, first), &self.plan, cx)?;
+            let reach = self.reach;
+            let is_other = |row: usize| {
+                let starts = |starts: &[bool]| starts.get(row).copied().unwrap_or(true);
+                starts(&partitions) || (reach == Reach::Peers && starts(&peers))
+            };
+            first = (0..batch.rows).find(|row| is_other(*row)).unwrap_or(batch.rows);
+            spilled.push(slice(&batch, 0, first), &peers, &self.inputs, cx)?;
             if first == batch.rows {
                 return Ok(());
             }
@@ -138,7 +135,8 @@ impl Window {
         let rest = |starts: &[bool]| starts.get(first..).unwrap_or_default().to_vec();
         self.starts.add(&rest(&partitions), &rest(&peers));
         self.pending.push(slice(&batch, first, batch.rows - first));
-        self.hold(None, cx)
+        self.hold(None, cx);
+        Ok(())
     }
 
     /// Whether the pending rows and these, and what is made of them, fit into memory.
@@ -152,34 +150,39 @@ impl Window {
         self.held.fits(pending, cx.memory) && room
     }
 
-    /// The pending rows, which are the beginning of a partition, go where the others of it follow.
+    /// The pending rows, which belong together, go where the others follow that do.
     fn spill(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
-        let mut spilled = Spilled::new(&self.plan);
+        let mut spilled = Spilled::new(&self.plan, self.starts.go_on());
+        let starts = std::mem::take(&mut self.starts);
+        let mut peers = starts.peers();
         for batch in self.pending.drain(..) {
-            spilled.push(&batch, &self.plan, cx)?;
+            let (these, others) = peers.split_at(batch.rows.min(peers.len()));
+            spilled.push(batch, these, &self.inputs, cx)?;
+            peers = others;
         }
-        self.starts = chunk::Starts::default();
         self.spilled = Some(spilled);
-        self.hold(None, cx)
+        self.hold(None, cx);
+        Ok(())
     }
 
-    /// There are no more rows of the partition that did not fit.
+    /// There are no more rows of what did not fit.
     fn end_spilled(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         if let Some(spilled) = self.spilled.take() {
-            self.again = Some(spilled.second_reading(&self.plan, cx)?);
+            self.computation = Some(spilled.end(&self.plan, &self.inputs, cx)?);
         }
         Ok(())
     }
 
-    /// The pending rows are there, and perhaps some that were computed. No more than a batch of them is nothing that is kept.
-    fn hold(&mut self, computed: Option<&Batch>, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+    /// Notes what is there: pending rows, perhaps some that were computed, and what a file takes. No more than a batch of rows is nothing
+    /// that is kept. Rows that there was no room for have not been added.
+    fn hold(&mut self, computed: Option<&Batch>, cx: &ExecutionContext<'_>) {
         let pending: usize = self.pending.iter().map(batch_bytes).sum();
-        let bytes = pending + computed.map_or(0, batch_bytes) + self.starts.memory_bytes();
-        let in_passing = self.starts.len() + computed.map_or(0, |batch| batch.rows) <= BATCH_ROWS;
-        match self.held.fits(if in_passing { 0 } else { bytes }, cx.memory) {
-            true => Ok(()),
-            false => Err(cx.memory.exhausted(cx.memory.used())),
+        let mut bytes = pending + computed.map_or(0, batch_bytes) + self.starts.memory_bytes();
+        if self.starts.len() + computed.map_or(0, |batch| batch.rows) <= BATCH_ROWS {
+            bytes = 0;
         }
+        bytes += self.computation.as_ref().map_or(0, Computation::file_memory);
+        self.held.fits(bytes, cx.memory);
     }
 
     /// The first of the pending rows.

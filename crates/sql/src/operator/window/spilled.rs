@@ -1,32 +1,30 @@
-//! A partition that does not fit into memory, read twice.
-//!
-//! The first time its rows go to a file, and the aggregates of the whole partition are computed. The second time these are known, and
-//! all other calls need no more than the rows that equal the one at hand.
+//! Rows of a partition that do not fit into memory, on their way to a file. The aggregates of a whole partition are computed as they
+//! come; the other calls find what they need in the file, when it is complete.
 
-use super::super::memory::Held;
-use super::super::stored_rows::{RowsToStore, StoredReader, StoredRows};
-use super::{ExecutionContext, Operator, Window};
+use super::calls::{Computation, arguments};
+use super::chunk::{Chunk, FileChunk};
+use super::inputs::Inputs;
+use crate::operator::ExecutionContext;
+use crate::operator::memory::Held;
+use crate::operator::spill::SpillWriter;
 use crate::plan;
-use crate::window::{Reach, WindowCall, WindowFunction};
+use crate::window::{WindowCall, WindowFunction};
 use leafline_types::aggregate::{AggregateCall, GroupedAccumulator, Groups};
 use leafline_types::column::value_at;
-use leafline_types::expr::{Datum, evaluate};
-use leafline_types::{Batch, MysqlError};
-use std::sync::Arc;
+use leafline_types::{Batch, MysqlError, Value};
 
 /// The rows of such a partition as they come.
 pub(super) struct Spilled {
-    rows: RowsToStore,
+    rows: SpillWriter,
+    /// The first row goes on a partition.
+    goes_on: bool,
+    /// How many rows there are, and how many behind the first differ in the order from the one before.
+    count: u64,
+    different: u64,
     /// For each call, of those over the whole partition.
     aggregates: Vec<Option<GroupedAccumulator>>,
     /// What they hold.
     held: Held,
-}
-
-/// All of its rows, to be read with their values.
-pub(super) struct SecondReading {
-    window: Box<Window>,
-    rows: Arc<StoredRows>,
 }
 
 /// The aggregate of a call that is one of the whole partition.
@@ -38,35 +36,34 @@ fn of_whole(call: &WindowCall) -> Option<&AggregateCall> {
 }
 
 impl Spilled {
-    /// Whether partitions can be read twice for all the calls.
-    pub fn can_take(plan: &plan::Window) -> bool {
-        plan.calls.iter().all(|call| of_whole(call).is_some() || call.reach() != Reach::Partition)
-    }
-
-    pub fn new(plan: &plan::Window) -> Spilled {
+    pub fn new(plan: &plan::Window, goes_on: bool) -> Spilled {
         let aggregates = plan.calls.iter().map(|call| of_whole(call).map(GroupedAccumulator::new));
         Spilled {
-            rows: RowsToStore::new(&plan.input),
+            rows: SpillWriter::default(),
+            goes_on,
+            count: 0,
+            different: 0,
             aggregates: aggregates.collect(),
             held: Held::default(),
         }
     }
 
+    /// Rows of the input, and where those begin that differ in the order from the one before.
     pub fn push(
         &mut self,
-        batch: &Batch,
-        plan: &plan::Window,
+        batch: Batch,
+        peers: &[bool],
+        inputs: &Inputs,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<(), MysqlError> {
         if batch.rows == 0 {
             return Ok(());
         }
-        for (call, accumulator) in plan.calls.iter().zip(&mut self.aggregates) {
-            if let (Some(call), Some(accumulator)) = (of_whole(call), accumulator) {
-                let mut args: Vec<Datum> = Vec::with_capacity(call.args.len());
-                for arg in &call.args {
-                    args.push(evaluate(arg, batch, &mut cx.eval)?);
-                }
+        cx.eval.cancel.check()?;
+        let batch = inputs.of(batch, cx)?;
+        for (columns, accumulator) in inputs.calls.iter().zip(&mut self.aggregates) {
+            if let Some(accumulator) = accumulator {
+                let args = arguments(columns, &batch.columns)?;
                 accumulator.update(Groups::One, 1, batch.rows, &args, &mut cx.eval)?;
             }
         }
@@ -74,15 +71,23 @@ impl Spilled {
         if !self.held.fits(bytes, cx.memory) {
             return Err(cx.memory.exhausted(cx.memory.used()));
         }
-        self.rows.push(batch, cx)
+        for row in 0..batch.rows {
+            let starts = peers.get(row).copied().unwrap_or(true);
+            self.different += u64::from(starts && self.count > 0);
+            self.count += 1;
+            self.rows.push_marked(starts, &batch, row, cx)?;
+        }
+        Ok(())
     }
 
-    pub fn second_reading(
+    /// There are no more rows.
+    pub fn end(
         mut self,
-        plan: &Arc<plan::Window>,
+        plan: &plan::Window,
+        inputs: &Inputs,
         cx: &mut ExecutionContext<'_>,
-    ) -> Result<SecondReading, MysqlError> {
-        let mut known = Vec::with_capacity(plan.calls.len());
+    ) -> Result<Computation, MysqlError> {
+        let mut known: Vec<Option<Value>> = Vec::with_capacity(plan.calls.len());
         for (call, accumulator) in plan.calls.iter().zip(&mut self.aggregates) {
             known.push(match accumulator {
                 Some(accumulator) => {
@@ -93,20 +98,8 @@ impl Spilled {
             });
         }
         self.held.set(0, cx.memory)?;
-        let rows = Arc::new(self.rows.take()?);
-        let reader = Box::new(StoredReader::new(rows.clone()));
-        Ok(SecondReading { window: Box::new(Window::over(reader, plan, known)), rows })
-    }
-}
-
-impl SecondReading {
-    /// The next rows. Behind the last of them what was held is given back.
-    pub fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        let next = self.window.next(cx)?;
-        if next.is_none() {
-            self.window.held.set(0, cx.memory)?;
-            cx.memory.give_back(self.rows.bytes());
-        }
-        Ok(next)
+        let all_peers = self.different == 0;
+        let chunk = FileChunk::new(self.rows.finish(&inputs.types)?, self.goes_on, all_peers, cx);
+        Computation::new(Chunk::File(chunk), &plan.calls, inputs, known, cx)
     }
 }
