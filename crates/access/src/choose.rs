@@ -7,15 +7,17 @@
 
 use crate::condition::Members;
 use crate::constraint::{Bounds, Implied};
-use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, scan_us};
+use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
 use crate::error::Result;
-use crate::path::{AccessPath, ScanOrder, more_comparisons};
+use crate::path::{AccessPath, FirstOf, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
 use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
 use crate::stats::{Known, Sample, Statistics, guess_selectivity, joint_selectivity, sample_rows};
 use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::Value;
+use leafline_types::expr::domain::null_range;
 use leafline_types::expr::{EvalContext, Expr, evaluate_scalar};
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Ranges that are dived into; of more, the others are taken to be like these.
@@ -103,6 +105,9 @@ struct Sizes {
     table: Extent,
     /// Distinct leaves of the table per entry of the index.
     row_leaves_per_entry: f64,
+    /// Leaps within the ranges, per loop, and the leaves that are visited so.
+    leaps: f64,
+    visited: f64,
     /// Comparisons on an entry, and on a row, beyond the one that prices reckon with.
     more_comparisons: (f64, f64),
 }
@@ -152,8 +157,8 @@ impl Planner<'_> {
             if path.is_unique_lookup() && !path.constraint.is_correlated() {
                 return Ok(vec![Candidate::of_one_row(path, position)]);
             }
-            let useful = !path.constraint.is_unbounded() || path.covering || question.every_index;
-            if useful || path.is_table_scan() {
+            let leaps = request.skip_scan && path.constraint.first_tested().is_some();
+            if leaps || is_useful(&path, question) {
                 paths.push((path, ranged));
             }
         }
@@ -163,22 +168,55 @@ impl Planner<'_> {
         for (path, ranged) in paths {
             eval.cancel.check()?;
             let (candidate, knows) = self.price(path, &ranged, question, &conditions, eval)?;
-            found.push(candidate);
             known.extend(knows);
+            if candidate.path.leaps || is_useful(&candidate.path, question) {
+                found.push(candidate);
+            }
         }
         self.agree_on_rows(&mut found, &known, question, &conditions, eval)?;
-        let bounded =
-            |candidate: &Candidate| !candidate.path.constraint.is_unbounded() || candidate.path.covering;
+        let bounded = |candidate: &Candidate| bounds_or_leaps(&candidate.path) || candidate.path.covering;
         if question.allowed.avoids_scan() && found.iter().any(bounded) {
             found.retain(|candidate| !candidate.path.is_table_scan());
         }
-        let possible: Arc<[usize]> = found
-            .iter()
-            .filter(|candidate| !candidate.path.constraint.is_unbounded())
-            .map(index_position)
-            .collect();
+        let possible: Arc<[usize]> =
+            found.iter().filter(|candidate| bounds_or_leaps(&candidate.path)).map(index_position).collect();
         found.iter_mut().for_each(|candidate| candidate.possible = possible.clone());
         Ok(found)
+    }
+
+    /// The same rows, but of those with the same first `parts` parts of the index one is enough: the first, or with `skips_nulls` the first
+    /// that has no NULL in the part behind them, if there is one. `None` if the candidate looks at more than the entries.
+    ///
+    /// # Errors
+    /// Those of sampling.
+    pub fn first_of(
+        &self,
+        candidate: &Candidate,
+        parts: usize,
+        skips_nulls: bool,
+        order: ScanOrder,
+    ) -> Result<Option<Candidate>> {
+        let path = &candidate.path;
+        if path.fetches() || path.evaluates() || path.constraint.is_correlated() || candidate.empty {
+            return Ok(None);
+        }
+        let statistics = self.statistics.index(self.engine, &path.table, &path.index)?;
+        let Extent { entries, leaves, .. } = candidate.sizes.entries;
+        let groups =
+            (entries / statistics.entries_per(parts)).max(candidate.sizes.ranges).min(entries.max(1.0));
+        let leaps = (groups * if path.constraint.has_tests() { 2.0 } else { 1.0 }).min(entries);
+        let behind = path.index.key_parts.get(parts).filter(|part| skips_nulls && part.nullable);
+        let null = behind.and_then(|part| match null_range(part).lower {
+            Bound::Included(bytes) => Some(bytes),
+            _ => None,
+        });
+        Ok(Some(Candidate {
+            path: AccessPath { leaps: true, first_of: Some(FirstOf { parts, null }), order, ..path.clone() },
+            examined: leaps,
+            rows: groups.min(candidate.rows.max(1.0)),
+            sizes: Sizes { leaps, visited: distinct_pages(leaps, leaves).max(1.0), ..candidate.sizes },
+            ..candidate.clone()
+        }))
     }
 
     /// The entries that a path whose bounds need no outer row has to examine.
@@ -271,6 +309,8 @@ impl Planner<'_> {
             index: whole,
             table: whole,
             row_leaves_per_entry: 1.0,
+            leaps: 0.0,
+            visited: 0.0,
             more_comparisons,
         };
         if path.fetches() {
@@ -278,7 +318,7 @@ impl Planner<'_> {
             sizes.row_leaves_per_entry =
                 self.statistics.index(self.engine, &table, &path.index)?.row_leaves_per_entry;
         }
-        let candidate = Candidate {
+        let mut candidate = Candidate {
             examined: entries.entries,
             fetched,
             rows: passed * passing.remaining,
@@ -287,7 +327,46 @@ impl Planner<'_> {
             path,
             sizes,
         };
+        if question.request.skip_scan {
+            let tested = match &bounds {
+                Some(bounds) => bounds.first_tested(),
+                None => candidate.path.constraint.first_tested().map(|part| (part, 1)),
+            };
+            if let Some((part, places)) = tested {
+                self.leap_where_it_pays(&mut candidate, part, 1.0 + places as f64, passed)?;
+            }
+        }
         Ok((candidate, known))
+    }
+
+    /// Lets a scan leap if it costs less so: for every value of the parts before the first that is `tested`, it goes from where the last
+    /// one ended to the next value, and on to each place where an entry can pass, `leaps_per_value` in all.
+    fn leap_where_it_pays(
+        &self,
+        candidate: &mut Candidate,
+        tested: usize,
+        leaps_per_value: f64,
+        passed: f64,
+    ) -> Result<()> {
+        let path = &candidate.path;
+        let statistics = self.statistics.index(self.engine, &path.table, &path.index)?;
+        let examined = candidate.examined;
+        let groups = (examined / statistics.entries_per(tested)).max(candidate.sizes.ranges);
+        let leaps = (leaps_per_value * groups).min(examined);
+        let landed = (leaps + passed).min(examined);
+        let pages = candidate.sizes.entries.leaves;
+        let per_page = examined / pages.max(1.0);
+        let visited = distinct_pages(leaps, pages).max(1.0) + passed / per_page.max(1.0);
+        let leaping = Candidate {
+            path: AccessPath { leaps: true, ..path.clone() },
+            examined: landed,
+            sizes: Sizes { leaps, visited: visited.min(pages), ..candidate.sizes },
+            ..candidate.clone()
+        };
+        if leaping.price(1.0, self.model).total_us < candidate.price(1.0, self.model).total_us {
+            *candidate = leaping;
+        }
+        Ok(())
     }
 
     fn bounds(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<Bounds> {
@@ -386,7 +465,7 @@ impl Planner<'_> {
         } else {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
             let (columns, conditions) = compact(&columns, &on_entries);
-            let within = Bounds { tests: Arc::default(), ..bounds.clone() };
+            let within = bounds.clone().without_tests();
             sample_rows(self.engine, &path.index, &within, &columns, &conditions, eval)?
         };
         let selectivity = sample.selectivity(guess);
@@ -412,6 +491,16 @@ struct Passing {
     covers: Vec<bool>,
 }
 
+/// Is only a part of the index read?
+fn bounds_or_leaps(path: &AccessPath) -> bool {
+    !path.constraint.is_unbounded() || path.leaps
+}
+
+/// Is a path worth a look, even if it does not leap?
+fn is_useful(path: &AccessPath, question: &Question<'_>) -> bool {
+    !path.constraint.is_unbounded() || path.covering || question.every_index || path.is_table_scan()
+}
+
 /// The columns that conditions read, and the conditions with their positions among these.
 fn compact(columns: &[usize], conditions: &[Expr]) -> (Vec<usize>, Vec<Expr>) {
     let used: Vec<usize> = columns
@@ -435,6 +524,8 @@ impl Candidate {
             index: one,
             table: one,
             row_leaves_per_entry: 1.0,
+            leaps: 0.0,
+            visited: 0.0,
             more_comparisons: (0.0, 0.0),
         };
         let fetched = if path.fetches() { 1.0 } else { 0.0 };
@@ -462,16 +553,22 @@ impl Candidate {
         let (cpu, sizes, path) = (&model.cpu, &self.sizes, &self.path);
         let seeks = loops * sizes.ranges;
         let examined = loops * self.examined;
-        // A long range is read in order, many short ones in sorted batches.
-        let within = (loops * sizes.entries.leaves).min(sizes.index.leaves);
+        // A long range is read in order, many short ones in sorted batches. Where a leap goes is known when the entry before it was read.
+        let walked = if path.leaps { sizes.visited } else { sizes.entries.leaves };
+        let within = (loops * walked).min(sizes.index.leaves);
         let leaves = distinct_pages(seeks, sizes.index.leaves).max(within);
-        let io = if seeks > 1.0 {
+        let io = if path.leaps {
+            leaves * point_read_us(model, sizes.entries.resident)
+        } else if seeks > 1.0 {
             batched_fetch_us(model, leaves, sizes.index.leaves, sizes.entries.resident)
         } else {
             scan_us(model, leaves, sizes.entries.resident)
         };
         let startup_us = cpu.seek + io / leaves.max(1.0);
         let mut total_us = io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
+        if path.leaps {
+            total_us += loops * (sizes.leaps * cpu.leap + sizes.visited * cpu.seek);
+        }
         let delivered = if path.fetches() {
             let fetched = loops * self.fetched;
             let most = if path.order == ScanOrder::Any { FETCH_ENTRIES } else { BATCH_ROWS } as f64;

@@ -67,6 +67,8 @@ counters! {
     handler_write => "Handler_write",
     /// Index entries looked at, whichever the index, before any condition.
     leafline_entries_examined => "Leafline_entries_examined",
+    /// Times that a scan went from an entry that does not match to where the next one can be.
+    leafline_leaps => "Leafline_leaps",
     /// Rows read from the clustered index because a secondary index pointed at them.
     leafline_rows_fetched => "Leafline_rows_fetched",
     /// Leaf pages handed to read-ahead.

@@ -15,7 +15,7 @@ use crate::path_scan::ScanContext;
 use crate::pieces::Cut;
 use crate::read_ahead::ReadAhead;
 use crate::targets::{Locators, Targets};
-use crate::walk::{Output, Walk, mark};
+use crate::walk::{Leaps, Output, Walk, mark};
 use leafline_table::{Direction, EntryCursor, EntryDecoder, ReadView, entry_decoder};
 use leafline_types::{Batch, RowScreen};
 use std::sync::Arc;
@@ -57,6 +57,7 @@ pub(crate) struct LeapScan {
     /// Rows that the next batch is expected to have.
     expected: usize,
     read_ahead: ReadAhead,
+    leaps: Leaps,
     /// For lookups that the first partner ends: per outer row, whether it has one.
     matched: Option<Vec<bool>>,
 }
@@ -82,6 +83,7 @@ impl LeapScan {
             expected: FIRST_BATCH,
             screen: RowScreen::default(),
             read_ahead: ReadAhead::new(path, cx.view.engine()),
+            leaps: Leaps::default(),
             matched: None,
             path: path.clone(),
         })
@@ -142,6 +144,7 @@ impl LeapScan {
             if !self.inside {
                 self.enter(direction, cx);
             }
+            self.leaps.renew(self.path.leaps || self.path.first_of.is_some());
             let mut walk = Walk {
                 path: &self.path,
                 decoder: &self.decoder,
@@ -156,6 +159,8 @@ impl LeapScan {
                 keys: Vec::new(),
                 error: None,
                 output: &mut output,
+                leaps: &mut self.leaps,
+                first_of: self.path.first_of.as_ref().filter(|_| self.targets.exact()),
                 matched: self.matched.as_mut(),
                 entries_match: self.targets.exact() && self.path.delivers_all(),
             };
@@ -164,7 +169,12 @@ impl LeapScan {
             if let Some(error) = error {
                 return Err(error);
             }
-            cx.counters.handler_read_key += entered;
+            let leaps = std::mem::take(&mut self.leaps.count);
+            cx.counters.handler_read_key += entered + leaps;
+            cx.counters.leafline_leaps += leaps;
+            if self.leaps.left_leaf {
+                self.read_ahead.leapt_to(&self.leaps.to);
+            }
             self.current = current;
             self.inside = !behind;
             self.done = current >= self.targets.len();

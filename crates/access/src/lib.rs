@@ -32,10 +32,10 @@ mod targets;
 mod walk;
 
 pub use choose::{AllowsIndex, AnyIndex, Candidate, Planner, Price, Question};
-pub use cost::CostModel;
+pub use cost::{CostModel, CpuCosts};
 pub use counters::Counters;
 pub use error::{AccessError, Result};
-pub use path::{AccessPath, Condition, JoinRows, ScanOrder};
+pub use path::{AccessPath, Condition, FirstOf, JoinRows, ScanOrder};
 pub use path_builder::PathRequest;
 pub use path_scan::{Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces};

@@ -55,6 +55,15 @@ pub struct Condition {
     pub implied: bool,
 }
 
+/// Of entries with the same first parts, one is enough (loose index scan).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstOf {
+    /// How many parts.
+    pub parts: usize,
+    /// The bytes of a NULL in the part behind them, if an entry with it is not enough where there is one without.
+    pub null: Option<Vec<u8>>,
+}
+
 /// How a table is read.
 #[derive(Clone, Debug)]
 pub struct AccessPath {
@@ -78,6 +87,11 @@ pub struct AccessPath {
     pub delivered: usize,
     /// Conditions evaluated on rows.
     pub row_conditions: Vec<Condition>,
+    /// Where an entry fails, the scan goes on where the next one can be that does not; else with the next entry.
+    pub leaps: bool,
+    /// Of entries with the same first parts one is enough: the first that is visible and passes, where the bounds come out exact. More may
+    /// be delivered.
+    pub first_of: Option<FirstOf>,
     /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,
 }
@@ -104,7 +118,12 @@ impl AccessPath {
 
     /// Is it a scan of the whole table?
     pub fn is_table_scan(&self) -> bool {
-        self.is_clustered() && self.constraint.is_unbounded()
+        self.is_clustered() && self.constraint.is_unbounded() && !self.leaps && self.first_of.is_none()
+    }
+
+    /// Is nothing said about the leading part, and the scan leaps from one of its values to the next (skip scan)?
+    pub fn is_skip_scan(&self) -> bool {
+        self.constraint.is_unbounded() && self.leaps && self.first_of.is_none()
     }
 
     /// Does it fetch rows by locator?
@@ -125,8 +144,12 @@ impl AccessPath {
 
     /// Is every entry of the key ranges, where these come out exact, a row that is delivered?
     pub fn delivers_all(&self) -> bool {
-        !self.constraint.has_tests()
-            && self.entry_conditions.iter().chain(&self.row_conditions).all(|condition| condition.implied)
+        !self.constraint.has_tests() && !self.evaluates() && self.first_of.is_none()
+    }
+
+    /// Do conditions have to be evaluated on entries or rows that pass the tests on bytes, where the bounds come out exact?
+    pub fn evaluates(&self) -> bool {
+        self.entry_conditions.iter().chain(&self.row_conditions).any(|condition| !condition.implied)
     }
 
     /// The path for key ranges that are known not to be exact: every condition is evaluated, and is seen to be.

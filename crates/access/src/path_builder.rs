@@ -22,6 +22,8 @@ pub struct PathRequest<'a> {
     pub wanted: &'a [usize],
     /// Whether conditions may be evaluated on index entries before rows are fetched.
     pub condition_pushdown: bool,
+    /// Whether scans may leap over entries that fail.
+    pub skip_scan: bool,
     /// Positions of indexes in the table on whose entries they may not.
     pub unpushed: &'a [usize],
     /// Deliver the clustered keys too.
@@ -122,6 +124,8 @@ impl PathRequest<'_> {
             row_conditions: self.renumbered(&on_rows, &columns),
             delivered: self.wanted.len(),
             columns,
+            leaps: false,
+            first_of: None,
             deliver_locators: self.deliver_locators,
         }
     }

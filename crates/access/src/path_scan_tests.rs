@@ -140,7 +140,7 @@ fn check_all_paths(
     cases: usize,
 ) {
     let seed = testing::seed();
-    let mut short = 0;
+    let (mut short, mut leapt) = (0, 0);
     for case in 0..cases {
         let index = table.indexes.choose(rng).expect("an index");
         let mut among: Vec<usize> = index.key_columns.clone();
@@ -160,13 +160,17 @@ fn check_all_paths(
             conjuncts: &conjuncts,
             wanted: &wanted,
             condition_pushdown: rng.random(),
+            skip_scan: false,
             unpushed: &[],
             deliver_locators: rng.random_ratio(1, 4),
         };
-        let path = request.build(index, order);
+        let mut path = request.build(index, order);
+        path.leaps = rng.random();
         let context =
             format!("seed {seed}, case {case}, {} by {}: {conjuncts:?} {path:?}", table.name, index.name);
         let (found, counters) = run(&path, view, None);
+        assert!(path.leaps || counters.leafline_leaps == 0, "{context}");
+        leapt += usize::from(counters.leafline_leaps > 0);
         let found: Vec<Vec<Value>> = found.into_iter().map(|(_, row)| row).collect();
         if order != ScanOrder::Any {
             assert_ordered(&path, &found, &context);
@@ -176,6 +180,7 @@ fn check_all_paths(
         assert_eq!(sorted(found), sorted(expected(rows, &conjuncts, &wanted)), "{context}");
     }
     assert!(short > cases / 50, "seed {seed}: {short} of {cases} paths went the short way");
+    assert!(leapt > cases / 60, "seed {seed}: {leapt} of {cases} paths leapt");
 }
 
 #[test]
@@ -280,10 +285,12 @@ fn lookups_find_the_partners_of_each_outer_row() {
                 conjuncts: &conjuncts,
                 wanted: &wanted,
                 condition_pushdown: rng.random(),
+                skip_scan: false,
                 unpushed: &[],
                 deliver_locators: false,
             };
-            let path = request.build(index, ScanOrder::Any);
+            let mut path = request.build(index, ScanOrder::Any);
+            path.leaps = rng.random();
             let context =
                 format!("seed {seed}, case {case}, {} by {}: {conjuncts:?}", table.name, index.name);
             let (found, _) = run(&path, &view, Some(&outer));
@@ -325,6 +332,7 @@ fn pushed_conditions_save_row_fetches_and_are_counted() {
             conjuncts: &conjuncts,
             wanted: &[5],
             condition_pushdown: pushdown,
+            skip_scan: false,
             unpushed: &[],
             deliver_locators: false,
         };
@@ -357,6 +365,7 @@ fn small_limits_examine_few_entries() {
         conjuncts: &[],
         wanted: &[1, 2],
         condition_pushdown: true,
+        skip_scan: false,
         unpushed: &[],
         deliver_locators: false,
     };
@@ -392,6 +401,7 @@ fn contradictory_conditions_read_nothing() {
         conjuncts: &conjuncts,
         wanted: &[0],
         condition_pushdown: true,
+        skip_scan: false,
         unpushed: &[],
         deliver_locators: false,
     };
@@ -415,6 +425,7 @@ fn rows_with_large_values_are_fetched_few_at_a_time() {
             conjuncts: &[],
             wanted: &[1, 2],
             condition_pushdown: true,
+            skip_scan: false,
             unpushed: &[],
             deliver_locators: false,
         };

@@ -96,6 +96,13 @@ impl ReadAhead {
         Ok(())
     }
 
+    /// The scan left its leaf for `key`: what follows there is not what was asked for.
+    pub fn leapt_to(&mut self, key: &[u8]) {
+        self.resume = Some(key.to_vec());
+        self.ahead = 0;
+        self.visited = 0;
+    }
+
     fn ask_for_targets(&mut self, tree: &Tree, targets: &Targets, counters: &mut Counters) -> Result<()> {
         let end = targets.len().min(self.targets_asked + TARGETS_AT_A_TIME);
         let mut pages = Vec::new();

@@ -141,13 +141,17 @@ impl RowScan {
             None => {}
         }
         let mut bounds = constraint.instantiate(&self.values);
-        if !bounds.exact || !bounds.tests.is_empty() {
+        if !bounds.exact || bounds.has_tests() {
             return None;
         }
         match (bounds.ranges.pop(), bounds.ranges.is_empty()) {
             (None, _) => Some(Target::Nothing),
             (Some(range), true) => {
+                let whole = range.equal.parts == self.path.index.key_parts.len();
                 (self.lower, self.upper) = (range.lower, range.upper);
+                if whole && self.path.is_clustered() && self.path.is_unique_lookup() {
+                    return Some(Target::Row);
+                }
                 self.in_runs = true;
                 Some(Target::Range)
             }
@@ -206,7 +210,7 @@ impl RowScan {
                 Some(ahead) => ahead,
                 None => {
                     let (lower, upper) = (taker.lower.to_vec(), taker.upper.map(<[u8]>::to_vec));
-                    let targets = Targets::one(KeyRange { lower, upper, equal_parts: 0 });
+                    let targets = Targets::one(KeyRange { lower, upper, ..KeyRange::all() });
                     let mut first = ReadAhead::new(&path, view.engine());
                     first.start(direction, false);
                     // Of the leaf that was visited already.

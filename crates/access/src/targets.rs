@@ -1,16 +1,13 @@
 //! The ranges that a scan walks, each with the outer rows it is for.
 
-use crate::constraint::{Bounds, KeyRange, PartTest};
+use crate::constraint::{Bounds, KeyRange};
 use leafline_table::Direction;
-use std::sync::Arc;
 
 /// A range to be walked, for some outer rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// Its keys.
+    /// Its keys, and what they pass.
     pub range: KeyRange,
-    /// Tests on the parts behind the range.
-    pub tests: Arc<[PartTest]>,
     /// Where its outer rows begin and end in the list of tags.
     tags: (usize, usize),
 }
@@ -27,22 +24,21 @@ impl Targets {
     /// From the bounds for each outer row. Equal ranges are walked once for all of their outer rows.
     pub fn new(bounds: impl IntoIterator<Item = (u32, Bounds)>) -> Targets {
         let mut exact = true;
-        let mut single: Vec<(KeyRange, Arc<[PartTest]>, u32)> = Vec::new();
+        let mut single: Vec<(KeyRange, u32)> = Vec::new();
         for (tag, bounds) in bounds {
             exact &= bounds.exact;
-            let tests = bounds.tests;
-            single.extend(bounds.ranges.into_iter().map(|range| (range, tests.clone(), tag)));
+            single.extend(bounds.ranges.into_iter().map(|range| (range, tag)));
         }
         single.sort_by(|a, b| {
-            a.0.lower.cmp(&b.0.lower).then_with(|| a.0.upper.cmp(&b.0.upper)).then(a.2.cmp(&b.2))
+            a.0.lower.cmp(&b.0.lower).then_with(|| a.0.upper.cmp(&b.0.upper)).then(a.1.cmp(&b.1))
         });
         let mut targets: Vec<Target> = Vec::with_capacity(single.len());
         let mut tags = Vec::with_capacity(single.len());
-        for (range, tests, tag) in single {
+        for (range, tag) in single {
             tags.push(tag);
             match targets.last_mut() {
-                Some(last) if last.range == range && same(&last.tests, &tests) => last.tags.1 = tags.len(),
-                _ => targets.push(Target { range, tests, tags: (tags.len() - 1, tags.len()) }),
+                Some(last) if last.range == range => last.tags.1 = tags.len(),
+                _ => targets.push(Target { range, tags: (tags.len() - 1, tags.len()) }),
             }
         }
         Targets { targets, tags, exact }
@@ -50,11 +46,7 @@ impl Targets {
 
     /// One range, for outer row 0.
     pub fn one(range: KeyRange) -> Targets {
-        Targets {
-            targets: vec![Target { range, tests: Arc::default(), tags: (0, 1) }],
-            tags: vec![0],
-            exact: true,
-        }
+        Targets { targets: vec![Target { range, tags: (0, 1) }], tags: vec![0], exact: true }
     }
 
     /// The targets in index order.
@@ -69,7 +61,7 @@ impl Targets {
 
     /// Is every range one whole key of so many parts?
     pub fn are_keys(&self, parts: usize) -> bool {
-        self.targets.iter().all(|target| target.range.equal_parts == parts)
+        self.targets.iter().all(|target| target.range.equal.parts == parts)
     }
 
     /// How many ranges there are.
@@ -112,10 +104,6 @@ impl Targets {
     pub fn tags_of(&self, target: &Target) -> &[u32] {
         self.tags.get(target.tags.0..target.tags.1).unwrap_or_default()
     }
-}
-
-fn same(a: &Arc<[PartTest]>, b: &Arc<[PartTest]>) -> bool {
-    Arc::ptr_eq(a, b) || a == b
 }
 
 /// Byte strings one behind the other: the clustered keys of entries.

@@ -1,17 +1,22 @@
 //! One visit of a leaf: what is looked at and copied under its latch.
 
-use crate::constraint::PartTest;
+use crate::constraint::KeyRange;
 use crate::error::{AccessError, Result};
 use crate::leap_scan::FIRST_BATCH;
-use crate::path::AccessPath;
+use crate::path::{AccessPath, FirstOf};
 use crate::targets::{Locators, Target, Targets};
 use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
 };
+use leafline_types::key::{prefix_successor, skip_part};
 use leafline_types::{DecodedRows, RowScreen};
 
 /// A batch is complete when the values outside its rows take so many bytes.
 pub(crate) const LARGE_BATCH: usize = 8 << 20;
+/// Leaps in a row that may gain little.
+const PATIENCE: u8 = 4;
+/// Entries that a leap has to go over to be quicker than testing them.
+const WORTH_A_LEAP: usize = 6;
 /// Most targets whose entries are taken together: more are short ones.
 const FEW_TARGETS: usize = 8;
 
@@ -47,6 +52,29 @@ impl Output {
     }
 }
 
+/// Leaps within targets.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leaps {
+    /// Leaps that may gain little before entries are tested one by one, in the leaf that is visited; 0: no leap at all.
+    pub patience: u8,
+    /// How many there were.
+    pub count: u64,
+    /// Where the last one went.
+    pub to: Vec<u8>,
+    /// One was asked for.
+    under_way: bool,
+    /// The last one went beyond the leaf.
+    pub left_leaf: bool,
+}
+
+impl Leaps {
+    /// Another leaf is visited: leaps are tried again, fewer where they were of no use.
+    pub fn renew(&mut self, leaps: bool) {
+        self.left_leaf = false;
+        self.patience = if leaps { self.patience.max(1) } else { 0 };
+    }
+}
+
 /// One visit: what is looked at and changed under the leaf's latch.
 pub(crate) struct Walk<'s> {
     pub path: &'s AccessPath,
@@ -66,6 +94,9 @@ pub(crate) struct Walk<'s> {
     pub keys: Vec<u8>,
     pub error: Option<AccessError>,
     pub output: &'s mut Output,
+    pub leaps: &'s mut Leaps,
+    /// Of which entries one is enough.
+    pub first_of: Option<&'s FirstOf>,
     /// Outer rows that need no more partners.
     pub matched: Option<&'s mut Vec<bool>>,
     /// Every entry that is kept is a partner.
@@ -104,15 +135,16 @@ impl EntryVisitor for Walk<'_> {
             }
         };
         self.output.examined += 1;
-        if !PartTest::all_pass(&target.tests, &self.path.index.key_parts, entry.key) {
-            return EntryStep::Next;
+        let range = &target.range;
+        if !range.rest.accepts(&self.path.index.key_parts, entry.key, range.equal) {
+            return self.leap_from(entry.key, range);
         }
         let kept = self.keep(&entry, target);
         if let (true, Some(matched)) = (self.entries_match, &mut self.matched) {
             mark(matched, self.targets.tags_of(target));
         }
         match kept {
-            Ok(()) => self.go_on(),
+            Ok(()) => self.go_on_behind(entry.key),
             Err(error) => self.fail(error),
         }
     }
@@ -123,7 +155,10 @@ impl EntryVisitor for Walk<'_> {
             return None;
         }
         let target = self.targets.at(self.direction, self.current)?;
-        if !target.tests.is_empty() || self.targets.tags_of(target).len() != 1 {
+        if self.first_of.is_some()
+            || !target.range.rest.accepts_all()
+            || self.targets.tags_of(target).len() != 1
+        {
             return None;
         }
         let range = &target.range;
@@ -140,6 +175,18 @@ impl EntryVisitor for Walk<'_> {
             Ok(()) => self.go_on(),
             Err(error) => self.fail(error),
         }
+    }
+
+    fn leapt(&mut self, over: usize, leaves: bool) {
+        // Steps from target to target are none of these.
+        if !std::mem::take(&mut self.leaps.under_way) {
+            return;
+        }
+        self.leaps.left_leaf |= leaves;
+        self.leaps.patience = match leaves || over >= WORTH_A_LEAP {
+            true => PATIENCE,
+            false => self.leaps.patience.saturating_sub(1),
+        };
     }
 }
 
@@ -220,6 +267,53 @@ impl Walk<'_> {
             Direction::Forward => target.range.upper.as_ref().is_some_and(|upper| key >= upper.as_slice()),
             Direction::Reverse => key < target.range.lower.as_slice(),
         }
+    }
+
+    /// Goes from an entry that fails to where the next one can be that does not. Where leaps gained nothing, to the next entry.
+    fn leap_from(&mut self, key: &[u8], range: &KeyRange) -> EntryStep {
+        if self.leaps.patience == 0 {
+            return EntryStep::Next;
+        }
+        let parts = &self.path.index.key_parts;
+        let next = match self.direction {
+            Direction::Forward => range.rest.next_from(parts, key, range.equal),
+            Direction::Reverse => range.rest.next_before(parts, key, range.equal),
+        };
+        self.leap_to(next)
+    }
+
+    /// Goes on behind an entry that was kept: where one of a kind is enough, with the next kind.
+    fn go_on_behind(&mut self, key: &[u8]) -> EntryStep {
+        let step = self.go_on();
+        let Some(first_of) = self.first_of.filter(|_| step == EntryStep::Next && self.leaps.patience > 0)
+        else {
+            return step;
+        };
+        let parts = self.path.index.key_parts.iter().take(first_of.parts);
+        let end = parts.into_iter().try_fold(0, |end, part| {
+            skip_part(part, key.get(end..).unwrap_or_default()).map(|length| end + length)
+        });
+        let Ok(mut end) = end else { return step };
+        if let Some(null) = &first_of.null
+            && key.get(end..).is_some_and(|rest| rest.starts_with(null))
+        {
+            end += null.len();
+        }
+        let kind = key.get(..end).unwrap_or_default();
+        self.leap_to(match self.direction {
+            Direction::Forward => prefix_successor(kind),
+            Direction::Reverse => Some(kind.to_vec()),
+        })
+    }
+
+    /// Leaps within the target. To nothing: nothing lies behind it in the index.
+    fn leap_to(&mut self, next: Option<Vec<u8>>) -> EntryStep {
+        let Some(next) = next else { return EntryStep::Stop };
+        self.leaps.count += 1;
+        self.leaps.under_way = true;
+        self.leaps.to.clear();
+        self.leaps.to.extend_from_slice(&next);
+        EntryStep::SeekTo(next)
     }
 
     /// Does `next` begin before `last` ends?

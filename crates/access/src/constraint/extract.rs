@@ -91,7 +91,8 @@ impl<'a> Extractor<'a> {
         self.outcome(expr, true)
     }
 
-    fn outcome(&mut self, expr: &Expr, truth: bool) -> Extracted {
+    /// The values for which a condition can come out as `truth`.
+    pub fn outcome(&mut self, expr: &Expr, truth: bool) -> Extracted {
         if self.is_known(expr) {
             return match &expr.kind {
                 // Descend, so that the parts of a guard that are shared between branches are shared as slots too.

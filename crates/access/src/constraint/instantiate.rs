@@ -1,27 +1,25 @@
 //! Putting values to the bounds of a constraint.
 
+use super::diagram::{Combiner, Diagram, Link, TooLarge, chain};
 use super::interval::IntervalSet;
 use super::part_set::PartSet;
-use super::ranges::{KeyRange, expand};
+use super::ranges::{KeyRange, expand, ranges};
 use super::{ConstrainedPart, Constraint};
 use leafline_types::Value;
 use leafline_types::expr::domain::{
     ByteRange, ColumnRange, column_range, equal_key, like_range, non_null_range, null_range,
 };
 use leafline_types::expr::{CompareDomain, CompareOp, Expr, LikePattern};
-use leafline_types::key::{KeyPart, prefix_successor, skip_part};
+use leafline_types::key::{KeyPart, prefix_successor};
 use std::borrow::Cow;
 use std::ops::Bound;
-use std::sync::Arc;
 
 /// A constraint with values for its bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
-    /// Where matching entries lie: ascending, disjoint.
+    /// Where matching entries lie, and what they pass there: ascending, disjoint.
     pub ranges: Vec<KeyRange>,
-    /// What matching entries pass.
-    pub tests: Arc<[PartTest]>,
-    /// No entry of the ranges that passes the tests is rejected by the conjuncts that the constraint
+    /// No entry of the ranges that passes their tests is rejected by the conjuncts that the constraint
     /// [implies](super::Built::implied). Of others nothing is said.
     pub exact: bool,
 }
@@ -29,55 +27,50 @@ pub struct Bounds {
 impl Bounds {
     /// The whole index.
     pub fn all() -> Bounds {
-        Bounds { ranges: vec![KeyRange::all()], tests: Arc::default(), exact: true }
+        Bounds { ranges: vec![KeyRange::all()], exact: true }
     }
 
     /// Nothing: the conditions contradict each other.
     pub fn none() -> Bounds {
-        Bounds { ranges: Vec::new(), tests: Arc::default(), exact: true }
+        Bounds { ranges: Vec::new(), exact: true }
     }
-}
 
-/// A set of values of one part of the key, behind those that give the ranges.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PartTest {
-    /// Position of the part in the key.
-    pub part: usize,
-    /// The encodings that pass.
-    pub set: IntervalSet,
-}
+    /// Are entries of the ranges tested?
+    pub fn has_tests(&self) -> bool {
+        self.ranges.iter().any(|range| !range.rest.accepts_all())
+    }
 
-impl PartTest {
-    /// Does a key with these parts pass all `tests`? The tests are in the order of the parts. A key that cannot be taken apart
-    /// passes: whoever decodes it reports what is wrong.
-    pub fn all_pass(tests: &[PartTest], parts: &[KeyPart], key: &[u8]) -> bool {
-        let mut rest = key;
-        let mut tests = tests.iter().peekable();
-        for (position, part) in parts.iter().enumerate() {
-            let Some(test) = tests.peek() else { return true };
-            let Ok(length) = skip_part(part, rest) else { return true };
-            let Some((bytes, behind)) = rest.split_at_checked(length) else { return true };
-            if test.part == position {
-                if !test.set.contains(bytes) {
-                    return false;
-                }
-                tests.next();
-            }
-            rest = behind;
+    /// The first part that entries of the ranges are tested for, and how many places behind one value of the parts before it they can
+    /// pass at, at most; `None`: they are not tested.
+    pub fn first_tested(&self) -> Option<(usize, usize)> {
+        let tested =
+            self.ranges.iter().filter_map(|range| Some((range.rest.first_part()?, range.rest.places())));
+        tested.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The ranges alone.
+    #[must_use]
+    pub fn without_tests(mut self) -> Bounds {
+        for range in &mut self.ranges {
+            range.rest = Link::Accept;
         }
-        true
+        self
     }
 }
 
-/// The sets of those parts of a constraint whose bounds are the same for all outer rows.
+/// What does not change with the outer row.
 #[derive(Clone, Debug, Default)]
 pub struct FixedSets {
+    /// The sets of those leading parts whose bounds are the same for all.
     parts: Vec<Option<Values>>,
-    /// The ranges of all alternatives, if none of them varies.
-    alternatives: Option<Option<(Vec<KeyRange>, bool)>>,
-    /// All tests, if none of them varies: with whether they are exact; `None` within if they let nothing pass.
-    tests: Option<Option<(Arc<[PartTest]>, bool)>>,
+    /// What is asked behind them, if none of it varies.
+    tests: Option<Tests>,
+    /// What is said about several parts together, if none of it varies.
+    joint: Option<Result<Tests, TooLarge>>,
 }
+
+/// A diagram and whether it is exact.
+type Tests = (Diagram, bool);
 
 impl Constraint {
     /// The key ranges and tests for these values of the bounds, in the order of [`values`](Self::values).
@@ -91,30 +84,18 @@ impl Constraint {
             part.set.all_slots(is_fixed).then(|| set_values(&part.key, &part.set, values))
         };
         let parts = self.parts.iter().map(part).collect();
-        let mut of_alternatives = self.alternatives.iter().flatten();
-        let fixed_alternatives =
-            !self.alternatives.is_empty() && of_alternatives.all(|part| part.set.all_slots(is_fixed));
-        let alternatives = fixed_alternatives.then(|| self.alternative_ranges(values));
         let fixed_tests = self.tests.iter().all(|(_, part)| part.set.all_slots(is_fixed));
-        FixedSets { parts, alternatives, tests: fixed_tests.then(|| self.part_tests(values)) }
+        let fixed_joint = self.joint.iter().all(|joint| joint.all_slots(is_fixed));
+        FixedSets {
+            parts,
+            tests: fixed_tests.then(|| self.part_tests(values)),
+            joint: fixed_joint.then(|| self.joint_tests(values)),
+        }
     }
 
     /// As [`instantiate`](Self::instantiate), with what was [fixed](Self::fix) before.
     pub fn instantiate_with(&self, fixed: &FixedSets, values: &[Value]) -> Bounds {
-        let alternatives = match &fixed.alternatives {
-            Some(known) => known.clone(),
-            None => self.alternative_ranges(values),
-        };
-        if let Some((ranges, exact)) = alternatives {
-            return match self.tests_with(fixed, values) {
-                Some((tests, tests_exact)) if !ranges.is_empty() => {
-                    Bounds { ranges, tests, exact: exact && tests_exact }
-                }
-                _ => Bounds::none(),
-            };
-        }
-        // The parts say less than the alternatives.
-        let mut exact = self.alternatives.is_empty();
+        let mut exact = true;
         let mut sets = Vec::with_capacity(self.parts.len());
         for (position, part) in self.parts.iter().enumerate() {
             let found = match fixed.parts.get(position) {
@@ -127,17 +108,73 @@ impl Constraint {
             exact &= found.exact;
             sets.push(found);
         }
-        let Some((tests, tests_exact)) = self.tests_with(fixed, values) else { return Bounds::none() };
+        let tests = match &fixed.tests {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(self.part_tests(values)),
+        };
+        let (Some(behind), tests_exact) = tests.as_ref() else { return Bounds::none() };
+        exact &= tests_exact;
         let sets: Vec<&IntervalSet> = sets.iter().map(|found| &found.set).collect();
-        let (ranges, uncut) = expand(&sets);
-        Bounds { ranges, tests, exact: exact && tests_exact && uncut }
+        let together =
+            if self.joint.is_empty() { None } else { Some(self.together(&sets, behind, fixed, values)) };
+        let ranges = match together {
+            Some(Ok((diagram, joint_exact))) => {
+                exact &= joint_exact;
+                ranges(&diagram, self.key_parts)
+            }
+            // Too much is said about several parts together: each by itself says some of it.
+            Some(Err(TooLarge)) => {
+                exact = false;
+                expand(&sets, behind)
+            }
+            None => expand(&sets, behind),
+        };
+        let mut bounds = Bounds { ranges, exact };
+        if self.ranges_only && bounds.has_tests() {
+            bounds = bounds.without_tests();
+            bounds.exact = false;
+        }
+        bounds
+    }
+
+    /// What the sets of the parts and what is said about several of them ask together.
+    fn together(
+        &self,
+        sets: &[&IntervalSet],
+        behind: &Link,
+        fixed: &FixedSets,
+        values: &[Value],
+    ) -> Result<Tests, TooLarge> {
+        let (joint, exact) = match &fixed.joint {
+            Some(known) => known.as_ref().map(Cow::Borrowed).map_err(|_| TooLarge)?,
+            None => Cow::Owned(self.joint_tests(values)?),
+        }
+        .into_owned();
+        let own = chain(sets.iter().copied().enumerate(), behind.clone());
+        let (Some(own), Some(joint)) = (own, joint) else { return Ok((None, true)) };
+        Ok((Combiner::default().and(&own, &joint)?, exact))
+    }
+
+    fn joint_tests(&self, values: &[Value]) -> Result<Tests, TooLarge> {
+        let mut combiner = Combiner::default();
+        let (mut link, mut exact) = (Link::Accept, true);
+        for joint in self.joint.iter() {
+            let (found, of_one) = joint.diagram(values, &mut combiner)?;
+            exact &= of_one;
+            let both = found.map(|found| combiner.and(&link, &found)).transpose()?;
+            match both.flatten() {
+                Some(both) => link = both,
+                None => return Ok((None, true)),
+            }
+        }
+        Ok((Some(link), exact))
     }
 
     /// The one key of all leading parts for these values of the bounds, in `key`: short for [`instantiate`](Self::instantiate) where
     /// that comes out as one range of keys that begin so, exactly. False if no entry matches; `None` if it is not so simple.
     pub fn equal_key(&self, values: &[Value], key: &mut Vec<u8>) -> Option<bool> {
         key.clear();
-        if !(self.alternatives.is_empty() && self.tests.is_empty()) {
+        if !(self.joint.is_empty() && self.tests.is_empty()) {
             return None;
         }
         for part in &self.parts {
@@ -153,28 +190,16 @@ impl Constraint {
         Some(true)
     }
 
-    fn tests_with(&self, fixed: &FixedSets, values: &[Value]) -> Option<(Arc<[PartTest]>, bool)> {
-        match &fixed.tests {
-            Some(known) => known.clone(),
-            None => self.part_tests(values),
-        }
-    }
-
-    /// The tests, and whether they are exact; `None` if they let nothing pass.
-    fn part_tests(&self, values: &[Value]) -> Option<(Arc<[PartTest]>, bool)> {
+    /// What is asked behind the leading parts.
+    fn part_tests(&self, values: &[Value]) -> Tests {
         let mut exact = true;
-        let mut tests = Vec::with_capacity(self.tests.len());
+        let mut sets = Vec::with_capacity(self.tests.len());
         for (position, part) in &self.tests {
             let found = set_values(&part.key, &part.set, values);
             exact &= found.exact;
-            if found.set.is_empty() {
-                return None;
-            }
-            if !found.set.is_all() {
-                tests.push(PartTest { part: *position, set: found.set });
-            }
+            sets.push((*position, found.set));
         }
-        Some((tests.into(), exact))
+        (chain(sets.iter().map(|(position, set)| (*position, set)), Link::Accept), exact)
     }
 }
 

@@ -21,11 +21,38 @@ pub struct Interval {
 }
 
 impl Interval {
-    fn is_empty(&self) -> bool {
+    /// Holds every value.
+    pub(super) fn is_all(&self) -> bool {
+        self.lower.is_empty() && self.upper.is_none()
+    }
+
+    /// Is an encoding inside?
+    pub(super) fn contains(&self, encoded: &[u8]) -> bool {
+        self.lower.as_slice() <= encoded && self.upper.as_ref().is_none_or(|upper| encoded < upper.as_slice())
+    }
+
+    /// Does it end where the other does, or before?
+    pub(super) fn ends_no_later(&self, other: &Interval) -> bool {
+        match (&self.upper, &other.upper) {
+            (Some(a), Some(b)) => a <= b,
+            (Some(_), None) => true,
+            (None, other) => other.is_none(),
+        }
+    }
+
+    /// Of an interval that is no point, what lies before `bound`.
+    pub(super) fn until(&self, bound: &[u8]) -> Interval {
+        if self.upper.as_ref().is_some_and(|upper| upper.as_slice() <= bound) {
+            return self.clone();
+        }
+        Interval { lower: self.lower.clone(), upper: Some(bound.to_vec()), point: false }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
         self.upper.as_ref().is_some_and(|upper| *upper <= self.lower)
     }
 
-    fn intersect(&self, other: &Interval) -> Interval {
+    pub(super) fn intersect(&self, other: &Interval) -> Interval {
         let lower = self.lower.as_slice().max(&other.lower).to_vec();
         let upper = match (&self.upper, &other.upper) {
             (Some(a), Some(b)) => Some(a.min(b).clone()),
@@ -93,7 +120,7 @@ impl IntervalSet {
 
     /// Holds every value.
     pub fn is_all(&self) -> bool {
-        matches!(self.intervals.as_slice(), [only] if only.lower.is_empty() && only.upper.is_none())
+        matches!(self.intervals.as_slice(), [only] if only.is_all())
     }
 
     /// Consists of single values only.
@@ -119,12 +146,7 @@ impl IntervalSet {
             if !both.is_empty() {
                 intervals.push(both);
             }
-            let left_ends_first = match (&a.upper, &b.upper) {
-                (Some(a), Some(b)) => a <= b,
-                (Some(_), None) => true,
-                (None, _) => false,
-            };
-            if left_ends_first {
+            if a.ends_no_later(b) {
                 left.next();
             } else {
                 right.next();

@@ -1,36 +1,42 @@
 //! What a set of conditions says about an index: the constraint a scan is driven by.
 //!
 //! [`Constraint::build`] takes the conjuncts of a WHERE clause and the parts of an index and keeps, per part, the set of values
-//! for which the conjuncts can be true, as a template whose bounds are expressions over constants, parameters and
-//! columns of tables read before. [`Constraint::instantiate`] puts values to the bounds, once per execution or once
-//! per outer row. The leading parts give sorted, disjoint [`KeyRange`]s: points multiply with the sets of the parts behind
-//! them, and the first real interval ends that. The sets of the parts behind are [`PartTest`]s on the bytes of
-//! each entry in the ranges.
-//!
-//! An OR that says something about several parts together gives the ranges of each of its branches (`alternatives`).
+//! for which the conjuncts can be true, and the ORs that say more about several parts together (`formula`), as a template
+//! whose bounds are expressions over constants, parameters and columns of tables read before. [`Constraint::instantiate`]
+//! puts values to the bounds, once per execution or once per outer row. Then it is a decision diagram over the parts
+//! (`diagram`), whose leading points and intervals give sorted, disjoint [`KeyRange`]s; what is asked of the parts behind is the
+//! [rest](KeyRange::rest) of each range: a test of the bytes of an entry, and where it fails, the key to go on from (`leap`).
 //!
 //! Ranges and tests pass every entry that satisfies the conjuncts (never fewer). [`Bounds::exact`] says when they pass no
 //! other: then the conjuncts listed by [`Built::implied`] need not be evaluated again. A conjunct is a condition to be
 //! *true*: NULL never qualifies for a comparison, and NOT is pushed to the leaves under three-valued logic
 //! before anything is complemented.
 
-mod alternatives;
+mod diagram;
 mod extract;
+mod formula;
 mod instantiate;
 mod interval;
+mod leap;
 mod part_set;
 mod ranges;
 #[cfg(test)]
 mod tests;
 
-pub use instantiate::{Bounds, FixedSets, PartTest};
+pub use diagram::{Link, Node};
+pub use instantiate::{Bounds, FixedSets};
 pub use interval::{Interval, IntervalSet};
+pub use leap::KeyStart;
 pub use part_set::PartSet;
 pub use ranges::{KeyRange, MAX_KEY_RANGES};
 
-use alternatives::{Alternatives, alternatives};
+use formula::{Joint, Reader};
 use leafline_types::expr::Expr;
 use leafline_types::key::KeyPart;
+use std::sync::Arc;
+
+/// ORs about several parts that are kept of one WHERE.
+const MAX_JOINT: usize = 8;
 
 /// A key part as far as constraints care: which column it holds and how it is encoded.
 #[derive(Clone, Debug)]
@@ -48,8 +54,12 @@ pub struct Constraint {
     parts: Vec<ConstrainedPart>,
     /// Position and set of parts behind them, which are tested on each entry.
     tests: Vec<(usize, ConstrainedPart)>,
-    /// What gives the ranges in place of `parts`, if there are any, and not too many.
-    alternatives: Alternatives,
+    /// What is said about several parts together.
+    joint: Arc<[Joint]>,
+    /// How many parts a key has.
+    key_parts: usize,
+    /// Entries are not tested.
+    ranges_only: bool,
     values: Vec<Expr>,
 }
 
@@ -140,7 +150,9 @@ impl Constraint {
         Constraint {
             parts: Vec::new(),
             tests: Vec::new(),
-            alternatives: Alternatives::default(),
+            joint: Arc::default(),
+            key_parts: 0,
+            ranges_only: false,
             values: Vec::new(),
         }
     }
@@ -157,13 +169,28 @@ impl Constraint {
         let mut slots = extract::Slots::default();
         let conjuncts: Vec<&Expr> = conjuncts.iter().collect();
         let mut collected = Collected::new(parts, &conjuncts, table_column, &mut slots);
-        let alternatives = alternatives(parts, &conjuncts, table_column, &mut slots, &mut collected);
+        let mut joint = Vec::new();
+        let leading = collected.parts.len();
+        for (conjunct, implied) in conjuncts.iter().zip(&mut collected.implied) {
+            let mut reader = Reader { parts, table_column, slots: &mut slots };
+            if *implied == Implied::No
+                && joint.len() < MAX_JOINT
+                && let Some((found, by)) = reader.joint(conjunct, leading)
+            {
+                joint.push(found);
+                *implied = by;
+            }
+        }
+        let key_parts = parts.len();
         let Collected { parts, tests, implied } = collected;
-        let constraint = Constraint { parts, tests, alternatives, values: slots.into_values() };
-        Built { constraint, implied }
+        let (joint, values) = (joint.into(), slots.into_values());
+        Built {
+            constraint: Constraint { parts, tests, joint, key_parts, ranges_only: false, values },
+            implied,
+        }
     }
 
-    /// Does it leave the whole index to be read?
+    /// Does it say nothing about the leading part, so that the whole index is to be read, but for what is leapt over?
     pub fn is_unbounded(&self) -> bool {
         self.parts.is_empty()
     }
@@ -173,20 +200,30 @@ impl Constraint {
         self.parts.len()
     }
 
-    /// Do the ranges depend on columns of tables read before?
+    /// Does it depend on columns of tables read before?
     pub fn is_correlated(&self) -> bool {
-        !self.parts.is_empty() && self.values.iter().any(|value| !value.columns().is_empty())
+        self.values.iter().any(|value| !value.columns().is_empty())
     }
 
     /// Are entries tested beyond lying in the ranges?
     pub fn has_tests(&self) -> bool {
-        !self.tests.is_empty()
+        !self.ranges_only && (!self.tests.is_empty() || self.joint.iter().any(|joint| !joint.by_ranges))
     }
 
     /// The same constraint without the tests on entries, for paths that may look at nothing but the ranges.
     pub fn without_tests(mut self) -> Constraint {
         self.tests.clear();
+        self.ranges_only = true;
         self
+    }
+
+    /// The first part whose values are tested, and not only looked for in ranges; `None`: there is none.
+    pub fn first_tested(&self) -> Option<usize> {
+        if self.ranges_only {
+            return None;
+        }
+        let joint = self.joint.iter().any(|joint| !joint.by_ranges).then(|| self.parts.len().max(1));
+        self.tests.first().map(|(position, _)| *position).into_iter().chain(joint).min()
     }
 
     /// How many leading parts are each fixed to one value, NULL included.
@@ -216,7 +253,6 @@ impl Constraint {
     /// The same constraint with the bounds rewritten, for another numbering of the outer columns.
     pub fn map_values(&self, map: &mut dyn FnMut(&Expr) -> Expr) -> Constraint {
         let values = self.values.iter().map(map).collect();
-        let (parts, tests) = (self.parts.clone(), self.tests.clone());
-        Constraint { parts, tests, alternatives: self.alternatives.clone(), values }
+        Constraint { values, ..self.clone() }
     }
 }

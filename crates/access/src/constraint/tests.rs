@@ -39,7 +39,8 @@ fn key_of(parts: &[IndexKeyPart], row: &[Value]) -> Vec<u8> {
 
 fn passes(bounds: &Bounds, parts: &[IndexKeyPart], key: &[u8]) -> bool {
     let keys: Vec<KeyPart> = parts.iter().map(|part| part.key.clone()).collect();
-    bounds.ranges.iter().any(|range| range.contains(key)) && PartTest::all_pass(&bounds.tests, &keys, key)
+    let passes = |range: &KeyRange| range.contains(key) && range.rest.accepts(&keys, key, range.equal);
+    bounds.ranges.iter().any(passes)
 }
 
 /// How the cases of a run came out, so that a run that exercises nothing fails.
@@ -50,8 +51,8 @@ struct Coverage {
     tests: usize,
     empty: usize,
     ranges: usize,
-    /// With branches of an OR as alternatives, all of which say all of it.
-    alternatives: usize,
+    /// With ORs about several parts that the bounds say all of.
+    joint: usize,
 }
 
 #[test]
@@ -92,11 +93,11 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
         }
         coverage.exact += usize::from(bounds.exact);
         coverage.superset += usize::from(!bounds.exact);
-        coverage.tests += usize::from(!bounds.tests.is_empty());
+        coverage.tests += usize::from(bounds.has_tests());
         coverage.empty += usize::from(bounds.ranges.is_empty());
         coverage.ranges += usize::from(bounds.ranges.len() > 1);
-        coverage.alternatives +=
-            usize::from(built.constraint.alternatives.len() > 1 && bounds.exact && !bounds.ranges.is_empty());
+        let joint = !built.constraint.joint.is_empty();
+        coverage.joint += usize::from(joint && bounds.exact && !bounds.ranges.is_empty());
         let implied: Vec<&Expr> = conjuncts
             .iter()
             .zip(&built.implied)
@@ -121,12 +122,11 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
             });
         }
     }
-    let Coverage { exact, superset, tests, empty, ranges, alternatives } = coverage;
-    for count in [exact, superset, tests, empty, ranges, alternatives] {
+    let Coverage { exact, superset, tests, empty, ranges, joint } = coverage;
+    for count in [exact, superset, tests, empty, ranges, joint] {
         assert!(
             count >= 20,
-            "{exact} exact, {superset} superset, {tests} tests, {empty} empty, {ranges} ranges, \
-             {alternatives} alternatives"
+            "{exact} exact, {superset} superset, {tests} tests, {empty} empty, {ranges} ranges, {joint} joint"
         );
     }
 }
@@ -191,15 +191,16 @@ fn rows_of_a_list_are_points_of_several_parts() {
     let (found, implied) = bounds(&[pairs(4000)]);
     assert_eq!((found.ranges.len(), found.exact), (4000, true));
     assert_eq!(implied, [Implied::ByRanges]);
-    assert!(found.ranges.iter().all(|range| range.equal_parts == 2));
+    assert!(found.ranges.iter().all(|range| range.equal.parts == 2));
     // With other conditions on the same parts.
     let (found, _) = bounds(&[pairs(4000), is(Gt, 2, 9), is(Lt, 1, 20)]);
     assert_eq!((found.ranges.len(), found.exact), (30 * 20, true));
-    // More than are kept: what each part says by itself, which is not all.
+    // More than are kept: a range for each value of the first part, and the rest as tests.
     let (found, _) = bounds(&[pairs(MAX_KEY_RANGES as i64)]);
-    assert_eq!((found.ranges.len(), found.exact), (MAX_KEY_RANGES, true));
+    assert_eq!((found.ranges.len(), found.exact, found.has_tests()), (MAX_KEY_RANGES, true, false));
     let (found, implied) = bounds(&[pairs(MAX_KEY_RANGES as i64 + 1)]);
-    assert_eq!((found.exact, implied), (false, vec![Implied::No]));
+    assert_eq!((found.ranges.len(), found.exact, found.has_tests()), (100, true, true));
+    assert_eq!(implied, [Implied::ByRanges]);
     // Branches that meet.
     let (found, _) = bounds(&[or(vec![
         and(vec![is(Eq, 1, 1), is(Gt, 2, 5)]),

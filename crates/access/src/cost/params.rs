@@ -89,6 +89,8 @@ pub struct CpuCosts {
     pub fetch: f64,
     /// Descending from the root to a leaf in memory: one seek.
     pub seek: f64,
+    /// From an entry that fails to where the next can be, in the same leaf.
+    pub leap: f64,
     /// Latching and leaving one resident leaf.
     pub leaf: f64,
     /// Evaluating the rest of a WHERE clause on one row.
@@ -111,6 +113,7 @@ impl Default for CpuCosts {
             decode: 0.07,
             fetch: 0.85,
             seek: 2.5,
+            leap: 0.2,
             leaf: 0.5,
             filter: 0.02,
             sort: 0.03,

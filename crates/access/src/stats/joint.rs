@@ -81,7 +81,7 @@ mod tests {
         close(joint_selectivity(&three, &[first.clone(), all], nothing), 0.7);
         close(joint_selectivity(&three, &[first.clone(), second.clone()], nothing), 0.9 * 0.5 * 0.1);
         // A sample of rows saw the conditions together; but there are no more rows than a path counted.
-        let sample = Sample { seen: 100, passed: 40 };
+        let sample = Sample { seen: 100, share: 0.4 };
         close(joint_selectivity(&three, &[first.clone(), second], sample), 0.4);
         close(joint_selectivity(&three, &[first, known(&[false, true, false], 0.01)], sample), 0.01);
     }

@@ -3,7 +3,7 @@
 //! Conditions are evaluated together, on entries that exist, so that what goes together in the data goes together in the
 //! estimate. Ghosts are left out; who may see an entry does not matter here.
 
-use crate::constraint::{Bounds, KeyRange, PartTest};
+use crate::constraint::{Bounds, KeyRange};
 use crate::error::{AccessError, Result};
 use leafline_btree::LeafView;
 use leafline_table::{Engine, IndexDef, TableDef, Tree, entry_decoder};
@@ -11,6 +11,7 @@ use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
 use leafline_types::key::{KeyPart, encode_part};
 use leafline_types::{Batch, CodecError, DecodedRows, Missing, Warnings, value_at};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Leaves a sample looks at, where they are in memory.
 const LEAVES: usize = 16;
@@ -28,17 +29,17 @@ const RANGES: usize = 4;
 pub struct Sample {
     /// Entries looked at.
     pub seen: usize,
-    /// Entries for which the conditions were true.
-    pub passed: usize,
+    /// The share of entries for which the conditions are true, each range counting by what lies in it.
+    pub share: f64,
 }
 
 impl Sample {
     /// The share that passed. Where none did, half an entry is assumed; where nothing was seen, `otherwise`.
     pub fn selectivity(&self, otherwise: f64) -> f64 {
-        match (self.seen, self.passed) {
+        match (self.seen, self.share) {
             (0, _) => otherwise,
-            (seen, 0) => otherwise.min(0.5 / seen as f64),
-            (seen, passed) => passed as f64 / seen as f64,
+            (seen, 0.0) => otherwise.min(0.5 / seen as f64),
+            (_, share) => share,
         }
     }
 }
@@ -54,17 +55,28 @@ pub fn sample_rows(
     conditions: &[Expr],
     eval: &EvalContext<'_>,
 ) -> Result<Sample> {
-    let (seen, batch) = look(engine, index, bounds, columns)?;
+    let (looked, batch) = look(engine, index, bounds, columns)?;
     let mut warnings = Warnings::new();
     let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
     quiet.parameters = eval.parameters;
     (quiet.utc_now, quiet.zone) = (eval.utc_now, eval.zone);
     quiet.sql_mode = eval.sql_mode;
     let passed = match evaluate_filter(conditions, &batch, &mut quiet) {
-        Ok(selection) => selection.count(),
+        Ok(selection) => selection.indices(),
         Err(_) => return Ok(Sample::default()),
     };
-    Ok(Sample { seen, passed })
+    let mut sample = Sample::default();
+    let (mut entries, mut passing) = (0.0, 0.0);
+    for Looked { weight, seen, kept } in looked.into_iter().filter(|looked| looked.seen > 0) {
+        let passed = passed.iter().filter(|row| kept.contains(row)).count();
+        sample.seen += seen;
+        entries += weight;
+        passing += weight * passed as f64 / seen as f64;
+    }
+    if entries > 0.0 {
+        sample.share = passing / entries;
+    }
+    Ok(sample)
 }
 
 /// How many distinct values a column has, NULL among them, judged by a sample of rows: the estimator Duj1 of Haas and Stokes (JASA
@@ -101,25 +113,47 @@ fn distinct(found: f64, once: f64, seen: f64, rows: f64) -> f64 {
     (seen * found / (seen - once + once * seen / rows)).clamp(found, rows)
 }
 
+/// What was looked at in one range.
+struct Looked {
+    /// Entries of the range.
+    weight: f64,
+    /// Those that were looked at.
+    seen: usize,
+    /// The rows of the batch that came of them.
+    kept: Range<usize>,
+}
+
 /// Entries of an index, spread over the ranges: how many were looked at, and `columns` of those that pass the tests.
-fn look(engine: &Engine, index: &IndexDef, bounds: &Bounds, columns: &[usize]) -> Result<(usize, Batch)> {
+fn look(
+    engine: &Engine,
+    index: &IndexDef,
+    bounds: &Bounds,
+    columns: &[usize],
+) -> Result<(Vec<Looked>, Batch)> {
     let ranges = spread(&bounds.ranges);
+    let mut looked = Vec::with_capacity(ranges.len());
     let decoder = entry_decoder(index, columns)?;
     let mut decoded = DecodedRows::new(&decoder, ENTRIES);
     let mut taken = Taken { seen: 0, kept: 0, error: None };
     let tree = engine.tree(index)?;
     let all_leaves = leaves_to_sample(&tree, LEAVES, COLD_LEAVES)?;
     for range in &ranges {
+        let weight = match ranges.len() {
+            1 => 1.0,
+            _ => tree.estimate(&range.lower, range.upper.as_deref())?.entries,
+        };
+        let before = (taken.seen, taken.kept);
         let leaves = (all_leaves / ranges.len()).max(1);
         let per_leaf = (ENTRIES / all_leaves).max(1);
         tree.sample(&range.lower, range.upper.as_deref(), leaves, &mut |leaf, slots| {
             let step = (slots.len() / per_leaf).max(1);
             for slot in slots.step_by(step).take(per_leaf) {
-                taken.entry(leaf, slot, index, &bounds.tests, &mut |key, payload| {
+                taken.entry(leaf, slot, index, range, &mut |key, payload| {
                     decoded.push(&decoder, key, payload)
                 });
             }
         })?;
+        looked.push(Looked { weight, seen: taken.seen - before.0, kept: before.1..taken.kept });
     }
     if let Some(error) = taken.error {
         return Err(AccessError::Codec(error));
@@ -127,7 +161,7 @@ fn look(engine: &Engine, index: &IndexDef, bounds: &Bounds, columns: &[usize]) -
     // What is not in the rows would have to be read: it counts as empty.
     let empty = |missing: &[Missing]| Ok::<_, CodecError>(vec![Vec::new(); missing.len()]);
     let columns = decoded.finish(empty)?;
-    Ok((taken.seen, Batch { columns, rows: taken.kept }))
+    Ok((looked, Batch { columns, rows: taken.kept }))
 }
 
 /// How many leaves of a tree to look at: fewer where they would have to be read.
@@ -157,7 +191,7 @@ impl Taken {
         leaf: &LeafView<'_>,
         slot: usize,
         index: &IndexDef,
-        tests: &[PartTest],
+        range: &KeyRange,
         decode: &mut Decode<'_>,
     ) {
         let entry = leaf.entry(slot);
@@ -167,7 +201,7 @@ impl Taken {
         let mut key = Vec::new();
         leaf.key_into(slot, &mut key);
         self.seen += 1;
-        if PartTest::all_pass(tests, &index.key_parts, &key) {
+        if range.rest.accepts(&index.key_parts, &key, range.equal) {
             match decode(&key, entry.payload) {
                 Ok(()) => self.kept += 1,
                 Err(error) => self.error = Some(error),

@@ -181,6 +181,10 @@ fn access_label(scan: &Scan, inner: bool) -> String {
         "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
         "const" | "eq_ref" => format!("Single-row index lookup on {alias} using {index}"),
         "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),
+        "range" if path.first_of.is_some() => {
+            format!("{covering} skip scan for grouping on {alias} using {index}{reverse}")
+        }
+        "range" if path.is_skip_scan() => format!("{covering} skip scan on {alias} using {index}{reverse}"),
         _ => format!("{covering} range scan on {alias} using {index}{reverse}"),
     }
 }

@@ -326,6 +326,8 @@ impl Writer<'_> {
         }
         for phrase in &row.extra {
             match &**phrase {
+                "Using index for group-by" => table.flag("using_index_for_group_by"),
+                "Using index for skip scan" => table.flag("using_index_for_skip_scan"),
                 "Using MRR" => table.flag("using_MRR"),
                 "Backward index scan" => table.flag("backward_index_scan"),
                 _ => {}

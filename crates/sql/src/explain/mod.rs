@@ -414,7 +414,11 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
     if evaluates || (!path.fetches() && path.constraint.has_tests()) {
         add(&mut row, "Using where");
     }
-    if path.covering {
+    if path.first_of.is_some() {
+        add(&mut row, "Using index for group-by");
+    } else if path.is_skip_scan() {
+        add(&mut row, "Using index for skip scan");
+    } else if path.covering {
         add(&mut row, "Using index");
     }
     if path.order == ScanOrder::Reverse {
@@ -432,6 +436,8 @@ fn access_type(scan: &Scan, inner: bool) -> &'static str {
     let constraint = &path.constraint;
     if path.is_table_scan() {
         "ALL"
+    } else if path.is_skip_scan() || path.first_of.is_some() {
+        "range"
     } else if constraint.is_unbounded() {
         "index"
     } else if path.is_unique_lookup() {

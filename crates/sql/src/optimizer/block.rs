@@ -175,6 +175,13 @@ pub(super) struct Chosen {
     first_row: bool,
 }
 
+impl Chosen {
+    /// Rows in any order.
+    pub(super) fn unordered(plan: PartialRef) -> Chosen {
+        Chosen { plan, ordered: false, first_row: false }
+    }
+}
+
 /// The rows of FROM and WHERE: operators, or one row without columns; and whether ORDER BY is served.
 #[derive(Default)]
 struct Joined {
@@ -189,20 +196,25 @@ impl JoinPlanner<'_, '_, '_> {
         let joined = self.join(graph, &members, None)?;
         let joined = self.filtered(joined, self.constant_conditions(graph));
         let select = self.select;
-        let unordered = |plan| Chosen { plan, ordered: false, first_row: false };
         let rows = joined.rows.max(1.0);
+        if !joined.empty
+            && let Some(loose) = self.plan_loose(graph)?
+            && loose.plan.cost_us < joined.cost_us + rows * self.cx.planner.model.cpu.hash_build
+        {
+            return Ok(loose);
+        }
         if let Some(key) = extreme(select).filter(|_| !joined.empty) {
             let found = self.plan_extreme(graph, &key, 1.0 / rows)?;
             let found = found.filter(|plan| partly(plan, 1.0 / rows) < joined.cost_us);
             return Ok(match found {
                 Some(plan) => Chosen { plan, ordered: false, first_row: true },
-                None => unordered(joined),
+                None => Chosen::unordered(joined),
             });
         }
         let order = first_order(select);
         let is_sorted = !select.windows.is_empty() || !select.distinct;
         if order.is_empty() || select.aggregation.is_some() || !is_sorted || joined.empty {
-            return Ok(unordered(joined));
+            return Ok(Chosen::unordered(joined));
         }
         let share = match &select.limit {
             Some(_) if !select.windows.is_empty() => 1.0,
@@ -215,7 +227,7 @@ impl JoinPlanner<'_, '_, '_> {
             Some((plan, forced)) if forced || partly(&plan, share) <= sorted => {
                 Ok(Chosen { plan, ordered: true, first_row: false })
             }
-            _ => Ok(unordered(joined)),
+            _ => Ok(Chosen::unordered(joined)),
         }
     }
 

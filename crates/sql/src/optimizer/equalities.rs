@@ -174,7 +174,7 @@ fn constant_equality(conjunct: &Expr) -> Option<(usize, CompareDomain)> {
     (value.is_constant() && is_transitive(ty, *domain)).then_some((column, *domain))
 }
 
-fn is_transitive(ty: &ExprType, domain: CompareDomain) -> bool {
+pub(super) fn is_transitive(ty: &ExprType, domain: CompareDomain) -> bool {
     match domain {
         CompareDomain::Integer => ty.sql.is_integer(),
         CompareDomain::Decimal => ty.sql.is_integer() || matches!(ty.sql, SqlType::Decimal { .. }),

@@ -209,6 +209,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 conjuncts: &conjuncts,
                 wanted: &wanted,
                 condition_pushdown: self.cx.switches.index_condition_pushdown,
+                skip_scan: self.cx.switches.skip_scan,
                 unpushed: &bound.hints.unpushed,
                 deliver_locators: bound.lock.is_some(),
             },

@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | `merge` | makes simple derived tables part of the query around them |
+//! | `loose` | GROUP BY and DISTINCT off an index, one entry a group |
 //! | `lateral_nest` | several tables on the inner side of a left join, lateral ones among them, as one lateral query |
 //! | `pushdown` | conditions on derived tables, evaluated inside them |
 //! | `unnest` | makes subqueries of conditions joins |
@@ -28,6 +29,7 @@ mod generated;
 mod graph;
 mod join_order;
 mod lateral_nest;
+mod loose;
 mod members;
 mod merge;
 mod null_rejection;

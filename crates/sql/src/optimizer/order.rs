@@ -1,5 +1,6 @@
 //! ORDER BY without sorting: a table read in the order of one of its indexes.
 
+use super::equalities::is_transitive;
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
 use super::partial::PartialRef;
@@ -69,15 +70,17 @@ impl JoinPlanner<'_, '_, '_> {
     }
 
     /// The columns of a relation that have one value in all rows that pass the conditions.
-    fn fixed_columns(&self, relation: usize, conditions: &[Expr]) -> BTreeSet<usize> {
+    pub(super) fn fixed_columns(&self, relation: usize, conditions: &[Expr]) -> BTreeSet<usize> {
         let Some(bound) = self.select.relations.get(relation) else { return BTreeSet::new() };
         conditions
             .iter()
             .filter_map(|condition| match &condition.kind {
-                ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
+                ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, domain } => {
+                    // Of other domains several values are equal to one: texts to a number.
+                    let one_value = |column: &Expr| is_transitive(&column.ty, *domain);
                     match (left.as_column(), right.as_column()) {
-                        (Some(column), None) if right.is_constant() => Some(column),
-                        (None, Some(column)) if left.is_constant() => Some(column),
+                        (Some(column), None) if right.is_constant() && one_value(left) => Some(column),
+                        (None, Some(column)) if left.is_constant() && one_value(right) => Some(column),
                         _ => None,
                     }
                 }

@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub struct OptimizerSwitches {
     /// `index_condition_pushdown`: evaluate conditions on index entries before rows are fetched.
     pub index_condition_pushdown: bool,
+    /// `skip_scan`: leap over entries of an index that cannot match, or are not needed for GROUP BY or DISTINCT, from one value of its
+    /// leading parts to the next.
+    pub skip_scan: bool,
     /// `block_nested_loop`: join by hashing where it is cheaper; off: only where there is no index to look rows up in.
     pub hash_join: bool,
     /// `derived_merge`: make simple derived tables part of the query around them.
@@ -30,6 +33,7 @@ impl Default for OptimizerSwitches {
     fn default() -> OptimizerSwitches {
         OptimizerSwitches {
             index_condition_pushdown: true,
+            skip_scan: true,
             hash_join: true,
             derived_merge: true,
             semijoin: true,

@@ -275,6 +275,7 @@ impl OptimizerSwitches {
     fn flag(&mut self, name: &str) -> Option<&mut bool> {
         match name {
             "index_condition_pushdown" => Some(&mut self.index_condition_pushdown),
+            "skip_scan" => Some(&mut self.skip_scan),
             // MySQL's name for it from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
             "block_nested_loop" => Some(&mut self.hash_join),
             "derived_merge" => Some(&mut self.derived_merge),
@@ -316,9 +317,10 @@ impl std::fmt::Display for OptimizerSwitches {
         let word = |on: bool| if on { "on" } else { "off" };
         write!(
             f,
-            "index_condition_pushdown={},block_nested_loop={},derived_merge={},semijoin={},subquery_to_derived={},\
+            "index_condition_pushdown={},skip_scan={},block_nested_loop={},derived_merge={},semijoin={},subquery_to_derived={},\
              derived_condition_pushdown={},use_invisible_indexes={}",
             word(self.index_condition_pushdown),
+            word(self.skip_scan),
             word(self.hash_join),
             word(self.derived_merge),
             word(self.semijoin),

@@ -110,6 +110,26 @@ impl Work {
         }
     }
 
+    /// What a statement of this kind makes of it: into variables, or explained as `how` says.
+    fn for_statement(self, kind: &StatementKind, how: Option<How>) -> Result<Work, MysqlError> {
+        if let (StatementKind::SelectInto { variables, .. }, Work::Select { columns, .. }) = (kind, &self)
+            && columns.len() != variables.len()
+        {
+            return Err(MysqlError::wrong_number_of_columns_in_select());
+        }
+        match (how, kind) {
+            (Some(How::Analyze), _) if !matches!(self, Work::Select { .. }) => {
+                Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"))
+            }
+            // What is explained is not done.
+            (Some(how), _) => Ok(Work::Explain { work: Box::new(self), how }),
+            (None, StatementKind::SelectInto { variables, .. }) => {
+                Ok(Work::Into { work: Box::new(self), variables: variables.clone() })
+            }
+            (None, _) => Ok(self),
+        }
+    }
+
     /// The plan of the rows that it reads.
     pub(super) fn plan(&self) -> Option<&Plan> {
         match self {
@@ -289,23 +309,8 @@ impl Session {
             *slot = window;
         }
         let chosen = work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value());
-        if let (StatementKind::SelectInto { variables, .. }, Work::Select { columns, .. }) = (kind, &work) {
-            if columns.len() != variables.len() {
-                return Err(MysqlError::wrong_number_of_columns_in_select());
-            }
-            // What is explained is not done.
-            if how.is_none() {
-                work = Work::Into { work: Box::new(work), variables: variables.clone() };
-            }
-        }
-        if let Some(how) = how {
-            if how == How::Analyze && !matches!(work, Work::Select { .. }) {
-                return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"));
-            }
-            work = Work::Explain { work: Box::new(work), how };
-        }
         Ok(Some(Planned {
-            work: Arc::new(work),
+            work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
             warnings,
             parameter_types: types,

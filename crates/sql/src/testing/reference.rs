@@ -229,7 +229,8 @@ fn grouped(aggregation: &Aggregation, rows: Vec<Row>, blank: &Row, eval: &mut Ev
                     .collect();
                 if call.distinct {
                     let mut seen = BTreeSet::new();
-                    values.retain(|args| seen.insert(show(args)));
+                    // Strings that are equal but for trailing spaces are.
+                    values.retain(|args| seen.insert(show(args).replace(' ', "")));
                 }
                 result[aggregate.out] = aggregated(call.function, &values, rows.len(), call.ty.sql.scale());
             }
@@ -238,7 +239,7 @@ fn grouped(aggregation: &Aggregation, rows: Vec<Row>, blank: &Row, eval: &mut Ev
         .collect()
 }
 
-/// COUNT, SUM and AVG of integers and decimals, MIN and MAX of integers.
+/// COUNT, SUM and AVG of integers and decimals, MIN and MAX of integers, signed or not.
 fn aggregated(function: AggregateFunction, values: &[Vec<Value>], rows: usize, scale: u8) -> Value {
     let firsts = || values.iter().filter_map(|args| args.first());
     match function {
@@ -261,6 +262,7 @@ fn aggregated(function: AggregateFunction, values: &[Vec<Value>], rows: usize, s
         AggregateFunction::Min | AggregateFunction::Max => {
             let order = |a: &&Value, b: &&Value| match (a, b) {
                 (Value::Int(a), Value::Int(b)) => a.cmp(b),
+                (Value::UInt(a), Value::UInt(b)) => a.cmp(b),
                 (a, b) => panic!("the reference does not order {a:?} and {b:?}"),
             };
             let found = if function == AggregateFunction::Min {

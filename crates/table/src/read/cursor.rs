@@ -194,7 +194,9 @@ impl EntryCursor {
             match visitor.entry(entry) {
                 EntryStep::Next => {}
                 EntryStep::SeekTo(target) => {
-                    if !window.skip_to(direction, &target) {
+                    let (over, inside) = window.skip_to(direction, &target);
+                    visitor.leapt(over, !inside);
+                    if !inside {
                         self.place(Some(target));
                         return Ok(Some(true));
                     }

@@ -150,7 +150,10 @@ impl InPlace<'_> {
             match step {
                 EntryStep::Next => {}
                 EntryStep::SeekTo(target) => {
-                    if let Some(step) = leap(leaf, &mut left, target) {
+                    let before = left.slots.len();
+                    let beyond = leap(leaf, &mut left, target);
+                    visitor.leapt(before - left.slots.len(), beyond.is_some());
+                    if let Some(step) = beyond {
                         return Step::Tree(step);
                     }
                     together = visitor.run_bound().map_or(0, |bound| left.within(leaf, bound.until));

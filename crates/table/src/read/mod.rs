@@ -77,6 +77,11 @@ pub trait EntryVisitor {
         None
     }
 
+    /// What became of `SeekTo`: it went over so many entries of the leaf, or to another leaf.
+    fn leapt(&mut self, over: usize, leaves: bool) {
+        let _ = (over, leaves);
+    }
+
     /// Takes entries within its [`run_bound`](Self::run_bound): 1 to [`MOST_OF_A_RUN`]. `SeekTo` is no answer.
     fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
         let _ = run;

@@ -51,8 +51,8 @@ impl Window {
         Some(EntryRef { key: &entry.key, payload: &entry.payload })
     }
 
-    /// Goes to `target` if it is in the window's interval; false if it is beyond.
-    pub(super) fn skip_to(&mut self, direction: Direction, target: &[u8]) -> bool {
+    /// Goes to `target`: over how many entries, and whether it is in the window's interval.
+    pub(super) fn skip_to(&mut self, direction: Direction, target: &[u8]) -> (usize, bool) {
         let rest = self.entries.get(self.next..).unwrap_or_default();
         let (skipped, inside) = match direction {
             Direction::Forward => (
@@ -65,7 +65,7 @@ impl Window {
             ),
         };
         self.next += skipped;
-        inside
+        (skipped, inside)
     }
 }
 

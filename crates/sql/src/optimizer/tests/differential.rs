@@ -165,7 +165,13 @@ fn query(rng: &mut SmallRng) -> (String, bool) {
         })
         .collect();
     let columns = columns.join(", ");
-    match rng.random_range(0..6) {
+    match rng.random_range(0..8) {
+        6 => {
+            let extreme =
+                format!("{}({}.{})", pick(rng, &["MIN", "MAX"]), aliases[0], pick(rng, &["a", "b"]));
+            (format!("SELECT {columns}, {extreme} FROM {from}{filter} GROUP BY {columns}"), false)
+        }
+        7 => (format!("SELECT COUNT(DISTINCT {columns}) FROM {from}{filter}"), false),
         0 => {
             let sum = format!("SUM({}.n), COUNT(*), COUNT({}.a)", aliases[0], aliases[0]);
             let having = if rng.random() { " HAVING COUNT(*) > 1" } else { "" };
@@ -207,6 +213,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
         for case in 0..60 * testing::scale() {
             let (sql, limited) = query(&mut rng);
             database.switches.index_condition_pushdown = rng.random_ratio(3, 4);
+            database.switches.skip_scan = rng.random_ratio(3, 4);
             database.switches.hash_join = rng.random_ratio(3, 4);
             database.switches.derived_merge = rng.random_ratio(3, 4);
             database.parallelism = if rng.random() { parallel::EVERYTHING } else { Parallelism::NONE };

@@ -1,6 +1,7 @@
 //! Plans against the reference interpreter, and what they look like.
 
 mod differential;
+mod leaps;
 mod parallel;
 mod plans;
 mod tpch;
