@@ -35,6 +35,7 @@ queries=(
   "SELECT k, MAX(v) FROM {t} WHERE v < 50000 GROUP BY k ORDER BY k"
   "SELECT COUNT(DISTINCT k) FROM {t}"
   "SELECT COUNT(f) FROM {t} WHERE k = 1 AND v < 100 OR v = 3"
+  "SELECT id, v FROM {t} WHERE k IN (1, 2, 3, 4, 5) ORDER BY v, id LIMIT 10"
   "SELECT k, v FROM {t} WHERE (k, v) > (3, 50000) ORDER BY k, v LIMIT 20"
 )
 cases=()

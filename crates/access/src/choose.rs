@@ -184,20 +184,20 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    /// The same rows, but of those with the same first `parts` parts of the index one is enough: the first, or with `skips_nulls` the first
-    /// that has no NULL in the part behind them, if there is one. `None` if the candidate looks at more than the entries.
+    /// The same rows, but of those with the same first `parts` parts of the index the first `count` are enough, or with `skips_nulls` the
+    /// first that has no NULL in the part behind them, if there is one. `None` if the candidate looks at more than the entries.
     ///
     /// # Errors
     /// Those of sampling.
     pub fn first_of(
         &self,
         candidate: &Candidate,
-        parts: usize,
+        (parts, count): (usize, usize),
         skips_nulls: bool,
         order: ScanOrder,
     ) -> Result<Option<Candidate>> {
         let path = &candidate.path;
-        if path.fetches() || path.evaluates() || path.constraint.is_correlated() || candidate.empty {
+        if path.evaluates() || path.constraint.is_correlated() || candidate.empty {
             return Ok(None);
         }
         let statistics = self.statistics.index(self.engine, &path.table, &path.index)?;
@@ -210,10 +210,13 @@ impl Planner<'_> {
             Bound::Included(bytes) => Some(bytes),
             _ => None,
         });
+        let rows = (groups * count as f64).min(candidate.rows.max(1.0));
+        let first_of = Some(FirstOf { parts, count, null });
         Ok(Some(Candidate {
-            path: AccessPath { leaps: true, first_of: Some(FirstOf { parts, null }), order, ..path.clone() },
-            examined: leaps,
-            rows: groups.min(candidate.rows.max(1.0)),
+            path: AccessPath { leaps: true, first_of, order, ..path.clone() },
+            examined: (leaps + rows).min(entries),
+            fetched: if path.fetches() { rows } else { 0.0 },
+            rows,
             sizes: Sizes { leaps, visited: distinct_pages(leaps, leaves).max(1.0), ..candidate.sizes },
             ..candidate.clone()
         }))

@@ -107,6 +107,7 @@ impl LeapScan {
         self.cut = cut;
         self.current = 0;
         self.inside = false;
+        self.leaps = Leaps::default();
         if let Some(first) = first {
             self.goal = first.clamp(1, self.most);
         }

@@ -55,11 +55,13 @@ pub struct Condition {
     pub implied: bool,
 }
 
-/// Of entries with the same first parts, one is enough (loose index scan).
+/// Of entries with the same first parts, the first few are enough (loose index scan).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstOf {
     /// How many parts.
     pub parts: usize,
+    /// How many entries.
+    pub count: usize,
     /// The bytes of a NULL in the part behind them, if an entry with it is not enough where there is one without.
     pub null: Option<Vec<u8>>,
 }
@@ -89,8 +91,8 @@ pub struct AccessPath {
     pub row_conditions: Vec<Condition>,
     /// Where an entry fails, the scan goes on where the next one can be that does not; else with the next entry.
     pub leaps: bool,
-    /// Of entries with the same first parts one is enough: the first that is visible and passes, where the bounds come out exact. More may
-    /// be delivered.
+    /// Of entries with the same first parts some are enough: the first that are visible and pass, where the bounds come out exact. More
+    /// may be delivered.
     pub first_of: Option<FirstOf>,
     /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,

@@ -61,6 +61,9 @@ pub(crate) struct Leaps {
     pub count: u64,
     /// Where the last one went.
     pub to: Vec<u8>,
+    /// The first parts of the last entry that was kept, and how many with these were, where a few are enough.
+    kind: Vec<u8>,
+    kept: usize,
     /// One was asked for.
     under_way: bool,
     /// The last one went beyond the leaf.
@@ -95,7 +98,7 @@ pub(crate) struct Walk<'s> {
     pub error: Option<AccessError>,
     pub output: &'s mut Output,
     pub leaps: &'s mut Leaps,
-    /// Of which entries one is enough.
+    /// Of which entries a few are enough.
     pub first_of: Option<&'s FirstOf>,
     /// Outer rows that need no more partners.
     pub matched: Option<&'s mut Vec<bool>>,
@@ -282,18 +285,25 @@ impl Walk<'_> {
         self.leap_to(next)
     }
 
-    /// Goes on behind an entry that was kept: where one of a kind is enough, with the next kind.
+    /// Goes on behind an entry that was kept: where those kept of its kind are enough, with the next kind.
     fn go_on_behind(&mut self, key: &[u8]) -> EntryStep {
         let step = self.go_on();
-        let Some(first_of) = self.first_of.filter(|_| step == EntryStep::Next && self.leaps.patience > 0)
-        else {
-            return step;
-        };
+        let Some(first_of) = self.first_of else { return step };
         let parts = self.path.index.key_parts.iter().take(first_of.parts);
         let end = parts.into_iter().try_fold(0, |end, part| {
             skip_part(part, key.get(end..).unwrap_or_default()).map(|length| end + length)
         });
         let Ok(mut end) = end else { return step };
+        let kind = key.get(..end).unwrap_or_default();
+        if self.leaps.kept == 0 || self.leaps.kind != kind {
+            self.leaps.kept = 0;
+            self.leaps.kind.clear();
+            self.leaps.kind.extend_from_slice(kind);
+        }
+        self.leaps.kept += 1;
+        if self.leaps.kept < first_of.count || step != EntryStep::Next || self.leaps.patience == 0 {
+            return step;
+        }
         if let Some(null) = &first_of.null
             && key.get(end..).is_some_and(|rest| rest.starts_with(null))
         {

@@ -181,8 +181,12 @@ fn access_label(scan: &Scan, inner: bool) -> String {
         "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
         "const" | "eq_ref" => format!("Single-row index lookup on {alias} using {index}"),
         "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),
-        "range" if path.first_of.is_some() => {
-            format!("{covering} skip scan for grouping on {alias} using {index}{reverse}")
+        "range" if let Some(first_of) = &path.first_of => {
+            let wanted = match first_of.count {
+                1 => "grouping".to_string(),
+                count => format!("the first {count} of each value"),
+            };
+            format!("{covering} skip scan for {wanted} on {alias} using {index}{reverse}")
         }
         "range" if path.is_skip_scan() => format!("{covering} skip scan on {alias} using {index}{reverse}"),
         _ => format!("{covering} range scan on {alias} using {index}{reverse}"),

@@ -414,8 +414,13 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
     if evaluates || (!path.fetches() && path.constraint.has_tests()) {
         add(&mut row, "Using where");
     }
-    if path.first_of.is_some() {
-        add(&mut row, "Using index for group-by");
+    if let Some(first_of) = &path.first_of {
+        // MySQL has no such words for the second.
+        let grouping = first_of.count == 1;
+        add(
+            &mut row,
+            if grouping { "Using index for group-by" } else { "Using index for the first of each value" },
+        );
     } else if path.is_skip_scan() {
         add(&mut row, "Using index for skip scan");
     } else if path.covering {

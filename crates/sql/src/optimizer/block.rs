@@ -222,7 +222,15 @@ impl JoinPlanner<'_, '_, '_> {
             None => 1.0,
         };
         let sorted_rows = if share < 1.0 { (rows * share).max(2.0) } else { rows.max(2.0) };
-        let sorted = joined.cost_us + rows * sorted_rows.log2() * self.cx.planner.model.cpu.sort;
+        let sort = self.cx.planner.model.cpu.sort;
+        let cost = |plan: &PartialRef| plan.cost_us + plan.rows.max(1.0) * sorted_rows.log2() * sort;
+        let wanted = select.limit.as_ref().filter(|_| share < 1.0).and_then(rows_wanted);
+        let few = match wanted {
+            Some(wanted) => self.plan_first_of_each(graph, &order, wanted as usize)?,
+            None => None,
+        };
+        let joined = few.filter(|few| cost(few) < cost(&joined)).unwrap_or(joined);
+        let sorted = cost(&joined);
         match self.plan_in_order(graph, &members, &order, share)? {
             Some((plan, forced)) if forced || partly(&plan, share) <= sorted => {
                 Ok(Chosen { plan, ordered: true, first_row: false })

@@ -4,18 +4,23 @@
 //! It serves grouping by columns of one table with no aggregates but MIN, or but MAX, of one column that is behind them in the index, and
 //! whatever asks only which combinations of columns there are. Grouping is still done above, on the few rows that are left, so that it does not
 //! matter if some of them are of one group.
+//!
+//! In the same way `k IN (..) ORDER BY v LIMIT 10` reads the first ten of each `k` off an index of both, and sorts these.
 
 use super::block::Chosen;
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::JoinPlanner;
+use super::order::order_behind;
 use super::partial::PartialRef;
-use crate::bound::{BoundSelect, ColumnOrigin, RelationSource};
+use crate::bound::{BoundSelect, ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
+use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use leafline_types::aggregate::AggregateFunction;
 use leafline_types::expr::Expr;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What is wanted of the rows.
 #[derive(Debug)]
@@ -38,18 +43,8 @@ impl JoinPlanner<'_, '_, '_> {
         let Some(wanted) = wanted(self.select).filter(|_| self.cx.switches.skip_scan) else {
             return Ok(None);
         };
-        let ([member], [bound]) = (graph.members.as_slice(), self.select.relations.as_slice()) else {
-            return Ok(None);
-        };
-        let (MemberSource::Relation(relation), RelationSource::Base(table)) = (&member.source, &bound.source)
-        else {
-            return Ok(None);
-        };
-        let (relation, table) = (*relation, table.clone());
-        let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
-        if local.len() < graph.conjuncts.len() {
-            return Ok(None);
-        }
+        let Some((table, local)) = self.only_table(graph) else { return Ok(None) };
+        let relation = 0;
         let fixed = self.fixed_columns(relation, &local);
         self.every_index = true;
         let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation));
@@ -57,8 +52,11 @@ impl JoinPlanner<'_, '_, '_> {
         let mut best: Option<PartialRef> = None;
         for candidate in candidates?.iter() {
             let Some((parts, order)) = prefix(candidate, &wanted, &fixed) else { continue };
+            if candidate.path.fetches() {
+                continue;
+            }
             let skips_nulls = matches!(wanted.extreme, Some((_, Extreme::Least)));
-            let found = self.cx.planner.first_of(candidate, parts, skips_nulls, order)?;
+            let found = self.cx.planner.first_of(candidate, (parts, 1), skips_nulls, order)?;
             let Some(found) = found else { continue };
             let found = Rc::new(self.access(relation, found));
             if best.as_ref().is_none_or(|known| found.cost_us < known.cost_us) {
@@ -69,10 +67,55 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
+impl JoinPlanner<'_, '_, '_> {
+    /// For ORDER BY with LIMIT of `rows` rows: the cheapest scan of an index that has the order for each value of its first parts, of which
+    /// the first rows of each value are enough. They are still to be sorted.
+    pub(super) fn plan_first_of_each(
+        &mut self,
+        graph: &Graph,
+        order: &[OrderKey],
+        rows: usize,
+    ) -> Result<Option<PartialRef>, MysqlError> {
+        let Some((table, local)) = self.only_table(graph).filter(|_| self.cx.switches.skip_scan) else {
+            return Ok(None);
+        };
+        let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
+        let fixed = self.fixed_columns(relation, &local);
+        self.every_index = true;
+        let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation));
+        self.every_index = false;
+        let mut best: Option<PartialRef> = None;
+        for candidate in candidates?.iter() {
+            let parts = candidate.path.index.parts.len();
+            let behind = |start: usize| Some((start, order_behind(candidate, start, &keys, &fixed)?));
+            let Some((parts, direction)) = (1..parts).find_map(behind) else { continue };
+            let found = self.cx.planner.first_of(candidate, (parts, rows), false, direction)?;
+            let Some(found) = found else { continue };
+            let found = Rc::new(self.access(relation, found));
+            if best.as_ref().is_none_or(|known| found.cost_us < known.cost_us) {
+                best = Some(found);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The table of a query that reads nothing else, with the conditions on it.
+    fn only_table(&self, graph: &Graph) -> Option<(Arc<TableDef>, Vec<Expr>)> {
+        let ([member], [bound]) = (graph.members.as_slice(), self.select.relations.as_slice()) else {
+            return None;
+        };
+        let (MemberSource::Relation(relation), RelationSource::Base(table)) = (&member.source, &bound.source)
+        else {
+            return None;
+        };
+        let local = self.local_conditions(Relations::one(*relation), &graph.conjuncts);
+        (bound.lock.is_none() && local.len() == graph.conjuncts.len()).then(|| (table.clone(), local))
+    }
+}
+
 /// What a query asks for, if a loose scan can give it.
 fn wanted(select: &BoundSelect) -> Option<Loose> {
-    let locks = select.relations.iter().any(|relation| relation.lock.is_some());
-    if locks || !select.windows.is_empty() {
+    if !select.windows.is_empty() {
         return None;
     }
     let mut columns = BTreeSet::new();

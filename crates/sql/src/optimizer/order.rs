@@ -55,7 +55,7 @@ impl JoinPlanner<'_, '_, '_> {
     }
 
     /// The keys as columns of one relation, if they are.
-    fn plain_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
+    pub(super) fn plain_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
         let mut found: Option<usize> = None;
         let mut keys = Vec::new();
         for key in order {
@@ -100,10 +100,23 @@ pub(super) fn partly(plan: &PartialRef, share: f64) -> f64 {
 
 /// The direction in which the index of a candidate gives the order, if it does.
 fn index_order(candidate: &Candidate, keys: &[(usize, bool)], fixed: &BTreeSet<usize>) -> Option<ScanOrder> {
+    order_behind(candidate, 0, keys, fixed)
+}
+
+/// The direction in which the index of a candidate gives the order of entries with the same first `start` parts, if it does.
+pub(super) fn order_behind(
+    candidate: &Candidate,
+    start: usize,
+    keys: &[(usize, bool)],
+    fixed: &BTreeSet<usize>,
+) -> Option<ScanOrder> {
     let index = &candidate.path.index;
+    let before = index.key_columns.iter().zip(&index.key_parts).take(start);
+    let same = before.filter(|(_, part)| part.prefix.is_none()).map(|(column, _)| column);
+    let fixed: BTreeSet<usize> = fixed.iter().chain(same).copied().collect();
     let mut wanted = keys.iter().filter(|(column, _)| !fixed.contains(column)).peekable();
     let mut reverse: Option<bool> = None;
-    for (column, part) in index.key_columns.iter().zip(&index.key_parts) {
+    for (column, part) in index.key_columns.iter().zip(&index.key_parts).skip(start) {
         let Some((next, descending)) = wanted.peek() else { break };
         if part.prefix.is_some() {
             // Not even of a column with one value: its key may have several.

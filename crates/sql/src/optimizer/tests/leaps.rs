@@ -59,7 +59,21 @@ fn query(rng: &mut SmallRng) -> String {
     );
     let (function, of) = (pick(rng, &["MIN", "MAX"]), pick(rng, &["a", "b", "c", "d", "c + d"]));
     let keys = pick(rng, &["a", "c", "b", "a, b", "b, a", "b, d", "c, d", "a + 1"]);
-    match rng.random_range(0..7) {
+    match rng.random_range(0..9) {
+        7 | 8 => {
+            // The id in the order, so that it is known which rows a LIMIT keeps.
+            let order = match rng.random_range(0..4) {
+                0 => "d, id",
+                1 => "b DESC, c, id",
+                2 => "d, b, a, id",
+                _ => "d DESC, a DESC, id DESC",
+            };
+            let limit = rng.random_range(1..6);
+            format!(
+                "SELECT {} FROM l{filter} ORDER BY {order} LIMIT {limit}",
+                pick(rng, &["id, a, b, c, d", "b, d"])
+            )
+        }
         0 => format!("SELECT id, a, b, c, d FROM l{filter}{order}"),
         1 | 2 => format!("SELECT {} FROM l{filter}{order}", pick(rng, &["a, b, c", "d, c", "d", "a, b, d"])),
         3 => format!("SELECT DISTINCT {keys} FROM l{filter}"),
@@ -76,7 +90,7 @@ fn leaps_lose_no_rows() {
     let seed = testing::seed();
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut database = database(&mut rng);
-    let (mut skipping, mut loose, mut reverse, mut leapt) = (0, 0, 0, 0);
+    let (mut skipping, mut loose, mut reverse, mut leapt, mut first_of) = (0, 0, 0, 0, 0);
     for case in 0..500 * testing::scale() {
         let sql = query(&mut rng);
         database.switches.skip_scan = rng.random_ratio(5, 6);
@@ -86,7 +100,12 @@ fn leaps_lose_no_rows() {
         let explained = crate::explain::explain_tree(&plan, None);
         let context = format!("{context}\n{explained}");
         let answer = database.run(&plan).unwrap_or_else(|error| panic!("{context}: {error}"));
-        let expected = with_eval(&[], |eval| testing::answer(&database.engine, &select, false, eval));
+        let limit: Option<usize> =
+            sql.split_once(" LIMIT ").map(|(_, limit)| limit.parse().expect("a number"));
+        let mut expected =
+            with_eval(&[], |eval| testing::answer(&database.engine, &select, limit.is_some(), eval));
+        expected.truncate(limit.unwrap_or(usize::MAX));
+        first_of += usize::from(explained.contains("of each value"));
         assert_eq!(sorted(&answer.rows), sorted(&expected), "{context}");
         let examined = answer.counters.leafline_entries_examined;
         assert!(examined <= 4 * 900, "{examined} entries: {context}");
@@ -97,7 +116,10 @@ fn leaps_lose_no_rows() {
         skipping += usize::from(explained.contains("skip scan on"));
         loose += usize::from(explained.contains("skip scan for grouping"));
     }
-    for count in [skipping, loose, reverse, leapt] {
-        assert!(count > 5, "{skipping} plans skip, {loose} are loose, {reverse} in reverse, {leapt} leapt");
+    for count in [skipping, loose, reverse, leapt, first_of] {
+        assert!(
+            count > 5,
+            "{skipping} plans skip, {loose} are loose, {reverse} in reverse, {leapt} leapt, {first_of} first of each"
+        );
     }
 }
