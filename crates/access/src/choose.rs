@@ -241,7 +241,9 @@ impl Planner<'_> {
         let table = question.request.table;
         let sample = if question.sample_rows && !conditions.is_empty() {
             let columns: Vec<usize> = (0..table.columns.len()).collect();
-            sample_rows(self.engine, table.clustered(), &Bounds::all(), &columns, conditions, eval)?
+            let clustered: &IndexDef = table.clustered();
+            let clustered = (clustered, self.whole(table, clustered)?.resident);
+            sample_rows(self.engine, clustered, &Bounds::all(), &columns, conditions, eval)?
         } else {
             Sample::default()
         };
@@ -281,7 +283,7 @@ impl Planner<'_> {
     ) -> Result<(Candidate, Option<Known>)> {
         let table = path.table.clone();
         let rows = self.table_rows(&table);
-        let whole = Extent { entries: rows, ..self.extent(&path.index, &Bounds::all())? };
+        let whole = Extent { entries: rows, ..self.whole(&table, &path.index)? };
         let unknown = |value: &Expr| !value.columns().is_empty() || !value.is_known_to_planner();
         let correlated = path.constraint.values().iter().any(unknown);
         let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
@@ -317,7 +319,7 @@ impl Planner<'_> {
             more_comparisons,
         };
         if path.fetches() {
-            sizes.table = self.extent(table.clustered(), &Bounds::all())?;
+            sizes.table = self.whole(&table, table.clustered())?;
             sizes.row_leaves_per_entry =
                 self.statistics.index(self.engine, &table, &path.index)?.row_leaves_per_entry;
         }
@@ -382,6 +384,16 @@ impl Planner<'_> {
             }
         }
         Ok(path.constraint.instantiate(&values))
+    }
+
+    /// The size of an index.
+    fn whole(&self, table: &TableDef, index: &IndexDef) -> Result<Extent> {
+        let found = self.statistics.size(self.engine, table, index)?;
+        Ok(Extent {
+            entries: found.entries,
+            leaves: found.leaves.max(1.0),
+            resident: found.resident_fraction,
+        })
     }
 
     /// What lies in the ranges.
@@ -469,7 +481,8 @@ impl Planner<'_> {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
             let (columns, conditions) = compact(&columns, &on_entries);
             let within = bounds.clone().without_tests();
-            sample_rows(self.engine, &path.index, &within, &columns, &conditions, eval)?
+            let resident = self.whole(&path.table, &path.index)?.resident;
+            sample_rows(self.engine, (&*path.index, resident), &within, &columns, &conditions, eval)?
         };
         let selectivity = sample.selectivity(guess);
         let sampled = if sample.seen > 0 { selectivity } else { 1.0 };

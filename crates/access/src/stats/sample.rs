@@ -6,7 +6,7 @@
 use crate::constraint::{Bounds, KeyRange};
 use crate::error::{AccessError, Result};
 use leafline_btree::LeafView;
-use leafline_table::{Engine, IndexDef, TableDef, Tree, entry_decoder};
+use leafline_table::{Engine, IndexDef, TableDef, entry_decoder};
 use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
 use leafline_types::key::{KeyPart, encode_part};
 use leafline_types::{Batch, CodecError, DecodedRows, Missing, Warnings, value_at};
@@ -46,16 +46,16 @@ impl Sample {
 
 /// Looks at entries of an index, spread over the ranges of `bounds`, and counts those that pass its tests and `conditions`, whose
 /// columns are positions in `columns`, ordinals of the table. An error of a condition ends the sample: planning does
-/// not fail for what execution may never evaluate.
+/// not fail for what execution may never evaluate. Where little of the index is `resident` in memory, less is looked at.
 pub fn sample_rows(
     engine: &Engine,
-    index: &IndexDef,
+    (index, resident): (&IndexDef, f64),
     bounds: &Bounds,
     columns: &[usize],
     conditions: &[Expr],
     eval: &EvalContext<'_>,
 ) -> Result<Sample> {
-    let (looked, batch) = look(engine, index, bounds, columns)?;
+    let (looked, batch) = look(engine, (index, resident), bounds, columns)?;
     let mut warnings = Warnings::new();
     let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
     quiet.parameters = eval.parameters;
@@ -88,7 +88,8 @@ pub(super) fn sample_distinct(
     rows: f64,
 ) -> Result<Option<f64>> {
     let Some(definition) = table.columns.get(column) else { return Ok(None) };
-    let (_, batch) = look(engine, table.clustered(), &Bounds::all(), &[column])?;
+    let resident = engine.tree(table.clustered())?.estimate(&[], None)?.resident_fraction;
+    let (_, batch) = look(engine, (table.clustered(), resident), &Bounds::all(), &[column])?;
     let (Some(values), true) = (batch.columns.first(), batch.rows > 0) else { return Ok(None) };
     let part = KeyPart {
         ty: definition.ty.clone(),
@@ -126,7 +127,7 @@ struct Looked {
 /// Entries of an index, spread over the ranges: how many were looked at, and `columns` of those that pass the tests.
 fn look(
     engine: &Engine,
-    index: &IndexDef,
+    (index, resident): (&IndexDef, f64),
     bounds: &Bounds,
     columns: &[usize],
 ) -> Result<(Vec<Looked>, Batch)> {
@@ -136,7 +137,7 @@ fn look(
     let mut decoded = DecodedRows::new(&decoder, ENTRIES);
     let mut taken = Taken { seen: 0, kept: 0, error: None };
     let tree = engine.tree(index)?;
-    let all_leaves = leaves_to_sample(&tree, LEAVES, COLD_LEAVES)?;
+    let all_leaves = leaves_to_sample(resident, LEAVES, COLD_LEAVES);
     for range in &ranges {
         let weight = match ranges.len() {
             1 => 1.0,
@@ -164,10 +165,9 @@ fn look(
     Ok((looked, Batch { columns, rows: taken.kept }))
 }
 
-/// How many leaves of a tree to look at: fewer where they would have to be read.
-pub(super) fn leaves_to_sample(tree: &Tree, warm: usize, cold: usize) -> Result<usize> {
-    let resident = tree.estimate(&[], None)?.resident_fraction;
-    Ok(if resident >= WARM { warm } else { cold })
+/// How many leaves of a tree to look at: fewer where they would have to be read, because not enough of it is `resident`.
+pub(super) fn leaves_to_sample(resident: f64, warm: usize, cold: usize) -> usize {
+    if resident >= WARM { warm } else { cold }
 }
 
 /// A few of the ranges, spread evenly.
