@@ -103,10 +103,14 @@ fn a_query_larger_than_memory_and_disk_is_1021_and_leaves_no_file() {
     let instance = open(&env);
     let mut session = with_table(&instance);
     must(&mut session, &insert(0, 1000));
+    must(&mut session, "SET group_concat_max_len = 1048576");
     for query in [
         "SELECT SUM(LENGTH(x)) FROM (SELECT LAG(b, 300) OVER (ORDER BY a) AS x FROM d.t) l",
         "SELECT MAX(x) FROM (SELECT MIN(b) OVER (ORDER BY a ROWS BETWEEN 300 PRECEDING AND 300 FOLLOWING) AS x FROM d.t) l",
         "WITH RECURSIVE r AS (SELECT a, b FROM d.t UNION SELECT a + 1, b FROM r WHERE a < 3) SELECT COUNT(*) FROM r",
+        "SELECT MD5(GROUP_CONCAT(b ORDER BY a DESC)) FROM d.t",
+        "SELECT a % 3, MD5(GROUP_CONCAT(DISTINCT b ORDER BY a)), COUNT(*) FROM d.t GROUP BY a % 3",
+        "SELECT MD5(JSON_ARRAYAGG(b)), MD5(JSON_OBJECTAGG(a, b)) FROM d.t",
     ] {
         must(&mut session, "SET leafline_query_memory = DEFAULT");
         let expected = must(&mut session, query);

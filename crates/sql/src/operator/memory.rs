@@ -50,7 +50,12 @@ impl MemoryBudget {
 
     /// What each of so many threads may hold of what is left; at least what every operator may.
     pub fn part(&self, threads: usize) -> usize {
-        (self.limit.saturating_sub(self.used()) / threads.max(1)).max(self.limit / SHARE)
+        (self.limit.saturating_sub(self.used()) / threads.max(1)).max(self.share())
+    }
+
+    /// What every operator may hold, bytes.
+    pub fn share(&self) -> usize {
+        self.limit / SHARE
     }
 
     /// The limit, bytes.
@@ -105,7 +110,7 @@ impl Held {
         self.bytes = bytes;
         let used = budget.note(bytes);
         budget.peak.fetch_max(used, Ordering::Relaxed);
-        used <= budget.limit || bytes <= budget.limit / SHARE
+        used <= budget.limit || bytes <= budget.share()
     }
 
     /// The structure grew by `bytes`.

@@ -209,18 +209,66 @@ impl Partitions {
     }
 }
 
+/// Entries sorted on disk by keys; of equal ones, the one with the lesser number comes first.
+pub(super) struct EntrySort {
+    sorter: Sorter,
+    key: Vec<u8>,
+    pushed: u64,
+}
+
+/// The key, number and payload of an entry.
+type Numbered<'e> = (&'e [u8], u64, &'e [u8]);
+
+/// Entries that were sorted on disk.
+pub(super) struct SortedEntries(Merge<'static>);
+
+impl EntrySort {
+    pub fn new(cx: &mut ExecutionContext<'_>) -> EntrySort {
+        cx.counters.created_tmp_files += 1;
+        let memory = (cx.memory.limit() / SORT_SHARE).max(LEAST_SORT);
+        let sorter = cx.view.engine().sorter(memory as u64);
+        EntrySort { sorter, key: Vec::new(), pushed: 0 }
+    }
+
+    /// Numbers are given in the order in which entries are pushed. The parts of a key are put together; no key is the beginning of
+    /// another one.
+    pub fn push(&mut self, key: &[&[u8]], payload: &[u8]) -> Result<(), MysqlError> {
+        self.pushed += 1;
+        self.push_numbered(key, self.pushed, payload)
+    }
+
+    pub fn push_numbered(&mut self, key: &[&[u8]], number: u64, payload: &[u8]) -> Result<(), MysqlError> {
+        self.key.clear();
+        key.iter().for_each(|part| self.key.extend_from_slice(part));
+        self.key.extend_from_slice(&number.to_be_bytes());
+        self.sorter.push(&self.key, payload).map_err(failed)
+    }
+
+    pub fn finish(self) -> Result<SortedEntries, MysqlError> {
+        self.sorter.finish().map(SortedEntries).map_err(failed)
+    }
+}
+
+impl SortedEntries {
+    pub fn next(&mut self) -> Result<Option<Numbered<'_>>, MysqlError> {
+        let Some((key, payload)) = self.0.next().map_err(failed)? else { return Ok(None) };
+        match key.split_last_chunk::<8>() {
+            Some((key, number)) => Ok(Some((key, u64::from_be_bytes(*number), payload))),
+            None => Err(MysqlError::internal("a sorted entry without a number")),
+        }
+    }
+}
+
 /// Rows sorted on disk by keys; of equal ones, the one that was pushed first comes first.
 pub(super) struct DiskSort {
-    sorter: Sorter,
+    sort: EntrySort,
     types: Arc<[ExprType]>,
-    key: Vec<u8>,
     row: Vec<u8>,
-    rows: u64,
 }
 
 /// Rows that were sorted on disk.
 pub(super) struct DiskSorted {
-    merge: Merge<'static>,
+    entries: SortedEntries,
     rows: RowReader,
     skip: u64,
     left: u64,
@@ -229,20 +277,13 @@ pub(super) struct DiskSorted {
 impl DiskSort {
     /// For rows with columns of these types.
     pub fn new(types: &Arc<[ExprType]>, cx: &mut ExecutionContext<'_>) -> DiskSort {
-        cx.counters.created_tmp_files += 1;
-        let memory = (cx.memory.limit() / SORT_SHARE).max(LEAST_SORT);
-        let sorter = cx.view.engine().sorter(memory as u64);
-        DiskSort { sorter, types: types.clone(), key: Vec::new(), row: Vec::new(), rows: 0 }
+        DiskSort { sort: EntrySort::new(cx), types: types.clone(), row: Vec::new() }
     }
 
     pub fn push(&mut self, key: &[u8], batch: &Batch, row: usize) -> Result<(), MysqlError> {
-        self.key.clear();
-        self.key.extend_from_slice(key);
-        self.key.extend_from_slice(&self.rows.to_be_bytes());
-        self.rows += 1;
         self.row.clear();
         push_row(&batch.columns, row, &mut self.row);
-        self.sorter.push(&self.key, &self.row).map_err(failed)
+        self.sort.push(&[key], &self.row)
     }
 
     /// All rows of a batch.
@@ -268,7 +309,7 @@ impl DiskSort {
     /// The rows in order: those behind the first `skip`, at most `count`.
     pub fn finish(self, skip: u64, count: u64) -> Result<DiskSorted, MysqlError> {
         let rows = RowReader::new(self.types.iter().map(|ty| &ty.sql));
-        Ok(DiskSorted { merge: self.sorter.finish().map_err(failed)?, rows, skip, left: count })
+        Ok(DiskSorted { entries: self.sort.finish()?, rows, skip, left: count })
     }
 }
 
@@ -276,7 +317,7 @@ impl Operator for DiskSorted {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         cx.eval.cancel.check()?;
         while self.rows.rows() < BATCH_ROWS && self.left > 0 {
-            let Some((_, row)) = self.merge.next().map_err(failed)? else { break };
+            let Some((.., row)) = self.entries.next()? else { break };
             if self.skip > 0 {
                 self.skip -= 1;
                 continue;

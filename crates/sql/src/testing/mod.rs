@@ -52,6 +52,7 @@ pub(crate) struct Database {
     pub switches: OptimizerSwitches,
     pub parallelism: Parallelism,
     pub memory_limit: usize,
+    pub group_concat_max_len: u64,
 }
 
 struct NoVariables;
@@ -102,6 +103,7 @@ impl Database {
             switches: OptimizerSwitches::default(),
             parallelism: Parallelism::NONE,
             memory_limit: 64 << 20,
+            group_concat_max_len: 1024,
         }
     }
 
@@ -142,7 +144,7 @@ impl Database {
             foreign_key_checks: true,
             derived_merge: true,
             use_invisible_indexes: false,
-            group_concat_max_len: 1024,
+            group_concat_max_len: self.group_concat_max_len,
             assigns_variables: statement.assigns_variables,
             parameter_types: &[],
             parameters: &[],

@@ -2,15 +2,16 @@
 //!
 //! Without an order, texts are put together as they come. Otherwise they are kept with their sort keys until the end;
 //! DISTINCT without ORDER BY sorts by the values, as MySQL's tree of them does. What is longer than
-//! `group_concat_max_len` is cut at a character, with one warning for each group.
+//! `group_concat_max_len` is cut at a character, with one warning for each group; nothing behind that is kept.
+//!
+//! When there is no more room, it is *closed*: texts of further rows are given out as [`Entries`], and come again in their order when
+//! their group is finished.
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-
 use super::distinct::Distinct;
+use super::entries::{Entries, Entry, Gathering};
 use super::{AggregateCall, EncodedKeys, Groups, KeyEncoder};
-use crate::column::ColumnBuilder;
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, eval_operand as operand};
 use crate::value::{SqlType, Value};
@@ -31,7 +32,9 @@ pub struct ConcatOptions {
 /// The texts of groups.
 #[derive(Debug)]
 pub(super) struct Concat {
-    options: ConcatOptions,
+    /// How many of the arguments are put together.
+    values: usize,
+    cut: Cut,
     /// The types of the values.
     types: Vec<SqlType>,
     /// Encodes the keys to sort by, if there is an order.
@@ -43,6 +46,18 @@ pub(super) struct Concat {
     by_values: bool,
     groups: Vec<Group>,
     bytes: usize,
+    closed: bool,
+    /// What the last batch brought, once it is closed.
+    entries: Entries,
+}
+
+/// How texts are put together, and where the result ends.
+#[derive(Debug)]
+struct Cut {
+    separator: Arc<str>,
+    max_length: usize,
+    /// Not within a character.
+    characters: bool,
 }
 
 /// A sort key, and a text.
@@ -50,8 +65,9 @@ type Waiting = (Box<[u8]>, Box<[u8]>);
 
 #[derive(Debug, Default)]
 struct Group {
-    /// Texts that wait to be sorted.
+    /// Texts that wait to be sorted; when the group is being finished, the last one comes first.
     waiting: Vec<Waiting>,
+    finishing: bool,
     text: Vec<u8>,
     rows: u64,
     cut: bool,
@@ -68,7 +84,12 @@ impl Concat {
             (!order.is_empty()).then(|| KeyEncoder::ordered(ordered))
         };
         Concat {
-            options: options.clone(),
+            values: options.values,
+            cut: Cut {
+                separator: options.separator.clone(),
+                max_length: options.max_length,
+                characters: call.ty.sql.is_character(),
+            },
             types: values.iter().map(|e| e.ty.sql.clone()).collect(),
             order,
             keys: EncodedKeys::default(),
@@ -76,6 +97,8 @@ impl Concat {
             by_values,
             groups: Vec::new(),
             bytes: 0,
+            closed: false,
+            entries: Entries::default(),
         }
     }
 
@@ -90,13 +113,17 @@ impl Concat {
         args: &[Datum],
         cx: &mut EvalContext<'_>,
     ) -> Result<(), MysqlError> {
-        let (values, order) = args.split_at(self.options.values.min(args.len()));
+        let (values, order) = args.split_at(self.values.min(args.len()));
         let fresh: Option<Vec<u32>> = match &mut self.distinct {
             Some(distinct) => Some(distinct.first_seen(groups, rows, values)?.rows()),
             None => None,
         };
         if let Some(encoder) = &self.order {
             encoder.encode(if self.by_values { values } else { order }, rows, &mut self.keys)?;
+        }
+        if self.closed {
+            self.give_out(groups, rows, values);
+            return Ok(());
         }
         let all = 0..rows as u32;
         let chosen: Box<dyn Iterator<Item = u32>> = match fresh {
@@ -116,33 +143,90 @@ impl Concat {
                 self.bytes += key.len() + text.len() + size_of::<Waiting>();
                 group.waiting.push((key, text.as_slice().into()));
             } else {
-                group.append(&text, &self.options, cx);
+                group.append(&text, &self.cut, cx);
                 self.bytes += group.text.len() - before;
             }
         }
         Ok(())
     }
 
-    pub(super) fn finish(&mut self, ty: &SqlType, cx: &mut EvalContext<'_>) -> Result<ArrayRef, MysqlError> {
-        let groups = std::mem::take(&mut self.groups);
+    /// Makes entries of the rows of a batch, but for those that repeat a known value and those that nothing is needed of.
+    fn give_out(&mut self, groups: Groups<'_>, rows: usize, values: &[Datum]) {
+        self.entries.clear();
+        let mut text = Vec::new();
+        let mut give = |row: usize, value: &[u8]| {
+            let group = groups.of(row);
+            let is_cut = self.order.is_none() && self.groups.get(group).is_some_and(|group| group.cut);
+            if is_cut || !put_values(values, &self.types, row, &mut text) {
+                return;
+            }
+            let key = if self.order.is_some() { self.keys.get(row) } else { &[] };
+            self.entries.push(Entry { group: group as u32, value, key, payload: &text });
+        };
+        match &self.distinct {
+            Some(distinct) => distinct.left_out().for_each(|(row, value)| {
+                // Sorted by the values, equal ones come one after the other.
+                give(row as usize, if self.by_values { &[] } else { value });
+            }),
+            None => (0..rows).for_each(|row| give(row, &[])),
+        }
+    }
+
+    /// From now on nothing is kept of rows.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+        self.distinct.iter_mut().for_each(Distinct::close);
+    }
+
+    /// Which of its entries count.
+    pub(super) fn gathering(&self) -> Gathering {
+        match (&self.distinct, self.by_values) {
+            (None, _) => Gathering::All,
+            (_, true) => Gathering::OnceByKey,
+            (_, false) => Gathering::OnceByValue,
+        }
+    }
+
+    pub(super) fn entries(&self) -> &Entries {
+        &self.entries
+    }
+
+    /// Adds what was given out to its group, in the order of the keys.
+    pub(super) fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) {
+        let Concat { groups, cut, .. } = self;
+        let Some(group) = groups.get_mut(entry.group as usize) else { return };
+        group.sort();
+        // Of equals, those that were kept came first.
+        while let Some((key, _)) = group.waiting.last()
+            && **key <= *entry.key
+            && let Some((_, text)) = group.waiting.pop()
+        {
+            group.append(&text, cut, cx);
+        }
+        group.append(entry.payload, cut, cx);
+    }
+
+    /// The result of a group, of which nothing is left.
+    pub(super) fn finish(&mut self, group: usize, ty: &SqlType, cx: &mut EvalContext<'_>) -> Value {
+        let mut group = self.groups.get_mut(group).map(std::mem::take).unwrap_or_default();
+        group.sort();
+        while let Some((_, text)) = group.waiting.pop() {
+            group.append(&text, &self.cut, cx);
+        }
+        match (group.rows, ty.is_character()) {
+            (0, _) => Value::Null,
+            (_, true) => Value::string(String::from_utf8_lossy(&group.text).into_owned()),
+            (_, false) => Value::bytes(group.text),
+        }
+    }
+
+    /// All groups are finished.
+    pub(super) fn clear(&mut self) {
+        self.groups = Vec::new();
         self.bytes = 0;
-        let mut out = ColumnBuilder::with_capacity(ty, groups.len());
-        for mut group in groups {
-            let mut waiting = std::mem::take(&mut group.waiting);
-            // Rows of equal keys stay as they came.
-            waiting.sort_by(|a, b| a.0.cmp(&b.0));
-            waiting.iter().for_each(|(_, text)| group.append(text, &self.options, cx));
-            let v = match (group.rows, ty.is_character()) {
-                (0, _) => Value::Null,
-                (_, true) => Value::string(String::from_utf8_lossy(&group.text).into_owned()),
-                (_, false) => Value::bytes(group.text),
-            };
-            out.push_value(&v)?;
-        }
-        if let Some(distinct) = &mut self.distinct {
-            distinct.clear();
-        }
-        Ok(out.finish())
+        self.closed = false;
+        self.entries.clear();
+        self.distinct.iter_mut().for_each(Distinct::clear);
     }
 
     pub(super) fn memory(&self) -> usize {
@@ -167,18 +251,26 @@ fn put_values(values: &[Datum], types: &[SqlType], row: usize, out: &mut Vec<u8>
 }
 
 impl Group {
-    fn append(&mut self, text: &[u8], options: &ConcatOptions, cx: &mut EvalContext<'_>) {
+    /// Sorts what waits, the last one first. Rows of equal keys stay as they came.
+    fn sort(&mut self) {
+        if !std::mem::replace(&mut self.finishing, true) {
+            self.waiting.sort_by(|a, b| a.0.cmp(&b.0));
+            self.waiting.reverse();
+        }
+    }
+
+    fn append(&mut self, text: &[u8], cut: &Cut, cx: &mut EvalContext<'_>) {
         self.rows += 1;
         if self.cut {
             return;
         }
         if self.rows > 1 {
-            self.text.extend_from_slice(options.separator.as_bytes());
+            self.text.extend_from_slice(cut.separator.as_bytes());
         }
         self.text.extend_from_slice(text);
-        if self.text.len() > options.max_length {
-            let mut end = options.max_length;
-            while end > 0 && self.text[end] & 0xC0 == 0x80 {
+        if self.text.len() > cut.max_length {
+            let mut end = cut.max_length;
+            while cut.characters && end > 0 && self.text[end] & 0xC0 == 0x80 {
                 end -= 1;
             }
             self.text.truncate(end);

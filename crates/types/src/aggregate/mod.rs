@@ -18,6 +18,7 @@ mod bits;
 mod concat;
 mod distinct;
 mod documents;
+mod entries;
 mod extreme;
 mod group_key;
 mod key_table;
@@ -31,6 +32,7 @@ mod tests;
 use arrow_array::{Array, ArrayRef};
 
 use crate::collation::Collation;
+use crate::column::ColumnBuilder;
 use crate::decimal::{DIVISION_SCALE_INCREMENT, MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, Expr, build};
@@ -41,6 +43,7 @@ use concat::Concat;
 pub use concat::ConcatOptions;
 use distinct::Distinct;
 use documents::Documents;
+pub use entries::{Entry, Gathering};
 use extreme::Extreme;
 pub use group_key::{EncodedKeys, KeyEncoder};
 pub use key_table::{KeyBuffer, KeyTable};
@@ -369,7 +372,7 @@ impl GroupedAccumulator {
         self.state.grow(group_count);
         match &mut self.state {
             State::Concat(concat) => return concat.update(groups, rows, args, cx),
-            State::Documents(documents) => return documents.update(groups, rows, args),
+            State::Documents(documents) => return documents.update(groups, rows, args, cx),
             State::Count(counts) if self.merges => return partial::add_counts(counts, groups, rows, args),
             State::Decimal(sum) if self.merges => {
                 return partial::add_sums(sum, groups, rows, args, &self.arg_type, cx);
@@ -398,9 +401,53 @@ impl GroupedAccumulator {
         self.distinct.is_some()
     }
 
-    /// From now on rows with arguments that are not known are [left out](Self::left_out).
-    pub fn close_arguments(&mut self) {
+    /// Whether it keeps the values of all rows, to put them together, and which of them count.
+    pub fn gathering(&self) -> Option<Gathering> {
+        match &self.state {
+            State::Concat(concat) => Some(concat.gathering()),
+            State::Documents(_) => Some(Gathering::All),
+            _ => None,
+        }
+    }
+
+    /// Nothing more is kept. From now on rows with arguments that are not known are [left out](Self::left_out); what
+    /// [gathers](Self::gathering) gives [entries](Self::entries) out.
+    pub fn close(&mut self) {
         self.distinct.iter_mut().for_each(Distinct::close);
+        match &mut self.state {
+            State::Concat(concat) => concat.close(),
+            State::Documents(documents) => documents.close(),
+            _ => {}
+        }
+    }
+
+    /// What the last batch has brought, if nothing more is kept: to be [taken back](Self::take_back) group by group, sorted by key.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        let entries = match &self.state {
+            State::Concat(concat) => Some(concat.entries()),
+            State::Documents(documents) => Some(documents.entries()),
+            _ => None,
+        };
+        entries.into_iter().flat_map(|entries| entries.iter())
+    }
+
+    /// Adds what was given out to its group.
+    pub fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
+        match &mut self.state {
+            State::Concat(concat) => concat.take_back(entry, cx),
+            State::Documents(documents) => documents.take_back(entry)?,
+            _ => return Err(MysqlError::internal("an aggregate that gives out no entries")),
+        }
+        Ok(())
+    }
+
+    /// What was [gathered](Self::gathering) of a group; nothing is left of it.
+    pub fn finish_group(&mut self, group: usize, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+        match &mut self.state {
+            State::Concat(concat) => Ok(concat.finish(group, &self.result, cx)),
+            State::Documents(documents) => documents.finish(group),
+            _ => Err(MysqlError::internal("an aggregate that is finished for all groups at once")),
+        }
     }
 
     /// The rows of the last batch that were left out, with a key that is the same for equal arguments in a group.
@@ -431,8 +478,18 @@ impl GroupedAccumulator {
             State::Extreme(extreme) => extreme.finish(&self.result),
             State::Moments(moments) => Ok(moments.finish()),
             State::Bits(bits) => bits.finish(&self.result),
-            State::Concat(concat) => concat.finish(&self.result, cx),
-            State::Documents(documents) => documents.finish(&self.result),
+            State::Concat(_) | State::Documents(_) => {
+                let mut out = ColumnBuilder::with_capacity(&self.result, group_count);
+                for group in 0..group_count {
+                    out.push_value(&self.finish_group(group, cx)?)?;
+                }
+                match &mut self.state {
+                    State::Concat(concat) => concat.clear(),
+                    State::Documents(documents) => documents.clear(),
+                    _ => {}
+                }
+                Ok(out.finish())
+            }
         }
     }
 

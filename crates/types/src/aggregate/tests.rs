@@ -324,3 +324,62 @@ fn group_concat_orders_repeats_and_cuts() {
     assert_eq!(run(&cut, &["ab", "éé", "c"]), Value::from("ab-"));
     assert_eq!(session.codes(), [1260]);
 }
+
+#[test]
+fn group_concat_of_bytes_is_cut_at_any_byte() {
+    let ty = SqlType::Varbinary { len: 9 };
+    let bytes = ExprType::string(ty.clone(), true, Collation::Binary, Coercibility::Implicit);
+    let call = concat(false, vec![build::column(0, bytes)], 1, 3);
+    let mut session = Session::new();
+    let mut state = GroupedAccumulator::new(&call);
+    for rows in [[[0x80u8, 0x81]], [[0x82, 0x83]], [[0x84, 0x85]]] {
+        let rows = rows.map(|row| vec![Value::bytes(row.to_vec())]);
+        let batch = Batch::from_rows(std::slice::from_ref(&ty), rows.iter().map(Vec::as_slice)).unwrap();
+        let arg = Datum::Array(batch.columns[0].clone());
+        state.update(Groups::One, 1, 1, &[arg], &mut session.cx()).unwrap();
+    }
+    let found = value_at(&state.finish(1, &mut session.cx()).unwrap(), 0, &call.ty.sql);
+    assert_eq!(found, Value::bytes(vec![0x80, 0x81, b'-']));
+    assert_eq!(session.codes(), [1260]);
+}
+
+/// Documents of `rows` members with `names` names, of `length` bytes each; `kept` of them before no more are kept.
+fn members(rows: usize, names: usize, length: usize, kept: usize) -> Result<Value, MysqlError> {
+    let types = [SqlType::Varchar { len: 9 }, SqlType::Varchar { len: 9999 }];
+    let columns = types.iter().enumerate();
+    let column = |(n, ty): (usize, &SqlType)| {
+        build::column(n, ExprType::column(ty.clone(), true, Collation::Utf8mb4Bin))
+    };
+    let call = call(AggregateFunction::JsonObject, false, columns.map(column).collect());
+    let (mut session, mut state) = (Session::new(), GroupedAccumulator::new(&call));
+    let mut given_out: Vec<Vec<u8>> = Vec::new();
+    for row in 0..rows {
+        let mut cx = session.cx();
+        cx.sql_mode.max_result = 10_000;
+        if row == kept {
+            state.close();
+        }
+        let values = [Value::string(format!("n{}", row % names)), Value::string("x".repeat(length))];
+        let batch = Batch::from_rows(&types, [values.as_slice()]).unwrap();
+        let args: Vec<Datum> = batch.columns.iter().cloned().map(Datum::Array).collect();
+        state.update(Groups::One, 1, 1, &args, &mut cx)?;
+        given_out.extend(state.entries().map(|entry| entry.payload.to_vec()));
+    }
+    assert_eq!(given_out.len(), rows.saturating_sub(kept));
+    for payload in &given_out {
+        state.take_back(Entry { group: 0, value: &[], key: &[], payload }, &mut session.cx())?;
+    }
+    state.finish_group(0, &mut session.cx())
+}
+
+#[test]
+fn documents_are_no_larger_than_a_packet() {
+    for kept in [50, usize::MAX, 0] {
+        // Members take the place of others again and again.
+        let Value::Json(document) = members(500, 10, 900, kept).unwrap() else { panic!("a document") };
+        assert!((9000..10_000).contains(&document.as_bytes().len()));
+        assert_eq!(members(500, 12, 900, kept).map(drop).unwrap_err().code, 1301);
+        // It is just the names and their places that are too much.
+        assert_eq!(members(1100, 1100, 1, kept).map(drop).unwrap_err().code, 1301);
+    }
+}

@@ -1,24 +1,30 @@
 //! One row per group: grouping by hash of the encoded keys; without keys, one row in all.
 //!
 //! When memory is used up, the groups there are go on, and rows of others go to files by their keys; then these are grouped, one after
-//! the other. What is kept of DISTINCT values goes to files as well ([`repeats`]).
+//! the other. What is kept of DISTINCT values goes to files as well ([`repeats`]), and so do values that are put together
+//! ([`gathered`]).
 
+mod gathered;
 mod repeats;
+mod results;
+#[cfg(test)]
+mod tests;
 
 use super::gather::batch_bytes;
-use super::limit::slice;
 use super::memory::Held;
 use super::spill::{Partitions, SpillFile, picked};
-use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, ExecutionContext, Operator};
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
+use gathered::Gathered;
 use leafline_types::aggregate::{
     AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder, KeyTable,
 };
 use leafline_types::expr::{Expr, evaluate};
 use leafline_types::{Batch, ExprType, MysqlError};
 use repeats::Repeats;
+use results::{Column, GroupByGroup, Results};
 use std::sync::Arc;
 
 pub(super) struct Aggregate {
@@ -27,7 +33,7 @@ pub(super) struct Aggregate {
     keys: Arc<[Expr]>,
     grouping: usize,
     aggregates: Arc<[AggregateCall]>,
-    result: Option<(Batch, usize)>,
+    results: Option<Results>,
     /// Files with rows of further groups.
     waiting: Vec<SpillFile>,
     /// The input was read to its end, and replaced by a file.
@@ -50,14 +56,14 @@ impl Aggregate {
             keys,
             grouping,
             aggregates,
-            result: None,
+            results: None,
             waiting,
             reads_files: false,
             held,
         }
     }
 
-    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Batch, MysqlError> {
+    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Results, MysqlError> {
         let mut grouping = Grouping::new(&self.keys, self.grouping);
         let mut states: Vec<State> = self.aggregates.iter().map(State::new).collect();
         let mut others: Option<Partitions> = None;
@@ -86,7 +92,7 @@ impl Aggregate {
                 None => {
                     let calls = self.aggregates.iter().zip(&mut states);
                     let closed =
-                        calls.map(|(call, state)| state.close(call)).filter(|closed| *closed).count();
+                        calls.map(|(call, state)| state.close(call, cx)).filter(|closed| *closed).count();
                     if grouping.keyed {
                         others = Some(Partitions::new(&self.types));
                     } else if closed == 0 {
@@ -109,37 +115,54 @@ impl Aggregate {
         grouping: Grouping,
         mut states: Vec<State>,
         cx: &mut ExecutionContext<'_>,
-    ) -> Result<Batch, MysqlError> {
+    ) -> Result<Results, MysqlError> {
         let rows = grouping.count();
         // Rows that were left out have other values than those known.
-        for state in states.iter_mut().filter(|state| state.repeats.is_some()) {
+        for state in states.iter_mut().filter(|state| matches!(state.beyond, Some(Beyond::Repeats(_)))) {
             state.accumulator.forget_arguments();
         }
         for at in 0..states.len() {
-            let Some(repeats) = states.get_mut(at).and_then(|state| state.repeats.take()) else { continue };
             let accumulated: usize = states.iter().map(|state| state.accumulator.memory()).sum();
-            let Some(State { accumulator, .. }) = states.get_mut(at) else { break };
-            let besides = accumulated + grouping.memory_bytes() - accumulator.memory();
-            repeats.finish(accumulator, rows, besides, &mut self.held, cx)?;
+            let Some(state) = states.get_mut(at) else { break };
+            let Some(Beyond::Repeats(repeats)) =
+                state.beyond.take_if(|beyond| matches!(beyond, Beyond::Repeats(_)))
+            else {
+                continue;
+            };
+            let besides = accumulated + grouping.memory_bytes() - state.accumulator.memory();
+            repeats.finish(&mut state.accumulator, rows, besides, &mut self.held, cx)?;
         }
-        let mut columns = grouping.finish(&self.keys)?;
-        for state in &mut states {
-            columns.push(state.accumulator.finish(rows, &mut cx.eval)?);
+        let keys = grouping.finish(&self.keys)?;
+        let mut columns: Vec<Column> = keys.into_iter().map(Column::Ready).collect();
+        for (call, State { mut accumulator, beyond }) in self.aggregates.iter().zip(states) {
+            columns.push(match beyond {
+                Some(Beyond::Gathered(gathered)) => {
+                    let (entries, ty) = (gathered.finish(cx)?, call.ty.sql.clone());
+                    Column::Gathered(Box::new(GroupByGroup { accumulator, entries, ty }))
+                }
+                _ => Column::Ready(accumulator.finish(rows, &mut cx.eval)?),
+            });
         }
-        Ok(Batch { columns, rows })
+        Ok(Results::new(columns, rows))
     }
 }
 
 /// The state of one aggregate.
 struct State {
     accumulator: GroupedAccumulator,
-    /// Rows with values that there was no room for.
-    repeats: Option<Repeats>,
+    /// What there was no room for.
+    beyond: Option<Beyond>,
+}
+
+/// What an aggregate has in files.
+enum Beyond {
+    Repeats(Repeats),
+    Gathered(Gathered),
 }
 
 impl State {
     fn new(call: &AggregateCall) -> State {
-        State { accumulator: GroupedAccumulator::new(call), repeats: None }
+        State { accumulator: GroupedAccumulator::new(call), beyond: None }
     }
 
     /// Takes in the rows of a batch.
@@ -156,42 +179,42 @@ impl State {
         }
         let groups = grouping.groups();
         self.accumulator.update(groups, grouping.count(), batch.rows, &args, &mut cx.eval)?;
-        match &mut self.repeats {
-            Some(repeats) => repeats.write(&self.accumulator, groups, batch.rows, args, cx),
+        match &mut self.beyond {
+            Some(Beyond::Gathered(gathered)) => gathered.write(&self.accumulator),
+            Some(Beyond::Repeats(repeats)) => repeats.write(&self.accumulator, groups, batch.rows, args, cx),
             None => Ok(()),
         }
     }
 
     /// Lets it keep no more values; false if it keeps none.
-    fn close(&mut self, call: &AggregateCall) -> bool {
-        self.repeats = Repeats::begin(call, &mut self.accumulator);
-        self.repeats.is_some()
+    fn close(&mut self, call: &AggregateCall, cx: &mut ExecutionContext<'_>) -> bool {
+        let State { accumulator, beyond } = self;
+        let repeats = Repeats::begin(call, accumulator).map(Beyond::Repeats);
+        *beyond = repeats.or_else(|| Gathered::begin(accumulator, cx).map(Beyond::Gathered));
+        beyond.is_some()
     }
 }
 
 impl Operator for Aggregate {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
-            if self.result.is_none() {
-                self.result = Some((self.run(cx)?, 0));
+            if self.results.is_none() {
+                self.results = Some(self.run(cx)?);
             }
-            let Some((result, delivered)) = &mut self.result else { return Ok(None) };
-            let rows = (result.rows - *delivered).min(BATCH_ROWS);
-            if rows > 0 {
-                let batch = slice(result, *delivered, rows);
-                *delivered += rows;
+            let Some(results) = &mut self.results else { return Ok(None) };
+            if let Some(batch) = results.next(cx)? {
                 return Ok(Some(batch));
             }
             let Some(file) = self.waiting.pop() else { return Ok(None) };
             self.input = file.read();
             self.reads_files = true;
             self.held.set(0, cx.memory)?;
-            self.result = None;
+            self.results = None;
         }
     }
 
     fn reset(&mut self) -> bool {
-        self.result = None;
+        self.results = None;
         self.held = Held::default();
         self.waiting.clear();
         !self.reads_files && self.input.reset()

@@ -1,7 +1,7 @@
 //! COUNT, SUM and AVG of DISTINCT values beyond memory.
 //!
 //! When memory is used up, the values that groups have had stay known, and rows with other ones go to files by group and value
-//! ([`leafline_types::aggregate::GroupedAccumulator::close_arguments`]). When all rows are read, the values known are forgotten, and the
+//! ([`leafline_types::aggregate::GroupedAccumulator::close`]). When all rows are read, the values known are forgotten, and the
 //! files are gone through one after the other: equal values of a group are in the same one. What does not fit then goes to files
 //! again.
 
@@ -29,7 +29,7 @@ impl Repeats {
         if !accumulator.keeps_arguments() {
             return None;
         }
-        accumulator.close_arguments();
+        accumulator.close();
         let number = ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
         let types: Arc<[ExprType]> =
             std::iter::once(number).chain(call.args.iter().map(|arg| arg.ty.clone())).collect();
@@ -106,7 +106,7 @@ fn take_in(
         match &mut left {
             Some(left) => left.write(accumulator, Groups::Ids(&ids), count, args, cx)?,
             None if !held.fits(others + accumulator.memory(), cx.memory) => {
-                accumulator.close_arguments();
+                accumulator.close();
                 left = Some(Repeats { types: types.clone(), files: Partitions::new(types) });
             }
             None => {}

@@ -1,0 +1,134 @@
+//! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG beyond memory.
+//!
+//! When memory is used up, what such an aggregate has stays there, and entries of further rows go to a sort on disk by group, key and
+//! number ([`leafline_types::aggregate::GroupedAccumulator::close`]). At the end a group is given its entries and finished, then the
+//! next one: never more than one result is being made. Where one of equal values counts and the order is another one, a sort by the
+//! values comes first.
+
+use super::super::ExecutionContext;
+use super::super::spill::{EntrySort, SortedEntries};
+use leafline_types::aggregate::{Entry, Gathering, GroupedAccumulator};
+use leafline_types::{MysqlError, Value};
+
+/// Entries that are not kept in memory.
+pub(super) struct Gathered {
+    gathering: Gathering,
+    sort: EntrySort,
+    payload: Vec<u8>,
+}
+
+impl Gathered {
+    /// Lets the accumulator keep no more; none if it keeps no values of rows.
+    pub fn begin(accumulator: &mut GroupedAccumulator, cx: &mut ExecutionContext<'_>) -> Option<Gathered> {
+        let gathering = accumulator.gathering()?;
+        accumulator.close();
+        Some(Gathered { gathering, sort: EntrySort::new(cx), payload: Vec::new() })
+    }
+
+    /// Writes what the last batch has brought.
+    pub fn write(&mut self, accumulator: &GroupedAccumulator) -> Result<(), MysqlError> {
+        for entry in accumulator.entries() {
+            let group = entry.group.to_be_bytes();
+            if self.gathering != Gathering::OnceByValue {
+                self.sort.push(&[&group, entry.key], entry.payload)?;
+                continue;
+            }
+            self.payload.clear();
+            self.payload.extend_from_slice(&(entry.key.len() as u32).to_le_bytes());
+            self.payload.extend_from_slice(entry.key);
+            self.payload.extend_from_slice(entry.payload);
+            self.sort.push(&[&group, entry.value], &self.payload)?;
+        }
+        Ok(())
+    }
+
+    /// All rows have come.
+    pub fn finish(self, cx: &mut ExecutionContext<'_>) -> Result<GroupEntries, MysqlError> {
+        let sort = match self.gathering {
+            Gathering::OnceByValue => by_key(self.sort, cx)?,
+            _ => self.sort,
+        };
+        Ok(GroupEntries {
+            entries: sort.finish()?,
+            once: self.gathering == Gathering::OnceByKey,
+            waits: false,
+            key: Vec::new(),
+            payload: Vec::new(),
+        })
+    }
+}
+
+/// The first entry of each value, to be sorted by keys.
+fn by_key(values: EntrySort, cx: &mut ExecutionContext<'_>) -> Result<EntrySort, MysqlError> {
+    let mut sort = EntrySort::new(cx);
+    let mut values = values.finish()?;
+    let mut before = Vec::new();
+    while let Some((value, number, payload)) = values.next()? {
+        cx.eval.cancel.check()?;
+        if value == before {
+            continue;
+        }
+        before.clear();
+        before.extend_from_slice(value);
+        let parts = payload.split_first_chunk::<4>().and_then(|(length, rest)| {
+            let (key, payload) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+            Some((value.get(..4)?, key, payload))
+        });
+        let Some((group, key, payload)) = parts else {
+            return Err(MysqlError::internal("an entry without its group or key"));
+        };
+        sort.push_numbered(&[group, key], number, payload)?;
+    }
+    Ok(sort)
+}
+
+/// Sorted entries, which are given to their groups.
+pub(super) struct GroupEntries {
+    entries: SortedEntries,
+    /// Of those with the same key the first counts.
+    once: bool,
+    /// The last entry read is one of a group to come.
+    waits: bool,
+    /// The group's number and the key.
+    key: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl GroupEntries {
+    /// The result of a group. They are asked for in the order of their numbers.
+    pub fn finish_group(
+        &mut self,
+        group: u32,
+        accumulator: &mut GroupedAccumulator,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Value, MysqlError> {
+        while self.waits || self.read(cx)? {
+            let Some((number, key)) = self.key.split_first_chunk::<4>() else {
+                return Err(MysqlError::internal("an entry without its group"));
+            };
+            self.waits = u32::from_be_bytes(*number) != group;
+            if self.waits {
+                break;
+            }
+            let entry = Entry { group, value: &[], key, payload: &self.payload };
+            accumulator.take_back(entry, &mut cx.eval)?;
+        }
+        accumulator.finish_group(group as usize, &mut cx.eval)
+    }
+
+    /// Reads the next entry that counts; false if there is none.
+    fn read(&mut self, cx: &mut ExecutionContext<'_>) -> Result<bool, MysqlError> {
+        cx.eval.cancel.check()?;
+        while let Some((key, _, payload)) = self.entries.next()? {
+            if self.once && key == self.key {
+                continue;
+            }
+            self.key.clear();
+            self.key.extend_from_slice(key);
+            self.payload.clear();
+            self.payload.extend_from_slice(payload);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
