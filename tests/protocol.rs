@@ -250,6 +250,26 @@ fn max_allowed_packet_is_that_of_the_sessions_beginning() {
         vec![vec![text("4096"), text("4096"), text("4096"), None]]
     );
     assert_eq!(client.rows(&format!("SELECT LENGTH('{}')", "x".repeat(4000))), vec![vec![text("4000")]]);
+    // Documents, as they are made of rows and as they are stored.
+    client.run("CREATE DATABASE d");
+    client.run("CREATE TABLE d.j (a INT PRIMARY KEY, j JSON)");
+    client.run("INSERT INTO d.j VALUES (1, CONCAT('[\"', REPEAT('a', 2500), '\"]')), (2, CONCAT('[\"', REPEAT('b', 2500), '\"]'))");
+    for too_large in [
+        "SELECT JSON_ARRAYAGG(j) FROM d.j",
+        "SELECT JSON_OBJECTAGG(a, j) FROM d.j",
+        "SELECT JSON_ARRAYAGG(j) OVER () FROM d.j",
+        "UPDATE d.j SET j = JSON_ARRAY(j, j)",
+        "INSERT IGNORE INTO d.j VALUES (3, JSON_ARRAY(REPEAT('a', 4096)))",
+    ] {
+        match client.query(too_large).expect("an answer") {
+            Answer::Error(1301, message) => assert_eq!(
+                message,
+                "Result of json_binary::serialize() was larger than max_allowed_packet (4096) - truncated"
+            ),
+            other => panic!("{too_large}: {other:?}"),
+        }
+    }
+    assert_eq!(client.rows("SELECT SUM(JSON_STORAGE_SIZE(j) < 3000) FROM d.j"), vec![vec![text("2")]]);
     // What is sent in parts for a parameter.
     client.send(command::STMT_PREPARE, b"SELECT LENGTH(?)").expect("sent");
     let prepared = client.read().expect("an answer");

@@ -149,6 +149,8 @@ impl Table {
             strict: true,
             dates: DateRules::ANY,
             zone: &Zone::UTC,
+            // No packets come here.
+            max_document: usize::MAX,
             warnings: &mut warnings,
         };
         let nullable = column.nullable || column.auto_increment;

@@ -270,6 +270,7 @@ pub(super) fn default_value(
                 strict: true,
                 dates: times.dates,
                 zone: times.zone,
+                max_document: usize::MAX,
                 warnings: &mut warnings,
             };
             match store_cast(&value, &from, ty, nullable, &mut cx) {

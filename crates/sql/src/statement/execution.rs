@@ -175,6 +175,7 @@ impl Execution {
             strict,
             dates: session.settings.evaluation_mode().dates,
             zone: session.settings.time_zone.zone(),
+            max_document: session.settings.evaluation_mode().max_result,
             warnings: &mut session.warnings,
         };
         let dated = dated(value, &column.ty, self.now.local.date());
@@ -254,6 +255,7 @@ pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> 
         strict: false,
         dates: DateRules::ANY,
         zone: &Zone::UTC,
+        max_document: usize::MAX,
         warnings: &mut warnings,
     };
     store_cast(&zero, &from, &column.ty, true, &mut cx)

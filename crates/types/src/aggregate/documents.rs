@@ -170,21 +170,13 @@ impl Group {
         }
         self.measured = self.size + most / 8;
         match self.size > most {
-            true => Err(too_large(most)),
+            true => Err(Json::too_large(most)),
             false => Ok(()),
         }
     }
 
     fn value(&self, most: usize) -> Result<Value, MysqlError> {
         let Some(node) = &self.document else { return Ok(Value::Null) };
-        let json = Json::new(node)?;
-        match json.as_bytes().len() > most {
-            true => Err(too_large(most)),
-            false => Ok(Value::Json(json)),
-        }
+        Json::new(node)?.no_larger_than(most).map(Value::Json)
     }
-}
-
-fn too_large(most: usize) -> MysqlError {
-    MysqlError::allowed_packet_overflowed("json_binary::serialize", most)
 }

@@ -72,19 +72,21 @@ pub(super) fn store_from_json(
     }
 }
 
-/// A column's document: text is read, other documents are taken, nothing else is.
+/// A column's document: text is read, other documents are taken, nothing else is. Error 1301 if it is too large.
 pub(super) fn store_json(v: &Value, cx: &StoreContext<'_>) -> Result<Value, MysqlError> {
-    let text = match v {
-        Value::Json(_) => return Ok(v.clone()),
-        Value::String(text) => text,
+    let json = match v {
+        Value::Json(json) => json.clone(),
+        Value::String(text) => Json::parse(text).map_err(|failure| match failure {
+            Failure::Syntax { message, position } => {
+                MysqlError::invalid_json_text(message, position, cx.column)
+            }
+            Failure::TooDeep => MysqlError::json_document_too_deep(),
+            Failure::KeyTooLong => MysqlError::json_key_too_big(),
+        })?,
         Value::Bytes(_) => return Err(MysqlError::invalid_json_charset("binary")),
         _ => return Err(MysqlError::invalid_json_text("not a JSON text, may need CAST", 0, cx.column)),
     };
-    Json::parse(text).map(Value::Json).map_err(|failure| match failure {
-        Failure::Syntax { message, position } => MysqlError::invalid_json_text(message, position, cx.column),
-        Failure::TooDeep => MysqlError::json_document_too_deep(),
-        Failure::KeyTooLong => MysqlError::json_key_too_big(),
-    })
+    json.no_larger_than(cx.max_document).map(Value::Json)
 }
 
 fn target_name(to: &SqlType) -> &'static str {

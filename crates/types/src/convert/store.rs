@@ -29,6 +29,8 @@ pub struct StoreContext<'a> {
     pub dates: DateRules,
     /// The session's time zone: what a TIMESTAMP is stored and read with.
     pub zone: &'a Zone,
+    /// `max_allowed_packet`: bytes of the largest document.
+    pub max_document: usize,
     /// The statement's diagnostics.
     pub warnings: &'a mut Warnings,
 }

@@ -53,6 +53,7 @@ fn store(v: &Value, to: &SqlType, strict: bool) -> (Result<Value, crate::MysqlEr
         strict,
         dates: crate::temporal::DateRules::DAYS,
         zone: &crate::temporal::Zone::UTC,
+        max_document: 100,
         warnings: &mut warnings,
     };
     let stored = store_cast(v, &type_of(v), to, false, &mut cx);
@@ -232,6 +233,7 @@ fn null_needs_a_nullable_column() {
         strict: false,
         dates: crate::temporal::DateRules::DAYS,
         zone: &crate::temporal::Zone::UTC,
+        max_document: 100,
         warnings: &mut warnings,
     };
     assert_eq!(store_cast(&Value::Null, &SqlType::Null, &INT, true, &mut cx), Ok(Value::Null));
@@ -368,5 +370,19 @@ fn doubles_print_as_mysql_prints_them() {
     ] {
         assert_eq!(f64_text(d), text);
         assert_eq!(text.parse::<f64>().unwrap(), d);
+    }
+}
+
+#[test]
+fn documents_are_stored_up_to_a_packet() {
+    // Two bytes say the version and what it is.
+    let text = |length: usize| format!("\"{}\"", "x".repeat(length));
+    let document = |length: usize| Value::Json(crate::json::Json::parse(&text(length)).unwrap());
+    stores(Value::string(text(98)), &SqlType::Json, document(98), &[]);
+    for strict in [true, false] {
+        for too_large in [Value::string(text(99)), document(99)] {
+            let (stored, codes) = store(&too_large, &SqlType::Json, strict);
+            assert_eq!((stored.unwrap_err().code, codes), (1301, vec![]));
+        }
     }
 }

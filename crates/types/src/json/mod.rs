@@ -78,6 +78,22 @@ impl Json {
         &self.0
     }
 
+    /// The document, unless it has more than `max` bytes.
+    ///
+    /// # Errors
+    /// 1301.
+    pub fn no_larger_than(self, max: usize) -> Result<Json, MysqlError> {
+        match self.0.len() > max {
+            true => Err(Json::too_large(max)),
+            false => Ok(self),
+        }
+    }
+
+    /// Error 1301 for a document of more than `max` bytes.
+    pub(crate) fn too_large(max: usize) -> MysqlError {
+        MysqlError::allowed_packet_overflowed("json_binary::serialize", max)
+    }
+
     /// The whole document.
     pub fn view(&self) -> View<'_> {
         View::of_document(&self.0)

@@ -194,6 +194,7 @@ fn convert_column(column: &mut ColumnDef, collation: Collation) -> Result<(), My
             strict: true,
             dates: DateRules::ANY,
             zone: &Zone::UTC,
+            max_document: usize::MAX,
             warnings: &mut warnings,
         };
         let default = store_cast(value, &column.ty, &ty, true, &mut cx);

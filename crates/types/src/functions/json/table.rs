@@ -171,6 +171,7 @@ impl JsonTableColumn {
             strict: true,
             dates: cx.sql_mode.dates,
             zone: cx.zone,
+            max_document: cx.sql_mode.max_result,
             warnings: &mut *cx.warnings,
         };
         stored_part(part, &self.ty.sql, &mut store)
