@@ -147,6 +147,25 @@ impl Combiner {
         self.remembered(true, a, b, |combiner| combiner.and_nodes((a, left), (b, right)))
     }
 
+    /// What all of some conditions accept, and whether it is exact, by what is found of each.
+    pub fn all<T>(
+        &mut self,
+        conditions: &[T],
+        mut find: impl FnMut(&T, &mut Combiner) -> Result<(Diagram, bool)>,
+    ) -> Result<(Diagram, bool)> {
+        let (mut link, mut exact) = (Link::Accept, true);
+        for condition in conditions {
+            let (found, of_one) = find(condition, self)?;
+            exact &= of_one;
+            let both = found.map(|found| self.and(&link, &found)).transpose()?;
+            match both.flatten() {
+                Some(both) => link = both,
+                None => return Ok((None, true)),
+            }
+        }
+        Ok((Some(link), exact))
+    }
+
     fn and_nodes(&mut self, a: (&Link, &Node), b: (&Link, &Node)) -> Result<Diagram> {
         let ((_, left), (whole, right)) = if a.1.part <= b.1.part { (a, b) } else { (b, a) };
         let mut edges = Vec::new();

@@ -163,19 +163,7 @@ impl Formula {
                 let found = set_values(&part.key, &part.set, values);
                 Ok((Link::Accept.behind(*position, &found.set), found.exact))
             }
-            Formula::And(all) => {
-                let (mut link, mut exact) = (Link::Accept, true);
-                for formula in all {
-                    let (found, of_one) = formula.diagram(values, combiner)?;
-                    exact &= of_one;
-                    let both = found.map(|found| combiner.and(&link, &found)).transpose()?;
-                    match both.flatten() {
-                        Some(both) => link = both,
-                        None => return Ok((None, true)),
-                    }
-                }
-                Ok((Some(link), exact))
-            }
+            Formula::And(all) => combiner.all(all, |formula, combiner| formula.diagram(values, combiner)),
             Formula::Or(all) => {
                 let (mut links, mut exact) = (Vec::with_capacity(all.len()), true);
                 for formula in all {

@@ -156,18 +156,7 @@ impl Constraint {
     }
 
     fn joint_tests(&self, values: &[Value]) -> Result<Tests, TooLarge> {
-        let mut combiner = Combiner::default();
-        let (mut link, mut exact) = (Link::Accept, true);
-        for joint in self.joint.iter() {
-            let (found, of_one) = joint.diagram(values, &mut combiner)?;
-            exact &= of_one;
-            let both = found.map(|found| combiner.and(&link, &found)).transpose()?;
-            match both.flatten() {
-                Some(both) => link = both,
-                None => return Ok((None, true)),
-            }
-        }
-        Ok((Some(link), exact))
+        Combiner::default().all(&self.joint, |joint, combiner| joint.diagram(values, combiner))
     }
 
     /// The one key of all leading parts for these values of the bounds, in `key`: short for [`instantiate`](Self::instantiate) where

@@ -46,9 +46,7 @@ impl JoinPlanner<'_, '_, '_> {
         let Some((table, local)) = self.only_table(graph) else { return Ok(None) };
         let relation = 0;
         let fixed = self.fixed_columns(relation, &local);
-        self.every_index = true;
-        let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation));
-        self.every_index = false;
+        let candidates = self.candidates_for_order(relation, &table, &local);
         let mut best: Option<PartialRef> = None;
         for candidate in candidates?.iter() {
             let Some((parts, order)) = prefix(candidate, &wanted, &fixed) else { continue };
@@ -81,9 +79,7 @@ impl JoinPlanner<'_, '_, '_> {
         };
         let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
         let fixed = self.fixed_columns(relation, &local);
-        self.every_index = true;
-        let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation));
-        self.every_index = false;
+        let candidates = self.candidates_for_order(relation, &table, &local);
         let mut best: Option<PartialRef> = None;
         for candidate in candidates?.iter() {
             let parts = candidate.path.index.parts.len();

@@ -6,10 +6,12 @@ use super::members::{JoinPlanner, PreparedMember};
 use super::partial::PartialRef;
 use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
+use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use leafline_types::expr::{CompareOp, Expr, ExprKind};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A plan whose rows come in the order asked for.
 impl JoinPlanner<'_, '_, '_> {
@@ -35,9 +37,7 @@ impl JoinPlanner<'_, '_, '_> {
         let (table, forced) = (table.clone(), bound.hints.indexes.order_by.forced);
         let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
         let fixed = self.fixed_columns(relation, &local);
-        self.every_index = true;
-        let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation));
-        self.every_index = false;
+        let candidates = self.candidates_for_order(relation, &table, &local);
         let mut best: Option<(PartialRef, bool)> = None;
         for candidate in candidates?.iter() {
             let Some(direction) = index_order(candidate, &keys, &fixed) else { continue };
@@ -52,6 +52,19 @@ impl JoinPlanner<'_, '_, '_> {
             }
         }
         Ok(best)
+    }
+
+    /// The candidates of a table, those among them that read a whole index for its order.
+    pub(super) fn candidates_for_order(
+        &mut self,
+        relation: usize,
+        table: &Arc<TableDef>,
+        conditions: &[Expr],
+    ) -> Result<Rc<Vec<Candidate>>, MysqlError> {
+        self.every_index = true;
+        let candidates = self.candidates(relation, table, conditions, &[], Relations::one(relation));
+        self.every_index = false;
+        candidates
     }
 
     /// The keys as columns of one relation, if they are.
