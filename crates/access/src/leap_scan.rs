@@ -145,7 +145,7 @@ impl LeapScan {
             if !self.inside {
                 self.enter(direction, cx);
             }
-            self.leaps.renew(self.path.leaps || self.path.first_of.is_some());
+            self.leaps.renew(self.path.leaps);
             let mut walk = Walk {
                 path: &self.path,
                 decoder: &self.decoder,

@@ -92,7 +92,7 @@ pub struct AccessPath {
     /// Where an entry fails, the scan goes on where the next one can be that does not; else with the next entry.
     pub leaps: bool,
     /// Of entries with the same first parts some are enough: the first that are visible and pass, where the bounds come out exact. More
-    /// may be delivered.
+    /// may be delivered. Such a path leaps.
     pub first_of: Option<FirstOf>,
     /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,
@@ -120,7 +120,7 @@ impl AccessPath {
 
     /// Is it a scan of the whole table?
     pub fn is_table_scan(&self) -> bool {
-        self.is_clustered() && self.constraint.is_unbounded() && !self.leaps && self.first_of.is_none()
+        self.is_clustered() && self.constraint.is_unbounded() && !self.leaps
     }
 
     /// Is nothing said about the leading part, and the scan leaps from one of its values to the next (skip scan)?
