@@ -5,18 +5,21 @@
 //! is found by evaluating them on sampled entries, so that of two indexes with the same leading column the one whose
 //! other columns filter more is seen to fetch less.
 
+use crate::candidate::{Candidate, Extent, Sizes, index_position, position_in};
 use crate::condition::Members;
-use crate::constraint::{Bounds, Implied};
-use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
+use crate::constraint::{Bounds, Built, Implied};
+use crate::cost::{CostModel, distinct_pages};
 use crate::error::Result;
+use crate::index_merge::Merging;
 use crate::path::{AccessPath, FirstOf, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
-use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
 use crate::stats::{Known, Sample, Statistics, guess_selectivity, joint_selectivity, sample_rows};
+use crate::strategy::Permission;
 use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::Value;
 use leafline_types::expr::domain::null_range;
 use leafline_types::expr::{EvalContext, Expr, evaluate_scalar};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -48,6 +51,10 @@ pub struct Question<'a> {
     pub allowed: &'a dyn AllowsIndex,
     /// Include indexes that would be read in full, for their order.
     pub every_index: bool,
+    /// Whether scans may leap over entries that fail.
+    pub skip_scan: Permission<'a>,
+    /// Which indexes may be put together.
+    pub merging: Merging<'a>,
     /// Look at rows to learn how many the conditions leave: where more depends on that than what is shown.
     pub sample_rows: bool,
 }
@@ -74,61 +81,6 @@ impl AllowsIndex for AnyIndex {
     }
 }
 
-/// One way to read a table.
-#[derive(Clone, Debug)]
-pub struct Candidate {
-    /// The way.
-    pub path: AccessPath,
-    /// Entries examined per loop.
-    pub examined: f64,
-    /// Rows fetched per loop.
-    pub fetched: f64,
-    /// Rows delivered per loop.
-    pub rows: f64,
-    /// The conditions contradict each other: there are no rows.
-    pub empty: bool,
-    /// Positions of the indexes whose parts the conditions bound: EXPLAIN's `possible_keys`.
-    pub possible: Arc<[usize]>,
-    sizes: Sizes,
-}
-
-/// What the price of a candidate is computed from.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sizes {
-    /// Ranges per loop.
-    ranges: f64,
-    /// What lies in them, per loop.
-    entries: Extent,
-    /// The index.
-    index: Extent,
-    /// The table.
-    table: Extent,
-    /// Distinct leaves of the table per entry of the index.
-    row_leaves_per_entry: f64,
-    /// Leaps within the ranges, per loop, and the leaves that are visited so.
-    leaps: f64,
-    visited: f64,
-    /// Comparisons on an entry, and on a row, beyond the one that prices reckon with.
-    more_comparisons: (f64, f64),
-}
-
-/// A price, microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Price {
-    /// Until the last row.
-    pub total_us: f64,
-    /// Until the first row.
-    pub startup_us: f64,
-}
-
-/// Sizes of a tree or a part of it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Extent {
-    entries: f64,
-    leaves: f64,
-    resident: f64,
-}
-
 impl Planner<'_> {
     /// The candidates, at least one: the table scan, unless the index hints say otherwise and leave another. A unique key
     /// that constants identify is the only candidate, and found without a look at the data.
@@ -146,18 +98,14 @@ impl Planner<'_> {
                 (false, false) => continue,
                 (_, true) => {
                     let built = request.constrain(index);
-                    let ranged = built
-                        .implied
-                        .iter()
-                        .map(|implied| matches!(implied, Implied::ByRanges | Implied::Nearly))
-                        .collect();
+                    let ranged = by_ranges(&built);
                     (request.build_with(index, ScanOrder::Any, built), ranged)
                 }
             };
             if path.is_unique_lookup() && !path.constraint.is_correlated() {
                 return Ok(vec![Candidate::of_one_row(path, position)]);
             }
-            let leaps = request.skip_scan && path.constraint.first_tested().is_some();
+            let leaps = question.skip_scan.allows(position) && path.constraint.first_tested().is_some();
             if leaps || is_useful(&path, question) {
                 paths.push((path, ranged));
             }
@@ -173,13 +121,22 @@ impl Planner<'_> {
                 found.push(candidate);
             }
         }
+        let mut merges = self.merges(question, &found, &conditions, eval)?;
+        found.append(&mut merges.candidates);
+        known.append(&mut merges.known);
         self.agree_on_rows(&mut found, &known, question, &conditions, eval)?;
-        let bounded = |candidate: &Candidate| bounds_or_leaps(&candidate.path) || candidate.path.covering;
+        let bounded = |candidate: &Candidate| {
+            bounds_or_leaps(&candidate.path) || candidate.path.covering || candidate.path.is_index_merge()
+        };
+        retain_demanded(&mut found, question);
         if question.allowed.avoids_scan() && found.iter().any(bounded) {
             found.retain(|candidate| !candidate.path.is_table_scan());
         }
-        let possible: Arc<[usize]> =
-            found.iter().filter(|candidate| bounds_or_leaps(&candidate.path)).map(index_position).collect();
+        let bounded = found.iter().filter(|candidate| bounds_or_leaps(&candidate.path));
+        let merged = found.iter().filter_map(|candidate| candidate.path.locators.as_ref());
+        let merged = merged.flat_map(|set| set.paths()).map(|path| position_in(table, path));
+        let possible: BTreeSet<usize> = bounded.map(index_position).chain(merged).collect();
+        let possible: Arc<[usize]> = possible.into_iter().collect();
         found.iter_mut().for_each(|candidate| candidate.possible = possible.clone());
         Ok(found)
     }
@@ -257,7 +214,30 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn table_rows(&self, table: &TableDef) -> f64 {
+    /// The way along an index as the question asks for it, with its price, if it has bounds that depend on no outer row.
+    pub(crate) fn collecting(
+        &self,
+        index: &Arc<IndexDef>,
+        question: &Question<'_>,
+        eval: &mut EvalContext<'_>,
+    ) -> Result<Option<Candidate>> {
+        let built = question.request.constrain(index);
+        let ranged = by_ranges(&built);
+        let path = question.request.build_with(index, ScanOrder::Any, built);
+        if path.constraint.is_unbounded() || path.constraint.is_correlated() {
+            return Ok(None);
+        }
+        let conditions = self.own_conditions(question);
+        Ok(Some(self.price(path, &ranged, question, &conditions, eval)?.0))
+    }
+
+    /// The sizes of rows of a table that are looked up.
+    pub(crate) fn sizes_of_fetch(&self, table: &TableDef) -> Result<Sizes> {
+        let whole = self.whole(table, table.clustered())?;
+        Ok(Sizes { index: whole, table: whole, row_leaves_per_entry: 1.0, ..Sizes::default() })
+    }
+
+    pub(crate) fn table_rows(&self, table: &TableDef) -> f64 {
         (self.engine.row_count(table.id) as f64).max(1.0)
     }
 
@@ -314,9 +294,8 @@ impl Planner<'_> {
             index: whole,
             table: whole,
             row_leaves_per_entry: 1.0,
-            leaps: 0.0,
-            visited: 0.0,
             more_comparisons,
+            ..Sizes::default()
         };
         if path.fetches() {
             sizes.table = self.whole(&table, table.clustered())?;
@@ -332,26 +311,28 @@ impl Planner<'_> {
             path,
             sizes,
         };
-        if question.request.skip_scan {
+        if question.skip_scan.allows(index_position(&candidate)) {
             let tested = match &bounds {
                 Some(bounds) => bounds.first_tested(),
                 None => candidate.path.constraint.first_tested().map(|part| (part, 1)),
             };
             if let Some((part, places)) = tested {
-                self.leap_where_it_pays(&mut candidate, part, 1.0 + places as f64, passed)?;
+                let demanded = question.skip_scan.is_demand();
+                self.leap_where_it_pays(&mut candidate, (part, 1.0 + places as f64), passed, demanded)?;
             }
         }
         Ok((candidate, known))
     }
 
     /// Lets a scan leap if it costs less so: for every value of the parts before the first that is `tested`, it goes from where the last
-    /// one ended to the next value, and on to each place where an entry can pass, `leaps_per_value` in all.
+    /// one ended to the next value, and on to each place where an entry can pass, `leaps_per_value` in all. Where it is `demanded`, it does
+    /// so whatever it costs.
     fn leap_where_it_pays(
         &self,
         candidate: &mut Candidate,
-        tested: usize,
-        leaps_per_value: f64,
+        (tested, leaps_per_value): (usize, f64),
         passed: f64,
+        demanded: bool,
     ) -> Result<()> {
         let path = &candidate.path;
         let statistics = self.statistics.index(self.engine, &path.table, &path.index)?;
@@ -368,7 +349,8 @@ impl Planner<'_> {
             sizes: Sizes { leaps, visited: visited.min(pages), ..candidate.sizes },
             ..candidate.clone()
         };
-        if leaping.price(1.0, self.model).total_us < candidate.price(1.0, self.model).total_us {
+        let pays = leaping.price(1.0, self.model).total_us < candidate.price(1.0, self.model).total_us;
+        if demanded || pays {
             *candidate = leaping;
         }
         Ok(())
@@ -512,6 +494,22 @@ fn bounds_or_leaps(path: &AccessPath) -> bool {
     !path.constraint.is_unbounded() || path.leaps
 }
 
+/// Leaves only what hints demand, if there is any of it.
+fn retain_demanded(found: &mut Vec<Candidate>, question: &Question<'_>) {
+    let mut retain = |demanded: bool, is_it: fn(&AccessPath) -> bool| {
+        if demanded && found.iter().any(|candidate| is_it(&candidate.path)) {
+            found.retain(|candidate| is_it(&candidate.path));
+        }
+    };
+    retain(question.merging.indexes.is_demand(), AccessPath::is_index_merge);
+    retain(question.skip_scan.is_demand(), AccessPath::is_skip_scan);
+}
+
+/// Per conjunct, whether entries of the ranges satisfy it, or nearly all do.
+fn by_ranges(built: &Built) -> Vec<bool> {
+    built.implied.iter().map(|implied| matches!(implied, Implied::ByRanges | Implied::Nearly)).collect()
+}
+
 /// Is a path worth a look, even if it does not leap?
 fn is_useful(path: &AccessPath, question: &Question<'_>) -> bool {
     !path.constraint.is_unbounded() || path.covering || question.every_index || path.is_table_scan()
@@ -529,101 +527,4 @@ fn compact(columns: &[usize], conditions: &[Expr]) -> (Vec<usize>, Vec<Expr>) {
     };
     let conditions = conditions.iter().map(renumber).collect();
     (used, conditions)
-}
-
-impl Candidate {
-    fn of_one_row(path: AccessPath, position: usize) -> Candidate {
-        let one = Extent { entries: 1.0, leaves: 1.0, resident: 0.0 };
-        let sizes = Sizes {
-            ranges: 1.0,
-            entries: one,
-            index: one,
-            table: one,
-            row_leaves_per_entry: 1.0,
-            leaps: 0.0,
-            visited: 0.0,
-            more_comparisons: (0.0, 0.0),
-        };
-        let fetched = if path.fetches() { 1.0 } else { 0.0 };
-        let possible = [position].into();
-        Candidate { path, examined: 1.0, fetched, rows: 1.0, empty: false, possible, sizes }
-    }
-
-    fn nothing(path: AccessPath) -> Candidate {
-        Candidate {
-            path,
-            examined: 0.0,
-            fetched: 0.0,
-            rows: 0.0,
-            empty: true,
-            possible: Arc::default(),
-            sizes: Sizes::default(),
-        }
-    }
-
-    /// What it costs to read the table so, `loops` times: once, or for so many outer rows.
-    pub fn price(&self, loops: f64, model: &CostModel) -> Price {
-        if self.empty {
-            return Price::default();
-        }
-        let (cpu, sizes, path) = (&model.cpu, &self.sizes, &self.path);
-        let seeks = loops * sizes.ranges;
-        let examined = loops * self.examined;
-        // A long range is read in order, many short ones in sorted batches. Where a leap goes is known when the entry before it was read.
-        let walked = if path.leaps { sizes.visited } else { sizes.entries.leaves };
-        let within = (loops * walked).min(sizes.index.leaves);
-        let leaves = distinct_pages(seeks, sizes.index.leaves).max(within);
-        let io = if path.leaps {
-            leaves * point_read_us(model, sizes.entries.resident)
-        } else if seeks > 1.0 {
-            batched_fetch_us(model, leaves, sizes.index.leaves, sizes.entries.resident)
-        } else {
-            scan_us(model, leaves, sizes.entries.resident)
-        };
-        let startup_us = cpu.seek + io / leaves.max(1.0);
-        let mut total_us = io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
-        if path.leaps {
-            total_us += loops * (sizes.leaps * cpu.leap + sizes.visited * cpu.seek);
-        }
-        let delivered = if path.fetches() {
-            let fetched = loops * self.fetched;
-            let most = if path.order == ScanOrder::Any { FETCH_ENTRIES } else { BATCH_ROWS } as f64;
-            // A join looks up a batch of outer rows at a time.
-            let batch = if loops > 1.0 { most.min(BATCH_ROWS as f64 * self.fetched) } else { most };
-            let per_seek = if fetched > 0.0 { seeks.min(fetched) / fetched } else { 0.0 };
-            let sweeps = Sweeps {
-                rows: fetched,
-                batch,
-                pages: sizes.table.leaves,
-                resident: sizes.table.resident,
-                pages_per_row: sizes.row_leaves_per_entry.max(per_seek),
-            };
-            let (pages, io) = sweeps.cost(model);
-            if path.pushes_conditions() {
-                total_us += examined * (cpu.condition + sizes.more_comparisons.0 * cpu.filter);
-            }
-            total_us += io + fetched * cpu.fetch + pages * cpu.leaf;
-            fetched
-        } else {
-            examined
-        };
-        total_us += delivered * cpu.decode;
-        if !path.row_conditions.is_empty() {
-            total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
-        }
-        Price { total_us, startup_us }
-    }
-
-    /// The same rows in the order of the index.
-    #[must_use]
-    pub fn ordered(mut self, order: ScanOrder) -> Candidate {
-        self.path.order = order;
-        self
-    }
-}
-
-/// The index that a candidate uses, by position in its table.
-pub fn index_position(candidate: &Candidate) -> usize {
-    let index: &Arc<IndexDef> = &candidate.path.index;
-    candidate.path.table.indexes.iter().position(|known| known.id == index.id).unwrap_or(0)
 }

@@ -40,6 +40,11 @@ impl ConditionSet {
         ConditionSet { all, rest, outer_columns }
     }
 
+    /// Is there nothing to evaluate?
+    pub fn is_empty(&self, exact: bool) -> bool {
+        if exact { self.rest.is_empty() } else { self.all.is_empty() }
+    }
+
     /// What of the conditions on the rows of a path can be tested before they are decoded. Nothing that depends on an outer row.
     pub fn screen(&self, path: &AccessPath, exact: bool, eval: &mut EvalContext<'_>) -> RowScreen {
         let conditions = if exact { &self.rest } else { &self.all };

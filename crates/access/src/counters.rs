@@ -69,6 +69,8 @@ counters! {
     leafline_entries_examined => "Leafline_entries_examined",
     /// Times that a scan went from an entry that does not match to where the next one can be.
     leafline_leaps => "Leafline_leaps",
+    /// Locators that indexes gave for index merge and rowid filters.
+    leafline_locators_collected => "Leafline_locators_collected",
     /// Rows read from the clustered index because a secondary index pointed at them.
     leafline_rows_fetched => "Leafline_rows_fetched",
     /// Leaf pages handed to read-ahead.

@@ -10,11 +10,12 @@
 
 use crate::counters::Counters;
 use crate::error::Result;
+use crate::locators::Locators;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
 use crate::pieces::Cut;
 use crate::read_ahead::ReadAhead;
-use crate::targets::{Locators, Targets};
+use crate::targets::Targets;
 use crate::walk::{Leaps, Output, Walk, mark};
 use leafline_table::{Direction, EntryCursor, EntryDecoder, ReadView, entry_decoder};
 use leafline_types::{Batch, RowScreen};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 /// Entries in the first batch of a scan.
 pub(crate) const FIRST_BATCH: usize = 16;
 /// By how much batches grow.
-const GROWTH: usize = 4;
+pub(crate) const GROWTH: usize = 4;
 /// Entries of the first large batch for which there is room from the start.
 const EXPECTED: usize = 256;
 

@@ -13,13 +13,16 @@
 //! | [`stats`] | sampled statistics; [`cost`]: prices |
 //! | [`Counters`] | what a session did |
 
+mod candidate;
 pub mod choose;
 mod condition;
 pub mod constraint;
 pub mod cost;
 mod counters;
 mod error;
+mod index_merge;
 mod leap_scan;
+mod locators;
 pub mod path;
 mod path_builder;
 pub mod path_scan;
@@ -28,19 +31,23 @@ mod read_ahead;
 mod row_fetch;
 mod row_scan;
 pub mod stats;
+mod strategy;
 mod targets;
 mod walk;
 
-pub use choose::{AllowsIndex, AnyIndex, Candidate, Planner, Price, Question};
+pub use candidate::{Candidate, Price, index_position};
+pub use choose::{AllowsIndex, AnyIndex, Planner, Question};
 pub use cost::{CostModel, CpuCosts};
 pub use counters::Counters;
 pub use error::{AccessError, Result};
+pub use index_merge::{Located, LocatorSet, Merging};
 pub use path::{AccessPath, Condition, FirstOf, JoinRows, ScanOrder};
 pub use path_builder::PathRequest;
 pub use path_scan::{Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces};
 pub use row_scan::RowScan;
 pub use stats::Statistics;
+pub use strategy::{Permission, Strategy};
 
 #[cfg(test)]
 mod path_scan_tests;

@@ -11,6 +11,7 @@
 //! [`columns`](AccessPath::columns). Bounds of the constraint see the outer row alone.
 
 use crate::constraint::Constraint;
+use crate::index_merge::LocatorSet;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::expr::{Expr, ExprKind};
 use std::sync::Arc;
@@ -94,6 +95,9 @@ pub struct AccessPath {
     /// Of entries with the same first parts some are enough: the first that are visible and pass, where the bounds come out exact. More
     /// may be delivered. Such a path leaps.
     pub first_of: Option<FirstOf>,
+    /// Only rows whose locators are in this set. On the clustered index these are looked up, and nothing else is read (index merge); on
+    /// another one entries with other locators are passed over before rows are fetched (rowid filter).
+    pub locators: Option<Arc<LocatorSet>>,
     /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,
 }
@@ -120,7 +124,7 @@ impl AccessPath {
 
     /// Is it a scan of the whole table?
     pub fn is_table_scan(&self) -> bool {
-        self.is_clustered() && self.constraint.is_unbounded() && !self.leaps
+        self.is_clustered() && self.constraint.is_unbounded() && !self.leaps && self.locators.is_none()
     }
 
     /// Is nothing said about the leading part, and the scan leaps from one of its values to the next (skip scan)?
@@ -130,7 +134,17 @@ impl AccessPath {
 
     /// Does it fetch rows by locator?
     pub fn fetches(&self) -> bool {
-        !self.is_clustered() && !self.covering
+        self.is_index_merge() || (!self.is_clustered() && !self.covering)
+    }
+
+    /// Are rows looked up that several indexes name?
+    pub fn is_index_merge(&self) -> bool {
+        self.is_clustered() && self.locators.is_some()
+    }
+
+    /// The set that entries are looked up in before their rows are fetched.
+    pub fn rowid_filter(&self) -> Option<&LocatorSet> {
+        self.locators.as_deref().filter(|_| !self.is_clustered())
     }
 
     /// Are conditions evaluated before rows are fetched, where the key ranges come out exact?
@@ -146,7 +160,10 @@ impl AccessPath {
 
     /// Is every entry of the key ranges, where these come out exact, a row that is delivered?
     pub fn delivers_all(&self) -> bool {
-        !self.constraint.has_tests() && !self.evaluates() && self.first_of.is_none()
+        !self.constraint.has_tests()
+            && !self.evaluates()
+            && self.first_of.is_none()
+            && self.locators.is_none()
     }
 
     /// Do conditions have to be evaluated on entries or rows that pass the tests on bytes, where the bounds come out exact?

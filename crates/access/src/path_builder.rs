@@ -22,8 +22,6 @@ pub struct PathRequest<'a> {
     pub wanted: &'a [usize],
     /// Whether conditions may be evaluated on index entries before rows are fetched.
     pub condition_pushdown: bool,
-    /// Whether scans may leap over entries that fail.
-    pub skip_scan: bool,
     /// Positions of indexes in the table on whose entries they may not.
     pub unpushed: &'a [usize],
     /// Deliver the clustered keys too.
@@ -126,6 +124,7 @@ impl PathRequest<'_> {
             columns,
             leaps: false,
             first_of: None,
+            locators: None,
             deliver_locators: self.deliver_locators,
         }
     }

@@ -10,11 +10,12 @@
 use crate::condition::ConditionSet;
 use crate::counters::Counters;
 use crate::error::Result;
-use crate::leap_scan::{Entries, FIRST_BATCH, LeapScan};
+use crate::leap_scan::{Entries, FIRST_BATCH, GROWTH, LeapScan};
+use crate::locators::Locators;
 use crate::path::{AccessPath, ScanOrder};
 use crate::pieces::{Cut, ScanPiece};
 use crate::row_fetch::{Fetched, RowFetch};
-use crate::targets::{Locators, Targets};
+use crate::targets::Targets;
 use arrow_array::{ArrayRef, BinaryArray, UInt32Array};
 use arrow_select::take::take;
 use leafline_table::ReadView;
@@ -67,8 +68,9 @@ struct Pending {
     /// Positions of the locators: in the order in which rows are fetched, or, if theirs is to be kept, of the entries.
     order: Vec<u32>,
     next: usize,
-    /// Most rows that are fetched at a time.
+    /// Most rows that are fetched at a time: now, and as it grows.
     most: usize,
+    largest: usize,
 }
 
 impl Pending {
@@ -76,11 +78,20 @@ impl Pending {
         let mut positions: Vec<u32> = (0..locators.len() as u32).collect();
         let any_order = order == ScanOrder::Any;
         if any_order {
-            RowFetch::sort(&locators, &mut positions);
+            locators.sort(&mut positions);
         }
         // What has to be put back into index order is fetched as a whole.
         let most = if any_order { FETCH_ROWS } else { BATCH_ROWS };
-        Pending { locators, tags, order: positions, next: 0, most }
+        Pending { locators, tags, order: positions, next: 0, most, largest: most }
+    }
+
+    /// Of locators in order, each once. Where perhaps not all rows will be asked for, few are fetched at first.
+    fn of_set(locators: Locators, order: ScanOrder, demand: Demand) -> Pending {
+        let locators = if order == ScanOrder::Reverse { locators.reversed() } else { locators };
+        let positions = (0..locators.len() as u32).collect();
+        let most = if demand == Demand::All { FETCH_ROWS } else { FIRST_BATCH };
+        let tags = vec![0; locators.len()];
+        Pending { locators, tags, order: positions, next: 0, most, largest: FETCH_ROWS }
     }
 }
 
@@ -99,6 +110,10 @@ pub struct PathScan {
     /// Rows are tested before they are decoded, as far as they can be.
     screened: bool,
     pending: Option<Pending>,
+    /// The set that entries are looked up in before their rows are fetched; none if it would be too large.
+    filter: Option<Option<Locators>>,
+    /// What is read in place of a path whose locators are too many.
+    instead: Option<Box<PathScan>>,
 }
 
 impl AccessPath {
@@ -112,7 +127,7 @@ impl AccessPath {
     }
 
     /// Are they whole primary keys?
-    fn looks_up(&self, targets: &Targets) -> bool {
+    pub(crate) fn looks_up(&self, targets: &Targets) -> bool {
         self.is_clustered() && self.is_unique_lookup() && targets.are_keys(self.index.key_parts.len())
     }
 
@@ -146,6 +161,8 @@ impl PathScan {
             exact: false,
             screened: false,
             pending: None,
+            filter: None,
+            instead: None,
             path: path.clone(),
         }
     }
@@ -154,6 +171,10 @@ impl PathScan {
     pub fn start(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         self.outer = None;
         self.ends_at_first = None;
+        self.filter = None;
+        if self.path.is_index_merge() {
+            return self.merge(demand, cx);
+        }
         let targets = self.path.targets(cx.eval)?;
         self.begin(targets, demand, Cut::default(), cx)
     }
@@ -207,6 +228,29 @@ impl PathScan {
         self.begin(Targets::new(bounds), demand, Cut::default(), cx)
     }
 
+    /// What was read before is of no use for the next start: parameters may have changed.
+    pub fn reset(&mut self) {
+        self.filter = None;
+    }
+
+    /// Looks up the rows that several indexes name.
+    fn merge(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        (self.pending, self.instead, self.exact) = (None, None, false);
+        let Some(set) = &self.path.locators else { return Ok(()) };
+        let Some(locators) = set.collect(None, cx)? else {
+            let plain = AccessPath { locators: None, ..AccessPath::clone(&self.path) };
+            let mut instead = Box::new(PathScan::new(&Arc::new(plain)));
+            instead.start(demand, cx)?;
+            self.instead = Some(instead);
+            return Ok(());
+        };
+        if self.fetch.is_none() {
+            self.fetch = Some(RowFetch::new(&self.path)?);
+        }
+        self.pending = Some(Pending::of_set(locators, self.path.order, demand));
+        Ok(())
+    }
+
     fn begin(
         &mut self,
         targets: Targets,
@@ -216,6 +260,9 @@ impl PathScan {
     ) -> Result<()> {
         self.pending = None;
         self.exact = targets.exact();
+        if let (Some(set), None) = (self.path.rowid_filter(), &self.filter) {
+            self.filter = Some(set.collect(None, cx)?);
+        }
         // Whole primary keys are looked up as rows, without a cursor.
         let whole_keys = self.path.looks_up(&targets);
         if self.fetch.is_none() && (self.path.fetches() || whole_keys) {
@@ -250,6 +297,9 @@ impl PathScan {
 
     /// The next rows; `None` when there are no more. A batch is never empty.
     pub fn next(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
+        if let Some(instead) = &mut self.instead {
+            return instead.next(cx);
+        }
         loop {
             if let Some(found) = self.fetch_pending(cx)? {
                 if !found.tags.is_empty() {
@@ -292,9 +342,13 @@ impl PathScan {
             }
             let mut locators = Locators::default();
             let mut tags = Vec::with_capacity(passed.count());
+            let filter = self.filter.as_ref().and_then(Option::as_ref);
             for entry in passed.indices() {
-                locators.push(entries.locators.get(entry));
-                tags.push(entries.tags[entry]);
+                let locator = entries.locators.get(entry);
+                if filter.is_none_or(|filter| filter.contains(locator)) {
+                    locators.push(locator);
+                    tags.push(entries.tags[entry]);
+                }
             }
             self.pending = Some(Pending::new(locators, tags, self.path.order));
         }
@@ -319,7 +373,7 @@ impl PathScan {
             }
             cx.eval.cancel.check()?;
             if !any_order {
-                RowFetch::sort(&pending.locators, positions);
+                pending.locators.sort(positions);
             }
             let mut fetched = fetch.fetch(&self.path, &pending.locators, positions, cx)?;
             if self.path.fetches() {
@@ -339,8 +393,10 @@ impl PathScan {
             }
             // Those that come first in the index are not all among them: again, with as many of the first as there is room for.
             pending.most = fetched.examined.min(positions.len() / 2).max(1);
+            pending.largest = pending.most;
             positions.sort_unstable();
         };
+        pending.most = (pending.most * GROWTH).min(pending.largest);
         let Fetched { batch, positions, .. } = fetched;
         let tags = positions.iter().map(|at| pending.tags.get(*at as usize).copied().unwrap_or(0)).collect();
         let locators = self.path.deliver_locators.then(|| {

@@ -4,10 +4,10 @@
 use crate::constraint::Bounds;
 use crate::path_scan::{Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
-use crate::{AccessPath, Counters, PathRequest, RowScan, ScanOrder};
+use crate::{AccessPath, Counters, Located, LocatorSet, PathRequest, RowScan, ScanOrder};
 use leafline_table::{Engine, Isolation, ReadView, TableDef, TxnMode};
 use leafline_types::expr::build::{and, column, compare};
-use leafline_types::expr::{CompareOp, Expr, evaluate_condition, push_down_not};
+use leafline_types::expr::{CompareOp, Expr, ExprKind, evaluate_condition, push_down_not};
 use leafline_types::{
     Batch, CancelToken, ColumnBuilder, ExprType, RowBlock, SqlType, Value, encode_part, value_at,
 };
@@ -140,7 +140,7 @@ fn check_all_paths(
     cases: usize,
 ) {
     let seed = testing::seed();
-    let (mut short, mut leapt) = (0, 0);
+    let (mut short, mut leapt, mut merged) = (0, 0, 0);
     for case in 0..cases {
         let index = table.indexes.choose(rng).expect("an index");
         let mut among: Vec<usize> = index.key_columns.clone();
@@ -160,12 +160,18 @@ fn check_all_paths(
             conjuncts: &conjuncts,
             wanted: &wanted,
             condition_pushdown: rng.random(),
-            skip_scan: false,
             unpushed: &[],
             deliver_locators: rng.random_ratio(1, 4),
         };
         let mut path = request.build(index, order);
         path.leaps = rng.random();
+        if rng.random_ratio(1, 3) {
+            if !path.fetches() {
+                path = AccessPath { order, ..request.build_scan() };
+            }
+            path.locators = Some(Arc::new(locator_set(rng, table, &conjuncts, 2)));
+            merged += 1;
+        }
         let context =
             format!("seed {seed}, case {case}, {} by {}: {conjuncts:?} {path:?}", table.name, index.name);
         let (found, counters) = run(&path, view, None);
@@ -181,6 +187,43 @@ fn check_all_paths(
     }
     assert!(short > cases / 50, "seed {seed}: {short} of {cases} paths went the short way");
     assert!(leapt > cases / 60, "seed {seed}: {leapt} of {cases} paths leapt");
+    assert!(merged > cases / 5, "seed {seed}: {merged} of {cases} paths had sets of locators");
+}
+
+/// Some set that has the locators of all rows for which the conditions are true.
+fn locator_set(rng: &mut SmallRng, table: &Arc<TableDef>, conjuncts: &[Expr], depth: usize) -> LocatorSet {
+    let branches = conjuncts.iter().position(|conjunct| matches!(conjunct.kind, ExprKind::Or(_)));
+    match (rng.random_range(0..3), branches) {
+        (0, _) if depth > 0 => {
+            let sets = (0..rng.random_range(2..4)).map(|_| locator_set(rng, table, conjuncts, depth - 1));
+            LocatorSet::All(sets.collect())
+        }
+        (1, Some(at)) if depth > 0 => {
+            let ExprKind::Or(branches) = &conjuncts[at].kind else { unreachable!() };
+            let of_branch = |branch: &Expr, rng: &mut SmallRng| {
+                let mut conjuncts = conjuncts.to_vec();
+                conjuncts[at] = branch.clone();
+                locator_set(rng, table, &conjuncts, depth - 1)
+            };
+            LocatorSet::Any(branches.iter().map(|branch| of_branch(branch, rng)).collect())
+        }
+        _ => {
+            let index = table.indexes.choose(rng).expect("an index");
+            let is_decided = |conjunct: &&Expr| index.covers(conjunct.columns());
+            let decided: Vec<Expr> = conjuncts.iter().filter(is_decided).cloned().collect();
+            let request = PathRequest {
+                table,
+                conjuncts: &decided,
+                wanted: &[],
+                condition_pushdown: true,
+                unpushed: &[],
+                deliver_locators: true,
+            };
+            let path = Arc::new(request.build(index, ScanOrder::Any));
+            let expected = if rng.random() { f64::INFINITY } else { 10.0 };
+            LocatorSet::Entries(Located { path, expected })
+        }
+    }
 }
 
 #[test]
@@ -285,7 +328,6 @@ fn lookups_find_the_partners_of_each_outer_row() {
                 conjuncts: &conjuncts,
                 wanted: &wanted,
                 condition_pushdown: rng.random(),
-                skip_scan: false,
                 unpushed: &[],
                 deliver_locators: false,
             };
@@ -332,7 +374,6 @@ fn pushed_conditions_save_row_fetches_and_are_counted() {
             conjuncts: &conjuncts,
             wanted: &[5],
             condition_pushdown: pushdown,
-            skip_scan: false,
             unpushed: &[],
             deliver_locators: false,
         };
@@ -365,7 +406,6 @@ fn small_limits_examine_few_entries() {
         conjuncts: &[],
         wanted: &[1, 2],
         condition_pushdown: true,
-        skip_scan: false,
         unpushed: &[],
         deliver_locators: false,
     };
@@ -401,7 +441,6 @@ fn contradictory_conditions_read_nothing() {
         conjuncts: &conjuncts,
         wanted: &[0],
         condition_pushdown: true,
-        skip_scan: false,
         unpushed: &[],
         deliver_locators: false,
     };
@@ -425,7 +464,6 @@ fn rows_with_large_values_are_fetched_few_at_a_time() {
             conjuncts: &[],
             wanted: &[1, 2],
             condition_pushdown: true,
-            skip_scan: false,
             unpushed: &[],
             deliver_locators: false,
         };

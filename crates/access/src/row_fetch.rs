@@ -2,9 +2,9 @@
 //! (multi-range read).
 
 use crate::error::{AccessError, Result};
+use crate::locators::Locators;
 use crate::path::AccessPath;
 use crate::path_scan::ScanContext;
-use crate::targets::Locators;
 use crate::walk::LARGE_BATCH;
 use leafline_table::{LocatorBatch, RowDecoder, RowRef, row_decoder};
 use leafline_types::{Batch, DecodedRows};
@@ -30,13 +30,7 @@ impl RowFetch {
         Ok(RowFetch { decoder: row_decoder(&path.table, &path.columns)? })
     }
 
-    /// Sorts positions by locator: the order in which these are looked up.
-    pub fn sort(locators: &Locators, positions: &mut [u32]) {
-        let locator = |position: &u32| locators.get(*position as usize);
-        positions.sort_unstable_by(|a, b| locator(a).cmp(locator(b)).then(a.cmp(b)));
-    }
-
-    /// The rows of some locators, whose positions are given in sorted order.
+    /// The rows of some locators, whose positions are given in the order of these.
     pub fn fetch(
         &self,
         path: &AccessPath,

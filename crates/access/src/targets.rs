@@ -1,6 +1,7 @@
 //! The ranges that a scan walks, each with the outer rows it is for.
 
 use crate::constraint::{Bounds, KeyRange};
+use crate::locators::Locators;
 use leafline_table::Direction;
 
 /// A range to be walked, for some outer rows.
@@ -103,31 +104,5 @@ impl Targets {
     /// The outer rows that a target is for.
     pub fn tags_of(&self, target: &Target) -> &[u32] {
         self.tags.get(target.tags.0..target.tags.1).unwrap_or_default()
-    }
-}
-
-/// Byte strings one behind the other: the clustered keys of entries.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Locators {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Locators {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The locator at a position.
-    pub fn get(&self, position: usize) -> &[u8] {
-        let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[position]]
-    }
-
-    /// Appends a locator.
-    pub fn push(&mut self, locator: &[u8]) {
-        self.bytes.extend_from_slice(locator);
-        self.ends.push(self.bytes.len());
     }
 }

@@ -3,8 +3,9 @@
 use crate::constraint::KeyRange;
 use crate::error::{AccessError, Result};
 use crate::leap_scan::FIRST_BATCH;
+use crate::locators::Locators;
 use crate::path::{AccessPath, FirstOf};
-use crate::targets::{Locators, Target, Targets};
+use crate::targets::{Target, Targets};
 use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
 };

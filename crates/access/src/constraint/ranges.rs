@@ -33,7 +33,7 @@ impl KeyRange {
     }
 
     /// The keys that begin with these bytes, which are whole parts.
-    fn beginning(prefix: &[u8], parts: usize, rest: Link) -> KeyRange {
+    pub(crate) fn beginning(prefix: &[u8], parts: usize, rest: Link) -> KeyRange {
         let equal = KeyStart { parts, bytes: prefix.len() };
         KeyRange { lower: prefix.to_vec(), upper: prefix_successor(prefix), equal, rest }
     }
@@ -46,6 +46,11 @@ impl KeyRange {
         };
         let equal = KeyStart { parts, bytes: prefix.len() };
         KeyRange { lower: joined(prefix, &interval.lower), upper, equal, rest }
+    }
+
+    /// Is it of all keys that begin with these parts?
+    pub(crate) fn is_of_equal(&self, parts: usize) -> bool {
+        self.equal.parts == parts && self.equal.bytes == self.lower.len() && self.rest.accepts_all()
     }
 
     /// Is a key inside?

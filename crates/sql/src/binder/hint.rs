@@ -6,6 +6,7 @@ use super::Binder;
 use super::scope::Block;
 use crate::bound::{BlockHints, IndexChoice, JoinOrder, JoinPlace, RelationSource, TableHints};
 use crate::parser::ast::{Hint, HintSubject, HintTable};
+use leafline_access::Strategy;
 use leafline_types::MysqlError;
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use std::collections::BTreeSet;
 const SEMIJOIN_STRATEGIES: usize = 4;
 
 /// Hints that say what is so anyway.
-const FULFILLED: &[&str] = &["NO_BKA", "NO_INDEX_MERGE", "NO_SKIP_SCAN"];
+const FULFILLED: &[&str] = &["NO_BKA"];
 
 impl Binder<'_> {
     /// What the hints that stand in a block, and those elsewhere that name it, say of it. `number` is the block's.
@@ -176,7 +177,7 @@ impl Resolver<'_, '_> {
         let all = indexes.is_empty();
         let hinted = self.found.indexed.insert((at, hint.name.clone()));
         let Some(relation) = self.block.relations.get_mut(at) else { return };
-        let TableHints { indexes: choices, unpushed, .. } = &mut relation.hints;
+        let TableHints { indexes: choices, unpushed, skip_scan, index_merge, .. } = &mut relation.hints;
         let (name, wanted) = match hint.name.strip_prefix("NO_") {
             Some(name) => (name, false),
             None => (hint.name.as_str(), true),
@@ -189,6 +190,15 @@ impl Resolver<'_, '_> {
             "ICP" => {
                 let everything = (0..base.indexes.len()).collect();
                 unpushed.extend(if all { everything } else { positions });
+                return;
+            }
+            "SKIP_SCAN" | "INDEX_MERGE" => {
+                let strategy = if name == "SKIP_SCAN" { skip_scan } else { index_merge };
+                if strategy.is_some() {
+                    let about = self.shown(table);
+                    return self.conflicting(hint, &about);
+                }
+                *strategy = Some(Strategy { wanted, indexes: (!all).then_some(positions) });
                 return;
             }
             _ => return self.means_nothing(hint),

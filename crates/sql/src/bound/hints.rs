@@ -1,5 +1,6 @@
 //! What hints say of blocks and relations: optimizer hints, and USE, FORCE and IGNORE INDEX.
 
+use leafline_access::Strategy;
 use std::collections::BTreeSet;
 
 /// What optimizer hints say of a block.
@@ -61,6 +62,10 @@ pub struct TableHints {
     pub indexes: IndexHints,
     /// NO_ICP: indexes on whose entries no conditions are evaluated before rows are fetched.
     pub unpushed: Vec<usize>,
+    /// SKIP_SCAN, NO_SKIP_SCAN.
+    pub skip_scan: Option<Strategy>,
+    /// INDEX_MERGE, NO_INDEX_MERGE.
+    pub index_merge: Option<Strategy>,
     /// MERGE, NO_MERGE.
     pub merge: Option<bool>,
     /// HASH_JOIN, BNL and their opposites.

@@ -176,7 +176,16 @@ fn access_label(scan: &Scan, inner: bool) -> String {
     let alias = &scan.alias;
     let index = &path.index.name;
     let reverse = if path.order == ScanOrder::Reverse { " (reverse)" } else { "" };
+    let filtered = match path.rowid_filter() {
+        Some(set) => format!(", rows in {set}"),
+        None => String::new(),
+    };
+    let reverse = format!("{reverse}{filtered}");
     match access_type(scan, inner) {
+        "index_merge" => {
+            let set = path.locators.as_ref().map(|set| format!(" using {set}")).unwrap_or_default();
+            format!("Index merge on {alias}{set}{reverse}")
+        }
         "ALL" => format!("Table scan on {alias}"),
         "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
         "const" | "eq_ref" => format!("Single-row index lookup on {alias} using {index}"),

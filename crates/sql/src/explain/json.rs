@@ -424,7 +424,7 @@ fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
         let columns = path.index.key_columns.iter().take(used);
         let columns = columns.filter_map(|column| path.table.columns.get(*column));
         table.put("used_key_parts", Json::Array(columns.map(|c| Json::Text(column_name(c))).collect()));
-        table.text("key_length", row.key_len.unwrap_or_default());
+        table.text("key_length", row.key_len.as_deref().unwrap_or_default());
         if row.reference.is_some() {
             table.put("ref", texts(&scan.references));
         }

@@ -13,7 +13,7 @@ pub use analyze::explain_tree;
 pub use json::{Change, explain_json};
 
 use crate::plan::{HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan};
-use leafline_access::{JoinRows, ScanOrder};
+use leafline_access::{AccessPath, JoinRows, ScanOrder};
 use leafline_types::{SqlType, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,14 +28,14 @@ pub struct ExplainRow {
     pub select_type: &'static str,
     /// The table's alias, or `<derivedN>`.
     pub table: Option<String>,
-    /// How the table is read: `const`, `eq_ref`, `ref`, `range`, `index` or `ALL`.
+    /// How the table is read: `const`, `eq_ref`, `ref`, `range`, `index_merge`, `index` or `ALL`.
     pub access: Option<&'static str>,
     /// Indexes that could be used.
     pub possible_keys: Option<String>,
     /// The index that is used.
     pub key: Option<String>,
-    /// Bytes of the used parts of the key.
-    pub key_len: Option<u64>,
+    /// Bytes of the used parts of the key, or of each key.
+    pub key_len: Option<String>,
     /// What the parts are compared with.
     pub reference: Option<String>,
     /// Rows examined, as expected.
@@ -78,7 +78,7 @@ impl ExplainRow {
             self.access.map_or(Value::Null, Value::from),
             text(&self.possible_keys),
             text(&self.key),
-            self.key_len.map_or(Value::Null, |length| Value::string(length.to_string())),
+            text(&self.key_len),
             text(&self.reference),
             self.rows.map_or(Value::Null, Value::UInt),
             self.filtered.map_or(Value::Null, |share| Value::Double((share * 100.0).round() / 100.0)),
@@ -400,13 +400,16 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
         table: Some(scan.alias.to_string()),
         access: Some(access),
         possible_keys: joined(&scan.possible_keys),
-        key: uses_key.then(|| path.index.name.clone()),
-        key_len: uses_key.then(|| key_len::key_len(path)),
+        key: uses_key.then(|| of_keys(path, |path| path.index.name.clone())),
+        key_len: uses_key.then(|| of_keys(path, |path| key_len::key_len(path).to_string())),
         reference: if matches!(access, "const" | "eq_ref" | "ref") { joined(&scan.references) } else { None },
         rows: Some(whole(scan.examined)),
         filtered: Some(scan.filtered),
         extra: Vec::new(),
     };
+    if let (true, Some(set)) = (path.is_index_merge(), &path.locators) {
+        add(&mut row, format!("Using {set}"));
+    }
     if path.pushes_conditions() {
         add(&mut row, "Using index condition");
     }
@@ -426,6 +429,9 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
     } else if path.covering {
         add(&mut row, "Using index");
     }
+    if path.rowid_filter().is_some() {
+        add(&mut row, "Using rowid filter");
+    }
     if path.order == ScanOrder::Reverse {
         add(&mut row, "Backward index scan");
     }
@@ -435,11 +441,23 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
     row
 }
 
+/// Something of the keys that a path uses: those that are merged, or its own, and behind it those of a rowid filter.
+fn of_keys(path: &AccessPath, of: impl Fn(&AccessPath) -> String) -> String {
+    let merged: Vec<String> = path.locators.iter().flat_map(|set| set.paths()).map(|path| of(path)).collect();
+    match (path.is_index_merge(), merged.is_empty()) {
+        (true, _) => merged.join(","),
+        (false, true) => of(path),
+        (false, false) => format!("{}|{}", of(path), merged.join(",")),
+    }
+}
+
 /// MySQL's name for the way a table is read.
 fn access_type(scan: &Scan, inner: bool) -> &'static str {
     let path = &scan.path;
     let constraint = &path.constraint;
-    if path.is_table_scan() {
+    if path.is_index_merge() {
+        "index_merge"
+    } else if path.is_table_scan() {
         "ALL"
     } else if path.is_skip_scan() || path.first_of.is_some() {
         "range"

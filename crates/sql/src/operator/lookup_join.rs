@@ -254,6 +254,7 @@ impl Operator for LookupJoin {
         self.current = None;
         self.ready.clear();
         self.held = Held::default();
+        self.scan.reset();
         self.outer.reset()
     }
 }

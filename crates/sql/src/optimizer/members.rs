@@ -6,7 +6,7 @@ use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
 use crate::bound::{BoundSelect, RelationSource};
-use leafline_access::{Candidate, JoinRows, PathRequest, Question, ScanOrder};
+use leafline_access::{Candidate, JoinRows, PathRequest, Permission, Question, ScanOrder};
 use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use leafline_types::expr::build::join_keys;
@@ -209,7 +209,6 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 conjuncts: &conjuncts,
                 wanted: &wanted,
                 condition_pushdown: self.cx.switches.index_condition_pushdown,
-                skip_scan: self.cx.switches.skip_scan,
                 unpushed: &bound.hints.unpushed,
                 deliver_locators: bound.lock.is_some(),
             },
@@ -219,6 +218,11 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 false => &bound.hints.indexes.join,
             }),
             every_index: self.every_index,
+            skip_scan: Permission {
+                switch: self.cx.switches.skip_scan,
+                hint: bound.hints.skip_scan.as_ref(),
+            },
+            merging: self.cx.switches.merging(bound.hints.index_merge.as_ref()),
             // Alone and unordered, a table has nothing but its own paths to choose from.
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
         };

@@ -2,7 +2,7 @@
 
 use crate::bound::{BoundSubquery, IndexChoice};
 use crate::plan::CommonPlan;
-use leafline_access::{AllowsIndex, Planner};
+use leafline_access::{AllowsIndex, Merging, Permission, Planner, Strategy};
 use leafline_types::expr::EvalContext;
 use leafline_types::expr::{Expr, ExprKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,6 +15,16 @@ pub struct OptimizerSwitches {
     /// `skip_scan`: leap over entries of an index that cannot match, or are not needed for GROUP BY or DISTINCT, from one value of its
     /// leading parts to the next.
     pub skip_scan: bool,
+    /// `index_merge`: fetch rows that several indexes name together, as the three flags below allow.
+    pub index_merge: bool,
+    /// `index_merge_union`: rows that one of several indexes names, where these give them in the order of the primary key.
+    pub index_merge_union: bool,
+    /// `index_merge_sort_union`: the same where they do not.
+    pub index_merge_sort_union: bool,
+    /// `index_merge_intersection`: rows that each of several indexes names.
+    pub index_merge_intersection: bool,
+    /// `rowid_filter`: look the entries of an index up among those of others before their rows are fetched.
+    pub rowid_filter: bool,
     /// `block_nested_loop`: join by hashing where it is cheaper; off: only where there is no index to look rows up in.
     pub hash_join: bool,
     /// `derived_merge`: make simple derived tables part of the query around them.
@@ -34,12 +44,32 @@ impl Default for OptimizerSwitches {
         OptimizerSwitches {
             index_condition_pushdown: true,
             skip_scan: true,
+            index_merge: true,
+            index_merge_union: true,
+            index_merge_sort_union: true,
+            index_merge_intersection: true,
+            rowid_filter: true,
             hash_join: true,
             derived_merge: true,
             semijoin: true,
             subquery_to_derived: true,
             derived_condition_pushdown: true,
             use_invisible_indexes: false,
+        }
+    }
+}
+
+impl OptimizerSwitches {
+    /// What merges of the indexes of a table they allow. A hint stands above them.
+    pub(super) fn merging<'h>(&self, hint: Option<&'h Strategy>) -> Merging<'h> {
+        let demanded = hint.is_some_and(|strategy| strategy.wanted);
+        let allows = |flag: bool| demanded || (self.index_merge && flag);
+        Merging {
+            intersection: allows(self.index_merge_intersection),
+            union: allows(self.index_merge_union),
+            sort_union: allows(self.index_merge_sort_union),
+            rowid_filter: self.rowid_filter,
+            indexes: Permission { switch: true, hint },
         }
     }
 }

@@ -271,20 +271,30 @@ impl std::fmt::Display for Modes {
     }
 }
 
+/// A flag of `optimizer_switch`.
+type Flag = (&'static str, fn(&mut OptimizerSwitches) -> &mut bool);
+
+/// The flags, in the order in which they are shown.
+const FLAGS: [Flag; 13] = [
+    ("index_merge", |switches| &mut switches.index_merge),
+    ("index_merge_union", |switches| &mut switches.index_merge_union),
+    ("index_merge_sort_union", |switches| &mut switches.index_merge_sort_union),
+    ("index_merge_intersection", |switches| &mut switches.index_merge_intersection),
+    ("rowid_filter", |switches| &mut switches.rowid_filter),
+    ("index_condition_pushdown", |switches| &mut switches.index_condition_pushdown),
+    ("skip_scan", |switches| &mut switches.skip_scan),
+    // MySQL's name for it from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
+    ("block_nested_loop", |switches| &mut switches.hash_join),
+    ("derived_merge", |switches| &mut switches.derived_merge),
+    ("semijoin", |switches| &mut switches.semijoin),
+    ("subquery_to_derived", |switches| &mut switches.subquery_to_derived),
+    ("derived_condition_pushdown", |switches| &mut switches.derived_condition_pushdown),
+    ("use_invisible_indexes", |switches| &mut switches.use_invisible_indexes),
+];
+
 impl OptimizerSwitches {
     fn flag(&mut self, name: &str) -> Option<&mut bool> {
-        match name {
-            "index_condition_pushdown" => Some(&mut self.index_condition_pushdown),
-            "skip_scan" => Some(&mut self.skip_scan),
-            // MySQL's name for it from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
-            "block_nested_loop" => Some(&mut self.hash_join),
-            "derived_merge" => Some(&mut self.derived_merge),
-            "semijoin" => Some(&mut self.semijoin),
-            "subquery_to_derived" => Some(&mut self.subquery_to_derived),
-            "derived_condition_pushdown" => Some(&mut self.derived_condition_pushdown),
-            "use_invisible_indexes" => Some(&mut self.use_invisible_indexes),
-            _ => None,
-        }
+        FLAGS.iter().find(|(known, _)| *known == name).map(|(_, flag)| flag(self))
     }
 
     /// Applies `flag=on|off|default,..` or `default`.
@@ -314,20 +324,12 @@ impl OptimizerSwitches {
 
 impl std::fmt::Display for OptimizerSwitches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let word = |on: bool| if on { "on" } else { "off" };
-        write!(
-            f,
-            "index_condition_pushdown={},skip_scan={},block_nested_loop={},derived_merge={},semijoin={},subquery_to_derived={},\
-             derived_condition_pushdown={},use_invisible_indexes={}",
-            word(self.index_condition_pushdown),
-            word(self.skip_scan),
-            word(self.hash_join),
-            word(self.derived_merge),
-            word(self.semijoin),
-            word(self.subquery_to_derived),
-            word(self.derived_condition_pushdown),
-            word(self.use_invisible_indexes)
-        )
+        let mut switches = *self;
+        for (at, (name, flag)) in FLAGS.iter().enumerate() {
+            let separator = if at > 0 { "," } else { "" };
+            write!(f, "{separator}{name}={}", if *flag(&mut switches) { "on" } else { "off" })?;
+        }
+        Ok(())
     }
 }
 

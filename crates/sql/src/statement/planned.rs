@@ -27,6 +27,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A statement that is ready to run, and what must not have changed meanwhile.
 pub(crate) struct Planned {
@@ -50,11 +51,18 @@ pub(crate) struct Planned {
     database: Option<String>,
     /// The tables read, with their row counts when the plan was made.
     sizes: Vec<(TableId, u64)>,
-    /// The scans that were chosen for the values of parameters; `None` if that is all that can be said.
-    chosen: Option<Vec<Arc<Scan>>>,
+    chosen: Chosen,
     /// The time that a hint gives it, milliseconds.
     max_execution_time: Option<u64>,
     short_way: Mutex<ShortWay>,
+}
+
+/// What of a plan was chosen for the values of parameters.
+enum Chosen {
+    /// These scans, or none.
+    Scans(Vec<Arc<Scan>>),
+    /// What would be chosen for others is not known: it was for these, and is, for so many runs more.
+    For(Vec<Value>, AtomicU32),
 }
 
 /// The plan of a statement while it runs, for other sessions to explain.
@@ -146,6 +154,8 @@ const GROWTH: u64 = 2;
 const WORSE: f64 = 4.0;
 /// But not for so few.
 const FEW: f64 = 1000.0;
+/// Runs after which a choice that cannot be weighed again by itself is made again: what is in memory may have changed.
+const RUNS: u32 = 50;
 
 impl Planned {
     /// The columns of the rows that it gives.
@@ -207,17 +217,21 @@ impl Planned {
 
     /// Whether it is worth keeping.
     pub(crate) fn can_be_kept(&self) -> bool {
-        !self.reads_variables && self.chosen.is_some()
+        !self.reads_variables
     }
 
     /// Whether it is a good plan for these values of its parameters, too: a dive into the ranges of each scan whose choice
     /// depended on them. Where fewer entries are found than expected another plan might be better still, but this one costs
     /// no more than it was chosen for.
     fn suits(&self, session: &mut Session, parameters: &[Value]) -> bool {
-        let Some(chosen) = &self.chosen else { return false };
-        if chosen.is_empty() {
-            return true;
-        }
+        let chosen = match &self.chosen {
+            Chosen::Scans(chosen) if chosen.is_empty() => return true,
+            Chosen::Scans(chosen) => chosen,
+            Chosen::For(values, runs) => {
+                let left = runs.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+                return left.is_ok() && values == parameters;
+            }
+        };
         let instance = session.instance.clone();
         let model = instance.cost_model(session.settings.device);
         let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
@@ -309,6 +323,10 @@ impl Session {
             *slot = window;
         }
         let chosen = work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value());
+        let chosen = match chosen {
+            Some(scans) => Chosen::Scans(scans),
+            None => Chosen::For(parameters.unwrap_or_default().to_vec(), AtomicU32::new(RUNS)),
+        };
         Ok(Some(Planned {
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),

@@ -250,7 +250,7 @@ impl Database {
                     text(&row.table),
                     row.access.unwrap_or("-"),
                     text(&row.key),
-                    text(&row.key_len.map(|length| length.to_string())),
+                    text(&row.key_len),
                     text(&row.reference),
                     row.rows.map_or("-".to_string(), |rows| rows.to_string()),
                     if row.extra.is_empty() { "-".to_string() } else { row.extra.join("; ") }

@@ -2,6 +2,7 @@
 
 mod differential;
 mod leaps;
+mod merges;
 mod parallel;
 mod plans;
 mod tpch;

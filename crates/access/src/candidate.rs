@@ -1,0 +1,179 @@
+//! A candidate, and what it costs: from the sizes of what it reads to microseconds.
+
+use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
+use crate::index_merge::PROBE_US;
+use crate::path::{AccessPath, ScanOrder};
+use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
+use leafline_table::TableDef;
+use std::sync::Arc;
+
+/// One way to read a table.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The way.
+    pub path: AccessPath,
+    /// Entries examined per loop.
+    pub examined: f64,
+    /// Rows fetched per loop.
+    pub fetched: f64,
+    /// Rows delivered per loop.
+    pub rows: f64,
+    /// The conditions contradict each other: there are no rows.
+    pub empty: bool,
+    /// Positions of the indexes whose parts the conditions bound: EXPLAIN's `possible_keys`.
+    pub possible: Arc<[usize]>,
+    pub(crate) sizes: Sizes,
+}
+
+/// What the price of a candidate is computed from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sizes {
+    /// Ranges per loop.
+    pub ranges: f64,
+    /// What lies in them, per loop.
+    pub entries: Extent,
+    /// The index.
+    pub index: Extent,
+    /// The table.
+    pub table: Extent,
+    /// Distinct leaves of the table per entry of the index.
+    pub row_leaves_per_entry: f64,
+    /// Leaps within the ranges, per loop, and the leaves that are visited so.
+    pub leaps: f64,
+    pub visited: f64,
+    /// Comparisons on an entry, and on a row, beyond the one that prices reckon with.
+    pub more_comparisons: (f64, f64),
+    /// What it costs to collect the locators that rows are looked up by, once.
+    pub set_us: f64,
+    /// Entries per loop that are looked up in a set of locators.
+    pub probed: f64,
+}
+
+impl Sizes {
+    /// The same for rows that a set of locators names: it costs `set_us` to collect, and `probed` entries per loop are looked up in it.
+    pub(crate) fn with_set(self, set_us: f64, probed: f64) -> Sizes {
+        Sizes { set_us, probed, ..self }
+    }
+}
+
+/// A price, microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// Until the last row.
+    pub total_us: f64,
+    /// Until the first row.
+    pub startup_us: f64,
+}
+
+/// Sizes of a tree or a part of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    pub entries: f64,
+    pub leaves: f64,
+    pub resident: f64,
+}
+
+impl Candidate {
+    pub(crate) fn of_one_row(path: AccessPath, position: usize) -> Candidate {
+        let one = Extent { entries: 1.0, leaves: 1.0, resident: 0.0 };
+        let sizes = Sizes {
+            ranges: 1.0,
+            entries: one,
+            index: one,
+            table: one,
+            row_leaves_per_entry: 1.0,
+            ..Sizes::default()
+        };
+        let fetched = if path.fetches() { 1.0 } else { 0.0 };
+        let possible = [position].into();
+        Candidate { path, examined: 1.0, fetched, rows: 1.0, empty: false, possible, sizes }
+    }
+
+    pub(crate) fn nothing(path: AccessPath) -> Candidate {
+        Candidate {
+            path,
+            examined: 0.0,
+            fetched: 0.0,
+            rows: 0.0,
+            empty: true,
+            possible: Arc::default(),
+            sizes: Sizes::default(),
+        }
+    }
+
+    /// What it costs to read the table so, `loops` times: once, or for so many outer rows.
+    pub fn price(&self, loops: f64, model: &CostModel) -> Price {
+        if self.empty {
+            return Price::default();
+        }
+        let (cpu, sizes, path) = (&model.cpu, &self.sizes, &self.path);
+        let seeks = loops * sizes.ranges;
+        let examined = loops * self.examined;
+        // A long range is read in order, many short ones in sorted batches. Where a leap goes is known when the entry before it was read.
+        let walked = if path.leaps { sizes.visited } else { sizes.entries.leaves };
+        let within = (loops * walked).min(sizes.index.leaves);
+        let leaves = distinct_pages(seeks, sizes.index.leaves).max(within);
+        let io = if path.leaps {
+            leaves * point_read_us(model, sizes.entries.resident)
+        } else if seeks > 1.0 {
+            batched_fetch_us(model, leaves, sizes.index.leaves, sizes.entries.resident)
+        } else {
+            scan_us(model, leaves, sizes.entries.resident)
+        };
+        let startup_us = sizes.set_us + cpu.seek + io / leaves.max(1.0);
+        let mut total_us = sizes.set_us + io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
+        if path.leaps {
+            total_us += loops * (sizes.leaps * cpu.leap + sizes.visited * cpu.seek);
+        }
+        let delivered = if path.fetches() {
+            let fetched = loops * self.fetched;
+            let most = match path.order {
+                // All of them are known before the first is fetched.
+                _ if path.is_index_merge() => fetched,
+                ScanOrder::Any => FETCH_ENTRIES as f64,
+                _ => BATCH_ROWS as f64,
+            };
+            // A join looks up a batch of outer rows at a time.
+            let batch = if loops > 1.0 { most.min(BATCH_ROWS as f64 * self.fetched) } else { most };
+            let per_seek = if fetched > 0.0 { seeks.min(fetched) / fetched } else { 0.0 };
+            let sweeps = Sweeps {
+                rows: fetched,
+                batch,
+                pages: sizes.table.leaves,
+                resident: sizes.table.resident,
+                pages_per_row: sizes.row_leaves_per_entry.max(per_seek),
+            };
+            let (pages, io) = sweeps.cost(model);
+            if path.pushes_conditions() {
+                total_us += examined * (cpu.condition + sizes.more_comparisons.0 * cpu.filter);
+            }
+            total_us += loops * sizes.probed * PROBE_US;
+            total_us += io + fetched * cpu.fetch + pages * cpu.leaf;
+            fetched
+        } else {
+            examined
+        };
+        total_us += delivered * cpu.decode;
+        if path.row_conditions.iter().any(|condition| !condition.implied) {
+            total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
+        }
+        Price { total_us, startup_us }
+    }
+
+    /// The same rows in the order of the index.
+    #[must_use]
+    pub fn ordered(mut self, order: ScanOrder) -> Candidate {
+        self.path.order = order;
+        self
+    }
+}
+
+/// The index that a candidate uses, by position in its table.
+pub fn index_position(candidate: &Candidate) -> usize {
+    position_in(&candidate.path.table, &candidate.path)
+}
+
+/// An index of a path, by position in its table.
+pub(crate) fn position_in(table: &TableDef, path: &AccessPath) -> usize {
+    table.indexes.iter().position(|known| known.id == path.index.id).unwrap_or(0)
+}

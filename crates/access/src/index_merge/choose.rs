@@ -1,0 +1,379 @@
+//! Candidates that merge indexes, and those that filter the entries of one by the locators of others.
+//!
+//! Of every index that the conditions bound it is known what it costs to read its entries and how many rows these name. An OR whose
+//! branches bound different indexes is a union. Out of these, beginning with what names few rows, sets are intersected as long as the rows
+//! that need not be fetched cost more than the entries that are read for it. Conditions on different indexes are taken to be independent.
+
+use super::{Located, LocatorSet};
+use crate::candidate::{Candidate, Sizes, index_position};
+use crate::choose::{Planner, Question};
+use crate::error::Result;
+use crate::path::{AccessPath, ScanOrder};
+use crate::path_builder::PathRequest;
+use crate::stats::Known;
+use crate::strategy::Permission;
+use leafline_table::IndexDef;
+use leafline_types::expr::build::{and, or};
+use leafline_types::expr::{EvalContext, Expr, ExprKind};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A table that is read in the time of so many seeks is not worth a look at more than one index at a time.
+const LEAST_SEEKS: f64 = 40.0;
+/// Copying, sorting and merging one locator, microseconds.
+const LOCATOR_US: f64 = 0.06;
+/// Looking one locator up in a set, microseconds.
+pub(crate) const PROBE_US: f64 = 0.1;
+/// Branches of an OR for each of which every index is asked how many entries it has.
+const WEIGHED_BRANCHES: usize = 16;
+/// Sets from which an intersection may start.
+const STARTS: usize = 3;
+/// An intersection with another set has to save such a share of the price.
+const WORTHWHILE: f64 = 0.95;
+
+/// What merges a plan may have: as `optimizer_switch` and hints allow.
+#[derive(Clone, Copy, Debug)]
+pub struct Merging<'a> {
+    /// Rows that several indexes name each.
+    pub intersection: bool,
+    /// Rows that one of several indexes names, in the order of their locators.
+    pub union: bool,
+    /// The same in any order.
+    pub sort_union: bool,
+    /// Looking the entries of an index up in such a set.
+    pub rowid_filter: bool,
+    /// The indexes that may be put together.
+    pub indexes: Permission<'a>,
+}
+
+impl Merging<'_> {
+    /// Whatever is cheapest.
+    pub const ANY: Merging<'static> = Merging {
+        intersection: true,
+        union: true,
+        sort_union: true,
+        rowid_filter: true,
+        indexes: Permission::GIVEN,
+    };
+
+    fn allows(&self, position: usize) -> bool {
+        self.indexes.allows(position)
+    }
+
+    fn allows_set(&self, set: &LocatorSet) -> bool {
+        match set {
+            LocatorSet::Entries(_) => true,
+            LocatorSet::All(_) => self.intersection,
+            LocatorSet::Any(_) if set.is_in_order() => self.union,
+            LocatorSet::Any(_) => self.sort_union,
+        }
+    }
+}
+
+/// A set of locators, and what it is expected to be.
+#[derive(Clone)]
+struct Source {
+    set: LocatorSet,
+    /// Per conjunct, whether it was used for the set.
+    uses: Vec<bool>,
+    /// How many rows it names.
+    rows: f64,
+    /// What it costs to collect.
+    us: f64,
+}
+
+/// Candidates, and what was learnt about the conditions on the way.
+#[derive(Default)]
+pub(crate) struct Merges {
+    pub candidates: Vec<Candidate>,
+    pub known: Vec<Known>,
+}
+
+/// A question about merging, with what is the same for all answers.
+struct Merger<'m, 'q> {
+    planner: &'m Planner<'m>,
+    question: &'m Question<'q>,
+    /// Rows of the table.
+    rows: f64,
+    sizes: Sizes,
+}
+
+impl Planner<'_> {
+    /// Further candidates, beside those that use one index each. `conditions`: those that [`Known`] is about.
+    pub(crate) fn merges(
+        &self,
+        question: &Question<'_>,
+        found: &[Candidate],
+        conditions: &[Expr],
+        eval: &mut EvalContext<'_>,
+    ) -> Result<Merges> {
+        let cheapest =
+            found.iter().map(|one| one.price(1.0, self.model).total_us).fold(f64::INFINITY, f64::min);
+        let mut merges = Merges::default();
+        let demanded = question.merging.indexes.is_demand();
+        if (cheapest < LEAST_SEEKS * self.model.cpu.seek && !demanded)
+            || found.iter().any(|candidate| candidate.empty)
+        {
+            return Ok(merges);
+        }
+        let table = question.request.table;
+        let merger = Merger {
+            planner: self,
+            question,
+            rows: self.table_rows(table),
+            sizes: self.sizes_of_fetch(table)?,
+        };
+        let mut sources: Vec<Source> =
+            found.iter().filter_map(|candidate| merger.entries_of(candidate)).collect();
+        let mut unions = merger.unions(eval)?;
+        for union in &unions {
+            merges.known.extend(merger.known(union, conditions));
+        }
+        unions.retain(|union| question.merging.allows_set(&union.set));
+        sources.append(&mut unions);
+        sources.sort_by(|a, b| a.rows.total_cmp(&b.rows));
+        merges.candidates = merger.chains(&sources);
+        if question.merging.rowid_filter {
+            let filtered = found.iter().filter_map(|candidate| merger.filtered(candidate, &sources));
+            merges.candidates.extend(filtered);
+        }
+        Ok(merges)
+    }
+}
+
+impl Merger<'_, '_> {
+    /// The conjuncts that the entries of an index decide by themselves.
+    fn decided<'e>(
+        &self,
+        index: &IndexDef,
+        conjuncts: impl IntoIterator<Item = &'e Expr>,
+    ) -> Vec<(usize, &'e Expr)> {
+        let width = self.question.request.table.columns.len();
+        let is_decided = |conjunct: &Expr| {
+            let columns = conjunct.columns();
+            !conjunct.is_volatile() && columns.iter().all(|column| *column < width) && index.covers(columns)
+        };
+        conjuncts.into_iter().enumerate().filter(|(_, conjunct)| is_decided(conjunct)).collect()
+    }
+
+    /// The way to the locators of the entries that pass conditions that the index decides.
+    fn way_to_locators(&self, index: &Arc<IndexDef>, conjuncts: &[Expr]) -> AccessPath {
+        self.request(conjuncts).build(index, ScanOrder::Any)
+    }
+
+    fn request<'r>(&'r self, conjuncts: &'r [Expr]) -> PathRequest<'r> {
+        PathRequest { conjuncts, wanted: &[], deliver_locators: true, ..self.question.request.clone() }
+    }
+
+    /// The locators of the entries that a candidate looks at and whose rows it would fetch.
+    fn entries_of(&self, candidate: &Candidate) -> Option<Source> {
+        let path = &candidate.path;
+        let is_bound = !path.constraint.is_unbounded() || path.leaps;
+        if !path.fetches() || !is_bound || path.constraint.is_correlated() {
+            return None;
+        }
+        let position = index_position(candidate);
+        if !self.question.merging.allows(position) {
+            return None;
+        }
+        let decided = self.decided(&path.index, self.question.request.conjuncts);
+        let mut uses = vec![false; self.question.request.conjuncts.len()];
+        decided.iter().for_each(|(at, _)| uses[*at] = true);
+        let conjuncts: Vec<Expr> = decided.into_iter().map(|(_, conjunct)| conjunct.clone()).collect();
+        let way = AccessPath { leaps: path.leaps, ..self.way_to_locators(&path.index, &conjuncts) };
+        let collecting = Candidate { path: way, ..candidate.clone() };
+        Some(self.source(collecting, uses, candidate.fetched))
+    }
+
+    /// The locators that a candidate delivers.
+    fn source(&self, collecting: Candidate, uses: Vec<bool>, rows: f64) -> Source {
+        let us = collecting.price(1.0, self.planner.model).total_us + rows * LOCATOR_US;
+        let located = Located { expected: collecting.examined, path: Arc::new(collecting.path) };
+        Source { set: LocatorSet::Entries(located), uses, rows, us }
+    }
+
+    /// A union for each OR whose branches bound indexes, not all the same.
+    fn unions(&self, eval: &mut EvalContext<'_>) -> Result<Vec<Source>> {
+        let mut unions = Vec::new();
+        for (at, conjunct) in self.question.request.conjuncts.iter().enumerate() {
+            if let ExprKind::Or(branches) = &conjunct.kind
+                && let Some(union) = self.union(at, branches, eval)?
+            {
+                unions.push(union);
+            }
+        }
+        Ok(unions)
+    }
+
+    fn union(&self, at: usize, branches: &[Expr], eval: &mut EvalContext<'_>) -> Result<Option<Source>> {
+        let mut by_index: BTreeMap<usize, Vec<Expr>> = BTreeMap::new();
+        for branch in branches {
+            let weigh = branches.len() <= WEIGHED_BRANCHES;
+            let Some((position, part)) = self.best_index(branch, weigh, eval)? else { return Ok(None) };
+            by_index.entry(position).or_default().push(part);
+        }
+        if by_index.len() < 2 {
+            return Ok(None);
+        }
+        let request = &self.question.request;
+        let mut uses = vec![false; request.conjuncts.len()];
+        uses[at] = true;
+        let (mut sets, mut us, mut others) = (Vec::new(), 0.0, 1.0);
+        for (position, parts) in by_index {
+            let Some(index) = request.table.indexes.get(position) else { return Ok(None) };
+            let others_decided = self.decided(index, request.conjuncts);
+            let mut conjuncts = vec![or(parts)];
+            conjuncts.extend(others_decided.into_iter().filter(|(o, _)| *o != at).map(|(_, c)| c.clone()));
+            let asked = Question { request: self.request(&conjuncts), hints: &[], ..self.question.clone() };
+            let Some(collecting) = self.planner.collecting(index, &asked, eval)? else { return Ok(None) };
+            if collecting.empty {
+                continue;
+            }
+            let rows = collecting.rows;
+            let source = self.source(collecting, Vec::new(), rows);
+            others *= 1.0 - (rows / self.rows).min(1.0);
+            us += source.us;
+            sets.push(source.set);
+        }
+        let set = if sets.len() == 1 { sets.pop() } else { Some(LocatorSet::Any(sets)) };
+        Ok(set.map(|set| Source { set, uses, rows: self.rows * (1.0 - others), us }))
+    }
+
+    /// The index that has the fewest entries of a branch of an OR, and what it decides of the branch. Without `weigh` the one most of
+    /// whose parts are fixed.
+    fn best_index(
+        &self,
+        branch: &Expr,
+        weigh: bool,
+        eval: &mut EvalContext<'_>,
+    ) -> Result<Option<(usize, Expr)>> {
+        let conjuncts = match &branch.kind {
+            ExprKind::And(all) => all.as_slice(),
+            _ => std::slice::from_ref(branch),
+        };
+        let table = self.question.request.table;
+        let mut best: Option<(f64, usize, Expr)> = None;
+        for (position, index) in table.indexes.iter().enumerate() {
+            let readable = index.is_clustered() || !self.planner.engine.is_quarantined(index);
+            let merging = &self.question.merging;
+            if !readable || !self.question.allowed.allows(position) || !merging.allows(position) {
+                continue;
+            }
+            let decided: Vec<Expr> =
+                self.decided(index, conjuncts).into_iter().map(|(_, conjunct)| conjunct.clone()).collect();
+            let path = self.way_to_locators(index, &decided);
+            if path.constraint.is_unbounded() || path.constraint.is_correlated() {
+                continue;
+            }
+            let entries = match weigh {
+                true => self.planner.entries(&path, eval)?,
+                false if path.is_unique_lookup() => f64::NEG_INFINITY,
+                false => -(path.constraint.equal_parts() as f64),
+            };
+            if best.as_ref().is_none_or(|(fewest, ..)| entries < *fewest) {
+                best = Some((entries, position, and(decided)));
+            }
+        }
+        Ok(best.map(|(_, position, part)| (position, part)))
+    }
+
+    /// What is known of the conditions from a union.
+    fn known(&self, union: &Source, conditions: &[Expr]) -> Option<Known> {
+        let conjuncts = self.question.request.conjuncts.iter().zip(&union.uses);
+        let used: Vec<&Expr> = conjuncts.filter(|(_, used)| **used).map(|(conjunct, _)| conjunct).collect();
+        let covers: Vec<bool> = conditions.iter().map(|condition| used.contains(&condition)).collect();
+        covers.contains(&true).then(|| Known { covers, share: (union.rows / self.rows).min(1.0) })
+    }
+
+    /// The rows that all of some sets name, looked up.
+    fn merged(&self, sources: &[&Source]) -> Candidate {
+        let mut sources = sources.to_vec();
+        sources.sort_by(|a, b| a.rows.total_cmp(&b.rows));
+        let (mut rows, mut us) = (self.rows, 0.0);
+        for (at, source) in sources.iter().enumerate() {
+            let seek = self.planner.model.cpu.seek;
+            us += if at > 0 { source.us.min(rows * seek + PROBE_US) } else { source.us };
+            rows *= (source.rows / self.rows).min(1.0);
+        }
+        let mut sets: Vec<LocatorSet> = sources.iter().map(|source| source.set.clone()).collect();
+        let set = if sets.len() == 1 { sets.pop() } else { Some(LocatorSet::All(sets)) };
+        let path = AccessPath { locators: set.map(Arc::new), ..self.question.request.build_scan() };
+        let sizes = self.sizes.with_set(us, 0.0);
+        Candidate { path, examined: rows, fetched: rows, rows, empty: false, possible: Arc::default(), sizes }
+    }
+
+    /// Unions, and the intersections that are worth it.
+    fn chains(&self, sources: &[Source]) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        for (start, first) in sources.iter().enumerate() {
+            let is_union = matches!(first.set, LocatorSet::Any(_));
+            if start >= STARTS && !is_union {
+                continue;
+            }
+            let mut chain = vec![first];
+            let mut best = self.merged(&chain);
+            while let Some(longer) = self.longer(&chain, &best, sources) {
+                (best, chain) = longer;
+            }
+            if is_union || chain.len() > 1 {
+                found.push(best);
+            }
+        }
+        found
+    }
+
+    /// An intersection with one set more that says something new, if that is worth it.
+    fn longer<'s>(
+        &self,
+        chain: &[&'s Source],
+        best: &Candidate,
+        sources: &'s [Source],
+    ) -> Option<(Candidate, Vec<&'s Source>)> {
+        if !self.question.merging.intersection {
+            return None;
+        }
+        let price = |candidate: &Candidate| candidate.price(1.0, self.planner.model).total_us;
+        let is_used = |at: usize| chain.iter().any(|known| known.uses.get(at).is_some_and(|used| *used));
+        let is_new = |other: &&Source| other.uses.iter().enumerate().any(|(at, uses)| *uses && !is_used(at));
+        let longer = sources.iter().filter(is_new).map(|other| {
+            let mut longer = chain.to_vec();
+            longer.push(other);
+            (self.merged(&longer), longer)
+        });
+        let (next, longer) = longer.min_by(|a, b| price(&a.0).total_cmp(&price(&b.0)))?;
+        let is_merged = |set: &LocatorSet| set.paths().len() > 1;
+        let demanded = self.question.merging.indexes.is_demand()
+            && !best.path.locators.as_deref().is_some_and(is_merged);
+        (demanded || price(&next) <= price(best) * WORTHWHILE).then_some((next, longer))
+    }
+
+    /// A candidate whose entries are looked up in the set that spares it most, if order or outer rows make it walk its index as it does.
+    fn filtered(&self, candidate: &Candidate, sources: &[Source]) -> Option<Candidate> {
+        let path = &candidate.path;
+        let walks = self.question.every_index || path.constraint.is_correlated();
+        if !walks || !path.fetches() || path.first_of.is_some() {
+            return None;
+        }
+        let conjuncts = self.question.request.conjuncts;
+        let says_more = |source: &&Source| {
+            let used = conjuncts.iter().zip(&source.uses).filter(|(_, uses)| **uses);
+            used.into_iter().any(|(conjunct, _)| !path.index.covers(conjunct.columns()))
+        };
+        // For one loop a set that costs more than it saves is not worth it; for many of them the joins compare prices.
+        let price = |filtered: &Candidate| {
+            let whole = filtered.price(1.0, self.planner.model).total_us;
+            if path.constraint.is_correlated() { filtered.fetched } else { whole }
+        };
+        let filtered = sources.iter().filter(says_more).map(|source| {
+            let share = (source.rows / self.rows).min(1.0);
+            Candidate {
+                path: AccessPath { locators: Some(Arc::new(source.set.clone())), ..path.clone() },
+                fetched: candidate.fetched * share,
+                sizes: candidate.sizes.with_set(source.us, candidate.fetched),
+                ..candidate.clone()
+            }
+        });
+        let best = filtered.min_by(|a, b| price(a).total_cmp(&price(b)))?;
+        (price(&best) < price(candidate)).then_some(best)
+    }
+}

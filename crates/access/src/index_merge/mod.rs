@@ -1,0 +1,93 @@
+//! Index merge: rows that several indexes name together.
+//!
+//! Each index gives the locators of its entries; sets of locators are intersected and united, and only the rows of what is left are
+//! fetched. The conditions are evaluated on these rows, whatever an index said of them, so that a set may hold too many
+//! locators, but never lacks one. [`collect`] makes the sets of a run, [`choose`] the candidates of a plan.
+//!
+//! The same sets serve as rowid filters: entries of another index, walked in its order, are looked up in them before their rows are
+//! fetched.
+
+mod choose;
+mod collect;
+
+pub use choose::Merging;
+pub(crate) use choose::PROBE_US;
+
+use crate::path::AccessPath;
+use std::fmt;
+use std::sync::Arc;
+
+/// Rows of a table, by the locators that its indexes give.
+#[derive(Clone, Debug)]
+pub enum LocatorSet {
+    /// Those whose entries an index has in some ranges.
+    Entries(Located),
+    /// Those that are in all of several sets, of which the first is expected to be the smallest.
+    All(Vec<LocatorSet>),
+    /// Those that are in any of several sets.
+    Any(Vec<LocatorSet>),
+}
+
+/// The entries of an index that name rows.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// The way to them. It is covering, and delivers locators and nothing else.
+    pub path: Arc<AccessPath>,
+    /// How many entries it is expected to examine.
+    pub expected: f64,
+}
+
+impl Located {
+    /// Do the entries come in the order of their locators?
+    pub fn is_in_order(&self) -> bool {
+        let (equal, used) = (self.path.constraint.equal_parts(), self.path.constraint.used_parts());
+        self.path.is_clustered() || (used == equal && continues_as_locator(&self.path, equal))
+    }
+}
+
+impl LocatorSet {
+    /// The paths that it is made from, in the order in which they are read.
+    pub fn paths(&self) -> Vec<&Arc<AccessPath>> {
+        match self {
+            LocatorSet::Entries(located) => vec![&located.path],
+            LocatorSet::All(sets) | LocatorSet::Any(sets) => {
+                sets.iter().flat_map(LocatorSet::paths).collect()
+            }
+        }
+    }
+
+    /// Does a set of entries, or what is made of others, come in the order of the locators, without a sort?
+    pub fn is_in_order(&self) -> bool {
+        match self {
+            LocatorSet::Entries(located) => located.is_in_order(),
+            LocatorSet::All(sets) | LocatorSet::Any(sets) => sets.iter().all(LocatorSet::is_in_order),
+        }
+    }
+}
+
+/// As MySQL names it in EXPLAIN: `intersect(a,b)`, `union(a,b)` or, where locators have to be sorted, `sort_union(a,b)`.
+impl fmt::Display for LocatorSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, sets) = match self {
+            LocatorSet::Entries(located) => return f.write_str(&located.path.index.name),
+            LocatorSet::All(sets) if self.is_in_order() => ("intersect", sets),
+            LocatorSet::All(sets) => ("sort_intersect", sets),
+            LocatorSet::Any(sets) if self.is_in_order() => ("union", sets),
+            LocatorSet::Any(sets) => ("sort_union", sets),
+        };
+        write!(f, "{name}(")?;
+        for (at, set) in sets.iter().enumerate() {
+            write!(f, "{}{set}", if at > 0 { "," } else { "" })?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// Are the parts of an index behind the first `parts` those of the locator, so that among entries equal in the first, these are in the
+/// order of their locators, and begin with the bytes of these?
+fn continues_as_locator(path: &AccessPath, parts: usize) -> bool {
+    let (index, clustered) = (&path.index, path.table.clustered());
+    parts >= index.parts.len()
+        && index.key_columns.get(parts..) == Some(&clustered.key_columns)
+        && index.key_parts.get(parts..) == Some(&clustered.key_parts)
+}

@@ -1,0 +1,62 @@
+//! Ways to use indexes that may be allowed, forbidden and demanded: by switches in general, by hints for a table.
+
+/// What a hint says of a way to use the indexes of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// It is to be used, or not to be.
+    pub wanted: bool,
+    /// With these indexes: positions in the table. `None`: with any.
+    pub indexes: Option<Vec<usize>>,
+}
+
+/// Where a way to use indexes may be gone.
+#[derive(Clone, Copy, Debug)]
+pub struct Permission<'a> {
+    /// What holds where no hint says anything.
+    pub switch: bool,
+    /// The table's hint.
+    pub hint: Option<&'a Strategy>,
+}
+
+impl Permission<'_> {
+    /// Allowed throughout.
+    pub const GIVEN: Permission<'static> = Permission { switch: true, hint: None };
+    /// Forbidden throughout.
+    pub const NONE: Permission<'static> = Permission { switch: false, hint: None };
+
+    /// May the index at this position be used so? Of a demand for some, others are not meant.
+    pub fn allows(&self, position: usize) -> bool {
+        let named =
+            |strategy: &Strategy| strategy.indexes.as_ref().is_none_or(|indexes| indexes.contains(&position));
+        match self.hint {
+            None => self.switch,
+            Some(strategy) if strategy.wanted => named(strategy),
+            Some(strategy) => self.switch && !named(strategy),
+        }
+    }
+
+    /// Is it to be used wherever it can be, whatever it costs?
+    pub fn is_demand(&self) -> bool {
+        self.hint.is_some_and(|strategy| strategy.wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hint_stands_above_the_switch() {
+        let named = |wanted| Strategy { wanted, indexes: Some(vec![1]) };
+        let (demand, veto) = (named(true), named(false));
+        for switch in [true, false] {
+            let demanded = Permission { switch, hint: Some(&demand) };
+            assert!(demanded.allows(1) && !demanded.allows(2) && demanded.is_demand());
+            let vetoed = Permission { switch, hint: Some(&veto) };
+            assert!(!vetoed.allows(1) && vetoed.allows(2) == switch && !vetoed.is_demand());
+            let all = Strategy { wanted: false, indexes: None };
+            assert!(!Permission { switch, hint: Some(&all) }.allows(2));
+        }
+        assert!(Permission::GIVEN.allows(0) && !Permission::NONE.allows(0));
+    }
+}
