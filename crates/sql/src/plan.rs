@@ -240,6 +240,8 @@ pub enum Operator {
         input: Box<Node>,
         /// What to order by, most significant first.
         keys: Arc<[SortKey]>,
+        /// The rows come in the order of so many keys, from the first: when enough are known, no more are read.
+        presorted: usize,
         /// Which of the ordered rows.
         limit: RowLimit,
     },

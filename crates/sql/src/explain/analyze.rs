@@ -53,8 +53,13 @@ impl Tree<'_> {
                 }
             },
             Operator::Sort { input, keys } => format!("Sort: {}", order(keys, &names(input))),
-            Operator::TopN { input, keys, limit } => {
-                format!("Top {}: {}", limited(limit), order(keys, &names(input)))
+            Operator::TopN { input, keys, presorted, limit } => {
+                let names = names(input);
+                let come = match keys.get(..*presorted) {
+                    Some(keys) if !keys.is_empty() => format!(" (rows come by {})", order(keys, &names)),
+                    _ => String::new(),
+                };
+                format!("Top {}: {}{come}", limited(limit), order(keys, &names))
             }
             Operator::Rollup { rollup, .. } => format!("Rollup: {} levels", rollup.greatest + 1),
             Operator::Window { input, window } => window_label(window, &names(input)),

@@ -99,8 +99,9 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         plan::Operator::Sort { input: from, keys } => {
             Box::new(sort::Sort::new(input(from), &from.types, keys.clone()))
         }
-        plan::Operator::TopN { input: from, keys, limit } => {
-            Box::new(top_n::TopN::new(input(from), &from.types, keys.clone(), limit.clone()))
+        plan::Operator::TopN { input: from, keys, presorted, limit } => {
+            let keys = (keys.clone(), *presorted);
+            Box::new(top_n::TopN::new(input(from), &from.types, keys, limit.clone()))
         }
         plan::Operator::Limit { input: from, limit } => {
             Box::new(limit::Limit::new(input(from), limit.clone()))

@@ -2,7 +2,7 @@
 //! sorted on disk.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
-use super::limit::resolve;
+use super::limit::{resolve, slice};
 use super::memory::Held;
 use super::sort::{RowKeys, Sorted, SortedRows};
 use super::spill::DiskSort;
@@ -20,14 +20,23 @@ pub(super) struct TopN {
     input: BoxedOperator,
     types: Arc<[ExprType]>,
     keys: Arc<[SortKey]>,
+    /// Keys in whose order the rows come.
+    presorted: Arc<[SortKey]>,
     limit: RowLimit,
     result: Option<Sorted>,
     held: Held,
 }
 
 impl TopN {
-    pub fn new(input: BoxedOperator, types: &Arc<[ExprType]>, keys: Arc<[SortKey]>, limit: RowLimit) -> TopN {
-        TopN { input, types: types.clone(), keys, limit, result: None, held: Held::default() }
+    /// The rows come in the order of the first `presorted` keys.
+    pub fn new(
+        input: BoxedOperator,
+        types: &Arc<[ExprType]>,
+        (keys, presorted): (Arc<[SortKey]>, usize),
+        limit: RowLimit,
+    ) -> TopN {
+        let presorted = keys.get(..presorted).unwrap_or_default().into();
+        TopN { input, types: types.clone(), keys, presorted, limit, result: None, held: Held::default() }
     }
 
     fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
@@ -36,8 +45,22 @@ impl TopN {
         let mut kept = Kept::default();
         if deliver > 0 {
             let mut encoder = RowKeys::new(&self.keys);
+            let mut leading = RowKeys::new(&self.presorted);
             while let Some(batch) = self.input.next(cx)? {
+                let last = match self.presorted.is_empty() {
+                    true => None,
+                    false => Some(leading.encode(&slice(&batch, batch.rows - 1, 1), cx)?.get(0)),
+                };
                 kept.add(batch, &mut encoder, cx)?;
+                if let Some(last) = last
+                    && kept.rows.len() >= wanted
+                {
+                    kept.shrink(wanted)?;
+                    // Rows to come begin with this or more.
+                    if kept.bound.as_ref().is_some_and(|bound| bound.as_slice() < last) {
+                        break;
+                    }
+                }
                 if kept.rows.len() >= wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
                     kept.shrink(wanted)?;
                 }

@@ -7,7 +7,7 @@ use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::lateral_nest::lateral_nests;
 use super::members::JoinPlanner;
 use super::merge::merged;
-use super::order::partly;
+use super::order::{InOrder, Wanted};
 use super::parallel::shared_by_threads;
 use super::partial::{PartialRef, Step};
 use super::pushdown::pushed_down;
@@ -109,11 +109,11 @@ fn plan_block(
         (true, _) => None,
         (false, None) => Some(Joined::default()),
         (false, Some(_)) => {
-            let Chosen { plan, ordered, first_row } = planner.cheapest(&graph)?;
+            let Chosen { plan, sorted, first_row } = planner.cheapest(&graph)?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
             live.map(|emitted| {
                 let emitted = if first_row { only_first_row(emitted) } else { emitted };
-                Joined { emitted: Some(emitted), ordered }
+                Joined { emitted: Some(emitted), sorted }
             })
         }
     };
@@ -125,24 +125,24 @@ fn plan_block(
         }
         return Ok(empty(EmptyReason::ImpossibleWhere, types));
     }
-    let (emitted, ordered) = match joined {
-        Some(Joined { emitted: Some(emitted), ordered }) => (emitted, ordered),
+    let (emitted, sorted) = match joined {
+        Some(Joined { emitted: Some(emitted), sorted }) => (emitted, sorted),
         Some(Joined { emitted: None, .. }) => {
             let operator = Operator::Values(vec![Vec::new()].into());
             let mut one = Emitted { node: node(operator, Vec::new(), 1.0, 0.0), layout: Vec::new() };
             one = filter(one, &planner.constant_conditions(&graph))?;
-            (one, false)
+            (one, 0)
         }
         None => {
             let layout: Vec<usize> = planner.required.iter().copied().collect();
             let types = layout.iter().filter_map(|column| merged.columns.get(*column));
             let node = empty(EmptyReason::ImpossibleWhere, types.map(|column| column.ty.clone()).collect());
-            (Emitted { node, layout }, false)
+            (Emitted { node, layout }, 0)
         }
     };
     let groups = planner.groups(emitted.node.estimate.rows)?;
     let locking = Locking { recheck, deliver_locators };
-    above(&merged, emitted, ordered, groups, planner.cx, locking)
+    above(&merged, emitted, sorted, groups, planner.cx, locking)
 }
 
 /// What plans the joins of a block, and what there is to join.
@@ -158,6 +158,7 @@ pub(super) fn join_planner<'p, 'c, 'a>(
         conditions: Vec::new(),
         classes: Vec::new(),
         every_index: false,
+        share: 1.0,
         distinct_values: HashMap::new(),
         looked_up: HashMap::new(),
     };
@@ -169,8 +170,8 @@ pub(super) fn join_planner<'p, 'c, 'a>(
 /// A plan for the joins.
 pub(super) struct Chosen {
     pub(super) plan: PartialRef,
-    /// Its rows come in the order of ORDER BY.
-    ordered: bool,
+    /// Its rows come in the order of so many of the keys of ORDER BY, from the first.
+    sorted: usize,
     /// Its first row is all that is needed.
     first_row: bool,
 }
@@ -178,24 +179,22 @@ pub(super) struct Chosen {
 impl Chosen {
     /// Rows in any order.
     pub(super) fn unordered(plan: PartialRef) -> Chosen {
-        Chosen { plan, ordered: false, first_row: false }
+        Chosen { plan, sorted: 0, first_row: false }
     }
 }
 
-/// The rows of FROM and WHERE: operators, or one row without columns; and whether ORDER BY is served.
+/// The rows of FROM and WHERE: operators, or one row without columns; and how many keys of ORDER BY are served.
 #[derive(Default)]
 struct Joined {
     emitted: Option<Emitted>,
-    ordered: bool,
+    sorted: usize,
 }
 
 impl JoinPlanner<'_, '_, '_> {
     /// The cheapest plan for the joins, with what sorting costs in mind.
     pub(super) fn cheapest(&mut self, graph: &Graph) -> Result<Chosen, MysqlError> {
-        let members = self.prepare(graph)?;
-        let joined = self.join(graph, &members, None)?;
-        let joined = self.filtered(joined, self.constant_conditions(graph));
         let select = self.select;
+        let (members, joined) = self.joined(graph)?;
         let rows = joined.rows.max(1.0);
         if !joined.empty
             && let Some(loose) = self.plan_loose(graph)?
@@ -204,36 +203,42 @@ impl JoinPlanner<'_, '_, '_> {
             return Ok(loose);
         }
         if let Some(key) = extreme(select).filter(|_| !joined.empty) {
-            let found = self.plan_extreme(graph, &key, 1.0 / rows)?;
-            let found = found.filter(|plan| partly(plan, 1.0 / rows) < joined.cost_us);
+            let found = self.plan_extreme(graph, &key, rows)?;
+            let found = found.filter(|found| found.cost_us < joined.cost_us);
             return Ok(match found {
-                Some(plan) => Chosen { plan, ordered: false, first_row: true },
+                Some(found) => Chosen { plan: found.plan, sorted: 0, first_row: true },
                 None => Chosen::unordered(joined),
             });
         }
         let order = first_order(select);
+        let wanted = select.limit.as_ref().filter(|_| select.windows.is_empty()).and_then(rows_wanted);
+        let as_they_come = order.is_empty() && select.aggregation.is_none() && !select.distinct;
+        if let Some(wanted) = wanted.filter(|wanted| as_they_come && *wanted < rows) {
+            self.share = wanted / rows;
+            let joined = self.joined(graph);
+            self.share = 1.0;
+            return Ok(Chosen::unordered(joined?.1));
+        }
         let is_sorted = !select.windows.is_empty() || !select.distinct;
         if order.is_empty() || select.aggregation.is_some() || !is_sorted || joined.empty {
             return Ok(Chosen::unordered(joined));
         }
-        let share = match &select.limit {
-            Some(_) if !select.windows.is_empty() => 1.0,
-            Some(limit) => rows_wanted(limit).map_or(1.0, |wanted| (wanted / rows).min(1.0)),
-            None => 1.0,
-        };
+        let share = wanted.map_or(1.0, |wanted| (wanted / rows).min(1.0));
         let sorted_rows = if share < 1.0 { (rows * share).max(2.0) } else { rows.max(2.0) };
         let sort = self.cx.planner.model.cpu.sort;
         let cost = |plan: &PartialRef| plan.cost_us + plan.rows.max(1.0) * sorted_rows.log2() * sort;
-        let wanted = select.limit.as_ref().filter(|_| share < 1.0).and_then(rows_wanted);
+        let wanted = wanted.filter(|_| share < 1.0);
         let few = match wanted {
             Some(wanted) => self.plan_first_of_each(graph, &order, wanted as usize)?,
             None => None,
         };
         let joined = few.filter(|few| cost(few) < cost(&joined)).unwrap_or(joined);
         let sorted = cost(&joined);
-        match self.plan_in_order(graph, &members, &order, share)? {
-            Some((plan, forced)) if forced || partly(&plan, share) <= sorted => {
-                Ok(Chosen { plan, ordered: true, first_row: false })
+        let locks = select.relations.iter().any(|relation| relation.lock.is_some());
+        let partly_sorted = wanted.is_some() && !locks;
+        match self.plan_in_order(graph, &members, &order, Wanted { rows, share, partly_sorted })? {
+            Some(found) if found.forced || found.cost_us <= sorted => {
+                Ok(Chosen { plan: found.plan, sorted: found.served, first_row: false })
             }
             _ => Ok(Chosen::unordered(joined)),
         }
@@ -245,15 +250,16 @@ impl JoinPlanner<'_, '_, '_> {
         &mut self,
         graph: &Graph,
         key: &OrderKey,
-        share: f64,
-    ) -> Result<Option<PartialRef>, MysqlError> {
+        rows: f64,
+    ) -> Result<Option<InOrder>, MysqlError> {
         let mut graph = graph.clone();
         if key.expr.ty.nullable {
             graph.conjuncts.push(leafline_types::expr::build::is_null(key.expr.clone(), true));
         }
         let members = self.prepare(&graph)?;
-        let found = self.plan_in_order(&graph, &members, std::slice::from_ref(key), share)?;
-        Ok(found.map(|(plan, _)| plan).filter(|plan| match &plan.step {
+        let wanted = Wanted { rows, share: 1.0 / rows, partly_sorted: false };
+        let found = self.plan_in_order(&graph, &members, std::slice::from_ref(key), wanted)?;
+        Ok(found.filter(|found| match &found.plan.step {
             Step::Access { candidate, .. } => candidate.path.delivers_all(),
             _ => false,
         }))
@@ -365,7 +371,7 @@ fn lock_rows(
 fn above(
     select: &BoundSelect,
     mut rows: Emitted,
-    ordered: bool,
+    sorted: usize,
     groups: f64,
     cx: &mut OptimizerContext<'_, '_>,
     locking: Locking,
@@ -392,7 +398,9 @@ fn above(
         return Ok(empty(EmptyReason::ImpossibleHaving, types));
     }
     rows = filter(rows, &having)?;
+    let ordered = sorted >= first_order(select).len();
     let (mut rows, ordered) = windows(rows, select, ordered, cx)?;
+    let sorted = if select.windows.is_empty() { sorted } else { 0 };
     let limit = select.limit.as_ref().map(row_limit).transpose()?;
     let outputs: Vec<&Expr> = select.output.iter().map(|output| &output.expr).collect();
     if select.distinct {
@@ -407,7 +415,7 @@ fn above(
             let expr = expr.map_err(|_| MysqlError::internal("ORDER BY of a column that is not distinct"))?;
             keys.push(SortKey { expr, descending: key.descending });
         }
-        return Ok(sort_and_limit(projected, keys, limit, cx));
+        return Ok(sort_and_limit(projected, (keys, 0), limit, cx));
     }
     let keys = if ordered { Vec::new() } else { sort_keys(&rows, &select.order_by)? };
     if let (true, Some(limit)) = (keys.is_empty(), &limit) {
@@ -416,13 +424,13 @@ fn above(
     let layout = std::mem::take(&mut rows.layout);
     if locks && !gathers {
         // All rows are sorted, as some of them may not be to be had.
-        let node = sort_and_limit(rows.node, keys, None, cx);
+        let node = sort_and_limit(rows.node, (keys, 0), None, cx);
         let locked = lock_rows(Emitted { node, layout }, select, recheck, limit, cx)?;
         let locators = locked_relations(select).filter(|_| deliver_locators);
         let locators: Vec<usize> = locators.map(|relation| locator_column(select, relation)).collect();
         return project(locked, &outputs, &locators);
     }
-    let sorted = sort_and_limit(rows.node, keys, limit, cx);
+    let sorted = sort_and_limit(rows.node, (keys, sorted), limit, cx);
     project(Emitted { node: sorted, layout }, &outputs, &[])
 }
 
@@ -502,7 +510,7 @@ fn sort_keys(rows: &Emitted, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlEr
 
 fn sort_and_limit(
     input: Node,
-    keys: Vec<SortKey>,
+    (keys, presorted): (Vec<SortKey>, usize),
     limit: Option<RowLimit>,
     cx: &OptimizerContext<'_, '_>,
 ) -> Node {
@@ -524,7 +532,7 @@ fn sort_and_limit(
     let sorting = estimate.rows * rows.max(2.0).log2() * cx.planner.model.cpu.sort;
     let keys: Arc<[SortKey]> = keys.into();
     let operator = match limit {
-        Some(limit) if limit.count.is_some() => Operator::TopN { input, keys, limit },
+        Some(limit) if limit.count.is_some() => Operator::TopN { input, keys, presorted, limit },
         Some(limit) => {
             let sort = Operator::Sort { input, keys };
             let sort = node(sort, types.clone(), estimate.rows, estimate.cost_us + sorting);

@@ -120,6 +120,7 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
         Operator::Scan(_) => {}
         Operator::Limit { input, .. } => demand_all(input, false),
         Operator::LockRows(locking) => demand_all(&mut locking.input, all && locking.limit.is_none()),
+        Operator::TopN { input, presorted, .. } if *presorted > 0 => demand_all(input, false),
         Operator::Aggregate { input, .. } | Operator::Sort { input, .. } | Operator::TopN { input, .. } => {
             demand_all(input, true);
         }

@@ -7,6 +7,7 @@
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
+use super::order::partly;
 use super::partial::{Partial, PartialRef};
 use leafline_types::MysqlError;
 use leafline_types::expr::Expr;
@@ -17,11 +18,12 @@ use std::rc::Rc;
 const MAX_EXHAUSTIVE: usize = 12;
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest plan for a graph.
-    pub(super) fn plan_graph(&mut self, graph: &Graph) -> Result<PartialRef, MysqlError> {
+    /// The members of a graph, and the cheapest plan for it.
+    pub(super) fn joined(&mut self, graph: &Graph) -> Result<(Vec<PreparedMember>, PartialRef), MysqlError> {
         let members = self.prepare(graph)?;
         let joined = self.join(graph, &members, None)?;
-        Ok(self.filtered(joined, self.constant_conditions(graph)))
+        let joined = self.filtered(joined, self.constant_conditions(graph));
+        Ok((members, joined))
     }
 
     /// The conditions of a graph that are about none of its columns.
@@ -39,7 +41,7 @@ impl JoinPlanner<'_, '_, '_> {
                 let own = match &member.source {
                     MemberSource::Relation(relation) => self.read_alone(*relation, member, graph)?,
                     MemberSource::Nest(nest) => {
-                        let nest = self.plan_graph(nest)?;
+                        let (_, nest) = self.joined(nest)?;
                         let on: Vec<_> =
                             member.attached.iter().flat_map(|attached| attached.conditions.iter()).collect();
                         self.filtered(nest, self.local_conditions(member.relations, on))
@@ -93,7 +95,8 @@ impl JoinPlanner<'_, '_, '_> {
             for position in self.next_members(graph, members, set, left.relations) {
                 let joined = self.extend(graph, &left, &members[position], keep_order)?;
                 let key = set | 1 << position;
-                if best.get(&key).is_none_or(|known| joined.cost_us < known.cost_us) {
+                let cheaper = |known: &PartialRef| partly(&joined, self.share) < partly(known, self.share);
+                if best.get(&key).is_none_or(cheaper) {
                     best.insert(key, Rc::new(joined));
                 }
             }

@@ -83,7 +83,10 @@ impl JoinPlanner<'_, '_, '_> {
         let mut best: Option<PartialRef> = None;
         for candidate in candidates?.iter() {
             let parts = candidate.path.index.parts.len();
-            let behind = |start: usize| Some((start, order_behind(candidate, start, &keys, &fixed)?));
+            let behind = |start: usize| {
+                let given = order_behind(candidate, start, &keys, &fixed)?;
+                (given.keys == keys.len()).then_some((start, given.direction))
+            };
             let Some((parts, direction)) = (1..parts).find_map(behind) else { continue };
             let found = self.cx.planner.first_of(candidate, (parts, rows), false, direction)?;
             let Some(found) = found else { continue };

@@ -2,6 +2,7 @@
 
 use super::equalities::Class;
 use super::graph::{Attached, ColumnMap, Graph, Member, Relations};
+use super::order::partly;
 use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
@@ -32,6 +33,8 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     pub classes: Vec<Class>,
     /// Consider reading indexes in full, for their order.
     pub every_index: bool,
+    /// The part of the rows of joins that will be asked for.
+    pub share: f64,
     pub(super) distinct_values: HashMap<usize, f64>,
     pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
 }
@@ -123,7 +126,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 let read = candidates
                     .iter()
                     .map(|candidate| self.access(relation, candidate.clone()))
-                    .min_by(|a, b| a.cost_us.total_cmp(&b.cost_us));
+                    .min_by(|a, b| partly(a, self.share).total_cmp(&partly(b, self.share)));
                 read.map(Rc::new).ok_or_else(|| MysqlError::internal("a table without access path"))
             }
             Some(_) => {
@@ -338,7 +341,12 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 let lookup = self.lookup(left, member, &matching, rows, keep_order)?;
                 let hashed = self.hash(left, member, &matching, rows, keep_order);
                 match lookup {
-                    Some(lookup) if !self.may_hash(member) || lookup.cost_us <= hashed.cost_us => lookup,
+                    Some(lookup)
+                        if !self.may_hash(member)
+                            || partly(&lookup, self.share) <= partly(&hashed, self.share) =>
+                    {
+                        lookup
+                    }
                     _ => hashed,
                 }
             }

@@ -1,9 +1,10 @@
-//! ORDER BY without sorting: a table read in the order of one of its indexes.
+//! ORDER BY without sorting, or with less of it: a table read in the order of one of its indexes, or of its first keys. Where a LIMIT asks for few rows,
+//! those that come with the first values of these are sorted, and no others are read.
 
 use super::equalities::is_transitive;
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
-use super::partial::PartialRef;
+use super::partial::{Partial, PartialRef};
 use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
 use leafline_table::TableDef;
@@ -14,17 +15,49 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// A plan whose rows come in the order asked for.
+pub(super) struct InOrder {
+    pub plan: PartialRef,
+    /// It uses an index that is forced for ORDER BY, and is not to be compared with sorting.
+    pub forced: bool,
+    /// How many of the keys, from the first, it serves: rows that are equal in them come in any order.
+    pub served: usize,
+    /// What the rows that are read cost, and sorting them by what is left.
+    pub cost_us: f64,
+}
+
+/// How many rows are wanted in order.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// Of so many.
+    pub rows: f64,
+    /// The part of them.
+    pub share: f64,
+    /// Whether it is enough if they come in the order of the first keys.
+    pub partly_sorted: bool,
+}
+
+/// In which order the index of a candidate gives rows.
+pub(super) struct IndexOrder {
+    pub direction: ScanOrder,
+    /// How many of the keys, from the first, are served.
+    pub keys: usize,
+    /// How many parts of the index these are, with those before that have one value.
+    pub parts: usize,
+}
+
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest plan that needs no sort, if there is one, and whether it uses an index that is forced for ORDER BY, and
-    /// then is not to be compared with sorting. `share`: the part of the rows that will be read.
+    /// The cheapest plan that needs no sort, or only of few rows at a time, if there is one.
     pub(super) fn plan_in_order(
         &mut self,
         graph: &Graph,
         members: &[PreparedMember],
         order: &[OrderKey],
-        share: f64,
-    ) -> Result<Option<(PartialRef, bool)>, MysqlError> {
-        let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
+        wanted: Wanted,
+    ) -> Result<Option<InOrder>, MysqlError> {
+        let Some((relation, keys)) = self.leading_keys(order) else { return Ok(None) };
+        if keys.len() < order.len() && !wanted.partly_sorted {
+            return Ok(None);
+        }
         let position = graph.members.iter().position(|member| {
             member.attached.is_none()
                 && matches!(member.source, MemberSource::Relation(found) if found == relation)
@@ -38,20 +71,48 @@ impl JoinPlanner<'_, '_, '_> {
         let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
         let fixed = self.fixed_columns(relation, &local);
         let candidates = self.candidates_for_order(relation, &table, &local);
-        let mut best: Option<(PartialRef, bool)> = None;
+        let mut best: Option<InOrder> = None;
         for candidate in candidates?.iter() {
-            let Some(direction) = index_order(candidate, &keys, &fixed) else { continue };
-            let forced = forced && !candidate.path.is_table_scan();
-            let first = Rc::new(self.access(relation, candidate.clone().ordered(direction)));
-            let joined = self.join(graph, members, Some((position, first)))?;
-            let joined = self.filtered(joined, self.constant_conditions(graph));
-            let rank = |(plan, forced): &(PartialRef, bool)| (!*forced, partly(plan, share));
-            let found = (joined, forced);
+            let Some(given) = order_behind(candidate, 0, &keys, &fixed) else { continue };
+            let whole = given.keys == order.len();
+            if !whole && !wanted.partly_sorted {
+                continue;
+            }
+            let first = Rc::new(self.access(relation, candidate.clone().ordered(given.direction)));
+            self.share = match whole {
+                true => wanted.share,
+                false => self.share_partly_sorted(candidate, &given, wanted)?,
+            };
+            let plan = self.join(graph, members, Some((position, first)));
+            let share = std::mem::replace(&mut self.share, 1.0);
+            let plan = self.filtered(plan?, self.constant_conditions(graph));
+            let forced = forced && whole && !candidate.path.is_table_scan();
+            let mut cost_us = partly(&plan, share);
+            if !whole {
+                let kept = (wanted.rows * wanted.share).max(2.0);
+                cost_us += plan.rows * share * kept.log2() * self.cx.planner.model.cpu.sort;
+            }
+            let found = InOrder { plan, forced, served: given.keys, cost_us };
+            let rank = |found: &InOrder| (!found.forced, found.cost_us);
             if best.as_ref().is_none_or(|known| rank(&found) < rank(known)) {
                 best = Some(found);
             }
         }
         Ok(best)
+    }
+
+    /// The part of the rows that is read where they come in the order of the first keys: those with the values of the wanted ones are read
+    /// to the last.
+    fn share_partly_sorted(
+        &self,
+        candidate: &Candidate,
+        given: &IndexOrder,
+        wanted: Wanted,
+    ) -> Result<f64, MysqlError> {
+        let planner = &self.cx.planner;
+        let (table, index) = (&candidate.path.table, &candidate.path.index);
+        let entries = planner.statistics.index(planner.engine, table, index)?.entries_per(given.parts);
+        Ok((wanted.share + entries / candidate.examined.max(1.0)).min(1.0))
     }
 
     /// The candidates of a table, those among them that read a whole index for its order.
@@ -69,17 +130,18 @@ impl JoinPlanner<'_, '_, '_> {
 
     /// The keys as columns of one relation, if they are.
     pub(super) fn plain_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
-        let mut found: Option<usize> = None;
-        let mut keys = Vec::new();
-        for key in order {
-            let column = self.select.columns.get(key.expr.as_column()?)?;
-            let ColumnOrigin::Relation { relation, ordinal } = column.origin else { return None };
-            if *found.get_or_insert(relation) != relation {
-                return None;
-            }
-            keys.push((ordinal, key.descending));
-        }
-        found.map(|relation| (relation, keys))
+        self.leading_keys(order).filter(|(_, keys)| keys.len() == order.len())
+    }
+
+    /// The first keys, as far as they are columns of one relation.
+    fn leading_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
+        let of_relation = |key: &OrderKey| match self.select.columns.get(key.expr.as_column()?)?.origin {
+            ColumnOrigin::Relation { relation, ordinal } => Some((relation, (ordinal, key.descending))),
+            _ => None,
+        };
+        let (first, _) = of_relation(order.first()?)?;
+        let same = order.iter().map_while(of_relation).take_while(|(relation, _)| *relation == first);
+        Some((first, same.map(|(_, key)| key).collect()))
     }
 
     /// The columns of a relation that have one value in all rows that pass the conditions.
@@ -106,50 +168,52 @@ impl JoinPlanner<'_, '_, '_> {
 }
 
 /// The price of a plan of which only a share of the rows is read.
-pub(super) fn partly(plan: &PartialRef, share: f64) -> f64 {
+pub(super) fn partly(plan: &Partial, share: f64) -> f64 {
     let startup = plan.startup_us.min(plan.cost_us);
     startup + (plan.cost_us - startup) * share
 }
 
-/// The direction in which the index of a candidate gives the order, if it does.
-fn index_order(candidate: &Candidate, keys: &[(usize, bool)], fixed: &BTreeSet<usize>) -> Option<ScanOrder> {
-    order_behind(candidate, 0, keys, fixed)
-}
-
-/// The direction in which the index of a candidate gives the order of entries with the same first `start` parts, if it does.
+/// The order in which the index of a candidate gives entries with the same first `start` parts, if the keys begin with it.
 pub(super) fn order_behind(
     candidate: &Candidate,
     start: usize,
     keys: &[(usize, bool)],
     fixed: &BTreeSet<usize>,
-) -> Option<ScanOrder> {
+) -> Option<IndexOrder> {
     let index = &candidate.path.index;
     let before = index.key_columns.iter().zip(&index.key_parts).take(start);
     let same = before.filter(|(_, part)| part.prefix.is_none()).map(|(column, _)| column);
     let fixed: BTreeSet<usize> = fixed.iter().chain(same).copied().collect();
-    let mut wanted = keys.iter().filter(|(column, _)| !fixed.contains(column)).peekable();
-    let mut reverse: Option<bool> = None;
-    for (column, part) in index.key_columns.iter().zip(&index.key_parts).skip(start) {
-        let Some((next, descending)) = wanted.peek() else { break };
-        if part.prefix.is_some() {
-            // Not even of a column with one value: its key may have several.
-            return None;
+    let served_by_fixed = |served: usize| {
+        let behind = keys.get(served..).unwrap_or_default();
+        served + behind.iter().take_while(|(column, _)| fixed.contains(column)).count()
+    };
+    let mut served = served_by_fixed(0);
+    let (mut parts, mut reverse) = (start, None);
+    let mut ended = true;
+    for (position, (column, part)) in index.key_columns.iter().zip(&index.key_parts).enumerate().skip(start) {
+        let Some((next, descending)) = keys.get(served) else { break };
+        let is_next = next == column && part.prefix.is_none();
+        // Of a part that is the beginning of its column not even one value makes one key.
+        if !is_next && fixed.contains(column) && part.prefix.is_none() {
+            continue;
         }
-        if next != column {
-            if fixed.contains(column) {
-                continue;
-            }
-            return None;
+        let turned = *descending != part.descending;
+        if !is_next || *reverse.get_or_insert(turned) != turned {
+            ended = false;
+            break;
         }
-        if *reverse.get_or_insert(*descending != part.descending) != (*descending != part.descending) {
-            return None;
-        }
-        wanted.next();
+        parts = position + 1;
+        served = served_by_fixed(served + 1);
     }
     // Behind all parts of the key there is one row: what is left to order by does not matter. A hidden row id follows the
     // parts of a table without primary key.
-    if wanted.peek().is_some() && index.hidden_row_id {
+    if ended && !index.hidden_row_id {
+        served = keys.len();
+    }
+    if reverse.is_none() && served < keys.len() {
         return None;
     }
-    Some(if reverse.unwrap_or(false) { ScanOrder::Reverse } else { ScanOrder::Forward })
+    let direction = if reverse.unwrap_or(false) { ScanOrder::Reverse } else { ScanOrder::Forward };
+    Some(IndexOrder { direction, keys: served, parts })
 }

@@ -76,7 +76,19 @@ fn query(rng: &mut SmallRng) -> String {
         );
     }
     let conditions: Vec<String> = (0..rng.random_range(1..4)).map(|_| condition(rng, "", 2)).collect();
-    let order = pick(rng, &["id", "id DESC", "d, id", "c DESC, d, id DESC", "a, b, id", "b, id DESC"]);
+    let order = pick(
+        rng,
+        &[
+            "id",
+            "id DESC",
+            "d, id",
+            "c DESC, d, id DESC",
+            "a, b, id",
+            "b, id DESC",
+            "a, e, id",
+            "b DESC, d, c, id",
+        ],
+    );
     let limit =
         if rng.random_ratio(1, 3) { format!(" LIMIT {}", rng.random_range(1..40)) } else { String::new() };
     let hint = pick(rng, &["", "", "/*+ INDEX_MERGE(t) */ ", "/*+ NO_INDEX_MERGE(t a, b) */ "]);
@@ -98,8 +110,9 @@ fn merged_indexes_lose_no_rows_and_give_none_twice() {
         "rows in",
         "Index merge on t using sort_intersect(",
         "(reverse)",
+        "rows come by",
     ];
-    let mut seen = [0; 6];
+    let mut seen = [0; 7];
     for case in 0..400 * testing::scale() {
         let sql = query(&mut rng);
         let switches = &mut database.switches;
@@ -127,10 +140,11 @@ fn merged_indexes_lose_no_rows_and_give_none_twice() {
         let merged = explained.contains("Index merge on");
         assert!(database.switches.index_merge || !merged || sql.contains("INDEX_MERGE(t)"), "{context}");
         seen.iter_mut().zip(names).for_each(|(count, name)| {
-            *count += usize::from(explained.contains(name) && (merged || explained.contains("rows in")));
+            let of_merge = merged || ["rows in", "rows come by"].contains(&name);
+            *count += usize::from(of_merge && explained.contains(name));
         });
     }
     for (count, name) in seen.iter().zip(names) {
-        assert!(*count > 5, "{name} in {count} plans, all: {seen:?}");
+        assert!(*count > 2, "{name} in {count} plans, all: {seen:?}");
     }
 }
