@@ -385,6 +385,19 @@ pub struct Scan {
     pub filtered: f64,
     /// EXPLAIN's `ref`: what the leading equal parts are compared with.
     pub references: Vec<Arc<str>>,
+    /// The ways that were compared, cheapest first, if the plan was made to be explained.
+    pub considered: Vec<Considered>,
+}
+
+/// A way to read a table that was looked at.
+#[derive(Clone, Debug)]
+pub struct Considered {
+    /// The way. Its outer columns are numbered otherwise than in the path that runs.
+    pub path: Arc<AccessPath>,
+    /// What it costs, once or for one outer row, microseconds.
+    pub cost_us: f64,
+    /// Rows examined.
+    pub examined: f64,
 }
 
 /// A join with a query that is run for each row.

@@ -32,6 +32,21 @@ enum Formula {
     Or(Vec<Formula>),
 }
 
+impl Joint {
+    /// The parts that it is about.
+    pub fn parts(&self) -> Vec<usize> {
+        let (mut parts, mut waiting) = (Vec::new(), vec![&self.formula]);
+        while let Some(formula) = waiting.pop() {
+            match formula {
+                Formula::Anything => {}
+                Formula::Part(part, _) => parts.push(*part),
+                Formula::And(all) | Formula::Or(all) => waiting.extend(all),
+            }
+        }
+        parts
+    }
+}
+
 /// Makes formulas of conditions.
 pub(super) struct Reader<'a> {
     pub parts: &'a [IndexKeyPart],

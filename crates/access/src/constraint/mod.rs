@@ -33,6 +33,7 @@ pub use ranges::{KeyRange, MAX_KEY_RANGES};
 use formula::{Joint, Reader};
 use leafline_types::expr::Expr;
 use leafline_types::key::KeyPart;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// ORs about several parts that are kept of one WHERE.
@@ -224,6 +225,15 @@ impl Constraint {
         }
         let joint = self.joint.iter().any(|joint| !joint.by_ranges).then(|| self.parts.len().max(1));
         self.tests.first().map(|(position, _)| *position).into_iter().chain(joint).min()
+    }
+
+    /// The parts whose values are tested on entries.
+    pub fn tested_parts(&self) -> BTreeSet<usize> {
+        if self.ranges_only {
+            return BTreeSet::new();
+        }
+        let joint = self.joint.iter().filter(|joint| !joint.by_ranges).flat_map(Joint::parts);
+        self.tests.iter().map(|(position, _)| *position).chain(joint).collect()
     }
 
     /// How many leading parts are each fixed to one value, NULL included.

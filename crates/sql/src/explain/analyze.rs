@@ -1,14 +1,14 @@
 //! A plan as a tree of text, with what was expected and, after an execution, what happened.
 
 use super::access_type;
-use super::names::{named, names, text, window_call};
+use super::names::{column_name, named, names, text, window_call};
 use crate::operator::{NodeProfile, Profile};
 use crate::plan::{
-    KeptRows, LateralJoin, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit, Scan, SortKey,
-    Window,
+    Considered, KeptRows, LateralJoin, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit,
+    Scan, SortKey, Window,
 };
 use crate::window::Reach;
-use leafline_access::{Condition, JoinRows, ScanOrder};
+use leafline_access::{AccessPath, Condition, JoinRows, PartUse, ScanOrder};
 use leafline_table::{LockStrength, LockWait};
 use leafline_types::expr::Expr;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ impl Tree<'_> {
             Operator::Values(rows) => format!("Rows fetched before execution: {}", rows.len()),
             Operator::JsonTable(_) => "Materialize table function".to_string(),
             Operator::Empty(reason) => format!("Zero rows ({reason:?})"),
-            Operator::Scan(scan) => access_label(scan, false),
+            Operator::Scan(scan) => access_label(&scan.path, &scan.alias, false),
             Operator::Parallel { threads, .. } => format!("Parallel: up to {threads} threads"),
             Operator::Filter { input, conditions } => format!("Filter: {}", all(conditions, &names(input))),
             Operator::Project { .. } => "Project".to_string(),
@@ -92,6 +92,7 @@ impl Tree<'_> {
         );
         if let Operator::Scan(scan) = &node.operator {
             self.conditions(scan, &[], depth + 1);
+            self.choice(scan, false, depth + 1);
         }
         for input in node.inputs() {
             self.node(input, depth + 1);
@@ -99,8 +100,9 @@ impl Tree<'_> {
         if let Operator::LookupJoin { outer, inner, .. } = &node.operator {
             let figures = self.figures(inner.id);
             let rows = inner.examined * inner.filtered / 100.0;
-            self.line(depth + 1, &access_label(inner, true), rows, None, figures, true);
+            self.line(depth + 1, &access_label(&inner.path, &inner.alias, true), rows, None, figures, true);
             self.conditions(inner, &names(outer), depth + 2);
+            self.choice(inner, true, depth + 2);
         }
     }
 
@@ -150,6 +152,25 @@ impl Tree<'_> {
         self.text.push('\n');
     }
 
+    /// What the parts of the key are used for, and the ways to read the table that were not taken.
+    fn choice(&mut self, scan: &Scan, inner: bool, depth: usize) {
+        let width = depth * 4;
+        if scan.path.index.parts.len() > 1 && !scan.path.is_table_scan() && !scan.path.is_index_merge() {
+            let parts = part_uses(&scan.path).into_iter().map(|(column, used)| format!("{column} {used}"));
+            let parts: Vec<String> = parts.collect();
+            let _ = writeln!(self.text, "{:width$}key parts: {}", "", parts.join(", "));
+        }
+        let chosen = access_label(&scan.path, &scan.alias, inner);
+        let rejected = rejected(scan, &chosen);
+        if !rejected.is_empty() {
+            let of = |(label, considered): &(String, &Considered)| {
+                format!("{label} ({:.3} ms)", considered.cost_us / 1000.0)
+            };
+            let ways: Vec<String> = rejected.iter().map(of).collect();
+            let _ = writeln!(self.text, "{:width$}not taken: {}", "", ways.join(", "));
+        }
+    }
+
     /// The conditions of an access path, each on the line of the step that evaluates it.
     fn conditions(&mut self, scan: &Scan, outer: &[String], depth: usize) {
         let path = &scan.path;
@@ -175,10 +196,27 @@ impl Tree<'_> {
     }
 }
 
-fn access_label(scan: &Scan, inner: bool) -> String {
-    let path = &scan.path;
+/// The ways that were compared with the one that was taken, each once: the cheapest of those with the same name.
+pub(super) fn rejected<'s>(scan: &'s Scan, chosen: &str) -> Vec<(String, &'s Considered)> {
+    let mut found: Vec<(String, &Considered)> = Vec::new();
+    for considered in &scan.considered {
+        let label = access_label(&considered.path, &scan.alias, considered.path.constraint.is_correlated());
+        if label != chosen && found.iter().all(|(known, _)| *known != label) {
+            found.push((label, considered));
+        }
+    }
+    found
+}
+
+/// The declared parts of the index of a path, and what it makes of them.
+pub(super) fn part_uses(path: &AccessPath) -> Vec<(String, PartUse)> {
+    let columns = path.index.key_columns.iter().map(|column| path.table.columns.get(*column));
+    let names = columns.map(|column| column.map(column_name).unwrap_or_default());
+    names.zip(path.part_uses()).collect()
+}
+
+pub(super) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
     let covering = if path.covering { "Covering index" } else { "Index" };
-    let alias = &scan.alias;
     let index = &path.index.name;
     let reverse = if path.order == ScanOrder::Reverse { " (reverse)" } else { "" };
     let filtered = match path.rowid_filter() {
@@ -186,7 +224,7 @@ fn access_label(scan: &Scan, inner: bool) -> String {
         None => String::new(),
     };
     let reverse = format!("{reverse}{filtered}");
-    match access_type(scan, inner) {
+    match access_type(path, inner) {
         "index_merge" => {
             let set = path.locators.as_ref().map(|set| format!(" using {set}")).unwrap_or_default();
             format!("Index merge on {alias}{set}{reverse}")

@@ -4,11 +4,14 @@
 //! windows, grouping; several tables are a `nested_loop` in the order of the joins. Queries in FROM stand in the table that
 //! they make, those of expressions where they are evaluated. Costs are microseconds.
 
+use super::analyze::{access_label, part_uses, rejected};
 use super::document::{Json, Object};
 use super::names::{column_name, named, names, text};
 use super::{ExplainRow, table_row, whole};
-use crate::plan::{HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan, SubqueryPlan};
-use leafline_access::JoinRows;
+use crate::plan::{
+    Considered, HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan, SubqueryPlan,
+};
+use leafline_access::{JoinRows, PartUse};
 use leafline_types::expr::{Expr, ExprKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -344,6 +347,7 @@ impl Writer<'_> {
             table.text("index_condition", pushed);
         }
         table.put("cost_info", Json::Object(costs(&[("prefix_cost", node.estimate.cost_us)])));
+        choice(&mut table, scan, inner);
         let used = path.columns.iter().chain(&path.entry_columns).collect::<BTreeSet<_>>();
         let columns = used.into_iter().filter_map(|column| path.table.columns.get(*column));
         let columns: Vec<Json> = columns.map(|column| Json::Text(column_name(column))).collect();
@@ -430,6 +434,30 @@ fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
         }
     }
     table.put("rows_examined_per_scan", Json::Number(whole(scan.examined)));
+}
+
+/// What the parts of the key are used for, and the ways to read the table that were not taken.
+fn choice(table: &mut Object, scan: &Scan, inner: bool) {
+    if !scan.path.is_table_scan() && !scan.path.is_index_merge() {
+        let part = |(column, used): (String, PartUse)| {
+            let mut part = Object::default();
+            part.text("column", column);
+            part.text("use", used);
+            Json::Object(part)
+        };
+        table.put("key_parts", Json::Array(part_uses(&scan.path).into_iter().map(part).collect()));
+    }
+    let rejected = rejected(scan, &access_label(&scan.path, &scan.alias, inner));
+    if !rejected.is_empty() {
+        let way = |(label, considered): (String, &Considered)| {
+            let mut way = Object::default();
+            way.text("access_path", label);
+            way.put("rows_examined_per_scan", Json::Number(whole(considered.examined)));
+            way.put("cost_info", Json::Object(costs(&[("read_cost", considered.cost_us)])));
+            Json::Object(way)
+        };
+        table.put("rejected_access_paths", Json::Array(rejected.into_iter().map(way).collect()));
+    }
 }
 
 /// A table that a query makes.

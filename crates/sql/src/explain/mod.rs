@@ -391,7 +391,7 @@ fn add_kind(row: &mut ExplainRow, rows: JoinRows, left: Option<&str>) {
 
 fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> ExplainRow {
     let path = &scan.path;
-    let access = access_type(scan, inner);
+    let access = access_type(path, inner);
     let joined = |names: &[Arc<str>]| (!names.is_empty()).then(|| names.join(","));
     let uses_key = access != "ALL";
     let mut row = ExplainRow {
@@ -452,8 +452,7 @@ fn of_keys(path: &AccessPath, of: impl Fn(&AccessPath) -> String) -> String {
 }
 
 /// MySQL's name for the way a table is read.
-fn access_type(scan: &Scan, inner: bool) -> &'static str {
-    let path = &scan.path;
+fn access_type(path: &AccessPath, inner: bool) -> &'static str {
     let constraint = &path.constraint;
     if path.is_index_merge() {
         "index_merge"

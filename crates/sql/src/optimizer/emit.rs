@@ -3,7 +3,7 @@
 use super::members::JoinPlanner;
 use super::partial::{HashKey, Partial, Step};
 use crate::bound::{BoundSelect, Relation, RelationSource};
-use crate::plan::{self, EmptyReason, Estimate, Node, Operator, locator_type};
+use crate::plan::{self, Considered, EmptyReason, Estimate, Node, Operator, locator_type};
 use crate::window::Reach;
 use leafline_access::{Candidate, Demand, JoinRows};
 use leafline_types::expr::{Expr, ExprKind};
@@ -366,7 +366,30 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             examined: candidate.examined,
             filtered: (filtered * 100.0).clamp(0.0, 100.0),
             references,
+            considered: if self.cx.explains { self.considered(relation) } else { Vec::new() },
         })
+    }
+
+    /// The ways to read a relation that were compared.
+    fn considered(&self, relation: usize) -> Vec<Considered> {
+        let of_relation = self.looked_up.iter().filter(|((known, ..), _)| *known == relation);
+        let mut considered: Vec<Considered> = of_relation
+            .flat_map(|(_, candidates)| candidates.iter())
+            .map(|candidate| Considered {
+                path: Arc::new(candidate.path.clone()),
+                cost_us: candidate.price(1.0, self.cx.planner.model).total_us,
+                examined: candidate.examined,
+            })
+            .collect();
+        let rank = |considered: &Considered| {
+            (
+                considered.path.constraint.is_correlated(),
+                considered.path.index.id,
+                considered.path.order as u8,
+            )
+        };
+        considered.sort_by(|a, b| a.cost_us.total_cmp(&b.cost_us).then_with(|| rank(a).cmp(&rank(b))));
+        considered
     }
 
     /// EXPLAIN's word for what a key part is compared with.

@@ -111,6 +111,8 @@ pub struct OptimizerContext<'c, 'a> {
     pub switches: OptimizerSwitches,
     /// The threads that it may have.
     pub parallelism: Parallelism,
+    /// The plan is made to be explained: it tells of the ways that were not taken.
+    pub explains: bool,
     /// The queries of WITH planned so far that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
     /// The subqueries of the statement's expressions, by their numbers.
@@ -138,6 +140,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             eval,
             switches,
             parallelism: Parallelism::NONE,
+            explains: false,
             commons: BTreeMap::new(),
             subqueries,
             unnested: BTreeSet::new(),

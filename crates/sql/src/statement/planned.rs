@@ -318,7 +318,8 @@ impl Session {
             }
         }
         let window = window_of(kind, &mut bound)?;
-        let (mut work, parts) = self.plan_bound(bound, &subqueries, parameters.unwrap_or_default())?;
+        let (mut work, parts) =
+            self.plan_bound(bound, &subqueries, parameters.unwrap_or_default(), how.is_some())?;
         if let Work::Select { window: slot, .. } = &mut work {
             *slot = window;
         }
@@ -414,8 +415,10 @@ impl Session {
         bound: BoundKind,
         subqueries: &[BoundSubquery],
         parameters: &[Value],
+        explains: bool,
     ) -> Result<(Work, PlanParts), MysqlError> {
         self.with_optimizer(parameters, subqueries, |cx| {
+            cx.explains = explains;
             let work = match bound {
                 BoundKind::Select(select) => {
                     let columns = select.output.iter().map(|output| output.meta.clone()).collect();
