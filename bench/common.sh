@@ -3,8 +3,8 @@
 
 PATH=$PATH:/usr/sbin
 mkdir -p "$work"
-cargo build --release --quiet
-leafline=$PWD/target/release/leafline
+[ -n "${NO_BUILD:-}" ] || cargo build --release --quiet
+leafline=${CARGO_TARGET_DIR:-$PWD/target}/release/leafline
 ours=$work/leafline-$scale theirs=$work/mariadb-$scale socket=$work/bench.sock
 trap 'kill ${mariadb_pid:-} ${leafline_pid:-} 2>/dev/null || true' EXIT
 

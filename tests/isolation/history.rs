@@ -12,6 +12,7 @@
 //! | those and one `rw` | G-single | REPEATABLE READ |
 
 use super::clients::{Answer, Client, database, run};
+use super::seeds::{scale, seed};
 use leafline_sql::Instance;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -32,17 +33,6 @@ enum Step {
 struct Transaction {
     steps: Vec<Step>,
     committed: bool,
-}
-
-fn seed() -> u64 {
-    match std::env::var("LEAFLINE_SEED") {
-        Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
-        Err(_) => SmallRng::from_os_rng().random(),
-    }
-}
-
-fn scale() -> u64 {
-    std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
 
 fn list(text: &str) -> Vec<u64> {

@@ -3,9 +3,11 @@
 
 mod anomalies;
 mod clients;
+mod covering;
 mod foreign_keys;
 mod history;
 mod locking;
 mod metadata;
 #[path = "../support/rows.rs"]
 mod rows;
+mod seeds;

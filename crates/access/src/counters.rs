@@ -65,6 +65,8 @@ counters! {
     handler_update => "Handler_update",
     /// Rows inserted.
     handler_write => "Handler_write",
+    /// Rows visited because of an entry of a secondary index that changed after the snapshot, to know whether it is visible.
+    leafline_covering_lookups => "Leafline_covering_lookups",
     /// Index entries looked at, whichever the index, before any condition.
     leafline_entries_examined => "Leafline_entries_examined",
     /// Times that a scan went from an entry that does not match to where the next one can be.

@@ -41,6 +41,8 @@ pub(crate) struct Entries {
 /// A scan in progress.
 pub(crate) struct LeapScan {
     path: Arc<AccessPath>,
+    /// What is decoded.
+    columns: Vec<usize>,
     decoder: EntryDecoder,
     /// Tests on rows, before they are decoded.
     screen: RowScreen,
@@ -72,6 +74,7 @@ impl LeapScan {
         cx: &ScanContext<'_, '_>,
     ) -> Result<LeapScan> {
         Ok(LeapScan {
+            columns: columns.to_vec(),
             decoder: entry_decoder(&path.index, columns)?,
             cursor: cx.view.entries(&path.table, &path.index)?,
             targets: Targets::default(),
@@ -88,6 +91,15 @@ impl LeapScan {
             matched: None,
             path: path.clone(),
         })
+    }
+
+    /// From now on, these columns of each entry are decoded.
+    pub fn decode(&mut self, columns: &[usize]) -> Result<()> {
+        if self.columns != columns {
+            self.decoder = entry_decoder(&self.path.index, columns)?;
+            self.columns = columns.to_vec();
+        }
+        Ok(())
     }
 
     /// From now on, one partner is enough for each of so many outer rows; `None`: all partners are wanted.
@@ -158,7 +170,7 @@ impl LeapScan {
                 entered: 0,
                 behind: false,
                 locator: Vec::new(),
-                keys: Vec::new(),
+                key: Vec::new(),
                 error: None,
                 output: &mut output,
                 leaps: &mut self.leaps,
@@ -174,6 +186,7 @@ impl LeapScan {
             let leaps = std::mem::take(&mut self.leaps.count);
             cx.counters.handler_read_key += entered + leaps;
             cx.counters.leafline_leaps += leaps;
+            cx.counters.leafline_covering_lookups += self.cursor.take_rows_visited();
             if self.leaps.left_leaf {
                 self.read_ahead.leapt_to(&self.leaps.to);
             }

@@ -171,6 +171,14 @@ impl AccessPath {
         self.entry_conditions.iter().chain(&self.row_conditions).any(|condition| !condition.implied)
     }
 
+    /// The columns of the working row that are read: those of conditions only where one is evaluated.
+    pub(crate) fn columns_read(&self, exact: bool) -> &[usize] {
+        match exact && self.row_conditions.iter().all(|condition| condition.implied) {
+            true => self.columns.get(..self.delivered).unwrap_or(&self.columns),
+            false => &self.columns,
+        }
+    }
+
     /// The path for key ranges that are known not to be exact: every condition is evaluated, and is seen to be.
     pub(crate) fn evaluate_all(&mut self) {
         for condition in self.entry_conditions.iter_mut().chain(&mut self.row_conditions) {

@@ -275,13 +275,17 @@ impl PathScan {
             self.leap = None;
             return Ok(());
         }
+        let columns = match self.path.fetches() {
+            true => self.path.entry_columns.as_slice(),
+            false => self.path.columns_read(self.exact),
+        };
         if self.leap.is_none() {
             let any_order = self.path.order == ScanOrder::Any;
             let most = if self.path.fetches() && any_order { FETCH_ENTRIES } else { BATCH_ROWS };
-            let columns = if self.path.fetches() { &self.path.entry_columns } else { &self.path.columns };
             self.leap = Some(LeapScan::new(&self.path, columns, most, cx)?);
         }
         if let Some(leap) = &mut self.leap {
+            leap.decode(columns)?;
             let first = match demand {
                 Demand::All if self.path.fetches() => Some(usize::MAX),
                 Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows.min(FIRST_BATCH)),

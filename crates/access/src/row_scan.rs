@@ -233,6 +233,7 @@ impl RowScan {
             view.complete_block(&path.table, rows, self.decoder.types())?;
         }
         *counters += read_ahead;
+        counters.leafline_covering_lookups += cursor.take_rows_visited();
         count_entry(&path, direction, counters);
         count_entries(&path, (true, examined < most), examined as u64, direction, counters);
         if fetches {
@@ -350,7 +351,7 @@ impl EntryVisitor for Taker<'_> {
             Direction::Forward => self.upper,
             Direction::Reverse => Some(self.lower).filter(|lower| !lower.is_empty()),
         };
-        self.in_runs.then_some(RunBound { entries, until })
+        self.in_runs.then_some(RunBound { entries, until, counted: false })
     }
 
     fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {

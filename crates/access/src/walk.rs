@@ -10,7 +10,7 @@ use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
 };
 use leafline_types::key::{prefix_successor, skip_part};
-use leafline_types::{DecodedRows, RowScreen};
+use leafline_types::{DecodedRows, RowScreen, extend_short};
 
 /// A batch is complete when the values outside its rows take so many bytes.
 pub(crate) const LARGE_BATCH: usize = 8 << 20;
@@ -94,8 +94,8 @@ pub(crate) struct Walk<'s> {
     /// The current target begins before the last one ended: the cursor has to go back.
     pub behind: bool,
     pub locator: Vec<u8>,
-    /// Keys of a run, one after the other.
-    pub keys: Vec<u8>,
+    /// A key of a run.
+    pub key: Vec<u8>,
     pub error: Option<AccessError>,
     pub output: &'s mut Output,
     pub leaps: &'s mut Leaps,
@@ -170,7 +170,15 @@ impl EntryVisitor for Walk<'_> {
             Direction::Forward => range.upper.as_deref(),
             Direction::Reverse => Some(range.lower.as_slice()).filter(|lower| !lower.is_empty()),
         };
-        Some(RunBound { entries: self.goal.saturating_sub(self.output.rows).max(1), until })
+        let entries = self.goal.saturating_sub(self.output.rows).max(1);
+        let counted = self.screen.is_empty() && !self.wants_locators() && self.decoder.types().is_empty();
+        Some(RunBound { entries, until, counted })
+    }
+
+    fn counted(&mut self, entries: usize) -> EntryStep {
+        self.output.examined += entries as u64;
+        self.kept(entries);
+        self.go_on()
     }
 
     fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
@@ -211,7 +219,7 @@ impl Walk<'_> {
         payloads.iter_mut().zip(run.entries).for_each(|(to, (_, payload))| *to = payload);
         let mut suffixes: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
         let suffixes = suffixes.get_mut(..run.entries.len()).unwrap_or_default();
-        let wants_locators = self.path.fetches() || self.path.deliver_locators;
+        let wants_locators = self.wants_locators();
         let wants_keys = wants_locators || self.decoder.reads_keys();
         if wants_keys {
             suffixes.iter_mut().zip(run.entries).for_each(|(to, (suffix, _))| *to = suffix);
@@ -230,33 +238,33 @@ impl Walk<'_> {
         }
         let payloads = payloads.get(..kept).unwrap_or_default();
         let suffixes = suffixes.get(..kept).unwrap_or_default();
-        let mut keys: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
-        let mut read: &[&[u8]] = &[];
-        if wants_keys {
-            self.keys.clear();
-            for suffix in suffixes {
-                self.keys.extend_from_slice(run.prefix);
-                self.keys.extend_from_slice(suffix);
-            }
-            let mut rest = self.keys.as_slice();
-            for (to, suffix) in keys.iter_mut().zip(suffixes) {
-                (*to, rest) = rest.split_at(run.prefix.len() + suffix.len());
-            }
-            read = keys.get(..kept).unwrap_or_default();
-        }
+        let read = if wants_keys { suffixes } else { &[] };
         let output = &mut *self.output;
-        output.decoded.push_all(self.decoder, read, payloads)?;
+        output.decoded.push_all(self.decoder, run.prefix, read, payloads)?;
         if wants_locators {
-            for key in read {
-                locator_of(&self.path.index, key, &mut self.locator)?;
+            for suffix in suffixes {
+                self.key.clear();
+                extend_short(&mut self.key, run.prefix);
+                extend_short(&mut self.key, suffix);
+                locator_of(&self.path.index, &self.key, &mut self.locator)?;
                 output.locators.push(&self.locator);
             }
         }
+        self.kept(kept);
+        Ok(())
+    }
+
+    /// Are the clustered keys of rows wanted?
+    fn wants_locators(&self) -> bool {
+        self.path.fetches() || self.path.deliver_locators
+    }
+
+    /// So many rows of the current target, which is for one outer row, were kept.
+    fn kept(&mut self, rows: usize) {
         let tags = self.targets.at(self.direction, self.current).map(|target| self.targets.tags_of(target));
         let tag = tags.and_then(<[u32]>::first).copied().unwrap_or(0);
-        output.tags.extend(std::iter::repeat_n(tag, kept));
-        output.rows += kept;
-        Ok(())
+        self.output.tags.extend(std::iter::repeat_n(tag, rows));
+        self.output.rows += rows;
     }
 
     /// Have all outer rows of a target the partner they need?
@@ -351,8 +359,8 @@ impl Walk<'_> {
     }
 
     fn keep(&mut self, entry: &EntryRef<'_>, target: &Target) -> Result<()> {
+        let wants_locators = self.wants_locators();
         let output = &mut *self.output;
-        let wants_locators = self.path.fetches() || self.path.deliver_locators;
         if wants_locators {
             locator_of(&self.path.index, entry.key, &mut self.locator)?;
         }

@@ -158,7 +158,7 @@ impl<T: Borrow<Tree>> Cursor<T> {
             }
             let guard = tree.descend_to_leaf(position.target(direction))?;
             let leaf = view(&guard)?;
-            let slot = if position.at_end { leaf.len() } else { leaf.lower_bound_within(&position.key) };
+            let slot = if position.at_end { leaf.len() } else { leaf.find_within(&position.key).0 };
             leaf.checked()?;
             let range = split_range(slot, &leaf, direction);
             if !range.is_empty() {
@@ -236,7 +236,7 @@ fn visit(
                 if !inside {
                     return Ok(!position.ends(direction));
                 }
-                range = split_range(leaf.lower_bound(&position.key), leaf, direction);
+                range = split_range(leaf.find(&position.key).0, leaf, direction);
                 leaf.checked()?;
                 if range.is_empty() {
                     return Ok(position.leave(leaf, direction));

@@ -27,7 +27,7 @@ impl EntryFlags {
     pub const GHOST: EntryFlags = EntryFlags(1);
     /// The entry carries the timestamp of its last change.
     pub const HAS_TS: EntryFlags = EntryFlags(2);
-    /// An older version was saved before the last change.
+    /// There was an entry under the key before the last change.
     pub const HAS_PREVIOUS: EntryFlags = EntryFlags(4);
     pub(crate) const ALL: u8 = 7;
 
@@ -70,7 +70,7 @@ impl EntryView<'_> {
         self.flags.contains(EntryFlags::GHOST)
     }
 
-    /// Whether an older version was saved before the last change.
+    /// Whether there was an entry under the key before the last change.
     #[inline]
     pub fn has_previous(&self) -> bool {
         self.flags.contains(EntryFlags::HAS_PREVIOUS)
@@ -88,14 +88,14 @@ pub enum Change<'a> {
         payload: Cow<'a, [u8]>,
         /// Timestamp of the commit; [`CommitTs::NONE`] stores a settled entry.
         ts: CommitTs,
-        /// Whether the replaced version was saved.
+        /// Whether there is something that was replaced.
         has_previous: bool,
     },
     /// Mark the entry as deleted; where there is none, a ghost is inserted.
     Ghost {
         /// Timestamp of the commit.
         ts: CommitTs,
-        /// Whether the replaced version was saved.
+        /// Whether there is something that was replaced.
         has_previous: bool,
         /// Keep the payload (else it is dropped to save room).
         keep_payload: bool,

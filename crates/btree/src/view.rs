@@ -1,6 +1,7 @@
 //! A latched leaf as visitors see it.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use leafline_storage::{Lsn, PageNo};
 
@@ -117,6 +118,14 @@ impl<'a> LeafView<'a> {
         })
     }
 
+    /// How many of `slots` are no ghosts. No cell is looked at.
+    pub fn live(&self, slots: Range<usize>) -> usize {
+        self.node.search().live(slots).unwrap_or_else(|fault| {
+            self.damaged(fault);
+            0
+        })
+    }
+
     /// A snapshot above this timestamp sees the leaf as it stands.
     #[inline]
     pub fn max_commit_ts(&self) -> CommitTs {
@@ -148,23 +157,20 @@ impl<'a> LeafView<'a> {
         self.node.upper_fence()
     }
 
-    /// First slot whose key is at least `key`; `len()` if there is none.
-    pub fn lower_bound(&self, key: &[u8]) -> usize {
+    /// First slot whose key is at least `key`, `len()` if there is none; and whether it is equal.
+    pub fn find(&self, key: &[u8]) -> (usize, bool) {
         self.found(self.node.lower_bound(key))
     }
 
-    /// As [`lower_bound`](Self::lower_bound) for a key within the fences, the upper one included.
-    pub(crate) fn lower_bound_within(&self, key: &[u8]) -> usize {
+    /// As [`find`](Self::find) for a key within the fences, the upper one included.
+    pub(crate) fn find_within(&self, key: &[u8]) -> (usize, bool) {
         self.found(self.node.search().find_within(0, key))
     }
 
-    fn found(&self, slot: NodeResult<(usize, bool)>) -> usize {
-        match slot {
-            Ok((slot, _)) => slot,
-            Err(fault) => {
-                self.damaged(fault);
-                self.len()
-            }
-        }
+    fn found(&self, found: NodeResult<(usize, bool)>) -> (usize, bool) {
+        found.unwrap_or_else(|fault| {
+            self.damaged(fault);
+            (self.len(), false)
+        })
     }
 }

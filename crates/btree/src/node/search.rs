@@ -149,8 +149,8 @@ impl<S: Source> Search<S> {
     #[inline]
     pub fn live(&self, slots: Range<usize>) -> NodeResult<usize> {
         let ghosts = bytes(self.source.word(48), 2);
-        if ghosts == 0 {
-            return Ok(slots.len());
+        if ghosts == 0 || slots.len() >= self.count {
+            return Ok(slots.len().saturating_sub(ghosts));
         }
         let mut number = 0;
         for slot in slots {

@@ -126,9 +126,7 @@ impl Fetch<'_> {
             if leaf.upper_fence().is_some_and(|fence| key >= fence) {
                 return Ok(());
             }
-            let slot = leaf.lower_bound(key);
-            let found = slot < leaf.len()
-                && key.strip_prefix(leaf.prefix()).is_some_and(|suffix| suffix == leaf.suffix(slot));
+            let (slot, found) = leaf.find(key);
             if !found {
                 self.deliver(None);
                 continue;

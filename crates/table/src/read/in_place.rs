@@ -1,15 +1,17 @@
 //! Reads a leaf under its latch.
 //!
 //! Entries are shown one by one, or in runs to visitors who say up to where ([`EntryVisitor::run_bound`]): a run is of entries
-//! whose payload on the page is what the snapshot sees, so that nothing is copied or looked up for it. Old versions come one by one.
+//! that the snapshot sees as they are on the page, so that nothing is copied or looked up for it. Old versions come one by one,
+//! and so does what [patches](super::patches) say.
 
+use super::patches::{Patches, Stop, Unsure};
 use super::row::{RowPayload, Visible, visible_row};
 use super::view::ReadView;
-use super::{EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN};
+use super::{EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound};
 use crate::catalog::TableDef;
 use crate::error::TableError;
 use leafline_btree::node::LeafCell;
-use leafline_btree::{Direction, LeafStep, LeafView};
+use leafline_btree::{Direction, EntryFlags, LeafStep, LeafView};
 use leafline_types::extend_short;
 use std::ops::Range;
 
@@ -22,15 +24,11 @@ pub(super) enum Outcome {
     LeafDone,
     Paused,
     Stopped,
-    /// The leaf must be read through a window.
-    NeedsWindow,
+    /// Own writes must be read first.
+    AtReach,
+    /// These have to be decided about first.
+    Unsure(Vec<Unsure>),
     Failed(TableError),
-}
-
-/// What a leaf visit returns to the tree's cursor, or the slots that a window has to read.
-pub(super) enum Step {
-    Tree(LeafStep),
-    Window(Range<usize>),
 }
 
 /// Reads leaves under their latch.
@@ -39,20 +37,47 @@ pub(super) struct InPlace<'a> {
     pub table: &'a TableDef,
     pub clustered: bool,
     pub direction: Direction,
+    /// Entries that the snapshot sees are not shown before their rows were looked for among own writes.
+    pub hides_own: bool,
+    pub patches: &'a mut Patches,
+    pub outcome: Outcome,
+}
+
+/// What an entry of the leaf is to the snapshot.
+enum Shown<'l> {
+    Row(RowPayload<'l>),
+    Nothing,
+    /// That has to be decided without the latch.
+    Unsure,
 }
 
 /// The slots of a leaf that are still to be read.
 struct Left {
     slots: Range<usize>,
     direction: Direction,
+    /// How many of them come before `stop`.
+    free: usize,
+    stop: Option<Stop>,
+    /// How many of them the visitor takes together.
+    together: usize,
 }
 
 impl Left {
     fn next(&mut self) -> Option<usize> {
+        let slot = self.peek()?;
+        self.skip(1);
+        Some(slot)
+    }
+
+    /// Passes over `count` of them, or as many as there are.
+    fn skip(&mut self, count: usize) {
+        let count = count.min(self.slots.len());
         match self.direction {
-            Direction::Forward => self.slots.next(),
-            Direction::Reverse => self.slots.next_back(),
+            Direction::Forward => self.slots.start += count,
+            Direction::Reverse => self.slots.end -= count,
         }
+        self.free = self.free.saturating_sub(count);
+        self.together = self.together.saturating_sub(count);
     }
 
     fn peek(&self) -> Option<usize> {
@@ -71,16 +96,14 @@ impl Left {
         }
     }
 
-    /// With `slot` too, which was the last one taken.
-    fn with(&self, slot: usize) -> Range<usize> {
-        match self.direction {
-            Direction::Forward => slot..self.slots.end,
-            Direction::Reverse => self.slots.start..slot + 1,
-        }
+    /// The next visit begins with the next of them.
+    fn stay(&self) -> LeafStep {
+        self.peek().map_or(LeafStep::NextLeaf, LeafStep::StayAt)
     }
 
-    fn give_back(&mut self, slot: usize) {
-        self.slots = self.with(slot);
+    /// Asks the visitor which of them it takes together.
+    fn ask(&mut self, leaf: &LeafView<'_>, visitor: &dyn EntryVisitor) {
+        self.together = visitor.run_bound().map_or(0, |bound| self.within(leaf, bound.until));
     }
 
     /// How many of them a visitor that takes entries up to `until` may take together.
@@ -88,119 +111,200 @@ impl Left {
         let Some(until) = until else { return self.slots.len() };
         match self.direction {
             Direction::Forward if leaf.upper_fence().is_some_and(|fence| fence <= until) => self.slots.len(),
-            Direction::Forward => leaf.lower_bound(until).saturating_sub(self.slots.start),
+            Direction::Forward => leaf.find(until).0.saturating_sub(self.slots.start),
             Direction::Reverse if until <= leaf.lower_fence() => self.slots.len(),
-            Direction::Reverse => self.slots.end.saturating_sub(leaf.lower_bound(until)),
+            Direction::Reverse => self.slots.end.saturating_sub(leaf.find(until).0),
         }
+    }
+
+    /// Looks for what ends the entries that are shown as they stand.
+    fn find_stop(&mut self, leaf: &LeafView<'_>, patches: &Patches) {
+        let found = patches.before(leaf, &self.slots, self.direction);
+        (self.free, self.stop) = match found {
+            Some((free, stop)) => (free, Some(stop)),
+            None => (usize::MAX, None),
+        };
+    }
+
+    /// Goes on at `target`; where that is beyond the leaf, the step to it.
+    fn leap(&mut self, leaf: &LeafView<'_>, target: Vec<u8>) -> Option<LeafStep> {
+        let slots = &mut self.slots;
+        match self.direction {
+            Direction::Forward if leaf.upper_fence().is_some_and(|fence| *target >= *fence) => {
+                return Some(LeafStep::SeekTo(target));
+            }
+            Direction::Forward => slots.start = slots.start.max(leaf.find(&target).0),
+            Direction::Reverse if *target <= *leaf.lower_fence() => return Some(LeafStep::SeekTo(target)),
+            Direction::Reverse => slots.end = slots.end.min(leaf.find(&target).0),
+        }
+        None
     }
 }
 
 impl InPlace<'_> {
-    /// Shows the entries in `slots` of a leaf; how many it showed is added to `examined`.
+    /// Shows the entries in `slots` of a leaf.
     pub fn leaf(
-        &self,
+        &mut self,
         leaf: &LeafView<'_>,
         slots: Range<usize>,
         visitor: &mut dyn EntryVisitor,
-        outcome: &mut Outcome,
-        examined: &mut u64,
-    ) -> Step {
-        let settled = leaf.max_commit_ts() < self.view.snapshot.low;
-        if !settled && !self.clustered {
-            *outcome = Outcome::NeedsWindow;
-            return Step::Window(slots);
-        }
-        let mut left = Left { slots, direction: self.direction };
+    ) -> LeafStep {
+        let settled = leaf.max_commit_ts() < self.view.snapshot.low && !self.hides_own;
+        let mut left = Left { slots, direction: self.direction, free: usize::MAX, stop: None, together: 0 };
         if let Some(first) = left.peek() {
             (0..AHEAD).for_each(|by| leaf.prefetch(left.ahead(first, by)));
         }
+        left.find_stop(leaf, self.patches);
+        left.ask(leaf, visitor);
         let prefix = leaf.prefix();
         let mut key = prefix.to_vec();
-        let mut together = visitor.run_bound().map_or(0, |bound| left.within(leaf, bound.until));
-        loop {
-            let step = match together {
+        while !left.slots.is_empty() {
+            let run = match left.together.min(left.free) {
                 0 => None,
-                _ => self.run(leaf, &mut left, settled, &mut together, visitor, examined),
+                _ => self.run(leaf, &mut left, settled, visitor),
+            };
+            let step = match run {
+                Some(step) => Ok(step),
+                None if left.free == 0 => self.at_stop(leaf, &mut left, visitor),
+                None => self.one(leaf, &mut left, settled, &mut key, visitor),
             };
             let step = match step {
-                Some(step) => step,
-                None => {
-                    let Some(slot) = left.next() else { break };
-                    together = together.saturating_sub(1);
-                    leaf.prefetch(left.ahead(slot, AHEAD));
-                    let cell = leaf.cell(slot);
-                    key.truncate(prefix.len());
-                    extend_short(&mut key, cell.suffix);
-                    let payload = match self.payload(&key, cell, settled) {
-                        Ok(Visible::Row(payload)) => payload,
-                        Ok(Visible::Nothing) => continue,
-                        Ok(Visible::Spilled) => {
-                            *outcome = Outcome::NeedsWindow;
-                            return Step::Window(left.with(slot));
-                        }
-                        Err(error) => {
-                            *outcome = Outcome::Failed(error);
-                            return Step::Tree(LeafStep::Stop);
-                        }
-                    };
-                    *examined += 1;
-                    visitor.entry(EntryRef { key: &key, payload: payload.bytes() })
-                }
+                Ok(step) => step,
+                Err(end) => return end,
             };
             match step {
                 EntryStep::Next => {}
                 EntryStep::SeekTo(target) => {
                     let before = left.slots.len();
-                    let beyond = leap(leaf, &mut left, target);
+                    self.patches.skip_to(self.direction, &target);
+                    let beyond = left.leap(leaf, target);
                     visitor.leapt(before - left.slots.len(), beyond.is_some());
                     if let Some(step) = beyond {
-                        return Step::Tree(step);
+                        return step;
                     }
-                    together = visitor.run_bound().map_or(0, |bound| left.within(leaf, bound.until));
+                    left.find_stop(leaf, self.patches);
+                    left.ask(leaf, visitor);
                 }
                 EntryStep::Pause => {
-                    *outcome = Outcome::Paused;
-                    return Step::Tree(match (self.direction, left.slots.is_empty()) {
-                        (_, true) => LeafStep::NextLeaf,
-                        (Direction::Forward, _) => LeafStep::StayAt(left.slots.start),
-                        (Direction::Reverse, _) => LeafStep::StayAt(left.slots.end - 1),
-                    });
+                    self.outcome = Outcome::Paused;
+                    return left.stay();
                 }
                 EntryStep::Stop => {
-                    *outcome = Outcome::Stopped;
-                    return Step::Tree(LeafStep::Stop);
+                    self.outcome = Outcome::Stopped;
+                    return LeafStep::Stop;
                 }
             }
         }
-        Step::Tree(LeafStep::NextLeaf)
+        LeafStep::NextLeaf
     }
 
-    /// Shows the next of the first `together` slots as one run; None if that is nothing, or cannot be.
-    fn run(
-        &self,
+    /// Shows the next patch; Err at the reach.
+    fn at_stop(
+        &mut self,
+        leaf: &LeafView<'_>,
+        left: &mut Left,
+        visitor: &mut dyn EntryVisitor,
+    ) -> Result<EntryStep, LeafStep> {
+        let Some(Stop::Patch { of_entry }) = left.stop.take() else {
+            self.outcome = Outcome::AtReach;
+            return Err(left.stay());
+        };
+        let step = self.patch(visitor);
+        if of_entry {
+            left.next();
+        }
+        left.find_stop(leaf, self.patches);
+        Ok(step)
+    }
+
+    /// Shows the next entry, unless it is none to the snapshot; Err if that has to be decided first.
+    fn one(
+        &mut self,
         leaf: &LeafView<'_>,
         left: &mut Left,
         settled: bool,
-        together: &mut usize,
+        key: &mut Vec<u8>,
         visitor: &mut dyn EntryVisitor,
-        examined: &mut u64,
-    ) -> Option<EntryStep> {
-        let next = left.peek()?;
-        if !settled && !self.view.snapshot.sees(leaf.entry(next).commit_ts) {
-            return None;
+    ) -> Result<EntryStep, LeafStep> {
+        let Some(slot) = left.peek() else { return Ok(EntryStep::Next) };
+        leaf.prefetch(left.ahead(slot, AHEAD));
+        let cell = leaf.cell(slot);
+        key.truncate(leaf.prefix().len());
+        extend_short(key, cell.suffix);
+        match self.shown(key, cell, settled) {
+            Ok(Shown::Row(payload)) => {
+                left.next();
+                Ok(visitor.entry(EntryRef { key, payload: payload.bytes() }))
+            }
+            Ok(Shown::Nothing) => {
+                left.next();
+                Ok(EntryStep::Next)
+            }
+            Ok(Shown::Unsure) => {
+                self.outcome = self.gather(leaf, left.slots.clone());
+                Err(left.stay())
+            }
+            Err(error) => {
+                self.outcome = Outcome::Failed(error);
+                Err(LeafStep::Stop)
+            }
         }
-        let most = visitor.run_bound()?.entries.min(MOST_OF_A_RUN);
+    }
+
+    /// Shows the patches behind the last leaf.
+    pub fn rest(&mut self, visitor: &mut dyn EntryVisitor) {
+        while self.patches.has_next() {
+            match self.patch(visitor) {
+                EntryStep::Next => {}
+                EntryStep::SeekTo(target) => {
+                    self.patches.skip_to(self.direction, &target);
+                    visitor.leapt(0, false);
+                }
+                EntryStep::Pause => {
+                    self.outcome = Outcome::Paused;
+                    return;
+                }
+                EntryStep::Stop => {
+                    self.outcome = Outcome::Stopped;
+                    return;
+                }
+            }
+        }
+        if self.patches.are_part() {
+            self.outcome = Outcome::AtReach;
+        }
+    }
+
+    /// Shows the next patch, if it shows anything.
+    pub fn patch(&mut self, visitor: &mut dyn EntryVisitor) -> EntryStep {
+        let Some(patch) = self.patches.take() else { return EntryStep::Next };
+        let Some(payload) = &patch.state else { return EntryStep::Next };
+        visitor.entry(EntryRef { key: &patch.key, payload })
+    }
+
+    /// Shows the next entries as one run; None if there is none, or the first cannot be shown as it stands.
+    fn run(
+        &mut self,
+        leaf: &LeafView<'_>,
+        left: &mut Left,
+        settled: bool,
+        visitor: &mut dyn EntryVisitor,
+    ) -> Option<EntryStep> {
+        let RunBound { entries: most, counted, .. } = visitor.run_bound()?;
+        if counted {
+            let count = self.count(leaf, left, settled, most);
+            return (count > 0).then(|| visitor.counted(count));
+        }
         let mut entries: [(&[u8], &[u8]); MOST_OF_A_RUN] = [(&[], &[]); MOST_OF_A_RUN];
         let mut count = 0;
-        while *together > 0 && count < most {
-            let Some(slot) = left.next() else { break };
+        while left.together.min(left.free) > 0 && count < most.min(MOST_OF_A_RUN) {
+            let Some(slot) = left.peek() else { break };
             leaf.prefetch(left.ahead(slot, AHEAD));
             let LeafCell { suffix, entry } = leaf.cell(slot);
-            if !settled && !self.view.snapshot.sees(entry.commit_ts) {
-                left.give_back(slot);
+            if !settled && (self.hides_own || !self.view.snapshot.sees(entry.commit_ts)) {
                 break;
             }
-            *together -= 1;
+            left.next();
             if !entry.is_ghost() {
                 *entries.get_mut(count)? = (suffix, entry.payload);
                 count += 1;
@@ -209,50 +313,79 @@ impl InPlace<'_> {
         if count == 0 {
             return None;
         }
-        *examined += count as u64;
         let entries = entries.get(..count)?;
         Some(visitor.run(&EntryRun { prefix: leaf.prefix(), entries }))
     }
 
-    /// What the snapshot sees of an entry.
-    #[inline]
-    fn payload<'l>(&self, key: &[u8], cell: LeafCell<'l>, settled: bool) -> crate::Result<Visible<'l>> {
-        let entry = cell.entry;
+    /// Passes over up to `most` of the next slots, as far as they can be shown as they stand: how many entries would be. Cells are not
+    /// looked at, but for timestamps.
+    fn count(&self, leaf: &LeafView<'_>, left: &mut Left, settled: bool, most: usize) -> usize {
+        let all = left.slots.len().min(left.together).min(left.free).min(most);
         if settled {
-            return Ok(match entry.is_ghost() {
-                true => Visible::Nothing,
-                false => Visible::Row(RowPayload::Page(entry.payload)),
+            let first = left.slots.clone();
+            left.skip(all);
+            return leaf.live(match self.direction {
+                Direction::Forward => first.start..left.slots.start,
+                Direction::Reverse => left.slots.end..first.end,
             });
         }
-        visible_row(&self.view.engine.versions, self.table.id, key, &entry, &self.view.snapshot)
+        let mut count = 0;
+        for _ in 0..all {
+            let Some(slot) = left.peek() else { break };
+            let flags = leaf.flags(slot);
+            let has_ts = flags.contains(EntryFlags::HAS_TS);
+            if self.hides_own || has_ts && !self.view.snapshot.sees(leaf.entry(slot).commit_ts) {
+                break;
+            }
+            left.skip(1);
+            count += usize::from(!flags.contains(EntryFlags::GHOST));
+        }
+        count
     }
 
-    /// The gap before the first slot that a window has to read.
-    pub fn gap_of(&self, leaf: &LeafView<'_>, step: &Step) -> Option<Vec<u8>> {
-        let Step::Window(slots) = step else { return None };
-        let mut key = Vec::new();
-        match self.direction {
-            Direction::Forward => leaf.key_into(slots.start, &mut key),
-            Direction::Reverse if slots.end < leaf.len() => leaf.key_into(slots.end, &mut key),
-            Direction::Reverse => match leaf.upper_fence() {
-                Some(fence) => key.extend_from_slice(fence),
-                None => return None,
-            },
+    /// What the snapshot sees of an entry.
+    #[inline]
+    fn shown<'l>(&self, key: &[u8], cell: LeafCell<'l>, settled: bool) -> crate::Result<Shown<'l>> {
+        let entry = cell.entry;
+        if settled || self.view.snapshot.sees(entry.commit_ts) {
+            return Ok(match entry.is_ghost() {
+                true => Shown::Nothing,
+                false if self.hides_own => Shown::Unsure,
+                false => Shown::Row(RowPayload::Page(entry.payload)),
+            });
         }
-        Some(key)
+        if !self.clustered {
+            return Ok(if entry.has_previous() { Shown::Unsure } else { Shown::Nothing });
+        }
+        let visible =
+            visible_row(&self.view.engine.versions, self.table.id, key, &entry, &self.view.snapshot)?;
+        Ok(match visible {
+            Visible::Row(payload) => Shown::Row(payload),
+            Visible::Nothing => Shown::Nothing,
+            Visible::Spilled => Shown::Unsure,
+        })
     }
-}
 
-/// Goes on at `target`; where that is beyond the leaf, the step to it.
-fn leap(leaf: &LeafView<'_>, left: &mut Left, target: Vec<u8>) -> Option<LeafStep> {
-    let slots = &mut left.slots;
-    match left.direction {
-        Direction::Forward if leaf.upper_fence().is_some_and(|fence| *target >= *fence) => {
-            return Some(LeafStep::SeekTo(target));
+    /// Copies what is unsure of the entries in `slots`.
+    fn gather(&self, leaf: &LeafView<'_>, slots: Range<usize>) -> Outcome {
+        let mut left = Left { slots, direction: self.direction, free: 0, stop: None, together: 0 };
+        let (mut unsure, mut key) = (Vec::new(), Vec::new());
+        while let Some(slot) = left.next() {
+            let cell = leaf.cell(slot);
+            leaf.key_into(slot, &mut key);
+            match self.shown(&key, cell, false) {
+                Ok(Shown::Unsure) => {
+                    let seen = self.view.snapshot.sees(cell.entry.commit_ts);
+                    let seen = seen.then(|| cell.entry.payload.into());
+                    unsure.push(Unsure { key: key.clone(), seen });
+                    if unsure.len() == self.patches.most() {
+                        break;
+                    }
+                }
+                Ok(Shown::Row(_) | Shown::Nothing) => {}
+                Err(error) => return Outcome::Failed(error),
+            }
         }
-        Direction::Forward => slots.start = slots.start.max(leaf.lower_bound(&target)),
-        Direction::Reverse if *target <= *leaf.lower_fence() => return Some(LeafStep::SeekTo(target)),
-        Direction::Reverse => slots.end = slots.end.min(leaf.lower_bound(&target)),
+        Outcome::Unsure(unsure)
     }
-    None
 }

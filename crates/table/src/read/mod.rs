@@ -8,11 +8,11 @@ mod cursor;
 mod fetch;
 mod in_place;
 mod locators;
+mod patches;
 mod reader;
 mod row;
 mod values;
 mod view;
-mod window;
 
 pub use cursor::EntryCursor;
 pub use locators::LocatorBatch;
@@ -64,6 +64,8 @@ pub struct RunBound<'v> {
     pub entries: usize,
     /// Forward: those below this key; reverse: those at or above it. `None`: all.
     pub until: Option<&'v [u8]>,
+    /// Nothing but their number is wanted: they go to [`EntryVisitor::counted`], and may be more than a run has.
+    pub counted: bool,
 }
 
 /// Who is shown entries. It may run under a page latch: it must not block, nor use the engine.
@@ -85,6 +87,12 @@ pub trait EntryVisitor {
     /// Takes entries within its [`run_bound`](Self::run_bound): 1 to [`MOST_OF_A_RUN`]. `SeekTo` is no answer.
     fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
         let _ = run;
+        EntryStep::Stop
+    }
+
+    /// So many entries within its [`run_bound`](Self::run_bound), if it asked to have them counted. `SeekTo` is no answer.
+    fn counted(&mut self, entries: usize) -> EntryStep {
+        let _ = entries;
         EntryStep::Stop
     }
 }

@@ -42,8 +42,8 @@ struct Leaper<'a> {
     direction: Direction,
     takes_runs: bool,
     next: usize,
-    /// How many entries may come together, and up to which place in the order.
-    bound: Option<(usize, usize)>,
+    /// How many entries may come together, up to which place in the order, and whether only their number.
+    bound: Option<(usize, usize, bool)>,
     random: &'a mut SmallRng,
     what: &'a str,
 }
@@ -51,7 +51,7 @@ struct Leaper<'a> {
 impl Leaper<'_> {
     fn choose_bound(&mut self) {
         let until = self.next + self.random.random_range(0..100);
-        self.bound = self.takes_runs.then(|| (self.random.random_range(1..80), until));
+        self.bound = self.takes_runs.then(|| (self.random.random_range(1..80), until, self.random.random()));
     }
 
     fn check(&mut self, key: &[u8]) {
@@ -100,21 +100,35 @@ impl EntryVisitor for Leaper<'_> {
     }
 
     fn run_bound(&self) -> Option<RunBound<'_>> {
-        let (entries, until) = self.bound?;
+        let (entries, until, counted) = self.bound?;
         let key = match self.direction {
             Direction::Forward => self.order.get(until),
             // The last that may come is the one before.
             Direction::Reverse => self.order.get(until.checked_sub(1)?),
         };
-        Some(RunBound { entries, until: key.map(|key| key.as_slice()) })
+        Some(RunBound { entries, until: key.map(|key| key.as_slice()), counted })
     }
 
     fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
-        let (most, until) = self.bound.expect("entries came together that were not asked for so");
-        assert!((1..=most.min(MOST_OF_A_RUN)).contains(&run.entries.len()), "{}", self.what);
+        let (most, _, counted) = self.bound.expect("entries came together that were not asked for so");
+        assert!(!counted && (1..=most.min(MOST_OF_A_RUN)).contains(&run.entries.len()), "{}", self.what);
         for (suffix, _) in run.entries {
             self.check(&[run.prefix, suffix].concat());
         }
+        self.after_run()
+    }
+
+    fn counted(&mut self, entries: usize) -> EntryStep {
+        let (most, _, counted) = self.bound.expect("entries were counted that were not asked for so");
+        assert!(counted && (1..=most).contains(&entries), "{}", self.what);
+        self.next += entries;
+        self.after_run()
+    }
+}
+
+impl Leaper<'_> {
+    fn after_run(&mut self) -> EntryStep {
+        let until = self.bound.map_or(0, |(_, until, _)| until);
         assert!(self.next <= until, "{}: beyond the bound", self.what);
         match self.random.random_range(0..4) {
             0 => EntryStep::Pause,

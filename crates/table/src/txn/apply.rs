@@ -49,10 +49,11 @@ impl Applier<'_> {
                 let has_previous = save(*table, entry);
                 Change::Ghost { ts, has_previous, keep_payload: false }
             }
+            // What was there before, the row says; and where there was nothing, nobody need ask it.
             Op::PutEntry { payload, .. } => {
-                Change::Put { payload: Cow::Borrowed(payload), ts, has_previous: false }
+                Change::Put { payload: Cow::Borrowed(payload), ts, has_previous: entry.is_some() }
             }
-            Op::DropEntry { .. } => Change::Ghost { ts, has_previous: false, keep_payload: false },
+            Op::DropEntry { .. } => Change::Ghost { ts, has_previous: entry.is_some(), keep_payload: false },
         })?;
         Ok(())
     }

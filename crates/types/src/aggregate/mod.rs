@@ -163,7 +163,8 @@ pub struct AggregateCall {
 }
 
 impl AggregateCall {
-    /// A call with the type that MySQL gives it. Error 1582 for a wrong number of arguments.
+    /// A call with the type that MySQL gives it. Error 1582 for a wrong number of arguments. Of a column that is never NULL all rows
+    /// are counted, whatever it holds.
     pub fn new(function: AggregateFunction, distinct: bool, args: Vec<Expr>) -> Result<Self, MysqlError> {
         let count = match function {
             AggregateFunction::CountAll => 0..=0,
@@ -174,6 +175,14 @@ impl AggregateCall {
         if !count.contains(&args.len()) {
             return Err(MysqlError::wrong_parameter_count(function.name()));
         }
+        let (function, args) = match (function, args.as_slice()) {
+            (AggregateFunction::Count, [arg])
+                if !distinct && arg.as_column().is_some() && !arg.ty.nullable =>
+            {
+                (AggregateFunction::CountAll, Vec::new())
+            }
+            _ => (function, args),
+        };
         // A least TIMESTAMP is the same as it is kept; a least ENUM is the least text.
         let as_kept = |arg: &Expr| match function {
             AggregateFunction::Count => true,

@@ -21,6 +21,8 @@ use crate::temporal::{Date, DateTime, Time, fraction_unit};
 pub(crate) struct Narrow {
     /// Where the eight bytes begin.
     window: usize,
+    /// Where the value ends.
+    end: usize,
     big_endian: bool,
     /// Brings the value's first bit to the top.
     up: u32,
@@ -89,7 +91,7 @@ impl Narrow {
                 Kind::DateTime { unit, last: (DateTime::MAX.ordinal() / unit) as u64 }
             }
         };
-        Some(Narrow { window, big_endian, up, flip, down, kind })
+        Some(Narrow { window, end: at + width, big_endian, up, flip, down, kind })
     }
 
     /// The value with its first bit at the top; what is below it is anything.
@@ -125,16 +127,41 @@ impl Narrow {
         }
     }
 
-    /// Appends the values of up to [`RUN`] rows or keys, with NULL where a bit of `nulls` is set. False, and nothing is appended, if
-    /// the ordinary way must for one of them.
-    pub(crate) fn append_all(&self, rows: &[&[u8]], nulls: u64, out: &mut ColumnBuilder) -> bool {
-        let mut tops = [0; RUN];
-        let Some(tops) = tops.get_mut(..rows.len()) else { return false };
-        for (top, row) in tops.iter_mut().zip(rows) {
-            match self.top(row) {
-                Some(read) => *top = read,
+    /// The values of rows or keys that all begin with `prefix` and go on with these, with their first bits at the top; anything where a
+    /// bit of `nulls` is set. False if the ordinary way must read one of them.
+    #[inline]
+    fn tops(&self, prefix: &[u8], rests: &[&[u8]], nulls: u64, tops: &mut [u64]) -> bool {
+        // What is cut off a key is the same in all of them.
+        let cut = prefix.get(self.window..).unwrap_or_default();
+        let (known, shift) = (word(cut), 8 * cut.len().min(WINDOW) as u32);
+        let from = self.window.saturating_sub(prefix.len());
+        for (at, (top, rest)) in tops.iter_mut().zip(rests).enumerate() {
+            let window = rest.get(from..).unwrap_or_default();
+            let raw = match window.first_chunk::<WINDOW>() {
+                Some(bytes) if self.big_endian => u64::from_be_bytes(*bytes),
+                Some(bytes) => u64::from_le_bytes(*bytes),
+                None if self.big_endian && prefix.len() + rest.len() >= self.end => word(window),
+                None if nulls & 1 << at != 0 => continue,
                 None => return false,
-            }
+            };
+            *top = ((known | raw.checked_shr(shift).unwrap_or(0)) << self.up) ^ self.flip;
+        }
+        true
+    }
+
+    /// Appends the values of up to [`RUN`] rows or keys, which all begin with `prefix` and go on with `rests`, with NULL where a
+    /// bit of `nulls` is set. False, and nothing is appended, if the ordinary way must for one of them.
+    pub(crate) fn append_all(
+        &self,
+        prefix: &[u8],
+        rests: &[&[u8]],
+        nulls: u64,
+        out: &mut ColumnBuilder,
+    ) -> bool {
+        let mut tops = [0; RUN];
+        let Some(tops) = tops.get_mut(..rests.len()) else { return false };
+        if !self.tops(prefix, rests, nulls, tops) {
+            return false;
         }
         if nulls != 0 {
             // What is under a NULL is no value: one that is takes its place.
@@ -239,6 +266,22 @@ impl Narrow {
         }
         true
     }
+}
+
+/// The first eight bytes as a big-endian number; zeros for those that are not there.
+#[inline]
+fn word(bytes: &[u8]) -> u64 {
+    if let Some(all) = bytes.first_chunk::<WINDOW>() {
+        return u64::from_be_bytes(*all);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        // In two pieces, which overlap.
+        let last = u64::from(u32::from_be_bytes(*last)) << (8 * (WINDOW - bytes.len()));
+        return u64::from(u32::from_be_bytes(*first)) << 32 | last;
+    }
+    let mut wide = [0; WINDOW];
+    wide.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+    u64::from_be_bytes(wide)
 }
 
 /// Appends what `value` makes of each, and NULL where a bit of `nulls` is set.

@@ -87,7 +87,7 @@ impl KeyPart {
 
     /// Reads the marker: whether there is a value, and how many bytes the marker took.
     #[inline]
-    fn marker(&self, key: &[u8]) -> Result<(bool, usize), CodecError> {
+    pub(crate) fn marker(&self, key: &[u8]) -> Result<(bool, usize), CodecError> {
         if !self.nullable {
             return Ok((true, 0));
         }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::entry::{EntryFormat, Source};
 use super::overflow::Missing;
 use super::{Place, Slot, string};
-use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::{Narrow, RUN};
+use crate::codec::{CodecError, extend_short};
 use crate::column::ColumnBuilder;
 use crate::key::{KeyPart, decode_part, decode_value, is_restorable, skip_part};
 use crate::value::{SqlType, Value};
@@ -35,7 +35,7 @@ pub struct RowDecoder {
 struct DirectPart {
     at: usize,
     part: KeyPart,
-    /// How it is held, if the key has its value.
+    /// How it is held, if the key has its value, and always.
     fixed: Option<Fixed>,
     /// The fast way to append it.
     narrow: Option<Narrow>,
@@ -53,6 +53,53 @@ impl DirectPart {
             _ => Ok(decode_value(&self.part, part)?.0),
         }
     }
+
+    /// Appends it.
+    #[inline]
+    fn append(&self, key: &[u8], out: &mut ColumnBuilder) -> Result<(), CodecError> {
+        let part = key.get(self.at..).unwrap_or_default();
+        let present = !self.part.nullable || self.part.marker(part)?.0;
+        match self.narrow {
+            _ if !present => out.push_null(),
+            Some(narrow) if narrow.append(key, out) => {}
+            _ => drop(decode_part(&self.part, part, out)?),
+        }
+        Ok(())
+    }
+
+    /// Appends it for keys that begin with `prefix` and go on with `rests`.
+    fn append_all(
+        &self,
+        prefix: &[u8],
+        rests: &[&[u8]],
+        key: &mut Vec<u8>,
+        out: &mut ColumnBuilder,
+    ) -> Result<(), CodecError> {
+        let mut nulls = 0;
+        if self.part.nullable {
+            for (bit, rest) in rests.iter().enumerate() {
+                let marker = match self.at.checked_sub(prefix.len()) {
+                    None => prefix.get(self.at..),
+                    Some(at) => rest.get(at..),
+                };
+                let (present, _) = self.part.marker(marker.unwrap_or_default())?;
+                nulls |= u64::from(!present) << bit;
+            }
+        }
+        if self.narrow.is_some_and(|narrow| narrow.append_all(prefix, rests, nulls, out)) {
+            return Ok(());
+        }
+        rests.iter().try_for_each(|rest| self.append(whole(prefix, rest, key), out))
+    }
+}
+
+/// The key of two pieces.
+#[inline]
+fn whole<'k>(prefix: &[u8], rest: &[u8], key: &'k mut Vec<u8>) -> &'k [u8] {
+    key.clear();
+    extend_short(key, prefix);
+    extend_short(key, rest);
+    key
 }
 
 /// One payload column.
@@ -114,18 +161,23 @@ impl RowDecoder {
 
     fn plan_key(&mut self, wanted: &[Vec<usize>]) {
         let needed = wanted.iter().rposition(|outs| !outs.is_empty()).map_or(0, |last| last + 1);
-        for (part, outs) in self.format.key.iter().zip(wanted).take(needed) {
-            match (part.fixed_width(), self.key_walk.is_empty()) {
-                (Some(width), true) => {
-                    let at = self.key_walk_from;
-                    let fixed = Fixed::of(&part.ty).filter(|_| is_restorable(part));
-                    let narrow = fixed.and_then(|fixed| Narrow::in_key(fixed, at, part.mask()));
-                    let direct =
-                        |out: &usize| DirectPart { at, part: part.clone(), fixed, narrow, out: *out };
-                    self.key_direct.extend(outs.iter().map(direct));
-                    self.key_walk_from += width;
-                }
-                _ => self.key_walk.push((part.clone(), outs.clone())),
+        for (number, (part, outs)) in self.format.key.iter().zip(wanted).enumerate().take(needed) {
+            let fixed = Fixed::of(&part.ty);
+            let (Some(value), true) = (fixed, self.key_walk.is_empty()) else {
+                self.key_walk.push((part.clone(), outs.clone()));
+                continue;
+            };
+            let at = self.key_walk_from;
+            let value = Some(value).filter(|_| is_restorable(part));
+            let narrow = value.and_then(|v| Narrow::in_key(v, at + usize::from(part.nullable), part.mask()));
+            let fixed = value.filter(|_| !part.nullable);
+            let direct = |out: &usize| DirectPart { at, part: part.clone(), fixed, narrow, out: *out };
+            self.key_direct.extend(outs.iter().map(direct));
+            match part.fixed_width() {
+                Some(width) => self.key_walk_from += width,
+                // Where it ends, and what follows begins, its marker says.
+                None if number + 1 < needed => self.key_walk.push((part.clone(), Vec::new())),
+                None => {}
             }
         }
     }
@@ -157,10 +209,7 @@ impl RowDecoder {
         mut missing: Option<&mut Vec<Missing>>,
     ) -> Result<(), CodecError> {
         for direct in &self.key_direct {
-            let builder = out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?;
-            if !direct.narrow.is_some_and(|narrow| narrow.append(key, builder)) {
-                decode_part(&direct.part, key.get(direct.at..).unwrap_or_default(), builder)?;
-            }
+            direct.append(key, out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?)?;
         }
         if !self.key_walk.is_empty() {
             self.walk_key(key, out)?;
@@ -187,12 +236,14 @@ impl RowDecoder {
         !(self.key_direct.is_empty() && self.key_walk.is_empty())
     }
 
-    /// Appends up to 64 entries, column by column. `keys` may be left empty if [`reads_keys`](Self::reads_keys) says so. As
+    /// Appends up to 64 entries, column by column, whose keys begin with `prefix` and go on with `rests`. These may be left empty if
+    /// [`reads_keys`](Self::reads_keys) says so. `key` is for whole keys, where one is needed. As
     /// [`decode_with`](Self::decode_with) otherwise.
     pub(super) fn decode_all(
         &self,
-        keys: &[&[u8]],
+        (prefix, rests): (&[u8], &[&[u8]]),
         payloads: &[&[u8]],
+        key: &mut Vec<u8>,
         out: &mut [ColumnBuilder],
         missing: &mut Vec<Missing>,
     ) -> Result<(), CodecError> {
@@ -200,23 +251,18 @@ impl RowDecoder {
         let steps = match self.payload.last() {
             Some(steps) if steps.is_empty() || self.format.all_newest(payloads) => steps,
             _ => {
-                let mut keys = keys.iter();
+                let mut rests = rests.iter();
                 return payloads.iter().try_for_each(|payload| {
-                    let key = keys.next().copied().unwrap_or_default();
+                    let key = rests.next().map_or(&[][..], |rest| whole(prefix, rest, key));
                     self.decode_with(key, payload, out, Some(&mut *missing))
                 });
             }
         };
         for direct in &self.key_direct {
-            let builder = out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?;
-            if !direct.narrow.is_some_and(|narrow| narrow.append_all(keys, 0, builder)) {
-                for key in keys {
-                    decode_part(&direct.part, key.get(direct.at..).unwrap_or_default(), builder)?;
-                }
-            }
+            direct.append_all(prefix, rests, key, out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?)?;
         }
         if !self.key_walk.is_empty() {
-            keys.iter().try_for_each(|key| self.walk_key(key, out))?;
+            rests.iter().try_for_each(|rest| self.walk_key(whole(prefix, rest, key), out))?;
         }
         for step in steps {
             let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
@@ -306,7 +352,7 @@ impl Slot {
             }
         }
         if let Some(narrow) = &self.narrow
-            && narrow.append_all(rows, nulls, out)
+            && narrow.append_all(&[], rows, nulls, out)
         {
             return Ok(());
         }

@@ -131,12 +131,19 @@ pub struct DecodedRows {
     builders: Vec<ColumnBuilder>,
     missing: Vec<Missing>,
     missing_bytes: usize,
+    /// Of one row.
+    key: Vec<u8>,
 }
 
 impl DecodedRows {
     /// None yet, of what `decoder` decodes; with room for `rows`.
     pub fn new(decoder: &RowDecoder, rows: usize) -> DecodedRows {
-        DecodedRows { builders: decoder.builders(rows), missing: Vec::new(), missing_bytes: 0 }
+        DecodedRows {
+            builders: decoder.builders(rows),
+            missing: Vec::new(),
+            missing_bytes: 0,
+            key: Vec::new(),
+        }
     }
 
     /// Decodes one more row. After an error the rest is of no use.
@@ -151,19 +158,26 @@ impl DecodedRows {
         Ok(())
     }
 
-    /// Decodes up to 64 more rows; `keys` may be left empty if the decoder [reads none](RowDecoder::reads_keys). After an error the
-    /// rest is of no use.
+    /// Decodes up to 64 more rows. Their keys begin with `prefix` and go on with `rests`, which may be left empty if the decoder
+    /// [reads none](RowDecoder::reads_keys). After an error the rest is of no use.
     ///
     /// # Errors
     /// If a row is not as its format says.
     pub fn push_all(
         &mut self,
         decoder: &RowDecoder,
-        keys: &[&[u8]],
+        prefix: &[u8],
+        rests: &[&[u8]],
         payloads: &[&[u8]],
     ) -> Result<(), CodecError> {
         let before = self.missing.len();
-        decoder.decode_all(keys, payloads, &mut self.builders, &mut self.missing)?;
+        decoder.decode_all(
+            (prefix, rests),
+            payloads,
+            &mut self.key,
+            &mut self.builders,
+            &mut self.missing,
+        )?;
         self.count_missing(before);
         Ok(())
     }

@@ -107,6 +107,14 @@ impl Table {
     }
 }
 
+/// Some of the bytes that all keys begin with, and what is left of each.
+fn split_off<'k>(keys: &[&'k [u8]], rng: &mut SmallRng) -> (&'k [u8], Vec<&'k [u8]>) {
+    let first = keys.first().copied().unwrap_or_default();
+    let common = keys.iter().map(|key| key.iter().zip(first).take_while(|(a, b)| a == b).count()).min();
+    let cut = rng.random_range(0..=common.unwrap_or(0));
+    (&first[..cut], keys.iter().map(|key| &key[cut..]).collect())
+}
+
 fn check_all_ways(
     rng: &mut SmallRng,
     format: &Arc<EntryFormat>,
@@ -142,8 +150,13 @@ fn check_all_ways(
         let mut together = DecodedRows::new(&decoder, 0);
         let keys: Vec<&[u8]> = entries.iter().map(|(key, _)| key.as_slice()).collect();
         let payloads: Vec<&[u8]> = entries.iter().map(|(_, payload)| payload.as_slice()).collect();
-        let keys = if decoder.reads_keys() { &keys[..] } else { &[] };
-        together.push_all(&decoder, keys, &payloads).unwrap();
+        // Few keys have long beginnings in common.
+        let some = rng.random_range(1..=entries.len());
+        for (keys, payloads) in keys.chunks(some).zip(payloads.chunks(some)) {
+            let (prefix, rests) = split_off(keys, rng);
+            let rests = if decoder.reads_keys() { &rests[..] } else { &[] };
+            together.push_all(&decoder, prefix, rests, payloads).unwrap();
+        }
         let together = together.finish(|_| Err(CodecError::InOverflow)).unwrap();
         for (((builder, ty), &column), all) in
             builders.iter_mut().zip(decoder.types()).zip(&projection).zip(together)
@@ -353,7 +366,10 @@ fn references_take_the_place_of_values() {
                 let keys: Vec<&[u8]> = waiting.iter().map(|(key, _)| key.as_slice()).collect();
                 let payloads: Vec<&[u8]> = waiting.iter().map(|(_, payload)| payload.as_slice()).collect();
                 match kind {
-                    4..7 => decoded.push_all(&decoder, &keys, &payloads).unwrap(),
+                    4..7 => {
+                        let (prefix, rests) = split_off(&keys, &mut rng);
+                        decoded.push_all(&decoder, prefix, &rests, &payloads).unwrap();
+                    }
                     _ => waiting.iter().for_each(|(k, p)| decoded.push(&decoder, k, p).unwrap()),
                 }
                 waiting.clear();

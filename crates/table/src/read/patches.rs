@@ -1,0 +1,256 @@
+//! Patches: where what a scan shows differs from what is on the leaves, in the order of the scan.
+//!
+//! Leaves are read in place; a patch takes the place of the entry under its key, or shows one where no leaf has any. There are two
+//! kinds, in one list:
+//! - *own writes*, read some at a time from where the scan is. Up to where they are known is the *reach*: beyond it nothing is shown
+//!   before more have been read;
+//! - *decided entries*: those that cannot be shown as they stand. The leaf's visitor gathers them under the latch ([`Unsure`]);
+//!   without it, a clustered one gets its old version from a file, and for a secondary one the row is visited as the snapshot
+//!   sees it, and the entry derived from it again: it stands if the keys agree, with the values of that row version, whether it is a
+//!   ghost now or not. What was decided stays right whatever happens to the leaf, as the snapshot does not change.
+//!
+//! An own write hides what was decided about its key.
+
+use super::LocatorBatch;
+use super::cursor::EntryCursor;
+use super::fetch::fetch_rows;
+use super::row::spilled_row;
+use crate::error::Result;
+use crate::index::entry::{entry_of_row, locator_of_entry};
+use crate::txn::write_set::{OverlayEntry as Patch, State};
+use leafline_btree::{Direction, LeafView};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Patches that are looked for at first, of either kind.
+const FIRST: usize = 16;
+/// Own writes that are read together, at most.
+const MAX_OWN: usize = 256;
+
+/// An entry that cannot be shown as it stands.
+#[derive(Debug)]
+pub(super) struct Unsure {
+    pub key: Vec<u8>,
+    /// Its payload if the snapshot sees it: then it stands unless the transaction has written its row.
+    pub seen: State,
+}
+
+/// Up to where own writes are among the patches.
+#[derive(Debug)]
+enum Reach {
+    /// As far as the scan goes.
+    All,
+    /// To this gap between keys.
+    To(Vec<u8>),
+    /// The scan is at this gap, from which on they have to be read before anything is shown; `None` is the end.
+    Unread(Option<Vec<u8>>),
+}
+
+/// What ends the entries of a leaf that are shown as they stand.
+pub(super) enum Stop {
+    /// A patch, and whether it is for the next entry of the leaf, or for none.
+    Patch { of_entry: bool },
+    /// The reach.
+    Reach,
+}
+
+/// What a scan shows otherwise than the leaves have it.
+#[derive(Debug)]
+pub(super) struct Patches {
+    list: Vec<Patch>,
+    next: usize,
+    reach: Reach,
+    /// How many are looked for together.
+    most: usize,
+}
+
+/// Which of two keys comes first in the direction of the scan.
+fn order(direction: Direction, a: &[u8], b: &[u8]) -> Ordering {
+    match direction {
+        Direction::Forward => a.cmp(b),
+        Direction::Reverse => b.cmp(a),
+    }
+}
+
+impl Patches {
+    /// Of a scan that begins at a gap between keys (`None`: the end), and whether its transaction has written to the table.
+    pub fn new(overlay: bool, gap: Option<&[u8]>) -> Patches {
+        let reach = if overlay { Reach::Unread(gap.map(<[u8]>::to_vec)) } else { Reach::All };
+        Patches { list: Vec::new(), next: 0, reach, most: FIRST }
+    }
+
+    /// Whether a patch is known.
+    pub fn has_next(&self) -> bool {
+        self.next < self.list.len()
+    }
+
+    /// Whether there are own writes that have not been read.
+    pub fn are_part(&self) -> bool {
+        !matches!(self.reach, Reach::All)
+    }
+
+    /// How many unsure entries are gathered together.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Takes the next one that is within the reach.
+    pub fn take(&mut self) -> Option<Patch> {
+        let patch = self.list.get_mut(self.next)?;
+        self.next += 1;
+        Some(Patch { key: std::mem::take(&mut patch.key), state: patch.state.take() })
+    }
+
+    /// The scan has come to the reach.
+    pub fn come_to_reach(&mut self) {
+        if let Reach::To(gap) = &mut self.reach {
+            self.reach = Reach::Unread(Some(std::mem::take(gap)));
+        }
+    }
+
+    /// The scan goes on at `target`, which is not behind it.
+    pub fn skip_to(&mut self, direction: Direction, target: &[u8]) {
+        let rest = self.list.get(self.next..).unwrap_or_default();
+        self.next += match direction {
+            Direction::Forward => rest.partition_point(|patch| patch.key.as_slice() < target),
+            Direction::Reverse => rest.partition_point(|patch| patch.key.as_slice() >= target),
+        };
+        if let Reach::To(gap) = &self.reach
+            && order(direction, target, gap).is_gt()
+        {
+            self.reach = Reach::Unread(Some(target.to_vec()));
+        }
+    }
+
+    /// How many of the slots of a leaf that are left come before the next patch or the reach, and which of these it is. `None`: all of them.
+    pub fn before(
+        &self,
+        leaf: &LeafView<'_>,
+        left: &Range<usize>,
+        direction: Direction,
+    ) -> Option<(usize, Stop)> {
+        let patch = self.list.get(self.next).map(|patch| patch.key.as_slice());
+        let gap = match &self.reach {
+            Reach::All => None,
+            Reach::To(gap) => Some(gap.as_slice()),
+            Reach::Unread(_) => return Some((0, Stop::Reach)),
+        };
+        // A key at the gap lies above it.
+        let within = |patch: &&[u8]| match (gap, direction) {
+            (None, _) => true,
+            (Some(gap), Direction::Forward) => *patch < gap,
+            (Some(gap), Direction::Reverse) => *patch >= gap,
+        };
+        let patch = patch.filter(within);
+        let (slot, found) = leaf.find(patch.or(gap)?);
+        let of_entry = found && patch.is_some() && left.contains(&slot);
+        let count = match direction {
+            Direction::Forward => slot.saturating_sub(left.start),
+            Direction::Reverse => left.end.saturating_sub(slot + usize::from(of_entry)),
+        };
+        let stop = if patch.is_some() { Stop::Patch { of_entry } } else { Stop::Reach };
+        Some((count, stop))
+    }
+
+    /// Adds patches in the order of the scan. Where there are two of a key, the own write counts: `own` says whether these are.
+    fn add(&mut self, patches: Vec<Patch>, own: bool, direction: Direction) {
+        let known = std::mem::take(&mut self.list).into_iter().skip(std::mem::take(&mut self.next));
+        let (mut known, mut added) = (known.peekable(), patches.into_iter().peekable());
+        while let (Some(a), Some(b)) = (known.peek(), added.peek()) {
+            match order(direction, &a.key, &b.key) {
+                Ordering::Less => self.list.extend(known.next()),
+                Ordering::Greater => self.list.extend(added.next()),
+                Ordering::Equal if own => drop(known.next()),
+                Ordering::Equal => drop(added.next()),
+            }
+        }
+        self.list.extend(known);
+        self.list.extend(added);
+    }
+}
+
+impl EntryCursor {
+    /// Reads own writes, if the scan has come to where they are not known.
+    pub(super) fn read_own(&mut self, direction: Direction) -> Result<()> {
+        let patches = &mut self.patches;
+        let Reach::Unread(gap) = &patches.reach else { return Ok(()) };
+        let reverse = direction == Direction::Reverse;
+        let range = match gap {
+            gap if reverse => Some((&[][..], gap.as_deref())),
+            // Nothing is above the end.
+            gap => gap.as_deref().map(|gap| (gap, None)),
+        };
+        let most = patches.most.min(MAX_OWN);
+        patches.most = patches.most.saturating_mul(4);
+        let own = match range {
+            Some(range) => self.view.own_entries(self.table.id, &self.index, range, reverse, most)?,
+            None => Vec::new(),
+        };
+        patches.reach = match own.last() {
+            Some(last) if own.len() == most => {
+                let mut gap = last.key.clone();
+                if !reverse {
+                    gap.push(0);
+                }
+                Reach::To(gap)
+            }
+            _ => Reach::All,
+        };
+        patches.add(own, true, direction);
+        Ok(())
+    }
+
+    /// Decides about entries, which are in the order of the scan. No latch is held.
+    pub(super) fn decide(&mut self, unsure: Vec<Unsure>, direction: Direction) -> Result<()> {
+        self.patches.most = self.patches.most.saturating_mul(4);
+        let decided = match self.index.is_clustered() {
+            true => self.spilled_rows(unsure)?,
+            false => self.derived_entries(unsure)?,
+        };
+        self.patches.add(decided, false, direction);
+        Ok(())
+    }
+
+    /// Rows whose version is in a file.
+    fn spilled_rows(&self, unsure: Vec<Unsure>) -> Result<Vec<Patch>> {
+        let row = |Unsure { key, .. }| {
+            let row = spilled_row(&self.view.engine.versions, self.table.id, &key, &self.view.snapshot)?;
+            Ok(Patch { key, state: row })
+        };
+        unsure.into_iter().map(row).collect()
+    }
+
+    /// Secondary entries as their rows say they are.
+    fn derived_entries(&mut self, unsure: Vec<Unsure>) -> Result<Vec<Patch>> {
+        let hides_own = self.hides_own_rows();
+        let (mut locators, mut locator) = (LocatorBatch::new(), Vec::new());
+        let mut visited: Vec<usize> = Vec::new();
+        let mut patches: Vec<Patch> = Vec::with_capacity(unsure.len());
+        for Unsure { key, seen } in unsure {
+            locator_of_entry(&self.index, &key, &mut locator)?;
+            // What there is instead of a row that was written, own writes say.
+            let own = hides_own && self.view.own_row(self.table.id, &locator)?.is_some();
+            if !own && seen.is_none() {
+                locators.push(&locator);
+                visited.push(patches.len());
+            }
+            patches.push(Patch { key, state: seen.filter(|_| !own) });
+        }
+        if visited.is_empty() {
+            return Ok(patches);
+        }
+        self.rows_visited += visited.len() as u64;
+        let places = locators.sort();
+        let mut failed = None;
+        fetch_rows(&self.view.engine, &self.table, &self.view.snapshot, &locators, &[], &mut |at, row| {
+            let place = places.get(at).and_then(|place| visited.get(*place as usize));
+            let patch = place.and_then(|place| patches.get_mut(*place));
+            let (Some(row), Some(patch)) = (row, patch) else { return };
+            match entry_of_row(&self.table, &self.index, row.key, row.payload) {
+                Ok(entry) => patch.state = (entry.key == patch.key).then(|| entry.payload.into()),
+                Err(error) => failed = Some(error),
+            }
+        })?;
+        failed.map_or(Ok(patches), Err)
+    }
+}

@@ -1,0 +1,104 @@
+//! Covering scans of what others change, and of what the transaction itself has changed: the same counts and sums by every
+//! index, at the snapshot of each transaction.
+
+use super::clients::{database, run};
+use super::seeds::{scale, seed};
+use leafline_sql::session::Session;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+const ROWS: u32 = 3000;
+
+/// What is asked, by the index in the place of `{}`.
+const QUESTIONS: [&str; 6] = [
+    "SELECT COUNT(*) FROM t FORCE INDEX ({}) WHERE sk >= 0",
+    "SELECT COUNT(sk), SUM(sk), MIN(sk), MAX(sk) FROM t FORCE INDEX ({}) WHERE sk >= 0",
+    "SELECT COUNT(*) FROM t FORCE INDEX ({}) WHERE sk BETWEEN 200 AND 700",
+    "SELECT SUM(sk * 2), COUNT(*) FROM t FORCE INDEX ({}) WHERE sk > 500",
+    "SELECT sk, COUNT(*) FROM t FORCE INDEX ({}) WHERE sk IN (3, 50, 51, 52, 900) GROUP BY sk ORDER BY sk",
+    "SELECT sk, id FROM t FORCE INDEX ({}) WHERE sk < 990 ORDER BY sk DESC, id DESC LIMIT 40",
+];
+
+fn must(session: &mut Session, sql: &str) -> Vec<String> {
+    run(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// Asks everything by all indexes. The clustered one decides row by row what is visible.
+fn compare(session: &mut Session, seed: u64) {
+    for question in QUESTIONS {
+        let expected = must(session, &question.replace("{}", "PRIMARY"));
+        for index in ["sk", "sk_cov"] {
+            let found = must(session, &question.replace("{}", index));
+            assert_eq!(found, expected, "LEAFLINE_SEED={seed}: {question} by {index}");
+        }
+    }
+    let all = must(session, "SELECT SUM(a), SUM(b), COUNT(c) FROM t FORCE INDEX (PRIMARY)");
+    let covered = must(session, "SELECT SUM(a), SUM(b), COUNT(c) FROM t FORCE INDEX (sk_cov) WHERE sk >= 0");
+    assert_eq!(covered, all, "LEAFLINE_SEED={seed}");
+}
+
+/// Changes rows whose numbers leave `rest` when divided by 3.
+fn change(session: &mut Session, rest: u32, random: &mut SmallRng) {
+    let id = random.random_range(0..ROWS + 300) / 3 * 3 + rest;
+    let (sk, value) = (random.random_range(0..1000), random.random_range(0..9));
+    let sql = match random.random_range(0..6) {
+        0 => format!("DELETE FROM t WHERE id = {id}"),
+        1 => format!("INSERT IGNORE INTO t VALUES ({id}, {sk}, {value}, {value}, NULL)"),
+        2 => format!("UPDATE t SET sk = {sk} WHERE id = {id}"),
+        3 => format!("UPDATE t SET a = {value}, c = {value} WHERE id IN ({id}, {}, {})", id + 3, id + 30),
+        4 => format!("REPLACE INTO t VALUES ({id}, {sk}, {value}, 5, {value})"),
+        _ => format!("UPDATE t SET b = b + 1 WHERE id = {id}"),
+    };
+    must(session, &sql);
+}
+
+#[test]
+fn covering_counts_and_sums_are_those_of_the_rows() {
+    let seed = seed();
+    println!("LEAFLINE_SEED={seed}");
+    let mut random = SmallRng::seed_from_u64(seed);
+    let instance = database();
+    let mut sessions: Vec<Session> = (0..3).map(|_| instance.connect().expect("a session")).collect();
+    let [first, ..] = sessions.as_mut_slice() else { unreachable!() };
+    must(first, "CREATE DATABASE d");
+    must(
+        first,
+        "CREATE TABLE d.t (id INT PRIMARY KEY, sk INT NOT NULL, a INT NOT NULL, b INT NOT NULL, c INT, \
+         KEY sk (sk), KEY sk_cov (sk, a, b, c))",
+    );
+    let rows: Vec<String> =
+        (0..ROWS).map(|id| format!("({id}, {}, {}, 7, 1)", id * 37 % 1000, id % 9)).collect();
+    must(first, &format!("INSERT INTO d.t VALUES {}", rows.join(", ")));
+    for (at, session) in sessions.iter_mut().enumerate() {
+        must(session, "USE d");
+        let level = if at == 2 { "READ COMMITTED" } else { "REPEATABLE READ" };
+        must(session, &format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+    }
+    for _ in 0..60 * scale() {
+        let at = random.random_range(0..sessions.len());
+        let session = &mut sessions[at];
+        match random.random_range(0..8) {
+            0 => drop(must(session, "COMMIT")),
+            1 => drop(must(session, "ROLLBACK")),
+            // The snapshot is taken now, and what others commit from here on comes behind it.
+            2 | 3 => drop(must(session, "START TRANSACTION WITH CONSISTENT SNAPSHOT")),
+            4 => compare(session, seed),
+            _ => (0..random.random_range(1..120)).for_each(|_| change(session, at as u32, &mut random)),
+        }
+    }
+    sessions.iter_mut().for_each(|session| compare(session, seed));
+    // Others changed what this one had seen: it was asked row by row, and only for what had changed.
+    let [reader, writer, _] = sessions.as_mut_slice() else { unreachable!() };
+    must(writer, "COMMIT");
+    must(reader, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    must(writer, "UPDATE t SET a = a + 1 WHERE id % 100 = 1");
+    must(writer, "COMMIT");
+    let lookups = |session: &mut Session| -> u32 {
+        let status = must(session, "SHOW STATUS LIKE 'Leafline_covering_lookups'");
+        status.iter().filter_map(|row| row.rsplit(' ').next()?.parse::<u32>().ok()).sum()
+    };
+    let before = lookups(reader);
+    must(reader, "SELECT SUM(a) FROM t FORCE INDEX (sk_cov) WHERE sk >= 0");
+    let lookups = lookups(reader) - before;
+    assert!((1..=ROWS / 100 + 3).contains(&lookups), "{lookups} rows visited");
+}

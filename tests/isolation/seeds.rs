@@ -1,0 +1,17 @@
+//! How random tests are steered.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+/// `LEAFLINE_SEED`, or any.
+pub fn seed() -> u64 {
+    match std::env::var("LEAFLINE_SEED") {
+        Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
+        Err(_) => SmallRng::from_os_rng().random(),
+    }
+}
+
+/// `LEAFLINE_TEST_SCALE`, or 1.
+pub fn scale() -> u64 {
+    std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
+}
