@@ -235,13 +235,13 @@ fn plans_are_priced_for_the_device_that_is_emulated() {
         let row = connection.query("SELECT @@leafline_device", ()).expect("rows").next().expect("a row");
         row.and_then(|row| row.get::<String>(0)).expect("a name")
     };
-    assert_eq!(device(OpenOptions::new()), "nvme");
+    assert_eq!(device(OpenOptions::new()), "auto");
     assert_eq!(device(OpenOptions::new().emulated_disk(DiskModel::HDD)), "hdd");
     assert_eq!(device(OpenOptions::new().emulated_disk(DiskModel::SSD)), "ssd");
     assert_eq!(device(OpenOptions::new().device(DeviceClass::Rotating)), "hdd");
     assert_eq!(
-        device(OpenOptions::new().emulated_disk(DiskModel::SSD).set("leafline_device", "nvme")),
-        "nvme"
+        device(OpenOptions::new().emulated_disk(DiskModel::SSD).set("leafline_device", "auto")),
+        "auto"
     );
 }
 

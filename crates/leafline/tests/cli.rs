@@ -425,3 +425,29 @@ fn an_account_on_a_damaged_page_is_locked_until_it_is_repaired_and_has_a_passwor
     let (_, out, err) = script(&dir, &["-N"], "SELECT User, authentication_string FROM mysql.user");
     assert!(out.starts_with(row) && err.is_empty(), "{out}{err}");
 }
+
+#[test]
+fn what_was_measured_is_what_plans_are_priced_with() {
+    let (_holder, dir) = directory();
+    let path = dir.to_str().expect("a path");
+    let (code, _, err) = run(&["calibrate", path]);
+    assert!(code == 1 && err.contains("there is no database in"), "{err}");
+    let profile = "SELECT @@leafline_device; SHOW DEVICE PROFILE";
+    let (_, out, _) = script(&dir, &["-N"], profile);
+    assert!(out.contains("random_read_time\t40.000\tmicroseconds\tclass nvme\n"), "{out}");
+    let (code, out, err) = run(&["calibrate", path]);
+    assert_eq!(code, 0, "{err}");
+    let measured: f64 =
+        out.split_whitespace().nth(1).and_then(|figure| figure.parse().ok()).expect("a figure");
+    let (_, out, _) = script(&dir, &["-N"], profile);
+    let line = out.lines().find(|line| line.starts_with("random_read_time")).expect("the figure");
+    let shown: Vec<&str> = line.split('\t').collect();
+    let shown_time: f64 = shown[1].parse().expect("a figure");
+    assert!((shown_time - measured).abs() <= 0.06, "{line}, {measured}");
+    assert!(shown[3].starts_with("measured 2"), "{line}");
+    assert!(!dir.join("calibration").exists() && !dir.join("calibration.db").exists());
+    let set = "SET leafline_random_read_time = 7.5; SHOW DEVICE PROFILE; SET leafline_device = 'ssd'; SHOW DEVICE PROFILE";
+    let (_, out, _) = script(&dir, &["-N"], set);
+    assert!(out.contains("random_read_time\t7.500\tmicroseconds\tset\n"), "{out}");
+    assert!(out.contains("sequential_read_rate\t262.000\tMB/s\tclass ssd\n"), "{out}");
+}

@@ -6,7 +6,7 @@ use crate::session::variables::{self, Facts, VERSION};
 use crate::session::{Session, SessionEntry};
 use crate::status::{Gauges, SessionCounters, StorageCounters};
 use leafline_access::Statistics;
-use leafline_access::cost::{CostModel, DeviceClass};
+use leafline_access::cost::{CostModel, Device, DeviceChoice, StoredProfile};
 use leafline_storage::{Env, FlushPolicy};
 use leafline_table::{Engine, EngineOptions, TableError};
 use leafline_types::functions::UserLocks;
@@ -33,8 +33,8 @@ pub struct InstanceOptions {
     pub socket: String,
     /// Most sessions at one time.
     pub max_connections: u64,
-    /// What kind of device holds the database: the first value of `leafline_device`, for which plans are priced.
-    pub device: DeviceClass,
+    /// What device holds the database: the first value of `leafline_device`, for which plans are priced.
+    pub device: DeviceChoice,
     /// What `VERSION()` says, if not our own version.
     pub version: Option<String>,
 }
@@ -48,7 +48,7 @@ impl Default for InstanceOptions {
             port: 0,
             socket: String::new(),
             max_connections: 512,
-            device: DeviceClass::Nvme,
+            device: DeviceChoice::Auto,
             version: None,
         }
     }
@@ -75,7 +75,10 @@ impl Instance {
     /// # Errors
     /// What the engine returns; 1193, 1231 or 1232 for a variable that does not exist or cannot have its value.
     pub fn open(env: Arc<dyn Env>, options: InstanceOptions) -> Result<Arc<Instance>, MysqlError> {
-        let mut globals = Settings { device: options.device, ..Settings::default() };
+        // Without it plans are priced for a class: no reason not to open the database.
+        let measured = StoredProfile::read(&*env).ok().flatten().map(Arc::new);
+        let device = Device { choice: options.device, measured, ..Device::default() };
+        let mut globals = Settings { device, ..Settings::default() };
         for (name, text) in &options.variables {
             let value = match (text.parse::<i64>(), text.parse::<u64>()) {
                 (Ok(number), _) => Value::Int(number),
@@ -191,8 +194,8 @@ impl Instance {
     }
 
     /// Prices of the steps of a plan on a class of device.
-    pub fn cost_model(&self, device: DeviceClass) -> CostModel {
-        CostModel::new(device, self.engine.store().page_size()).with_pool(self.facts.buffer_pool_bytes)
+    pub fn cost_model(&self, device: &Device) -> CostModel {
+        CostModel::of_device(device, self.engine.store().page_size()).with_pool(self.facts.buffer_pool_bytes)
     }
 
     /// The locks of `GET_LOCK`.

@@ -5,11 +5,15 @@
 //! the other). Rows cost CPU. [`params`] names every constant with its unit and source; [`pages`]
 //! turns "so many rows of such a tree, in such an order" into pages and time.
 
+pub mod device;
 pub mod pages;
 pub mod params;
+pub mod stored;
 
+pub use device::{Device, DeviceChoice};
 pub use pages::{Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
 pub use params::{CpuCosts, DeviceClass, DeviceProfile};
+pub use stored::StoredProfile;
 
 /// Everything a price depends on besides the data.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,12 +34,18 @@ pub struct CostModel {
 impl CostModel {
     /// The model for a class of device and a page size.
     pub fn new(class: DeviceClass, page_bytes: usize) -> CostModel {
+        let device = Device { choice: DeviceChoice::Class(class), ..Device::default() };
+        CostModel::of_device(&device, page_bytes)
+    }
+
+    /// The model for a device, as it was chosen, and a page size.
+    pub fn of_device(device: &Device, page_bytes: usize) -> CostModel {
         CostModel {
-            device: DeviceProfile::of_class(class),
-            cpu: CpuCosts::default(),
+            device: device.profile(),
+            cpu: CpuCosts::default().times(device.cpu()),
             page_bytes: page_bytes as f64,
             pool_pages: f64::INFINITY,
-            use_residency: true,
+            use_residency: device.uses_residency(),
         }
     }
 

@@ -105,6 +105,45 @@ pub struct CpuCosts {
     pub row: f64,
 }
 
+impl CpuCosts {
+    /// The same on a processor that takes so many times as long.
+    #[must_use]
+    pub fn times(self, factor: f64) -> CpuCosts {
+        CpuCosts {
+            entry: self.entry * factor,
+            condition: self.condition * factor,
+            decode: self.decode * factor,
+            fetch: self.fetch * factor,
+            seek: self.seek * factor,
+            leap: self.leap * factor,
+            leaf: self.leaf * factor,
+            filter: self.filter * factor,
+            sort: self.sort * factor,
+            hash_build: self.hash_build * factor,
+            hash_probe: self.hash_probe * factor,
+            row: self.row * factor,
+        }
+    }
+
+    /// The constants by name.
+    pub fn named(&self) -> [(&'static str, f64); 12] {
+        [
+            ("cpu_entry", self.entry),
+            ("cpu_condition", self.condition),
+            ("cpu_decode", self.decode),
+            ("cpu_fetch", self.fetch),
+            ("cpu_seek", self.seek),
+            ("cpu_leap", self.leap),
+            ("cpu_leaf", self.leaf),
+            ("cpu_filter", self.filter),
+            ("cpu_sort", self.sort),
+            ("cpu_hash_build", self.hash_build),
+            ("cpu_hash_probe", self.hash_probe),
+            ("cpu_row", self.row),
+        ]
+    }
+}
+
 impl Default for CpuCosts {
     fn default() -> CpuCosts {
         CpuCosts {

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::error::{Error, Result};
-use leafline_access::cost::DeviceClass;
+use leafline_access::cost::{DeviceChoice, DeviceClass};
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::{DirectoryEnv, DiskModel, ModelledEnv};
 use leafline_storage::{Env, FlushPolicy, RecoveryProgress, RecoveryStep};
@@ -197,10 +197,10 @@ impl OpenOptions {
         self.device(DeviceClass::of_seek(model.seek))
     }
 
-    /// The kind of device that holds the database (NVMe, unless told otherwise): the value of `leafline_device`, for
-    /// which plans are priced.
+    /// The kind of device that holds the database: the value of `leafline_device`, for which plans are priced. Unless told, it is what
+    /// `leafline calibrate` measured, or an NVMe disk.
     pub fn device(mut self, class: DeviceClass) -> OpenOptions {
-        self.instance.device = class;
+        self.instance.device = DeviceChoice::Class(class);
         self
     }
 

@@ -36,6 +36,8 @@ pub enum Verb {
     Tpch(TpchOptions),
     /// Checks a database that nobody has open: every page, every tree, rows against entries; exits with 1 if it is damaged
     Check(CheckOptions),
+    /// Measures the disk and the processor, some seconds, and keeps what plans of this database are priced with
+    Calibrate(CalibrateOptions),
     /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to. With --into,
     /// writes what can be read of a database that cannot be opened to a new one
     Repair(RepairOptions),
@@ -154,6 +156,13 @@ pub struct ExistingArguments {
     /// Memory for pages
     #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
     pub buffer_pool_size: Size,
+}
+
+/// `leafline calibrate`.
+#[derive(Args, Debug)]
+pub struct CalibrateOptions {
+    /// The database's directory
+    pub dir: PathBuf,
 }
 
 /// `leafline check`.

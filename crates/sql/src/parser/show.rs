@@ -62,6 +62,9 @@ impl Parser<'_> {
         if self.accept_word("ENGINES") || self.accept_words(&["STORAGE", "ENGINES"]) {
             return Ok((ShowKind::Engines, false));
         }
+        if self.accept_words(&["DEVICE", "PROFILE"]) {
+            return Ok((ShowKind::DeviceProfile, false));
+        }
         if self.accept_word("COLLATION") {
             return Ok((ShowKind::Collation, true));
         }

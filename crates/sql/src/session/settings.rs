@@ -2,7 +2,7 @@
 
 use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
-use leafline_access::cost::DeviceClass;
+use leafline_access::cost::Device;
 use leafline_table::Isolation;
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::{DateRules, Zone};
@@ -44,8 +44,8 @@ pub struct Settings {
     pub query_memory: u64,
     /// `innodb_parallel_read_threads`: how many threads may share the reading of a table.
     pub parallel_read_threads: u64,
-    /// `leafline_device`: the kind of device that plans are priced for.
-    pub device: DeviceClass,
+    /// `leafline_device` and what stands beside it: the device that plans are priced for.
+    pub device: Device,
     /// `wait_timeout`: seconds that a connection may be idle.
     pub wait_timeout: u64,
     /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
@@ -87,7 +87,7 @@ impl Default for Settings {
             cte_max_recursion_depth: 1000,
             query_memory: 1 << 30,
             parallel_read_threads: default_threads(),
-            device: DeviceClass::Nvme,
+            device: Device::default(),
             wait_timeout: 28_800,
             net_write_timeout: 60,
             block_encryption: BlockEncryption::default(),
@@ -113,9 +113,9 @@ fn default_threads() -> u64 {
 impl Settings {
     /// What threads may share. A disk that has to move its head is read by one.
     pub fn parallelism(&self) -> Parallelism {
-        match self.device {
-            DeviceClass::Rotating => Parallelism::NONE,
-            _ => Parallelism::new(self.parallel_read_threads as usize),
+        match self.device.has_one_arm() {
+            true => Parallelism::NONE,
+            false => Parallelism::new(self.parallel_read_threads as usize),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::settings::{Modes, Settings, TimeZone};
 use crate::optimizer::OptimizerSwitches;
-use leafline_access::cost::DeviceClass;
+use leafline_access::cost::DeviceChoice;
 use leafline_table::Isolation;
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::Zone;
@@ -209,9 +209,24 @@ fn set_collation(settings: &mut Settings, value: Value) -> Result<(), MysqlError
 
 fn set_device(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
     let name = word(&value);
-    settings.device = DeviceClass::from_name(&name)
+    settings.device.choice = DeviceChoice::from_name(&name)
         .ok_or_else(|| MysqlError::wrong_value_for_variable("leafline_device", name))?;
     Ok(())
+}
+
+/// A figure of the device: a number that is not negative; 0 is that of the profile.
+fn figure(name: &'static str, value: &Value) -> Result<Option<f64>, MysqlError> {
+    let number = match value {
+        Value::Int(number) => *number as f64,
+        Value::UInt(number) => *number as f64,
+        Value::Double(number) => *number,
+        Value::Decimal(number) => number.to_f64(),
+        _ => return Err(MysqlError::wrong_type_for_variable(name)),
+    };
+    if !(0.0..=1e12).contains(&number) {
+        return Err(MysqlError::wrong_value_for_variable(name, number));
+    }
+    Ok((number > 0.0).then_some(number))
 }
 
 const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
@@ -266,8 +281,12 @@ const HINTABLE: &[&str] = &[
     "foreign_key_checks",
     "group_concat_max_len",
     "innodb_lock_wait_timeout",
+    "leafline_cpu_factor",
     "leafline_device",
+    "leafline_parallel_reads",
     "leafline_query_memory",
+    "leafline_random_read_time",
+    "leafline_sequential_read_rate",
     "lock_wait_timeout",
     "max_execution_time",
     "optimizer_switch",
@@ -364,12 +383,32 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| flag("innodb_snapshot_isolation", &v).map(|on| s.snapshot_isolation = on),
     ),
     shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
-    settable("leafline_device", |s, _| text(s.device.name()), set_device),
+    settable(
+        "leafline_cpu_factor",
+        |s, _| Value::Double(s.device.cpu.unwrap_or(0.0)),
+        |s, v| figure("leafline_cpu_factor", &v).map(|factor| s.device.cpu = factor),
+    ),
+    settable("leafline_device", |s, _| text(s.device.choice.name()), set_device),
+    settable(
+        "leafline_parallel_reads",
+        |s, _| Value::Double(s.device.parallel_reads.unwrap_or(0.0)),
+        |s, v| figure("leafline_parallel_reads", &v).map(|reads| s.device.parallel_reads = reads),
+    ),
     number(
         "leafline_query_memory",
         (1 << 16, 1 << 40),
         |s, _| Value::UInt(s.query_memory),
         |s, n| s.query_memory = n,
+    ),
+    settable(
+        "leafline_random_read_time",
+        |s, _| Value::Double(s.device.random_read_us.unwrap_or(0.0)),
+        |s, v| figure("leafline_random_read_time", &v).map(|time| s.device.random_read_us = time),
+    ),
+    settable(
+        "leafline_sequential_read_rate",
+        |s, _| Value::Double(s.device.bytes_per_us.unwrap_or(0.0)),
+        |s, v| figure("leafline_sequential_read_rate", &v).map(|rate| s.device.bytes_per_us = rate),
     ),
     shown("license", |_, _| text("Apache-2.0")),
     number(

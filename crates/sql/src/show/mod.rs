@@ -49,6 +49,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::Errors { limit } => server::diagnostics(session, true, *limit),
         ShowKind::WarningCount => server::diagnostics_count(session, false),
         ShowKind::ErrorCount => server::diagnostics_count(session, true),
+        ShowKind::DeviceProfile => server::device_profile(session),
         ShowKind::Engines => server::engines(),
         ShowKind::EngineStatus { name } => engine_status::engine_status(session, &name.value)?,
         ShowKind::ProcessList { full } => server::process_list(session, *full),

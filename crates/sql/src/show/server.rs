@@ -1,4 +1,4 @@
-//! SHOW STATUS, VARIABLES, WARNINGS, ERRORS, PROCESSLIST, ENGINES, COLLATION, CHARACTER SET.
+//! SHOW STATUS, VARIABLES, WARNINGS, ERRORS, PROCESSLIST, ENGINES, DEVICE PROFILE, COLLATION, CHARACTER SET.
 
 use super::text;
 use crate::accounts::ROOT;
@@ -7,6 +7,8 @@ use crate::result::RowSet;
 use crate::session::Session;
 use crate::session::variables::{CONDITION_COUNTS, VARIABLES};
 use crate::status::{StorageCounters, listing};
+use leafline_access::CpuCosts;
+use leafline_access::cost::DeviceProfile;
 use leafline_types::convert::to_text;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value, WarningLevel};
 
@@ -121,6 +123,27 @@ pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result
     let mut rows = RowSet::new([(format!("Grants for {name}"), SqlType::Varchar { len: 1024 })]);
     rows.push(vec![text("GRANT ALL PRIVILEGES ON *.* TO `root`@`%` WITH GRANT OPTION")]);
     Ok(rows)
+}
+
+/// What prices of plans are computed from, and where each figure is from.
+pub(super) fn device_profile(session: &Session) -> RowSet {
+    let device = &session.settings.device;
+    let mut rows = RowSet::text(["Variable_name", "Value", "Unit", "Source"]);
+    let mut push = |name: &str, value: String, unit: &str, source: String| {
+        rows.push([name, &value, unit, &source].map(text).to_vec());
+    };
+    push("device", device.choice.name().to_string(), "", device.source());
+    let set = |is_set: bool| if is_set { "set".to_string() } else { device.source() };
+    let DeviceProfile { random_read_us, bytes_per_us, parallel_reads } = device.profile();
+    let figure = |value: f64| format!("{value:.3}");
+    push("random_read_time", figure(random_read_us), "microseconds", set(device.random_read_us.is_some()));
+    push("sequential_read_rate", figure(bytes_per_us), "MB/s", set(device.bytes_per_us.is_some()));
+    push("parallel_reads", figure(parallel_reads), "reads", set(device.parallel_reads.is_some()));
+    push("cpu_factor", figure(device.cpu()), "", set(device.cpu.is_some()));
+    for (name, us) in CpuCosts::default().times(device.cpu()).named() {
+        push(name, figure(us), "microseconds", "constant x cpu_factor".to_string());
+    }
+    rows
 }
 
 pub(super) fn engines() -> RowSet {

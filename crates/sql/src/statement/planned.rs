@@ -233,7 +233,7 @@ impl Planned {
             }
         };
         let instance = session.instance.clone();
-        let model = instance.cost_model(session.settings.device);
+        let model = instance.cost_model(&session.settings.device);
         let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
         let view = session.passing_view();
         let mut execution = Execution::new(session, view, parameters, false);
@@ -399,7 +399,7 @@ impl Session {
         let instance = self.instance.clone();
         let switches = self.settings.optimizer_switch;
         let parallelism = self.settings.parallelism();
-        let model = instance.cost_model(self.settings.device);
+        let model = instance.cost_model(&self.settings.device);
         let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);

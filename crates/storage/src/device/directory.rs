@@ -181,6 +181,10 @@ impl Env for DirectoryEnv {
     fn direct_io(&self) -> bool {
         self.direct
     }
+
+    fn device(&self) -> Option<u64> {
+        fs::metadata(&self.root).ok().map(|metadata| metadata.dev())
+    }
 }
 
 /// An open file of the file system.

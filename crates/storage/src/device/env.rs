@@ -63,6 +63,10 @@ pub trait Env: Send + Sync {
     fn lock(&self) -> io::Result<LockGuard>;
     /// Whether files are read and written past the system's page cache.
     fn direct_io(&self) -> bool;
+    /// A number for the device that holds the files, if that can be known.
+    fn device(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// An open file. All transfers are whole: a short read or write is an error.

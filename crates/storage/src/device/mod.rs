@@ -8,6 +8,7 @@ mod aligned;
 mod direct;
 mod directory;
 mod env;
+mod measure;
 mod modelled;
 mod queue;
 #[cfg(target_os = "linux")]
@@ -18,6 +19,7 @@ mod threads;
 pub use aligned::AlignedBuf;
 pub use directory::DirectoryEnv;
 pub use env::{BLOCK, Env, File, LockGuard, OpenMode};
+pub use measure::{Measured, measure};
 pub use modelled::{DiskModel, ModelCounts, ModelledEnv};
 pub use queue::{IoQueue, PageRead, ReadTarget};
 pub use simulated::{Fault, Operation, OperationCounts, SimulatedEnv};

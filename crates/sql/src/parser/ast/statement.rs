@@ -284,6 +284,8 @@ pub enum ShowKind {
     WarningCount,
     /// COUNT(*) ERRORS.
     ErrorCount,
+    /// `DEVICE PROFILE`.
+    DeviceProfile,
     /// `[STORAGE] ENGINES`.
     Engines,
     /// `ENGINE name STATUS`.

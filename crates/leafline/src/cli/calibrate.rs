@@ -1,0 +1,136 @@
+//! `leafline calibrate`: measures the device and the processor, and writes the profile that plans are priced with.
+//!
+//! The device is read in a file of its own in the database's directory; the processor runs a few queries in memory, whose time is compared with
+//! what the constants of the cost model say.
+
+use super::args::CalibrateOptions as Options;
+use super::check::environment;
+use super::failure::Failure;
+use super::open;
+use leafline::{Connection, FlushPolicy, FromValue, OpenOptions, Params};
+use leafline_access::cost::{DeviceProfile, StoredProfile};
+use leafline_storage::device::measure;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Instant;
+
+/// The rows of the table that the processor reads.
+const ROWS: u32 = 100_000;
+/// How often it does.
+const RUNS: usize = 5;
+/// Bytes of a page, for which the prices of reads hold.
+const PAGE_BYTES: usize = 16_384;
+
+/// Entries, rows, rows fetched, leaps.
+const QUERIES: [&str; 4] = [
+    "SELECT SUM(v) FROM t FORCE INDEX (kv) WHERE k >= 0",
+    "SELECT SUM(LENGTH(pad)) FROM t IGNORE INDEX (kv) WHERE v >= 0",
+    "SELECT SUM(LENGTH(pad)) FROM t FORCE INDEX (kv) WHERE k BETWEEN 100 AND 200",
+    "SELECT /*+ SKIP_SCAN(t kv) */ COUNT(*) FROM t FORCE INDEX (kv) WHERE v = 5",
+];
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let dir = &options.dir;
+    if !dir.join("control").exists() {
+        return Err(Failure::Message(format!("there is no database in {}", dir.display())));
+    }
+    let env = environment(dir)?;
+    let _held = env.lock().map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock => Failure::Message(open::already_open(dir)),
+        _ => Failure::io(format!("cannot lock {}", dir.display()), error),
+    })?;
+    if !env.direct_io() {
+        eprintln!(
+            "Warning: the file system takes no direct I/O: what is measured is partly the memory of the machine"
+        );
+    }
+    let failed = |error| Failure::io(format!("cannot measure the device of {}", dir.display()), error);
+    let device = DeviceProfile::of_measured(&measure(&*env).map_err(failed)?, PAGE_BYTES);
+    let (cpu, measured) = measure_processor(dir)?;
+    let profile = StoredProfile { device, cpu, measured };
+    profile.write(&*env).map_err(|error| Failure::io("cannot write the profile".to_string(), error))?;
+    println!("random_read_time     {:10.1} microseconds", device.random_read_us);
+    println!("sequential_read_rate {:10.1} MB/s", device.bytes_per_us);
+    println!("parallel_reads       {:10.1}", device.parallel_reads);
+    println!("cpu_factor           {cpu:10.2}");
+    Ok(())
+}
+
+/// A database that is removed when it is no longer needed.
+struct Scratch {
+    path: std::path::PathBuf,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.path) {
+            eprintln!("Warning: {} cannot be removed: {error}", self.path.display());
+        }
+    }
+}
+
+/// How long this processor takes for what the constants say takes one, the geometric mean over the queries; and when that was.
+fn measure_processor(dir: &Path) -> Result<(f64, String), Failure> {
+    let scratch = Scratch { path: dir.join("calibration.db") };
+    let options = OpenOptions::new().flush_log_at_commit(FlushPolicy::EverySecond);
+    let options = options.set("innodb_parallel_read_threads", "1").set("leafline_device", "nvme");
+    let database = options.open(&scratch.path)?;
+    let mut connection = database.connect()?;
+    connection.execute("CREATE DATABASE c", ())?;
+    connection.execute("USE c", ())?;
+    connection.execute(
+        "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, pad CHAR(80) NOT NULL, KEY kv (k, v))",
+        (),
+    )?;
+    connection.execute(
+        &format!(
+            "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
+             SELECT a.i * 1000 + b.i, (a.i * 1000 + b.i) * 7919 % 1000, b.i, REPEAT('x', 80)
+             FROM n a JOIN n b WHERE a.i < {}",
+            ROWS / 1000
+        ),
+        (),
+    )?;
+    let mut product = 1.0;
+    for query in QUERIES {
+        product *=
+            (best_time_us(&mut connection, query)? / expected_us(&mut connection, query)?).clamp(0.05, 20.0);
+    }
+    let measured = first_value(&mut connection, "SELECT CAST(UTC_TIMESTAMP AS CHAR)", ())?;
+    drop(connection);
+    database.close()?;
+    Ok((f64::powf(product, 1.0 / QUERIES.len() as f64), measured))
+}
+
+fn best_time_us(connection: &mut Connection, query: &str) -> Result<f64, Failure> {
+    let mut best = f64::INFINITY;
+    for _ in 0..RUNS {
+        let begun = Instant::now();
+        for row in connection.query(query, ())? {
+            row?;
+        }
+        best = best.min(begun.elapsed().as_secs_f64() * 1e6);
+    }
+    Ok(best)
+}
+
+/// What a query is expected to take, as EXPLAIN says.
+fn expected_us(connection: &mut Connection, query: &str) -> Result<f64, Failure> {
+    let explained: String = first_value(connection, &format!("EXPLAIN FORMAT=JSON {query}"), ())?;
+    let cost = "SELECT CAST(JSON_UNQUOTE(JSON_EXTRACT(?, '$.query_block.cost_info.query_cost')) AS DOUBLE)";
+    first_value(connection, cost, (explained,))
+}
+
+/// The only value of a query.
+fn first_value<T: FromValue>(
+    connection: &mut Connection,
+    query: &str,
+    parameters: impl Params,
+) -> Result<T, Failure> {
+    let mut rows = connection.query(query, parameters)?;
+    match rows.next() {
+        Some(row) => Ok(row?.get::<T>(0)?),
+        None => Err(Failure::Message(format!("there is no answer to {query}"))),
+    }
+}
