@@ -4,7 +4,7 @@
 # usage: bench/e4_covering.sh [rows] [runs]        (1000000 and 9 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured)
 #
-# Needs mariadbd, mariadb-install-db and sqlite3 in PATH or /usr/sbin. Table t has KEY sk (sk) and KEY sk_cov (sk, a, b, c), and 100 bytes beside. One
+# Needs mariadbd, mariadb-install-db and sqlite3 in PATH or /usr/sbin. SQLite tells whole milliseconds. Table t has KEY sk (sk) and KEY sk_cov (sk, a, b, c), and 100 bytes beside. One
 # thread reads (innodb_parallel_read_threads = 1). Answers must be equal. Printed: least milliseconds, and millions of entries a second
 # of Leafline. Then medians of Leafline and MariaDB, quiet and while a writer changes up to 1 % of the rows a second, each in sk_cov, their
 # ratio, changes a second, and the rows that Leafline had to visit a scan for entries newer than its snapshot.
@@ -132,7 +132,8 @@ for number in "${!cases[@]}"; do
   done
   paste -d ' ' "$work"/{leafline,mariadb,sqlite}-"$number".quiet |
     awk -v query="$(spelled leafline "$number")" -v entries="${cases[$number]%% *}" \
-      '{printf "| `%s` | %.2f | %.2f | %.3f | %.2f | %.3f | %.1f |\n", query, $1 / 1000, $3 / 1000, $1 / $3, $5 / 1000, $1 / $5, entries / $1}'
+      'function ratio(a, b) { return b > 0 ? sprintf("%.3f", a / b) : "-" }
+       {printf "| `%s` | %.2f | %.2f | %s | %d | %s | %.1f |\n", query, $1 / 1000, $3 / 1000, ratio($1, $3), $5 / 1000, ratio($1, $5), entries / $1}'
 done
 printf '\n| query, with a writer | engine | ms | quiet | ratio | rows changed a second | rows visited a scan |\n|---|---|---:|---:|---:|---:|---:|\n'
 for number in "${with_writer[@]}"; do
