@@ -254,11 +254,12 @@ impl State {
         self.taken.plus(self.buffer.len() as u64)
     }
 
-    /// Has the caller wait with those whom the first sync will serve that makes the log durable up to `lsn`.
-    fn join(&mut self, lsn: Lsn) -> Arc<Condvar> {
+    /// Has the caller wait with those whom the first sync will serve that makes the log durable up to `lsn`. Those who gather are counted,
+    /// also where the end of a file is all that they need.
+    pub(super) fn join(&mut self, lsn: Lsn) -> Arc<Condvar> {
         let syncing = self.syncing.iter().find(|sync| sync.covers >= lsn).map(|sync| &sync.cohort);
         let leading = || self.leading.as_ref().filter(|(end, _)| *end >= lsn).map(|(_, cohort)| cohort);
-        match syncing.or_else(leading) {
+        match syncing.or_else(leading).filter(|cohort| !Arc::ptr_eq(cohort, &self.gathering)) {
             Some(cohort) => Arc::clone(cohort),
             None => {
                 self.gathered += 1;

@@ -18,6 +18,26 @@ fn one_sync_serves_all_that_were_appended_before_it() {
     assert_eq!(log.counts().writes - before.writes, 1);
 }
 
+/// The end of a file is synced by itself, while an earlier sync is under way: some of those who gather need no more.
+#[test]
+fn who_gathers_is_counted_whatever_it_waits_for() {
+    let env = SimulatedEnv::new();
+    let (log, _) = create(&env);
+    let group = append(&log, 1, b"a group").unwrap();
+    let mut state = log.inner.state.lock();
+    let (other, gathering) = (Arc::default(), Arc::clone(&state.gathering));
+    state.syncing.push_back(flush::Sync { covers: Lsn(0), cohort: other, serves: 1, done: false });
+    state.syncing.push_back(flush::Sync {
+        covers: group.range.end,
+        cohort: gathering,
+        serves: 0,
+        done: true,
+    });
+    let cohort = state.join(group.range.end);
+    assert!(Arc::ptr_eq(&cohort, &state.gathering));
+    assert_eq!(state.gathered, 1);
+}
+
 #[test]
 fn each_policy_waits_for_what_it_says() {
     let env = SimulatedEnv::new();
