@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::index_merge::Merging;
 use crate::path::{AccessPath, FirstOf, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
-use crate::stats::{Known, Sample, Statistics, guess_selectivity, joint_selectivity, sample_rows};
+use crate::stats::{Known, Sample, Selectivity, Statistics, joint_selectivity, sample_rows};
 use crate::strategy::Permission;
 use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::Value;
@@ -25,8 +25,12 @@ use std::sync::Arc;
 
 /// Ranges that are dived into; of more, the others are taken to be like these.
 const DIVES: usize = 32;
+/// Of the ranges of common values, which differ more.
+const COMMON_DIVES: usize = 64;
 /// Ranges smaller than this are not worth a sample.
 const SAMPLED_ENTRIES: f64 = 64.0;
+/// Of a table of fewer rows none are looked at where nothing but what is shown depends on it.
+const WORTH_A_LOOK: f64 = 1000.0;
 
 /// What planning reads: the data, the prices, what was sampled before.
 #[derive(Clone, Copy)]
@@ -182,7 +186,7 @@ impl Planner<'_> {
     /// The entries that a path whose bounds need no outer row has to examine.
     pub fn entries(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<f64> {
         let bounds = self.bounds(path, eval)?;
-        Ok(self.extent(&path.index, &bounds)?.entries)
+        Ok(self.extent(&path.table, &path.index, &bounds)?.entries)
     }
 
     /// However the rows are found, there are as many: what all paths together know of them. A path that depends on outer rows
@@ -196,16 +200,9 @@ impl Planner<'_> {
         eval: &EvalContext<'_>,
     ) -> Result<()> {
         let table = question.request.table;
-        let sample = if question.sample_rows && !conditions.is_empty() {
-            let columns: Vec<usize> = (0..table.columns.len()).collect();
-            let clustered: &IndexDef = table.clustered();
-            let clustered = (clustered, self.whole(table, clustered)?.resident);
-            sample_rows(self.engine, clustered, &Bounds::all(), &columns, conditions, eval)?
-        } else {
-            Sample::default()
-        };
         let nothing = candidates.iter().any(|candidate| candidate.empty);
-        let share = if nothing { 0.0 } else { joint_selectivity(conditions, known, sample) };
+        let selectivity = self.selectivity(question);
+        let share = if nothing { 0.0 } else { joint_selectivity(conditions, known, &selectivity, eval)? };
         let rows = self.table_rows(table) * share;
         for candidate in candidates.iter_mut().filter(|candidate| !candidate.path.constraint.is_correlated())
         {
@@ -235,6 +232,13 @@ impl Planner<'_> {
     pub(crate) fn sizes_of_fetch(&self, table: &TableDef) -> Result<Sizes> {
         let whole = self.whole(table, table.clustered())?;
         Ok(Sizes { index: whole, table: whole, row_leaves_per_entry: 1.0, ..Sizes::default() })
+    }
+
+    /// What conditions on the table let pass.
+    fn selectivity<'s>(&'s self, question: &Question<'s>) -> Selectivity<'s> {
+        let table = question.request.table;
+        let looks = question.sample_rows || self.table_rows(table) >= WORTH_A_LOOK;
+        Selectivity::new(self.engine, self.statistics, table, looks)
     }
 
     pub(crate) fn table_rows(&self, table: &TableDef) -> f64 {
@@ -273,7 +277,7 @@ impl Planner<'_> {
         let (entries, ranges) = match &bounds {
             Some(bounds) if bounds.ranges.is_empty() => return Ok((Candidate::nothing(path), None)),
             Some(_) if path.constraint.is_unbounded() => (whole, 1.0),
-            Some(bounds) => (self.extent(&path.index, bounds)?, bounds.ranges.len() as f64),
+            Some(bounds) => (self.extent(&table, &path.index, bounds)?, bounds.ranges.len() as f64),
             None => (self.per_key(&path, question, whole, rows)?, 1.0),
         };
         let passing = if path.is_table_scan() {
@@ -285,7 +289,8 @@ impl Planner<'_> {
         let passed = entries.entries * passing.selectivity;
         let fetched = if path.fetches() { passed } else { 0.0 };
         let covered = (entries.entries * passing.sampled / rows).min(1.0);
-        let known = bounds.is_some().then_some(Known { covers: passing.covers, share: covered });
+        let is_counted = passing.sampled >= 1.0;
+        let known = bounds.is_some().then_some(Known { covers: passing.covers, share: covered, is_counted });
         let more_comparisons =
             (more_comparisons(&path.entry_conditions), more_comparisons(&path.row_conditions));
         let mut sizes = Sizes {
@@ -378,25 +383,32 @@ impl Planner<'_> {
         })
     }
 
-    /// What lies in the ranges.
-    fn extent(&self, index: &IndexDef, bounds: &Bounds) -> Result<Extent> {
+    /// What lies in the ranges. Of many, those of common values are dived into apart from the others.
+    fn extent(&self, table: &TableDef, index: &IndexDef, bounds: &Bounds) -> Result<Extent> {
         let tree = self.engine.tree(index)?;
-        let mut sum = Extent { entries: 0.0, leaves: 0.0, resident: 0.0 };
-        let step = bounds.ranges.len().div_ceil(DIVES).max(1);
-        let mut dives = 0.0;
-        for range in bounds.ranges.iter().step_by(step) {
-            let found = tree.estimate(&range.lower, range.upper.as_deref())?;
-            sum.entries += found.entries;
-            sum.leaves += found.leaves.max(1.0);
-            sum.resident += found.resident_fraction;
-            dives += 1.0;
+        let (mut common, mut others) = (Vec::new(), Vec::new());
+        let values = match bounds.ranges.len() > DIVES {
+            true => self.statistics.common_values(self.engine, table, index)?,
+            false => None,
+        };
+        for range in &bounds.ranges {
+            let is_common = values.as_ref().is_some_and(|values| values.has(range));
+            if is_common { &mut common } else { &mut others }.push(range);
         }
-        let scale = bounds.ranges.len() as f64 / f64::max(dives, 1.0);
-        Ok(Extent {
-            entries: sum.entries * scale,
-            leaves: sum.leaves * scale,
-            resident: sum.resident / f64::max(dives, 1.0),
-        })
+        let mut sum = Extent::default();
+        let mut dives = 0.0;
+        for (ranges, most) in [(common, COMMON_DIVES), (others, DIVES)] {
+            let step = ranges.len().div_ceil(most).max(1);
+            let scale = ranges.len() as f64 / ranges.len().div_ceil(step).max(1) as f64;
+            for range in ranges.iter().step_by(step) {
+                let found = tree.estimate(&range.lower, range.upper.as_deref())?;
+                sum.entries += found.entries * scale;
+                sum.leaves += found.leaves.max(1.0) * scale;
+                sum.resident += found.resident_fraction;
+                dives += 1.0;
+            }
+        }
+        Ok(Extent { resident: sum.resident / f64::max(dives, 1.0), ..sum })
     }
 
     /// What lies under one set of outer values: the average over the index.
@@ -448,13 +460,13 @@ impl Planner<'_> {
             own.iter().filter(|condition| !tested.contains(condition) && !by_ranges.contains(condition));
         let correlated =
             conjuncts.iter().filter(|conjunct| !all.contains(conjunct) && question.hints.is_empty());
-        let remaining = rest.map(guess_selectivity).product::<f64>()
-            * correlated.skip(path.constraint.equal_parts()).map(guess_selectivity).product::<f64>();
+        let selectivity = self.selectivity(question);
+        let remaining = selectivity.of_all(rest, eval)?
+            * selectivity.of_all(correlated.skip(path.constraint.equal_parts()), eval)?;
         let mut covers: Vec<bool> = own.iter().map(|condition| by_ranges.contains(condition)).collect();
         if on_entries.is_empty() {
             return Ok(Passing { selectivity: 1.0, sampled: 1.0, remaining, covers });
         }
-        let guess: f64 = on_entries.iter().map(guess_selectivity).product();
         let everything = Bounds::all();
         let bounds = bounds.unwrap_or(&everything);
         let sample = if entries < SAMPLED_ENTRIES && bounds != &everything {
@@ -466,7 +478,7 @@ impl Planner<'_> {
             let resident = self.whole(&path.table, &path.index)?.resident;
             sample_rows(self.engine, (&*path.index, resident), &within, &columns, &conditions, eval)?
         };
-        let selectivity = sample.selectivity(guess);
+        let selectivity = sample.selectivity(selectivity.of_all(&on_entries, eval)?);
         let sampled = if sample.seen > 0 { selectivity } else { 1.0 };
         if sample.seen > 0 {
             for (covered, condition) in covers.iter_mut().zip(own) {

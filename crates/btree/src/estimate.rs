@@ -1,6 +1,6 @@
 //! How many entries lie between two keys, how many leaves hold them, and how many of those are in memory.
 //!
-//! From the top down: on each level the branches that the range touches are looked at, but at most [`BRANCHES`], the
+//! From the top down: on each level the branches that the range touches are looked at, but no more than [`BRANCHES`] or a part of the leaves asked for, the
 //! first, the last and some between that stand for the others. The two outer leaves are always read (a dive); a range
 //! of few leaves is counted, first of all without latches where they are in memory; for longer ones the mean of sampled inner leaves counts, those in memory first. The work is
 //! bounded whatever the range.
@@ -17,8 +17,11 @@ use crate::optimistic::Walk;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
-/// Branches looked at on one level.
+/// Branches looked at on one level, unless more leaves are wanted than so many for each.
 const BRANCHES: usize = 16;
+const LEAVES_PER_BRANCH: usize = 32;
+/// Sampled leaves that are read at a time.
+const PREFETCHED_LEAVES: usize = 64;
 /// Leaves looked up in the buffer pool.
 const RESIDENCE_SAMPLE: usize = 64;
 /// A range of up to this many leaves is counted exactly.
@@ -70,7 +73,7 @@ impl Tree {
         if let Some(counted) = self.count_in_memory(lower, upper)? {
             return Ok(counted);
         }
-        let spread = self.spread(lower, upper, RESIDENCE_SAMPLE)?;
+        let spread = self.spread(lower, upper, RESIDENCE_SAMPLE, BRANCHES)?;
         let resident: Vec<PageNo> =
             spread.sample.iter().copied().filter(|page| self.store().is_resident(*page)).collect();
         let mut estimate = Estimate {
@@ -147,10 +150,13 @@ impl Tree {
         if max_leaves == 0 || upper.is_some_and(|upper| lower >= upper) {
             return Ok(());
         }
-        let sample = self.spread(lower, upper, max_leaves)?.sample;
-        self.store().prefetch(&sample)?;
-        for page in sample {
-            self.look_at(page, lower, upper, f)?;
+        let branches = BRANCHES.max(max_leaves / LEAVES_PER_BRANCH);
+        let sample = self.spread(lower, upper, max_leaves, branches)?.sample;
+        for pages in sample.chunks(PREFETCHED_LEAVES) {
+            self.store().prefetch(pages)?;
+            for page in pages {
+                self.look_at(*page, lower, upper, f)?;
+            }
         }
         Ok(())
     }
@@ -198,7 +204,13 @@ impl Tree {
         }
     }
 
-    fn spread(&self, lower: &[u8], upper: Option<&[u8]>, wanted: usize) -> Result<Spread> {
+    fn spread(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        wanted: usize,
+        most_branches: usize,
+    ) -> Result<Spread> {
         let depth = self.depth()?;
         let mut counted = true;
         let mut branches = vec![Branch { key: lower.to_vec(), weight: 1.0 }];
@@ -214,8 +226,8 @@ impl Tree {
                     below.push(Branch { key, weight: branch.weight });
                 }
             }
-            counted &= below.len() <= BRANCHES;
-            branches = thin_out(below);
+            counted &= below.len() <= most_branches;
+            branches = thin_out(below, most_branches);
         }
         // Level 1: the children are the leaves.
         let mut groups: Vec<(Vec<PageNo>, f64)> = Vec::new();
@@ -236,16 +248,16 @@ impl Tree {
 }
 
 /// Keeps the first, the last and evenly spaced others, which then stand for those left out.
-fn thin_out(branches: Vec<Branch>) -> Vec<Branch> {
+fn thin_out(branches: Vec<Branch>, most: usize) -> Vec<Branch> {
     let number = branches.len();
-    if number <= BRANCHES {
+    if number <= most {
         return branches;
     }
     let inner: f64 = branches[1..number - 1].iter().map(|branch| branch.weight).sum();
-    let kept: Vec<usize> = (0..BRANCHES).map(|position| position * (number - 1) / (BRANCHES - 1)).collect();
-    let kept_inner: f64 = kept[1..BRANCHES - 1].iter().map(|position| branches[*position].weight).sum();
+    let kept: Vec<usize> = (0..most).map(|position| position * (number - 1) / (most - 1)).collect();
+    let kept_inner: f64 = kept[1..most - 1].iter().map(|position| branches[*position].weight).sum();
     let scale = inner / kept_inner;
-    let mut result = Vec::with_capacity(BRANCHES);
+    let mut result = Vec::with_capacity(most);
     for (position, mut branch) in branches.into_iter().enumerate() {
         if kept.binary_search(&position).is_ok() {
             if position > 0 && position < number - 1 {
@@ -257,7 +269,7 @@ fn thin_out(branches: Vec<Branch>) -> Vec<Branch> {
     result
 }
 
-/// Up to `wanted` pages, evenly spread by weight; all of them if there are no more.
+/// Up to `wanted` pages, evenly spread by weight from the first to the last; all of them if there are no more.
 fn pick(groups: &[(Vec<PageNo>, f64)], leaves: f64, wanted: usize) -> Vec<PageNo> {
     let known: usize = groups.iter().map(|(pages, _)| pages.len()).sum();
     if known <= wanted {
@@ -269,7 +281,8 @@ fn pick(groups: &[(Vec<PageNo>, f64)], leaves: f64, wanted: usize) -> Vec<PageNo
     for (pages, weight) in groups {
         let after = before + pages.len() as f64 * weight;
         while next < wanted {
-            let at = (next as f64 + 0.5) / wanted as f64 * leaves;
+            let place = if wanted > 1 { next as f64 / (wanted - 1) as f64 } else { 0.5 };
+            let at = place * (leaves - 1.0).max(0.0) + 0.5;
             if at >= after {
                 break;
             }

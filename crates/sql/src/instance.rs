@@ -1,6 +1,7 @@
 //! An open database with its sessions: what they share.
 
 use crate::accounts::{Accounts, ROOT};
+use crate::digest::Digests;
 use crate::session::settings::Settings;
 use crate::session::variables::{self, Facts, VERSION};
 use crate::session::{Session, SessionEntry};
@@ -65,6 +66,7 @@ pub struct Instance {
     connections_made: AtomicU64,
     accounts: Accounts,
     statistics: Statistics,
+    digests: Digests,
     user_locks: Arc<UserLocks>,
     opened: Instant,
 }
@@ -113,6 +115,7 @@ impl Instance {
             connections_made: AtomicU64::new(0),
             accounts,
             statistics: Statistics::new(),
+            digests: Digests::default(),
             user_locks: Arc::default(),
             opened: Instant::now(),
         }))
@@ -206,6 +209,11 @@ impl Instance {
     /// Sampled statistics.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
+    }
+
+    /// What was counted of statements that are alike.
+    pub(crate) fn digests(&self) -> &Digests {
+        &self.digests
     }
 
     /// The accounts that may connect.

@@ -15,7 +15,9 @@
 pub mod accounts;
 pub mod binder;
 pub mod bound;
+mod digest;
 pub mod explain;
+pub mod information_schema;
 pub mod instance;
 pub mod operator;
 pub mod optimizer;

@@ -92,6 +92,7 @@ impl Target<'_> {
             indexes: Vec::with_capacity(self.draft.indexes.len()),
             checks: self.spec.checks.clone(),
             foreign_keys: self.foreign_keys.clone(),
+            histograms: Vec::new(),
             schema_version: 1,
             overflow: None,
             is_overflow: false,
@@ -237,6 +238,7 @@ impl Engine {
         let mut changed = target.shell(table.id);
         let unproven = target.unproven();
         changed.overflow = table.overflow;
+        changed.keep_histograms(table);
         let (mut kept, mut added) = (Vec::new(), Vec::new());
         for (position, index) in target.draft.indexes.into_iter().enumerate() {
             let old = match position {
@@ -288,6 +290,7 @@ impl Engine {
         next_auto_increment: Option<u64>,
     ) -> Result<(u64, TableId)> {
         let mut table = target.shell(TableId(self.counters.new_object()));
+        table.keep_histograms(old);
         let unproven = target.unproven();
         let draft = target.draft;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();

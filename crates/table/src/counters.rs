@@ -20,8 +20,9 @@ use crate::error::Result;
 use crate::txn::op::CounterChange;
 use leafline_btree::CommitTs;
 use leafline_storage::Lsn;
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use parking_lot::{Mutex, RwLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const FORMAT: u8 = 1;
 
@@ -102,11 +103,15 @@ impl CounterState {
 
 /// The counters of one engine.
 #[derive(Debug)]
-pub(crate) struct Counters(Mutex<CounterState>);
+pub(crate) struct Counters {
+    state: Mutex<CounterState>,
+    /// Rows written per table since the engine was opened; in no checkpoint.
+    written: RwLock<HashMap<TableId, AtomicU64>>,
+}
 
 impl Counters {
     pub(crate) fn new(state: CounterState) -> Counters {
-        Counters(Mutex::new(state))
+        Counters { state: Mutex::new(state), written: RwLock::default() }
     }
 
     /// Runs `append`, which takes a timestamp, appends a commit's record to the log and returns the timestamp and the
@@ -118,7 +123,7 @@ impl Counters {
         changes: &[CounterChange],
         append: impl FnOnce() -> Result<(CommitTs, Lsn), E>,
     ) -> Result<(CommitTs, Lsn), E> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let (ts, end) = append()?;
         state.count(end, ts, next_object, changes);
         Ok((ts, end))
@@ -126,25 +131,40 @@ impl Counters {
 
     /// Counts in what no commit says: of tables that do not outlive the process.
     pub(crate) fn merge(&self, changes: &[CounterChange]) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         for change in changes {
             state.tables.entry(change.table).or_default().merge(change);
         }
     }
 
+    /// Notes that a commit inserts, changes or deletes so many rows of a table.
+    pub(crate) fn note_written(&self, table: TableId, rows: u64) {
+        if let Some(written) = self.written.read().get(&table) {
+            written.fetch_add(rows, Ordering::Relaxed);
+            return;
+        }
+        self.written.write().entry(table).or_default().fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Rows of a table that were written since the engine was opened.
+    pub(crate) fn rows_written(&self, table: TableId) -> u64 {
+        self.written.read().get(&table).map_or(0, |written| written.load(Ordering::Relaxed))
+    }
+
     /// The counters for a checkpoint.
     pub(crate) fn payload(&self) -> Vec<u8> {
-        self.0.lock().encode()
+        self.state.lock().encode()
     }
 
     /// Forgets the tables that `exists` does not know.
     pub(crate) fn retain(&self, exists: impl Fn(TableId) -> bool) {
-        self.0.lock().tables.retain(|&table, _| exists(table));
+        self.state.lock().tables.retain(|&table, _| exists(table));
+        self.written.write().retain(|&table, _| exists(table));
     }
 
     /// A number for a new database, table or index.
     pub(crate) fn new_object(&self) -> u64 {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let id = state.next_object;
         state.next_object += 1;
         id
@@ -152,18 +172,18 @@ impl Counters {
 
     /// Numbers from here on were never used.
     pub(crate) fn next_object(&self) -> u64 {
-        self.0.lock().next_object
+        self.state.lock().next_object
     }
 
     /// Committed rows of a table.
     pub(crate) fn rows(&self, table: TableId) -> u64 {
-        let state = self.0.lock();
+        let state = self.state.lock();
         state.tables.get(&table).map_or(0, |counters| u64::try_from(counters.rows).unwrap_or(0))
     }
 
     /// A hidden row id.
     pub(crate) fn new_row_id(&self, table: TableId) -> u64 {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
         let id = counters.next_row_id;
         counters.next_row_id += 1;
@@ -172,13 +192,13 @@ impl Counters {
 
     /// Hidden row ids from here on are unused.
     pub(crate) fn next_row_id(&self, table: TableId) -> u64 {
-        self.0.lock().tables.get(&table).map_or(1, |counters| counters.next_row_id)
+        self.state.lock().tables.get(&table).map_or(1, |counters| counters.next_row_id)
     }
 
     /// An AUTO_INCREMENT value: the next one, but at most `max` (MySQL hands out the last value again and again,
     /// so that the insert fails as a duplicate).
     pub(crate) fn new_auto_increment(&self, table: TableId, max: u64) -> u64 {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
         let value = counters.next_auto_increment.min(max);
         counters.next_auto_increment = value.saturating_add(1);
@@ -187,14 +207,14 @@ impl Counters {
 
     /// AUTO_INCREMENT values up to `value` are used.
     pub(crate) fn use_auto_increment(&self, table: TableId, value: u64) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
         counters.next_auto_increment = counters.next_auto_increment.max(value.saturating_add(1));
     }
 
     /// AUTO_INCREMENT values from here on are unused.
     pub(crate) fn next_auto_increment(&self, table: TableId) -> u64 {
-        self.0.lock().tables.get(&table).map_or(1, |counters| counters.next_auto_increment)
+        self.state.lock().tables.get(&table).map_or(1, |counters| counters.next_auto_increment)
     }
 }
 

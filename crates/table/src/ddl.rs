@@ -203,6 +203,7 @@ impl Engine {
             indexes: Vec::with_capacity(draft.indexes.len()),
             checks: spec.checks.clone(),
             foreign_keys: Vec::new(),
+            histograms: Vec::new(),
             schema_version: 1,
             overflow: None,
             is_overflow: false,

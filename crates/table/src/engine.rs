@@ -347,6 +347,11 @@ impl Engine {
         self.counters.rows(table)
     }
 
+    /// Rows that commits have inserted, changed or deleted in a table since the engine was opened: how old statistics are.
+    pub fn rows_written(&self, table: TableId) -> u64 {
+        self.counters.rows_written(table)
+    }
+
     /// The next AUTO_INCREMENT value of a table, as `SHOW TABLE STATUS` has it.
     pub fn next_auto_increment(&self, table: TableId) -> u64 {
         self.counters.next_auto_increment(table)

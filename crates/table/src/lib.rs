@@ -23,6 +23,7 @@ mod bytes;
 mod counters;
 mod ddl;
 mod error;
+mod histograms;
 mod limits;
 mod memory;
 pub(crate) mod overflow;
@@ -51,9 +52,9 @@ pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter};
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
-    ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart,
-    IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, ReferentialAction,
-    TableDef, TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef,
+    ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,
+    IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn,
+    ROW_ID_BYTES, ReferentialAction, TableDef, TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef,
 };
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};

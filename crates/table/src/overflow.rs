@@ -215,6 +215,7 @@ impl Engine {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            histograms: Vec::new(),
             schema_version: 1,
             overflow: None,
             is_overflow: true,

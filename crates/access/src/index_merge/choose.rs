@@ -282,7 +282,11 @@ impl Merger<'_, '_> {
         let conjuncts = self.question.request.conjuncts.iter().zip(&union.uses);
         let used: Vec<&Expr> = conjuncts.filter(|(_, used)| **used).map(|(conjunct, _)| conjunct).collect();
         let covers: Vec<bool> = conditions.iter().map(|condition| used.contains(&condition)).collect();
-        covers.contains(&true).then(|| Known { covers, share: (union.rows / self.rows).min(1.0) })
+        covers.contains(&true).then(|| Known {
+            covers,
+            share: (union.rows / self.rows).min(1.0),
+            is_counted: false,
+        })
     }
 
     /// The rows that all of some sets name, looked up.

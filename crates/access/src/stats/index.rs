@@ -1,14 +1,11 @@
-//! Sampled statistics of an index, and where they are kept.
+//! What leaves of an index say about it: entries per distinct key prefix, and how its order and that of the rows go together.
 
-use super::sample::{leaves_to_sample, sample_distinct};
+use super::sample::leaves_to_sample;
 use crate::error::{AccessError, Result};
-use leafline_btree::Estimate;
 use leafline_storage::PageNo;
-use leafline_table::{Engine, IndexDef, TableDef, TableId, locator_of};
+use leafline_table::{Engine, IndexDef, TableDef, locator_of};
 use leafline_types::key::{KeyPart, skip_part};
-use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeSet;
 
 /// Leaves a statistics sample looks at, where they are in memory, and where each may be a read from the device.
 const LEAVES: usize = 32;
@@ -42,97 +39,13 @@ impl IndexStatistics {
     }
 }
 
-/// The statistics of all indexes, and of columns without one, sampled when first asked for.
-#[derive(Debug, Default)]
-pub struct Statistics {
-    indexes: RwLock<HashMap<u64, Arc<IndexStatistics>>>,
-    /// Distinct values of columns, by table and ordinal, with the rows there were then.
-    columns: RwLock<HashMap<(TableId, usize), (f64, f64)>>,
-    /// The sizes of whole indexes.
-    sizes: RwLock<HashMap<u64, Sized>>,
-}
-
-/// The size of an index as it was.
-#[derive(Clone, Copy, Debug)]
-struct Sized {
-    estimate: Estimate,
-    /// Rows of the table then.
+/// Looks at leaves of an index of a table that has so many `rows`.
+pub(super) fn sample(
+    engine: &Engine,
+    table: &TableDef,
+    index: &IndexDef,
     rows: f64,
-    /// Pages that had come into memory and gone from it.
-    moved: u64,
-}
-
-impl Statistics {
-    /// Nothing known yet.
-    pub fn new() -> Statistics {
-        Statistics::default()
-    }
-
-    /// The statistics of an index, sampled anew if its table has grown or shrunk by a tenth since.
-    pub fn index(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Arc<IndexStatistics>> {
-        let rows = engine.row_count(table.id) as f64;
-        let known = self.indexes.read().unwrap_or_else(PoisonError::into_inner).get(&index.id).cloned();
-        if let Some(known) = known
-            && (known.rows - rows).abs() <= known.rows * 0.1
-        {
-            return Ok(known);
-        }
-        let sampled = Arc::new(sample(engine, table, index, rows)?);
-        self.indexes.write().unwrap_or_else(PoisonError::into_inner).insert(index.id, sampled.clone());
-        Ok(sampled)
-    }
-
-    /// The size of a whole index, and how much of it is in memory: looked at again when a hundredth of the rows has come or gone, or as many
-    /// pages have been read or evicted as are a hundredth of the index.
-    ///
-    /// # Errors
-    /// What reading branch pages returns.
-    pub fn size(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Estimate> {
-        let rows = engine.row_count(table.id) as f64;
-        let pages = engine.store().stats();
-        let moved = pages.page_reads.load(Relaxed).wrapping_add(pages.evictions.load(Relaxed));
-        let known = self.sizes.read().unwrap_or_else(PoisonError::into_inner).get(&index.id).copied();
-        if let Some(known) = known
-            && (known.rows - rows).abs() <= known.rows * 0.01
-            && moved.wrapping_sub(known.moved) as f64 <= known.estimate.leaves * 0.01
-        {
-            return Ok(known.estimate);
-        }
-        let estimate = engine.tree(index)?.estimate(&[], None)?;
-        let found = Sized { estimate, rows, moved };
-        self.sizes.write().unwrap_or_else(PoisonError::into_inner).insert(index.id, found);
-        Ok(estimate)
-    }
-
-    /// Distinct values of a column, sampled anew if its table has grown or shrunk by a tenth since.
-    pub fn distinct_values(&self, engine: &Engine, table: &TableDef, column: usize) -> Result<f64> {
-        let rows = engine.row_count(table.id) as f64;
-        let key = (table.id, column);
-        let known = self.columns.read().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-        if let Some((then, distinct)) = known
-            && (then - rows).abs() <= then * 0.1
-        {
-            return Ok(distinct);
-        }
-        let distinct = sample_distinct(engine, table, column, rows)?.unwrap_or(1.0);
-        self.columns.write().unwrap_or_else(PoisonError::into_inner).insert(key, (rows, distinct));
-        Ok(distinct)
-    }
-
-    /// Forgets what is known of a table's indexes and columns, so that they are sampled again: `ANALYZE TABLE`.
-    pub fn forget(&self, table: &TableDef) {
-        let mut indexes = self.indexes.write().unwrap_or_else(PoisonError::into_inner);
-        let mut sizes = self.sizes.write().unwrap_or_else(PoisonError::into_inner);
-        for index in &table.indexes {
-            indexes.remove(&index.id);
-            sizes.remove(&index.id);
-        }
-        let mut columns = self.columns.write().unwrap_or_else(PoisonError::into_inner);
-        columns.retain(|(known, _), _| *known != table.id);
-    }
-}
-
-fn sample(engine: &Engine, table: &TableDef, index: &IndexDef, rows: f64) -> Result<IndexStatistics> {
+) -> Result<IndexStatistics> {
     let parts = &index.key_parts;
     if !index.is_clustered() && engine.is_quarantined(index) {
         // Nothing can be looked at, and nobody will read it.

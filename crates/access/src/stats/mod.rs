@@ -1,15 +1,36 @@
 //! What is known of tables and indexes, for prices and row estimates.
 //!
-//! Nothing is collected ahead of time. Sizes and residency are read off branch pages when a statement is planned;
-//! what takes a look at leaves (entries per distinct key prefix, how index order and row order go together) is sampled when first
-//! asked for and kept until the table has grown or shrunk by a tenth, or `ANALYZE TABLE` asks again.
+//! | module | has |
+//! |---|---|
+//! | `index` | entries per distinct key prefix; how index order and row order go together |
+//! | `table` | sampled rows |
+//! | `histogram` | the spread of the values of a column |
+//! | `analyze` | histograms that are asked for, and kept in the catalog |
+//! | `sample` | a look at entries in ranges of an index |
+//! | `selectivity`, `guess` | what share of the rows a condition lets pass |
+//! | `joint` | the same of all conditions, with what the paths know of some |
+//! | `statistics`, `kept` | where it is kept, and for how long |
+//!
+//! Nothing is collected ahead of time but what `ANALYZE TABLE ... UPDATE HISTOGRAM` is told to. Sizes and residency are read off branch pages when a statement is planned;
+//! what takes a look at leaves is sampled when first asked for and kept until a tenth of the table has been written, or
+//! `ANALYZE TABLE` asks again.
 
+mod analyze;
 mod guess;
+mod histogram;
 mod index;
 mod joint;
+mod kept;
 mod sample;
+mod selectivity;
+mod statistics;
+mod table;
 
+pub use analyze::analyze_column;
 pub use guess::guess_selectivity;
-pub use index::{IndexStatistics, Statistics};
+pub use histogram::Histogram;
+pub use index::IndexStatistics;
 pub(crate) use joint::{Known, joint_selectivity};
 pub use sample::{Sample, sample_rows};
+pub use selectivity::Selectivity;
+pub use statistics::Statistics;

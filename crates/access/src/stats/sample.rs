@@ -1,4 +1,4 @@
-//! Rows of an index looked at to learn what share of them a condition lets pass.
+//! Entries of an index looked at to learn what share of them a condition lets pass.
 //!
 //! Conditions are evaluated together, on entries that exist, so that what goes together in the data goes together in the
 //! estimate. Ghosts are left out; who may see an entry does not matter here.
@@ -6,11 +6,9 @@
 use crate::constraint::{Bounds, KeyRange};
 use crate::error::{AccessError, Result};
 use leafline_btree::LeafView;
-use leafline_table::{Engine, IndexDef, TableDef, entry_decoder};
+use leafline_table::{Engine, IndexDef, entry_decoder};
 use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
-use leafline_types::key::{KeyPart, encode_part};
-use leafline_types::{Batch, CodecError, DecodedRows, Missing, Warnings, value_at};
-use std::collections::HashMap;
+use leafline_types::{Batch, CodecError, DecodedRows, Missing, MysqlError, Warnings};
 use std::ops::Range;
 
 /// Leaves a sample looks at, where they are in memory.
@@ -55,19 +53,13 @@ pub fn sample_rows(
     conditions: &[Expr],
     eval: &EvalContext<'_>,
 ) -> Result<Sample> {
-    let (looked, batch) = look(engine, (index, resident), bounds, columns)?;
-    let mut warnings = Warnings::new();
-    let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
-    quiet.parameters = eval.parameters;
-    (quiet.utc_now, quiet.zone) = (eval.utc_now, eval.zone);
-    quiet.sql_mode = eval.sql_mode;
-    let passed = match evaluate_filter(conditions, &batch, &mut quiet) {
-        Ok(selection) => selection.indices(),
-        Err(_) => return Ok(Sample::default()),
-    };
+    let leaves = leaves_to_sample(resident, LEAVES, COLD_LEAVES);
+    let most = Most { leaves, per_leaf: ENTRIES / leaves };
+    let looked = look(engine, index, bounds, columns, most)?;
+    let Ok(passed) = passing(conditions, &looked.batch, eval) else { return Ok(Sample::default()) };
     let mut sample = Sample::default();
     let (mut entries, mut passing) = (0.0, 0.0);
-    for Looked { weight, seen, kept } in looked.into_iter().filter(|looked| looked.seen > 0) {
+    for InRange { weight, seen, kept } in looked.ranges.into_iter().filter(|range| range.seen > 0) {
         let passed = passed.iter().filter(|row| kept.contains(row)).count();
         sample.seen += seen;
         entries += weight;
@@ -79,43 +71,46 @@ pub fn sample_rows(
     Ok(sample)
 }
 
-/// How many distinct values a column has, NULL among them, judged by a sample of rows: the estimator Duj1 of Haas and Stokes (JASA
-/// 1998). `None` where no row was seen.
-pub(super) fn sample_distinct(
-    engine: &Engine,
-    table: &TableDef,
-    column: usize,
-    rows: f64,
-) -> Result<Option<f64>> {
-    let Some(definition) = table.columns.get(column) else { return Ok(None) };
-    let resident = engine.tree(table.clustered())?.estimate(&[], None)?.resident_fraction;
-    let (_, batch) = look(engine, (table.clustered(), resident), &Bounds::all(), &[column])?;
-    let (Some(values), true) = (batch.columns.first(), batch.rows > 0) else { return Ok(None) };
-    let part = KeyPart {
-        ty: definition.ty.clone(),
-        collation: definition.collation,
-        nullable: true,
-        descending: false,
-        prefix: None,
-    };
-    let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
-    for row in 0..batch.rows {
-        let mut bytes = Vec::new();
-        encode_part(&part, &value_at(values, row, &definition.ty), &mut bytes)?;
-        *counts.entry(bytes).or_default() += 1;
-    }
-    let once = counts.values().filter(|count| **count == 1).count();
-    Ok(Some(distinct(counts.len() as f64, once as f64, batch.rows as f64, rows)))
+/// The rows of a batch for which conditions are true. No warning comes of it.
+pub(super) fn passing(
+    conditions: &[Expr],
+    batch: &Batch,
+    eval: &EvalContext<'_>,
+) -> std::result::Result<Vec<usize>, MysqlError> {
+    quietly(eval, |quiet| Ok(evaluate_filter(conditions, batch, quiet)?.indices()))
 }
 
-/// Distinct values of `rows` rows of which `seen` had `found` values, `once` of them once.
-fn distinct(found: f64, once: f64, seen: f64, rows: f64) -> f64 {
-    let rows = rows.max(seen);
-    (seen * found / (seen - once + once * seen / rows)).clamp(found, rows)
+/// Evaluates something for planning, which gives no warnings.
+pub(super) fn quietly<R>(eval: &EvalContext<'_>, evaluate: impl FnOnce(&mut EvalContext<'_>) -> R) -> R {
+    let mut warnings = Warnings::new();
+    let mut quiet = EvalContext::new(eval.now, eval.session, &mut warnings, eval.cancel);
+    quiet.parameters = eval.parameters;
+    (quiet.utc_now, quiet.zone) = (eval.utc_now, eval.zone);
+    quiet.sql_mode = eval.sql_mode;
+    evaluate(&mut quiet)
+}
+
+/// How much to look at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Most {
+    /// Leaves.
+    pub leaves: usize,
+    /// Entries on each of them.
+    pub per_leaf: usize,
+}
+
+/// What was looked at.
+pub(super) struct Looked {
+    /// In each range.
+    pub ranges: Vec<InRange>,
+    /// The rows.
+    pub batch: Batch,
+    /// Where in the batch the rows of each leaf end.
+    pub leaf_ends: Vec<usize>,
 }
 
 /// What was looked at in one range.
-struct Looked {
+pub(super) struct InRange {
     /// Entries of the range.
     weight: f64,
     /// Those that were looked at.
@@ -125,36 +120,37 @@ struct Looked {
 }
 
 /// Entries of an index, spread over the ranges: how many were looked at, and `columns` of those that pass the tests.
-fn look(
+pub(super) fn look(
     engine: &Engine,
-    (index, resident): (&IndexDef, f64),
+    index: &IndexDef,
     bounds: &Bounds,
     columns: &[usize],
-) -> Result<(Vec<Looked>, Batch)> {
+    most: Most,
+) -> Result<Looked> {
     let ranges = spread(&bounds.ranges);
     let mut looked = Vec::with_capacity(ranges.len());
     let decoder = entry_decoder(index, columns)?;
     let mut decoded = DecodedRows::new(&decoder, ENTRIES);
     let mut taken = Taken { seen: 0, kept: 0, error: None };
+    let mut leaf_ends = Vec::new();
     let tree = engine.tree(index)?;
-    let all_leaves = leaves_to_sample(resident, LEAVES, COLD_LEAVES);
     for range in &ranges {
         let weight = match ranges.len() {
             1 => 1.0,
             _ => tree.estimate(&range.lower, range.upper.as_deref())?.entries,
         };
         let before = (taken.seen, taken.kept);
-        let leaves = (all_leaves / ranges.len()).max(1);
-        let per_leaf = (ENTRIES / all_leaves).max(1);
+        let leaves = (most.leaves / ranges.len()).max(1);
         tree.sample(&range.lower, range.upper.as_deref(), leaves, &mut |leaf, slots| {
-            let step = (slots.len() / per_leaf).max(1);
-            for slot in slots.step_by(step).take(per_leaf) {
+            let step = slots.len().div_ceil(most.per_leaf.max(1)).max(1);
+            for slot in slots.step_by(step) {
                 taken.entry(leaf, slot, index, range, &mut |key, payload| {
                     decoded.push(&decoder, key, payload)
                 });
             }
+            leaf_ends.push(taken.kept);
         })?;
-        looked.push(Looked { weight, seen: taken.seen - before.0, kept: before.1..taken.kept });
+        looked.push(InRange { weight, seen: taken.seen - before.0, kept: before.1..taken.kept });
     }
     if let Some(error) = taken.error {
         return Err(AccessError::Codec(error));
@@ -162,7 +158,7 @@ fn look(
     // What is not in the rows would have to be read: it counts as empty.
     let empty = |missing: &[Missing]| Ok::<_, CodecError>(vec![Vec::new(); missing.len()]);
     let columns = decoded.finish(empty)?;
-    Ok((looked, Batch { columns, rows: taken.kept }))
+    Ok(Looked { ranges: looked, batch: Batch { columns, rows: taken.kept }, leaf_ends })
 }
 
 /// How many leaves of a tree to look at: fewer where they would have to be read, because not enough of it is `resident`.
@@ -207,21 +203,5 @@ impl Taken {
                 Err(error) => self.error = Some(error),
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distinct_values_are_judged_by_how_many_come_once() {
-        // Few values, all seen often; all different; half and half.
-        assert_eq!(distinct(4.0, 0.0, 256.0, 600_000.0), 4.0);
-        assert!((distinct(256.0, 256.0, 256.0, 600_000.0) - 600_000.0).abs() < 1.0);
-        let some = distinct(200.0, 150.0, 256.0, 600_000.0);
-        assert!(some > 300.0 && some < 1_000.0, "{some}");
-        // The whole table was seen.
-        assert_eq!(distinct(7.0, 3.0, 10.0, 10.0), 7.0);
     }
 }

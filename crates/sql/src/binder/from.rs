@@ -1,8 +1,8 @@
 //! FROM: relations, the join tree, and what each place in it can see.
 
 use leafline_table::{IndexDef, TableDef, ViewAlgorithm};
-use leafline_types::expr::{CompareOp, Expr, build, conjuncts};
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::expr::{CompareOp, Expr, ExprKind, build, conjuncts};
+use leafline_types::{ExprType, MysqlError, Value};
 
 use super::Binder;
 use super::row_rules::indexed_expressions;
@@ -11,6 +11,7 @@ use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, MAX_RELATIONS,
     Relation, RelationSource, TableHints,
 };
+use crate::information_schema::SchemaTable;
 use crate::parser::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, TableName,
     TableReference,
@@ -87,6 +88,16 @@ impl Binder<'_> {
                 return Err(MysqlError::key_does_not_exist(&index.value, &alias));
             }
             return add_relation(block, alias, String::new(), source, columns, TableHints::default());
+        }
+        if let Some(table) = self.context.catalog.schema_table(self.database_of(name)?, &name.name.value) {
+            if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
+                return Err(MysqlError::key_does_not_exist(&index.value, &alias));
+            }
+            // Its rows are others the next time.
+            self.reads_variables = true;
+            let database = self.database_of(name)?.to_owned();
+            let (source, columns) = rows_of(table);
+            return add_relation(block, alias, database, source, columns, TableHints::default());
         }
         if let Some(view) = self.view_named(name)? {
             if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
@@ -189,6 +200,16 @@ impl Binder<'_> {
         };
         Ok((tree, scope))
     }
+}
+
+/// A table that is no stored one, as its rows.
+fn rows_of(table: SchemaTable) -> (RelationSource, Vec<(String, ExprType)>) {
+    let types: Vec<ExprType> = table.columns.iter().map(|(_, ty)| ty.clone()).collect();
+    let row = |row: Vec<Value>| {
+        let typed = row.into_iter().zip(&types);
+        typed.map(|(value, ty)| Expr { kind: ExprKind::Literal(value), ty: ty.clone() }).collect()
+    };
+    (RelationSource::Values(table.rows.into_iter().map(row).collect()), table.columns)
 }
 
 /// A query in FROM that depends on no relation before it.

@@ -75,6 +75,7 @@ use leafline_types::{CancelToken, Collation, ExprType, MysqlError, SqlType, Valu
 use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
 };
+use crate::information_schema::SchemaTable;
 use crate::parser::ast::{Hint, Query, Span, Statement, StatementKind, TableName, VariableScope};
 
 pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
@@ -101,6 +102,10 @@ pub trait CatalogLookup {
     }
     /// The view of that name.
     fn view(&self, _database: &str, _name: &str) -> Option<Arc<ViewDef>> {
+        None
+    }
+    /// The table of that name that is no stored one.
+    fn schema_table(&self, _database: &str, _name: &str) -> Option<SchemaTable> {
         None
     }
     /// The foreign keys that refer to the table of that name, each with the table that has it.

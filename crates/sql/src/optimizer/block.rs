@@ -160,6 +160,7 @@ pub(super) fn join_planner<'p, 'c, 'a>(
         every_index: false,
         share: 1.0,
         distinct_values: HashMap::new(),
+        equal_pairs: HashMap::new(),
         looked_up: HashMap::new(),
     };
     take_classes(&mut graph, &ColumnMap { select }, &mut planner.classes);

@@ -36,6 +36,8 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     /// The part of the rows of joins that will be asked for.
     pub share: f64,
     pub(super) distinct_values: HashMap<usize, f64>,
+    /// The shares of pairs that are equal in two columns.
+    pub(super) equal_pairs: HashMap<(usize, usize), Option<f64>>,
     pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
 }
 

@@ -3,8 +3,10 @@
 use super::members::JoinPlanner;
 use crate::bound::{ColumnOrigin, RelationSource};
 use leafline_access::stats::guess_selectivity;
+use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use std::sync::Arc;
 
 /// Of expressions that are no columns of tables, this share of the rows is taken to be distinct.
 const DISTINCT_SHARE: f64 = 0.1;
@@ -53,6 +55,11 @@ pub(super) fn joining_all(
 fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f64, MysqlError> {
     match &condition.kind {
         ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
+            if let (Some(left), Some(right)) = (left.as_column(), right.as_column())
+                && let Some(share) = equal_pairs(planner, left, right)?
+            {
+                return Ok(share);
+            }
             let mut distinct: f64 = 1.0;
             for column in [left, right].into_iter().filter_map(|side| side.as_column()) {
                 distinct = distinct.max(distinct_values(planner, column)?.unwrap_or(1.0));
@@ -86,34 +93,44 @@ fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Resu
     if let Some(found) = planner.distinct_values.get(&column) {
         return Ok(Some(*found));
     }
-    let Some(ColumnOrigin::Relation { relation, ordinal }) =
-        planner.select.columns.get(column).map(|column| column.origin)
-    else {
-        return Ok(None);
-    };
-    let Some(RelationSource::Base(table)) =
-        planner.select.relations.get(relation).map(|relation| &relation.source)
-    else {
-        return Ok(None);
-    };
+    let Some((table, ordinal)) = stored(planner, column) else { return Ok(None) };
     let sources = &planner.cx.planner;
-    let rows = sources.engine.row_count(table.id) as f64;
-    let mut leading = table
-        .indexes
-        .iter()
-        .filter(|index| index.leading_columns().first() == Some(&ordinal) && !index.parts.is_empty())
-        .peekable();
-    let mut found = match leading.peek() {
-        Some(_) => 1.0,
-        None => sources.statistics.distinct_values(sources.engine, table, ordinal)?,
-    };
-    for index in leading {
-        let statistics = sources.statistics.index(sources.engine, table, index)?;
-        let unique = index.is_unique() && index.parts.len() == 1;
-        found = if unique { rows.max(1.0) } else { (rows / statistics.entries_per(1)).max(1.0) };
-    }
+    let found = sources.statistics.distinct_values(sources.engine, &table, ordinal)?;
     planner.distinct_values.insert(column, found);
     Ok(Some(found))
+}
+
+/// The share of the pairs of two inputs that are equal in a column of each, if these are of tables and can be compared.
+fn equal_pairs(
+    planner: &mut JoinPlanner<'_, '_, '_>,
+    left: usize,
+    right: usize,
+) -> Result<Option<f64>, MysqlError> {
+    let key = (left.min(right), left.max(right));
+    if let Some(known) = planner.equal_pairs.get(&key) {
+        return Ok(*known);
+    }
+    let found = match (stored(planner, left), stored(planner, right)) {
+        (Some((left, of_left)), Some((right, of_right))) => {
+            let sources = &planner.cx.planner;
+            let columns = [(&*left, of_left), (&*right, of_right)];
+            sources.statistics.share_of_equal_pairs(sources.engine, columns)?
+        }
+        _ => None,
+    };
+    planner.equal_pairs.insert(key, found);
+    Ok(found)
+}
+
+/// The column of a table that a column of the block is.
+fn stored(planner: &JoinPlanner<'_, '_, '_>, column: usize) -> Option<(Arc<TableDef>, usize)> {
+    let ColumnOrigin::Relation { relation, ordinal } = planner.select.columns.get(column)?.origin else {
+        return None;
+    };
+    match &planner.select.relations.get(relation)?.source {
+        RelationSource::Base(table) => Some((table.clone(), ordinal)),
+        _ => None,
+    }
 }
 
 /// Of an index that leads with `first`, the leading columns that are all among `columns`, two or more, and how many distinct values

@@ -34,6 +34,7 @@ mod json_table;
 pub mod lexer;
 mod lift;
 mod literal;
+mod normalized;
 mod operand;
 mod query;
 mod reserved;
@@ -56,6 +57,7 @@ pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
 pub use lexer::LexMode;
 pub use lift::{ColumnKind, lift};
+pub use normalized::normalized;
 pub use reserved::is_reserved;
 pub use split::split_statements;
 

@@ -1,12 +1,17 @@
 //! Which statement it is, by its first words.
 
-use super::ast::{Explain, ExplainFormat, Expr, FlushItem, PrepareSource, Query, Statement, StatementKind};
+use super::ast::{
+    AnalyzeHistogram, Explain, ExplainFormat, Expr, FlushItem, PrepareSource, Query, Statement, StatementKind,
+};
 use super::cursor::{Parsed, Parser};
 use leafline_table::CheckDepth;
 use leafline_types::error::MysqlError;
 
 use super::error::unsupported;
 use super::lexer::{Symbol, TokenKind};
+
+/// Buckets of a histogram for which the statement does not say how many.
+const DEFAULT_BUCKETS: u64 = 100;
 
 impl Parser<'_> {
     /// Exactly one statement, a semicolon after it allowed.
@@ -143,10 +148,21 @@ impl Parser<'_> {
         self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]); // there is no binary log to keep it from
         self.expect_any_word(&["TABLE", "TABLES"])?;
         let tables = self.table_names()?;
-        if self.at_any_word(&["UPDATE", "DROP"]) {
-            return self.refuse("ANALYZE TABLE ... HISTOGRAM");
+        let updates = self.accept_word("UPDATE");
+        if !updates && !self.accept_word("DROP") {
+            return Ok(StatementKind::AnalyzeTable(tables));
         }
-        Ok(StatementKind::AnalyzeTable(tables))
+        self.expect_words(&["HISTOGRAM", "ON"])?;
+        let columns = self.comma_list(Self::ident)?;
+        let mut buckets = updates.then_some(DEFAULT_BUCKETS);
+        if updates && self.accept_word("WITH") {
+            buckets = Some(self.integer()?);
+            self.expect_words(&["BUCKETS"])?;
+        }
+        if self.at_any_word(&["USING", "AUTO", "MANUAL"]) {
+            return self.refuse("ANALYZE TABLE ... UPDATE HISTOGRAM with USING, AUTO or MANUAL");
+        }
+        Ok(StatementKind::AnalyzeHistogram(AnalyzeHistogram { tables, columns, buckets }))
     }
 
     /// CHECK TABLE. Of several options the most thorough counts; FAST and CHANGED are for engines that note whether a

@@ -8,6 +8,7 @@ mod entry;
 mod outcome;
 mod own_tables;
 mod prepared;
+mod running;
 pub mod settings;
 mod statement_cache;
 mod tables;
@@ -31,6 +32,7 @@ use leafline_types::expr::SessionFacts;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, UserVariables, Warnings};
 use own_tables::OwnTables;
 use prepared::PreparedStatements;
+use running::Running;
 use settings::Settings;
 use statement_cache::StatementCache;
 use std::sync::Arc;
@@ -53,6 +55,7 @@ pub struct Session {
     unhinted: Option<Box<Settings>>,
     /// When the statement at hand began.
     began: Instant,
+    running: Option<Running>,
     pub(crate) counters: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
     pub(crate) storage_baseline: StorageCounters,
@@ -88,6 +91,7 @@ impl Session {
             cancel: entry.cancel.clone(),
             unhinted: None,
             began: Instant::now(),
+            running: None,
             locks: instance.engine().session_locks(),
             instance,
             entry,
@@ -137,6 +141,8 @@ impl Session {
     fn begin_statement(&mut self, sql: StatementText<'_>) {
         self.cancel.rearm();
         self.end_hints();
+        // The rows of the one before were given up.
+        self.count_executed(false);
         self.began = Instant::now();
         self.told_insert_id = None;
         (self.facts.warning_count, self.facts.error_count) = (self.warnings.count(), self.warnings.errors());
@@ -186,6 +192,9 @@ impl Session {
             // Its rows are still to be computed, and may ask for the count of the statement before.
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
+                if let Some(running) = &mut self.running {
+                    running.affected = done.affected;
+                }
                 self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
                 if done.last_insert_id == 0
                     && let Some(told) = self.told_insert_id
@@ -211,6 +220,7 @@ impl Session {
 
     fn end_statement(&mut self, short: bool) {
         self.cancel.set_deadline(None);
+        self.count_executed(true);
         self.end_hints();
         self.end_uses();
         self.entry.end(&self.counters, short);
@@ -219,6 +229,9 @@ impl Session {
     /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.
     pub(crate) fn note_error(&mut self, error: &MysqlError) {
         self.facts.row_count = -1;
+        if let Some(running) = &mut self.running {
+            running.failed = true;
+        }
         self.warnings.push(leafline_types::WarningLevel::Error, error.clone());
     }
 

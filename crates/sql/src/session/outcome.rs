@@ -131,6 +131,14 @@ impl RowStream {
         RowStream { columns: rows.columns.clone(), source: Source::Whole(rows) }
     }
 
+    /// How many rows there are, if all are there and the statement has ended.
+    pub(crate) fn whole_rows(&self) -> u64 {
+        match &self.source {
+            Source::Whole(rows) => rows.rows() as u64,
+            _ => 0,
+        }
+    }
+
     /// Whether the statement has ended already.
     pub(super) fn is_whole(&self) -> bool {
         matches!(self.source, Source::Whole(_))

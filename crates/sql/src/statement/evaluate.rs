@@ -4,6 +4,7 @@ use super::execution::Execution;
 use super::set::system_variable;
 use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind_scalar};
 use crate::bound::{BoundExpression, BoundSubquery};
+use crate::information_schema::{self, SchemaTable};
 use crate::optimizer::plan_parts;
 use crate::parser::ast::{Expr, VariableScope};
 use crate::result::RowSet;
@@ -26,6 +27,10 @@ impl CatalogLookup for Session {
 
     fn view(&self, database: &str, name: &str) -> Option<Arc<ViewDef>> {
         self.instance.engine().catalog().view(database, name).cloned()
+    }
+
+    fn schema_table(&self, database: &str, name: &str) -> Option<SchemaTable> {
+        information_schema::table(self, database, name)
     }
 
     fn references(&self, database: &str, name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {

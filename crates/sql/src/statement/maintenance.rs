@@ -13,7 +13,7 @@ use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, SqlType, Value, WarningLevel};
 
 /// The table of messages that maintenance statements give: table, operation, type, text.
-fn messages() -> RowSet {
+pub(super) fn messages() -> RowSet {
     RowSet::new([
         ("Table", SqlType::Varchar { len: 128 }),
         ("Op", SqlType::Varchar { len: 10 }),
@@ -22,12 +22,12 @@ fn messages() -> RowSet {
     ])
 }
 
-fn full_name(session: &Session, table: &TableName) -> String {
+pub(super) fn full_name(session: &Session, table: &TableName) -> String {
     let database = table.database.as_ref().map(|name| name.value.as_str()).or(session.database());
     format!("{}.{}", database.unwrap_or_default(), table.name.value)
 }
 
-fn message(rows: &mut RowSet, table: &str, operation: &str, kind: &str, text: &str) {
+pub(super) fn message(rows: &mut RowSet, table: &str, operation: &str, kind: &str, text: &str) {
     rows.push([table, operation, kind, text].map(Value::string).to_vec());
 }
 
@@ -163,7 +163,7 @@ pub(super) fn repair(session: &mut Session, tables: &[TableName]) -> RowSet {
     rows
 }
 
-fn failed(rows: &mut RowSet, table: &str, operation: &str, error: &MysqlError) {
+pub(super) fn failed(rows: &mut RowSet, table: &str, operation: &str, error: &MysqlError) {
     message(rows, table, operation, "Error", &error.message);
     message(rows, table, operation, "status", "Operation failed");
 }

@@ -11,6 +11,7 @@
 //! | `views` | CREATE VIEW and the like |
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `set` | SET |
+//! | `histograms` | ANALYZE TABLE .. HISTOGRAM |
 //! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, FLUSH, KILL |
 //! | [`evaluate`] | expressions without a table |
 
@@ -21,6 +22,7 @@ pub(crate) mod definitions;
 pub(crate) mod evaluate;
 pub(crate) mod execution;
 mod explained;
+mod histograms;
 mod maintenance;
 mod metadata;
 pub(crate) mod planned;
@@ -74,6 +76,7 @@ impl Session {
             StatementKind::Show(what) => show::show(self, what, sql)?,
             StatementKind::Describe { table, column } => show::describe(self, table, column.as_deref())?,
             StatementKind::AnalyzeTable(tables) => maintenance::analyze(self, tables),
+            StatementKind::AnalyzeHistogram(histogram) => histograms::analyze(self, histogram)?,
             StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth)?,
             StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
             StatementKind::ChecksumTable { tables, quick } => maintenance::checksum(self, tables, *quick)?,
@@ -144,6 +147,7 @@ impl Session {
             | StatementKind::Show(_)
             | StatementKind::Describe { .. }
             | StatementKind::AnalyzeTable(_)
+            | StatementKind::AnalyzeHistogram(_)
             | StatementKind::CheckTable(..)
             | StatementKind::ChecksumTable { .. }
             | StatementKind::RepairTable(_)
@@ -236,6 +240,7 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::RenameTable(_)
             | StatementKind::Truncate(_)
             | StatementKind::AnalyzeTable(_)
+            | StatementKind::AnalyzeHistogram(_)
             | StatementKind::CheckTable(..)
             | StatementKind::RepairTable(_)
             | StatementKind::AlterUser { .. }

@@ -11,6 +11,7 @@ use crate::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
     Relation, RelationSource,
 };
+use crate::digest::Digest;
 use crate::operator::{self, RowWindow};
 use crate::optimizer::{OptimizerContext, plan_parts, plan_rows_to_change, plan_select, row_limit};
 use crate::parser::ast::{Statement, StatementKind};
@@ -55,6 +56,7 @@ pub(crate) struct Planned {
     /// The time that a hint gives it, milliseconds.
     max_execution_time: Option<u64>,
     short_way: Mutex<ShortWay>,
+    digest: Arc<Digest>,
 }
 
 /// What of a plan was chosen for the values of parameters.
@@ -344,6 +346,7 @@ impl Session {
             chosen,
             max_execution_time: statement.hints.max_execution_time,
             short_way: Mutex::default(),
+            digest: self.instance.digests().of(self.database(), sql, self.settings.lex_mode()),
         }))
     }
 
@@ -459,6 +462,7 @@ impl Session {
             return Ok(None);
         }
         if let Some(rows) = self.read_short(planned, parameters)? {
+            planned.digest.count_short(rows.whole_rows());
             return Ok(Some(Outcome::Rows(rows)));
         }
         if !planned.suits(self, parameters) {
@@ -477,6 +481,11 @@ impl Session {
             let (work, parts) = (planned.work.clone(), planned.parts.clone());
             self.entry.set_plan(RunningPlan { work, parts });
         }
+        let estimated = match &*planned.work {
+            Work::Select { plan, .. } => Some(plan.root.estimate.rows),
+            _ => None,
+        };
+        self.count_towards(&planned.digest, estimated);
         self.run_part(planned, parameters)
     }
 

@@ -8,6 +8,7 @@
 //! The clustered index is no exception: its key is the primary key, its payload every other column.
 
 use super::foreign_key::ForeignKeyDef;
+use super::histogram::HistogramDef;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::row::EntryColumn;
@@ -415,6 +416,8 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// Foreign keys: what its rows refer to, which whoever writes a row sees to.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    /// Histograms that were asked for; what is sampled unasked is not kept here.
+    pub histograms: Vec<Arc<HistogramDef>>,
     /// Version of the row layout, stored with each row.
     pub schema_version: u16,
     /// The table of values that are stored outside their rows (`table::overflow`).

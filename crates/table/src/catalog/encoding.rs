@@ -12,6 +12,7 @@
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION) |
+//! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
 //!
 //! Names, texts, comments and the constant are a u32 length and the bytes.
 
@@ -20,6 +21,7 @@ use super::definition::{
     IndexShape, TableDef, TableId, TableOptions,
 };
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
+use super::histogram::{self, HISTOGRAM};
 use super::published::{Catalog, DatabaseDef};
 use super::view::{CheckOption, ViewAlgorithm, ViewDef};
 use crate::bytes::{ByteReader, ByteWriter};
@@ -31,13 +33,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const FORMAT: u8 = 6;
-const DATABASE: u8 = 1;
-const TABLE: u8 = 2;
-const COLUMN: u8 = 3;
-const INDEX: u8 = 4;
-const CHECK: u8 = 5;
-const FOREIGN_KEY: u8 = 6;
-const VIEW: u8 = 7;
+pub(super) const DATABASE: u8 = 1;
+pub(super) const TABLE: u8 = 2;
+pub(super) const COLUMN: u8 = 3;
+pub(super) const INDEX: u8 = 4;
+pub(super) const CHECK: u8 = 5;
+pub(super) const FOREIGN_KEY: u8 = 6;
+pub(super) const VIEW: u8 = 7;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -113,11 +115,12 @@ impl CatalogRow {
             let key = key(FOREIGN_KEY, table.id.0, Some(position as u16));
             rows.push(CatalogRow { key, payload: encode_foreign_key(foreign) });
         }
+        rows.extend(histogram::rows(table)?);
         Ok(rows)
     }
 }
 
-fn key(kind: u8, id: u64, position: Option<u16>) -> Vec<u8> {
+pub(super) fn key(kind: u8, id: u64, position: Option<u16>) -> Vec<u8> {
     let mut key = vec![kind];
     key.extend_from_slice(&id.to_be_bytes());
     if let Some(position) = position {
@@ -336,7 +339,7 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     out.finish()
 }
 
-fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
+pub(super) fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
     let mut from = ByteReader::new("catalog view", payload);
     from.format(FORMAT)?;
     let (database, name) = (from.string()?, from.string()?);
@@ -457,11 +460,12 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
 struct Partial {
     table: TableDef,
     indexes: Vec<IndexRow>,
+    histograms: histogram::Pieces,
 }
 
 impl Partial {
     fn finish(self) -> Result<TableDef> {
-        let Partial { mut table, indexes } = self;
+        let Partial { mut table, indexes, histograms } = self;
         let damaged = |why: &str| {
             TableError::Corrupt(format!("catalog: table {}.{} {why}", table.database, table.name))
         };
@@ -489,6 +493,7 @@ impl Partial {
             built.push(Arc::new(shape.build(row.tree, row.root, CommitTs(0))));
         }
         table.indexes = built;
+        table.histograms = histograms.finish(&table.columns);
         Ok(table)
     }
 }
@@ -520,7 +525,8 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
             }
             TABLE => {
                 let table = decode_table(TableId(id), &row.payload)?;
-                tables.insert(TableId(id), Partial { table, indexes: Vec::new() });
+                let histograms = histogram::Pieces::default();
+                tables.insert(TableId(id), Partial { table, indexes: Vec::new(), histograms });
             }
             COLUMN => {
                 let id = of_table(&mut tables)?;
@@ -553,6 +559,12 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                 }
             }
             VIEW => views.push(decode_view(id, &row.payload)?),
+            HISTOGRAM => {
+                let id = of_table(&mut tables)?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    partial.histograms.add(key.u16()?, &row.payload)?;
+                }
+            }
             other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
         }
     }
@@ -562,85 +574,7 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
     Ok(catalog)
 }
 
-/// What can be known of a catalog that is not all there.
-#[derive(Default)]
-pub(crate) struct CatalogRemains {
-    pub(crate) databases: Vec<DatabaseDef>,
-    /// Tables whose columns and rows can be understood.
-    pub(crate) tables: Vec<TableDef>,
-    /// What is lost, as text.
-    pub(crate) faults: Vec<String>,
-}
-
-/// As [`decode_catalog`], of rows some of which may be lost: those between two keys, the second not included, if `is_lost` says
-/// so of them. A table any of whose columns may be lost is not understood: the bytes of its rows would be taken for others.
-pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8]) -> bool) -> CatalogRemains {
-    let mut found = CatalogRemains::default();
-    let mut of_tables: BTreeMap<u64, Vec<CatalogRow>> = BTreeMap::new();
-    let mut senseless = 0;
-    if is_lost(&[DATABASE], &[TABLE]) {
-        found.faults.push("databases, perhaps: a part of the catalog that may name some".into());
-    }
-    if is_lost(&[TABLE], &[VIEW + 1]) {
-        found.faults.push("tables, perhaps: a part of the catalog that may define some".into());
-    }
-    for row in rows {
-        let mut reader = KeyReader(&row.key);
-        match (reader.u8(), reader.u64()) {
-            (Ok(DATABASE), Ok(_)) => match decode_catalog(std::slice::from_ref(row)) {
-                Ok(catalog) => found.databases.extend(catalog.databases().map(|one| (**one).clone())),
-                Err(error) => found.faults.push(format!("a database: {error}")),
-            },
-            (Ok(VIEW), Ok(id)) => found.faults.push(match decode_view(id, &row.payload) {
-                Ok(view) => format!("view {}.{}: views are not written anew", view.database, view.name),
-                Err(error) => format!("a view: {error}"),
-            }),
-            (Ok(TABLE..=FOREIGN_KEY), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
-            _ => senseless += 1,
-        }
-    }
-    if senseless > 0 {
-        found.faults.push(format!("rows of the catalog that make no sense: {senseless}"));
-    }
-    for (id, rows) in of_tables {
-        let lost = |kind| is_lost(&key(kind, id, None), &key(kind, id.saturating_add(1), None));
-        let decoded = match decode_catalog(&rows) {
-            Ok(_) if lost(COLUMN) => Err("not all of its columns are known".to_owned()),
-            Ok(_) if !is_contiguous(&rows) => Err("not all of its columns and indexes are known".to_owned()),
-            Ok(catalog) => Ok(catalog),
-            Err(error) => Err(error.to_string()),
-        };
-        let name = rows.iter().find(|row| row.key.first() == Some(&TABLE));
-        let name = name.and_then(|row| decode_table(TableId(id), &row.payload).ok());
-        let name =
-            name.map_or_else(|| format!("number {id}"), |table| format!("{}.{}", table.database, table.name));
-        match decoded {
-            Ok(catalog) => found.tables.extend(catalog.all_tables().map(|table| (**table).clone())),
-            Err(why) => found.faults.push(format!("table {name}: its definition is not complete: {why}")),
-        }
-        if lost(INDEX) {
-            found.faults.push(format!(
-                "indexes of table {name}, perhaps: a part of the catalog that may define some"
-            ));
-        }
-        if lost(CHECK) || lost(FOREIGN_KEY) {
-            found.faults.push(format!(
-                "constraints of table {name}, perhaps: a part of the catalog that may define some"
-            ));
-        }
-    }
-    found
-}
-
-/// Whether columns, and indexes, are numbered without a gap.
-fn is_contiguous(rows: &[CatalogRow]) -> bool {
-    [COLUMN, INDEX, CHECK, FOREIGN_KEY].iter().all(|kind| {
-        let of_kind = rows.iter().filter(|row| row.key.first() == Some(kind));
-        of_kind.enumerate().all(|(at, row)| row.key.get(9..) == Some(&(at as u16).to_be_bytes()))
-    })
-}
-
-fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
+pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
     let mut from = ByteReader::new("catalog table", payload);
     from.format(FORMAT)?;
     let (database, name, schema_version) = (from.string()?, from.string()?, from.u16()?);
@@ -660,6 +594,7 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         indexes: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        histograms: Vec::new(),
         schema_version,
         overflow: (overflow != 0).then_some(TableId(overflow)),
         is_overflow,
@@ -668,7 +603,7 @@ fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
     })
 }
 
-struct KeyReader<'a>(&'a [u8]);
+pub(super) struct KeyReader<'a>(pub(super) &'a [u8]);
 
 impl KeyReader<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
@@ -678,11 +613,15 @@ impl KeyReader<'_> {
         Ok(*head)
     }
 
-    fn u8(&mut self) -> Result<u8> {
+    pub(super) fn u8(&mut self) -> Result<u8> {
         Ok(u8::from_be_bytes(self.take()?))
     }
 
-    fn u64(&mut self) -> Result<u64> {
+    fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_be_bytes(self.take()?))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_be_bytes(self.take()?))
     }
 }

@@ -8,7 +8,9 @@ mod altered_keys;
 mod definition;
 mod encoding;
 mod foreign_key;
+mod histogram;
 mod published;
+mod remains;
 mod spec;
 mod unstored;
 mod view;
@@ -20,10 +22,12 @@ pub use definition::{
     IndexPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
 };
 pub(crate) use definition::{IndexShape, LocatorMap, key_part, row_id_part};
-pub(crate) use encoding::{CatalogRow, decode_catalog, decode_remains};
+pub(crate) use encoding::{CatalogRow, decode_catalog};
 pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
+pub use histogram::{HistogramBucket, HistogramDef};
 pub use published::{Catalog, DatabaseDef};
+pub(crate) use remains::decode_remains;
 pub(crate) use spec::{IndexDraft, TableDraft, check_name};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
 pub use view::{CheckOption, ViewAlgorithm, ViewDef};

@@ -52,6 +52,7 @@ impl TableSpec {
             indexes,
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),
+            histograms: Vec::new(),
             schema_version: 1,
             overflow: None,
             is_overflow: false,

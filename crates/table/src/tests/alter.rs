@@ -198,3 +198,50 @@ fn a_power_cut_leaves_the_old_table_or_the_new_one() {
     }
     assert!(outcomes[0] > 0, "{outcomes:?}");
 }
+
+#[test]
+fn histograms_stay_with_columns_that_stay_what_they_are() {
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    let table = create(&engine, &keyed_spec());
+    let histogram = |column: usize| HistogramDef {
+        column,
+        buckets_asked_for: 8,
+        nulls: 0.5,
+        sampling_rate: 1.0,
+        updated: 7,
+        buckets: vec![HistogramBucket {
+            lower: Value::Int(1),
+            upper: Value::Int(9),
+            share: 0.5,
+            distinct: 4.0,
+        }],
+        frequent: vec![(Value::Int(3), 0.3)],
+    };
+    let before = engine.catalog().version();
+    engine.change_histograms(&table, vec![histogram(3), histogram(1)], &[]).unwrap();
+    assert!(engine.catalog().version() > before, "plans are made anew");
+    let table = engine.table("d", "t").unwrap();
+    assert_eq!(table.histogram(1).map(|known| (**known).clone()), Some(histogram(1)));
+    // A column comes in front of them.
+    doubled(&engine, None, &[]).unwrap();
+    let columns = |engine: &crate::Engine| -> Vec<usize> {
+        engine.table("d", "t").unwrap().histograms.iter().map(|histogram| histogram.column).collect()
+    };
+    assert_eq!(columns(&engine), [2, 4]);
+    // One is renamed, so that its histogram goes.
+    let table = engine.table("d", "t").unwrap();
+    let mut spec = TableSpec::of(&table);
+    let old = std::mem::replace(&mut spec.columns[4].name, "renamed".into());
+    let parts = spec.indexes.iter_mut().flat_map(|index| &mut index.parts);
+    parts.filter(|part| part.column == old).for_each(|part| part.column = "renamed".into());
+    engine.alter_table(&table, unchanged(&table, spec)).unwrap();
+    assert_eq!(columns(&engine), [2]);
+    drop(engine);
+    let engine = open(&env);
+    let table = engine.table("d", "t").unwrap();
+    assert_eq!(table.histograms, [Arc::new(histogram(2))]);
+    engine.change_histograms(&table, Vec::new(), &[2]).unwrap();
+    drop(engine);
+    assert_eq!(columns(&open(&env)), Vec::<usize>::new());
+}

@@ -300,7 +300,9 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
         plan.add_tree(engine, table.clustered().tree)?;
         let mut counters = CounterChange { table: table.id, ..CounterChange::default() };
         let mut changes = writes.net_changes(table.id)?;
+        let mut written = 0;
         while let Some(change) = changes.next()? {
+            written += 1;
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
             plan.add_row(engine, table, &change)?;
         }
@@ -309,6 +311,7 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
         }
         counters.next_auto_increment = writes.next_auto_increment(table.id);
         plan.counters.push(counters);
+        engine.counters.note_written(table.id, written);
     }
     Ok(plan)
 }

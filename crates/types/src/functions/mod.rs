@@ -47,7 +47,7 @@ pub use cipher::BlockEncryption;
 pub(crate) use json::PathCache;
 pub use json::table::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTableSource};
 pub(crate) use json::values::member_name;
-pub(crate) use radix::base64_text;
+pub use radix::base64_text;
 pub(crate) use regexp::PatternCache;
 pub use user_lock::UserLocks;
 

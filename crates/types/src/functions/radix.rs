@@ -195,7 +195,7 @@ fn to_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
 }
 
 /// Base 64, in lines of so many characters.
-pub(crate) fn base64_text(bytes: &[u8], line: usize) -> String {
+pub fn base64_text(bytes: &[u8], line: usize) -> String {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + 8);
     for (n, group) in bytes.chunks(3).enumerate() {
         if n > 0 && n % (line / 4) == 0 {

@@ -59,6 +59,8 @@ pub enum StatementKind {
     Truncate(TableName),
     /// ANALYZE TABLE.
     AnalyzeTable(Vec<TableName>),
+    /// ANALYZE TABLE .. HISTOGRAM.
+    AnalyzeHistogram(AnalyzeHistogram),
     /// CHECK TABLE, and how thoroughly.
     CheckTable(Vec<TableName>, CheckDepth),
     /// CHECKSUM TABLE.
@@ -438,4 +440,15 @@ pub struct TableLock {
     pub alias: Option<Ident>,
     /// True for WRITE, false for READ.
     pub write: bool,
+}
+
+/// ANALYZE TABLE .. UPDATE HISTOGRAM or DROP HISTOGRAM.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnalyzeHistogram {
+    /// The tables: more than one is refused with a message.
+    pub tables: Vec<TableName>,
+    /// The columns.
+    pub columns: Vec<Ident>,
+    /// UPDATE: how many buckets; `None` for DROP.
+    pub buckets: Option<u64>,
 }

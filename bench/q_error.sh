@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# How far estimates of rows are off, per kind of condition: median, 90th percentile and greatest q-error, and what planning of long lists takes.
+#
+# usage: bench/q_error.sh [thousands of rows / 40]        (5, which is 200,000 rows, unless given)
+# env:   LEAFLINE_Q_ERRORS=1 prints every estimate that is off by more than five times
+set -euo pipefail
+cd "$(dirname "$0")/.."
+LEAFLINE_TEST_SCALE=${1:-5} cargo test --release --quiet -p leafline --test q_error -- --nocapture | grep -E '^\||seed| for '

@@ -1,0 +1,217 @@
+//! The statistics of all tables, each sampled when first asked for.
+
+use super::histogram::Histogram;
+use super::index::{IndexStatistics, sample};
+use super::kept::{Age, Kept};
+use super::table::TableSample;
+use crate::constraint::KeyRange;
+use crate::error::Result;
+use leafline_btree::Estimate;
+use leafline_table::{Engine, HistogramDef, IndexDef, TableDef, TableId};
+use leafline_types::key::{KeyPart, skip_part};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What is known of the tables of an engine.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    indexes: Kept<u64, IndexStatistics>,
+    tables: Kept<TableId, TableSample>,
+    /// Histograms of the catalog as they are looked up.
+    asked_for: RwLock<HashMap<(TableId, usize), AskedFor>>,
+    /// The sizes of whole indexes.
+    sizes: RwLock<HashMap<u64, Sized>>,
+}
+
+/// A histogram of the catalog, and what is made of it.
+type AskedFor = (Arc<HistogramDef>, Arc<Histogram>);
+
+/// The size of an index as it was.
+#[derive(Clone, Copy, Debug)]
+struct Sized {
+    estimate: Estimate,
+    /// Rows of the table then.
+    rows: f64,
+    /// Pages that had come into memory and gone from it.
+    moved: u64,
+}
+
+/// The common values of the first part of an index.
+pub(crate) struct CommonValues {
+    histogram: Arc<Histogram>,
+    part: KeyPart,
+}
+
+impl CommonValues {
+    /// Whether a range is of one of them.
+    pub fn has(&self, range: &KeyRange) -> bool {
+        let Some(bytes) = (range.equal.parts > 0)
+            .then(|| skip_part(&self.part, &range.lower).ok())
+            .flatten()
+            .and_then(|length| range.lower.get(..length))
+        else {
+            return false;
+        };
+        // As a part that can be NULL, in ascending order.
+        let marker = if self.part.nullable { &[][..] } else { &[1] };
+        let inverted = |byte: &u8| if self.part.descending { !byte } else { *byte };
+        let key: Vec<u8> = marker.iter().copied().chain(bytes.iter().map(inverted)).collect();
+        self.histogram.frequent_share(&key).is_some()
+    }
+}
+
+impl Statistics {
+    /// Nothing known yet.
+    pub fn new() -> Statistics {
+        Statistics::default()
+    }
+
+    /// The statistics of an index.
+    ///
+    /// # Errors
+    /// What reading pages returns.
+    pub fn index(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Arc<IndexStatistics>> {
+        let age = age(engine, table);
+        self.indexes.get(index.id, age, || sample(engine, table, index, age.rows))
+    }
+
+    /// The size of a whole index, and how much of it is in memory: looked at again when a hundredth of the rows has come or gone, or as many
+    /// pages have been read or evicted as are a hundredth of the index.
+    ///
+    /// # Errors
+    /// What reading branch pages returns.
+    pub fn size(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Estimate> {
+        let rows = engine.row_count(table.id) as f64;
+        let pages = engine.store().stats();
+        let moved = pages.page_reads.load(Relaxed).wrapping_add(pages.evictions.load(Relaxed));
+        let known = self.sizes.read().unwrap_or_else(PoisonError::into_inner).get(&index.id).copied();
+        if let Some(known) = known
+            && (known.rows - rows).abs() <= known.rows * 0.01
+            && moved.wrapping_sub(known.moved) as f64 <= known.estimate.leaves * 0.01
+        {
+            return Ok(known.estimate);
+        }
+        let estimate = engine.tree(index)?.estimate(&[], None)?;
+        let found = Sized { estimate, rows, moved };
+        self.sizes.write().unwrap_or_else(PoisonError::into_inner).insert(index.id, found);
+        Ok(estimate)
+    }
+
+    /// Rows of a table.
+    ///
+    /// # Errors
+    /// What reading pages returns.
+    pub(crate) fn rows(&self, engine: &Engine, table: &TableDef) -> Result<Arc<TableSample>> {
+        self.tables.get(table.id, age(engine, table), || TableSample::take(engine, table))
+    }
+
+    /// The spread of the values of a column; `None` if there is no such column.
+    ///
+    /// # Errors
+    /// What reading pages returns.
+    pub fn histogram(
+        &self,
+        engine: &Engine,
+        table: &TableDef,
+        column: usize,
+    ) -> Result<Option<Arc<Histogram>>> {
+        if let Some(asked_for) = self.asked_for(table, column) {
+            return Ok(Some(asked_for));
+        }
+        self.rows(engine, table)?.histogram(table, column)
+    }
+
+    /// The histogram of a column that ANALYZE TABLE has made.
+    fn asked_for(&self, table: &TableDef, column: usize) -> Option<Arc<Histogram>> {
+        let definition = table.histogram(column)?;
+        let key = (table.id, column);
+        let known = self.asked_for.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some((_, known)) = known.filter(|(of, _)| Arc::ptr_eq(of, definition)) {
+            return Some(known);
+        }
+        let made = Arc::new(Histogram::of_definition(definition, table.columns.get(column)?)?);
+        let entry = (definition.clone(), made.clone());
+        self.asked_for.write().unwrap_or_else(PoisonError::into_inner).insert(key, entry);
+        Some(made)
+    }
+
+    /// Distinct values of a column but NULL: as its histogram says, or an index that leads with it, which has looked at more.
+    ///
+    /// # Errors
+    /// What reading pages returns.
+    pub fn distinct_values(&self, engine: &Engine, table: &TableDef, column: usize) -> Result<f64> {
+        let rows = engine.row_count(table.id) as f64;
+        let mut found = None;
+        for index in &table.indexes {
+            if index.leading_columns().first() != Some(&column) || index.parts.is_empty() {
+                continue;
+            }
+            let unique = index.is_unique() && index.parts.len() == 1;
+            if unique {
+                return Ok(rows.max(1.0));
+            }
+            found = Some((rows / self.index(engine, table, index)?.entries_per(1)).max(1.0));
+        }
+        match found {
+            Some(found) => Ok(found),
+            None => Ok(self.histogram(engine, table, column)?.map_or(1.0, |known| known.distinct().max(1.0))),
+        }
+    }
+
+    /// The share of the pairs of rows of two tables whose values in a column each are equal; `None` if these are of different types, so
+    /// that nothing is known of them together.
+    ///
+    /// # Errors
+    /// What reading pages returns.
+    pub fn share_of_equal_pairs(
+        &self,
+        engine: &Engine,
+        [left, right]: [(&TableDef, usize); 2],
+    ) -> Result<Option<f64>> {
+        let kind = |(table, column): (&TableDef, usize)| {
+            table.columns.get(column).map(|column| (column.ty.clone(), column.collation))
+        };
+        if kind(left).is_none() || kind(left) != kind(right) {
+            return Ok(None);
+        }
+        let histogram = |(table, column)| self.histogram(engine, table, column);
+        let (Some(of_left), Some(of_right)) = (histogram(left)?, histogram(right)?) else { return Ok(None) };
+        let distinct = |(table, column)| self.distinct_values(engine, table, column);
+        let distinct = distinct(left)?.max(distinct(right)?);
+        Ok(Some(of_left.share_of_equal_pairs(&of_right, distinct)))
+    }
+
+    /// The common values of the first part of an index; `None` if it has only the beginnings of values.
+    ///
+    /// # Errors
+    /// What reading pages returns.
+    pub(crate) fn common_values(
+        &self,
+        engine: &Engine,
+        table: &TableDef,
+        index: &IndexDef,
+    ) -> Result<Option<CommonValues>> {
+        let (Some(column), Some(part)) = (index.key_columns.first(), index.key_parts.first()) else {
+            return Ok(None);
+        };
+        if part.prefix.is_some() {
+            return Ok(None);
+        }
+        let histogram = self.histogram(engine, table, *column)?;
+        Ok(histogram.map(|histogram| CommonValues { histogram, part: part.clone() }))
+    }
+
+    /// Forgets what is known of a table's indexes and columns, so that they are sampled again: `ANALYZE TABLE`.
+    pub fn forget(&self, table: &TableDef) {
+        let is_its = |id: &u64| table.indexes.iter().any(|index| index.id == *id);
+        self.indexes.forget(is_its);
+        self.tables.forget(|id| *id == table.id);
+        self.asked_for.write().unwrap_or_else(PoisonError::into_inner).retain(|(id, _), _| *id != table.id);
+        self.sizes.write().unwrap_or_else(PoisonError::into_inner).retain(|id, _| !is_its(id));
+    }
+}
+
+fn age(engine: &Engine, table: &TableDef) -> Age {
+    Age { rows: engine.row_count(table.id) as f64, writes: engine.rows_written(table.id) }
+}

@@ -1,0 +1,111 @@
+//! COLUMN_STATISTICS: the histograms that ANALYZE TABLE has made, as MySQL's JSON.
+
+use super::{SchemaTable, name_column};
+use crate::session::Session;
+use leafline_table::{ColumnDef, HistogramDef, TableDef};
+use leafline_types::convert::to_text;
+use leafline_types::functions::base64_text;
+use leafline_types::json::Json;
+use leafline_types::{DateTime, ExprType, SqlType, Value};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The collation that MySQL names for what is no string: latin1_swedish_ci.
+const OF_NUMBERS: u16 = 8;
+
+pub(super) fn table(session: &Session) -> SchemaTable {
+    let mut columns: Vec<_> = ["SCHEMA_NAME", "TABLE_NAME", "COLUMN_NAME"].map(name_column).into();
+    columns.push(("HISTOGRAM".into(), ExprType::json(false)));
+    let catalog = session.instance.engine().catalog();
+    let mut rows = Vec::new();
+    for database in catalog.databases() {
+        for table in catalog.tables(&database.name) {
+            rows.extend(table.histograms.iter().filter_map(|histogram| row(table, histogram)));
+        }
+    }
+    SchemaTable { columns, rows }
+}
+
+fn row(table: &TableDef, histogram: &HistogramDef) -> Option<Vec<Value>> {
+    let column = table.columns.get(histogram.column)?;
+    let json = Json::parse(&document(histogram, column)).ok()?;
+    let names = [&table.database, &table.name, &column.name].map(|name| Value::string(name.as_str()));
+    Some(names.into_iter().chain([Value::Json(json)]).collect())
+}
+
+/// The histogram as MySQL writes it. The buckets of a singleton one have a value each.
+fn document(histogram: &HistogramDef, column: &ColumnDef) -> String {
+    let singleton = histogram.buckets.iter().all(|bucket| bucket.lower == bucket.upper);
+    let mut cumulative = 0.0;
+    let buckets = histogram.buckets.iter().map(|bucket| {
+        cumulative += bucket.share;
+        // What rounding leaves of the sum is no share.
+        let cumulative = f64::min(cumulative, 1.0);
+        let (lower, upper) = (value(&bucket.lower), value(&bucket.upper));
+        match singleton {
+            true => format!("[{lower}, {cumulative:?}]"),
+            false => format!("[{lower}, {upper}, {cumulative:?}, {}]", bucket.distinct.round() as u64),
+        }
+    });
+    let buckets: Vec<String> = buckets.collect();
+    let common = histogram.frequent.iter().map(|(common, share)| format!("[{}, {share:?}]", value(common)));
+    let common: Vec<String> = common.collect();
+    let collation = if column.ty.is_string() { column.collation.id() } else { OF_NUMBERS };
+    let updated = DateTime::from_epoch_micros(histogram.updated).unwrap_or(DateTime::ZERO);
+    let updated = text(&Value::DateTime(updated), &SqlType::DateTime { fsp: 6 });
+    let mut written = String::new();
+    let _ = write!(
+        written,
+        "{{\"buckets\": [{}], \"data-type\": \"{}\", \"null-values\": {:?}, \"collation-id\": {collation}, \
+         \"last-updated\": \"{updated}\", \"sampling-rate\": {:?}, \"histogram-type\": \"{}\", \
+         \"number-of-buckets-specified\": {}, \"most-common-values\": [{}]}}",
+        buckets.join(", "),
+        data_type(&column.ty),
+        histogram.nulls,
+        histogram.sampling_rate,
+        if singleton { "singleton" } else { "equi-height" },
+        histogram.buckets_asked_for,
+        common.join(", "),
+    );
+    written
+}
+
+fn data_type(ty: &SqlType) -> &'static str {
+    match ty {
+        SqlType::Enum(_) => "enum",
+        SqlType::Set(_) => "set",
+        SqlType::Decimal { .. } => "decimal",
+        SqlType::Date => "date",
+        SqlType::DateTime { .. } | SqlType::Timestamp { .. } => "datetime",
+        SqlType::Time { .. } => "time",
+        ty if ty.is_string() => "string",
+        ty if ty.is_real() => "double",
+        ty if ty.is_unsigned() => "uint",
+        _ => "int",
+    }
+}
+
+/// A value as JSON: strings in base64, so that any bytes can be one.
+fn value(value: &Value) -> String {
+    match value {
+        Value::Int(number) => number.to_string(),
+        Value::UInt(number) => number.to_string(),
+        Value::Double(number) => format!("{number:?}"),
+        Value::Decimal(number) => number.to_string(),
+        Value::String(text) => encoded(text.as_bytes()),
+        Value::Bytes(bytes) => encoded(bytes),
+        Value::Date(date) => format!("\"{date}\""),
+        Value::DateTime(_) => format!("\"{}\"", text(value, &SqlType::DateTime { fsp: 6 })),
+        Value::Time(_) => format!("\"{}\"", text(value, &SqlType::Time { fsp: 6 })),
+        _ => "null".into(),
+    }
+}
+
+fn text(value: &Value, ty: &SqlType) -> Arc<str> {
+    to_text(value, ty).unwrap_or_default()
+}
+
+/// 254 is the type of a string of fixed length.
+fn encoded(bytes: &[u8]) -> String {
+    format!("\"base64:type254:{}\"", base64_text(bytes, usize::MAX))
+}

@@ -1,0 +1,107 @@
+//! `performance_schema.events_statements_summary_by_digest`, with what was expected beside what was found, and
+//! `sys.statements_with_wrong_estimates`: the same, those first whose estimates were off most.
+
+use super::{SchemaTable, number_column, text_column};
+use crate::digest::{Counts, Digest};
+use crate::session::Session;
+use leafline_types::{DateTime, SqlType, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An estimate that is off by less is right.
+const WRONG: f64 = 2.0;
+
+fn text(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, Value::string)
+}
+
+/// As MySQL counts time.
+fn picoseconds(time: Duration) -> Value {
+    Value::UInt(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000))
+}
+
+fn counted(session: &Session) -> impl Iterator<Item = (Arc<Digest>, Counts)> {
+    let all = session.instance.digests().all().into_iter();
+    all.map(|digest| (digest.clone(), digest.counts())).filter(|(_, counts)| counts.executions > 0)
+}
+
+pub(super) fn summary(session: &Session) -> SchemaTable {
+    let number = |name| number_column(name, SqlType::BIGINT_UNSIGNED);
+    let moment = |name| number_column(name, SqlType::DateTime { fsp: 6 });
+    let columns = vec![
+        text_column("SCHEMA_NAME", SqlType::Varchar { len: 64 }),
+        text_column("DIGEST", SqlType::Varchar { len: 64 }),
+        text_column("DIGEST_TEXT", SqlType::Varchar { len: 4096 }),
+        number("COUNT_STAR"),
+        number("SUM_TIMER_WAIT"),
+        number("MIN_TIMER_WAIT"),
+        number("AVG_TIMER_WAIT"),
+        number("MAX_TIMER_WAIT"),
+        number("SUM_ERRORS"),
+        number("SUM_ROWS_AFFECTED"),
+        number("SUM_ROWS_SENT"),
+        number("SUM_ROWS_EXAMINED"),
+        number_column("SUM_ROWS_ESTIMATED", SqlType::Double),
+        number_column("MAX_Q_ERROR", SqlType::Double),
+        moment("FIRST_SEEN"),
+        moment("LAST_SEEN"),
+    ];
+    let zone = session.settings.time_zone.zone();
+    let time = |micros| {
+        let utc = DateTime::from_epoch_micros(micros).unwrap_or(DateTime::ZERO);
+        Value::DateTime(zone.to_local(utc).unwrap_or(utc))
+    };
+    let row = |(digest, counts): (Arc<Digest>, Counts)| {
+        let times = u32::try_from(counts.timed.max(1)).unwrap_or(u32::MAX);
+        vec![
+            text(digest.schema.as_deref()),
+            text(digest.hash().as_deref()),
+            text(digest.text.as_deref()),
+            Value::UInt(counts.executions),
+            picoseconds(counts.time),
+            picoseconds(counts.least_time),
+            picoseconds(counts.time / times),
+            picoseconds(counts.most_time),
+            Value::UInt(counts.errors),
+            Value::UInt(counts.rows_affected),
+            Value::UInt(counts.rows_sent),
+            Value::UInt(counts.rows_examined),
+            Value::Double(counts.rows_estimated),
+            Value::Double(counts.q_error),
+            time(counts.first_seen),
+            time(counts.last_seen),
+        ]
+    };
+    SchemaTable { columns, rows: counted(session).map(row).collect() }
+}
+
+pub(super) fn wrong_estimates(session: &Session) -> SchemaTable {
+    let number = |name| number_column(name, SqlType::BIGINT_UNSIGNED);
+    let double = |name| number_column(name, SqlType::Double);
+    let columns = vec![
+        text_column("query", SqlType::Varchar { len: 4096 }),
+        text_column("db", SqlType::Varchar { len: 64 }),
+        number("exec_count"),
+        double("max_q_error"),
+        double("rows_estimated_avg"),
+        double("rows_sent_avg"),
+        double("rows_examined_avg"),
+        text_column("digest", SqlType::Varchar { len: 64 }),
+    ];
+    let mut wrong: Vec<_> = counted(session).filter(|(_, counts)| counts.q_error >= WRONG).collect();
+    wrong.sort_by(|a, b| b.1.q_error.total_cmp(&a.1.q_error));
+    let row = |(digest, counts): (Arc<Digest>, Counts)| {
+        let mean = |sum: f64| Value::Double(sum / counts.executions as f64);
+        vec![
+            text(digest.text.as_deref()),
+            text(digest.schema.as_deref()),
+            Value::UInt(counts.executions),
+            Value::Double(counts.q_error),
+            mean(counts.rows_estimated),
+            mean(counts.rows_sent as f64),
+            mean(counts.rows_examined as f64),
+            text(digest.hash().as_deref()),
+        ]
+    };
+    SchemaTable { columns, rows: wrong.into_iter().map(row).collect() }
+}

@@ -1,0 +1,37 @@
+//! Histograms as a part of the catalog: put there and removed by `ANALYZE TABLE`.
+
+use crate::catalog::{HistogramDef, TableDef};
+use crate::ddl::CatalogChange;
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use std::sync::Arc;
+
+impl Engine {
+    /// Puts histograms of columns of `table` in the place of those there are, and removes those of the columns in `removed`.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` if the table has other columns by now or is not there any more, what the store returns.
+    pub fn change_histograms(
+        &self,
+        table: &TableDef,
+        put: Vec<HistogramDef>,
+        removed: &[usize],
+    ) -> Result<()> {
+        let _ddl = self.ddl.lock();
+        let catalog = self.catalog();
+        let current = catalog.table_by_id(table.id).ok_or(TableError::DefinitionChanged)?;
+        if current.columns != table.columns {
+            return Err(TableError::DefinitionChanged);
+        }
+        let mut changed = (**current).clone();
+        changed.histograms.retain(|known| {
+            !removed.contains(&known.column) && !put.iter().any(|new| new.column == known.column)
+        });
+        changed.histograms.extend(put.into_iter().map(Arc::new));
+        changed.histograms.sort_by_key(|histogram| histogram.column);
+        let closed = self.gates.close(table.id);
+        self.change_catalog(CatalogChange { put_tables: vec![changed], ..CatalogChange::default() })?;
+        drop(closed);
+        Ok(())
+    }
+}
