@@ -26,8 +26,8 @@ mariadb_start() { # more options
 }
 mariadb_stop() { kill "$mariadb_pid"; wait "$mariadb_pid" || true; }
 
-leafline_start() {
-  "$leafline" serve "$ours" --skip-networking --socket "$socket" --buffer-pool-size "${pool}M" >"$work/leafline.log" 2>&1 &
+leafline_start() { # more options
+  "$leafline" serve "$ours" --skip-networking --socket "$socket" --buffer-pool-size "${pool}M" "$@" >"$work/leafline.log" 2>&1 &
   leafline_pid=$!
   wait_for $leafline_pid "$work/leafline.log"
 }
@@ -61,6 +61,22 @@ load_both() {
   mariadb_stop
   pool=$measured_pool
   touch "$theirs/loaded"
+}
+
+# A server that finds nothing in memory, on a disk of which reads are modelled (bench/disk_model.c): none, ssd or hdd.
+cold_start() { # leafline or mariadb, disk
+  local engine=$1 disk=$2 iops=200 rate=104857600
+  local leafline_cold=(--skip-warm-up) mariadb_cold=()
+  local -n more=${engine}_cold
+  if [ "$disk" = none ]; then
+    "${engine}_start" "${more[@]}"
+    return
+  fi
+  [ "$disk" = hdd ] || { iops=5000 rate=262144000; }
+  [ "$work/disk_model.so" -nt bench/disk_model.c ] ||
+    cc -O2 -shared -fPIC -o "$work/disk_model.so" bench/disk_model.c -ldl -lpthread
+  leafline_cold+=(--skip-innodb-use-native-aio --set "leafline_device=$disk") mariadb_cold+=(--innodb-use-native-aio=0)
+  LD_PRELOAD=$work/disk_model.so HDDSIM_IOPS=$iops HDDSIM_BPS=$rate "${engine}_start" "${more[@]}"
 }
 
 median() { sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }

@@ -11,11 +11,11 @@
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::locators::Locators;
+use crate::page_order::{PageOrder, Sorted};
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
-use crate::pieces::Cut;
 use crate::read_ahead::ReadAhead;
-use crate::targets::Targets;
+use crate::targets::{Targets, WalkKind};
 use crate::walk::{Leaps, Output, Walk, mark};
 use leafline_table::{Direction, EntryCursor, EntryDecoder, ReadView, entry_decoder};
 use leafline_types::{Batch, RowScreen};
@@ -27,6 +27,10 @@ pub(crate) const FIRST_BATCH: usize = 16;
 pub(crate) const GROWTH: usize = 4;
 /// Entries of the first large batch for which there is room from the start.
 const EXPECTED: usize = 256;
+/// Leaves that a scan has visited when it is more than a short one.
+const SHORT_LEAVES: u64 = 2;
+/// Most targets that are put in the order of their pages: more are short ones.
+const FEW_TARGETS: usize = 64;
 
 /// Entries that lie in the ranges and pass the tests.
 pub(crate) struct Entries {
@@ -36,6 +40,15 @@ pub(crate) struct Entries {
     pub tags: Vec<u32>,
     /// Per entry, the clustered key of its row, if rows are wanted.
     pub locators: Locators,
+}
+
+/// Whether the rest of a scan may be walked in the order of its pages.
+enum PageOrderState {
+    No,
+    /// If it turns out to be more than a short one: it began when the cursor had come to so many leaves.
+    IfLong(u64),
+    /// Targets behind these are to be put in order.
+    Behind(PageOrder),
 }
 
 /// A scan in progress.
@@ -53,8 +66,9 @@ pub(crate) struct LeapScan {
     /// The cursor stands inside the current target.
     inside: bool,
     done: bool,
-    /// Where its ranges go on in other scans.
-    cut: Cut,
+    kind: WalkKind,
+    /// What may be put in the order of its pages.
+    page_order: PageOrderState,
     goal: usize,
     most: usize,
     /// Rows that the next batch is expected to have.
@@ -81,12 +95,13 @@ impl LeapScan {
             current: 0,
             inside: false,
             done: true,
-            cut: Cut::default(),
+            kind: WalkKind::default(),
+            page_order: PageOrderState::No,
             goal: FIRST_BATCH,
             most,
             expected: FIRST_BATCH,
             screen: RowScreen::default(),
-            read_ahead: ReadAhead::new(path, cx.view.engine()),
+            read_ahead: ReadAhead::new(cx.view),
             leaps: Leaps::default(),
             matched: None,
             path: path.clone(),
@@ -115,17 +130,65 @@ impl LeapScan {
     }
 
     /// Begins a walk of `targets`. The first batch has up to `first` entries, if that is said.
-    pub fn start(&mut self, targets: Targets, first: Option<usize>, cut: Cut) {
-        self.done = targets.len() == 0;
-        self.cut = cut;
-        self.current = 0;
-        self.inside = false;
+    pub fn start(
+        &mut self,
+        targets: Targets,
+        first: Option<usize>,
+        kind: WalkKind,
+        cx: &ScanContext<'_, '_>,
+    ) {
         self.leaps = Leaps::default();
         if let Some(first) = first {
             self.goal = first.clamp(1, self.most);
         }
-        self.read_ahead.start(self.direction(), cut.continues || cut.goes_on);
+        let may_sort = kind.all
+            && !kind.is_part
+            && targets.len() <= FEW_TARGETS
+            && self.matched.is_none()
+            && self.path.may_go_by_page(cx.view);
+        self.page_order =
+            if may_sort { PageOrderState::IfLong(self.cursor.leaf().0) } else { PageOrderState::No };
+        self.walk(targets, kind);
+    }
+
+    /// Goes on with these targets.
+    fn walk(&mut self, targets: Targets, kind: WalkKind) {
+        self.done = targets.len() == 0;
+        self.kind = kind;
+        self.current = 0;
+        self.inside = false;
+        self.read_ahead.start(&targets, kind);
         self.targets = targets;
+    }
+
+    /// Where the scan may go from page to page and has come so far that this may pay: what is left of it is put in that order.
+    fn sort_rest(&mut self, cx: &ScanContext<'_, '_>) -> Result<()> {
+        if let PageOrderState::IfLong(begun) = self.page_order {
+            if !self.inside || self.cursor.leaf().0 < begun + SHORT_LEAVES {
+                return Ok(());
+            }
+            let Some(position) = self.cursor.position().filter(|_| self.cursor.is_exact()) else {
+                return Ok(());
+            };
+            let mut rest = self.targets.all().get(self.current..).unwrap_or_default().to_vec();
+            if let Some(first) = rest.first_mut() {
+                first.continues = true;
+                first.range.lower = position.to_vec();
+            }
+            self.page_order = PageOrderState::Behind(PageOrder::new(rest));
+        } else if !self.done {
+            return Ok(());
+        }
+        let PageOrderState::Behind(order) = &mut self.page_order else { return Ok(()) };
+        match order.next(&self.targets, self.cursor.tree(), cx.view)? {
+            Some(Sorted::ByPage(targets)) => self.walk(targets, WalkKind { by_page: true, ..self.kind }),
+            Some(Sorted::ByKey(targets)) if self.kind.by_page => {
+                self.walk(targets, WalkKind { by_page: false, ..self.kind });
+            }
+            // It stands where they begin.
+            Some(Sorted::ByKey(_)) | None => self.page_order = PageOrderState::No,
+        }
+        Ok(())
     }
 
     /// Is it more than a short one, so that testing rows before they are decoded may pay?
@@ -154,16 +217,18 @@ impl LeapScan {
         let mut output = Output::new(&self.decoder, self.expected.min(self.goal));
         while !self.done && !output.is_enough(self.goal) {
             cx.eval.cancel.check()?;
-            self.read_ahead.leaf(&self.targets, self.current, cx.counters)?;
             if !self.inside {
                 self.enter(direction, cx);
             }
+            let at = (direction, self.current);
+            self.read_ahead.advance(&self.cursor, &self.path, &self.targets, at, cx.counters)?;
             self.leaps.renew(self.path.leaps);
             let mut walk = Walk {
                 path: &self.path,
                 decoder: &self.decoder,
                 screen: &self.screen,
                 targets: &self.targets,
+                kind: self.kind,
                 direction,
                 current: self.current,
                 goal: self.goal,
@@ -187,20 +252,22 @@ impl LeapScan {
             cx.counters.handler_read_key += entered + leaps;
             cx.counters.leafline_leaps += leaps;
             cx.counters.leafline_covering_lookups += self.cursor.take_rows_visited();
-            if self.leaps.left_leaf {
-                self.read_ahead.leapt_to(&self.leaps.to);
+            if self.leaps.left_leaf && self.path.first_of.is_some() {
+                self.read_ahead.leapt();
             }
             self.current = current;
             self.inside = !behind;
             self.done = current >= self.targets.len();
-            if !more && !self.done && !output.is_enough(self.goal) {
-                // The end of the tree ends this target; those behind it may begin before it, if targets overlap.
+            let at_end = !more && !output.is_enough(self.goal);
+            if !self.done && (at_end || self.inside && self.is_past(direction)) {
+                // The end of the tree, or of the leaf, ends this target; those behind it may begin before it.
                 self.current += 1;
                 self.inside = false;
                 self.done = self.current >= self.targets.len();
             }
+            self.sort_rest(cx)?;
         }
-        let state = (self.targets.exact(), self.done && !self.cut.goes_on);
+        let state = (self.targets.exact(), self.done && !self.kind.goes_on);
         count_entries(&self.path, state, output.examined, direction, cx.counters);
         self.goal = (self.goal * GROWTH).min(self.most);
         self.expected = (output.rows + output.rows / 4).max(EXPECTED);
@@ -208,6 +275,18 @@ impl LeapScan {
             return Ok(None);
         }
         self.finish(output, cx.view).map(Some)
+    }
+
+    /// Is nothing left of the current target where the cursor stands?
+    fn is_past(&self, direction: Direction) -> bool {
+        let Some(target) = self.targets.at(direction, self.current).filter(|_| self.cursor.is_exact()) else {
+            return false;
+        };
+        match (direction, self.cursor.position(), target.range.upper.as_deref()) {
+            (Direction::Forward, Some(position), Some(upper)) => position >= upper,
+            (Direction::Reverse, Some(position), _) => position <= target.range.lower.as_slice(),
+            _ => false,
+        }
     }
 
     fn finish(&self, output: Output, view: &ReadView) -> Result<Entries> {
@@ -227,7 +306,7 @@ impl LeapScan {
             Direction::Reverse => self.cursor.seek_before(target.range.upper.as_deref()),
         }
         self.inside = true;
-        if self.cut.continues && self.current == 0 {
+        if target.continues {
             return;
         }
         count_entry(&self.path, direction, cx.counters);

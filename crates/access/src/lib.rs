@@ -6,7 +6,7 @@
 //! | [`constraint`] | what conditions say about an index: key ranges and tests on key parts |
 //! | [`path`] | the immutable description of how a table is read |
 //! | [`path_scan`] | a path at work; `row_scan`: the short way along it, to few rows |
-//! | `leap_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead` | its steps |
+//! | `leap_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead`, `page_order` | its steps |
 //! | `pieces` | a scan cut up for several threads |
 //! | `path_builder` | from a table, an index and conditions to a path |
 //! | [`choose`] | the candidates for a table, with what they examine, deliver and cost |
@@ -23,6 +23,7 @@ mod error;
 mod index_merge;
 mod leap_scan;
 mod locators;
+mod page_order;
 mod part_use;
 pub mod path;
 mod path_builder;

@@ -13,9 +13,9 @@ use crate::error::Result;
 use crate::leap_scan::{Entries, FIRST_BATCH, GROWTH, LeapScan};
 use crate::locators::Locators;
 use crate::path::{AccessPath, ScanOrder};
-use crate::pieces::{Cut, ScanPiece};
+use crate::pieces::ScanPiece;
 use crate::row_fetch::{Fetched, RowFetch};
-use crate::targets::Targets;
+use crate::targets::{Targets, WalkKind};
 use arrow_array::{ArrayRef, BinaryArray, UInt32Array};
 use arrow_select::take::take;
 use leafline_table::ReadView;
@@ -176,14 +176,14 @@ impl PathScan {
             return self.merge(demand, cx);
         }
         let targets = self.path.targets(cx.eval)?;
-        self.begin(targets, demand, Cut::default(), cx)
+        self.begin(targets, demand, WalkKind::default(), cx)
     }
 
     /// Starts it on a piece of the scan, all of whose rows will be asked for.
     pub fn start_piece(&mut self, piece: ScanPiece, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         self.outer = None;
         self.ends_at_first = None;
-        self.begin(piece.targets, Demand::All, piece.cut, cx)
+        self.begin(piece.targets, Demand::All, piece.kind, cx)
     }
 
     /// Starts it for the rows of `outer`. With `first_only`, nothing but whether a row has a partner is asked for: what comes
@@ -225,7 +225,7 @@ impl PathScan {
         let demand = if first_only { Demand::Unknown } else { demand };
         self.ends_at_first = first_only.then_some(outer.rows);
         self.outer = Some(outer);
-        self.begin(Targets::new(bounds), demand, Cut::default(), cx)
+        self.begin(Targets::new(bounds), demand, WalkKind::default(), cx)
     }
 
     /// What was read before is of no use for the next start: parameters may have changed.
@@ -255,7 +255,7 @@ impl PathScan {
         &mut self,
         targets: Targets,
         demand: Demand,
-        cut: Cut,
+        kind: WalkKind,
         cx: &mut ScanContext<'_, '_>,
     ) -> Result<()> {
         self.pending = None;
@@ -294,7 +294,8 @@ impl PathScan {
                 Demand::All | Demand::Rows(_) | Demand::Unknown => None,
             };
             leap.end_at_first(self.ends_at_first);
-            leap.start(targets, first, cut);
+            let all = demand == Demand::All;
+            leap.start(targets, first, WalkKind { all, ..kind }, cx);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::constraint::Bounds;
 use crate::path_scan::{Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use crate::{AccessPath, Counters, Located, LocatorSet, PathRequest, RowScan, ScanOrder};
-use leafline_table::{Engine, Isolation, ReadView, TableDef, TxnMode};
+use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
 use leafline_types::expr::build::{and, column, compare};
 use leafline_types::expr::{CompareOp, Expr, ExprKind, evaluate_condition, push_down_not};
 use leafline_types::{
@@ -28,6 +28,10 @@ fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Cou
         match outer {
             Some(outer) => {
                 scan.start_for(outer.clone(), false, Demand::Unknown, &mut cx).expect("a started scan")
+            }
+            // Who asks for all may get it in the order of the pages.
+            None if view.read_ahead().kind == ReadAheadKind::Physical => {
+                scan.start(Demand::All, &mut cx).expect("a started scan")
             }
             None => scan.start(Demand::Unknown, &mut cx).expect("a started scan"),
         }
@@ -132,6 +136,9 @@ fn check_short_way(
     true
 }
 
+const READ_AHEAD: [ReadAheadKind; 4] =
+    [ReadAheadKind::Automatic, ReadAheadKind::Physical, ReadAheadKind::Linear, ReadAheadKind::None];
+
 fn check_all_paths(
     rng: &mut SmallRng,
     table: &Arc<TableDef>,
@@ -174,6 +181,8 @@ fn check_all_paths(
         }
         let context =
             format!("seed {seed}, case {case}, {} by {}: {conjuncts:?} {path:?}", table.name, index.name);
+        let kind = *READ_AHEAD.choose(rng).expect("a kind");
+        let view = &view.clone().with_read_ahead(ReadAheadSettings { kind, ..ReadAheadSettings::default() });
         let (found, counters) = run(&path, view, None);
         assert!(path.leaps || counters.leafline_leaps == 0, "{context}");
         leapt += usize::from(counters.leafline_leaps > 0);

@@ -1,28 +1,21 @@
 //! A scan in pieces, for several threads that walk some of them each.
 //!
 //! The ranges of a path are cut where leaves begin, as branch pages say. Pieces are ranges of keys: every row is in one of them,
-//! whatever becomes of the tree meanwhile, and the rows of all pieces, one after the other, are those of the scan in its order.
+//! whatever becomes of the tree meanwhile, and the rows of all pieces, one after the other, are those of the scan in its order. That may
+//! be the order of the pages ([`crate::page_order`]).
 
 use crate::error::Result;
+use crate::page_order::{PageOrder, Sorted};
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
-use crate::targets::{Target, Targets};
-use leafline_table::Tree;
+use crate::targets::{Target, Targets, WalkKind};
+use leafline_table::{ReadView, Tree};
 
 /// Ranges that follow each other in the index.
 #[derive(Clone, Debug)]
 pub struct ScanPiece {
     pub(crate) targets: Targets,
-    pub(crate) cut: Cut,
-}
-
-/// Where ranges go on outside of a piece, so that it is known what was begun and ended.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cut {
-    /// The first range is the rest of one that begins in the piece before.
-    pub continues: bool,
-    /// The last range goes on in the piece behind.
-    pub goes_on: bool,
+    pub(crate) kind: WalkKind,
 }
 
 impl AccessPath {
@@ -42,12 +35,27 @@ impl AccessPath {
         let targets = self.targets(cx.eval)?;
         // An index that was dropped has no tree any more, though older snapshots still read it: that is one piece.
         let tree = cx.view.engine().tree(&self.index).ok();
-        Ok(ScanPieces { targets, tree, leaves: leaves.max(1), next: 0, rest: None })
+        let mut pieces = ScanPieces {
+            view: cx.view.clone(),
+            targets,
+            tree,
+            leaves: leaves.max(1),
+            next: 0,
+            rest: None,
+            order: None,
+            by_page: false,
+        };
+        if self.may_go_by_page(cx.view) {
+            pieces.order = Some(PageOrder::new(pieces.targets.all().to_vec()));
+            pieces.next = pieces.targets.len();
+        }
+        Ok(pieces)
     }
 }
 
 /// The pieces of a scan, one after the other.
 pub struct ScanPieces {
+    view: ReadView,
     targets: Targets,
     tree: Option<Tree>,
     leaves: usize,
@@ -55,6 +63,10 @@ pub struct ScanPieces {
     next: usize,
     /// What is left of the one before, if it was cut.
     rest: Option<Target>,
+    /// Targets behind these, to be put in the order of their pages.
+    order: Option<PageOrder>,
+    /// The targets are leaves, in the order of their pages.
+    by_page: bool,
 }
 
 impl ScanPieces {
@@ -63,7 +75,15 @@ impl ScanPieces {
     /// # Errors
     /// Those of reading branch pages.
     pub fn next_piece(&mut self) -> Result<Option<ScanPiece>> {
-        let mut cut = Cut { continues: self.rest.is_some(), goes_on: false };
+        self.take_more()?;
+        if self.by_page {
+            let end = self.targets.len().min(self.next + self.leaves);
+            let taken = self.targets.all().get(self.next..end).unwrap_or_default().to_vec();
+            self.next = end;
+            self.take_more()?;
+            return Ok(self.piece(taken, self.next < self.targets.len()));
+        }
+        let mut goes_on = false;
         let mut taken = Vec::new();
         let mut room = self.leaves;
         while room > 0 {
@@ -78,16 +98,37 @@ impl ScanPieces {
             match bound {
                 Some(bound) => {
                     let mut rest = target.clone();
+                    rest.continues = true;
                     rest.range.lower.clone_from(&bound);
                     target.range.upper = Some(bound);
                     self.rest = Some(rest);
-                    cut.goes_on = true;
+                    goes_on = true;
                     room = 0;
                 }
                 None => self.next += 1,
             }
             taken.push(target);
         }
-        Ok((!taken.is_empty()).then(|| ScanPiece { targets: self.targets.of(taken), cut }))
+        Ok(self.piece(taken, goes_on))
+    }
+
+    fn piece(&self, taken: Vec<Target>, goes_on: bool) -> Option<ScanPiece> {
+        let kind = WalkKind { all: true, is_part: true, goes_on, by_page: self.by_page };
+        (!taken.is_empty()).then(|| ScanPiece { targets: self.targets.of(taken), kind })
+    }
+
+    /// Puts more targets in the order of their pages, when all before them are in pieces.
+    fn take_more(&mut self) -> Result<()> {
+        let (Some(order), Some(tree)) = (&mut self.order, &self.tree) else { return Ok(()) };
+        if self.next < self.targets.len() || self.rest.is_some() {
+            return Ok(());
+        }
+        let (targets, by_page) = match order.next(&self.targets, tree, &self.view)? {
+            Some(Sorted::ByPage(targets)) => (targets, true),
+            Some(Sorted::ByKey(targets)) => (targets, false),
+            None => return Ok(()),
+        };
+        (self.targets, self.next, self.by_page) = (targets, 0, by_page);
+        Ok(())
     }
 }

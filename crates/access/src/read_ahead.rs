@@ -1,130 +1,289 @@
-//! Logical read-ahead: the leaves a scan will visit are read before it gets there, in batches.
+//! Which leaves a scan of targets comes to, for read-ahead ([`leafline_table::ReadAhead`]).
 //!
-//! Which leaves follow is known from branch pages, in key order, however they lie on the device. A long range is read
-//! ahead in windows that double as the scan goes on, the next one asked for when half of the last is used
-//! up; short ranges (the keys of a lookup join, IN lists) are looked up many at a time, the leaf of each start. Nothing
-//! here waits for a read, and pages that are in memory cost a look at their state word.
+//! Of a few targets all leaves are asked for, of many the first leaf of each, as most have no more; where the scan turns out to
+//! go on in one, the rest of it. A leaf that the scan will leap over is left out: its bounds in the branch page say that no key in it
+//! is accepted.
 
+use crate::constraint::KeyRange;
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::path::AccessPath;
-use crate::targets::Targets;
+use crate::targets::{Targets, WalkKind};
+use leafline_btree::{Course, LeafRef, LeafWalk};
 use leafline_storage::PageNo;
-use leafline_table::{Direction, Engine, Tree};
+use leafline_table::{Direction, EntryCursor, ReadView, Tree};
+use leafline_types::key::KeyPart;
 
-/// Pages in the first window of a long range.
-const FIRST_WINDOW: usize = 8;
+/// Pages in the first window of a scan of several targets that may end early.
+const FIRST_OF_TARGETS: usize = 8;
 /// Pages in the first window of a part of a long range.
-const WINDOW_OF_PART: usize = 64;
-/// Leaves of a range that are visited before any is read ahead, beside the first: many ranges have no more.
-const LEAVES_BEFORE: usize = 1;
-/// Pages in the largest window: 4 MiB of 16 KiB pages.
-const LARGEST_WINDOW: usize = 256;
+const FIRST_OF_PART: usize = 64;
+/// Pages in the first window of several targets, all of whose rows will be asked for.
+const FIRST_OF_ALL: usize = 256;
+/// Most targets whose leaves are all asked for.
+const FEW_TARGETS: usize = 8;
 /// Targets whose first leaves are looked up at a time.
 const TARGETS_AT_A_TIME: usize = 256;
+/// Leaves that are looked at in branch pages at a time, wanted or not.
+const LEAVES_AT_A_TIME: usize = 4096;
+/// Leaps that may be needed to see that a leaf has nothing: to another value of a part, and to what is asked of the next.
+const LEAPS_OVER_A_LEAF: usize = 4;
+/// More bytes than a separator cuts off the values it stands for.
+const CUT_OFF: [u8; 64] = [0; 64];
 
 /// The read-ahead of one scan.
 pub(crate) struct ReadAhead {
-    /// The index's tree. An index that was dropped has none any more, though older snapshots still read it: without read-ahead.
-    tree: Option<Tree>,
-    forward: bool,
-    /// Targets whose first leaf has been asked for.
-    targets_asked: usize,
-    /// The target that is being read ahead of, and what is left of it.
-    range: usize,
-    resume: Option<Vec<u8>>,
-    upper: Option<Vec<u8>>,
-    window: usize,
-    /// Leaves asked for and not visited yet.
-    ahead: usize,
-    /// Leaves visited in this range.
-    visited: usize,
+    ahead: leafline_btree::ReadAhead,
+    place: Place,
+}
+
+/// What is not asked for yet.
+#[derive(Default)]
+struct Place {
+    /// A target, counted in the direction of the scan, of which all leaves are wanted.
+    whole: Option<usize>,
+    target: usize,
+    /// Where the rest of the target begins (in reverse: ends); `None`: nothing of it is asked for.
+    from: Option<From>,
+}
+
+/// A position in a target; `None` is the end of the tree.
+struct From(Option<Vec<u8>>);
+
+/// Leaves of targets, in the order of the scan.
+struct TargetCourse<'s> {
+    place: &'s mut Place,
+    path: &'s AccessPath,
+    targets: &'s Targets,
+    direction: Direction,
+    current: usize,
 }
 
 impl ReadAhead {
-    /// For scans of a path.
-    pub fn new(path: &AccessPath, engine: &Engine) -> ReadAhead {
-        ReadAhead {
-            tree: engine.tree(&path.index).ok(),
-            forward: true,
-            targets_asked: 0,
-            range: usize::MAX,
-            resume: None,
-            upper: None,
-            window: FIRST_WINDOW,
-            ahead: 0,
-            visited: 0,
+    /// For scans of a view.
+    pub fn new(view: &ReadView) -> ReadAhead {
+        ReadAhead { ahead: leafline_btree::ReadAhead::new(view.read_ahead()), place: Place::default() }
+    }
+
+    /// A new walk begins.
+    pub fn start(&mut self, targets: &Targets, kind: WalkKind) {
+        self.place = Place::default();
+        match kind {
+            WalkKind { by_page: true, .. } => self.ahead.start_by_page(FIRST_OF_PART),
+            WalkKind { is_part: true, .. } => self.ahead.start_at_once(FIRST_OF_PART),
+            WalkKind { all: true, .. } if targets.len() > 1 => self.ahead.start_at_once(FIRST_OF_ALL),
+            _ if targets.len() > 1 => self.ahead.start_at_once(FIRST_OF_TARGETS),
+            _ => self.ahead.start(),
         }
     }
 
-    /// A new walk begins; one of a part of a long range reads far ahead at once.
-    pub fn start(&mut self, direction: Direction, is_part: bool) {
-        self.forward = direction == Direction::Forward;
-        self.targets_asked = 0;
-        self.range = usize::MAX;
-        self.window = if is_part { WINDOW_OF_PART } else { FIRST_WINDOW };
-    }
-
-    /// A leaf is about to be visited for target number `current`.
-    pub fn leaf(&mut self, targets: &Targets, current: usize, counters: &mut Counters) -> Result<()> {
-        let (true, Some(tree)) = (self.forward, self.tree.clone()) else { return Ok(()) };
-        if targets.len() > 1 && current + TARGETS_AT_A_TIME / 2 >= self.targets_asked {
-            self.ask_for_targets(&tree, targets, counters)?;
-        }
-        let Some(range) = targets.range(current) else { return Ok(()) };
-        if self.range != current {
-            self.range = current;
-            self.resume = Some(range.lower.clone());
-            self.upper.clone_from(&range.upper);
-            self.ahead = 0;
-            self.visited = 0;
-            return Ok(());
-        }
-        // Only a range that goes on is worth a look at the branch that says what follows.
-        self.visited += 1;
-        self.ahead = self.ahead.saturating_sub(1);
-        if self.visited > LEAVES_BEFORE
-            && self.ahead <= self.window / 2
-            && let Some(resume) = self.resume.take()
-        {
-            let list = tree.leaves(&resume, self.upper.as_deref(), self.window)?;
-            self.ahead += list.pages.len();
-            self.resume = list.resume;
-            self.window = (self.window * 2).min(LARGEST_WINDOW);
-            ask(&tree, list.pages, counters)?;
-        }
+    /// The cursor is about to visit what follows, for target number `current`.
+    pub fn advance(
+        &mut self,
+        cursor: &EntryCursor,
+        path: &AccessPath,
+        targets: &Targets,
+        (direction, current): (Direction, usize),
+        counters: &mut Counters,
+    ) -> Result<()> {
+        let mut course = TargetCourse { place: &mut self.place, path, targets, direction, current };
+        let pages = self.ahead.advance(cursor.tree(), cursor.leaf(), cursor.position(), &mut course)?;
+        counters.leafline_read_ahead_pages += pages;
         Ok(())
     }
 
-    /// The scan left its leaf for `key`: what follows there is not what was asked for.
-    pub fn leapt_to(&mut self, key: &[u8]) {
-        self.resume = Some(key.to_vec());
-        self.ahead = 0;
-        self.visited = 0;
-    }
-
-    fn ask_for_targets(&mut self, tree: &Tree, targets: &Targets, counters: &mut Counters) -> Result<()> {
-        let end = targets.len().min(self.targets_asked + TARGETS_AT_A_TIME);
-        let mut pages = Vec::new();
-        for target in self.targets_asked..end {
-            if let Some(range) = targets.range(target) {
-                let page = tree.leaf_of(&range.lower)?;
-                if pages.last() != Some(&page) {
-                    pages.push(page);
-                }
-            }
-        }
-        self.targets_asked = end.max(self.targets_asked + 1);
-        ask(tree, pages, counters)
+    /// The scan left its leaf for a place that its course does not know.
+    pub fn leapt(&mut self) {
+        self.ahead.leapt();
     }
 }
 
-fn ask(tree: &Tree, mut pages: Vec<PageNo>, counters: &mut Counters) -> Result<()> {
-    let store = tree.store();
-    pages.retain(|page| !store.is_resident(*page));
-    if pages.len() > 1 {
-        counters.leafline_read_ahead_pages += pages.len() as u64;
-        store.prefetch(&pages)?;
+impl Course for TargetCourse<'_> {
+    fn begin(&mut self, position: Option<&[u8]>) {
+        self.place.whole = Some(self.current);
+        self.place.target = self.current;
+        self.place.from = Some(From(position.map(<[u8]>::to_vec)));
     }
-    Ok(())
+
+    fn next(&mut self, tree: &Tree, most: usize) -> leafline_btree::Result<Vec<PageNo>> {
+        let mut pages: Vec<PageNo> = Vec::new();
+        let (mut targets, mut leaves) = (0, 0);
+        while pages.len() < most && (targets < TARGETS_AT_A_TIME || pages.is_empty()) {
+            let Some(target) = self.targets.at(self.direction, self.place.target) else { break };
+            let whole = self.place.whole == Some(self.place.target);
+            targets += 1;
+            if self.targets.len() > FEW_TARGETS && !whole {
+                let first = self.first_leaf(tree, &target.range)?;
+                push(&mut pages, first);
+                self.go_on();
+                continue;
+            }
+            let rest = self.rest_of(tree, &target.range, (&mut pages, most), &mut leaves)?;
+            match rest {
+                Some(rest) => self.place.from = Some(From(Some(rest))),
+                None => self.go_on(),
+            }
+            if leaves > LEAVES_AT_A_TIME {
+                break;
+            }
+        }
+        Ok(pages)
+    }
+}
+
+impl TargetCourse<'_> {
+    /// To the next target.
+    fn go_on(&mut self) {
+        self.place.target += 1;
+        self.place.from = None;
+    }
+
+    /// The leaf that the scan visits first for a range.
+    fn first_leaf(&self, tree: &Tree, range: &KeyRange) -> leafline_btree::Result<PageNo> {
+        match self.direction {
+            Direction::Forward => tree.leaf_of(&range.lower),
+            Direction::Reverse => tree.leaf_before(range.upper.as_deref()),
+        }
+    }
+
+    /// Leaves of what is left of a range. Returns where the rest of it begins, if there is one.
+    fn rest_of(
+        &self,
+        tree: &Tree,
+        range: &KeyRange,
+        (pages, most): (&mut Vec<PageNo>, usize),
+        leaves: &mut usize,
+    ) -> leafline_btree::Result<Option<Vec<u8>>> {
+        let (lower, upper) = (range.lower.as_slice(), range.upper.as_deref());
+        let (lower, upper) = match (self.direction, &self.place.from) {
+            (_, None) => (lower, upper),
+            (Direction::Forward, Some(From(Some(from)))) => (lower.max(from), upper),
+            (Direction::Forward, Some(From(None))) => return Ok(None),
+            (Direction::Reverse, Some(From(from))) => (lower, from.as_deref().or(upper)),
+        };
+        let skips = self.path.leaps && !range.rest.accepts_all();
+        let parts = &self.path.index.key_parts;
+        tree.for_each_leaf(self.direction, lower, upper, &mut |leaf| {
+            *leaves += 1;
+            if pages.len() >= most || *leaves > LEAVES_AT_A_TIME {
+                return LeafWalk::Stop;
+            }
+            let over = if skips { leapt_over(parts, range, &leaf) } else { None };
+            match (over, self.direction) {
+                (Some(next), Direction::Forward) => return LeafWalk::SkipTo(next),
+                (Some(_), Direction::Reverse) => {}
+                (None, _) => push(pages, leaf.page),
+            }
+            LeafWalk::Next
+        })
+    }
+}
+
+/// The scan comes to a page, unless it is there.
+fn push(pages: &mut Vec<PageNo>, page: PageNo) {
+    if pages.last() != Some(&page) {
+        pages.push(page);
+    }
+}
+
+/// If a scan of the range leaps over the leaf: to a key that is not in it.
+fn leapt_over(parts: &[KeyPart], range: &KeyRange, leaf: &LeafRef) -> Option<Vec<u8>> {
+    let end = leaf.keys.upper.as_ref()?;
+    let mut first = leaf.keys.lower.as_slice().max(&range.lower).to_vec();
+    for _ in 0..LEAPS_OVER_A_LEAF {
+        // No key lies between a beginning and the same with zeros behind it, but one that agrees with it in all of its parts.
+        first.extend_from_slice(&CUT_OFF);
+        if range.rest.accepts(parts, &first, range.equal) {
+            return None;
+        }
+        first = match range.rest.next_from(parts, &first, range.equal) {
+            Some(next) => next,
+            None => range.upper.clone()?,
+        };
+        if first >= *end {
+            return Some(first);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::ScanOrder;
+    use crate::path_builder::PathRequest;
+    use crate::testing;
+    use leafline_table::{Isolation, TxnMode};
+    use leafline_types::expr::CompareOp;
+    use leafline_types::expr::build::{column, compare, literal};
+    use leafline_types::{ExprType, SqlType, Value};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn leaves_that_the_scan_leaps_over_are_not_asked_for_and_all_others_are() {
+        let engine = testing::engine();
+        let rows: Vec<Vec<Value>> =
+            (0..30_000).map(|id| [id, id / 3_000, id % 3_000].map(Value::Int).to_vec()).collect();
+        let table = testing::table_of_pairs(&engine, "pairs", &rows);
+        let view = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
+        let index = &table.indexes[1];
+        let tree = engine.tree(index).expect("a tree");
+        let all = tree.leaves(&[], None, usize::MAX).expect("leaves").pages;
+        for order in [ScanOrder::Forward, ScanOrder::Reverse] {
+            let v = column(2, ExprType::numeric(SqlType::BIGINT, false));
+            let wanted = literal(Value::Int(1_500));
+            let conjuncts = [compare(CompareOp::Eq, v, wanted).expect("a comparison")];
+            let request = PathRequest {
+                table: &table,
+                conjuncts: &conjuncts,
+                wanted: &[0],
+                condition_pushdown: true,
+                unpushed: &[],
+                deliver_locators: false,
+            };
+            let mut path = request.build(index, order);
+            path.leaps = true;
+            let targets = testing::with_eval(|eval| path.targets(eval)).expect("targets");
+            let direction = if order == ScanOrder::Reverse { Direction::Reverse } else { Direction::Forward };
+            let mut place = Place::default();
+            let mut course =
+                TargetCourse { place: &mut place, path: &path, targets: &targets, direction, current: 0 };
+            course.begin((direction == Direction::Forward).then_some(&[][..]));
+            let mut asked = Vec::new();
+            loop {
+                let pages = course.next(&tree, 3).expect("pages");
+                if pages.is_empty() {
+                    break;
+                }
+                asked.extend(pages);
+            }
+            // The leaves that have such an entry, as a cursor meets them.
+            let mut needed = BTreeSet::new();
+            let mut cursor = view.entries(&table, index).expect("a cursor");
+            cursor.seek(&[]);
+            let range = &targets.all()[0].range;
+            loop {
+                let mut found = false;
+                let more = cursor.visit(Direction::Forward, &mut |entry| {
+                    found |= range.rest.accepts(&path.index.key_parts, entry.key, range.equal);
+                    leafline_table::EntryStep::Next
+                });
+                if found {
+                    needed.insert(cursor.leaf().1);
+                }
+                if !more.expect("a visit") {
+                    break;
+                }
+            }
+            assert_eq!(needed.len(), 10);
+            let distinct: BTreeSet<PageNo> = asked.iter().copied().collect();
+            assert!(needed.is_subset(&distinct), "{order:?}");
+            assert!(
+                asked.len() <= needed.len() + 2 && asked.len() * 3 < all.len(),
+                "{order:?}: {}",
+                asked.len()
+            );
+            assert_eq!(distinct.len(), asked.len(), "{order:?}: each once");
+        }
+    }
 }

@@ -5,13 +5,10 @@
 //! kept from one use to the next. It reads all rows at once or says that it cannot: then [`crate::path_scan`] has to,
 //! with conditions, and rows fetched in as few sweeps as possible.
 
-use crate::constraint::KeyRange;
 use crate::counters::Counters;
 use crate::error::{AccessError, Result};
 use crate::leap_scan::{count_entries, count_entry};
 use crate::path::{AccessPath, ScanOrder};
-use crate::read_ahead::ReadAhead;
-use crate::targets::Targets;
 use leafline_table::{
     Direction, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, ReadView, RowDecoder, RowRef,
     RunBound, entry_decoder, locator_of, row_decoder,
@@ -202,23 +199,13 @@ impl RowScan {
             Direction::Forward => cursor.seek(taker.lower),
             Direction::Reverse => cursor.seek_before(taker.upper),
         }
-        let mut ahead: Option<(ReadAhead, Targets)> = None;
-        let mut read_ahead = Counters::default();
+        let mut visits = 0;
         while cursor.visit_with(direction, &mut taker)? {
             cancel.check()?;
-            let (ahead, targets) = match &mut ahead {
-                Some(ahead) => ahead,
-                None => {
-                    let (lower, upper) = (taker.lower.to_vec(), taker.upper.map(<[u8]>::to_vec));
-                    let targets = Targets::one(KeyRange { lower, upper, ..KeyRange::all() });
-                    let mut first = ReadAhead::new(&path, view.engine());
-                    first.start(direction, false);
-                    // Of the leaf that was visited already.
-                    first.leaf(&targets, 0, &mut read_ahead)?;
-                    ahead.insert((first, targets))
-                }
-            };
-            ahead.leaf(targets, 0, &mut read_ahead)?;
+            visits += 1;
+            if visits == 1 {
+                cursor.read_ahead(direction, taker.lower, taker.upper);
+            }
         }
         let (examined, is_short) = (taker.examined, taker.is_short());
         if let Some(error) = taker.error {
@@ -232,8 +219,8 @@ impl RowScan {
         } else {
             view.complete_block(&path.table, rows, self.decoder.types())?;
         }
-        *counters += read_ahead;
         counters.leafline_covering_lookups += cursor.take_rows_visited();
+        counters.leafline_read_ahead_pages += cursor.pages_ahead();
         count_entry(&path, direction, counters);
         count_entries(&path, (true, examined < most), examined as u64, direction, counters);
         if fetches {

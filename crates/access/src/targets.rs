@@ -9,11 +9,26 @@ use leafline_table::Direction;
 pub(crate) struct Target {
     /// Its keys, and what they pass.
     pub range: KeyRange,
+    /// It is the rest of a range that begins elsewhere.
+    pub continues: bool,
     /// Where its outer rows begin and end in the list of tags.
     tags: (usize, usize),
 }
 
-/// Ranges to be walked, in index order.
+/// What is known of a walk of targets when it begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WalkKind {
+    /// All of its rows will be asked for.
+    pub all: bool,
+    /// It is a part of a scan that other walks share.
+    pub is_part: bool,
+    /// The scan goes on in the part behind.
+    pub goes_on: bool,
+    /// Its targets are leaves, in the order of their pages.
+    pub by_page: bool,
+}
+
+/// Ranges to be walked, in index order; or in that of their pages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Targets {
     targets: Vec<Target>,
@@ -39,15 +54,10 @@ impl Targets {
             tags.push(tag);
             match targets.last_mut() {
                 Some(last) if last.range == range => last.tags.1 = tags.len(),
-                _ => targets.push(Target { range, tags: (tags.len() - 1, tags.len()) }),
+                _ => targets.push(Target { range, continues: false, tags: (tags.len() - 1, tags.len()) }),
             }
         }
         Targets { targets, tags, exact }
-    }
-
-    /// One range, for outer row 0.
-    pub fn one(range: KeyRange) -> Targets {
-        Targets { targets: vec![Target { range, tags: (0, 1) }], tags: vec![0], exact: true }
     }
 
     /// The targets in index order.

@@ -113,6 +113,13 @@ pub(crate) fn table_of_texts(engine: &Arc<Engine>, name: &str, rows: &[Vec<Value
     filled(engine, name, columns, indexes, rows)
 }
 
+/// Makes a table of numbers `id`, `k`, `v` with an index (`k`, `v`), and fills it.
+pub(crate) fn table_of_pairs(engine: &Arc<Engine>, name: &str, rows: &[Vec<Value>]) -> Arc<TableDef> {
+    let number = |name| ColumnDef::new(name, SqlType::BIGINT, false, Collation::Binary);
+    let indexes = vec![index(IndexSpecKind::Primary, &["id"]), index(IndexSpecKind::Plain, &["k", "v"])];
+    filled(engine, name, vec![number("id"), number("k"), number("v")], indexes, rows)
+}
+
 /// Makes the test table, with or without a primary key, and fills it.
 pub(crate) fn table(
     engine: &Arc<Engine>,

@@ -5,7 +5,7 @@ use crate::error::{AccessError, Result};
 use crate::leap_scan::FIRST_BATCH;
 use crate::locators::Locators;
 use crate::path::{AccessPath, FirstOf};
-use crate::targets::{Target, Targets};
+use crate::targets::{Target, Targets, WalkKind};
 use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
 };
@@ -86,6 +86,7 @@ pub(crate) struct Walk<'s> {
     /// Tests on rows, before they are decoded.
     pub screen: &'s RowScreen,
     pub targets: &'s Targets,
+    pub kind: WalkKind,
     pub direction: Direction,
     pub current: usize,
     pub goal: usize,
@@ -133,7 +134,7 @@ impl EntryVisitor for Walk<'_> {
                 self.behind = true;
                 return EntryStep::Pause;
             }
-            self.entered += 1;
+            self.entered += u64::from(!next.continues);
             if let Some(step) = self.leap(entry.key, next) {
                 return step;
             }
@@ -155,7 +156,8 @@ impl EntryVisitor for Walk<'_> {
 
     /// Entries of a few long targets come together, once the scan has turned out to be more than short.
     fn run_bound(&self) -> Option<RunBound<'_>> {
-        if self.goal <= FIRST_BATCH || self.targets.len() > FEW_TARGETS || self.matched.is_some() {
+        let are_short = self.targets.len() > FEW_TARGETS && !self.kind.by_page;
+        if self.goal <= FIRST_BATCH || are_short || self.matched.is_some() {
             return None;
         }
         let target = self.targets.at(self.direction, self.current)?;

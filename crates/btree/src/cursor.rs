@@ -46,6 +46,9 @@ pub struct Cursor<T: Borrow<Tree> = Tree> {
     tree: T,
     position: Position,
     resume: Option<Resume>,
+    /// How many leaves were descended to, and the last one.
+    leaves: u64,
+    leaf: PageNo,
 }
 
 /// A gap between keys.
@@ -105,7 +108,8 @@ impl Position {
 
 impl<T: Borrow<Tree>> Cursor<T> {
     pub(crate) fn new(tree: T) -> Cursor<T> {
-        Cursor { tree, position: Position { key: Vec::new(), at_end: false }, resume: None }
+        let position = Position { key: Vec::new(), at_end: false };
+        Cursor { tree, position, resume: None, leaves: 0, leaf: PageNo::NONE }
     }
 
     /// The tree.
@@ -128,6 +132,16 @@ impl<T: Borrow<Tree>> Cursor<T> {
         }
     }
 
+    /// The key right before which it stands; `None` is the end of the tree.
+    pub fn position(&self) -> Option<&[u8]> {
+        (!self.position.at_end).then_some(self.position.key.as_slice())
+    }
+
+    /// How many leaves it has come to, and the page of the last one.
+    pub fn leaf(&self) -> (u64, PageNo) {
+        (self.leaves, self.leaf)
+    }
+
     /// Visits the leaf at the position: `f` gets it, under a shared latch, with the slots still to visit (never
     /// empty; for a reverse visit to be walked from the back), and returns how to go on. It must not block. After
     /// [`LeafStep::SeekTo`] within the same leaf it is called again. False: there is nothing beyond this visit.
@@ -139,7 +153,7 @@ impl<T: Borrow<Tree>> Cursor<T> {
         direction: Direction,
         mut f: impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
     ) -> Result<bool> {
-        let Cursor { tree, position, resume } = self;
+        let Cursor { tree, position, resume, leaves, leaf: last } = self;
         let tree: &Tree = (*tree).borrow();
         if let Some(at) = resume.take()
             && let Some(guard) = tree.store().try_shared(at.page)?
@@ -157,6 +171,7 @@ impl<T: Borrow<Tree>> Cursor<T> {
                 return Ok(false);
             }
             let guard = tree.descend_to_leaf(position.target(direction))?;
+            (*leaves, *last) = (*leaves + 1, guard.page_no());
             let leaf = view(&guard)?;
             let slot = if position.at_end { leaf.len() } else { leaf.find_within(&position.key).0 };
             leaf.checked()?;

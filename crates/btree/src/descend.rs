@@ -38,7 +38,8 @@ pub(crate) enum Target<'k> {
 }
 
 impl Target<'_> {
-    fn child(self, node: &Node<'_>) -> NodeResult<usize> {
+    /// The slot of the branch's child that it is behind.
+    pub fn child(self, node: &Node<'_>) -> NodeResult<usize> {
         match self {
             Target::Key(key) => node.child_for(key),
             Target::Before(key) => node.child_before(key),
@@ -131,19 +132,19 @@ impl Tree {
         }
     }
 
-    /// A copy of the branch at `level` that holds `key`; `None` if the tree has no such level. The caller holds no latch.
-    pub(crate) fn branch(&self, key: &[u8], level: u8) -> Result<Option<BranchCopy>> {
+    /// A copy of the branch at `level` that holds `target`; `None` if the tree has no such level. The caller holds no latch.
+    pub(crate) fn branch(&self, target: Target<'_>, level: u8) -> Result<Option<BranchCopy>> {
         let mut faults = Faults::default();
         let mut bytes = Vec::new();
         loop {
-            match self.find_copy(Target::Key(key), level, &mut bytes) {
+            match self.find_copy(target, level, &mut bytes) {
                 Walk::There(page) => return Ok(Some(BranchCopy { page, bytes })),
                 Walk::NoSuchLevel => return Ok(None),
                 Walk::Missing(page) => faults.fault_in(self, page)?,
                 Walk::Contended => {
                     let copy =
                         |guard: SharedGuard<'_>| BranchCopy { page: guard.page_no(), bytes: guard.to_vec() };
-                    return Ok(self.descend(Target::Key(key), level)?.map(copy));
+                    return Ok(self.descend(target, level)?.map(copy));
                 }
             }
         }

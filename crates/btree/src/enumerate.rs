@@ -1,15 +1,20 @@
-//! Which leaf pages hold a range, in key order, from branch pages only.
+//! Which leaf pages hold a range, in key order either way, from branch pages only.
 //!
 //! For read-ahead, and to find many keys' leaves before fetching them in one batch. Branches are copied and looked at then, so
-//! what is returned may be stale at once: it is for prefetching, and readers find their way by key.
+//! what is returned may be stale at once: it is for prefetching, and for cutting ranges of keys; readers find their way by key.
 
-use leafline_storage::PageNo;
+use leafline_storage::{PageNo, Store};
 
+use crate::cursor::Direction;
 use crate::descend::Target;
 use crate::error::{OnPage, Result};
+use crate::examine::KeyRange;
 use crate::node::{Node, NodeResult};
 use crate::optimistic::Walk;
 use crate::tree::Tree;
+
+/// Branches right above the leaves that are read as one batch when a walk comes to the second of them.
+const BRANCHES_AHEAD: usize = 32;
 
 /// Leaves in key order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,19 +25,87 @@ pub struct LeafList {
     pub resume: Option<Vec<u8>>,
 }
 
+/// A leaf, as its parent has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeafRef {
+    /// Its page.
+    pub page: PageNo,
+    /// The keys behind the reference.
+    pub keys: KeyRange,
+}
+
+/// How to go on with the enumeration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeafWalk {
+    /// With the next leaf.
+    Next,
+    /// Forward only: with the leaf of this key, which lies behind the one that was shown.
+    SkipTo(Vec<u8>),
+    /// Not at all; a later walk begins with the leaf that was shown.
+    Stop,
+}
+
+/// The leaves of a range, in the order of their pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeavesByPage {
+    /// Each with the part of the range that it holds.
+    pub leaves: Vec<LeafRef>,
+    /// Where to ask for the rest; `None`: that was all.
+    pub resume: Option<Vec<u8>>,
+    /// How many follow the one before them, in the order of keys, on a page that lies before that one's.
+    pub backward: usize,
+    /// How many are not in memory.
+    pub missing: usize,
+}
+
+/// Leaves that [`LeavesByPage::prefetch`] asks for at a time.
+const WINDOW: usize = 256;
+
+impl LeavesByPage {
+    /// Most leaves to ask for at once, so that what is kept of them is bounded.
+    pub const MOST: usize = 65_536;
+
+    /// Begins to read the leaves behind number `at`, which is about to be visited, a window at a time.
+    ///
+    /// # Errors
+    /// What the store returns.
+    pub fn prefetch(&self, store: &Store, at: usize) -> Result<()> {
+        let window = WINDOW.min(store.prefetch_limit()).max(1);
+        if !at.is_multiple_of(window) {
+            return Ok(());
+        }
+        let from = if at == 0 { 0 } else { at + window };
+        let leaves = self.leaves.iter().skip(from).take(at + 2 * window - from);
+        let pages: Vec<PageNo> = leaves.map(|leaf| leaf.page).collect();
+        pages.chunks(window).try_for_each(|pages| Ok(store.prefetch(pages)?))
+    }
+}
+
 impl Tree {
     /// The leaf that holds `key`.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
     pub fn leaf_of(&self, key: &[u8]) -> Result<PageNo> {
-        if let Walk::There(reference) = self.find_reference(Target::Key(key), 0) {
+        self.leaf_at(Target::Key(key))
+    }
+
+    /// The leaf that holds what is right before `key`; `None` is the end of the tree.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn leaf_before(&self, key: Option<&[u8]>) -> Result<PageNo> {
+        self.leaf_at(Target::Before(key))
+    }
+
+    fn leaf_at(&self, target: Target<'_>) -> Result<PageNo> {
+        if let Walk::There(reference) = self.find_reference(target, 0) {
             return Ok(reference.page);
         }
-        let Some(branch) = self.branch(key, 1)? else { return Ok(self.root()) };
+        let Some(branch) = self.branch(target, 1)? else { return Ok(self.root()) };
         let page = branch.page_no();
         let node = Node::open(&branch).on(page)?;
-        node.child_for(key).and_then(|slot| node.child(slot)).on(page)
+        target.child(&node).and_then(|slot| node.child(slot)).on(page)
     }
 
     /// The leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them.
@@ -40,38 +113,168 @@ impl Tree {
     /// # Errors
     /// `Corrupt`, what the store returns.
     pub fn leaves(&self, lower: &[u8], upper: Option<&[u8]>, max: usize) -> Result<LeafList> {
-        let mut list = LeafList { pages: Vec::new(), resume: None };
-        if upper.is_some_and(|upper| lower >= upper) {
-            return Ok(list);
-        }
-        let mut at = lower.to_vec();
-        loop {
-            if list.pages.len() >= max {
-                list.resume = Some(at);
-                return Ok(list);
+        let mut pages = Vec::new();
+        let resume = self.for_each_leaf(Direction::Forward, lower, upper, &mut |leaf| {
+            if pages.len() == max {
+                return LeafWalk::Stop;
             }
-            let Some(branch) = self.branch(&at, 1)? else {
-                list.pages.push(self.root());
-                return Ok(list);
+            pages.push(leaf.page);
+            LeafWalk::Next
+        })?;
+        Ok(LeafList { pages, resume })
+    }
+
+    /// The leaves that hold keys in `[lower, upper)`, at most `max` of them, sorted by page.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn leaves_by_page(&self, lower: &[u8], upper: Option<&[u8]>, max: usize) -> Result<LeavesByPage> {
+        let (mut leaves, mut backward, mut missing, mut last) = (Vec::new(), 0, 0, PageNo(0));
+        let resume = self.for_each_leaf(Direction::Forward, lower, upper, &mut |mut leaf| {
+            if leaves.len() == max {
+                return LeafWalk::Stop;
+            }
+            backward += usize::from(leaf.page < last);
+            missing += usize::from(!self.store().is_resident(leaf.page));
+            last = leaf.page;
+            let KeyRange { lower: first, upper: end } = &mut leaf.keys;
+            if first.as_slice() < lower {
+                *first = lower.to_vec();
+            }
+            if let Some(upper) = upper
+                && end.as_deref().is_none_or(|end| end > upper)
+            {
+                *end = Some(upper.to_vec());
+            }
+            leaves.push(leaf);
+            LeafWalk::Next
+        })?;
+        leaves.sort_unstable_by_key(|leaf: &LeafRef| leaf.page);
+        Ok(LeavesByPage { leaves, resume, backward, missing })
+    }
+
+    /// Shows the leaves that hold keys in `[lower, upper)`, in the order of their keys or against it, until `each` has enough:
+    /// it takes one at least. Returns where the rest begins (for a reverse walk: ends), if any is left.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn for_each_leaf(
+        &self,
+        direction: Direction,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        each: &mut dyn FnMut(LeafRef) -> LeafWalk,
+    ) -> Result<Option<Vec<u8>>> {
+        match direction {
+            Direction::Forward => self.leaves_forward(lower, upper, each),
+            Direction::Reverse => self.leaves_in_reverse(lower, upper, each),
+        }
+    }
+
+    fn leaves_forward(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        each: &mut dyn FnMut(LeafRef) -> LeafWalk,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut at = lower.to_vec();
+        for branches in 0.. {
+            if upper.is_some_and(|upper| at.as_slice() >= upper) {
+                return Ok(None);
+            }
+            if branches % BRANCHES_AHEAD == 1 {
+                self.prefetch_branches(&at, upper)?;
+            }
+            let Some(branch) = self.branch(Target::Key(&at), 1)? else {
+                return Ok(self.only_leaf(at, each));
             };
             let page = branch.page_no();
             let node = Node::open(&branch).on(page)?;
-            let range = children_in(&node, &at, upper).on(page)?;
-            for slot in range.clone() {
-                if list.pages.len() == max {
-                    list.resume = Some(node.child_lower(slot).on(page)?);
-                    return Ok(list);
+            let end = children_in(&node, &at, upper).on(page)?.end;
+            let mut slot = node.child_for(&at).on(page)?;
+            while slot < end {
+                let leaf = leaf_ref(&node, slot).on(page)?;
+                let lower = leaf.keys.lower.clone();
+                match each(leaf) {
+                    LeafWalk::Next => slot += 1,
+                    LeafWalk::Stop => return Ok(Some(lower.max(at))),
+                    LeafWalk::SkipTo(key) => {
+                        slot = match node.upper_fence() {
+                            Some(fence) if key.as_slice() >= fence => end,
+                            _ => node.child_for(&key).on(page)?.max(slot + 1),
+                        };
+                        at = key;
+                    }
                 }
-                list.pages.push(node.child(slot).on(page)?);
             }
             match node.upper_fence() {
-                Some(fence) if range.end == node.count() && upper.is_none_or(|upper| fence < upper) => {
-                    at = fence.to_vec();
+                Some(fence) if end == node.count() && upper.is_none_or(|upper| fence < upper) => {
+                    if at.as_slice() < fence {
+                        at = fence.to_vec();
+                    }
                 }
-                _ => return Ok(list),
+                _ => return Ok(None),
             }
         }
+        Ok(None)
     }
+
+    fn leaves_in_reverse(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        each: &mut dyn FnMut(LeafRef) -> LeafWalk,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut before = upper.map(<[u8]>::to_vec);
+        loop {
+            if before.as_deref().is_some_and(|before| before <= lower) {
+                return Ok(None);
+            }
+            let Some(branch) = self.branch(Target::Before(before.as_deref()), 1)? else {
+                return Ok(self.only_leaf(before.unwrap_or_default(), each));
+            };
+            let page = branch.page_no();
+            let node = Node::open(&branch).on(page)?;
+            let first = if node.covers(lower) { node.child_for(lower).on(page)? } else { 0 };
+            let last = node.child_before(before.as_deref()).on(page)?;
+            for slot in (first..=last).rev() {
+                let leaf = leaf_ref(&node, slot).on(page)?;
+                let upper = leaf.keys.upper.clone();
+                if each(leaf) == LeafWalk::Stop {
+                    let upper = match (upper, before) {
+                        (Some(upper), Some(before)) => upper.min(before),
+                        (upper, before) => upper.or(before).unwrap_or_default(),
+                    };
+                    return Ok(Some(upper));
+                }
+            }
+            if node.lower_fence().is_empty() || node.lower_fence() <= lower {
+                return Ok(None);
+            }
+            before = Some(node.lower_fence().to_vec());
+        }
+    }
+
+    /// The root is the only leaf.
+    fn only_leaf(&self, at: Vec<u8>, each: &mut dyn FnMut(LeafRef) -> LeafWalk) -> Option<Vec<u8>> {
+        let keys = KeyRange { lower: Vec::new(), upper: None };
+        (each(LeafRef { page: self.root(), keys }) == LeafWalk::Stop).then_some(at)
+    }
+
+    /// Begins to read the next branches right above the leaves.
+    fn prefetch_branches(&self, from: &[u8], upper: Option<&[u8]>) -> Result<()> {
+        let Some(above) = self.branch(Target::Key(from), 2)? else { return Ok(()) };
+        let page = above.page_no();
+        let node = Node::open(&above).on(page)?;
+        let slots = children_in(&node, from, upper).on(page)?.take(BRANCHES_AHEAD);
+        let pages: Vec<PageNo> = slots.map(|slot| node.child(slot)).collect::<NodeResult<_>>().on(page)?;
+        Ok(self.store().prefetch(&pages)?)
+    }
+}
+
+fn leaf_ref(branch: &Node<'_>, slot: usize) -> NodeResult<LeafRef> {
+    let keys = KeyRange { lower: branch.child_lower(slot)?, upper: branch.child_upper(slot)? };
+    Ok(LeafRef { page: branch.child(slot)?, keys })
 }
 
 /// The slots of a branch whose children hold keys in `[lower, upper)`; `lower` is on the branch.

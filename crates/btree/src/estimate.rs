@@ -217,7 +217,7 @@ impl Tree {
         for level in (2..depth as u8).rev() {
             let mut below = Vec::new();
             for branch in &branches {
-                let Some(copy) = self.branch(&branch.key, level)? else { continue };
+                let Some(copy) = self.branch(Target::Key(&branch.key), level)? else { continue };
                 let page = copy.page_no();
                 let node = Node::open(&copy).on(page)?;
                 for slot in children_in(&node, &branch.key, upper).on(page)? {
@@ -232,7 +232,7 @@ impl Tree {
         // Level 1: the children are the leaves.
         let mut groups: Vec<(Vec<PageNo>, f64)> = Vec::new();
         for branch in &branches {
-            let Some(copy) = self.branch(&branch.key, 1)? else { continue };
+            let Some(copy) = self.branch(Target::Key(&branch.key), 1)? else { continue };
             let page = copy.page_no();
             let node = Node::open(&copy).on(page)?;
             let slots = children_in(&node, &branch.key, upper).on(page)?;

@@ -5,6 +5,9 @@
 //! partitions the key space. Where a node cannot be used, its parent says which keys are behind it: they are noted as
 //! out of reach, and the walk goes on to their right.
 //!
+//! Leaves that lie scattered in the file, and are not in memory, are looked at in the order of their pages: each range of keys that a
+//! branch gives to a leaf is walked by itself.
+//!
 //! Nodes are latched as readers latch them, so this may run beside writers.
 
 use std::collections::BTreeMap;
@@ -13,9 +16,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leafline_storage::{PageNo, SharedGuard};
 
+use crate::cursor::Direction;
+use crate::enumerate::LeavesByPage;
 use crate::error::{BtreeError, Result};
 use crate::node::{Node, NodeFault, check};
 use crate::policy;
+use crate::read_ahead::{RangeCourse, ReadAhead, ReadAheadSettings};
 use crate::tree::Tree;
 use crate::verify::TreeReport;
 
@@ -59,6 +65,14 @@ pub(crate) struct Walk {
     pub stopped: bool,
 }
 
+/// How a tree is walked.
+#[derive(Clone, Copy)]
+pub(crate) struct Walking<'a> {
+    pub threads: usize,
+    pub read_ahead: ReadAheadSettings,
+    pub progress: &'a NodeProgress<'a>,
+}
+
 /// What a descent that goes on after damage came to.
 enum Reached<'s> {
     Node(SharedGuard<'s>),
@@ -67,8 +81,8 @@ enum Reached<'s> {
 }
 
 impl Tree {
-    /// Looks at all nodes with `threads` threads.
-    pub(crate) fn walk(&self, threads: usize, progress: &NodeProgress<'_>) -> Result<Walk> {
+    /// Looks at all nodes.
+    pub(crate) fn walk(&self, walking: Walking<'_>) -> Result<Walk> {
         let mut walk = Walk::default();
         let root = match self.reach(&[], u8::MAX)? {
             Reached::NoSuchLevel => self.store().shared(self.root())?,
@@ -88,47 +102,90 @@ impl Tree {
         let mut starts = Vec::new();
         for level in (1..levels as u8).rev() {
             starts.clear();
-            self.walk_level(level, &[], None, &mut walk, progress, &mut |lower| starts.push(lower.to_vec()))?;
+            self.walk_level(level, (&[], None), &mut walk, walking, &mut |lower| {
+                starts.push(lower.to_vec())
+            })?;
             if walk.stopped {
                 return Ok(walk);
             }
         }
-        self.walk_leaves(threads, &starts, &mut walk, progress)?;
+        match walk.faults.is_empty() && self.walk_leaves_by_page(&mut walk, walking)? {
+            true => {}
+            false => self.walk_leaves(&starts, &mut walk, walking)?,
+        }
         let capacity = policy::capacity(self.store().page_size()) as f64;
         walk.report.fill = walk.used as f64 / (capacity * walk.report.leaves.max(1) as f64);
         Ok(walk)
     }
 
-    /// Looks at the leaves, in pieces that begin with some of `starts`.
-    fn walk_leaves(
-        &self,
-        threads: usize,
-        starts: &[Vec<u8>],
-        walk: &mut Walk,
-        progress: &NodeProgress<'_>,
-    ) -> Result<()> {
+    /// Looks at the leaves in the order of their pages; false if there is nothing to be gained, and they have not been looked at.
+    fn walk_leaves_by_page(&self, walk: &mut Walk, walking: Walking<'_>) -> Result<bool> {
+        if !walking.read_ahead.may_visit_by_page() {
+            return Ok(false);
+        }
+        let mut from = Some(Vec::new());
+        while let Some(lower) = from.take() {
+            let begins = lower.is_empty();
+            // A branch that was sound a moment ago.
+            let leaves = match self.leaves_by_page(&lower, None, LeavesByPage::MOST) {
+                Ok(leaves) => leaves,
+                Err(BtreeError::Corrupt { .. }) if begins => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            let LeavesByPage { leaves: list, missing, backward, .. } = &leaves;
+            if begins && !walking.read_ahead.visits_by_page(list.len(), *missing, *backward) {
+                return Ok(false);
+            }
+            self.walk_pieces(list.len(), walk, walking, &|piece, part| {
+                leaves.prefetch(self.store(), piece)?;
+                let Some(leaf) = list.get(piece) else { return Ok(()) };
+                let keys = (leaf.keys.lower.as_slice(), leaf.keys.upper.as_deref());
+                self.walk_level(0, keys, part, walking, &mut |_| ())
+            })?;
+            if !walk.stopped {
+                from = leaves.resume;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Looks at the leaves in the order of their keys, in pieces that begin with some of `starts`.
+    fn walk_leaves(&self, starts: &[Vec<u8>], walk: &mut Walk, walking: Walking<'_>) -> Result<()> {
         // A branch has some dozens of children at least.
-        let most = (starts.len() * 32 / LEAVES_PER_PIECE).min(threads * PIECES_PER_THREAD);
-        if threads < 2 || most < 2 {
-            return self.walk_level(0, &[], None, walk, progress, &mut |_| ());
+        let most = (starts.len() * 32 / LEAVES_PER_PIECE).min(walking.threads * PIECES_PER_THREAD);
+        if walking.threads < 2 || most < 2 {
+            return self.walk_level(0, (&[], None), walk, walking, &mut |_| ());
         }
         let step = starts.len().div_ceil(most);
         let bounds: Vec<&[u8]> = starts.iter().skip(step).step_by(step).map(Vec::as_slice).collect();
+        self.walk_pieces(bounds.len() + 1, walk, walking, &|piece, part| {
+            let begin = piece.checked_sub(1).and_then(|before| bounds.get(before)).copied();
+            let end = bounds.get(piece).copied();
+            self.walk_level(0, (begin.unwrap_or_default(), end), part, walking, &mut |_| ())
+        })
+    }
+
+    /// Has so many pieces looked at by several threads.
+    fn walk_pieces(
+        &self,
+        pieces: usize,
+        walk: &mut Walk,
+        walking: Walking<'_>,
+        look: &(dyn Fn(usize, &mut Walk) -> Result<()> + Sync),
+    ) -> Result<()> {
         let next = AtomicUsize::new(0);
         let work = || -> Result<Walk> {
             let mut part = Walk::default();
             loop {
                 let piece = next.fetch_add(1, Ordering::Relaxed);
-                if piece > bounds.len() || part.stopped {
+                if piece >= pieces || part.stopped {
                     return Ok(part);
                 }
-                let begin = piece.checked_sub(1).and_then(|before| bounds.get(before)).copied();
-                let end = bounds.get(piece).copied();
-                self.walk_level(0, begin.unwrap_or_default(), end, &mut part, progress, &mut |_| ())?;
+                look(piece, &mut part)?;
             }
         };
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..walking.threads).map(|_| scope.spawn(work)).collect();
             let mut parts = vec![work()];
             for other in others {
                 parts.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -141,14 +198,20 @@ impl Tree {
     fn walk_level(
         &self,
         level: u8,
-        from: &[u8],
-        to: Option<&[u8]>,
+        (from, to): (&[u8], Option<&[u8]>),
         walk: &mut Walk,
-        progress: &NodeProgress<'_>,
+        walking: Walking<'_>,
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<()> {
         let mut at = from.to_vec();
+        let mut ahead = ReadAhead::new(walking.read_ahead);
+        let mut course = RangeCourse::new(Direction::Forward, from, to);
+        let (mut nodes, mut last) = (0, PageNo::NONE);
         loop {
+            if level == 0 {
+                // Branches that it cannot use the walk has found.
+                let _ = ahead.advance(self, (nodes, last), Some(&at), &mut course);
+            }
             let next = match self.reach(&at, level)? {
                 // The tree has shrunk.
                 Reached::NoSuchLevel => return Ok(()),
@@ -160,11 +223,12 @@ impl Tree {
                     let node =
                         Node::open(&guard).map_err(|fault| BtreeError::corrupt(guard.page_no(), fault))?;
                     walk.look_at(&node, guard.page_no());
+                    (nodes, last) = (nodes + 1, guard.page_no());
                     each(node.lower_fence());
                     node.upper_fence().map(<[u8]>::to_vec)
                 }
             };
-            if progress(1).is_break() {
+            if (walking.progress)(1).is_break() {
                 walk.stopped = true;
                 return Ok(());
             }

@@ -12,6 +12,7 @@
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
+//! | `read_ahead` | reading leaves before a scan comes to them |
 //! | `bulk` | building a tree from sorted entries |
 //! | `verify`, `examine` | the structural invariants, executable |
 //! | `salvage` | what can still be read of a damaged tree |
@@ -35,6 +36,7 @@ mod merge;
 mod modify;
 mod optimistic;
 pub mod policy;
+mod read_ahead;
 mod salvage;
 mod split;
 mod tree;
@@ -44,11 +46,12 @@ mod view;
 pub use bulk::BulkBuilder;
 pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};
-pub use enumerate::LeafList;
+pub use enumerate::{LeafList, LeafRef, LeafWalk, LeavesByPage};
 pub use error::{BtreeError, Result};
 pub use estimate::Estimate;
 pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use node::TreeRedo;
+pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use salvage::Salvage;
 pub use tree::Tree;
 pub use verify::TreeReport;

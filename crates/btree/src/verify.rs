@@ -9,8 +9,9 @@ use std::time::Duration;
 use leafline_storage::PageNo;
 
 use crate::error::{BtreeError, Result};
-use crate::examine::{NodeProgress, TreeFault};
+use crate::examine::{NodeProgress, TreeFault, Walking};
 use crate::merge::freed_pages;
+use crate::read_ahead::ReadAheadSettings;
 use crate::tree::Tree;
 
 /// How often a wrong number of pages is looked at again, and how long after.
@@ -40,7 +41,8 @@ impl Tree {
     /// # Errors
     /// `Corrupt` names the first fault; what the store returns.
     pub fn verify(&self) -> Result<TreeReport> {
-        let (report, faults) = self.examine(1, &|_| ControlFlow::Continue(()))?;
+        let read_ahead = ReadAheadSettings::default();
+        let (report, faults) = self.examine(1, read_ahead, &|_| ControlFlow::Continue(()))?;
         match faults.into_iter().next() {
             None => Ok(report),
             Some(TreeFault { page, what, .. }) => Err(BtreeError::Corrupt { page, what }),
@@ -55,12 +57,13 @@ impl Tree {
     pub fn examine(
         &self,
         threads: usize,
+        read_ahead: ReadAheadSettings,
         progress: &NodeProgress<'_>,
     ) -> Result<(TreeReport, Vec<TreeFault>)> {
         let mut attempts = 0;
         loop {
             let (freed, allocated) = (freed_pages(), self.allocated_pages());
-            let mut walk = self.walk(threads, progress)?;
+            let mut walk = self.walk(Walking { threads, read_ahead, progress })?;
             if walk.stopped || !walk.faults.is_empty() {
                 return Ok((walk.report, walk.faults.into_values().collect()));
             }

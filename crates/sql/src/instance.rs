@@ -104,6 +104,7 @@ impl Instance {
                 FlushPolicy::EverySecond => 0,
             },
             max_connections: options.max_connections,
+            native_aio: options.engine.store.native_aio,
         };
         let accounts = Accounts::open(&engine)?;
         Ok(Arc::new(Instance {
@@ -232,7 +233,7 @@ impl Instance {
     }
 
     pub(crate) fn storage_counters(&self) -> StorageCounters {
-        StorageCounters::read(self.engine.store().stats())
+        StorageCounters::read(self.engine.store().stats(), self.uptime_seconds())
     }
 
     /// The counters of all sessions, those that have ended included.

@@ -92,15 +92,24 @@ impl AddAssign for SessionCounters {
     }
 }
 
+/// Requests for reads in batches (read-ahead, sorted fetches), and the sums that their means come from.
+const BATCHED_READS: &str = "Leafline_batched_reads";
+const BATCHED_BYTES: &str = "Leafline_batched_reads_bytes";
+const BATCHED_DEPTHS: &str = "Leafline_batched_reads_depths";
+const BATCHED_TIME: &str = "Leafline_batched_reads_time_us";
+/// Seconds that the counters are about.
+const SINCE_FLUSH: &str = "Uptime_since_flush_status";
+
 /// The storage counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageCounters(Vec<(&'static str, u64)>);
 
 impl StorageCounters {
     /// As they are now.
-    pub fn read(stats: &StoreStats) -> StorageCounters {
+    pub fn read(stats: &StoreStats, uptime_seconds: u64) -> StorageCounters {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         StorageCounters(vec![
+            ("Innodb_buffer_pool_read_ahead", load(&stats.prefetched)),
             ("Innodb_buffer_pool_read_requests", stats.page_requests.get()),
             ("Innodb_buffer_pool_reads", load(&stats.page_reads)),
             ("Innodb_data_read", load(&stats.bytes_read)),
@@ -111,15 +120,34 @@ impl StorageCounters {
             ("Innodb_os_log_written", load(&stats.log_bytes)),
             ("Innodb_pages_read", load(&stats.page_reads)),
             ("Innodb_pages_written", load(&stats.pages_written)),
+            (BATCHED_READS, load(&stats.batched_reads)),
+            (BATCHED_BYTES, load(&stats.batched_bytes)),
+            (BATCHED_DEPTHS, load(&stats.batched_depths)),
+            (BATCHED_TIME, load(&stats.batched_time_us)),
             ("Leafline_checkpoints", load(&stats.checkpoints)),
             ("Leafline_exclusive_latch_waits", stats.exclusive_latch_waits.get()),
             ("Leafline_optimistic_restarts", stats.optimistic_restarts.get()),
             ("Leafline_page_faults", stats.page_faults.get()),
+            ("Leafline_page_wait_us", stats.page_wait_us.get()),
             ("Leafline_page_waits", stats.page_waits.get()),
             ("Leafline_pages_evicted", load(&stats.evictions)),
             ("Leafline_reservation_top_ups", load(&stats.reservation_top_ups)),
             ("Leafline_shared_latch_waits", stats.shared_latch_waits.get()),
+            (SINCE_FLUSH, uptime_seconds),
         ])
+    }
+
+    /// What is made of others: the means of reads in batches.
+    fn means(&self) -> [(&'static str, u64); 4] {
+        let value = |name| self.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value);
+        let requests = value(BATCHED_READS);
+        let mean = |sum| value(sum).checked_div(requests).unwrap_or(0);
+        [
+            ("Leafline_batched_reads_mean_bytes", mean(BATCHED_BYTES)),
+            ("Leafline_batched_reads_mean_depth", mean(BATCHED_DEPTHS)),
+            ("Leafline_batched_reads_mean_time_us", mean(BATCHED_TIME)),
+            ("Leafline_batched_reads_per_second", requests / value(SINCE_FLUSH).max(1)),
+        ]
     }
 
     /// What happened since `earlier`.
@@ -158,6 +186,7 @@ impl Gauges<'_> {
             ("Innodb_buffer_pool_pages_dirty", load(&self.store.pool_dirty)),
             ("Innodb_buffer_pool_pages_free", load(&self.store.pool_free)),
             ("Innodb_buffer_pool_pages_total", load(&self.store.pool_frames)),
+            ("Innodb_data_pending_reads", load(&self.store.batched_in_flight)),
             ("Innodb_deadlocks", self.engine.locks.deadlocks),
             ("Innodb_page_size", self.page_bytes),
             ("Innodb_row_lock_current_waits", self.engine.locks.waiting),
@@ -191,6 +220,7 @@ pub fn listing(
 ) -> Vec<(&'static str, u64)> {
     let mut all = session.named();
     all.extend(storage.0.iter().copied());
+    all.extend(storage.means());
     all.extend(gauges.named());
     all.sort_unstable_by_key(|(name, _)| *name);
     all
@@ -204,6 +234,8 @@ mod tests {
     fn every_variable_is_listed_once_and_in_order() {
         let stats = StoreStats::default();
         stats.page_reads.store(7, Ordering::Relaxed);
+        stats.batched_reads.store(40, Ordering::Relaxed);
+        stats.batched_bytes.store(4000, Ordering::Relaxed);
         let gauges = Gauges {
             store: &stats,
             engine: EngineStats::default(),
@@ -215,8 +247,8 @@ mod tests {
         let mut counters = SessionCounters::default();
         counters.count(Command::Select);
         counters.count(Command::Other);
-        let earlier = StorageCounters::read(&StoreStats::default());
-        let all = listing(&counters, &StorageCounters::read(&stats).since(&earlier), &gauges);
+        let earlier = StorageCounters::read(&StoreStats::default(), 2);
+        let all = listing(&counters, &StorageCounters::read(&stats, 6).since(&earlier), &gauges);
         for pair in all.windows(2) {
             assert!(pair[0].0 < pair[1].0, "{} before {}", pair[0].0, pair[1].0);
         }
@@ -225,5 +257,7 @@ mod tests {
         assert_eq!(value("Questions"), Some(2));
         assert_eq!(value("Innodb_buffer_pool_reads"), Some(7));
         assert_eq!(value("Handler_read_key"), Some(0));
+        assert_eq!(value("Leafline_batched_reads_mean_bytes"), Some(100));
+        assert_eq!(value("Leafline_batched_reads_per_second"), Some(10), "in 4 seconds");
     }
 }

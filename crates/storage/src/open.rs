@@ -3,7 +3,7 @@
 use crate::background::Background;
 use crate::checkpoint::{Checkpointer, Recovered};
 use crate::control::{self, ControlData, ControlFile};
-use crate::device::{AlignedBuf, File, OpenMode};
+use crate::device::{AlignedBuf, File, IoQueue, OpenMode};
 use crate::doublewrite::{self, Doublewrite};
 use crate::log::{Log, LogOptions};
 use crate::page::{MAX_PAGE_SIZE, MIN_PAGE_SIZE};
@@ -151,7 +151,12 @@ fn open_cache(
     let stats = Arc::new(StoreStats::default());
     let pool = BufferPool::new(options.buffer_pool_bytes, page_size, Arc::clone(&stats))?;
     let threads = if options.background { options.io_threads } else { 0 };
-    let cache = PageCache::new(pool, data, doublewrite, threads, stats, Arc::new(Poison::default()))?;
+    let queue = match options.native_aio {
+        true => IoQueue::new(Arc::clone(&data), threads),
+        false => IoQueue::with_threads(Arc::clone(&data), threads),
+    };
+    let queue = queue.map_err(|source| StorageError::io("start I/O threads for", DATA, source))?;
+    let cache = PageCache::new(pool, data, doublewrite, queue, stats, Arc::new(Poison::default()));
     cache.set_file_pages(size / (EXTENT_PAGES * page_size as u64) * EXTENT_PAGES);
     Ok(cache)
 }

@@ -238,7 +238,8 @@ impl<'a> Redo<'a> {
         let numbers =
             |part: Vec<&(&PageNo, &Vec<Found>)>| part.iter().map(|(page, _)| **page).collect::<Vec<_>>();
         self.cache.read_ahead(&numbers(old), false)?;
-        self.cache.read_ahead(&numbers(new), true)
+        self.cache.read_ahead(&numbers(new), true)?;
+        Ok(())
     }
 
     /// Replays one group's records of one page.

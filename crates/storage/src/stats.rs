@@ -89,6 +89,20 @@ pub struct StoreStats {
     pub page_faults: Counter,
     /// Times a thread had to wait for a page that was being read in for another, or ahead.
     pub page_waits: Counter,
+    /// How long threads waited for pages that were being read in for another, or ahead, microseconds.
+    pub page_wait_us: Counter,
+    /// Pages read ahead of their use.
+    pub prefetched: AtomicU64,
+    /// Requests for reads in batches: read-ahead, sorted fetches, recovery. Neighbouring pages are one.
+    pub batched_reads: AtomicU64,
+    /// Their bytes.
+    pub batched_bytes: AtomicU64,
+    /// Gauge: how many of them are queued or being done.
+    pub batched_in_flight: AtomicU64,
+    /// The sum of what that was when each of them came.
+    pub batched_depths: AtomicU64,
+    /// The sum of their times from queued to done, microseconds.
+    pub batched_time_us: AtomicU64,
     /// Checkpoints taken.
     pub checkpoints: AtomicU64,
     /// Gauge: frames of the pool.

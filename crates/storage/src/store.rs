@@ -27,8 +27,11 @@ pub struct StoreOptions {
     pub log_capacity_bytes: u64,
     /// When the log is flushed.
     pub flush_log_at_commit: FlushPolicy,
-    /// Threads for transfers in batches where io_uring cannot be had; with zero every transfer is done by its caller.
+    /// Threads for transfers in batches where io_uring cannot be had or is not wanted; with zero every transfer is done by its
+    /// caller.
     pub io_threads: usize,
+    /// Whether transfers in batches go through io_uring where it can be had.
+    pub native_aio: bool,
     /// Whether the pages that are in memory now are to be in memory when the store is opened next. Takes a store with
     /// threads of its own.
     pub warm_up: bool,
@@ -47,6 +50,7 @@ impl Default for StoreOptions {
             log_capacity_bytes: 256 << 20,
             flush_log_at_commit: FlushPolicy::default(),
             io_threads: 4,
+            native_aio: true,
             warm_up: true,
             recovery_progress: None,
             background: true,
@@ -282,6 +286,19 @@ impl Store {
         self.inner.cache.prefetch(pages)
     }
 
+    /// As [`prefetch`](Self::prefetch), but the pages come in as if they had been used. Returns how many reads were begun.
+    ///
+    /// # Errors
+    /// As `prefetch`.
+    pub fn load(&self, pages: &[PageNo]) -> Result<usize> {
+        self.inner.cache.read_ahead(pages, false)
+    }
+
+    /// Most pages of one batch that [`prefetch`](Self::prefetch) begins to read.
+    pub fn prefetch_limit(&self) -> usize {
+        self.inner.cache.prefetch_limit()
+    }
+
     /// Whether the page is in memory now.
     pub fn is_resident(&self, page: PageNo) -> bool {
         self.inner.cache.pool.is_resident(page)
@@ -462,6 +479,16 @@ impl Store {
         stats.log_writes.store(counts.writes, Ordering::Relaxed);
         stats.log_bytes.store(counts.bytes, Ordering::Relaxed);
         stats.log_syncs.store(counts.syncs, Ordering::Relaxed);
+        let queue = self.inner.cache.queue_stats();
+        for (to, from) in [
+            (&stats.batched_reads, &queue.requests),
+            (&stats.batched_bytes, &queue.bytes),
+            (&stats.batched_in_flight, &queue.in_flight),
+            (&stats.batched_depths, &queue.depths),
+            (&stats.batched_time_us, &queue.time_us),
+        ] {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
         stats
     }
 

@@ -16,6 +16,7 @@
 //! | [`build`] | bulk load, new indexes |
 //! | [`check`] | rows against entries, entries against rows |
 //! | [`repair`] | new trees in the place of damaged ones |
+//! | `preload` | reading an index in before it is used |
 //! | `quarantine` | trees that recovery could not bring up to date, until they are repaired |
 
 mod alter;
@@ -27,6 +28,7 @@ mod histograms;
 mod limits;
 mod memory;
 pub(crate) mod overflow;
+mod preload;
 mod private;
 mod quarantine;
 mod trees;
@@ -60,7 +62,7 @@ pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};
 pub use error::{Result, TableError};
 pub use index::{EntryDecoder, KeyText, RowDecoder, entry_decoder, locator_of, row_decoder};
-pub use leafline_btree::{CommitTs, Direction, Tree};
+pub use leafline_btree::{CommitTs, Direction, ReadAheadKind, ReadAheadSettings, Tree};
 pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
 pub use lock::{

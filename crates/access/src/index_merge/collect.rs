@@ -10,8 +10,7 @@ use crate::error::Result;
 use crate::leap_scan::LeapScan;
 use crate::locators::Locators;
 use crate::path_scan::{BATCH_ROWS, ScanContext};
-use crate::pieces::Cut;
-use crate::targets::Targets;
+use crate::targets::{Targets, WalkKind};
 
 /// Most bytes of the locators of a set. What is larger is not worth it: the table is read instead.
 const LARGEST: usize = 64 << 20;
@@ -73,7 +72,8 @@ impl Located {
         let conditions = ConditionSet::new(&path.row_conditions, path.columns.len());
         let columns = if conditions.is_empty(exact) { &[] } else { path.columns.as_slice() };
         let mut scan = LeapScan::new(path, columns, BATCH_ROWS, cx)?;
-        scan.start(targets, Some(BATCH_ROWS), Cut::default());
+        let kind = WalkKind { all: true, ..WalkKind::default() };
+        scan.start(targets, Some(BATCH_ROWS), kind, cx);
         let mut found = Locators::default();
         while let Some(entries) = scan.next(cx)? {
             let passed = conditions.filter(&entries.batch, &entries.tags, None, exact, cx.eval)?;

@@ -8,5 +8,6 @@ mod damage;
 mod estimates;
 mod fixture;
 mod model;
+mod read_ahead;
 mod shape;
 mod splits;

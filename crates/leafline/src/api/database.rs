@@ -165,6 +165,12 @@ impl OpenOptions {
         self
     }
 
+    /// Whether reads in batches go through io_uring where it can be had (the default), or through threads.
+    pub fn native_aio(mut self, native: bool) -> OpenOptions {
+        self.instance.engine.store.native_aio = native;
+        self
+    }
+
     /// Whether the pages that are in memory when the database is closed (or some minutes before it ends otherwise) are read into
     /// the buffer pool in the background when it is opened next (the default).
     pub fn warm_up(mut self, warm_up: bool) -> OpenOptions {

@@ -130,6 +130,12 @@ pub struct ServeOptions {
     /// Memory for pages [default: a quarter of the machine's memory, from 128M to 64G]
     #[arg(long, value_name = "SIZE")]
     pub buffer_pool_size: Option<Size>,
+    /// Read in batches through threads instead of io_uring
+    #[arg(long)]
+    pub skip_innodb_use_native_aio: bool,
+    /// Do not read the pages in that were in memory when the database was closed
+    #[arg(long)]
+    pub skip_warm_up: bool,
 }
 
 /// `leafline tpch`.

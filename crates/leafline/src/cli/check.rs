@@ -34,7 +34,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut named = BTreeSet::new();
     let mut of_tables = Vec::new();
     for table in &tables {
-        let check = check_table(&engine, table, CheckOptions { depth, threads })?;
+        let check = check_table(&engine, table, CheckOptions { depth, threads, ..CheckOptions::default() })?;
         named.extend(check.faults.iter().filter_map(|fault| fault.page));
         of_tables.extend(describe(table, &check));
     }

@@ -20,7 +20,9 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     .map_err(|error| Failure::Message(format!("cannot handle signals: {error}")))?;
 
     let directory = options.open.dir.clone();
-    let database_options = open::options(&options.open, pool, Disk::None);
+    let database_options = open::options(&options.open, pool, Disk::None)
+        .native_aio(!options.skip_innodb_use_native_aio)
+        .warm_up(!options.skip_warm_up);
     // The socket comes last: that of a database that is served must not be taken over.
     let socket = options.socket.clone();
     let socket_of =

@@ -1,7 +1,8 @@
 //! Which statement it is, by its first words.
 
 use super::ast::{
-    AnalyzeHistogram, Explain, ExplainFormat, Expr, FlushItem, PrepareSource, Query, Statement, StatementKind,
+    AnalyzeHistogram, Explain, ExplainFormat, Expr, FlushItem, LoadIndex, PrepareSource, Query, Statement,
+    StatementKind,
 };
 use super::cursor::{Parsed, Parser};
 use leafline_table::CheckDepth;
@@ -88,6 +89,7 @@ impl Parser<'_> {
             "CHECK" => self.check_table(),
             "REPAIR" => self.repair_table(),
             "CHECKSUM" => self.checksum_table(),
+            "LOAD" if self.is_word_at(1, "INDEX") => self.load_index(),
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
             "SHOW" => self.show(),
             "USE" => {
@@ -125,7 +127,7 @@ impl Parser<'_> {
         let known = match word {
             "CALL" | "GRANT" | "REVOKE" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP" | "SHUTDOWN"
             | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
-            "LOAD" if matches!(second.as_str(), "DATA" | "XML" | "INDEX") => format!("LOAD {second}"),
+            "LOAD" if matches!(second.as_str(), "DATA" | "XML") => format!("LOAD {second}"),
             "RENAME" if second == "USER" => "RENAME USER".to_owned(),
             "OPTIMIZE" => "OPTIMIZE TABLE".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
@@ -165,7 +167,30 @@ impl Parser<'_> {
         Ok(StatementKind::AnalyzeHistogram(AnalyzeHistogram { tables, columns, buckets }))
     }
 
-    /// CHECK TABLE. Of several options the most thorough counts; FAST and CHANGED are for engines that note whether a
+    /// LOAD INDEX INTO CACHE.
+    fn load_index(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.advance();
+        self.expect_word("INTO")?;
+        self.expect_word("CACHE")?;
+        let tables = self.comma_list(|parser| {
+            let table = parser.table_name()?;
+            if parser.at_word("PARTITION") {
+                return parser.refuse("LOAD INDEX INTO CACHE ... PARTITION");
+            }
+            let indexes = match parser.accept_any_word(&["INDEX", "KEY"]) {
+                true => parser.parenthesised_list(Self::index_name)?,
+                false => Vec::new(),
+            };
+            let ignore_leaves = parser.accept_word("IGNORE");
+            if ignore_leaves {
+                parser.expect_word("LEAVES")?;
+            }
+            Ok(LoadIndex { table, indexes, ignore_leaves })
+        })?;
+        Ok(StatementKind::LoadIndex(tables))
+    }
+
     /// CHECKSUM TABLE.
     fn checksum_table(&mut self) -> Parsed<StatementKind> {
         self.advance();
@@ -178,6 +203,7 @@ impl Parser<'_> {
         Ok(StatementKind::ChecksumTable { tables, quick })
     }
 
+    /// CHECK TABLE. Of several options the most thorough counts; FAST and CHANGED are for engines that note whether a
     /// table was closed properly, and check nothing less here.
     fn check_table(&mut self) -> Parsed<StatementKind> {
         self.advance();

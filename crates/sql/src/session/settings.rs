@@ -3,7 +3,7 @@
 use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
 use leafline_access::cost::Device;
-use leafline_table::Isolation;
+use leafline_table::{Isolation, ReadAheadSettings};
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
@@ -46,6 +46,8 @@ pub struct Settings {
     pub parallel_read_threads: u64,
     /// `leafline_device` and what stands beside it: the device that plans are priced for.
     pub device: Device,
+    /// `read_ahead`, `logical_read_ahead_size` and `read_ahead_pause`: what scans read before they get there.
+    pub read_ahead: ReadAheadSettings,
     /// `wait_timeout`: seconds that a connection may be idle.
     pub wait_timeout: u64,
     /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
@@ -88,6 +90,7 @@ impl Default for Settings {
             query_memory: 1 << 30,
             parallel_read_threads: default_threads(),
             device: Device::default(),
+            read_ahead: ReadAheadSettings::default(),
             wait_timeout: 28_800,
             net_write_timeout: 60,
             block_encryption: BlockEncryption::default(),

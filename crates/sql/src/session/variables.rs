@@ -6,10 +6,11 @@
 use super::settings::{Modes, Settings, TimeZone};
 use crate::optimizer::OptimizerSwitches;
 use leafline_access::cost::DeviceChoice;
-use leafline_table::Isolation;
+use leafline_table::{Isolation, ReadAheadKind};
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
+use std::time::Duration;
 
 /// The oldest version of the protocol's peers that we stand for, and our name.
 pub const VERSION: &str = concat!("8.0.36-leafline-", env!("CARGO_PKG_VERSION"));
@@ -35,6 +36,8 @@ pub struct Facts {
     pub flush_log_at_commit: u8,
     /// `max_connections`.
     pub max_connections: u64,
+    /// `innodb_use_native_aio`: reads in batches may go through io_uring.
+    pub native_aio: bool,
 }
 
 /// Where a variable can be set.
@@ -229,6 +232,26 @@ fn figure(name: &'static str, value: &Value) -> Result<Option<f64>, MysqlError> 
     Ok((number > 0.0).then_some(number))
 }
 
+const READ_AHEAD: [(&str, ReadAheadKind); 5] = [
+    ("auto", ReadAheadKind::Automatic),
+    ("logical", ReadAheadKind::Logical),
+    ("linear", ReadAheadKind::Linear),
+    ("physical", ReadAheadKind::Physical),
+    ("none", ReadAheadKind::None),
+];
+
+fn read_ahead_name(kind: ReadAheadKind) -> &'static str {
+    READ_AHEAD.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| *name)
+}
+
+fn set_read_ahead(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    let known = READ_AHEAD.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    settings.read_ahead.kind =
+        known.ok_or_else(|| MysqlError::wrong_value_for_variable("read_ahead", &name))?.1;
+    Ok(())
+}
+
 const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
     Variable { name, scope: Scope::ReadOnly, is_switch: false, get, setter: Setter::Any(|_, _| Ok(())) }
 }
@@ -288,8 +311,11 @@ const HINTABLE: &[&str] = &[
     "leafline_random_read_time",
     "leafline_sequential_read_rate",
     "lock_wait_timeout",
+    "logical_read_ahead_size",
     "max_execution_time",
     "optimizer_switch",
+    "read_ahead",
+    "read_ahead_pause",
     "sql_mode",
     "time_zone",
     "unique_checks",
@@ -382,6 +408,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| on_off(s.snapshot_isolation),
         |s, v| flag("innodb_snapshot_isolation", &v).map(|on| s.snapshot_isolation = on),
     ),
+    Variable { is_switch: true, ..shown("innodb_use_native_aio", |_, f| on_off(f.native_aio)) },
     shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
     settable(
         "leafline_cpu_factor",
@@ -416,6 +443,12 @@ pub const VARIABLES: &[Variable] = &[
         (1, 31_536_000),
         |s, _| Value::UInt(s.metadata_lock_wait_timeout),
         |s, n| s.metadata_lock_wait_timeout = n,
+    ),
+    number(
+        "logical_read_ahead_size",
+        (1 << 14, 1 << 40),
+        |s, _| Value::UInt(s.read_ahead.window_bytes),
+        |s, n| s.read_ahead.window_bytes = n,
     ),
     shown("lower_case_table_names", |_, _| Value::Int(0)),
     Variable {
@@ -468,6 +501,13 @@ pub const VARIABLES: &[Variable] = &[
     shown("protocol_version", |_, _| Value::Int(10)),
     shown("query_cache_size", |_, _| Value::Int(0)),
     shown("query_cache_type", |_, _| text("OFF")),
+    settable("read_ahead", |s, _| text(read_ahead_name(s.read_ahead.kind)), set_read_ahead),
+    number(
+        "read_ahead_pause",
+        (0, 1_000_000),
+        |s, _| Value::UInt(s.read_ahead.pause.as_micros() as u64),
+        |s, n| s.read_ahead.pause = Duration::from_micros(n),
+    ),
     shown("socket", |_, f| text(&f.socket)),
     always_off("sql_auto_is_null", |_, v| stays_off("sql_auto_is_null", &v)),
     always_off("sql_log_bin", |_, v| stays_off("sql_log_bin", &v)),

@@ -31,7 +31,7 @@ impl Execution {
     /// An execution that reads what `view` shows. `stores` says whether its values are stored.
     pub(crate) fn new(session: &Session, view: ReadView, parameters: &[Value], stores: bool) -> Execution {
         Execution {
-            view,
+            view: view.with_read_ahead(session.settings.read_ahead),
             parameters: parameters.into(),
             now: session.now(),
             stores,

@@ -1,8 +1,8 @@
-//! ANALYZE TABLE, CHECK TABLE, CHECKSUM TABLE, REPAIR TABLE, FLUSH, KILL.
+//! ANALYZE TABLE, CHECK TABLE, CHECKSUM TABLE, REPAIR TABLE, LOAD INDEX INTO CACHE, FLUSH, KILL.
 
 use super::evaluate;
 use crate::binder::view_faults;
-use crate::parser::ast::{Expr, FlushItem, TableName};
+use crate::parser::ast::{Expr, FlushItem, LoadIndex, TableName};
 use crate::result::RowSet;
 use crate::session::{Outcome, Session};
 use crate::show;
@@ -55,7 +55,8 @@ pub(super) fn check(
     depth: CheckDepth,
 ) -> Result<RowSet, MysqlError> {
     let mut rows = messages();
-    let options = CheckOptions { depth, ..CheckOptions::default() };
+    let read_ahead = session.settings.read_ahead;
+    let options = CheckOptions { depth, read_ahead, ..CheckOptions::default() };
     for table in tables {
         let name = full_name(session, table);
         if let Some(view) = show::view(session, table)? {
@@ -145,6 +146,37 @@ fn sum_of_rows(session: &mut Session, table: &TableDef) -> Result<u64, MysqlErro
         }
     }
     Ok(sum.into())
+}
+
+/// LOAD INDEX INTO CACHE: indexes are read into the buffer pool, the table itself under the name PRIMARY; in the order of the file.
+pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<RowSet, MysqlError> {
+    const OPERATION: &str = "preload_keys";
+    let mut rows = messages();
+    for wanted in tables {
+        let name = full_name(session, &wanted.table);
+        let loaded = show::base_table(session, &wanted.table).and_then(|table| {
+            let mut chosen = Vec::new();
+            for index in &wanted.indexes {
+                let known = table.indexes.iter().find(|known| known.name.eq_ignore_ascii_case(&index.value));
+                chosen.push(
+                    known.ok_or_else(|| MysqlError::key_does_not_exist(&index.value, &table.name))?.clone(),
+                );
+            }
+            if wanted.indexes.is_empty() {
+                chosen.clone_from(&table.indexes);
+            }
+            for index in chosen {
+                session.instance.engine().preload(&index, !wanted.ignore_leaves, &session.cancel)?;
+            }
+            Ok(())
+        });
+        session.cancel.check()?;
+        match loaded {
+            Ok(()) => message(&mut rows, &name, OPERATION, "status", "OK"),
+            Err(error) => failed(&mut rows, &name, OPERATION, &error),
+        }
+    }
+    Ok(rows)
 }
 
 /// REPAIR TABLE: not while others use the table. What MySQL says of engines that cannot.

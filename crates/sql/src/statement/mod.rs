@@ -12,7 +12,7 @@
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `set` | SET |
 //! | `histograms` | ANALYZE TABLE .. HISTOGRAM |
-//! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, FLUSH, KILL |
+//! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, LOAD INDEX, FLUSH, KILL |
 //! | [`evaluate`] | expressions without a table |
 
 mod alter;
@@ -79,6 +79,7 @@ impl Session {
             StatementKind::AnalyzeHistogram(histogram) => histograms::analyze(self, histogram)?,
             StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth)?,
             StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
+            StatementKind::LoadIndex(tables) => maintenance::load_index(self, tables)?,
             StatementKind::ChecksumTable { tables, quick } => maintenance::checksum(self, tables, *quick)?,
             _ => return Ok(None),
         }))
@@ -150,6 +151,7 @@ impl Session {
             | StatementKind::AnalyzeHistogram(_)
             | StatementKind::CheckTable(..)
             | StatementKind::ChecksumTable { .. }
+            | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
             | StatementKind::Execute { .. } => {
                 return Err(MysqlError::unknown_error(
@@ -242,6 +244,7 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::AnalyzeTable(_)
             | StatementKind::AnalyzeHistogram(_)
             | StatementKind::CheckTable(..)
+            | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
             | StatementKind::AlterUser { .. }
             | StatementKind::CreateUser { .. }

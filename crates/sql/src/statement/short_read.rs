@@ -139,7 +139,7 @@ impl Session {
         };
         let most = usize::try_from(skip.saturating_add(deliver)).unwrap_or(usize::MAX);
         self.limit_time(planned.time_limit(&self.settings));
-        let view = self.read_view();
+        let view = self.read_view().with_read_ahead(self.settings.read_ahead);
         let columns = &read.columns;
         let mut chunk = self.rows_for(columns);
         let Some(Chunk { values: ChunkValues::Rows(rows), .. }) = Arc::get_mut(&mut chunk) else {

@@ -21,5 +21,5 @@ pub use directory::DirectoryEnv;
 pub use env::{BLOCK, Env, File, LockGuard, OpenMode};
 pub use measure::{Measured, measure};
 pub use modelled::{DiskModel, ModelCounts, ModelledEnv};
-pub use queue::{IoQueue, PageRead, ReadTarget};
+pub use queue::{IoQueue, PageRead, QueueStats, ReadTarget};
 pub use simulated::{Fault, Operation, OperationCounts, SimulatedEnv};

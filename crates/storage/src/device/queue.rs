@@ -23,6 +23,8 @@ use parking_lot::{Condvar, Mutex};
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Most bytes of one merged request.
 pub const RUN_BYTES: usize = 1 << 20;
@@ -48,6 +50,46 @@ pub struct PageRead<T> {
 pub(super) struct Run<T> {
     pub(super) offset: u64,
     pub(super) targets: Vec<T>,
+    /// Counts it among those in flight.
+    in_flight: Option<InFlight>,
+}
+
+/// What became of the reads of a queue.
+#[derive(Debug, Default)]
+pub struct QueueStats {
+    /// Requests, of one page or of several that are neighbours.
+    pub requests: AtomicU64,
+    /// Their bytes.
+    pub bytes: AtomicU64,
+    /// Gauge: how many are queued or being done.
+    pub in_flight: AtomicU64,
+    /// The sum of what that was when each of them came.
+    pub depths: AtomicU64,
+    /// The sum of their times from queued to done, microseconds.
+    pub time_us: AtomicU64,
+}
+
+/// A request that is not done yet.
+struct InFlight {
+    stats: Arc<QueueStats>,
+    begun: Instant,
+}
+
+impl InFlight {
+    fn new(stats: &Arc<QueueStats>, bytes: usize) -> InFlight {
+        stats.requests.fetch_add(1, Ordering::Relaxed);
+        stats.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let depth = stats.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        stats.depths.fetch_add(depth, Ordering::Relaxed);
+        InFlight { stats: Arc::clone(stats), begun: Instant::now() }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.stats.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.stats.time_us.fetch_add(self.begun.elapsed().as_micros() as u64, Ordering::Relaxed);
+    }
 }
 
 /// A part of a buffer, to be written with one request.
@@ -81,6 +123,7 @@ struct BatchState {
 pub struct IoQueue<T: ReadTarget> {
     file: Arc<dyn File>,
     backend: Backend<T>,
+    stats: Arc<QueueStats>,
 }
 
 enum Backend<T: ReadTarget> {
@@ -101,7 +144,7 @@ impl<T: ReadTarget> IoQueue<T> {
         if threads > 0
             && let Some(ring) = RingQueue::new(&file)?
         {
-            return Ok(IoQueue { file, backend: Backend::Ring(ring) });
+            return Ok(IoQueue { file, backend: Backend::Ring(ring), stats: Arc::default() });
         }
         IoQueue::with_threads(file, threads)
     }
@@ -115,7 +158,7 @@ impl<T: ReadTarget> IoQueue<T> {
             0 => Backend::Caller,
             _ => Backend::Threads(ThreadQueue::new(&file, threads)?),
         };
-        Ok(IoQueue { file, backend })
+        Ok(IoQueue { file, backend, stats: Arc::default() })
     }
 
     /// Whether transfers go through io_uring.
@@ -129,7 +172,16 @@ impl<T: ReadTarget> IoQueue<T> {
 
     /// Queues the reads and returns at once (with zero threads: does them).
     pub fn submit(&self, reads: Vec<PageRead<T>>) {
-        self.queue(merge(reads).into_iter().map(Request::Read));
+        self.queue(merge(reads).into_iter().map(|mut run| {
+            let bytes = run.targets.iter_mut().map(|target| target.buffer().len()).sum();
+            run.in_flight = Some(InFlight::new(&self.stats, bytes));
+            Request::Read(run)
+        }));
+    }
+
+    /// Counters of its reads.
+    pub fn stats(&self) -> &QueueStats {
+        &self.stats
     }
 
     /// Writes parts of `buffer` to places in the file, in no particular order, and waits until all are written. Says if any
@@ -177,7 +229,10 @@ impl<T: ReadTarget> Request<T> {
     #[cfg(target_os = "linux")]
     pub(super) fn complete(self) {
         match self {
-            Request::Read(run) => run.targets.into_iter().for_each(|target| target.complete(Ok(()))),
+            Request::Read(Run { targets, in_flight, .. }) => {
+                targets.into_iter().for_each(|target| target.complete(Ok(())));
+                drop(in_flight);
+            }
             Request::Write(piece) => piece.complete(Ok(())),
         }
     }
@@ -201,6 +256,8 @@ impl Piece {
 
 impl<T: ReadTarget> Run<T> {
     fn execute(mut self, file: &dyn File) {
+        // Until the last target has come.
+        let _in_flight = self.in_flight.take();
         if self.targets.len() > 1 {
             let mut slices: Vec<IoSliceMut<'_>> =
                 self.targets.iter_mut().map(|target| IoSliceMut::new(target.buffer())).collect();
@@ -234,7 +291,7 @@ fn merge<T: ReadTarget>(mut reads: Vec<PageRead<T>>) -> Vec<Run<T>> {
                 last_bytes += len;
             }
             _ => {
-                runs.push(Run { offset: read.offset, targets: vec![read.target] });
+                runs.push(Run { offset: read.offset, targets: vec![read.target], in_flight: None });
                 last_bytes = len;
             }
         }
@@ -434,6 +491,25 @@ mod tests {
         let failed: Vec<bool> = (0..5).map(|number| results[&number].1.is_err()).collect();
         assert_eq!(failed, [true, false, true, false, false]);
         assert!(*results[&1].0 == *page(3) && *results[&3].0 == *page(5) && *results[&4].0 == *page(8));
+    }
+
+    #[test]
+    fn reads_are_counted_as_requests_and_none_is_left_in_flight() {
+        for threads in [0, 2] {
+            let env = SimulatedEnv::new();
+            let queue = Queue::new(file(&env, 20), threads).unwrap();
+            let (reads, results) = batch(&[3, 9, 4, 5, 15]);
+            queue.submit(reads);
+            assert_eq!(collect(&results).len(), 5);
+            let (requests, bytes) = (&queue.stats.requests, &queue.stats.bytes);
+            assert_eq!(requests.load(Ordering::Relaxed), 3, "pages 3 to 5, 9, and 15");
+            assert_eq!(bytes.load(Ordering::Relaxed), 5 * PAGE as u64);
+            let stats = Arc::clone(&queue.stats);
+            drop(queue);
+            assert_eq!(stats.in_flight.load(Ordering::Relaxed), 0);
+            let depths = stats.depths.load(Ordering::Relaxed);
+            assert!((3..=6).contains(&depths), "{depths}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::guard::{OwnedFrame, PageFault, SharedGuard, held};
 use super::latch::Latch;
 use super::write_back::Latching;
 use crate::background::Waker;
-use crate::device::{File, IoQueue, PageRead};
+use crate::device::{File, IoQueue, PageRead, QueueStats};
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::log::Log;
 use crate::poison::Poison;
@@ -25,6 +25,8 @@ const ROUND_PAUSE: Duration = Duration::from_millis(1);
 const RESERVE_SHARE: usize = 32;
 /// Changed pages that who needs a frame passes over before it writes some itself.
 const PATIENCE: usize = 64;
+/// Pages of one prefetch at most: one part of the pool in this many.
+const PREFETCH_SHARE: usize = 8;
 
 /// The pool with the files behind it.
 pub(crate) struct PageCache {
@@ -49,19 +51,16 @@ pub(crate) struct PageCache {
 }
 
 impl PageCache {
-    /// Puts `pool` in front of `data`. Batches are transferred by io_uring or by `io_threads` threads; with zero of them by
-    /// the caller.
+    /// Puts `pool` in front of `data`. Batches are transferred by `queue`.
     pub(crate) fn new(
         pool: Arc<BufferPool>,
         data: Arc<dyn File>,
         doublewrite: Doublewrite,
-        io_threads: usize,
+        queue: IoQueue<PageFault>,
         stats: Arc<StoreStats>,
         poison: Arc<Poison>,
-    ) -> Result<PageCache> {
-        let queue = IoQueue::new(Arc::clone(&data), io_threads)
-            .map_err(|source| StorageError::io("start I/O threads for", "data", source))?;
-        Ok(PageCache {
+    ) -> PageCache {
+        PageCache {
             page_size: pool.page_size(),
             pool,
             data,
@@ -75,7 +74,12 @@ impl PageCache {
             in_the_way: Mutex::default(),
             lent: Mutex::default(),
             file_pages: AtomicU64::new(0),
-        })
+        }
+    }
+
+    /// What became of reads in batches.
+    pub(crate) fn queue_stats(&self) -> &QueueStats {
+        self.queue.stats()
     }
 
     /// From now on pages are written only once the log is durable up to their LSN.
@@ -170,24 +174,29 @@ impl PageCache {
         Ok(())
     }
 
+    /// Most pages that one prefetch begins to read.
+    pub(crate) fn prefetch_limit(&self) -> usize {
+        self.pool.frame_count() / PREFETCH_SHARE
+    }
+
     /// Starts to read those of `pages` that are not in memory, as far as frames can be had without waiting for
     /// others. They come in on probation.
     pub(crate) fn prefetch(&self, pages: &[PageNo]) -> Result<()> {
         held::assert_none("prefetching");
         self.poison.check()?;
-        let missing = self.missing(pages, self.pool.frame_count() / 8);
+        let missing = self.missing(pages, self.prefetch_limit());
         let frames = self.take_some_frames(missing.len())?;
-        self.read_in(&missing, frames, PageFault::set_on_probation);
+        let begun = self.read_in(&missing, frames, PageFault::set_on_probation);
+        self.stats.prefetched.fetch_add(begun as u64, Ordering::Relaxed);
         Ok(())
     }
 
     /// As [`PageCache::prefetch`], but the pages come in as if they had been used; `blank` ones, if they cannot be read, as
-    /// zeros.
-    pub(crate) fn read_ahead(&self, pages: &[PageNo], blank: bool) -> Result<()> {
-        let missing = self.missing(pages, self.pool.frame_count() / 8);
+    /// zeros. Returns how many reads were begun.
+    pub(crate) fn read_ahead(&self, pages: &[PageNo], blank: bool) -> Result<usize> {
+        let missing = self.missing(pages, self.prefetch_limit());
         let frames = self.take_some_frames(missing.len())?;
-        self.read_in(&missing, frames, if blank { PageFault::set_blank } else { |_| {} });
-        Ok(())
+        Ok(self.read_in(&missing, frames, if blank { PageFault::set_blank } else { |_| {} }))
     }
 
     /// As [`PageCache::read_ahead`], but evicts nothing. Returns how many reads were begun.

@@ -12,6 +12,7 @@ use crate::sync::{AtomicU64, fence};
 use crate::{PageNo, SegmentId};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 /// Looks at a latched word before sleeping.
 const SPINS: usize = if cfg!(loom) { 0 } else { 100 };
@@ -243,7 +244,9 @@ impl BufferPool {
             && Word(word.load(Ordering::SeqCst)).state() == FAULTING
         {
             self.stats.page_waits.add(1);
+            let begun = Instant::now();
             self.waits.wait_while(page, word, |word| word.state() == FAULTING);
+            self.stats.page_wait_us.add(begun.elapsed().as_micros() as u64);
         }
     }
 }

@@ -71,6 +71,7 @@ pub fn options(frames: usize) -> StoreOptions {
         log_capacity_bytes: 1 << 20,
         flush_log_at_commit: FlushPolicy::EachCommit,
         io_threads: 0,
+        native_aio: true,
         warm_up: false,
         recovery_progress: None,
         background: false,

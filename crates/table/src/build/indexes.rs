@@ -22,7 +22,7 @@ pub(crate) fn build_indexes(
     let memory = engine.options.build_memory_bytes / indexes.len().max(1) as u64;
     let mut sorters: Vec<Sorter> = indexes.iter().map(|_| Sorter::new(&engine.env, memory)).collect();
     let clustered = engine.trees.current(table.clustered().tree)?;
-    let mut rows = TreeSource::new(&clustered.tree);
+    let mut rows = TreeSource::in_any_order(&clustered.tree)?;
     while let Some((key, payload)) = rows.next()? {
         new.cancel.check()?;
         for (index, sorter) in indexes.iter().zip(&mut sorters) {

@@ -1,8 +1,8 @@
-//! The committed entries of a tree nobody is changing, in key order.
+//! The committed entries of a tree nobody is changing, in key order; or in that of its pages, for who sorts them anyway.
 
 use crate::error::Result;
 use crate::run::EntrySource;
-use leafline_btree::{Cursor, Direction, LeafStep, Tree};
+use leafline_btree::{Cursor, Direction, LeafStep, LeavesByPage, RangeAhead, ReadAheadSettings, Tree};
 
 /// Reads a tree a leaf at a time.
 pub(crate) struct TreeSource {
@@ -13,6 +13,14 @@ pub(crate) struct TreeSource {
     next: usize,
     begin: usize,
     more: bool,
+    ahead: RangeAhead,
+    by_page: Option<ByPage>,
+}
+
+/// Where a walk in the order of the pages is.
+struct ByPage {
+    leaves: LeavesByPage,
+    next: usize,
 }
 
 impl TreeSource {
@@ -20,13 +28,51 @@ impl TreeSource {
     pub(crate) fn new(tree: &Tree) -> TreeSource {
         let mut cursor = tree.clone().into_cursor();
         cursor.seek(&[]);
-        TreeSource { cursor, spans: Vec::new(), bytes: Vec::new(), next: 0, begin: 0, more: true }
+        let ahead = RangeAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
+        let (spans, bytes) = (Vec::new(), Vec::new());
+        TreeSource { cursor, spans, bytes, next: 0, begin: 0, more: true, ahead, by_page: None }
+    }
+
+    /// The same in any order.
+    pub(crate) fn in_any_order(tree: &Tree) -> Result<TreeSource> {
+        let mut source = TreeSource::new(tree);
+        let leaves = tree.leaves_by_page(&[], None, LeavesByPage::MOST)?;
+        let settings = ReadAheadSettings::default();
+        if settings.visits_by_page(leaves.leaves.len(), leaves.missing, leaves.backward) {
+            source.by_page = Some(ByPage { leaves, next: 0 });
+        }
+        Ok(source)
+    }
+
+    /// Goes to the next leaf in the order of the pages; false if there is none.
+    fn go_to_page(&mut self) -> Result<bool> {
+        let Some(ByPage { leaves, next }) = &mut self.by_page else { return Ok(true) };
+        let tree = self.cursor.tree();
+        if *next == leaves.leaves.len() {
+            let Some(resume) = leaves.resume.take() else { return Ok(false) };
+            (*leaves, *next) = (tree.leaves_by_page(&resume, None, LeavesByPage::MOST)?, 0);
+        }
+        leaves.prefetch(tree.store(), *next)?;
+        let Some(leaf) = leaves.leaves.get(*next) else { return Ok(false) };
+        *next += 1;
+        self.cursor.seek(&leaf.keys.lower);
+        Ok(true)
     }
 
     fn fill(&mut self) -> Result<()> {
+        if !self.go_to_page()? {
+            self.more = false;
+            return Ok(());
+        }
+        let by_page = self.by_page.as_ref();
+        let upper =
+            by_page.and_then(|ByPage { leaves, next }| leaves.leaves.get(*next - 1)?.keys.upper.clone());
+        if by_page.is_none() {
+            self.ahead.advance(&self.cursor)?;
+        }
         let (mut spans, mut bytes) = (std::mem::take(&mut self.spans), std::mem::take(&mut self.bytes));
         let mut key = Vec::new();
-        self.more = self.cursor.visit_leaf(Direction::Forward, |leaf, slots| {
+        let more = self.cursor.visit_leaf(Direction::Forward, |leaf, slots| {
             spans.clear();
             bytes.clear();
             for slot in slots {
@@ -35,6 +81,10 @@ impl TreeSource {
                     continue;
                 }
                 leaf.key_into(slot, &mut key);
+                // An empty leaf is passed over.
+                if upper.as_ref().is_some_and(|upper| key >= *upper) {
+                    break;
+                }
                 bytes.extend_from_slice(&key);
                 let key_end = bytes.len();
                 bytes.extend_from_slice(entry.payload);
@@ -42,6 +92,8 @@ impl TreeSource {
             }
             LeafStep::NextLeaf
         })?;
+        // The tree's end is not that of a walk by pages.
+        self.more = more || self.by_page.is_some();
         (self.spans, self.bytes, self.next, self.begin) = (spans, bytes, 0, 0);
         Ok(())
     }

@@ -97,6 +97,7 @@ impl Check<'_> {
     /// Calls `each` with the visible entries of an index, some at a time, with nothing latched.
     fn each_leaf(&self, index: &Arc<IndexDef>, each: &mut dyn FnMut(&[Entry]) -> Result<()>) -> Result<()> {
         let mut cursor = self.view.entries(self.table, index)?;
+        cursor.read_ahead(Direction::Forward, &[], None);
         let mut entries = Vec::new();
         loop {
             entries.clear();

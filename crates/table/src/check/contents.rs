@@ -10,7 +10,7 @@ use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::index::entry::{describe_entry, entry_of_row, read_row, unique_prefix};
 use crate::read::{EntryStep, ReadView};
-use leafline_btree::{Direction, NodeProgress};
+use leafline_btree::{Direction, LeavesByPage, NodeProgress, Tree};
 use leafline_types::OverflowRef;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -55,6 +55,36 @@ struct Piece {
     outside: Vec<OverflowRef>,
 }
 
+impl Piece {
+    /// Adds what the keys behind came to.
+    fn join(&mut self, next: Piece) {
+        if self.derived.is_empty() {
+            self.derived = vec![Sum::default(); next.derived.len()];
+        }
+        self.faults.extend(next.faults);
+        if next.sum.entries == 0 {
+            return;
+        }
+        if let (Some(last), Some(first)) = (&self.last_unique, &next.first_unique)
+            && last == first
+        {
+            self.faults.push(duplicate(last));
+        }
+        if self.sum.entries == 0 {
+            self.first_unique = next.first_unique;
+        }
+        self.last_unique = next.last_unique;
+        self.sum.join(next.sum);
+        self.derived.iter_mut().zip(next.derived).for_each(|(all, part)| all.join(part));
+        self.outside.extend(next.outside);
+    }
+}
+
+/// What is wrong where two pieces meet.
+fn duplicate(key: &[u8]) -> String {
+    format!("duplicate entry with key {}", hex(key))
+}
+
 impl Check<'_> {
     /// Reads every index and compares. What is damaged in its structure is left out.
     pub(super) fn contents(&mut self, rows: u64) -> Result<()> {
@@ -96,7 +126,7 @@ impl Check<'_> {
                 continue;
             }
             if last.is_some() && last == piece.first_unique {
-                self.fault(index, format!("duplicate entry with key {}", hex(&last.unwrap_or_default())));
+                self.fault(index, duplicate(&last.unwrap_or_default()));
             }
             last = piece.last_unique;
             sum.join(piece.sum);
@@ -113,18 +143,48 @@ impl Check<'_> {
     }
 
     fn read_pieces(&self, index: &Arc<IndexDef>) -> Result<Vec<Piece>> {
+        let tree = self.view.engine().trees.for_snapshot(index, self.view.snapshot())?;
+        if self.options.read_ahead.may_visit_by_page()
+            && let Some(pieces) = self.read_by_page(index, &tree.tree)?
+        {
+            return Ok(pieces);
+        }
         let threads = self.options.threads;
         let bounds = match threads {
             0 | 1 => Vec::new(),
-            _ => {
-                let tree = self.view.engine().trees.for_snapshot(index, self.view.snapshot())?;
-                tree.tree.bounds_of_pieces(threads * PIECES_PER_THREAD)?
-            }
+            _ => tree.tree.bounds_of_pieces(threads * PIECES_PER_THREAD)?,
         };
         let lowers = std::iter::once(&[][..]).chain(bounds.iter().map(Vec::as_slice));
         let uppers = bounds.iter().map(|bound| Some(bound.as_slice())).chain([None]);
         let ranges: Vec<(&[u8], Option<&[u8]>)> = lowers.zip(uppers).collect();
-        in_parallel(threads, &ranges, |(lower, upper)| self.read_piece(index, lower, *upper))
+        in_parallel(threads, &ranges, |_, (lower, upper)| self.read_piece(index, lower, *upper))
+    }
+
+    /// As [`read_pieces`](Self::read_pieces), in the order of the pages, if that pays. A piece is what many leaves came to.
+    fn read_by_page(&self, index: &Arc<IndexDef>, tree: &Tree) -> Result<Option<Vec<Piece>>> {
+        let mut all = Vec::new();
+        let mut from = Some(Vec::new());
+        while let Some(lower) = from.take() {
+            let leaves = tree.leaves_by_page(&lower, None, LeavesByPage::MOST)?;
+            let LeavesByPage { leaves: list, missing, backward, .. } = &leaves;
+            if all.is_empty() && !self.options.read_ahead.visits_by_page(list.len(), *missing, *backward) {
+                return Ok(None);
+            }
+            let read = in_parallel(self.options.threads, list, |at, leaf| {
+                leaves.prefetch(tree.store(), at)?;
+                self.read_piece(index, &leaf.keys.lower, leaf.keys.upper.as_deref())
+            })?;
+            let mut pieces: Vec<(&[u8], Piece)> =
+                list.iter().map(|leaf| leaf.keys.lower.as_slice()).zip(read).collect();
+            pieces.sort_unstable_by(|a, b| a.0.cmp(b.0));
+            let mut joined = Piece::default();
+            for (_, piece) in pieces {
+                joined.join(piece);
+            }
+            all.push(joined);
+            from = leaves.resume;
+        }
+        Ok(Some(all))
     }
 
     /// Reads the entries in `[lower, upper)`.
@@ -191,6 +251,7 @@ fn for_each_entry(
 ) -> Result<()> {
     let mut cursor = view.entries(table, index)?;
     cursor.seek(lower);
+    cursor.read_ahead(Direction::Forward, lower, upper);
     let mut failed = None;
     while cursor.visit(Direction::Forward, &mut |found| {
         if upper.is_some_and(|upper| found.key >= upper) {
@@ -204,7 +265,9 @@ fn for_each_entry(
             }
         }
     })? {
-        if progress(1).is_break() {
+        // Nothing is left of the range where it ends with a leaf.
+        let ended = upper.zip(cursor.position()).is_some_and(|(upper, at)| at >= upper) && cursor.is_exact();
+        if progress(1).is_break() || ended {
             break;
         }
     }

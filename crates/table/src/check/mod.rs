@@ -9,7 +9,7 @@
 //! | `parallel` | pieces of work for several threads |
 //!
 //! Rows and entries are compared at one snapshot, so that commits can go on. First cheaply: each index is read once,
-//! in its own order, and the sum of the hashes of its entries is compared with that of the entries derived from the
+//! in its own order or that of its pages, and the sum of the hashes of its entries is compared with that of the entries derived from the
 //! rows. Only where the sums differ are the entries derived from the rows sorted, and merged with those of the index, to
 //! name what is wrong.
 
@@ -24,7 +24,7 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::read::ReadView;
 use crate::txn::write_set::WriteSet;
-use leafline_btree::{BtreeError, NodeProgress};
+use leafline_btree::{BtreeError, NodeProgress, ReadAheadSettings};
 use leafline_storage::PageNo;
 use leafline_types::{CancelToken, OverflowRef};
 use std::fmt;
@@ -53,13 +53,15 @@ pub struct CheckOptions {
     pub depth: CheckDepth,
     /// Threads that work on it.
     pub threads: usize,
+    /// How it reads ahead.
+    pub read_ahead: ReadAheadSettings,
 }
 
 impl Default for CheckOptions {
     /// Everything but values that no index has, with a thread for each core.
     fn default() -> CheckOptions {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        CheckOptions { depth: CheckDepth::default(), threads }
+        CheckOptions { depth: CheckDepth::default(), threads, read_ahead: ReadAheadSettings::default() }
     }
 }
 
@@ -178,7 +180,8 @@ impl Engine {
             let parts = overflow.as_ref().map_or(0, |overflow| self.row_count(overflow.id));
             (self.snapshot(), self.row_count(table.id), overflow.map(|overflow| (overflow, parts)))
         };
-        let view = ReadView::new(self.clone(), snapshot, Arc::new(WriteSet::default().into()), 0);
+        let view = ReadView::new(self.clone(), snapshot, Arc::new(WriteSet::default().into()), 0)
+            .with_read_ahead(options.read_ahead);
         let mut check = Check::new(&view, table, options, &progress);
         check.structure()?;
         cancel.check()?;

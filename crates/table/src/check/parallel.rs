@@ -3,12 +3,12 @@
 use crate::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls `work` with each of `pieces`, on up to `threads` threads. Returns the results in the order of the pieces, or the
+/// Calls `work` with the number of each of `pieces` and the piece, on up to `threads` threads. Returns the results in the order of the pieces, or the
 /// first error.
 pub(super) fn in_parallel<P: Sync, R: Send>(
     threads: usize,
     pieces: &[P],
-    work: impl Fn(&P) -> Result<R> + Sync,
+    work: impl Fn(usize, &P) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let next = AtomicUsize::new(0);
     let run = || -> Vec<(usize, Result<R>)> {
@@ -16,7 +16,7 @@ pub(super) fn in_parallel<P: Sync, R: Send>(
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = pieces.get(at) else { return results };
-            let result = work(piece);
+            let result = work(at, piece);
             if result.is_err() {
                 // Nobody begins another one.
                 next.store(pieces.len(), Ordering::Relaxed);

@@ -19,7 +19,8 @@ impl Check<'_> {
                 continue;
             }
             let tree = engine.trees.for_snapshot_even_refused(index, self.view.snapshot())?;
-            let (_, faults) = tree.tree.examine(self.options.threads, self.progress)?;
+            let (_, faults) =
+                tree.tree.examine(self.options.threads, self.options.read_ahead, self.progress)?;
             for fault in faults {
                 self.found.note(self.table, Some(index), Some(fault.page), fault.what);
             }

@@ -15,7 +15,8 @@ use super::{EntryRef, EntryStep, EntryVisitor};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, TableError};
 use crate::trees::TreeHandle;
-use leafline_btree::{Cursor, Direction};
+use leafline_btree::{Cursor, Direction, RangeAhead, Tree};
+use leafline_storage::PageNo;
 use std::sync::Arc;
 
 /// Reads the visible entries of an index.
@@ -35,6 +36,8 @@ pub struct EntryCursor {
     past_leaves: bool,
     done: bool,
     pub(super) rows_visited: u64,
+    /// What is read ahead of it, and how many pages were.
+    ahead: Option<(RangeAhead, u64)>,
 }
 
 /// A visitor that takes entries one by one.
@@ -76,6 +79,7 @@ impl EntryCursor {
             past_leaves: false,
             done: false,
             rows_visited: 0,
+            ahead: None,
         })
     }
 
@@ -102,6 +106,37 @@ impl EntryCursor {
         self.direction = None;
         self.past_leaves = false;
         self.done = false;
+    }
+
+    /// From now on, the leaves of the keys in `[lower, upper)` are read ahead of it.
+    pub fn read_ahead(&mut self, direction: Direction, lower: &[u8], upper: Option<&[u8]>) {
+        let ahead = RangeAhead::new(self.view.read_ahead(), direction, lower, upper);
+        self.ahead = Some((ahead, 0));
+    }
+
+    /// Pages that were not in memory and read ahead of it.
+    pub fn pages_ahead(&self) -> u64 {
+        self.ahead.as_ref().map_or(0, |(_, pages)| *pages)
+    }
+
+    /// The tree it reads.
+    pub fn tree(&self) -> &Tree {
+        self.cursor.tree()
+    }
+
+    /// How many leaves it has come to, and the page of the last one.
+    pub fn leaf(&self) -> (u64, PageNo) {
+        self.cursor.leaf()
+    }
+
+    /// The key right before which it stands on the leaves; `None` is the end.
+    pub fn position(&self) -> Option<&[u8]> {
+        self.cursor.position()
+    }
+
+    /// Whether all that the view sees up to there was shown. Else some of it may be shown by the next visit.
+    pub fn is_exact(&self) -> bool {
+        !self.overlay && !self.patches.has_next()
     }
 
     /// Rows that had to be visited to know what the snapshot sees of entries, since this was last asked.
@@ -138,6 +173,9 @@ impl EntryCursor {
             return Err(TableError::Internal("a cursor changed its direction without a seek".into()));
         }
         while !self.done {
+            if let Some((ahead, pages)) = &mut self.ahead {
+                *pages += ahead.advance(&self.cursor)?;
+            }
             self.read_own(direction)?;
             let hides_own = self.hides_own_rows();
             let mut reader = InPlace {

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::txn::RegisteredSnapshot;
 use crate::txn::write_set::{OverlayEntry, State, WriteSet};
+use leafline_btree::ReadAheadSettings;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub struct ReadView {
     pub(super) snapshot: RegisteredSnapshot,
     writes: Arc<RwLock<WriteSet>>,
     as_of: u64,
+    read_ahead: ReadAheadSettings,
 }
 
 impl ReadView {
@@ -27,7 +29,18 @@ impl ReadView {
         writes: Arc<RwLock<WriteSet>>,
         as_of: u64,
     ) -> ReadView {
-        ReadView { engine, snapshot, writes, as_of }
+        ReadView { engine, snapshot, writes, as_of, read_ahead: ReadAheadSettings::default() }
+    }
+
+    /// The same view, for scans that read ahead as said.
+    #[must_use]
+    pub fn with_read_ahead(self, read_ahead: ReadAheadSettings) -> ReadView {
+        ReadView { read_ahead, ..self }
+    }
+
+    /// How scans read ahead.
+    pub fn read_ahead(&self) -> ReadAheadSettings {
+        self.read_ahead
     }
 
     /// The engine.

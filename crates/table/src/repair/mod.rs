@@ -24,7 +24,7 @@ use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockMode, LockOwner};
 use crate::txn::op::CounterChange;
 use crate::txn::{Isolation, TxnMode};
-use leafline_btree::Direction;
+use leafline_btree::{Direction, ReadAheadSettings};
 use leafline_types::Value;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -165,7 +165,8 @@ impl Engine {
     /// Rows of a table whose clustered index is sound, and that nobody changes.
     fn count_rows(&self, table: &TableDef) -> Result<u64> {
         let handle = self.trees.current(table.clustered().tree)?;
-        let (report, _) = handle.tree.examine(1, &|_| ControlFlow::Continue(()))?;
+        let (report, _) =
+            handle.tree.examine(1, ReadAheadSettings::default(), &|_| ControlFlow::Continue(()))?;
         Ok(report.entries - report.ghosts)
     }
 }

@@ -128,7 +128,7 @@ fn change(
 }
 
 fn check(engine: &Arc<Engine>, table: &Arc<TableDef>, what: &str) {
-    let options = CheckOptions { depth: CheckDepth::Extended, threads: 1 };
+    let options = CheckOptions { depth: CheckDepth::Extended, threads: 1, ..CheckOptions::default() };
     let found = engine.check_table_with(table, options, &|_| (), &CancelToken::new()).unwrap();
     assert!(found.is_sound(), "{what}: {:?}", found.faults);
 }
@@ -256,7 +256,7 @@ fn a_row_whose_value_is_damaged_is_reported_and_left_out_by_a_repair() {
     super::quarantine::flip(&env, page, &mut SmallRng::seed_from_u64(1));
     let engine = open(&env);
     let table = engine.table("d", "t").unwrap();
-    let options = CheckOptions { depth: CheckDepth::Medium, threads: 1 };
+    let options = CheckOptions { depth: CheckDepth::Medium, threads: 1, ..CheckOptions::default() };
     let found = engine.check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
     assert!(found.overflow.is_some(), "{found:?}");
     assert!(all_rows(&view(&engine), &table).is_err());

@@ -195,7 +195,7 @@ fn written_key(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Vec<u8> {
 }
 
 fn deep(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<TableCheck> {
-    let options = CheckOptions { depth: CheckDepth::Extended, threads: 1 };
+    let options = CheckOptions { depth: CheckDepth::Extended, threads: 1, ..CheckOptions::default() };
     engine.check_table_with(table, options, &|_| (), &CancelToken::new())
 }
 

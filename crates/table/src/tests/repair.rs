@@ -45,7 +45,7 @@ fn tables(engine: &Engine) -> Vec<Arc<TableDef>> {
 }
 
 fn deep(engine: &Arc<Engine>, table: &Arc<TableDef>) -> TableCheck {
-    let options = CheckOptions { depth: CheckDepth::Extended, threads: 2 };
+    let options = CheckOptions { depth: CheckDepth::Extended, threads: 2, ..CheckOptions::default() };
     engine.check_table_with(table, options, &|_| (), &CancelToken::new()).unwrap()
 }
 
@@ -139,7 +139,7 @@ fn check_and_repair(engine: &Arc<Engine>, sound: &Sound, damaged: &BTreeSet<Page
         let trees: Vec<SegmentId> = table.indexes.iter().map(|index| index.tree).collect();
         let position = |page: &PageNo| trees.iter().position(|tree| sound.pages[page] == *tree);
         let of_table: BTreeSet<usize> = damaged.iter().filter_map(position).collect();
-        let quick = CheckOptions { depth: CheckDepth::Quick, threads: 1 };
+        let quick = CheckOptions { depth: CheckDepth::Quick, threads: 1, ..CheckOptions::default() };
         let check = engine.check_table_with(&table, quick, &|_| (), &CancelToken::new()).unwrap();
         assert_eq!(check.is_sound(), of_table.is_empty());
         let check = deep(engine, &table);
@@ -325,7 +325,7 @@ fn a_check_ends_soon_after_it_is_cancelled() {
         })
     })
     .unwrap();
-    let options = CheckOptions { depth: CheckDepth::Extended, threads: 1 };
+    let options = CheckOptions { depth: CheckDepth::Extended, threads: 1, ..CheckOptions::default() };
     let pages = AtomicU64::new(0);
     let check = |at: u64| {
         pages.store(0, Ordering::Relaxed);

@@ -63,6 +63,8 @@ pub enum StatementKind {
     AnalyzeHistogram(AnalyzeHistogram),
     /// CHECK TABLE, and how thoroughly.
     CheckTable(Vec<TableName>, CheckDepth),
+    /// LOAD INDEX INTO CACHE.
+    LoadIndex(Vec<LoadIndex>),
     /// CHECKSUM TABLE.
     ChecksumTable {
         /// The tables.
@@ -451,4 +453,15 @@ pub struct AnalyzeHistogram {
     pub columns: Vec<Ident>,
     /// UPDATE: how many buckets; `None` for DROP.
     pub buckets: Option<u64>,
+}
+
+/// A table of LOAD INDEX INTO CACHE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadIndex {
+    /// Its name.
+    pub table: TableName,
+    /// The indexes; none: all.
+    pub indexes: Vec<Ident>,
+    /// Without the leaves.
+    pub ignore_leaves: bool,
 }
