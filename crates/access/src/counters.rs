@@ -71,6 +71,8 @@ counters! {
     leafline_entries_examined => "Leafline_entries_examined",
     /// Times that a scan went from an entry that does not match to where the next one can be.
     leafline_leaps => "Leafline_leaps",
+    /// Plans that were given up for another, because more was to be done than was expected.
+    leafline_plans_switched => "Leafline_plans_switched",
     /// Locators that indexes gave for index merge and rowid filters.
     leafline_locators_collected => "Leafline_locators_collected",
     /// Rows read from the clustered index because a secondary index pointed at them.

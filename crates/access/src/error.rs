@@ -24,6 +24,9 @@ pub enum AccessError {
     /// An expression failed, or the statement was cancelled.
     #[error(transparent)]
     Sql(#[from] MysqlError),
+    /// More entries were to be examined than the plan was chosen for; whoever set the budget has another.
+    #[error("more entries would be examined than a plan was given")]
+    OverBudget,
     /// A row or an entry cannot be decoded.
     #[error(transparent)]
     Codec(#[from] CodecError),
@@ -37,6 +40,7 @@ impl From<AccessError> for MysqlError {
             AccessError::Storage(error) => TableError::from(error).into(),
             AccessError::Sql(error) => error,
             AccessError::Codec(error) => error.into(),
+            error @ AccessError::OverBudget => MysqlError::internal(error),
         }
     }
 }

@@ -216,7 +216,7 @@ impl LeapScan {
         let direction = self.direction();
         let mut output = Output::new(&self.decoder, self.expected.min(self.goal));
         while !self.done && !output.is_enough(self.goal) {
-            cx.eval.cancel.check()?;
+            cx.check(output.examined)?;
             if !self.inside {
                 self.enter(direction, cx);
             }

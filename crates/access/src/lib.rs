@@ -46,7 +46,7 @@ pub use index_merge::{Located, LocatorSet, Merging};
 pub use part_use::PartUse;
 pub use path::{AccessPath, Condition, FirstOf, JoinRows, ScanOrder};
 pub use path_builder::PathRequest;
-pub use path_scan::{Demand, PathScan, ScanBatch, ScanContext};
+pub use path_scan::{Budget, Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces};
 pub use row_scan::RowScan;
 pub use stats::Statistics;

@@ -9,7 +9,7 @@
 
 use crate::condition::ConditionSet;
 use crate::counters::Counters;
-use crate::error::Result;
+use crate::error::{AccessError, Result};
 use crate::leap_scan::{Entries, FIRST_BATCH, GROWTH, LeapScan};
 use crate::locators::Locators;
 use crate::path::{AccessPath, ScanOrder};
@@ -42,6 +42,15 @@ pub enum Demand {
     All,
 }
 
+/// How many entries may be examined before a plan is given up for another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Budget {
+    /// What [`Counters::leafline_entries_examined`] may come to; `None`: as many as there are.
+    pub most: Option<u64>,
+    /// It was not enough.
+    pub exceeded: bool,
+}
+
 /// What a scan needs of the execution it is part of.
 pub struct ScanContext<'c, 'a> {
     /// Parameters, time, warnings, cancellation.
@@ -50,6 +59,21 @@ pub struct ScanContext<'c, 'a> {
     pub view: &'c ReadView,
     /// Where the scan counts.
     pub counters: &'c mut Counters,
+    /// How much it may do.
+    pub budget: &'c mut Budget,
+}
+
+impl ScanContext<'_, '_> {
+    /// Checks that the statement is not to end, and that the plan is not to be given up with so many entries `examined` beside those that
+    /// were counted.
+    pub(crate) fn check(&mut self, examined: u64) -> Result<()> {
+        self.eval.cancel.check()?;
+        if self.budget.most.is_some_and(|most| self.counters.leafline_entries_examined + examined > most) {
+            self.budget.exceeded = true;
+            return Err(AccessError::OverBudget);
+        }
+        Ok(())
+    }
 }
 
 /// Rows of a table, each with the outer row it was found for.
@@ -376,7 +400,7 @@ impl PathScan {
                 self.pending = None;
                 return Ok(None);
             }
-            cx.eval.cancel.check()?;
+            cx.check(0)?;
             if !any_order {
                 pending.locators.sort(positions);
             }

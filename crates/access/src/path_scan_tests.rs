@@ -2,7 +2,7 @@
 //! writes, for outer rows.
 
 use crate::constraint::Bounds;
-use crate::path_scan::{Demand, PathScan, ScanContext};
+use crate::path_scan::{Budget, Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use crate::{AccessPath, Counters, Located, LocatorSet, PathRequest, RowScan, ScanOrder};
 use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
@@ -23,7 +23,7 @@ fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Cou
     let mut counters = Counters::default();
     let mut found = Vec::new();
     with_eval(|eval| {
-        let mut cx = ScanContext { eval, view, counters: &mut counters };
+        let mut cx = ScanContext { eval, view, counters: &mut counters, budget: &mut Budget::default() };
         let mut scan = PathScan::new(&path);
         match outer {
             Some(outer) => {
@@ -422,7 +422,8 @@ fn small_limits_examine_few_entries() {
     let path = Arc::new(request.build(index, ScanOrder::Forward));
     let mut counters = Counters::default();
     with_eval(|eval| {
-        let mut cx = ScanContext { eval, view: &view, counters: &mut counters };
+        let mut cx =
+            ScanContext { eval, view: &view, counters: &mut counters, budget: &mut Budget::default() };
         let mut scan = PathScan::new(&path);
         scan.start(Demand::Rows(10), &mut cx).expect("a started scan");
         let first = scan.next(&mut cx).expect("rows").expect("rows");
@@ -481,7 +482,8 @@ fn rows_with_large_values_are_fetched_few_at_a_time() {
         let mut counters = Counters::default();
         let mut found = Vec::new();
         with_eval(|eval| {
-            let mut cx = ScanContext { eval, view: &view, counters: &mut counters };
+            let mut cx =
+                ScanContext { eval, view: &view, counters: &mut counters, budget: &mut Budget::default() };
             let mut scan = PathScan::new(&path);
             scan.start(Demand::All, &mut cx).expect("a started scan");
             while let Some(batch) = scan.next(&mut cx).expect("rows") {

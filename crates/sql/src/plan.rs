@@ -245,6 +245,18 @@ pub enum Operator {
         /// Which of the ordered rows.
         limit: RowLimit,
     },
+    /// The first rows of a plan that was chosen because few entries were expected to be examined for them. No row is delivered before all
+    /// are known; if more is to be done than what the other plan costs, that is run.
+    Guarded {
+        /// What is expected to be the cheaper one.
+        first: Box<Node>,
+        /// The other one.
+        instead: Box<Node>,
+        /// Entries that the first may examine.
+        entries: u64,
+        /// How many rows are delivered: with too many to be held it is not guarded.
+        limit: RowLimit,
+    },
     /// The first rows as they come.
     Limit {
         /// Where the rows come from.
@@ -548,6 +560,7 @@ impl Node {
             Operator::LookupJoin { outer, .. } => vec![outer],
             Operator::LateralJoin(join) => vec![&join.outer, &join.inner],
             Operator::HashJoin(join) => vec![&join.probe, &join.build],
+            Operator::Guarded { first, instead, .. } => vec![first, instead],
             Operator::LockRows(locking) => vec![&locking.input],
         }
     }
@@ -581,6 +594,7 @@ impl Node {
             Operator::LookupJoin { outer, .. } => vec![outer],
             Operator::LateralJoin(join) => vec![&mut join.outer, &mut join.inner],
             Operator::HashJoin(join) => vec![&mut join.probe, &mut join.build],
+            Operator::Guarded { first, instead, .. } => vec![first, instead],
             Operator::LockRows(locking) => vec![&mut locking.input],
         }
     }

@@ -103,6 +103,12 @@ impl Warnings {
         self.count == 0
     }
 
+    /// Takes back what came after so many, of which no more than these were kept.
+    pub fn forget_after(&mut self, earlier: &Warnings) {
+        self.kept.truncate(earlier.kept.len());
+        (self.count, self.errors) = (earlier.count, earlier.errors);
+    }
+
     /// An empty list that keeps what this one does.
     pub fn another(&self) -> Warnings {
         Warnings { without_notes: self.without_notes, ..Warnings::default() }

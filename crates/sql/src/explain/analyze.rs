@@ -63,6 +63,9 @@ impl Tree<'_> {
             }
             Operator::Rollup { rollup, .. } => format!("Rollup: {} levels", rollup.greatest + 1),
             Operator::Window { input, window } => window_label(window, &names(input)),
+            Operator::Guarded { entries, .. } => {
+                format!("The first of two plans; the second if more than {entries} entries would be examined")
+            }
             Operator::Limit { limit, .. } => format!("Limit: {}", limited(limit)),
             Operator::LockRows(locking) => lock_label(locking),
             Operator::Distinct { .. } => "Distinct by hash".to_string(),

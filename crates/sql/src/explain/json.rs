@@ -144,6 +144,7 @@ impl Writer<'_> {
                 self.attach(&mut found, "select_list_subqueries", expressions.iter());
             }
             Operator::Rollup { input, .. } | Operator::Limit { input, .. } => found = self.steps(input),
+            Operator::Guarded { first, .. } => found = self.steps(first),
             Operator::LockRows(locking) => found = self.steps(&locking.input),
             _ => found = self.tables(node),
         }

@@ -165,6 +165,7 @@ impl<'p> Blocks<'p> {
             | Operator::Limit { input, .. } => {
                 self.node(input, id, select_type, above);
             }
+            Operator::Guarded { first, .. } => self.node(first, id, select_type, above),
             Operator::Parallel { input, .. } => self.node(input, id, select_type, above),
             Operator::LockRows(locking) => self.node(&locking.input, id, select_type, above),
             Operator::Aggregate { input, keys, .. } => {

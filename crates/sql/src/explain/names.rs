@@ -23,6 +23,7 @@ pub(super) fn names(node: &Node) -> Vec<String> {
         | Operator::TopN { input, .. }
         | Operator::Limit { input, .. }
         | Operator::Distinct { input } => names(input),
+        Operator::Guarded { first, .. } => names(first),
         Operator::Parallel { input, .. } => names(input),
         Operator::LockRows(locking) => names(&locking.input),
         Operator::Derived { input, alias } => of_derived(alias, names(input)),

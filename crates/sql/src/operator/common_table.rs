@@ -5,6 +5,7 @@ use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
 use super::subplans::{Part, within};
 use super::{BoxedOperator, ExecutionContext, Operator, build};
 use crate::plan::{Node, RecursiveUnion};
+use leafline_access::Budget;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
@@ -53,6 +54,7 @@ fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<Store
         subplans,
         profile: profile.as_mut(),
         piece: None,
+        budget: Budget::default(),
     };
     let made = all_rows(&mut root, &plan.plan.root.types, &mut inner);
     cx.eval.state = std::mem::take(&mut inner.eval.state);

@@ -4,7 +4,7 @@ use super::memory::MemoryBudget;
 use super::profile::Profile;
 use super::subplans::Subplans;
 use crate::plan;
-use leafline_access::{Counters, ScanContext, ScanPiece};
+use leafline_access::{Budget, Counters, ScanContext, ScanPiece};
 use leafline_table::{ReadView, RowLocker};
 use leafline_types::MysqlError;
 use leafline_types::expr::EvalContext;
@@ -38,12 +38,19 @@ pub struct ExecutionContext<'a> {
     pub profile: Option<&'a mut Profile>,
     /// The piece of its table that the scan at the bottom is to read, in a thread that shares a scan with others; the scan takes it.
     pub piece: Option<ScanPiece>,
+    /// What may be done before a plan is given up for another.
+    pub budget: Budget,
 }
 
 impl<'a> ExecutionContext<'a> {
     /// The part of the context that access paths need.
     pub fn scan(&mut self) -> ScanContext<'_, 'a> {
-        ScanContext { eval: &mut self.eval, view: self.view, counters: self.counters }
+        ScanContext {
+            eval: &mut self.eval,
+            view: self.view,
+            counters: self.counters,
+            budget: &mut self.budget,
+        }
     }
 
     /// Pages read from the device until now by everybody, and pages asked for by this thread.

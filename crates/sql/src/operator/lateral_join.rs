@@ -106,8 +106,10 @@ fn step(
         subplans: cx.subplans,
         profile: cx.profile.as_deref_mut(),
         piece: None,
+        budget: cx.budget,
     };
     let found = inner.next(&mut within);
+    cx.budget = within.budget;
     let state = std::mem::take(&mut within.eval.state);
     cx.eval.state = state;
     found

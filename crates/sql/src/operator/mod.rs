@@ -10,6 +10,7 @@ mod context;
 mod distinct;
 mod filter;
 mod gather;
+mod guarded;
 mod hash_join;
 mod json_table;
 mod known_rows;
@@ -105,6 +106,9 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
         }
         plan::Operator::Limit { input: from, limit } => {
             Box::new(limit::Limit::new(input(from), limit.clone()))
+        }
+        plan::Operator::Guarded { first, instead, entries, limit } => {
+            Box::new(guarded::Guarded::new(input(first), input(instead), *entries, limit.clone()))
         }
         plan::Operator::LockRows(locking) => Box::new(lock_rows::LockRows::new(locking, profiled)),
         plan::Operator::Distinct { input: from } => {

@@ -15,7 +15,7 @@ use super::gather::batch_bytes;
 use super::memory::Held;
 use super::{BoxedOperator, ExecutionContext, MemoryBudget, Operator, Profile, Subplans, build};
 use crate::plan::{self, Node};
-use leafline_access::{Counters, ScanPiece, ScanPieces};
+use leafline_access::{Budget, Counters, ScanPiece, ScanPieces};
 use leafline_table::ReadView;
 use leafline_types::expr::{CallState, EvalContext, SessionFacts, SqlMode};
 use leafline_types::statement::{CancelToken, Warnings};
@@ -293,6 +293,7 @@ impl Worker {
                 subplans: &subplans,
                 profile: done.profile.as_mut(),
                 piece,
+                budget: Budget::default(),
             };
             let result = self.rows(&mut made.batches, &mut bytes, shared, &mut cx);
             state = std::mem::take(&mut cx.eval.state);

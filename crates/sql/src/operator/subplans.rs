@@ -7,7 +7,7 @@ use super::members::Members;
 use super::stored_rows::StoredRows;
 use super::{BoxedOperator, ExecutionContext, MemoryBudget, Profile, StatementLocks, build};
 use crate::plan::{CommonPlan, PlanParts, SubqueryPlan};
-use leafline_access::Counters;
+use leafline_access::{Budget, Counters};
 use leafline_table::ReadView;
 use leafline_types::expr::subquery::compare_with_row;
 use leafline_types::expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
@@ -230,6 +230,7 @@ impl Runner<'_> {
             profile: profile.as_mut(),
             subplans: self.subplans,
             piece: None,
+            budget: Budget::default(),
         };
         let profiled = inner.profile.is_some();
         let idle = self.subplans.idle.borrow_mut().remove(&number);

@@ -9,17 +9,17 @@ use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::{InOrder, Wanted};
 use super::parallel::shared_by_threads;
-use super::partial::{PartialRef, Step};
+use super::partial::{Partial, PartialRef, Step};
 use super::pushdown::pushed_down;
 use super::rollup;
 use super::selectivity::groups;
-use super::settings::{OptimizerContext, Parallelism};
+use super::settings::{OptimizerContext, Parallelism, Patience};
 use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
 use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
 use crate::plan::{
-    EmptyReason, LimitValue, LockRows, LockedTable, Node, Operator, Plan, PlanParts, RowLimit, SortKey,
-    SubqueryPlan, locator_type,
+    EmptyReason, Estimate, LimitValue, LockRows, LockedTable, Node, Operator, Plan, PlanParts, RowLimit,
+    SortKey, SubqueryPlan, locator_type,
 };
 use leafline_access::Demand;
 use leafline_types::aggregate::AggregateFunction;
@@ -105,12 +105,16 @@ fn plan_block(
     recheck.iter().flatten().for_each(|condition| cx.keep_subqueries(condition));
     let (mut planner, graph) = join_planner(&merged, cx)?;
     let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);
+    let mut other_plan = None;
     let joined = match (impossible, &merged.from) {
         (true, _) => None,
         (false, None) => Some(Joined::default()),
         (false, Some(_)) => {
-            let Chosen { plan, sorted, first_row } = planner.cheapest(&graph)?;
+            let Chosen { plan, sorted, first_row, instead } = planner.cheapest(&graph)?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
+            if let Some((other, entries)) = instead {
+                other_plan = Some((planner.emit(&other)?, entries));
+            }
             live.map(|emitted| {
                 let emitted = if first_row { only_first_row(emitted) } else { emitted };
                 Joined { emitted: Some(emitted), sorted }
@@ -142,7 +146,18 @@ fn plan_block(
     };
     let groups = planner.groups(emitted.node.estimate.rows)?;
     let locking = Locking { recheck, deliver_locators };
-    above(&merged, emitted, sorted, groups, planner.cx, locking)
+    let first = above(&merged, emitted, sorted, groups, planner.cx, locking)?;
+    match (other_plan, &merged.limit) {
+        (Some((other, entries)), Some(limit)) => {
+            let locking = Locking { recheck: None, deliver_locators: false };
+            let instead = above(&merged, other, 0, groups, planner.cx, locking)?;
+            let (types, Estimate { rows, cost_us }) = (first.types.to_vec(), first.estimate);
+            let limit = row_limit(limit)?;
+            let (first, instead) = (Box::new(first), Box::new(instead));
+            Ok(node(Operator::Guarded { first, instead, entries, limit }, types, rows, cost_us))
+        }
+        _ => Ok(first),
+    }
 }
 
 /// What plans the joins of a block, and what there is to join.
@@ -175,12 +190,14 @@ pub(super) struct Chosen {
     sorted: usize,
     /// Its first row is all that is needed.
     first_row: bool,
+    /// What is run, unordered, if it examines more than so many entries.
+    instead: Option<(PartialRef, u64)>,
 }
 
 impl Chosen {
     /// Rows in any order.
     pub(super) fn unordered(plan: PartialRef) -> Chosen {
-        Chosen { plan, sorted: 0, first_row: false }
+        Chosen { plan, sorted: 0, first_row: false, instead: None }
     }
 }
 
@@ -207,7 +224,7 @@ impl JoinPlanner<'_, '_, '_> {
             let found = self.plan_extreme(graph, &key, rows)?;
             let found = found.filter(|found| found.cost_us < joined.cost_us);
             return Ok(match found {
-                Some(found) => Chosen { plan: found.plan, sorted: 0, first_row: true },
+                Some(found) => Chosen { plan: found.plan, sorted: 0, first_row: true, instead: None },
                 None => Chosen::unordered(joined),
             });
         }
@@ -239,7 +256,14 @@ impl JoinPlanner<'_, '_, '_> {
         let partly_sorted = wanted.is_some() && !locks;
         match self.plan_in_order(graph, &members, &order, Wanted { rows, share, partly_sorted })? {
             Some(found) if found.forced || found.cost_us <= sorted => {
-                Ok(Chosen { plan: found.plan, sorted: found.served, first_row: false })
+                let repeatable = |expr: &Expr| !expr.is_volatile();
+                let repeatable = select.filter.iter().all(repeatable)
+                    && select.output.iter().all(|output| repeatable(&output.expr));
+                let guarded = share < 1.0 && !locks && !found.forced && repeatable;
+                let instead =
+                    guarded.then(|| allowance(&found.plan, share, sorted, self.cx.patience)).flatten();
+                let instead = instead.map(|entries| (joined, entries));
+                Ok(Chosen { plan: found.plan, sorted: found.served, first_row: false, instead })
             }
             _ => Ok(Chosen::unordered(joined)),
         }
@@ -277,6 +301,31 @@ impl JoinPlanner<'_, '_, '_> {
             None if select.distinct => groups(self, select.output.iter().map(|output| &output.expr), rows),
             None => Ok(rows),
         }
+    }
+}
+
+/// How many entries a plan may examine of which a share of the rows is wanted, before what else there is, for `other_us`, would have been cheaper.
+/// `None`: as many as there are.
+fn allowance(plan: &Partial, share: f64, other_us: f64, patience: Patience) -> Option<u64> {
+    let is_certain = matches!(&plan.step, Step::Access { candidate, .. } if candidate.path.delivers_all());
+    if is_certain {
+        return None;
+    }
+    let all = examined(plan);
+    let worth = all * other_us / plan.cost_us.max(1.0);
+    let entries = worth.max(all * share * patience.uneven).max(patience.least);
+    (entries < all).then_some(entries as u64)
+}
+
+/// The entries that a plan examines.
+fn examined(plan: &Partial) -> f64 {
+    match &plan.step {
+        Step::Access { candidate, .. } => candidate.examined,
+        Step::Derived { .. } => 0.0,
+        Step::Filter { input, .. } => examined(input),
+        Step::Lookup { left, candidate, .. } => examined(left) + left.rows * candidate.examined,
+        Step::Lateral { left, .. } => examined(left),
+        Step::Hash { left, right, .. } => examined(left) + examined(right),
     }
 }
 

@@ -118,6 +118,10 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
         }
         Operator::Scan(scan) if all => Arc::make_mut(scan).demand = Demand::All,
         Operator::Scan(_) => {}
+        Operator::Guarded { first, instead, .. } => {
+            demand_all(first, false);
+            demand_all(instead, all);
+        }
         Operator::Limit { input, .. } => demand_all(input, false),
         Operator::LockRows(locking) => demand_all(&mut locking.input, all && locking.limit.is_none()),
         Operator::TopN { input, presorted, .. } if *presorted > 0 => demand_all(input, false),

@@ -48,4 +48,4 @@ mod window;
 
 pub(crate) use block::row_limit;
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
-pub use settings::{OptimizerContext, OptimizerSwitches, Parallelism};
+pub use settings::{OptimizerContext, OptimizerSwitches, Parallelism, Patience};

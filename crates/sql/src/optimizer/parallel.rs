@@ -43,6 +43,9 @@ fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
         }
         return;
     }
+    if let Operator::Guarded { instead, .. } = &mut at.operator {
+        return share(instead, consumed, parallelism);
+    }
     let consumed = match &at.operator {
         Operator::Limit { .. } => false,
         Operator::LockRows(_) => return,

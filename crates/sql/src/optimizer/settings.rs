@@ -101,6 +101,21 @@ impl Parallelism {
         Parallelism { threads: 1, least_cost_us: f64::INFINITY, piece_leaves: Self::PIECE_LEAVES };
 }
 
+/// How much a plan may do for its first rows before it is given up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Patience {
+    /// So many times more entries than were expected may be examined, whatever the other plan costs: rows that pass may be spread unevenly.
+    pub uneven: f64,
+    /// So many entries may be examined in any case.
+    pub least: f64,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience { uneven: 4.0, least: 1_000.0 }
+    }
+}
+
 /// What planning reads.
 pub struct OptimizerContext<'c, 'a> {
     /// Data, prices, statistics.
@@ -111,6 +126,8 @@ pub struct OptimizerContext<'c, 'a> {
     pub switches: OptimizerSwitches,
     /// The threads that it may have.
     pub parallelism: Parallelism,
+    /// When a plan is given up for another.
+    pub patience: Patience,
     /// The plan is made to be explained: it tells of the ways that were not taken.
     pub explains: bool,
     /// The queries of WITH planned so far that are run by themselves.
@@ -140,6 +157,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             eval,
             switches,
             parallelism: Parallelism::NONE,
+            patience: Patience::default(),
             explains: false,
             commons: BTreeMap::new(),
             subqueries,

@@ -5,6 +5,7 @@ use crate::operator::{
 };
 use crate::plan::{Node, PlanParts};
 use crate::session::Session;
+use leafline_access::Budget;
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::expr::{CallState, EvalContext};
@@ -123,6 +124,7 @@ impl Execution {
             subplans: &self.subplans,
             profile: self.profile.as_mut(),
             piece: None,
+            budget: Budget::default(),
         };
         let result = step(&mut cx);
         self.state = std::mem::take(&mut cx.eval.state);

@@ -4,7 +4,7 @@ use crate::operator::{
     BoxedOperator, ExecutionContext, MemoryBudget, Profile, Runner, StatementLocks, Subplans, build,
 };
 use crate::plan::{Plan, PlanParts};
-use leafline_access::Counters;
+use leafline_access::{Budget, Counters};
 use leafline_table::{ReadView, Transaction};
 use leafline_types::expr::EvalContext;
 use leafline_types::{Batch, MysqlError};
@@ -49,7 +49,17 @@ impl PlanRun {
         let (locks, profile) = (locks.as_ref(), profile.as_mut());
         let runner = Runner { subplans, view, locks, memory };
         let eval = EvalContext { subqueries: Some(&runner), ..eval };
-        let mut cx = ExecutionContext { eval, view, counters, memory, subplans, locks, profile, piece: None };
+        let mut cx = ExecutionContext {
+            eval,
+            view,
+            counters,
+            memory,
+            subplans,
+            locks,
+            profile,
+            piece: None,
+            budget: Budget::default(),
+        };
         cx.eval.cancel.check()?;
         root.next(&mut cx)
     }
