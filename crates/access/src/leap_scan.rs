@@ -102,7 +102,7 @@ impl LeapScan {
             expected: FIRST_BATCH,
             screen: RowScreen::default(),
             read_ahead: ReadAhead::new(cx.view),
-            leaps: Leaps::default(),
+            leaps: Leaps::at_first(),
             matched: None,
             path: path.clone(),
         })
@@ -137,7 +137,7 @@ impl LeapScan {
         kind: WalkKind,
         cx: &ScanContext<'_, '_>,
     ) {
-        self.leaps = Leaps::default();
+        self.leaps = Leaps::at_first();
         if let Some(first) = first {
             self.goal = first.clamp(1, self.most);
         }

@@ -72,6 +72,11 @@ pub(crate) struct Leaps {
 }
 
 impl Leaps {
+    /// Of a scan that begins.
+    pub fn at_first() -> Leaps {
+        Leaps { patience: PATIENCE, ..Leaps::default() }
+    }
+
     /// Another leaf is visited: leaps are tried again, fewer where they were of no use.
     pub fn renew(&mut self, leaps: bool) {
         self.left_leaf = false;
