@@ -4,7 +4,7 @@ use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, point_rea
 use crate::index_merge::PROBE_US;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
-use leafline_table::TableDef;
+use leafline_table::{IndexDef, TableDef};
 use std::sync::Arc;
 
 /// One way to read a table.
@@ -113,7 +113,8 @@ impl Candidate {
         let walked = if path.leaps { sizes.visited } else { sizes.entries.leaves };
         let within = (loops * walked).min(sizes.index.leaves);
         let leaves = distinct_pages(seeks, sizes.index.leaves).max(within);
-        let io = if path.leaps {
+        let one_by_one = loops > 1.0 && !path.batched;
+        let io = if path.leaps || one_by_one {
             leaves * point_read_us(model, sizes.entries.resident)
         } else if seeks > 1.0 {
             batched_fetch_us(model, leaves, sizes.index.leaves, sizes.entries.resident)
@@ -143,12 +144,13 @@ impl Candidate {
                 resident: sizes.table.resident,
                 pages_per_row: sizes.row_leaves_per_entry.max(per_seek),
             };
-            let (pages, io) = sweeps.cost(model);
+            let (pages, io) = if path.batched { sweeps.cost(model) } else { sweeps.one_by_one(model) };
             if path.pushes_conditions() {
                 total_us += examined * (cpu.condition + sizes.more_comparisons.0 * cpu.filter);
             }
             total_us += loops * sizes.probed * PROBE_US;
-            total_us += io + fetched * cpu.fetch + pages * cpu.leaf;
+            let find = if path.batched { cpu.fetch } else { cpu.seek };
+            total_us += io + fetched * find + pages * cpu.leaf;
             fetched
         } else {
             examined
@@ -170,10 +172,10 @@ impl Candidate {
 
 /// The index that a candidate uses, by position in its table.
 pub fn index_position(candidate: &Candidate) -> usize {
-    position_in(&candidate.path.table, &candidate.path)
+    position_in(&candidate.path.table, &candidate.path.index)
 }
 
-/// An index of a path, by position in its table.
-pub(crate) fn position_in(table: &TableDef, path: &AccessPath) -> usize {
-    table.indexes.iter().position(|known| known.id == path.index.id).unwrap_or(0)
+/// An index, by position in its table.
+pub(crate) fn position_in(table: &TableDef, index: &IndexDef) -> usize {
+    table.indexes.iter().position(|known| known.id == index.id).unwrap_or(0)
 }

@@ -138,7 +138,7 @@ impl Planner<'_> {
         }
         let bounded = found.iter().filter(|candidate| bounds_or_leaps(&candidate.path));
         let merged = found.iter().filter_map(|candidate| candidate.path.locators.as_ref());
-        let merged = merged.flat_map(|set| set.paths()).map(|path| position_in(table, path));
+        let merged = merged.flat_map(|set| set.paths()).map(|path| position_in(table, &path.index));
         let possible: BTreeSet<usize> = bounded.map(index_position).chain(merged).collect();
         let possible: Arc<[usize]> = possible.into_iter().collect();
         found.iter_mut().for_each(|candidate| candidate.possible = possible.clone());

@@ -45,7 +45,7 @@ pub use error::{AccessError, Result};
 pub use index_merge::{Located, LocatorSet, Merging};
 pub use part_use::PartUse;
 pub use path::{AccessPath, Condition, FirstOf, JoinRows, ScanOrder};
-pub use path_builder::PathRequest;
+pub use path_builder::{Batches, PathRequest};
 pub use path_scan::{Budget, Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces};
 pub use row_scan::RowScan;

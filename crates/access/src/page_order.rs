@@ -35,6 +35,8 @@ impl AccessPath {
             && self.first_of.is_none()
             && !self.is_unique_lookup()
             && !self.constraint.is_correlated()
+            // Rows that are fetched one by one come in the order of the index.
+            && (self.batched || !self.fetches())
             && view.read_ahead().may_visit_by_page()
     }
 }

@@ -98,6 +98,9 @@ pub struct AccessPath {
     /// Only rows whose locators are in this set. On the clustered index these are looked up, and nothing else is read (index merge); on
     /// another one entries with other locators are passed over before rows are fetched (rowid filter).
     pub locators: Option<Arc<LocatorSet>>,
+    /// Rows are fetched many at a time, sorted by clustered key (multi-range read), and looked up for many outer rows at a time (batched
+    /// key access); else one by one, in the order of the index.
+    pub batched: bool,
     /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,
 }
@@ -140,6 +143,11 @@ impl AccessPath {
     /// Are rows looked up that several indexes name?
     pub fn is_index_merge(&self) -> bool {
         self.is_clustered() && self.locators.is_some()
+    }
+
+    /// Are rows put back into the order of the index after they were fetched in theirs?
+    pub(crate) fn restores_order(&self) -> bool {
+        self.batched && self.order != ScanOrder::Any
     }
 
     /// The set that entries are looked up in before their rows are fetched.

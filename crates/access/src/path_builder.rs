@@ -4,8 +4,10 @@
 //! table for `i` below its number of columns, and outer column `i - columns` beyond. In the path they are
 //! renumbered as [`AccessPath`] says, outer columns keeping their number.
 
+use crate::candidate::position_in;
 use crate::constraint::{Built, Constraint, Implied, IndexKeyPart};
 use crate::path::{AccessPath, Condition, ScanOrder};
+use crate::strategy::Permission;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::expr::Expr;
 use std::collections::BTreeSet;
@@ -24,11 +26,35 @@ pub struct PathRequest<'a> {
     pub condition_pushdown: bool,
     /// Positions of indexes in the table on whose entries they may not.
     pub unpushed: &'a [usize],
+    /// How rows are fetched by an index.
+    pub batches: Batches<'a>,
     /// Deliver the clustered keys too.
     pub deliver_locators: bool,
 }
 
+/// Which paths fetch rows many at a time, sorted.
+#[derive(Clone, Copy, Debug)]
+pub struct Batches<'a> {
+    /// Those by these indexes (multi-range read).
+    pub ranges: Permission<'a>,
+    /// Of these, also those whose ranges depend on outer rows: for many of them at a time (batched key access).
+    pub keys: bool,
+}
+
+impl Batches<'_> {
+    /// All of them.
+    pub const ALL: Batches<'static> = Batches { ranges: Permission::GIVEN, keys: true };
+}
+
 impl PathRequest<'_> {
+    /// Whether a path along an index fetches rows in batches.
+    fn fetches_batches(&self, index: &IndexDef, for_outer_rows: bool) -> bool {
+        // Rows that are read from the table itself are in its order.
+        let in_order = index.is_clustered() && !for_outer_rows;
+        let by_index = self.batches.ranges.holds_for(position_in(self.table, index));
+        in_order || by_index && (self.batches.keys || !for_outer_rows)
+    }
+
     fn width(&self) -> usize {
         self.table.columns.len()
     }
@@ -110,6 +136,7 @@ impl PathRequest<'_> {
                 }
             }
         }
+        let batched = self.fetches_batches(index, constraint.is_correlated());
         AccessPath {
             table: self.table.clone(),
             index: index.clone(),
@@ -125,6 +152,7 @@ impl PathRequest<'_> {
             leaps: false,
             first_of: None,
             locators: None,
+            batched,
             deliver_locators: self.deliver_locators,
         }
     }

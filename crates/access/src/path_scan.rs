@@ -98,14 +98,13 @@ struct Pending {
 }
 
 impl Pending {
-    fn new(locators: Locators, tags: Vec<u32>, order: ScanOrder) -> Pending {
+    fn new(locators: Locators, tags: Vec<u32>, path: &AccessPath) -> Pending {
         let mut positions: Vec<u32> = (0..locators.len() as u32).collect();
-        let any_order = order == ScanOrder::Any;
-        if any_order {
+        if path.batched && path.order == ScanOrder::Any {
             locators.sort(&mut positions);
         }
         // What has to be put back into index order is fetched as a whole.
-        let most = if any_order { FETCH_ROWS } else { BATCH_ROWS };
+        let most = if path.restores_order() { BATCH_ROWS } else { FETCH_ROWS };
         Pending { locators, tags, order: positions, next: 0, most, largest: most }
     }
 
@@ -295,7 +294,7 @@ impl PathScan {
         if whole_keys {
             cx.counters.handler_read_key += targets.len() as u64;
             let (locators, tags) = targets.into_points();
-            self.pending = Some(Pending::new(locators, tags, self.path.order));
+            self.pending = Some(Pending::new(locators, tags, &self.path));
             self.leap = None;
             return Ok(());
         }
@@ -379,7 +378,7 @@ impl PathScan {
                     tags.push(entries.tags[entry]);
                 }
             }
-            self.pending = Some(Pending::new(locators, tags, self.path.order));
+            self.pending = Some(Pending::new(locators, tags, &self.path));
         }
     }
 
@@ -392,7 +391,7 @@ impl PathScan {
     /// Rows of the entries that wait for theirs, as many as a batch holds, less what the conditions reject.
     fn fetch_pending(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
         let (Some(pending), Some(fetch)) = (&mut self.pending, &self.fetch) else { return Ok(None) };
-        let any_order = self.path.order == ScanOrder::Any;
+        let restores_order = self.path.restores_order();
         let fetched = loop {
             let end = pending.order.len().min(pending.next + pending.most);
             let positions = pending.order.get_mut(pending.next..end).unwrap_or_default();
@@ -401,17 +400,17 @@ impl PathScan {
                 return Ok(None);
             }
             cx.check(0)?;
-            if !any_order {
+            if restores_order {
                 pending.locators.sort(positions);
             }
             let mut fetched = fetch.fetch(&self.path, &pending.locators, positions, cx)?;
             if self.path.fetches() {
                 cx.counters.leafline_rows_fetched += fetched.batch.rows as u64;
-                if positions.len() > 1 {
+                if self.path.batched && positions.len() > 1 {
                     cx.counters.handler_read_rnd += fetched.batch.rows as u64;
                 }
             }
-            if any_order {
+            if !restores_order {
                 pending.next += fetched.examined;
                 break fetched;
             }

@@ -4,7 +4,9 @@
 use crate::constraint::Bounds;
 use crate::path_scan::{Budget, Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
-use crate::{AccessPath, Counters, Located, LocatorSet, PathRequest, RowScan, ScanOrder};
+use crate::{
+    AccessPath, Batches, Counters, Located, LocatorSet, PathRequest, Permission, RowScan, ScanOrder,
+};
 use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
 use leafline_types::expr::build::{and, column, compare};
 use leafline_types::expr::{CompareOp, Expr, ExprKind, evaluate_condition, push_down_not};
@@ -139,6 +141,13 @@ fn check_short_way(
 const READ_AHEAD: [ReadAheadKind; 4] =
     [ReadAheadKind::Automatic, ReadAheadKind::Physical, ReadAheadKind::Linear, ReadAheadKind::None];
 
+const ONE_BY_ONE: Batches<'static> = Batches { ranges: Permission::NONE, keys: true };
+
+fn batches(rng: &mut SmallRng) -> Batches<'static> {
+    let batches = if rng.random() { Batches::ALL } else { ONE_BY_ONE };
+    Batches { keys: rng.random(), ..batches }
+}
+
 fn check_all_paths(
     rng: &mut SmallRng,
     table: &Arc<TableDef>,
@@ -168,6 +177,7 @@ fn check_all_paths(
             wanted: &wanted,
             condition_pushdown: rng.random(),
             unpushed: &[],
+            batches: batches(rng),
             deliver_locators: rng.random_ratio(1, 4),
         };
         let mut path = request.build(index, order);
@@ -226,6 +236,7 @@ fn locator_set(rng: &mut SmallRng, table: &Arc<TableDef>, conjuncts: &[Expr], de
                 wanted: &[],
                 condition_pushdown: true,
                 unpushed: &[],
+                batches: Batches::ALL,
                 deliver_locators: true,
             };
             let path = Arc::new(request.build(index, ScanOrder::Any));
@@ -338,6 +349,7 @@ fn lookups_find_the_partners_of_each_outer_row() {
                 wanted: &wanted,
                 condition_pushdown: rng.random(),
                 unpushed: &[],
+                batches: batches(&mut rng),
                 deliver_locators: false,
             };
             let mut path = request.build(index, ScanOrder::Any);
@@ -384,6 +396,7 @@ fn pushed_conditions_save_row_fetches_and_are_counted() {
             wanted: &[5],
             condition_pushdown: pushdown,
             unpushed: &[],
+            batches: Batches::ALL,
             deliver_locators: false,
         };
         let path = request.build(index, ScanOrder::Any);
@@ -416,6 +429,7 @@ fn small_limits_examine_few_entries() {
         wanted: &[1, 2],
         condition_pushdown: true,
         unpushed: &[],
+        batches: Batches::ALL,
         deliver_locators: false,
     };
     let index = table.indexes.iter().find(|index| index.key_columns.first() == Some(&6)).expect("the index");
@@ -452,6 +466,7 @@ fn contradictory_conditions_read_nothing() {
         wanted: &[0],
         condition_pushdown: true,
         unpushed: &[],
+        batches: Batches::ALL,
         deliver_locators: false,
     };
     let path = request.build(table.clustered(), ScanOrder::Any);
@@ -468,13 +483,15 @@ fn rows_with_large_values_are_fetched_few_at_a_time() {
         .collect();
     let table = testing::table_of_texts(&engine, "large", &rows);
     let view = view(&engine);
-    for order in [ScanOrder::Any, ScanOrder::Forward, ScanOrder::Reverse] {
+    let orders = [ScanOrder::Any, ScanOrder::Forward, ScanOrder::Reverse];
+    for (order, batches) in orders.iter().flat_map(|order| [(*order, Batches::ALL), (*order, ONE_BY_ONE)]) {
         let request = PathRequest {
             table: &table,
             conjuncts: &[],
             wanted: &[1, 2],
             condition_pushdown: true,
             unpushed: &[],
+            batches,
             deliver_locators: false,
         };
         let index = table.indexes.iter().find(|index| index.key_columns.first() == Some(&1));
@@ -498,8 +515,10 @@ fn rows_with_large_values_are_fetched_few_at_a_time() {
         });
         let number = |id: i64| Value::Int(id * 5 % 12);
         match order {
-            ScanOrder::Any => assert_eq!(found, (0..12).map(number).collect::<Vec<_>>()),
-            ScanOrder::Forward => assert_eq!(found, (0..12).map(Value::Int).collect::<Vec<_>>()),
+            ScanOrder::Any if path.batched => assert_eq!(found, (0..12).map(number).collect::<Vec<_>>()),
+            ScanOrder::Any | ScanOrder::Forward => {
+                assert_eq!(found, (0..12).map(Value::Int).collect::<Vec<_>>())
+            }
             ScanOrder::Reverse => assert_eq!(found, (0..12).rev().map(Value::Int).collect::<Vec<_>>()),
         }
     }

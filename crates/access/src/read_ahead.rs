@@ -211,7 +211,7 @@ fn leapt_over(parts: &[KeyPart], range: &KeyRange, leaf: &LeafRef) -> Option<Vec
 mod tests {
     use super::*;
     use crate::path::ScanOrder;
-    use crate::path_builder::PathRequest;
+    use crate::path_builder::{Batches, PathRequest};
     use crate::testing;
     use leafline_table::{Isolation, TxnMode};
     use leafline_types::expr::CompareOp;
@@ -239,6 +239,7 @@ mod tests {
                 wanted: &[0],
                 condition_pushdown: true,
                 unpushed: &[],
+                batches: Batches::ALL,
                 deliver_locators: false,
             };
             let mut path = request.build(index, order);

@@ -1,5 +1,5 @@
 //! Rows by locator: many at a time, in the order of the clustered index, whose missing leaves are read in one batch
-//! (multi-range read).
+//! (multi-range read); or one by one.
 
 use crate::error::{AccessError, Result};
 use crate::locators::Locators;
@@ -8,6 +8,7 @@ use crate::path_scan::ScanContext;
 use crate::walk::LARGE_BATCH;
 use leafline_table::{LocatorBatch, RowDecoder, RowRef, row_decoder};
 use leafline_types::{Batch, DecodedRows};
+use std::cell::Cell;
 
 /// Fetches rows of one table.
 pub(crate) struct RowFetch {
@@ -16,7 +17,7 @@ pub(crate) struct RowFetch {
 
 /// Fetched rows.
 pub(crate) struct Fetched {
-    /// The columns, one row per locator that still has a row, in the order of the clustered index.
+    /// The columns, one row per locator that still has a row, in the order of the positions asked for.
     pub batch: Batch,
     /// Per row of the batch, the position of its locator.
     pub positions: Vec<u32>,
@@ -30,7 +31,8 @@ impl RowFetch {
         Ok(RowFetch { decoder: row_decoder(&path.table, &path.columns)? })
     }
 
-    /// The rows of some locators, whose positions are given in the order of these.
+    /// The rows of some locators, whose positions are given in the order of these; or, where the path does not fetch in batches, in
+    /// any.
     pub fn fetch(
         &self,
         path: &AccessPath,
@@ -52,13 +54,14 @@ impl RowFetch {
         }
         let mut decoded = DecodedRows::new(&self.decoder, positions.len());
         let mut delivered = Vec::with_capacity(positions.len());
-        let (mut error, mut examined) = (None, positions.len());
+        let mut error = None;
+        let examined = Cell::new(positions.len());
         let mut row = |number: usize, row: Option<RowRef<'_>>| {
             let (Some(row), None) = (row, &error) else { return };
             let start = shared.get(number).copied().unwrap_or(positions.len());
             let end = shared.get(number + 1).copied().unwrap_or(positions.len());
             if decoded.missing_bytes() >= LARGE_BATCH {
-                examined = examined.min(start);
+                examined.set(examined.get().min(start));
                 return;
             }
             for position in positions.get(start..end).unwrap_or_default() {
@@ -69,11 +72,27 @@ impl RowFetch {
                 delivered.push(*position);
             }
         };
-        cx.view.fetch(&path.table, &wanted, &mut row)?;
+        if path.batched {
+            cx.view.fetch(&path.table, &wanted, &mut row)?;
+        } else {
+            let mut alone = LocatorBatch::new();
+            for at in 0..wanted.len() {
+                if examined.get() < positions.len() {
+                    break;
+                }
+                alone.clear();
+                alone.push(wanted.get(at));
+                cx.view.fetch(&path.table, &alone, &mut |_, found| row(at, found))?;
+            }
+        }
         if let Some(error) = error {
             return Err(AccessError::Codec(error));
         }
         let columns = cx.view.complete(&path.table, decoded)?;
-        Ok(Fetched { batch: Batch { columns, rows: delivered.len() }, positions: delivered, examined })
+        Ok(Fetched {
+            batch: Batch { columns, rows: delivered.len() },
+            positions: delivered,
+            examined: examined.get(),
+        })
     }
 }

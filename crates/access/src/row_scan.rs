@@ -58,7 +58,8 @@ impl RowScan {
             matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_))
         };
         let known = path.constraint.values().iter().all(is_known);
-        if !known || !path.delivers_all() || path.deliver_locators || output.is_empty() {
+        let one_by_one = path.fetches() && !path.batched;
+        if !known || one_by_one || !path.delivers_all() || path.deliver_locators || output.is_empty() {
             return Ok(None);
         }
         let delivered = path.columns.get(..path.delivered).unwrap_or_default();

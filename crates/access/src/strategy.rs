@@ -9,6 +9,12 @@ pub struct Strategy {
     pub indexes: Option<Vec<usize>>,
 }
 
+impl Strategy {
+    fn names(&self, position: usize) -> bool {
+        self.indexes.as_ref().is_none_or(|indexes| indexes.contains(&position))
+    }
+}
+
 /// Where a way to use indexes may be gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Permission<'a> {
@@ -24,15 +30,15 @@ impl Permission<'_> {
     /// Forbidden throughout.
     pub const NONE: Permission<'static> = Permission { switch: false, hint: None };
 
+    /// Is the index at this position to be used so, if it is used? Of those that the hint does not name the switch says.
+    pub fn holds_for(&self, position: usize) -> bool {
+        self.hint.filter(|strategy| strategy.names(position)).map_or(self.switch, |strategy| strategy.wanted)
+    }
+
     /// May the index at this position be used so? Of a demand for some, others are not meant.
     pub fn allows(&self, position: usize) -> bool {
-        let named =
-            |strategy: &Strategy| strategy.indexes.as_ref().is_none_or(|indexes| indexes.contains(&position));
-        match self.hint {
-            None => self.switch,
-            Some(strategy) if strategy.wanted => named(strategy),
-            Some(strategy) => self.switch && !named(strategy),
-        }
+        let meant = |strategy: &Strategy| !strategy.wanted || strategy.names(position);
+        self.hint.is_none_or(meant) && self.holds_for(position)
     }
 
     /// Is it to be used wherever it can be, whatever it costs?
@@ -52,8 +58,10 @@ mod tests {
         for switch in [true, false] {
             let demanded = Permission { switch, hint: Some(&demand) };
             assert!(demanded.allows(1) && !demanded.allows(2) && demanded.is_demand());
+            assert!(demanded.holds_for(1) && demanded.holds_for(2) == switch);
             let vetoed = Permission { switch, hint: Some(&veto) };
             assert!(!vetoed.allows(1) && vetoed.allows(2) == switch && !vetoed.is_demand());
+            assert!(!vetoed.holds_for(1) && vetoed.holds_for(2) == switch);
             let all = Strategy { wanted: false, indexes: None };
             assert!(!Permission { switch, hint: Some(&all) }.allows(2));
         }

@@ -74,6 +74,17 @@ impl Sweeps {
         }
         (latched, full * time(touched(self.batch)) + time(rest))
     }
+
+    /// The same for rows that are fetched one by one, in another order than theirs.
+    pub fn one_by_one(&self, model: &CostModel) -> (f64, f64) {
+        let near = (self.rows * self.pages_per_row).max(1.0);
+        let reads = match self.pages <= model.pool_pages {
+            true => distinct_pages(self.rows, self.pages),
+            // What was read is gone when it is needed again.
+            false => self.rows,
+        };
+        (self.rows, reads.min(near) * point_read_us(model, self.resident))
+    }
 }
 
 #[cfg(test)]
@@ -118,6 +129,8 @@ mod tests {
         let (_, again) = sweeps(40_000.0, 10_000.0).cost(&small);
         assert!((again / once - 4.0).abs() < 0.01, "{again} {once}");
         assert_eq!(sweeps(0.0, 10_000.0).cost(&small), (0.0, 0.0));
+        let (_, alone) = sweeps(10_000.0, 10_000.0).one_by_one(&small);
+        assert!(alone > 9.0 * once, "{alone} {once}");
     }
 
     #[test]

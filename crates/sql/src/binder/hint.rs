@@ -13,9 +13,6 @@ use std::collections::BTreeSet;
 /// Strategies of semi joins.
 const SEMIJOIN_STRATEGIES: usize = 4;
 
-/// Hints that say what is so anyway.
-const FULFILLED: &[&str] = &["NO_BKA"];
-
 impl Binder<'_> {
     /// What the hints that stand in a block, and those elsewhere that name it, say of it. `number` is the block's.
     pub(super) fn hints(&mut self, block: &mut Block, hints: &[Hint], number: usize) -> BlockHints {
@@ -84,10 +81,8 @@ impl Resolver<'_, '_> {
     }
 
     fn means_nothing(&mut self, hint: &Hint) {
-        if !FULFILLED.contains(&hint.name.as_str()) {
-            let what = format_args!("optimizer hint {}", hint.name).to_string();
-            self.warnings.push(MysqlError::not_supported(what));
-        }
+        let what = format_args!("optimizer hint {}", hint.name).to_string();
+        self.warnings.push(MysqlError::not_supported(what));
     }
 
     fn conflicting(&mut self, hint: &Hint, about: &str) {
@@ -131,6 +126,7 @@ impl Resolver<'_, '_> {
             "DERIVED_CONDITION_PUSHDOWN" => |hints| &mut hints.condition_pushdown,
             // Since 8.0.20 it is BNL that decides about hash joins.
             "HASH_JOIN" | "BNL" => |hints| &mut hints.hash_join,
+            "BKA" => |hints| &mut hints.batched_keys,
             _ => return self.means_nothing(hint),
         };
         let all: Vec<HintTable> = match tables.is_empty() {
@@ -177,7 +173,8 @@ impl Resolver<'_, '_> {
         let all = indexes.is_empty();
         let hinted = self.found.indexed.insert((at, hint.name.clone()));
         let Some(relation) = self.block.relations.get_mut(at) else { return };
-        let TableHints { indexes: choices, unpushed, skip_scan, index_merge, .. } = &mut relation.hints;
+        let TableHints { indexes: choices, unpushed, skip_scan, index_merge, multi_range_read, .. } =
+            &mut relation.hints;
         let (name, wanted) = match hint.name.strip_prefix("NO_") {
             Some(name) => (name, false),
             None => (hint.name.as_str(), true),
@@ -192,8 +189,12 @@ impl Resolver<'_, '_> {
                 unpushed.extend(if all { everything } else { positions });
                 return;
             }
-            "SKIP_SCAN" | "INDEX_MERGE" => {
-                let strategy = if name == "SKIP_SCAN" { skip_scan } else { index_merge };
+            "SKIP_SCAN" | "INDEX_MERGE" | "MRR" => {
+                let strategy = match name {
+                    "SKIP_SCAN" => skip_scan,
+                    "INDEX_MERGE" => index_merge,
+                    _ => multi_range_read,
+                };
                 if strategy.is_some() {
                     let about = self.shown(table);
                     return self.conflicting(hint, &about);

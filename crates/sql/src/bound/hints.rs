@@ -66,6 +66,10 @@ pub struct TableHints {
     pub skip_scan: Option<Strategy>,
     /// INDEX_MERGE, NO_INDEX_MERGE.
     pub index_merge: Option<Strategy>,
+    /// MRR, NO_MRR.
+    pub multi_range_read: Option<Strategy>,
+    /// BKA, NO_BKA.
+    pub batched_keys: Option<bool>,
     /// MERGE, NO_MERGE.
     pub merge: Option<bool>,
     /// HASH_JOIN, BNL and their opposites.

@@ -436,7 +436,7 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
     if path.order == ScanOrder::Reverse {
         add(&mut row, "Backward index scan");
     }
-    if access == "range" && path.fetches() && path.order == ScanOrder::Any {
+    if access == "range" && path.fetches() && path.batched && path.order == ScanOrder::Any {
         add(&mut row, "Using MRR");
     }
     row

@@ -29,14 +29,18 @@ const GROWTH: usize = 8;
 const ORDERED_OUTER: usize = 1024;
 
 /// Most outer rows that are looked up at a time.
-fn most(keep_order: bool) -> usize {
-    if keep_order { ORDERED_OUTER } else { BATCH_ROWS }
+fn most(inner: &plan::Scan, keep_order: bool) -> usize {
+    match (inner.path.batched, keep_order) {
+        (false, _) => 1,
+        (true, true) => ORDERED_OUTER,
+        (true, false) => BATCH_ROWS,
+    }
 }
 
 /// How many outer rows are looked up first.
 fn first_goal(inner: &plan::Scan, keep_order: bool) -> usize {
     match inner.demand {
-        Demand::All => most(keep_order),
+        Demand::All => most(inner, keep_order),
         Demand::Unknown | Demand::Rows(_) => FIRST_OUTER,
     }
 }
@@ -113,7 +117,7 @@ impl LookupJoin {
             pieces.push(slice(&batch, 0, taken));
         }
         self.waiting_rows -= rows;
-        self.goal = (self.goal * GROWTH).min(most(self.keep_order));
+        self.goal = (self.goal * GROWTH).min(most(&self.inner, self.keep_order));
         joined_pieces(pieces).map(Some)
     }
 

@@ -7,7 +7,7 @@ use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
 use crate::bound::{BoundSelect, RelationSource};
-use leafline_access::{Candidate, JoinRows, PathRequest, Permission, Question, ScanOrder};
+use leafline_access::{Batches, Candidate, JoinRows, PathRequest, Permission, Question, ScanOrder};
 use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use leafline_types::expr::build::join_keys;
@@ -215,6 +215,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 wanted: &wanted,
                 condition_pushdown: self.cx.switches.index_condition_pushdown,
                 unpushed: &bound.hints.unpushed,
+                batches: Batches {
+                    ranges: Permission {
+                        switch: self.cx.switches.multi_range_read,
+                        hint: bound.hints.multi_range_read.as_ref(),
+                    },
+                    keys: bound.hints.batched_keys.unwrap_or(self.cx.switches.batched_key_access),
+                },
                 deliver_locators: bound.lock.is_some(),
             },
             hints: &hints,

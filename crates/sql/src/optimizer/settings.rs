@@ -25,6 +25,10 @@ pub struct OptimizerSwitches {
     pub index_merge_intersection: bool,
     /// `rowid_filter`: look the entries of an index up among those of others before their rows are fetched.
     pub rowid_filter: bool,
+    /// `mrr`: fetch rows by an index many at a time, sorted by clustered key.
+    pub multi_range_read: bool,
+    /// `batched_key_access`: so look up the rows for many rows of a join at a time.
+    pub batched_key_access: bool,
     /// `block_nested_loop`: join by hashing where it is cheaper; off: only where there is no index to look rows up in.
     pub hash_join: bool,
     /// `derived_merge`: make simple derived tables part of the query around them.
@@ -49,6 +53,8 @@ impl Default for OptimizerSwitches {
             index_merge_sort_union: true,
             index_merge_intersection: true,
             rowid_filter: true,
+            multi_range_read: true,
+            batched_key_access: true,
             hash_join: true,
             derived_merge: true,
             semijoin: true,

@@ -278,7 +278,7 @@ impl std::fmt::Display for Modes {
 type Flag = (&'static str, fn(&mut OptimizerSwitches) -> &mut bool);
 
 /// The flags, in the order in which they are shown.
-const FLAGS: [Flag; 13] = [
+const FLAGS: [Flag; 15] = [
     ("index_merge", |switches| &mut switches.index_merge),
     ("index_merge_union", |switches| &mut switches.index_merge_union),
     ("index_merge_sort_union", |switches| &mut switches.index_merge_sort_union),
@@ -286,6 +286,8 @@ const FLAGS: [Flag; 13] = [
     ("rowid_filter", |switches| &mut switches.rowid_filter),
     ("index_condition_pushdown", |switches| &mut switches.index_condition_pushdown),
     ("skip_scan", |switches| &mut switches.skip_scan),
+    ("mrr", |switches| &mut switches.multi_range_read),
+    ("batched_key_access", |switches| &mut switches.batched_key_access),
     // MySQL's name for it from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
     ("block_nested_loop", |switches| &mut switches.hash_join),
     ("derived_merge", |switches| &mut switches.derived_merge),
