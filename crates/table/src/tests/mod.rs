@@ -5,6 +5,7 @@ mod basics;
 mod crash;
 mod ddl;
 mod faults;
+mod half_applied;
 mod history;
 mod interleaved;
 mod large;

@@ -2,7 +2,7 @@
 
 use super::Transaction;
 use super::locking::conflict;
-use super::unique::{Probe, check_clustered, check_secondary};
+use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, State};
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
@@ -325,19 +325,16 @@ impl Transaction {
                 continue;
             }
             self.lock_unique_key(table, index, &new.key)?;
-            let taken = || -> Result<Option<Vec<u8>>> {
-                let taken = check_secondary(&self.engine, table, index, &new.key, &self.writes)?;
-                Ok(taken.filter(|locator| old.is_none_or(|(old, _)| locator != old)))
-            };
+            let other = |taken: &Vec<u8>| old.is_none_or(|(old, _)| taken != old);
             // Whoever is about to delete the row, or to change its key, has it locked.
-            let mut duplicate = taken()?;
+            let mut duplicate = self.check_secondary(table, index, &new.key)?.filter(other);
             let mut seen: Option<Vec<u8>> = None;
             while let Some(locator) = &duplicate
                 && seen.as_ref() != Some(locator)
             {
                 self.lock_duplicate(table, locator)?;
                 seen = duplicate;
-                duplicate = taken()?;
+                duplicate = self.check_secondary(table, index, &new.key)?.filter(other);
             }
             if let Some(locator) = duplicate {
                 return Err(self.duplicate(table, index, entry, locator));

@@ -12,6 +12,7 @@ mod dml;
 pub(crate) mod gates;
 pub(crate) mod ghosts;
 pub(crate) mod history_memory;
+mod key_search;
 pub(crate) mod large;
 mod locking;
 pub(crate) mod op;
@@ -32,8 +33,8 @@ pub use commit::CommitOutcome;
 pub(crate) use commit::{CommitPlan, commit_plan};
 pub use dml::InsertOutcome;
 pub(crate) use dml::new_auto_increment;
+pub use key_search::KeySearch;
 pub use locking::{Locked, LockedRow, RowLocker};
-pub use references::KeySearch;
 pub use snapshot::Snapshot;
 pub use write_set::Mark;
 

@@ -5,65 +5,21 @@
 //! moves a parent row with it locks it exclusively before looking for rows that refer. Both look at what is committed now, and at
 //! their own writes, whatever their snapshots show. Locks are held until a commit is applied, so whoever gets one sees what the
 //! others have done, and no row is left that refers to nothing. A row whose clustered key changes counts as moved on both sides, because
-//! an index shows it nowhere for a moment while that is applied. Other changes of a parent row are in nobody's way.
+//! who is to change the rows that refer looks for them by that key. Who takes a reference away locks only its row, and so does who changes other columns of an
+//! index: see [`super::key_search`] for how they are not missed. Other changes of a parent row are in nobody's way.
 
 use super::Transaction;
+use super::key_search::KeySearch;
 use super::write_set::NOW;
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::index::entry::locator_of_entry;
 use crate::lock::LockStrength;
-use leafline_btree::{Direction, LeafStep};
-use leafline_types::{KeyPart, Value, encode_part, prefix_successor};
+use leafline_types::{KeyPart, Value, encode_part};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-/// Entries looked at together.
-const BATCH: usize = 256;
 /// What the bytes of a reference key begin with among the locks on a table: its rows' keys have their own bytes.
 const REFERENCE: &[u8] = b"\xff\xffreference";
-
-/// A search for the rows of an index that have a key.
-#[derive(Debug)]
-pub struct KeySearch {
-    table: Arc<TableDef>,
-    index: Arc<IndexDef>,
-    prefix: Vec<u8>,
-    /// The next entry is at or behind this key; `None` at the end.
-    next: Option<Vec<u8>>,
-}
-
-impl KeySearch {
-    /// A search for the rows that have `values` in the first columns of `index`; none of them is NULL.
-    ///
-    /// # Errors
-    /// `Internal` for values of other types.
-    pub fn new(table: &Arc<TableDef>, index: &Arc<IndexDef>, values: &[Value]) -> Result<KeySearch> {
-        let mut prefix = Vec::new();
-        for (part, value) in index.key_parts.iter().zip(values) {
-            encode_part(part, value, &mut prefix)?;
-        }
-        Ok(KeySearch { table: table.clone(), index: index.clone(), next: Some(prefix.clone()), prefix })
-    }
-
-    /// Whether a row of the table has the key that is searched for.
-    ///
-    /// # Errors
-    /// `Internal` for values of other types.
-    pub fn has_key(&self, row: &[Value]) -> Result<bool> {
-        let mut key = Vec::new();
-        for (part, column) in self.index.key_parts.iter().zip(&self.index.key_columns) {
-            if key.len() >= self.prefix.len() {
-                break;
-            }
-            encode_part(part, row.get(*column).unwrap_or(&Value::Null), &mut key)?;
-        }
-        Ok(key == self.prefix)
-    }
-}
-
-/// Keys of committed entries, and where to go on.
-type Committed = (Vec<Vec<u8>>, Option<Vec<u8>>);
 
 impl Transaction {
     /// Locks a reference key of `parent`: `values` in its `columns`, none of them NULL.
@@ -98,13 +54,15 @@ impl Transaction {
     /// there are no more.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Those of [`RowLocker::lock`](super::RowLocker::lock).
     pub fn find_rows(&mut self, search: &mut KeySearch) -> Result<Vec<Vec<u8>>> {
         let mut locators = Vec::new();
-        while let Some(from) = search.next.take().filter(|_| locators.is_empty()) {
-            for key in self.live_keys(search, from)? {
+        while locators.is_empty()
+            && let Some(keys) = self.live_keys(search)?
+        {
+            for key in keys {
                 let mut locator = Vec::new();
-                locator_of_entry(&search.index, &key, &mut locator)?;
+                locator_of_entry(search.index(), &key, &mut locator)?;
                 locators.push(locator);
             }
         }
@@ -116,20 +74,21 @@ impl Transaction {
     /// # Errors
     /// Those of [`RowLocker::lock`](super::RowLocker::lock).
     pub fn has_row(&mut self, search: &mut KeySearch) -> Result<bool> {
-        while let Some(from) = search.next.take() {
-            for key in self.live_keys(search, from)? {
-                let mut locator = Vec::new();
-                locator_of_entry(&search.index, &key, &mut locator)?;
-                let table = search.table.clone();
-                if self.writes.read().row(table.id, &locator, NOW)?.is_none() {
-                    self.lock_duplicate(&table, &locator)?;
-                    let tree = self.engine.trees.current(search.index.tree)?;
-                    if !tree.tree.get(&key, |entry| entry.is_some_and(|entry| !entry.is_ghost()))? {
-                        continue;
-                    }
-                }
+        while let Some(mut keys) = self.live_keys(search)? {
+            let Some(key) = keys.pop_first() else { continue };
+            let mut locator = Vec::new();
+            locator_of_entry(search.index(), &key, &mut locator)?;
+            let table = search.table().clone();
+            if self.writes.read().row(table.id, &locator, NOW)?.is_some() {
                 return Ok(true);
             }
+            self.lock_duplicate(&table, &locator)?;
+            let tree = self.engine.trees.current(search.index().tree)?;
+            if tree.tree.get(&key, |entry| entry.is_some_and(|entry| !entry.is_ghost()))? {
+                return Ok(true);
+            }
+            // The row may have the key still, under an entry that the search has passed.
+            search.restart();
         }
         Ok(false)
     }
@@ -139,17 +98,16 @@ impl Transaction {
         self.writes.write().note_seen(self.engine.store.log_end());
     }
 
-    /// Keys of live entries at or behind `from`: of one batch. Moves the search behind them.
-    fn live_keys(&mut self, search: &mut KeySearch, from: Vec<u8>) -> Result<BTreeSet<Vec<u8>>> {
-        let (committed, next) = self.committed_keys(search, &from)?;
-        let mut keys: BTreeSet<Vec<u8>> = committed.into_iter().collect();
-        let (table, index) = (search.table.id, &search.index);
+    /// Keys of live entries, the next batch of a search; `None` at its end.
+    fn live_keys(&mut self, search: &mut KeySearch) -> Result<Option<BTreeSet<Vec<u8>>>> {
+        let Some(batch) = self.committed_keys(search)? else { return Ok(None) };
+        let mut keys: BTreeSet<Vec<u8>> = batch.keys.into_iter().collect();
+        let (table, index) = (search.table().id, search.index());
         if self.writes.read().has_table(table) {
             if !self.writes.read().has_view(table, index) {
                 self.writes.write().build_view(&self.engine, table, index)?;
             }
-            let end = next.clone().or_else(|| prefix_successor(&search.prefix));
-            let range = (from.as_slice(), end.as_deref());
+            let range = (batch.from.as_slice(), batch.until.as_deref());
             for own in self.writes.read().overlay(table, index, range, false, NOW, usize::MAX)? {
                 if own.state.is_some() {
                     keys.insert(own.key);
@@ -158,38 +116,6 @@ impl Transaction {
                 }
             }
         }
-        search.next = next;
-        Ok(keys)
-    }
-
-    /// Keys of live committed entries.
-    fn committed_keys(&self, search: &KeySearch, from: &[u8]) -> Result<Committed> {
-        let tree = self.engine.trees.current(search.index.tree)?;
-        let mut cursor = tree.tree.cursor();
-        cursor.seek(from);
-        let mut found: Vec<Vec<u8>> = Vec::new();
-        let mut key = Vec::new();
-        let mut done = false;
-        while !done && found.len() < BATCH {
-            let more = cursor.visit_leaf(Direction::Forward, |leaf, slots| {
-                for slot in slots {
-                    leaf.key_into(slot, &mut key);
-                    if !key.starts_with(&search.prefix) {
-                        done = true;
-                        return LeafStep::Stop;
-                    }
-                    if !leaf.entry(slot).is_ghost() {
-                        found.push(key.clone());
-                    }
-                }
-                LeafStep::NextLeaf
-            })?;
-            done |= !more;
-        }
-        let next = match found.last() {
-            Some(last) if !done => Some([last.as_slice(), &[0]].concat()),
-            _ => None,
-        };
-        Ok((found, next))
+        Ok(Some(keys))
     }
 }

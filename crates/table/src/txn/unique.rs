@@ -2,16 +2,18 @@
 //!
 //! They are made when a row is written, with the key locked, so that nobody else can insert it until the transaction ends.
 //! An entry that is in the way may be one that another transaction is about to delete, of which no page tells: so its
-//! row is locked shared, and looked at again.
+//! row is locked shared, and looked at again. One that is in nobody's way may be so because of a commit that is not applied in
+//! full: see [`super::key_search`].
 
+use super::Transaction;
 use super::clock::RegisteredSnapshot;
-use super::write_set::{NOW, WriteSet};
+use super::key_search::KeySearch;
+use super::write_set::NOW;
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::index::entry::{locator_of_entry, unique_prefix};
-use leafline_btree::{Direction, EntryView, LeafStep};
-use parking_lot::RwLock;
+use leafline_btree::EntryView;
 use std::sync::Arc;
 
 /// A row as it is committed now.
@@ -50,62 +52,39 @@ pub(crate) fn check_clustered(
     Ok(probe)
 }
 
-/// The row, if any, that has the unique parts of `key` in `index` and that the transaction has not itself deleted
-/// or moved away.
-pub(crate) fn check_secondary(
-    engine: &Engine,
-    table: &TableDef,
-    index: &IndexDef,
-    key: &[u8],
-    writes: &RwLock<WriteSet>,
-) -> Result<Option<Vec<u8>>> {
-    let Some(prefix) = unique_prefix(index, key)? else { return Ok(None) };
-    let mut locator = Vec::new();
-    let written = writes.read().has_table(table.id);
-    if written {
-        if !writes.read().has_view(table.id, index) {
-            writes.write().build_view(engine, table.id, index)?;
+impl Transaction {
+    /// The row, if any, that has the unique parts of `key` in `index` and that the transaction has not itself deleted
+    /// or moved away. The caller has locked these.
+    pub(super) fn check_secondary(
+        &mut self,
+        table: &Arc<TableDef>,
+        index: &Arc<IndexDef>,
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(prefix) = unique_prefix(index, key)? else { return Ok(None) };
+        let mut locator = Vec::new();
+        let written = self.writes.read().has_table(table.id);
+        if written {
+            if !self.writes.read().has_view(table.id, index) {
+                self.writes.write().build_view(&self.engine, table.id, index)?;
+            }
+            // Of the keys with this prefix only one can be live, but any number may be gone.
+            let own = self.writes.read().with_unique_parts(table.id, index.id, prefix)?;
+            if let Some(live) = own.iter().find(|entry| entry.state.is_some()) {
+                locator_of_entry(index, &live.key, &mut locator)?;
+                return Ok(Some(locator));
+            }
         }
-        // Of the keys with this prefix only one can be live, but any number may be gone.
-        let own = writes.read().with_unique_parts(table.id, index.id, prefix)?;
-        if let Some(live) = own.iter().find(|entry| entry.state.is_some()) {
-            locator_of_entry(index, &live.key, &mut locator)?;
-            return Ok(Some(locator));
-        }
-    }
-    for found in live_entries(engine, index, prefix)? {
-        let deleted = written && matches!(writes.read().entry(table.id, index.id, &found, NOW)?, Some(None));
-        if !deleted {
-            locator_of_entry(index, &found, &mut locator)?;
-            return Ok(Some(locator));
-        }
-    }
-    Ok(None)
-}
-
-/// Keys of the live committed entries that begin with `prefix`.
-pub(crate) fn live_entries(engine: &Engine, index: &IndexDef, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
-    let tree = engine.trees.current(index.tree)?;
-    let mut cursor = tree.tree.cursor();
-    cursor.seek(prefix);
-    let mut found = Vec::new();
-    let mut key = Vec::new();
-    let mut done = false;
-    while !done {
-        let more = cursor.visit_leaf(Direction::Forward, |leaf, slots| {
-            for slot in slots {
-                leaf.key_into(slot, &mut key);
-                if !key.starts_with(prefix) {
-                    done = true;
-                    return LeafStep::Stop;
-                }
-                if !leaf.entry(slot).is_ghost() {
-                    found.push(key.clone());
+        let mut search = KeySearch::of_prefix(table, index, prefix.to_vec());
+        while let Some(batch) = self.committed_keys(&mut search)? {
+            for found in batch.keys {
+                let own = self.writes.read().entry(table.id, index.id, &found, NOW)?;
+                if !(written && matches!(own, Some(None))) {
+                    locator_of_entry(index, &found, &mut locator)?;
+                    return Ok(Some(locator));
                 }
             }
-            LeafStep::NextLeaf
-        })?;
-        done |= !more;
+        }
+        Ok(None)
     }
-    Ok(found)
 }

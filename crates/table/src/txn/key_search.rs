@@ -1,0 +1,174 @@
+//! The entries of an index under a key, as they are committed now, whatever snapshots show.
+//!
+//! Whoever searches has locked the key against rows that are to get it: a unique key, or a reference key. Not so against rows that
+//! lose it, or that keep it and change in other columns of the index: of those only the row is locked. While such a commit is applied,
+//! its entry is a ghost already, but snapshots do not see the commit, and what takes the entry's place may be elsewhere and not there yet.
+//! To go by that would show the searcher's commit without the one it depends on, or miss the row for good. So:
+//! - a search that meets a ghost of a commit that was not applied when it began waits until nobody has the row locked, which is when
+//!   the commit is applied, and begins again;
+//! - these ghosts cannot be gone before, because the snapshot that tells them from others is in use meanwhile.
+
+use super::{RegisteredSnapshot, Transaction};
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::Result;
+use crate::index::entry::locator_of_entry;
+use leafline_btree::{CommitTs, Direction, LeafStep};
+use leafline_types::{Value, encode_part, prefix_successor};
+use std::sync::Arc;
+
+/// Entries looked at together, nearly.
+const BATCH: usize = 256;
+
+/// A search for the rows of an index that have a key.
+#[derive(Debug)]
+pub struct KeySearch {
+    table: Arc<TableDef>,
+    index: Arc<IndexDef>,
+    prefix: Vec<u8>,
+    /// The next entry is at or behind this key; `None` at the end.
+    next: Option<Vec<u8>>,
+    /// Sees nothing but what was applied before the search began.
+    applied: Option<RegisteredSnapshot>,
+}
+
+/// Committed entries between two keys.
+pub(super) struct Batch {
+    /// Keys of live entries, ascending.
+    pub(super) keys: Vec<Vec<u8>>,
+    pub(super) from: Vec<u8>,
+    /// `None`: to the end of the index.
+    pub(super) until: Option<Vec<u8>>,
+}
+
+/// What a visit of leaves found.
+struct Entries {
+    live: Vec<Vec<u8>>,
+    /// Of commits that were perhaps not applied when the search began.
+    ghosts: Vec<(Vec<u8>, CommitTs)>,
+    /// Where to go on, unless it was the end.
+    next: Option<Vec<u8>>,
+}
+
+impl KeySearch {
+    /// A search for the rows that have `values` in the first columns of `index`; none of them is NULL.
+    ///
+    /// # Errors
+    /// `Internal` for values of other types.
+    pub fn new(table: &Arc<TableDef>, index: &Arc<IndexDef>, values: &[Value]) -> Result<KeySearch> {
+        let mut prefix = Vec::new();
+        for (part, value) in index.key_parts.iter().zip(values) {
+            encode_part(part, value, &mut prefix)?;
+        }
+        Ok(KeySearch::of_prefix(table, index, prefix))
+    }
+
+    /// A search for the rows whose entries begin with `prefix`.
+    pub(super) fn of_prefix(table: &Arc<TableDef>, index: &Arc<IndexDef>, prefix: Vec<u8>) -> KeySearch {
+        let next = Some(prefix.clone());
+        KeySearch { table: table.clone(), index: index.clone(), prefix, next, applied: None }
+    }
+
+    /// Whether a row of the table has the key that is searched for.
+    ///
+    /// # Errors
+    /// `Internal` for values of other types.
+    pub fn has_key(&self, row: &[Value]) -> Result<bool> {
+        let mut key = Vec::new();
+        for (part, column) in self.index.key_parts.iter().zip(&self.index.key_columns) {
+            if key.len() >= self.prefix.len() {
+                break;
+            }
+            encode_part(part, row.get(*column).unwrap_or(&Value::Null), &mut key)?;
+        }
+        Ok(key == self.prefix)
+    }
+
+    pub(super) fn table(&self) -> &Arc<TableDef> {
+        &self.table
+    }
+
+    pub(super) fn index(&self) -> &Arc<IndexDef> {
+        &self.index
+    }
+
+    /// Begins again.
+    pub(super) fn restart(&mut self) {
+        self.next = Some(self.prefix.clone());
+    }
+}
+
+impl Transaction {
+    /// The next live committed entries of a search, whoever has written them; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of [`RowLocker::lock`](super::RowLocker::lock).
+    pub(super) fn committed_keys(&mut self, search: &mut KeySearch) -> Result<Option<Batch>> {
+        while let Some(from) = search.next.take() {
+            let applied = search.applied.get_or_insert_with(|| self.snapshot()).clone();
+            let found = self.visit_entries(search, &from, &applied)?;
+            if found.ghosts.is_empty() && applied.check().is_ok() {
+                let until = found.next.clone().or_else(|| prefix_successor(&search.prefix));
+                search.next = found.next;
+                return Ok(Some(Batch { keys: found.live, from, until }));
+            }
+            search.applied = Some(self.wait_until_applied(search, &found.ghosts)?);
+            search.restart();
+        }
+        Ok(None)
+    }
+
+    /// Waits for the commits of ghosts. What the search, begun again, need not wait for.
+    fn wait_until_applied(
+        &self,
+        search: &KeySearch,
+        ghosts: &[(Vec<u8>, CommitTs)],
+    ) -> Result<RegisteredSnapshot> {
+        let applied = self.engine.applied_snapshot();
+        let mut locator = Vec::new();
+        for (key, _) in ghosts.iter().filter(|(_, ts)| !applied.sees(*ts)) {
+            locator_of_entry(&search.index, key, &mut locator)?;
+            let lock = self.lock_duplicate(&search.table, &locator)?;
+            self.locks.unlock(lock);
+        }
+        Ok(applied)
+    }
+
+    /// The entries of a search from `from` on, up to some number, or to the leaf that has ghosts.
+    fn visit_entries(
+        &self,
+        search: &KeySearch,
+        from: &[u8],
+        applied: &RegisteredSnapshot,
+    ) -> Result<Entries> {
+        let tree = self.engine.trees.current(search.index.tree)?;
+        let mut cursor = tree.tree.cursor();
+        cursor.seek(from);
+        let mut found = Entries { live: Vec::new(), ghosts: Vec::new(), next: None };
+        let mut key = Vec::new();
+        let mut done = false;
+        while !done && found.live.len() < BATCH && found.ghosts.is_empty() {
+            let more = cursor.visit_leaf(Direction::Forward, |leaf, slots| {
+                for slot in slots {
+                    leaf.key_into(slot, &mut key);
+                    if !key.starts_with(&search.prefix) {
+                        done = true;
+                        return LeafStep::Stop;
+                    }
+                    let entry = leaf.entry(slot);
+                    if !entry.is_ghost() {
+                        found.live.push(key.clone());
+                    } else if !applied.sees(entry.commit_ts) {
+                        found.ghosts.push((key.clone(), entry.commit_ts));
+                    }
+                }
+                LeafStep::NextLeaf
+            })?;
+            done |= !more;
+        }
+        found.next = match found.live.last() {
+            Some(last) if !done => Some([last.as_slice(), &[0]].concat()),
+            _ => None,
+        };
+        Ok(found)
+    }
+}
