@@ -165,6 +165,8 @@ impl InPlace<'_> {
             };
             let step = match run {
                 Some(step) => Ok(step),
+                // Nothing but ghosts was left: a patch behind the leaf is not shown before the next one is looked at.
+                None if left.slots.is_empty() => break,
                 None if left.free == 0 => self.at_stop(leaf, &mut left, visitor),
                 None => self.one(leaf, &mut left, settled, &mut key, visitor),
             };
