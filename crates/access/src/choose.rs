@@ -290,7 +290,9 @@ impl Planner<'_> {
         let fetched = if path.fetches() { passed } else { 0.0 };
         let covered = (entries.entries * passing.sampled / rows).min(1.0);
         let is_counted = passing.sampled >= 1.0;
-        let known = bounds.is_some().then_some(Known { covers: passing.covers, share: covered, is_counted });
+        // What a hypothetical index says was guessed from the rows that the others look at, too.
+        let knows = bounds.is_some() && !path.index.is_hypothetical();
+        let known = knows.then_some(Known { covers: passing.covers, share: covered, is_counted });
         let more_comparisons =
             (more_comparisons(&path.entry_conditions), more_comparisons(&path.row_conditions));
         let mut sizes = Sizes {
@@ -385,6 +387,15 @@ impl Planner<'_> {
 
     /// What lies in the ranges. Of many, those of common values are dived into apart from the others.
     fn extent(&self, table: &TableDef, index: &IndexDef, bounds: &Bounds) -> Result<Extent> {
+        if index.is_hypothetical() {
+            let hypothetical = self.statistics.hypothetical(self.engine, table, index)?;
+            let found = bounds.ranges.iter().map(|range| hypothetical.estimate(range));
+            return Ok(found.fold(Extent::default(), |sum, found| Extent {
+                entries: sum.entries + found.entries,
+                leaves: sum.leaves + found.leaves,
+                resident: found.resident_fraction,
+            }));
+        }
         let tree = self.engine.tree(index)?;
         let (mut common, mut others) = (Vec::new(), Vec::new());
         let values = match bounds.ranges.len() > DIVES {
@@ -469,7 +480,8 @@ impl Planner<'_> {
         }
         let everything = Bounds::all();
         let bounds = bounds.unwrap_or(&everything);
-        let sample = if entries < SAMPLED_ENTRIES && bounds != &everything {
+        let looks = !path.index.is_hypothetical() && (entries >= SAMPLED_ENTRIES || bounds == &everything);
+        let sample = if !looks {
             Sample::default()
         } else {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();

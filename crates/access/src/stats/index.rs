@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const LEAVES: usize = 32;
 const COLD_LEAVES: usize = 8;
 /// Consecutive entries of a leaf whose rows are located.
-const LOCATED: usize = 32;
+pub(super) const LOCATED: usize = 32;
 /// Leaves whose entries' rows are located.
 const LOCATED_LEAVES: usize = 4;
 

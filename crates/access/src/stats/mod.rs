@@ -3,6 +3,7 @@
 //! | module | has |
 //! |---|---|
 //! | `index` | entries per distinct key prefix; how index order and row order go together |
+//! | `hypothetical` | the same of an index that is not built |
 //! | `table` | sampled rows |
 //! | `histogram` | the spread of the values of a column |
 //! | `analyze` | histograms that are asked for, and kept in the catalog |
@@ -18,6 +19,7 @@
 mod analyze;
 mod guess;
 mod histogram;
+mod hypothetical;
 mod index;
 mod joint;
 mod kept;
@@ -29,6 +31,7 @@ mod table;
 pub use analyze::analyze_column;
 pub use guess::guess_selectivity;
 pub use histogram::Histogram;
+pub use hypothetical::HypotheticalIndex;
 pub use index::IndexStatistics;
 pub(crate) use joint::{Known, joint_selectivity};
 pub use sample::{Sample, sample_rows};

@@ -1,6 +1,7 @@
 //! The statistics of all tables, each sampled when first asked for.
 
 use super::histogram::Histogram;
+use super::hypothetical::HypotheticalIndex;
 use super::index::{IndexStatistics, sample};
 use super::kept::{Age, Kept};
 use super::table::TableSample;
@@ -18,6 +19,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct Statistics {
     indexes: Kept<u64, IndexStatistics>,
     tables: Kept<TableId, TableSample>,
+    hypothetical: Kept<u64, HypotheticalIndex>,
     /// Histograms of the catalog as they are looked up.
     asked_for: RwLock<HashMap<(TableId, usize), AskedFor>>,
     /// The sizes of whole indexes.
@@ -72,6 +74,9 @@ impl Statistics {
     /// # Errors
     /// What reading pages returns.
     pub fn index(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Arc<IndexStatistics>> {
+        if index.is_hypothetical() {
+            return Ok(Arc::new(self.hypothetical(engine, table, index)?.statistics.clone()));
+        }
         let age = age(engine, table);
         self.indexes.get(index.id, age, || sample(engine, table, index, age.rows))
     }
@@ -82,6 +87,9 @@ impl Statistics {
     /// # Errors
     /// What reading branch pages returns.
     pub fn size(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Estimate> {
+        if index.is_hypothetical() {
+            return Ok(self.hypothetical(engine, table, index)?.size);
+        }
         let rows = engine.row_count(table.id) as f64;
         let pages = engine.store().stats();
         let moved = pages.page_reads.load(Relaxed).wrapping_add(pages.evictions.load(Relaxed));
@@ -96,6 +104,27 @@ impl Statistics {
         let found = Sized { estimate, rows, moved };
         self.sizes.write().unwrap_or_else(PoisonError::into_inner).insert(index.id, found);
         Ok(estimate)
+    }
+
+    /// What an index that is not there would be like.
+    ///
+    /// # Errors
+    /// What reading pages of the table returns.
+    pub fn hypothetical(
+        &self,
+        engine: &Engine,
+        table: &TableDef,
+        index: &IndexDef,
+    ) -> Result<Arc<HypotheticalIndex>> {
+        self.hypothetical.get(index.id, age(engine, table), || {
+            let size = self.size(engine, table, table.clustered())?;
+            HypotheticalIndex::new(engine, (table, size), index, &*self.rows(engine, table)?)
+        })
+    }
+
+    /// Forgets hypothetical indexes, which nobody will ask about again.
+    pub fn forget_hypothetical(&self, ids: &[u64]) {
+        self.hypothetical.forget(|id| ids.contains(id));
     }
 
     /// Rows of a table.
@@ -206,6 +235,8 @@ impl Statistics {
     pub fn forget(&self, table: &TableDef) {
         let is_its = |id: &u64| table.indexes.iter().any(|index| index.id == *id);
         self.indexes.forget(is_its);
+        // Of which table each is, only sessions know.
+        self.hypothetical.forget(|_| true);
         self.tables.forget(|id| *id == table.id);
         self.asked_for.write().unwrap_or_else(PoisonError::into_inner).retain(|(id, _), _| *id != table.id);
         self.sizes.write().unwrap_or_else(PoisonError::into_inner).retain(|id, _| !is_its(id));

@@ -7,10 +7,11 @@ use super::histogram::{Counting, Histogram, NULL_KEY, Seen};
 use super::sample::{Looked, Most, leaves_to_sample, look, passing};
 use crate::constraint::Bounds;
 use crate::error::Result;
+use arrow_array::ArrayRef;
 use leafline_table::{ColumnDef, Engine, TableDef};
 use leafline_types::expr::{EvalContext, Expr};
 use leafline_types::key::{KeyPart, encode_part};
-use leafline_types::{Batch, value_at};
+use leafline_types::{Batch, Value, value_at};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -164,14 +165,10 @@ impl TableSample {
         let part = part_of(definition);
         let mut keys: Vec<(Vec<u8>, usize, usize)> = Vec::with_capacity(self.batch.rows);
         if let Some(values) = self.batch.columns.get(column) {
-            let mut start = 0;
-            for (leaf, end) in self.leaf_ends.iter().enumerate() {
-                for row in start..*end {
-                    let mut key = Vec::new();
-                    encode_part(&part, &value_at(values, row, &definition.ty), &mut key)?;
-                    keys.push((key, leaf, row));
-                }
-                start = *end;
+            for (leaf, row) in self.places() {
+                let mut key = Vec::new();
+                encode_part(&part, &value_at(values, row, &definition.ty), &mut key)?;
+                keys.push((key, leaf, row));
             }
         }
         keys.sort_unstable();
@@ -183,7 +180,19 @@ impl TableSample {
                 *number = counting.counted.len() as u32;
             }
         }
-        let counted = counting.counted;
+        Ok(Column { spread: Arc::new(self.spread(&counting)), numbers })
+    }
+
+    /// The rows, in the order of the table, each with the leaf that it is on.
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let starts = std::iter::once(0).chain(self.leaf_ends.iter().copied());
+        let leaves = starts.zip(&self.leaf_ends).enumerate();
+        leaves.flat_map(|(leaf, (start, end))| (start..*end).map(move |row| (leaf, row)))
+    }
+
+    /// The spread of values that were counted over all of the rows.
+    pub(super) fn spread(&self, counting: &Counting) -> Histogram {
+        let counted = &counting.counted;
         // NULL comes first.
         let nulls = counted.first().filter(|first| first.key == NULL_KEY).map_or(0, |first| first.rows);
         let not_null = counted.get(usize::from(nulls > 0)..).unwrap_or_default();
@@ -194,7 +203,20 @@ impl TableSample {
             of: self.rows,
             of_leaves: self.leaves,
         };
-        Ok(Column { spread: Arc::new(Histogram::of_sample(not_null, seen, BUCKETS)), numbers })
+        Histogram::of_sample(not_null, seen, BUCKETS)
+    }
+
+    /// The values of a row; NULL for columns that are not `wanted`.
+    pub(super) fn row(&self, table: &TableDef, row: usize, wanted: &[usize]) -> Vec<Value> {
+        let value = |(column, (definition, values)): (usize, (&ColumnDef, &ArrayRef))| {
+            if wanted.contains(&column) { value_at(values, row, &definition.ty) } else { Value::Null }
+        };
+        table.columns.iter().zip(&self.batch.columns).enumerate().map(value).collect()
+    }
+
+    /// How many rows were looked at, and how many the table had.
+    pub(super) fn counts(&self) -> (usize, f64) {
+        (self.batch.rows, self.rows)
     }
 }
 

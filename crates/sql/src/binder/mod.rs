@@ -84,8 +84,8 @@ pub(crate) use functional_key::add_key_columns;
 pub use literal::constant_value;
 pub(crate) use row_rules::{check_expressions, row_rules};
 pub(crate) use selected::selected_columns;
-pub(crate) use table_spec::check_owners;
 pub use table_spec::table_spec;
+pub(crate) use table_spec::{check_owners, index_spec};
 pub(crate) use view::{view_columns, view_def, view_faults, view_sources, view_statement};
 pub(crate) use window::is_no_distance;
 

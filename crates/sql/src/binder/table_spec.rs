@@ -127,7 +127,7 @@ pub fn foreign_key_spec(key: &ForeignKeyDefinition, database: &str) -> ForeignKe
 }
 
 /// The index that a key definition asks for; the columns of functional parts are still to be made ([`functional_key`](super::functional_key)).
-pub(super) fn index_spec(key: &KeyDefinition) -> IndexSpec {
+pub(crate) fn index_spec(key: &KeyDefinition) -> IndexSpec {
     let part = |p: &ast::KeyPartDefinition| match &p.value {
         ast::KeyPartValue::Column { name, prefix } => {
             IndexSpecPart { column: name.value.clone(), descending: p.descending, prefix: *prefix }

@@ -1,7 +1,7 @@
 //! A plan as a tree of text, with what was expected and, after an execution, what happened.
 
-use super::access_type;
 use super::names::{column_name, named, names, text, window_call};
+use super::{access_type, is_hypothetical};
 use crate::operator::{NodeProfile, Profile};
 use crate::plan::{
     Considered, KeptRows, LateralJoin, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit,
@@ -226,7 +226,8 @@ pub(super) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> Strin
         Some(set) => format!(", rows in {set}"),
         None => String::new(),
     };
-    let reverse = format!("{reverse}{filtered}");
+    let hypothetical = if is_hypothetical(path) { " (hypothetical)" } else { "" };
+    let reverse = format!("{hypothetical}{reverse}{filtered}");
     match access_type(path, inner) {
         "index_merge" => {
             let set = path.locators.as_ref().map(|set| format!(" using {set}")).unwrap_or_default();

@@ -332,6 +332,7 @@ impl Writer<'_> {
             match &**phrase {
                 "Using index for group-by" => table.flag("using_index_for_group_by"),
                 "Using index for skip scan" => table.flag("using_index_for_skip_scan"),
+                "Using hypothetical index" => table.flag("using_hypothetical_index"),
                 "Using MRR" => table.flag("using_MRR"),
                 "Backward index scan" => table.flag("backward_index_scan"),
                 _ => {}

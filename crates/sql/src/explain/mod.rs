@@ -433,6 +433,9 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
     if path.rowid_filter().is_some() {
         add(&mut row, "Using rowid filter");
     }
+    if is_hypothetical(path) {
+        add(&mut row, "Using hypothetical index");
+    }
     if path.order == ScanOrder::Reverse {
         add(&mut row, "Backward index scan");
     }
@@ -440,6 +443,12 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
         add(&mut row, "Using MRR");
     }
     row
+}
+
+/// Whether it reads an index that is not there, so that nobody can go this way.
+fn is_hypothetical(path: &AccessPath) -> bool {
+    let merged = path.locators.iter().flat_map(|set| set.paths());
+    path.index.is_hypothetical() || merged.into_iter().any(|path| path.index.is_hypothetical())
 }
 
 /// Something of the keys that a path uses: those that are merged, or its own, and behind it those of a rowid filter.

@@ -40,6 +40,9 @@ impl Parser<'_> {
         let parts = self.key_parts()?;
         let options = self.index_options(hash)?;
         let key = KeyDefinition { kind, name, parts, options };
+        if self.accept_word("HYPOTHETICAL") {
+            return Ok(StatementKind::CreateHypotheticalIndex(table, Box::new(key)));
+        }
         let alter = self.index_statement(table, AlterAction::AddKey(key))?;
         Ok(StatementKind::CreateIndex(Box::new(alter)))
     }

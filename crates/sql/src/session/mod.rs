@@ -5,6 +5,7 @@
 //! dropped.
 
 mod entry;
+mod hypothetical;
 mod outcome;
 mod own_tables;
 mod prepared;
@@ -17,6 +18,7 @@ pub mod variables;
 
 use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
+pub(crate) use hypothetical::{HypotheticalIndexes, Supposed};
 pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
 pub use prepared::Prepared;
@@ -64,6 +66,8 @@ pub struct Session {
     pub(crate) locks: Arc<SessionLocks>,
     locked_tables: Option<LockedTables>,
     own_tables: OwnTables,
+    /// What EXPLAIN takes to be there.
+    pub(crate) hypothetical: HypotheticalIndexes,
     prepared: PreparedStatements,
     /// The rows of the last statement of few, which somebody may still have.
     pub(crate) kept_rows: Option<Arc<Chunk>>,
@@ -105,6 +109,7 @@ impl Session {
             transaction: TransactionState::default(),
             locked_tables: None,
             own_tables: OwnTables::default(),
+            hypothetical: HypotheticalIndexes::default(),
             prepared: PreparedStatements::default(),
             kept_rows: None,
             statements: StatementCache::default(),
@@ -322,6 +327,7 @@ impl Session {
     pub fn reset(&mut self) {
         self.rollback();
         self.drop_all_own_tables();
+        self.forget_hypothetical();
         self.locked_tables = None;
         self.facts.locks.release_all(self.entry.id);
         let database_collation = self.settings.database_collation;
@@ -357,6 +363,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.rollback();
         self.drop_all_own_tables();
+        self.forget_hypothetical();
         self.facts.locks.release_all(self.entry.id);
         self.instance.add_counters(self.counters, &self.entry);
         self.instance.end_session(self.entry.id);

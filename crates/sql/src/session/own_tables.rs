@@ -21,6 +21,13 @@ pub(super) struct OwnTables {
     version: u64,
 }
 
+impl OwnTables {
+    /// What the session has of its own has changed, and plans of before do not stand.
+    pub fn definitions_changed(&mut self) {
+        self.version += 1;
+    }
+}
+
 impl Session {
     /// The session's own table of that name.
     pub(crate) fn own_table(&self, database: &str, name: &str) -> Option<&Arc<TableDef>> {

@@ -47,7 +47,7 @@ pub(super) fn indexes(session: &Session, table: &Arc<TableDef>) -> Result<RowSet
                 Value::Null,
                 text(if column.nullable { "YES" } else { "" }),
                 text("BTREE"),
-                text(""),
+                text(if index.is_hypothetical() { "hypothetical" } else { "" }),
                 text(index.comment.as_str()),
                 yes_no(!index.invisible),
                 expression,

@@ -28,7 +28,10 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
             tables::table_status(session, &database_name(session, database.as_ref())?)?
         }
         ShowKind::Columns { full, table } => tables::columns(session, &*shown(session, table)?, *full),
-        ShowKind::Index { table } => indexes::indexes(session, &shown(session, table)?)?,
+        ShowKind::Index { table } => {
+            let table = session.with_hypothetical(shown(session, table)?);
+            indexes::indexes(session, &table)?
+        }
         ShowKind::CreateTable(table) => match views::find(session, table)? {
             Some(view) => views::create_view(session, &view),
             None => tables::create_table(session, &resolve(session, table)?),

@@ -8,6 +8,7 @@
 //! | `create` | CREATE TABLE |
 //! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
+//! | `hypothetical` | CREATE INDEX .. HYPOTHETICAL |
 //! | `views` | CREATE VIEW and the like |
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `set` | SET |
@@ -23,6 +24,7 @@ pub(crate) mod evaluate;
 pub(crate) mod execution;
 mod explained;
 mod histograms;
+mod hypothetical;
 mod maintenance;
 mod metadata;
 pub(crate) mod planned;
@@ -49,6 +51,9 @@ impl Session {
         self.counters.count(command(kind));
         if !keeps_diagnostics(kind) {
             self.warnings.clear();
+        }
+        if hypothetical::drop(self, kind) {
+            return Ok(Outcome::Done(Done::default()));
         }
         if commits_first(kind) {
             self.commit()?;
@@ -100,6 +105,7 @@ impl Session {
             StatementKind::CreateIndex(alter)
             | StatementKind::DropIndex(alter)
             | StatementKind::AlterTable(alter) => return alter::alter_table(self, alter),
+            StatementKind::CreateHypotheticalIndex(table, key) => hypothetical::create(self, table, key)?,
             StatementKind::RenameTable(rename) => return alter::rename_tables(self, rename),
             StatementKind::Truncate(table) => return definitions::truncate(self, table),
             StatementKind::Use(name) => self.set_database(&name.value)?,

@@ -18,7 +18,7 @@ use crate::parser::ast::{Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
-use crate::session::{Outcome, RowStream, Session, TableUse};
+use crate::session::{Outcome, RowStream, Session, Supposed, TableUse};
 use leafline_access::Planner;
 use leafline_table::{LockStrength, TableDef, TableId};
 use leafline_types::error::errno;
@@ -285,7 +285,10 @@ impl Session {
             .map(|value| evaluate::parameter_type(value, collation))
             .collect();
         let catalog = self.instance.engine().catalog();
+        let supposed = Supposed(self);
         let context = binder::BindContext {
+            // What is run has no use for indexes that are not there.
+            catalog: if how.is_some_and(|how| how != How::Analyze) { &supposed } else { self },
             assigns_variables: statement.assigns_variables,
             hints: &statement.hints.elsewhere,
             parameters: parameters.unwrap_or_default(),

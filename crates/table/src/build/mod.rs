@@ -25,7 +25,7 @@ use leafline_storage::{SegmentId, SegmentState};
 
 /// How full bulk-built pages are, in percent: room for a few later inserts before the first split, as InnoDB's
 /// `innodb_fill_factor` leaves.
-const FILL_PERCENT: u32 = 94;
+pub const FILL_PERCENT: u32 = 94;
 
 /// A builder on a new segment.
 pub(crate) fn new_builder(engine: &Engine, new: &mut NewTrees<'_>) -> Result<(SegmentId, BulkBuilder)> {

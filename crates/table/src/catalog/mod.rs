@@ -9,6 +9,7 @@ mod definition;
 mod encoding;
 mod foreign_key;
 mod histogram;
+mod hypothetical;
 mod published;
 mod remains;
 mod spec;

@@ -11,7 +11,7 @@ use leafline_types::{MysqlError, SqlType};
 /// Most columns of a table, as InnoDB.
 const MAX_COLUMNS: usize = 1017;
 /// Most secondary indexes of a table, as InnoDB.
-const MAX_INDEXES: usize = 64;
+pub(super) const MAX_INDEXES: usize = 64;
 /// Most parts of an index, as MySQL.
 const MAX_INDEX_PARTS: usize = 16;
 /// Longest name, in characters.
@@ -220,7 +220,7 @@ fn index_order(kind: IndexKind, parts: &[IndexPart], columns: &[ColumnDef]) -> u
 
 /// Checks an index other than the primary key of a table with `columns` and names it. `taken`: the names that
 /// other indexes of the table have.
-fn validate_index(
+pub(super) fn validate_index(
     index: &IndexSpec,
     columns: &[ColumnDef],
     taken: &[&str],

@@ -2,8 +2,8 @@
 
 use super::{
     AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropTable, DropView, Expr, Ident, Insert, Query, RenameTable, Span, StatementHints,
-    TableName, Update, VariableScope,
+    DropDatabase, DropTable, DropView, Expr, Ident, Insert, KeyDefinition, Query, RenameTable, Span,
+    StatementHints, TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -49,6 +49,8 @@ pub enum StatementKind {
     DropTable(DropTable),
     /// CREATE INDEX.
     CreateIndex(Box<AlterTable>),
+    /// CREATE INDEX .. HYPOTHETICAL.
+    CreateHypotheticalIndex(TableName, Box<KeyDefinition>),
     /// DROP INDEX.
     DropIndex(Box<AlterTable>),
     /// ALTER TABLE.

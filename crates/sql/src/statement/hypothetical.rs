@@ -1,0 +1,36 @@
+//! CREATE INDEX .. HYPOTHETICAL, and DROP INDEX of what it has made. Neither commits, nor waits for anybody.
+
+use super::definitions::database_of;
+use crate::binder::index_spec;
+use crate::parser::ast::{AlterAction, KeyDefinition, KeyKind, KeyPartValue, StatementKind, TableName};
+use crate::session::Session;
+use crate::show::base_table;
+use leafline_types::MysqlError;
+
+pub(super) fn create(
+    session: &mut Session,
+    table: &TableName,
+    key: &KeyDefinition,
+) -> Result<(), MysqlError> {
+    if key.kind != KeyKind::Index {
+        // What it would forbid is not looked for, and what nobody forbids is not to be relied on.
+        return Err(MysqlError::not_supported("CREATE UNIQUE INDEX ... HYPOTHETICAL"));
+    }
+    if key.parts.iter().any(|part| matches!(part.value, KeyPartValue::Expression(_))) {
+        // Its column would have to be in the rows.
+        return Err(MysqlError::not_supported("a functional key part in CREATE INDEX ... HYPOTHETICAL"));
+    }
+    database_of(session, table)?;
+    let table = base_table(session, table)?;
+    session.create_hypothetical(table, index_spec(key))
+}
+
+/// Drops the index if it is hypothetical; says whether it is.
+pub(super) fn drop(session: &mut Session, kind: &StatementKind) -> bool {
+    let StatementKind::DropIndex(alter) = kind else { return false };
+    let [AlterAction::DropKey(name)] = alter.actions.as_slice() else { return false };
+    match base_table(session, &alter.table) {
+        Ok(table) => session.drop_hypothetical(&table, &name.value),
+        Err(_) => false,
+    }
+}

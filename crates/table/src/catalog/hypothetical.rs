@@ -1,0 +1,62 @@
+//! Indexes of which there is only the definition: plans are priced with them, nothing is built.
+//!
+//! Invariants: their numbers are above those of all indexes that are stored, and are not given twice while the process lives; they are in no
+//! catalog, and have no tree, so that whoever tries to read one fails (`DefinitionChanged`).
+
+use super::definition::{IndexDef, IndexShape, TableDef};
+use super::spec::{IndexSpec, MAX_INDEXES, validate_index};
+use crate::error::Result;
+use crate::limits::Limits;
+use leafline_btree::CommitTs;
+use leafline_storage::{PageNo, SegmentId};
+use leafline_types::MysqlError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Their first number.
+const FIRST: u64 = 1 << 63;
+
+static NEXT: AtomicU64 = AtomicU64::new(FIRST);
+
+impl IndexSpec {
+    /// A number for an index that is to be hypothetical.
+    pub fn hypothetical_number() -> u64 {
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl IndexDef {
+    /// Whether there is no more of it than this.
+    pub fn is_hypothetical(&self) -> bool {
+        self.id >= FIRST
+    }
+}
+
+impl TableDef {
+    /// The same table with one more index, which is hypothetical and has the number `id`.
+    ///
+    /// # Errors
+    /// As for an index that is to be built: 1061 for a name that another has, 1069, 1070, 1071, 1072 and the like.
+    pub fn with_hypothetical_index(&self, spec: &IndexSpec, id: u64, limits: &Limits) -> Result<TableDef> {
+        let taken: Vec<&str> = self.indexes.iter().map(|index| index.name.as_str()).collect();
+        let draft = validate_index(spec, &self.columns, &taken, limits)?;
+        if self.indexes.len() > MAX_INDEXES {
+            return Err(MysqlError::too_many_keys(MAX_INDEXES).into());
+        }
+        let shape = IndexShape {
+            id: id.max(FIRST),
+            name: draft.name,
+            kind: draft.kind,
+            parts: draft.parts,
+            comment: draft.comment,
+            invisible: draft.invisible,
+            columns: &self.columns,
+            primary: self.primary_key(),
+            schema_version: self.schema_version,
+        };
+        let index = shape.build(SegmentId(u64::MAX), PageNo(0), CommitTs::NONE);
+        let mut with = self.clone();
+        with.indexes.push(Arc::new(index));
+        Ok(with)
+    }
+}
