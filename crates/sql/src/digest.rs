@@ -3,6 +3,7 @@
 //!
 //! A digest is the text in tokens, a `?` for each literal and `...` for further ones of a list, within a database. A plan knows
 //! its digest, so that to run it again costs no lookup. Reads of few rows that go without operators are counted, but not timed. When there are
+//! Of each digest one statement is kept as it came, with the values of its parameters written into it, if it is not too long. When there are
 //! [`MOST`] digests, the statements of others are counted together, as in MySQL.
 
 use crate::parser::{LexMode, normalized};
@@ -10,14 +11,16 @@ use parking_lot::{Mutex, RwLock};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Digests that are kept: `performance_schema_digests_size`.
 const MOST: usize = 10_000;
 /// Bytes of a text that are kept: `performance_schema_max_digest_length`.
 const MOST_TEXT: usize = 1024;
+/// Bytes of a statement that is kept as it came: `performance_schema_max_sql_text_length`, which is 1,024 in MySQL.
+const MOST_SAMPLE: usize = 2048;
 
 /// Statements that are alike.
 #[derive(Debug, Default)]
@@ -26,6 +29,7 @@ pub(crate) struct Digest {
     pub schema: Option<Box<str>>,
     /// `None`: there were too many others.
     pub text: Option<Box<str>>,
+    sample: OnceLock<Box<str>>,
     timed: Mutex<Counts>,
     short: AtomicU64,
     short_rows: AtomicU64,
@@ -109,6 +113,21 @@ impl Digest {
         counts.rows_examined += rows;
         counts.rows_estimated += rows as f64;
         counts
+    }
+
+    /// Keeps a statement as a sample of those that are alike, if there is none yet.
+    pub fn show(&self, statement: impl FnOnce() -> Option<String>) {
+        if self.text.is_some()
+            && self.sample.get().is_none()
+            && let Some(statement) = statement().filter(|statement| statement.len() <= MOST_SAMPLE)
+        {
+            self.sample.get_or_init(|| statement.into_boxed_str());
+        }
+    }
+
+    /// One of the statements.
+    pub fn sample(&self) -> Option<&str> {
+        self.sample.get().map(|sample| &**sample)
     }
 
     /// What names the digest: 64 hexadecimal digits.

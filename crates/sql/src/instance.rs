@@ -2,6 +2,7 @@
 
 use crate::accounts::{Accounts, ROOT};
 use crate::digest::Digests;
+use crate::index_uses::IndexUses;
 use crate::session::settings::Settings;
 use crate::session::variables::{self, Facts, VERSION};
 use crate::session::{Session, SessionEntry};
@@ -67,6 +68,7 @@ pub struct Instance {
     accounts: Accounts,
     statistics: Statistics,
     digests: Digests,
+    index_uses: IndexUses,
     user_locks: Arc<UserLocks>,
     opened: Instant,
 }
@@ -117,6 +119,7 @@ impl Instance {
             accounts,
             statistics: Statistics::new(),
             digests: Digests::default(),
+            index_uses: IndexUses::default(),
             user_locks: Arc::default(),
             opened: Instant::now(),
         }))
@@ -215,6 +218,11 @@ impl Instance {
     /// What was counted of statements that are alike.
     pub(crate) fn digests(&self) -> &Digests {
         &self.digests
+    }
+
+    /// Which indexes were used.
+    pub(crate) fn index_uses(&self) -> &IndexUses {
+        &self.index_uses
     }
 
     /// The accounts that may connect.

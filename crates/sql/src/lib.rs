@@ -9,14 +9,18 @@
 //! | [`explain`] | a plan in words |
 //! | `statement` | statements at work: queries, changes, definitions, SET, maintenance |
 //! | `show` | SHOW and DESCRIBE |
+//! | `digest`, `sample_text`, `index_uses` | what was run so far |
+//! | `advice` | which indexes would make that faster |
 //! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
 //! | [`result`], [`text_format`] | what comes out |
 
 pub mod accounts;
+mod advice;
 pub mod binder;
 pub mod bound;
 mod digest;
 pub mod explain;
+mod index_uses;
 pub mod information_schema;
 pub mod instance;
 pub mod operator;
@@ -24,6 +28,7 @@ pub mod optimizer;
 pub mod parser;
 pub mod plan;
 pub mod result;
+mod sample_text;
 pub mod session;
 mod show;
 mod statement;

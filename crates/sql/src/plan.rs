@@ -53,10 +53,15 @@ impl PlanParts {
         subqueries.filter(|(_, subquery)| !subquery.became_join)
     }
 
+    /// Their plans.
+    pub fn plans(&self) -> impl Iterator<Item = &Plan> {
+        let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
+        subqueries.chain(self.commons.values().map(|common| &common.plan))
+    }
+
     /// Whether a subquery locks rows.
     pub fn locks_rows(&self) -> bool {
-        let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
-        subqueries.chain(self.commons.values().map(|common| &common.plan)).any(Plan::locks_rows)
+        self.plans().any(Plan::locks_rows)
     }
 }
 
@@ -91,6 +96,18 @@ impl Plan {
             matches!(node.operator, Operator::LockRows(_)) || node.inputs().into_iter().any(locks)
         }
         locks(&self.root)
+    }
+
+    /// Calls `found` with every path that it may go along.
+    pub fn for_each_path(&self, found: &mut dyn FnMut(&AccessPath)) {
+        fn of_node(node: &Node, found: &mut dyn FnMut(&AccessPath)) {
+            if let Operator::Scan(scan) | Operator::LookupJoin { inner: scan, .. } = &node.operator {
+                scan.path.locators.iter().flat_map(|set| set.paths()).for_each(|path| found(path));
+                found(&scan.path);
+            }
+            node.inputs().into_iter().for_each(|input| of_node(input, found));
+        }
+        of_node(&self.root, found);
     }
 
     /// The scans that might not have been chosen for other values of the parameters. `None`: an index is read in full

@@ -18,10 +18,12 @@
 //! `order_by` expression that equals an `output` expression is that output, not evaluated again (RAND()). With
 //! `distinct`, all of them do.
 
+mod blocks;
 mod change;
 mod hints;
 pub(crate) mod merge;
 
+pub(crate) use blocks::{tables_of, tables_of_query};
 pub use change::*;
 pub use hints::*;
 

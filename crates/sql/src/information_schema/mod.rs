@@ -2,6 +2,7 @@
 //! execution.
 
 mod column_statistics;
+mod index_usage;
 mod statement_digests;
 
 use crate::session::Session;
@@ -25,6 +26,12 @@ pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<Sch
     }
     if is(("performance_schema", "events_statements_summary_by_digest")) {
         return Some(statement_digests::summary(session));
+    }
+    if is(("sys", "schema_unused_indexes")) {
+        return Some(index_usage::unused(session));
+    }
+    if is(("sys", "schema_redundant_indexes")) {
+        return Some(index_usage::redundant(session));
     }
     is(("sys", "statements_with_wrong_estimates")).then(|| statement_digests::wrong_estimates(session))
 }

@@ -45,6 +45,7 @@ pub(super) fn summary(session: &Session) -> SchemaTable {
         number_column("MAX_Q_ERROR", SqlType::Double),
         moment("FIRST_SEEN"),
         moment("LAST_SEEN"),
+        text_column("QUERY_SAMPLE_TEXT", SqlType::Text { max_bytes: u32::MAX }),
     ];
     let zone = session.settings.time_zone.zone();
     let time = |micros| {
@@ -70,6 +71,7 @@ pub(super) fn summary(session: &Session) -> SchemaTable {
             Value::Double(counts.q_error),
             time(counts.first_seen),
             time(counts.last_seen),
+            text(digest.sample()),
         ]
     };
     SchemaTable { columns, rows: counted(session).map(row).collect() }

@@ -5,8 +5,8 @@
 
 use super::Session;
 use crate::binder::view_sources;
+use crate::bound::tables_of_query;
 use crate::parser::ast::{TableLock, TableName};
-use crate::statement::planned::tables_of_query;
 use leafline_table::{
     Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, SessionLocks, TableDef,
 };

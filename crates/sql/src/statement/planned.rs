@@ -8,8 +8,7 @@ use super::short_read::ShortWay;
 use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
-    Relation, RelationSource,
+    BoundDelete, BoundInsert, BoundKind, BoundStatement, BoundSubquery, BoundUpdate, InsertRows, tables_of,
 };
 use crate::digest::Digest;
 use crate::operator::{self, RowWindow};
@@ -17,10 +16,11 @@ use crate::optimizer::{OptimizerContext, plan_parts, plan_rows_to_change, plan_s
 use crate::parser::ast::{Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::result::{ColumnMeta, Done};
+use crate::sample_text::with_values;
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session, Supposed, TableUse};
 use leafline_access::Planner;
-use leafline_table::{LockStrength, TableDef, TableId};
+use leafline_table::{LockStrength, TableId};
 use leafline_types::error::errno;
 use leafline_types::expr::build;
 use leafline_types::{ExprType, MysqlError, SqlType, Value, value_at};
@@ -28,7 +28,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// A statement that is ready to run, and what must not have changed meanwhile.
 pub(crate) struct Planned {
@@ -57,6 +57,8 @@ pub(crate) struct Planned {
     max_execution_time: Option<u64>,
     short_way: Mutex<ShortWay>,
     digest: Arc<Digest>,
+    /// It has told which indexes it uses.
+    has_told: AtomicBool,
 }
 
 /// What of a plan was chosen for the values of parameters.
@@ -186,6 +188,27 @@ impl Planned {
         self.short_way.lock()
     }
 
+    /// The numbers of the indexes that it may read.
+    pub(crate) fn indexes(&self) -> BTreeSet<u64> {
+        let mut found = BTreeSet::new();
+        let plans = self.work.plan().into_iter().chain(self.parts.plans());
+        plans.for_each(|plan| {
+            plan.for_each_path(&mut |path| {
+                found.insert(path.index.id);
+            })
+        });
+        found
+    }
+
+    /// It is run: the indexes that it reads are used.
+    fn tell_uses(&self, session: &Session) {
+        if !self.has_told.load(Relaxed) {
+            self.has_told.store(true, Relaxed);
+            let indexes: Vec<u64> = self.indexes().into_iter().collect();
+            session.instance.index_uses().note(&indexes);
+        }
+    }
+
     /// Whether it still stands, and nobody changes the tables it uses, from now on.
     ///
     /// # Errors
@@ -306,15 +329,7 @@ impl Session {
         } = bound;
         warnings.extend_from_slice(&statement.hints.warnings);
         self.refuse_system_table(&bound)?;
-        let mut sizes = Vec::new();
-        let mut uses = Vec::new();
-        tables_of(&bound, &subqueries, &mut |table, relation| {
-            sizes.push((table.id, self.instance.engine().row_count(table.id)));
-            let strength = relation.lock.map(|lock| lock.strength);
-            uses.extend(TableUse::new(self, table, Some(&relation.alias), strength));
-        });
-        self.uses_of_changes(&bound, &mut uses);
-        uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
+        let (uses, sizes) = self.tables_used(&bound, &subqueries, &views);
         if parameters.is_some() {
             self.use_tables(&uses)?;
             if catalog.version() != self.instance.engine().catalog_version() {
@@ -333,6 +348,9 @@ impl Session {
             Some(scans) => Chosen::Scans(scans),
             None => Chosen::For(parameters.unwrap_or_default().to_vec(), AtomicU32::new(RUNS)),
         };
+        let mode = self.settings.lex_mode();
+        let digest = self.instance.digests().of(self.database(), sql, mode);
+        digest.show(|| with_values(sql, mode, parameters.unwrap_or_default()));
         Ok(Some(Planned {
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
@@ -349,8 +367,27 @@ impl Session {
             chosen,
             max_execution_time: statement.hints.max_execution_time,
             short_way: Mutex::default(),
-            digest: self.instance.digests().of(self.database(), sql, self.settings.lex_mode()),
+            digest,
+            has_told: AtomicBool::default(),
         }))
+    }
+
+    /// The tables and views that a statement uses, and how many rows there are in those that it reads.
+    fn tables_used(
+        &self,
+        bound: &BoundKind,
+        subqueries: &[BoundSubquery],
+        views: &[(String, String)],
+    ) -> (Vec<TableUse>, Vec<(TableId, u64)>) {
+        let (mut uses, mut sizes) = (Vec::new(), Vec::new());
+        tables_of(bound, subqueries, &mut |table, relation| {
+            sizes.push((table.id, self.instance.engine().row_count(table.id)));
+            let strength = relation.lock.map(|lock| lock.strength);
+            uses.extend(TableUse::new(self, table, Some(&relation.alias), strength));
+        });
+        self.uses_of_changes(bound, &mut uses);
+        uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
+        (uses, sizes)
     }
 
     /// The tables that a statement changes, or looks at because it changes others.
@@ -465,6 +502,7 @@ impl Session {
             return Ok(None);
         }
         if let Some(rows) = self.read_short(planned, parameters)? {
+            planned.tell_uses(self);
             planned.digest.count_short(rows.whole_rows());
             return Ok(Some(Outcome::Rows(rows)));
         }
@@ -483,6 +521,7 @@ impl Session {
         if !matches!(*planned.work, Work::Explain { .. }) {
             let (work, parts) = (planned.work.clone(), planned.parts.clone());
             self.entry.set_plan(RunningPlan { work, parts });
+            planned.tell_uses(self);
         }
         let estimated = match &*planned.work {
             Work::Select { plan, .. } => Some(plan.root.estimate.rows),
@@ -599,64 +638,5 @@ fn window_of(kind: &StatementKind, bound: &mut BoundKind) -> Result<Option<RowLi
             select.limit.take().as_ref().map(row_limit).transpose()
         }
         _ => Ok(None),
-    }
-}
-
-/// Calls `found` with every stored table that a query reads.
-pub(crate) fn tables_of_query(
-    query: &BoundSelect,
-    subqueries: &[BoundSubquery],
-    found: &mut dyn FnMut(&TableDef, &Relation),
-) {
-    let mut tables = Tables { found, commons: BTreeSet::new() };
-    subqueries.iter().for_each(|subquery| tables.select(&subquery.query));
-    tables.select(query);
-}
-
-/// Calls `found` with every stored table that a statement reads.
-fn tables_of(bound: &BoundKind, subqueries: &[BoundSubquery], found: &mut dyn FnMut(&TableDef, &Relation)) {
-    let mut tables = Tables { found, commons: BTreeSet::new() };
-    subqueries.iter().for_each(|subquery| tables.select(&subquery.query));
-    match bound {
-        BoundKind::Select(block) => tables.select(block),
-        BoundKind::Insert(insert) => {
-            if let InsertRows::Select(block) = &insert.rows {
-                tables.select(block);
-            }
-        }
-        BoundKind::Update(update) => tables.select(&update.rows),
-        BoundKind::Delete(delete) => tables.select(&delete.rows),
-    }
-}
-
-/// The stored tables of queries.
-struct Tables<'f> {
-    found: &'f mut dyn FnMut(&TableDef, &Relation),
-    /// The queries of WITH looked at.
-    commons: BTreeSet<usize>,
-}
-
-impl Tables<'_> {
-    fn select(&mut self, block: &BoundSelect) {
-        for relation in &block.relations {
-            match &relation.source {
-                RelationSource::Base(table) => (self.found)(table, relation),
-                RelationSource::Derived(inner) => self.select(inner),
-                RelationSource::Lateral(lateral) => self.select(&lateral.query),
-                RelationSource::SetOperation(operation) => {
-                    self.select(&operation.first);
-                    operation.steps.iter().for_each(|step| self.select(&step.operand));
-                }
-                RelationSource::Common(table) if self.commons.insert(table.number) => {
-                    self.select(&table.query);
-                    let steps = table.recursion.iter().flat_map(|recursion| &recursion.steps);
-                    steps.for_each(|step| self.select(step));
-                }
-                RelationSource::Common(_)
-                | RelationSource::Values(_)
-                | RelationSource::JsonTable(_)
-                | RelationSource::Working(_) => {}
-            }
-        }
     }
 }

@@ -1,0 +1,5 @@
+//! Advice on indexes.
+
+mod redundant;
+
+pub(crate) use redundant::redundant_indexes;
