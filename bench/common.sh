@@ -43,8 +43,7 @@ load_both() {
   fi
   pool=${pool:-$(($(du -sm "$ours/data" | cut -f1) / 10))}
   [ ! -e "$theirs/loaded" ] || return 0
-  rm -rf "$theirs"
-  mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
+  install_mariadb
   local measured_pool=$pool table
   pool=1024
   mariadb_start --innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite
@@ -61,6 +60,47 @@ load_both() {
   mariadb_stop
   pool=$measured_pool
   touch "$theirs/loaded"
+}
+
+# MariaDB's empty database.
+install_mariadb() {
+  rm -rf "$theirs"
+  mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
+}
+
+# Microseconds between marks, two by two, of what is in $work/raw, to $work/times.
+times_of_raw() {
+  grep '^at' "$work/raw" | cut -f2 | while read -r begun && read -r ended; do
+    echo $((($(date -d "$ended" +%s%N) - $(date -d "$begun" +%s%N)) / 1000))
+  done >"$work/times"
+}
+
+# Asks the server that runs a query of a database several times. Leaves median microseconds, the answer and what Leafline counted meanwhile in
+# files of that name. `runs` is set.
+ask() { # name, leafline or mariadb, database, what goes before, query, counters...
+  local name=$work/$1 engine=$2 query=$5 counter
+  {
+    echo "USE $3; $4"
+    echo "$query;"
+    if [ "$engine" = leafline ]; then
+      echo "FLUSH STATUS; $query;"
+      for counter in "${@:6}"; do echo "SHOW STATUS LIKE '$counter';"; done
+    fi
+    for _ in $(seq "$runs"); do
+      printf "SELECT 'at', NOW(6);\n%s;\nSELECT 'at', NOW(6);\n" "$query"
+    done
+  } | client >"$work/raw"
+  times_of_raw
+  median "$work/times" >"$name.time"
+  grep -v '^at\|^Leafline' "$work/raw" | sort -u >"$name.answer"
+  awk '/^Leafline/ {print $2}' "$work/raw" | paste -s -d ' ' >"$name.counters"
+}
+
+same_answers() { # query, names...
+  local name
+  for name in "${@:3}"; do
+    cmp "$work/$2.answer" "$work/$name.answer" || { echo "the answers differ: $1" >&2; exit 1; }
+  done
 }
 
 # A server that finds nothing in memory, on a disk of which reads are modelled (bench/disk_model.c): none, ssd or hdd.

@@ -64,9 +64,7 @@ measure() { # engine, number, file for the times
       printf "SELECT 'at', NOW(6);\n%s;\nSELECT 'at', NOW(6);\n" "$(spelled "$1" "$2")"
     done
   } | client >"$work/raw"
-  grep '^at' "$work/raw" | cut -f2 | while read -r begun && read -r ended; do
-    echo $((($(date -d "$ended" +%s%N) - $(date -d "$begun" +%s%N)) / 1000))
-  done >"$work/times"
+  times_of_raw
   figures >"$work/$1-$2.$3"
 }
 
@@ -87,7 +85,7 @@ writes() { # seconds
   }'
 }
 
-mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
+install_mariadb
 writes 60 >"$work/writes"
 for engine in leafline mariadb; do
   ${engine}_start

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-7}
 work=${WORK:-$PWD/target/bench-e5} scale=e5 pool=2048
 . bench/common.sh
-rm -rf "$ours" "$theirs"
+rm -rf "$ours"
 
 values=$((rows / 10000))
 define="CREATE DATABASE e5 CHARACTER SET utf8mb4 COLLATE utf8mb4_bin; USE e5;
@@ -33,7 +33,7 @@ cases=(
   "SELECT id, pad FROM t IGNORE INDEX (xy) WHERE x = 3 OR y = 5 ORDER BY id DESC LIMIT 10"
 )
 
-mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
+install_mariadb
 for engine in leafline mariadb; do
   ${engine}_start
   client -e "$define" >/dev/null
@@ -41,21 +41,7 @@ for engine in leafline mariadb; do
   number=0
   for query in "${cases[@]}"; do
     for merge in on off; do
-      {
-        echo 'USE e5;'
-        echo "SET optimizer_switch = 'index_merge=$merge';"
-        echo "$query;"
-        [ $engine = mariadb ] || echo "FLUSH STATUS; $query; SHOW STATUS LIKE 'Leafline_entries_examined'; SHOW STATUS LIKE 'Leafline_rows_fetched';"
-        for _ in $(seq "$runs"); do
-          printf "SELECT 'at', NOW(6);\n%s;\nSELECT 'at', NOW(6);\n" "$query"
-        done
-      } | client >"$work/raw"
-      grep '^at' "$work/raw" | cut -f2 | while read -r begun && read -r ended; do
-        echo $((($(date -d "$ended" +%s%N) - $(date -d "$begun" +%s%N)) / 1000))
-      done >"$work/times"
-      median "$work/times" >"$work/$engine-$number-$merge.time"
-      grep -v '^at\|^Leafline' "$work/raw" | sort -u >"$work/$engine-$number-$merge.answer"
-      awk '/^Leafline/ {print $2}' "$work/raw" | paste -s -d ' ' >"$work/$engine-$number-$merge.counters"
+      ask $engine-$number-$merge $engine e5 "SET optimizer_switch = 'index_merge=$merge';" "$query" Leafline_entries_examined Leafline_rows_fetched
     done
     number=$((number + 1))
   done
@@ -65,9 +51,7 @@ done
 printf '%10s %10s %7s %10s %10s %10s %10s  %s\n' 'leafline' 'mariadb' ratio 'ours, off' 'theirs, off' examined fetched query
 number=0
 for query in "${cases[@]}"; do
-  for answer in leafline-$number-off mariadb-$number-on mariadb-$number-off; do
-    cmp "$work/leafline-$number-on.answer" "$work/$answer.answer" || { echo "the answers differ: $query" >&2; exit 1; }
-  done
+  same_answers "$query" {leafline,mariadb}-$number-{on,off}
   paste -d ' ' "$work"/{leafline,mariadb}-$number-{on,off}.time "$work/leafline-$number-on.counters" |
     awk -v query="$query" '{printf "%10.2f %10.2f %7.3f %10.2f %10.2f %10s %10s  %s\n", $1 / 1000, $3 / 1000, $1 / $3, $2 / 1000, $4 / 1000, $5, $6, query}'
   number=$((number + 1))

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-7}
 work=${WORK:-$PWD/target/bench-e6} scale=e6 pool=2048
 . bench/common.sh
-rm -rf "$ours" "$theirs"
+rm -rf "$ours"
 
 define="CREATE DATABASE e6 CHARACTER SET utf8mb4 COLLATE utf8mb4_bin; USE e6;
   CREATE TABLE t10 (id INT PRIMARY KEY, k INT, v INT, f CHAR(60), KEY kv (k, v));
@@ -47,27 +47,14 @@ for query in "${queries[@]}"; do
 done
 cases+=("SELECT COUNT(*) FROM u WHERE k BETWEEN $((rows / 10)) AND $((rows / 2)) AND v = 5")
 
-mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
+install_mariadb
 for engine in leafline mariadb; do
   ${engine}_start
   client -e "$define" >/dev/null
   client e6 -e "$fill" >/dev/null
   number=0
   for query in "${cases[@]}"; do
-    {
-      echo 'USE e6;'
-      echo "$query;"
-      [ $engine = mariadb ] || echo "FLUSH STATUS; $query; SHOW STATUS LIKE 'Leafline_entries_examined'; SHOW STATUS LIKE 'Leafline_leaps';"
-      for _ in $(seq "$runs"); do
-        printf "SELECT 'at', NOW(6);\n%s;\nSELECT 'at', NOW(6);\n" "$query"
-      done
-    } | client >"$work/raw"
-    grep '^at' "$work/raw" | cut -f2 | while read -r begun && read -r ended; do
-      echo $((($(date -d "$ended" +%s%N) - $(date -d "$begun" +%s%N)) / 1000))
-    done >"$work/times"
-    median "$work/times" >"$work/$engine-$number.time"
-    grep -v '^at\|^Leafline' "$work/raw" | sort -u >"$work/$engine-$number.answer"
-    awk '/^Leafline/ {print $2}' "$work/raw" | paste -s -d ' ' >"$work/$engine-$number.counters"
+    ask $engine-$number $engine e6 '' "$query" Leafline_entries_examined Leafline_leaps
     number=$((number + 1))
   done
   ${engine}_stop
@@ -76,7 +63,7 @@ done
 printf '%10s %10s %7s %10s %8s  %s\n' 'leafline' 'mariadb' ratio examined leaps query
 number=0
 for query in "${cases[@]}"; do
-  cmp "$work/leafline-$number.answer" "$work/mariadb-$number.answer" || { echo "the answers differ: $query" >&2; exit 1; }
+  same_answers "$query" {leafline,mariadb}-$number
   paste -d ' ' "$work"/{leafline,mariadb}-$number.time "$work/leafline-$number.counters" |
     awk -v query="$query" '{printf "%10.2f %10.2f %7.3f %10s %8s  %s\n", $1 / 1000, $2 / 1000, $1 / $2, $3, $4, query}'
   number=$((number + 1))

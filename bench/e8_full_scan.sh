@@ -45,10 +45,7 @@ load() { # leafline or mariadb, its directory, options for a quick load
   touch "$2/loaded"
 }
 
-if [ ! -e "$theirs/loaded" ]; then
-  rm -rf "$theirs"
-  mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
-fi
+[ -e "$theirs/loaded" ] || install_mariadb
 [ -e "$ours/loaded" ] || rm -rf "$ours"
 load leafline "$ours"
 load mariadb "$theirs" --innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite
