@@ -4,6 +4,7 @@ use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, point_rea
 use crate::index_merge::PROBE_US;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
+use crate::walk::LARGE_BATCH;
 use leafline_table::{IndexDef, TableDef};
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ pub(crate) struct Sizes {
     pub visited: f64,
     /// Comparisons on an entry, and on a row, beyond the one that prices reckon with.
     pub more_comparisons: (f64, f64),
+    /// Rows per loop that are rejected before they are decoded.
+    pub rejected: f64,
     /// What it costs to collect the locators that rows are looked up by, once.
     pub set_us: f64,
     /// Entries per loop that are looked up in a set of locators.
@@ -128,11 +131,13 @@ impl Candidate {
         }
         let delivered = if path.fetches() {
             let fetched = loops * self.fetched;
+            let row_bytes = model.page_bytes * sizes.table.leaves / sizes.table.entries.max(1.0);
             let most = match path.order {
                 // All of them are known before the first is fetched.
                 _ if path.is_index_merge() => fetched,
                 ScanOrder::Any => FETCH_ENTRIES as f64,
-                _ => BATCH_ROWS as f64,
+                // They wait for their turn.
+                _ => (LARGE_BATCH as f64 / row_bytes.max(1.0)).clamp(1.0, FETCH_ENTRIES as f64),
             };
             // A join looks up a batch of outer rows at a time.
             let batch = if loops > 1.0 { most.min(BATCH_ROWS as f64 * self.fetched) } else { most };
@@ -155,7 +160,7 @@ impl Candidate {
         } else {
             examined
         };
-        total_us += delivered * cpu.decode;
+        total_us += (delivered - loops * sizes.rejected).max(0.0) * cpu.decode;
         if path.row_conditions.iter().any(|condition| !condition.implied) {
             total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
         }

@@ -7,18 +7,19 @@
 
 use crate::candidate::{Candidate, Extent, Sizes, index_position, position_in};
 use crate::condition::Members;
-use crate::constraint::{Bounds, Built, Implied};
+use crate::constraint::{Bounds, Built, Implied, LeapEstimate};
 use crate::cost::{CostModel, distinct_pages};
 use crate::error::Result;
 use crate::index_merge::Merging;
+use crate::leap_scan::FIRST_BATCH;
 use crate::path::{AccessPath, FirstOf, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
 use crate::stats::{Known, Sample, Selectivity, Statistics, joint_selectivity, sample_rows};
 use crate::strategy::Permission;
 use leafline_table::{Engine, IndexDef, TableDef};
-use leafline_types::Value;
 use leafline_types::expr::domain::null_range;
-use leafline_types::expr::{EvalContext, Expr, evaluate_scalar};
+use leafline_types::expr::{EvalContext, Expr, bind_parameters, evaluate_scalar};
+use leafline_types::{RowScreen, Value};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -309,6 +310,11 @@ impl Planner<'_> {
             sizes.row_leaves_per_entry =
                 self.statistics.index(self.engine, &table, &path.index)?.row_leaves_per_entry;
         }
+        if path.is_clustered() && bounds.is_some() {
+            // Those of the first batch are not tested so.
+            let tested = (entries.entries - FIRST_BATCH as f64).max(0.0);
+            sizes.rejected = tested * self.rejected_on_bytes(question, conditions, eval)?;
+        }
         let mut candidate = Candidate {
             examined: entries.entries,
             fetched,
@@ -319,39 +325,69 @@ impl Planner<'_> {
             sizes,
         };
         if question.skip_scan.allows(index_position(&candidate)) {
-            let tested = match &bounds {
-                Some(bounds) => bounds.first_tested(),
-                None => candidate.path.constraint.first_tested().map(|part| (part, 1)),
-            };
-            if let Some((part, places)) = tested {
-                let demanded = question.skip_scan.is_demand();
-                self.leap_where_it_pays(&mut candidate, (part, 1.0 + places as f64), passed, demanded)?;
+            let leaps = self.leaps(&candidate, bounds.as_ref(), question, conditions, eval)?;
+            if let Some(leaps) = leaps {
+                self.leap_where_it_pays(&mut candidate, leaps, passed, question.skip_scan.is_demand());
             }
         }
         Ok((candidate, known))
     }
 
-    /// Lets a scan leap if it costs less so: for every value of the parts before the first that is `tested`, it goes from where the last
-    /// one ended to the next value, and on to each place where an entry can pass, `leaps_per_value` in all. Where it is `demanded`, it does
-    /// so whatever it costs.
-    fn leap_where_it_pays(
+    /// The share of rows that a scan of the clustered index rejects by their bytes, before they are decoded.
+    fn rejected_on_bytes(
         &self,
-        candidate: &mut Candidate,
-        (tested, leaps_per_value): (usize, f64),
-        passed: f64,
-        demanded: bool,
-    ) -> Result<()> {
-        let path = &candidate.path;
-        let statistics = self.statistics.index(self.engine, &path.table, &path.index)?;
+        question: &Question<'_>,
+        conditions: &[Expr],
+        eval: &mut EvalContext<'_>,
+    ) -> Result<f64> {
+        let table = question.request.table;
+        let columns: Vec<usize> = (0..table.columns.len()).collect();
+        let mut tested = Vec::new();
+        for condition in conditions.iter().take_while(|condition| !condition.may_raise()) {
+            let Ok(bound) = bind_parameters(condition, eval) else { break };
+            if !RowScreen::new(&table.clustered().format, &columns, [&bound]).is_empty() {
+                tested.push(condition);
+            }
+        }
+        Ok(1.0 - self.selectivity(question).of_all(tested, eval)?)
+    }
+
+    /// How often the scan of a candidate leaps if it may; `None`: there is nothing to leap for.
+    fn leaps(
+        &self,
+        candidate: &Candidate,
+        bounds: Option<&Bounds>,
+        question: &Question<'_>,
+        conditions: &[Expr],
+        eval: &EvalContext<'_>,
+    ) -> Result<Option<f64>> {
+        let AccessPath { table, index, constraint, .. } = &candidate.path;
+        let statistics = self.statistics.index(self.engine, table, index)?;
+        let selectivity = self.selectivity(question);
+        let share = |part: usize| {
+            let column = index.key_columns.get(part);
+            let of_part = |condition: &&Expr| condition.columns().iter().all(|read| Some(read) == column);
+            selectivity.of_all(conditions.iter().filter(of_part), eval).unwrap_or(1.0)
+        };
+        let estimate = LeapEstimate { statistics: &statistics, share: &share };
+        Ok(match bounds {
+            Some(bounds) => estimate.leaps(bounds, candidate.examined),
+            None => {
+                let tested = constraint.first_tested();
+                tested.map(|part| estimate.leaps_to_one_place(part, candidate.examined))
+            }
+        })
+    }
+
+    /// Lets a scan leap, so many times, if it costs less so, or where it is `demanded`.
+    fn leap_where_it_pays(&self, candidate: &mut Candidate, leaps: f64, passed: f64, demanded: bool) {
         let examined = candidate.examined;
-        let groups = (examined / statistics.entries_per(tested)).max(candidate.sizes.ranges);
-        let leaps = (leaps_per_value * groups).min(examined);
         let landed = (leaps + passed).min(examined);
         let pages = candidate.sizes.entries.leaves;
         let per_page = examined / pages.max(1.0);
         let visited = distinct_pages(leaps, pages).max(1.0) + passed / per_page.max(1.0);
         let leaping = Candidate {
-            path: AccessPath { leaps: true, ..path.clone() },
+            path: AccessPath { leaps: true, ..candidate.path.clone() },
             examined: landed,
             sizes: Sizes { leaps, visited: visited.min(pages), ..candidate.sizes },
             ..candidate.clone()
@@ -360,7 +396,6 @@ impl Planner<'_> {
         if demanded || pays {
             *candidate = leaping;
         }
-        Ok(())
     }
 
     fn bounds(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<Bounds> {

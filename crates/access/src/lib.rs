@@ -20,6 +20,7 @@ pub mod constraint;
 pub mod cost;
 mod counters;
 mod error;
+mod in_order;
 mod index_merge;
 mod leap_scan;
 mod locators;

@@ -10,24 +10,24 @@
 use crate::condition::ConditionSet;
 use crate::counters::Counters;
 use crate::error::{AccessError, Result};
+use crate::in_order::{Gathered, InOrder};
 use crate::leap_scan::{Entries, FIRST_BATCH, GROWTH, LeapScan};
 use crate::locators::Locators;
 use crate::path::{AccessPath, ScanOrder};
 use crate::pieces::ScanPiece;
 use crate::row_fetch::{Fetched, RowFetch};
 use crate::targets::{Targets, WalkKind};
-use arrow_array::{ArrayRef, BinaryArray, UInt32Array};
-use arrow_select::take::take;
+use arrow_array::{ArrayRef, BinaryArray};
 use leafline_table::ReadView;
 use leafline_types::expr::{Datum, EvalContext, evaluate, evaluate_scalar};
-use leafline_types::{Batch, MysqlError, Value, value_at};
+use leafline_types::{Batch, Value, value_at};
 use std::sync::Arc;
 
 /// Most rows in a delivered batch.
 pub const BATCH_ROWS: usize = 8192;
 /// Rows fetched between two looks at whether the statement was cancelled.
 const FETCH_ROWS: usize = 2048;
-/// Most entries whose rows are fetched in one sorted batch, if their order does not matter.
+/// Most entries whose rows are fetched in one sweep over the table.
 pub(crate) const FETCH_ENTRIES: usize = 65_536;
 
 /// How many of a scan's rows will be asked for.
@@ -95,6 +95,8 @@ struct Pending {
     /// Most rows that are fetched at a time: now, and as it grows.
     most: usize,
     largest: usize,
+    /// Rows that were fetched, where they are put back into the order of the index.
+    ready: Option<InOrder>,
 }
 
 impl Pending {
@@ -104,8 +106,67 @@ impl Pending {
             locators.sort(&mut positions);
         }
         // What has to be put back into index order is fetched as a whole.
-        let most = if path.restores_order() { BATCH_ROWS } else { FETCH_ROWS };
-        Pending { locators, tags, order: positions, next: 0, most, largest: most }
+        let most = if path.restores_order() { FETCH_ENTRIES } else { FETCH_ROWS };
+        Pending { locators, tags, order: positions, next: 0, most, largest: most, ready: None }
+    }
+
+    /// The next rows as they come, and the positions of their locators.
+    fn next_in_any_order(
+        &mut self,
+        path: &AccessPath,
+        fetch: &RowFetch,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Option<(Batch, Vec<u32>)>> {
+        let end = self.order.len().min(self.next + self.most);
+        let positions = self.order.get(self.next..end).unwrap_or_default();
+        if positions.is_empty() {
+            return Ok(None);
+        }
+        cx.check(0)?;
+        let Fetched { batch, positions, examined } =
+            fetch.fetch_counted(path, &self.locators, positions, cx)?;
+        self.next += examined;
+        self.most = (self.most * GROWTH).min(self.largest);
+        Ok(Some((batch, positions)))
+    }
+
+    /// The next rows in the order of the index. All that there is room for are fetched in one sweep over the table before the first of
+    /// them is handed on.
+    fn next_in_order(
+        &mut self,
+        path: &AccessPath,
+        fetch: &RowFetch,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Option<(Batch, Vec<u32>)>> {
+        loop {
+            if let Some(ready) = &mut self.ready {
+                if let Some(rows) = ready.next()? {
+                    return Ok(Some(rows));
+                }
+                self.ready = None;
+            }
+            let end = self.order.len().min(self.next + self.most);
+            let positions = self.order.get_mut(self.next..end).unwrap_or_default();
+            if positions.is_empty() {
+                return Ok(None);
+            }
+            self.locators.sort(positions);
+            let mut gathered = Gathered::default();
+            while gathered.examined() < positions.len() && (gathered.examined() == 0 || !gathered.is_full()) {
+                cx.check(0)?;
+                let rest = positions.get(gathered.examined()..).unwrap_or_default();
+                let some = rest.get(..FETCH_ROWS).unwrap_or(rest);
+                gathered.add(fetch.fetch_counted(path, &self.locators, some, cx)?);
+            }
+            if gathered.examined() == positions.len() {
+                self.next = end;
+                self.ready = Some(gathered.in_order());
+                continue;
+            }
+            // Those that come first in the index are not all among them: again, with as many of the first as there is room for.
+            self.most = gathered.examined().min(positions.len() / 2).max(1);
+            positions.sort_unstable();
+        }
     }
 
     /// Of locators in order, each once. Where perhaps not all rows will be asked for, few are fetched at first.
@@ -114,7 +175,7 @@ impl Pending {
         let positions = (0..locators.len() as u32).collect();
         let most = if demand == Demand::All { FETCH_ROWS } else { FIRST_BATCH };
         let tags = vec![0; locators.len()];
-        Pending { locators, tags, order: positions, next: 0, most, largest: FETCH_ROWS }
+        Pending { locators, tags, order: positions, next: 0, most, largest: FETCH_ROWS, ready: None }
     }
 }
 
@@ -303,8 +364,7 @@ impl PathScan {
             false => self.path.columns_read(self.exact),
         };
         if self.leap.is_none() {
-            let any_order = self.path.order == ScanOrder::Any;
-            let most = if self.path.fetches() && any_order { FETCH_ENTRIES } else { BATCH_ROWS };
+            let most = if self.path.batched && self.path.fetches() { FETCH_ENTRIES } else { BATCH_ROWS };
             self.leap = Some(LeapScan::new(&self.path, columns, most, cx)?);
         }
         if let Some(leap) = &mut self.leap {
@@ -391,41 +451,14 @@ impl PathScan {
     /// Rows of the entries that wait for theirs, as many as a batch holds, less what the conditions reject.
     fn fetch_pending(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
         let (Some(pending), Some(fetch)) = (&mut self.pending, &self.fetch) else { return Ok(None) };
-        let restores_order = self.path.restores_order();
-        let fetched = loop {
-            let end = pending.order.len().min(pending.next + pending.most);
-            let positions = pending.order.get_mut(pending.next..end).unwrap_or_default();
-            if positions.is_empty() {
-                self.pending = None;
-                return Ok(None);
-            }
-            cx.check(0)?;
-            if restores_order {
-                pending.locators.sort(positions);
-            }
-            let mut fetched = fetch.fetch(&self.path, &pending.locators, positions, cx)?;
-            if self.path.fetches() {
-                cx.counters.leafline_rows_fetched += fetched.batch.rows as u64;
-                if self.path.batched && positions.len() > 1 {
-                    cx.counters.handler_read_rnd += fetched.batch.rows as u64;
-                }
-            }
-            if !restores_order {
-                pending.next += fetched.examined;
-                break fetched;
-            }
-            if fetched.examined == positions.len() {
-                pending.next = end;
-                restore_order(&mut fetched)?;
-                break fetched;
-            }
-            // Those that come first in the index are not all among them: again, with as many of the first as there is room for.
-            pending.most = fetched.examined.min(positions.len() / 2).max(1);
-            pending.largest = pending.most;
-            positions.sort_unstable();
+        let fetched = match self.path.restores_order() {
+            true => pending.next_in_order(&self.path, fetch, cx)?,
+            false => pending.next_in_any_order(&self.path, fetch, cx)?,
         };
-        pending.most = (pending.most * GROWTH).min(pending.largest);
-        let Fetched { batch, positions, .. } = fetched;
+        let Some((batch, positions)) = fetched else {
+            self.pending = None;
+            return Ok(None);
+        };
         let tags = positions.iter().map(|at| pending.tags.get(*at as usize).copied().unwrap_or(0)).collect();
         let locators = self.path.deliver_locators.then(|| {
             let keys = positions.iter().map(|position| pending.locators.get(*position as usize));
@@ -452,19 +485,4 @@ impl PathScan {
         tags = selection.indices().into_iter().filter_map(|row| tags.get(row).copied()).collect();
         Ok(ScanBatch { batch: selection.apply(&batch)?, tags })
     }
-}
-
-/// Puts fetched rows back into the order of their locators' positions.
-fn restore_order(fetched: &mut Fetched) -> Result<()> {
-    if fetched.positions.is_sorted() {
-        return Ok(());
-    }
-    let mut order: Vec<u32> = (0..fetched.positions.len() as u32).collect();
-    order.sort_unstable_by_key(|row| fetched.positions.get(*row as usize).copied());
-    let indices = UInt32Array::from(order);
-    for column in &mut fetched.batch.columns {
-        *column = take(column, &indices, None).map_err(MysqlError::internal)?;
-    }
-    fetched.positions.sort_unstable();
-    Ok(())
 }

@@ -16,6 +16,7 @@ pub(crate) struct RowFetch {
 }
 
 /// Fetched rows.
+#[derive(Default)]
 pub(crate) struct Fetched {
     /// The columns, one row per locator that still has a row, in the order of the positions asked for.
     pub batch: Batch,
@@ -31,9 +32,28 @@ impl RowFetch {
         Ok(RowFetch { decoder: row_decoder(&path.table, &path.columns)? })
     }
 
+    /// As [`fetch`](Self::fetch), and counted where it is for an index that the rows are fetched.
+    pub fn fetch_counted(
+        &self,
+        path: &AccessPath,
+        locators: &Locators,
+        positions: &[u32],
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Fetched> {
+        let fetched = self.fetch(path, locators, positions, cx)?;
+        if path.fetches() {
+            let rows = fetched.batch.rows as u64;
+            cx.counters.leafline_rows_fetched += rows;
+            if path.batched && positions.len() > 1 {
+                cx.counters.handler_read_rnd += rows;
+            }
+        }
+        Ok(fetched)
+    }
+
     /// The rows of some locators, whose positions are given in the order of these; or, where the path does not fetch in batches, in
     /// any.
-    pub fn fetch(
+    fn fetch(
         &self,
         path: &AccessPath,
         locators: &Locators,

@@ -18,6 +18,8 @@ pub(crate) const LARGE_BATCH: usize = 8 << 20;
 const PATIENCE: u8 = 4;
 /// Entries that a leap has to go over to be quicker than testing them.
 const WORTH_A_LEAP: usize = 6;
+/// Entries in a row that pass their tests before it is looked up how far all do.
+const WORTH_A_LOOK: u8 = 4;
 /// Most targets whose entries are taken together: more are short ones.
 const FEW_TARGETS: usize = 8;
 
@@ -65,6 +67,9 @@ pub(crate) struct Leaps {
     /// The first parts of the last entry that was kept, and how many with these were, where a few are enough.
     kind: Vec<u8>,
     kept: usize,
+    /// Entries in a row that passed their tests, and up to where those behind them do; `None`: that is not known.
+    passed: u8,
+    passes_to: Option<Option<Vec<u8>>>,
     /// One was asked for.
     under_way: bool,
     /// The last one went beyond the leaf.
@@ -77,9 +82,15 @@ impl Leaps {
         Leaps { patience: PATIENCE, ..Leaps::default() }
     }
 
+    /// An entry fails its tests, or has others to pass.
+    fn fails(&mut self) {
+        (self.passed, self.passes_to) = (0, None);
+    }
+
     /// Another leaf is visited: leaps are tried again, fewer where they were of no use.
     pub fn renew(&mut self, leaps: bool) {
         self.left_leaf = false;
+        self.fails();
         self.patience = if leaps { self.patience.max(1) } else { 0 };
     }
 }
@@ -132,6 +143,7 @@ impl EntryVisitor for Walk<'_> {
                 break target;
             }
             self.current += 1;
+            self.leaps.fails();
             let Some(next) = self.targets.at(self.direction, self.current) else {
                 return EntryStep::Stop;
             };
@@ -154,7 +166,10 @@ impl EntryVisitor for Walk<'_> {
             mark(matched, self.targets.tags_of(target));
         }
         match kept {
-            Ok(()) => self.go_on_behind(entry.key),
+            Ok(()) => match self.go_on_behind(entry.key) {
+                EntryStep::Next => self.go_on_passing(entry.key, range),
+                step => step,
+            },
             Err(error) => self.fail(error),
         }
     }
@@ -166,16 +181,20 @@ impl EntryVisitor for Walk<'_> {
             return None;
         }
         let target = self.targets.at(self.direction, self.current)?;
-        if self.first_of.is_some()
-            || !target.range.rest.accepts_all()
-            || self.targets.tags_of(target).len() != 1
-        {
+        if self.first_of.is_some() || self.targets.tags_of(target).len() != 1 {
             return None;
         }
         let range = &target.range;
+        let passes_to = match &self.leaps.passes_to {
+            Some(end) => end.as_deref(),
+            None if range.rest.accepts_all() => None,
+            None => return None,
+        };
         let until = match self.direction {
-            Direction::Forward => range.upper.as_deref(),
-            Direction::Reverse => Some(range.lower.as_slice()).filter(|lower| !lower.is_empty()),
+            Direction::Forward => [range.upper.as_deref(), passes_to].into_iter().flatten().min(),
+            Direction::Reverse => {
+                Some(range.lower.as_slice()).max(passes_to).filter(|lower| !lower.is_empty())
+            }
         };
         let entries = self.goal.saturating_sub(self.output.rows).max(1);
         let counted = self.screen.is_empty() && !self.wants_locators() && self.decoder.types().is_empty();
@@ -288,8 +307,26 @@ impl Walk<'_> {
         }
     }
 
+    /// Goes on behind an entry that passes the tests of its range. Where several have, those that do without a doubt are taken together.
+    fn go_on_passing(&mut self, key: &[u8], range: &KeyRange) -> EntryStep {
+        if range.rest.accepts_all() || self.leaps.passes_to.is_some() || self.first_of.is_some() {
+            return EntryStep::Next;
+        }
+        self.leaps.passed += 1;
+        if self.leaps.passed < WORTH_A_LOOK {
+            return EntryStep::Next;
+        }
+        let parts = &self.path.index.key_parts;
+        self.leaps.passes_to = Some(match self.direction {
+            Direction::Forward => range.rest.accepted_below(parts, key, range.equal),
+            Direction::Reverse => Some(range.rest.accepted_from(parts, key, range.equal)),
+        });
+        EntryStep::AskAnew
+    }
+
     /// Goes from an entry that fails to where the next one can be that does not. Where leaps gained nothing, to the next entry.
     fn leap_from(&mut self, key: &[u8], range: &KeyRange) -> EntryStep {
+        self.leaps.fails();
         if self.leaps.patience == 0 {
             return EntryStep::Next;
         }

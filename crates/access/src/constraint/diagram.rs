@@ -16,9 +16,6 @@ use std::sync::Arc;
 /// Most edges that are made for one diagram.
 const MAX_EDGES: usize = 1 << 20;
 
-/// Places that are as good as any number of them.
-const MANY_PLACES: usize = 1000;
-
 /// What keys have to be from a part on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Link {
@@ -58,27 +55,6 @@ impl Link {
     /// Is everything accepted?
     pub fn accepts_all(&self) -> bool {
         matches!(self, Link::Accept)
-    }
-
-    /// The first part that it says something about.
-    pub(super) fn first_part(&self) -> Option<usize> {
-        match self {
-            Link::Accept => None,
-            Link::To(node) => Some(node.part),
-        }
-    }
-
-    /// At how many places keys are that it accepts, as far as leaps tell them apart; no more than [`MANY_PLACES`] are counted.
-    pub(super) fn places(&self) -> usize {
-        let Link::To(node) = self else { return 1 };
-        let mut sum = 0;
-        for edge in &node.edges {
-            sum += if edge.interval.point { edge.next.places() } else { 1 };
-            if sum >= MANY_PLACES {
-                return MANY_PLACES;
-            }
-        }
-        sum
     }
 
     /// The values of `set` for a part, with `self` behind.

@@ -40,14 +40,6 @@ impl Bounds {
         self.ranges.iter().any(|range| !range.rest.accepts_all())
     }
 
-    /// The first part that entries of the ranges are tested for, and how many places behind one value of the parts before it they can
-    /// pass at, at most; `None`: they are not tested.
-    pub fn first_tested(&self) -> Option<(usize, usize)> {
-        let tested =
-            self.ranges.iter().filter_map(|range| Some((range.rest.first_part()?, range.rest.places())));
-        tested.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-    }
-
     /// The ranges alone.
     #[must_use]
     pub fn without_tests(mut self) -> Bounds {

@@ -5,6 +5,7 @@
 //! Jain, Birdsall and Yaghmai, VLDB 1995). What is found is never beyond the next key that is accepted.
 
 use super::diagram::{Edge, Link, Node};
+use super::interval::Interval;
 use leafline_types::CodecError;
 use leafline_types::key::{KeyPart, prefix_successor, skip_part};
 
@@ -119,6 +120,40 @@ impl Link {
             (node, start, edges) = (before.node, before.start, before.edge);
         }
         key.get(..start).filter(|prefix| !prefix.is_empty()).map(<[u8]>::to_vec)
+    }
+
+    /// For a key that is accepted: a key above it, below which all from it on are. `None`: all are.
+    pub fn accepted_below(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Option<Vec<u8>> {
+        let (interval, start) = self.last_interval(parts, key, begin)?;
+        let begins = key.get(..start)?;
+        match &interval.upper {
+            Some(upper) => Some([begins, upper].concat()),
+            None => prefix_successor(begins),
+        }
+    }
+
+    /// For a key that is accepted: one from which on all up to it are.
+    pub fn accepted_from(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Vec<u8> {
+        match self.last_interval(parts, key, begin) {
+            Some((interval, start)) => [key.get(..start).unwrap_or_default(), &interval.lower].concat(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The interval of the last part that is asked about in which the value of an accepted key is, and where that part begins.
+    fn last_interval(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Option<(&Interval, usize)> {
+        let (mut link, mut at) = (self, (begin.parts, begin.bytes));
+        let mut last = None;
+        while let Link::To(node) = link {
+            let start = advance(parts, key, at, node.part).ok()?;
+            let end = advance(parts, key, (node.part, start), node.part + 1).ok()?;
+            let (_, edge) = find(node, key.get(start..end)?);
+            let edge = edge?;
+            last = Some((&edge.interval, start));
+            link = &edge.next;
+            at = (node.part + 1, end);
+        }
+        last
     }
 
     fn failure(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> Option<Failure<'_>> {
@@ -259,7 +294,7 @@ mod tests {
             .flat_map(|a| values.iter().map(move |b| [*a, *b]))
             .flat_map(|[a, b]| values.iter().map(move |c| vec![a, b, *c]))
             .collect();
-        let (mut leaps, mut direct) = (0, 0);
+        let (mut leaps, mut direct, mut shared) = (0, 0, 0);
         for case in 0..600 * crate::testing::scale() {
             let model = Model::random(&mut rng, 3);
             let diagram = model.diagram(&mut Combiner::default());
@@ -276,6 +311,23 @@ mod tests {
                 assert_eq!(accepted, model.holds(key), "{key:?}, {context}");
             }
             for range in &found {
+                for key in keys.iter().filter(|key| accepts(range, key)) {
+                    let below = range.rest.accepted_below(&parts, key, range.equal);
+                    let from = range.rest.accepted_from(&parts, key, range.equal);
+                    assert!(
+                        below.as_ref().is_none_or(|below| key < below) && from <= *key,
+                        "{key:?}, {context}"
+                    );
+                    let together = |other: &&Vec<u8>| {
+                        range.contains(other)
+                            && from <= **other
+                            && below.as_ref().is_none_or(|below| *other < below)
+                    };
+                    for other in keys.iter().filter(together) {
+                        assert!(accepts(range, other), "{other:?} with {key:?}, {context}");
+                        shared += usize::from(other != key);
+                    }
+                }
                 let inside: Vec<&Vec<u8>> = keys.iter().filter(|key| range.contains(key)).collect();
                 for key in inside.iter().filter(|key| !accepts(range, key)) {
                     let wanted = inside.iter().find(|other| other > &key && accepts(range, other));
@@ -302,5 +354,6 @@ mod tests {
             }
         }
         assert!(leaps > 1000 && direct > 1000, "{leaps} leaps, {direct} to an accepted key");
+        assert!(shared > 1000, "{shared} accepted with another");
     }
 }

@@ -18,6 +18,7 @@ mod formula;
 mod instantiate;
 mod interval;
 mod leap;
+mod leaps;
 mod part_set;
 mod ranges;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use diagram::{Link, Node};
 pub use instantiate::{Bounds, FixedSets};
 pub use interval::{Interval, IntervalSet};
 pub use leap::KeyStart;
+pub use leaps::LeapEstimate;
 pub use part_set::PartSet;
 pub use ranges::{KeyRange, MAX_KEY_RANGES};
 

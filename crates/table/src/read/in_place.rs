@@ -176,6 +176,7 @@ impl InPlace<'_> {
             };
             match step {
                 EntryStep::Next => {}
+                EntryStep::AskAnew => left.ask(leaf, visitor),
                 EntryStep::SeekTo(target) => {
                     let before = left.slots.len();
                     self.patches.skip_to(self.direction, &target);
@@ -257,7 +258,7 @@ impl InPlace<'_> {
     pub fn rest(&mut self, visitor: &mut dyn EntryVisitor) {
         while self.patches.has_next() {
             match self.patch(visitor) {
-                EntryStep::Next => {}
+                EntryStep::Next | EntryStep::AskAnew => {}
                 EntryStep::SeekTo(target) => {
                     self.patches.skip_to(self.direction, &target);
                     visitor.leapt(0, false);

@@ -36,6 +36,8 @@ pub type RowRef<'a> = EntryRef<'a>;
 pub enum EntryStep {
     /// With the next entry.
     Next,
+    /// Go on, and ask anew which entries are taken together.
+    AskAnew,
     /// Forward: with the first entry at or after the key; reverse: with the last one before it. Never backwards: a
     /// key that was passed already means the next entry.
     SeekTo(Vec<u8>),

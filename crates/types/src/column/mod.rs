@@ -48,7 +48,7 @@ pub use text::TextBuilder;
 pub const DECIMAL128_PRECISION: u8 = 38;
 
 /// Rows as columns of equal length; their types are known from the plan.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The columns.
     pub columns: Vec<ArrayRef>,
