@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// A value of the document.
 #[derive(Clone, Debug)]
-pub(super) enum Json {
+pub(crate) enum Json {
     Object(Object),
     Array(Vec<Json>),
     Text(String),
@@ -14,7 +14,7 @@ pub(super) enum Json {
 
 /// Keys and values, in the order in which they are written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Object(Vec<(String, Json)>);
+pub(crate) struct Object(Vec<(String, Json)>);
 
 impl Object {
     pub fn put(&mut self, key: impl Into<String>, value: Json) {

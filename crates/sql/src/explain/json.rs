@@ -27,7 +27,7 @@ pub enum Change<'t> {
 }
 
 /// The document for a plan, if there is one, and the subqueries of its statement.
-pub fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) -> String {
+pub(crate) fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) -> Object {
     let mut writer = Writer { parts, next_id: 2, commons: BTreeMap::new(), shown: BTreeSet::new(), change };
     let mut block = Object::default();
     match (plan, change) {
@@ -51,7 +51,7 @@ pub fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) 
     if !rest.is_empty() {
         block.put("update_value_subqueries", Json::Array(rest));
     }
-    Object::default().with("query_block", Json::Object(block)).document()
+    Object::default().with("query_block", Json::Object(block))
 }
 
 struct Writer<'p> {
@@ -508,7 +508,7 @@ mod tests {
 
     /// The lines of a document that say nothing of prices.
     fn lines(database: &Database, sql: &str) -> Vec<String> {
-        let text = explain_json(Some(&database.plan(sql)), &PlanParts::default(), Change::None);
+        let text = explain_json(Some(&database.plan(sql)), &PlanParts::default(), Change::None).document();
         assert!(leafline_types::Json::parse(&text).is_ok(), "{text}");
         let lines = text.lines().map(|line| line.trim().trim_end_matches(',').to_owned());
         lines.filter(|line| !line.contains("cost")).collect()

@@ -8,9 +8,13 @@ mod document;
 mod json;
 mod key_len;
 mod names;
+mod trace;
 
 pub use analyze::explain_tree;
-pub use json::{Change, explain_json};
+pub(crate) use document::Object;
+pub use json::Change;
+pub(crate) use json::explain_json;
+pub(crate) use trace::explain_trace;
 
 use crate::plan::{HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan};
 use leafline_access::{AccessPath, JoinRows, ScanOrder};

@@ -3,6 +3,7 @@
 
 mod column_statistics;
 mod index_usage;
+mod optimizer_trace;
 mod statement_digests;
 
 use crate::session::Session;
@@ -23,6 +24,9 @@ pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<Sch
     };
     if is(("information_schema", "COLUMN_STATISTICS")) {
         return Some(column_statistics::table(session));
+    }
+    if is(("information_schema", "OPTIMIZER_TRACE")) {
+        return Some(optimizer_trace::table(session));
     }
     if is(("performance_schema", "events_statements_summary_by_digest")) {
         return Some(statement_digests::summary(session));

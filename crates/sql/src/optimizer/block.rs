@@ -14,6 +14,7 @@ use super::pushdown::pushed_down;
 use super::rollup;
 use super::selectivity::groups;
 use super::settings::{OptimizerContext, Parallelism, Patience};
+use super::trace::TraceStep;
 use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
 use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
@@ -254,8 +255,12 @@ impl JoinPlanner<'_, '_, '_> {
         let sorted = cost(&joined);
         let locks = select.relations.iter().any(|relation| relation.lock.is_some());
         let partly_sorted = wanted.is_some() && !locks;
-        match self.plan_in_order(graph, &members, &order, Wanted { rows, share, partly_sorted })? {
-            Some(found) if found.forced || found.cost_us <= sorted => {
+        let found = self.plan_in_order(graph, &members, &order, Wanted { rows, share, partly_sorted })?;
+        let in_order = found.as_ref().is_some_and(|found| found.forced || found.cost_us <= sorted);
+        let in_order_us = found.as_ref().map(|found| found.cost_us);
+        self.note(|_| TraceStep::Order { in_order_us, sorted_us: sorted, in_order });
+        match found.filter(|_| in_order) {
+            Some(found) => {
                 let repeatable = |expr: &Expr| !expr.is_volatile();
                 let repeatable = select.filter.iter().all(repeatable)
                     && select.output.iter().all(|output| repeatable(&output.expr));
@@ -265,7 +270,7 @@ impl JoinPlanner<'_, '_, '_> {
                 let instead = instead.map(|entries| (joined, entries));
                 Ok(Chosen { plan: found.plan, sorted: found.served, first_row: false, instead })
             }
-            _ => Ok(Chosen::unordered(joined)),
+            None => Ok(Chosen::unordered(joined)),
         }
     }
 

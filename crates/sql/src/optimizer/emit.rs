@@ -379,11 +379,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let of_relation = self.looked_up.iter().filter(|((known, ..), _)| *known == relation);
         let mut considered: Vec<Considered> = of_relation
             .flat_map(|(_, candidates)| candidates.iter())
-            .map(|candidate| Considered {
-                path: Arc::new(candidate.path.clone()),
-                cost_us: candidate.price(1.0, self.cx.planner.model).total_us,
-                examined: candidate.examined,
-            })
+            .map(|candidate| self.as_considered(candidate))
             .collect();
         let rank = |considered: &Considered| {
             (

@@ -96,7 +96,10 @@ impl JoinPlanner<'_, '_, '_> {
                 let joined = self.extend(graph, &left, &members[position], keep_order)?;
                 let key = set | 1 << position;
                 let cheaper = |known: &PartialRef| partly(&joined, self.share) < partly(known, self.share);
-                if best.get(&key).is_none_or(cheaper) {
+                let cheapest = best.get(&key).is_none_or(cheaper);
+                let next = members[position].relations;
+                self.note(|planner| planner.join_step(left.relations, next, &joined, cheapest));
+                if cheapest {
                     best.insert(key, Rc::new(joined));
                 }
             }
@@ -190,7 +193,10 @@ impl JoinPlanner<'_, '_, '_> {
                 let better = |known: &Partial| {
                     (extended.cost_us + extended.rows).total_cmp(&(known.cost_us + known.rows)).is_lt()
                 };
-                if best.as_ref().is_none_or(|(_, known)| better(known)) {
+                let cheapest = best.as_ref().is_none_or(|(_, known)| better(known));
+                let next = members[position].relations;
+                self.note(|planner| planner.join_step(joined.relations, next, &extended, cheapest));
+                if cheapest {
                     best = Some((position, extended));
                 }
             }

@@ -239,6 +239,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
         };
         let found = Rc::new(self.cx.planner.candidates(&question, self.cx.eval)?);
+        self.note(|planner| planner.access_step(relation, &found));
         self.looked_up.insert(key, found.clone());
         Ok(found)
     }

@@ -17,6 +17,7 @@
 //! | `block` | what comes above the joins: grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
 //! | `parallel` | what several threads share |
 //! | `rollup` | WITH ROLLUP |
+//! | `trace` | what was compared, for OPTIMIZER_TRACE |
 //! | `window` | window functions, and the sorts they share |
 //!
 //! Prices and row estimates come from [`leafline_access::choose`].
@@ -43,9 +44,11 @@ mod settings;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod unnest;
 mod window;
 
 pub(crate) use block::row_limit;
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
 pub use settings::{OptimizerContext, OptimizerSwitches, Parallelism, Patience};
+pub use trace::{Trace, TraceStep};

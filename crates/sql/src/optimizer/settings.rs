@@ -1,5 +1,6 @@
 //! What the optimizer is told by the session, and what it reads.
 
+use super::trace::Trace;
 use crate::bound::{BoundSubquery, IndexChoice};
 use crate::plan::CommonPlan;
 use leafline_access::{AllowsIndex, Merging, Permission, Planner, Strategy};
@@ -136,6 +137,8 @@ pub struct OptimizerContext<'c, 'a> {
     pub patience: Patience,
     /// The plan is made to be explained: it tells of the ways that were not taken.
     pub explains: bool,
+    /// What is compared is noted here.
+    pub trace: Option<Trace>,
     /// The queries of WITH planned so far that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
     /// The subqueries of the statement's expressions, by their numbers.
@@ -165,6 +168,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             parallelism: Parallelism::NONE,
             patience: Patience::default(),
             explains: false,
+            trace: None,
             commons: BTreeMap::new(),
             subqueries,
             unnested: BTreeSet::new(),

@@ -13,6 +13,7 @@ mod running;
 pub mod settings;
 mod statement_cache;
 mod tables;
+mod tracing;
 mod transaction;
 pub mod variables;
 
@@ -23,6 +24,7 @@ pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
 pub use prepared::Prepared;
 pub(crate) use tables::{StatementUses, TableUse};
+pub(crate) use tracing::OptimizerTrace;
 
 use crate::instance::Instance;
 use crate::parser::ParseLimits;
@@ -47,6 +49,8 @@ pub struct Session {
     pub(crate) instance: Arc<Instance>,
     pub(crate) entry: Arc<SessionEntry>,
     pub(crate) settings: Settings,
+    /// What the optimizer compared for the last statement it was asked to.
+    pub(crate) optimizer_trace: Option<OptimizerTrace>,
     pub(crate) facts: SessionFacts,
     pub(crate) user_variables: UserVariables,
     /// What `LAST_INSERT_ID(value)` was told by the statement at hand.
@@ -100,6 +104,7 @@ impl Session {
             instance,
             entry,
             settings,
+            optimizer_trace: None,
             facts,
             user_variables: UserVariables::default(),
             told_insert_id: None,

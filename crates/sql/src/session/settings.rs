@@ -1,5 +1,6 @@
 //! The values of system variables: one typed set per session, copied from the global one when it begins.
 
+use super::tracing::TraceSettings;
 use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
 use leafline_access::cost::Device;
@@ -18,6 +19,8 @@ pub struct Settings {
     pub sql_mode: Modes,
     /// `optimizer_switch`.
     pub optimizer_switch: OptimizerSwitches,
+    /// `optimizer_trace` and `optimizer_trace_max_mem_size`.
+    pub optimizer_trace: TraceSettings,
     /// `transaction_isolation`.
     pub isolation: Isolation,
     /// `innodb_snapshot_isolation`: at REPEATABLE READ a row changed since the snapshot is not written to or locked.
@@ -76,6 +79,7 @@ impl Default for Settings {
             autocommit: true,
             sql_mode: Modes::DEFAULT,
             optimizer_switch: OptimizerSwitches::default(),
+            optimizer_trace: TraceSettings::default(),
             isolation: Isolation::RepeatableRead,
             snapshot_isolation: true,
             lock_wait_timeout: 50,

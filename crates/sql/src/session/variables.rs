@@ -490,6 +490,20 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
+    settable(
+        "optimizer_trace",
+        |s, _| text(s.optimizer_trace),
+        |s, v| {
+            s.optimizer_trace = s.optimizer_trace.apply(&word(&v))?;
+            Ok(())
+        },
+    ),
+    number(
+        "optimizer_trace_max_mem_size",
+        (0, u32::MAX as u64),
+        |s, _| Value::UInt(s.optimizer_trace.max_bytes),
+        |s, n| s.optimizer_trace.max_bytes = n,
+    ),
     number(
         "parser_max_mem_size",
         (10_000_000, u64::MAX),

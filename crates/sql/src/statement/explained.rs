@@ -55,7 +55,8 @@ impl Work {
         rows.lines().fold(head, |text, line| text + "    " + line + "\n")
     }
 
-    fn json(&self, parts: &PlanParts) -> String {
+    /// The plan as EXPLAIN FORMAT=JSON shows it.
+    pub(super) fn document(&self, parts: &PlanParts) -> explain::Object {
         let targets = self.plan().map(Plan::locked).unwrap_or_default();
         let change = match self {
             Work::Insert { insert, .. } => {
@@ -103,7 +104,7 @@ impl Session {
         let rows = match work {
             Work::Select { plan, .. } if how == How::Analyze => self.analyze(plan, parts, parameters)?,
             work if how == How::Tree => text(tree(work.tree(), parts, &|_| None)),
-            work if how == How::Json => text(work.json(parts)),
+            work if how == How::Json => text(work.document(parts).document()),
             Work::Select { plan, .. } => tabular(explain::explain_rows(Some(plan), parts)),
             Work::Insert { insert, plan } => {
                 let replaces = matches!(insert.on_duplicate, OnDuplicate::Replace);

@@ -11,14 +11,15 @@ use crate::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundStatement, BoundSubquery, BoundUpdate, InsertRows, tables_of,
 };
 use crate::digest::Digest;
+use crate::explain;
 use crate::operator::{self, RowWindow};
-use crate::optimizer::{OptimizerContext, plan_parts, plan_rows_to_change, plan_select, row_limit};
+use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select, row_limit};
 use crate::parser::ast::{Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::result::{ColumnMeta, Done};
 use crate::sample_text::with_values;
 use crate::session::settings::Settings;
-use crate::session::{Outcome, RowStream, Session, Supposed, TableUse};
+use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
 use leafline_access::Planner;
 use leafline_table::{LockStrength, TableId};
 use leafline_types::error::errno;
@@ -152,6 +153,22 @@ impl Work {
     }
 }
 
+/// What is to be told of how a plan was made.
+#[derive(Clone, Copy)]
+struct Tells {
+    /// The ways that were not taken.
+    of_other_ways: bool,
+    /// Each comparison.
+    of_steps: bool,
+}
+
+/// What planning gives.
+struct PlannedWork {
+    work: Work,
+    parts: PlanParts,
+    trace: Option<Trace>,
+}
+
 /// A table whose rows have become this many times more or fewer deserves a new plan.
 const GROWTH: u64 = 2;
 /// Values for which this many times more entries have to be examined than was expected deserve a plan of their own.
@@ -242,7 +259,7 @@ impl Planned {
 
     /// Whether it is worth keeping.
     pub(crate) fn can_be_kept(&self) -> bool {
-        !self.reads_variables
+        !self.reads_variables && !self.settings.optimizer_trace.enabled
     }
 
     /// Whether it is a good plan for these values of its parameters, too: a dive into the ranges of each scan whose choice
@@ -338,8 +355,15 @@ impl Session {
             }
         }
         let window = window_of(kind, &mut bound)?;
-        let (mut work, parts) =
-            self.plan_bound(bound, &subqueries, parameters.unwrap_or_default(), how.is_some())?;
+        // What only reads tables that are made for it is not traced: it may show what was.
+        let traces = parameters.is_some() && self.settings.optimizer_trace.enabled && !uses.is_empty();
+        let tells = Tells { of_other_ways: how.is_some() || traces, of_steps: traces };
+        let PlannedWork { mut work, parts, trace } =
+            self.plan_bound(bound, &subqueries, parameters.unwrap_or_default(), tells)?;
+        if let Some(trace) = trace {
+            let text = explain::explain_trace(sql, &trace, work.document(&parts));
+            self.optimizer_trace = Some(OptimizerTrace::new(sql, text, self.settings.optimizer_trace));
+        }
         if let Work::Select { window: slot, .. } = &mut work {
             *slot = window;
         }
@@ -458,10 +482,11 @@ impl Session {
         bound: BoundKind,
         subqueries: &[BoundSubquery],
         parameters: &[Value],
-        explains: bool,
-    ) -> Result<(Work, PlanParts), MysqlError> {
+        tells: Tells,
+    ) -> Result<PlannedWork, MysqlError> {
         self.with_optimizer(parameters, subqueries, |cx| {
-            cx.explains = explains;
+            cx.explains = tells.of_other_ways;
+            cx.trace = tells.of_steps.then(Trace::default);
             let work = match bound {
                 BoundKind::Select(select) => {
                     let columns = select.output.iter().map(|output| output.meta.clone()).collect();
@@ -485,7 +510,8 @@ impl Session {
                     Work::Delete { delete, plan }
                 }
             };
-            Ok((work, plan_parts(cx)?))
+            let parts = plan_parts(cx)?;
+            Ok(PlannedWork { work, parts, trace: cx.trace.take() })
         })
     }
 

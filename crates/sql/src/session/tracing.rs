@@ -1,0 +1,65 @@
+//! `optimizer_trace`: what the optimizer compared for the last statement.
+
+use leafline_types::MysqlError;
+use std::fmt;
+
+/// What is kept of the optimizer's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceSettings {
+    /// `optimizer_trace`: whether anything is.
+    pub enabled: bool,
+    /// `optimizer_trace_max_mem_size`: at most so many bytes.
+    pub max_bytes: u64,
+}
+
+impl Default for TraceSettings {
+    fn default() -> TraceSettings {
+        TraceSettings { enabled: false, max_bytes: 1 << 20 }
+    }
+}
+
+impl TraceSettings {
+    /// Applies `enabled=on|off,one_line=off` or `default`.
+    ///
+    /// # Errors
+    /// 1231 for a flag or a value that does not exist; traces are not written in one line.
+    pub fn apply(mut self, given: &str) -> Result<TraceSettings, MysqlError> {
+        for part in given.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let flag = part.to_ascii_lowercase().replace(' ', "");
+            match flag.as_str() {
+                "enabled=on" => self.enabled = true,
+                "enabled=off" | "enabled=default" | "default" => self.enabled = false,
+                "one_line=off" | "one_line=default" => {}
+                _ => return Err(MysqlError::wrong_value_for_variable("optimizer_trace", part)),
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl fmt::Display for TraceSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "enabled={},one_line=off", if self.enabled { "on" } else { "off" })
+    }
+}
+
+/// What was kept for a statement.
+#[derive(Debug)]
+pub(crate) struct OptimizerTrace {
+    /// Its text.
+    pub sql: String,
+    /// What was compared, as far as it was kept.
+    pub text: String,
+    /// How many bytes of it were not.
+    pub missing: usize,
+}
+
+impl OptimizerTrace {
+    /// Keeps what there is room for.
+    pub fn new(sql: &str, mut text: String, settings: TraceSettings) -> OptimizerTrace {
+        let whole = text.len();
+        let most = usize::try_from(settings.max_bytes).unwrap_or(usize::MAX);
+        text.truncate(text.floor_char_boundary(most));
+        OptimizerTrace { sql: sql.to_owned(), missing: whole - text.len(), text }
+    }
+}
