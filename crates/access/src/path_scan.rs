@@ -123,8 +123,7 @@ impl Pending {
             return Ok(None);
         }
         cx.check(0)?;
-        let Fetched { batch, positions, examined } =
-            fetch.fetch_counted(path, &self.locators, positions, cx)?;
+        let Fetched { batch, positions, examined } = fetch.fetch(path, &self.locators, positions, cx)?;
         self.next += examined;
         self.most = (self.most * GROWTH).min(self.largest);
         Ok(Some((batch, positions)))
@@ -156,7 +155,7 @@ impl Pending {
                 cx.check(0)?;
                 let rest = positions.get(gathered.examined()..).unwrap_or_default();
                 let some = rest.get(..FETCH_ROWS).unwrap_or(rest);
-                gathered.add(fetch.fetch_counted(path, &self.locators, some, cx)?);
+                gathered.add(fetch.fetch(path, &self.locators, some, cx)?);
             }
             if gathered.examined() == positions.len() {
                 self.next = end;

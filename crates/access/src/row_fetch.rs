@@ -32,28 +32,9 @@ impl RowFetch {
         Ok(RowFetch { decoder: row_decoder(&path.table, &path.columns)? })
     }
 
-    /// As [`fetch`](Self::fetch), and counted where it is for an index that the rows are fetched.
-    pub fn fetch_counted(
-        &self,
-        path: &AccessPath,
-        locators: &Locators,
-        positions: &[u32],
-        cx: &mut ScanContext<'_, '_>,
-    ) -> Result<Fetched> {
-        let fetched = self.fetch(path, locators, positions, cx)?;
-        if path.fetches() {
-            let rows = fetched.batch.rows as u64;
-            cx.counters.leafline_rows_fetched += rows;
-            if path.batched && positions.len() > 1 {
-                cx.counters.handler_read_rnd += rows;
-            }
-        }
-        Ok(fetched)
-    }
-
     /// The rows of some locators, whose positions are given in the order of these; or, where the path does not fetch in batches, in
-    /// any.
-    fn fetch(
+    /// any. They are counted where it is for an index that they are fetched.
+    pub fn fetch(
         &self,
         path: &AccessPath,
         locators: &Locators,
@@ -107,6 +88,13 @@ impl RowFetch {
         }
         if let Some(error) = error {
             return Err(AccessError::Codec(error));
+        }
+        if path.fetches() {
+            let rows = delivered.len() as u64;
+            cx.counters.leafline_rows_fetched += rows;
+            if path.batched && positions.len() > 1 {
+                cx.counters.handler_read_rnd += rows;
+            }
         }
         let columns = cx.view.complete(&path.table, decoded)?;
         Ok(Fetched {

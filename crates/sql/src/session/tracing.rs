@@ -59,7 +59,8 @@ impl OptimizerTrace {
     pub fn new(sql: &str, mut text: String, settings: TraceSettings) -> OptimizerTrace {
         let whole = text.len();
         let most = usize::try_from(settings.max_bytes).unwrap_or(usize::MAX);
-        text.truncate(text.floor_char_boundary(most));
+        let end = (0..=most.min(whole)).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or(0));
         OptimizerTrace { sql: sql.to_owned(), missing: whole - text.len(), text }
     }
 }

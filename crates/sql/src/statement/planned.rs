@@ -355,15 +355,11 @@ impl Session {
             }
         }
         let window = window_of(kind, &mut bound)?;
-        // What only reads tables that are made for it is not traced: it may show what was.
-        let traces = parameters.is_some() && self.settings.optimizer_trace.enabled && !uses.is_empty();
+        let traces = parameters.is_some() && self.traces(&uses);
         let tells = Tells { of_other_ways: how.is_some() || traces, of_steps: traces };
         let PlannedWork { mut work, parts, trace } =
             self.plan_bound(bound, &subqueries, parameters.unwrap_or_default(), tells)?;
-        if let Some(trace) = trace {
-            let text = explain::explain_trace(sql, &trace, work.document(&parts));
-            self.optimizer_trace = Some(OptimizerTrace::new(sql, text, self.settings.optimizer_trace));
-        }
+        self.keep_trace(sql, trace, &work, &parts);
         if let Work::Select { window: slot, .. } = &mut work {
             *slot = window;
         }
@@ -412,6 +408,19 @@ impl Session {
         self.uses_of_changes(bound, &mut uses);
         uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
         (uses, sizes)
+    }
+
+    /// Whether planning is traced. That of what only reads tables that are made for it is not: it may show what was.
+    fn traces(&self, uses: &[TableUse]) -> bool {
+        self.settings.optimizer_trace.enabled && !uses.is_empty()
+    }
+
+    /// Keeps what was noted while a statement was planned.
+    fn keep_trace(&mut self, sql: &str, trace: Option<Trace>, work: &Work, parts: &PlanParts) {
+        if let Some(trace) = trace {
+            let text = explain::explain_trace(sql, &trace, work.document(parts));
+            self.optimizer_trace = Some(OptimizerTrace::new(sql, text, self.settings.optimizer_trace));
+        }
     }
 
     /// The tables that a statement changes, or looks at because it changes others.

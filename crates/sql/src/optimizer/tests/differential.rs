@@ -2,7 +2,7 @@
 
 use super::parallel;
 use crate::optimizer::Parallelism;
-use crate::testing::{self, Database, show, with_eval};
+use crate::testing::{self, Answer, Database, show, with_eval};
 use leafline_types::{Date, Decimal, Value};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -194,6 +194,22 @@ fn query(rng: &mut SmallRng) -> (String, bool) {
         }
         _ => (format!("SELECT {columns} FROM {from}{filter}"), false),
     }
+}
+
+/// Runs a query, whose rows must be those of the reference interpreter: what came of it, and the plan as a tree.
+pub(super) fn checked(database: &Database, sql: &str, context: &str) -> (Answer, String) {
+    let context = format!("{context}: {sql}");
+    let select = database.bind(sql).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let plan = database.plan_bound(&select, false).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let explained = crate::explain::explain_tree(&plan, None);
+    let context = format!("{context}\n{explained}");
+    let answer = database.run(&plan).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let limit: Option<usize> = sql.split_once(" LIMIT ").map(|(_, limit)| limit.parse().expect("a number"));
+    let mut expected =
+        with_eval(&[], |eval| testing::answer(&database.engine, &select, limit.is_some(), eval));
+    expected.truncate(limit.unwrap_or(usize::MAX));
+    assert_eq!(sorted(&answer.rows), sorted(&expected), "{context}");
+    (answer, explained)
 }
 
 /// Rows as sorted text. Which of the strings that are equal but for trailing spaces stands for a group is open.

@@ -1,8 +1,8 @@
 //! Index merge and rowid filters: the same rows as the reference interpreter's, whatever is put together.
 
-use super::differential::{pick, sorted};
+use super::differential::{checked, pick};
 use crate::optimizer::Patience;
-use crate::testing::{self, Database, with_eval};
+use crate::testing::{self, Database};
 use leafline_access::CpuCosts;
 use leafline_types::Value;
 use rand::rngs::SmallRng;
@@ -129,18 +129,8 @@ fn merged_indexes_lose_no_rows_and_give_none_twice() {
         database.model.cpu.hash_build = plain.hash_build * walks * walks;
         // Plans with LIMIT are often given up.
         database.patience = Patience { uneven: 0.1, least: 5.0 };
-        let context = format!("seed {seed}, case {case}: {sql}");
-        let select = database.bind(&sql).unwrap_or_else(|error| panic!("{context}: {error}"));
-        let plan = database.plan_bound(&select, false).unwrap_or_else(|error| panic!("{context}: {error}"));
-        let explained = crate::explain::explain_tree(&plan, None);
-        let context = format!("{context}\n{explained}");
-        let answer = database.run(&plan).unwrap_or_else(|error| panic!("{context}: {error}"));
-        let limit: Option<usize> =
-            sql.split_once(" LIMIT ").map(|(_, limit)| limit.parse().expect("a number"));
-        let mut expected =
-            with_eval(&[], |eval| testing::answer(&database.engine, &select, limit.is_some(), eval));
-        expected.truncate(limit.unwrap_or(usize::MAX));
-        assert_eq!(sorted(&answer.rows), sorted(&expected), "{context}");
+        let (answer, explained) = checked(&database, &sql, &format!("seed {seed}, case {case}"));
+        let context = format!("seed {seed}, case {case}: {sql}\n{explained}");
         switched += answer.counters.leafline_plans_switched;
         let merged = explained.contains("Index merge on");
         assert!(database.switches.index_merge || !merged || sql.contains("INDEX_MERGE(t)"), "{context}");
