@@ -233,7 +233,7 @@ pub(super) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> Strin
             let set = path.locators.as_ref().map(|set| format!(" using {set}")).unwrap_or_default();
             format!("Index merge on {alias}{set}{reverse}")
         }
-        "ALL" => format!("Table scan on {alias}"),
+        "ALL" => format!("Table scan on {alias}{reverse}"),
         "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
         "const" | "eq_ref" => format!("Single-row index lookup on {alias} using {index}"),
         "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),

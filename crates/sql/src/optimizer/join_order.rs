@@ -82,8 +82,7 @@ impl JoinPlanner<'_, '_, '_> {
             }
             None => {
                 for (position, member) in members.iter().enumerate() {
-                    let alone = member.attached.is_none() && member.needs.is_empty();
-                    if alone && (!graph.straight || position == 0) && self.may_be_first(members, position) {
+                    if self.may_be_first(graph, members, position) {
                         best.insert(1 << position, member.own.clone());
                     }
                 }
@@ -157,13 +156,16 @@ impl JoinPlanner<'_, '_, '_> {
         if hinted.is_empty() { possible } else { hinted }
     }
 
-    /// Whether hints let the joins begin with a member, or cannot be followed.
-    pub(super) fn may_be_first(&self, members: &[PreparedMember], position: usize) -> bool {
+    /// Whether STRAIGHT_JOIN or else hints, if they can be followed, let the joins begin with a member.
+    pub(super) fn may_be_first(&self, graph: &Graph, members: &[PreparedMember], position: usize) -> bool {
         let alone = |at: &usize| {
             members.get(*at).is_some_and(|member| member.attached.is_none() && member.needs.is_empty())
         };
-        let possible = (0..members.len()).filter(alone).collect();
-        self.as_hinted(members, Relations::default(), possible).contains(&position)
+        let possible: Vec<usize> = (0..members.len()).filter(alone).collect();
+        match graph.straight {
+            true => position == 0 && possible.contains(&0),
+            false => self.as_hinted(members, Relations::default(), possible).contains(&position),
+        }
     }
 
     fn join_greedily(
@@ -174,12 +176,8 @@ impl JoinPlanner<'_, '_, '_> {
     ) -> Result<PartialRef, MysqlError> {
         let keep_order = first.is_some();
         let cheapest = || {
-            let candidates = members
-                .iter()
-                .enumerate()
-                .filter(|(_, member)| member.attached.is_none() && member.needs.is_empty())
-                .filter(|(at, _)| !graph.straight || *at == 0)
-                .filter(|(at, _)| self.may_be_first(members, *at));
+            let candidates =
+                members.iter().enumerate().filter(|(at, _)| self.may_be_first(graph, members, *at));
             let start = candidates.min_by(|(_, a), (_, b)| a.own.rows.total_cmp(&b.own.rows));
             start.map(|(at, member)| (at, member.own.clone()))
         };

@@ -62,8 +62,7 @@ impl JoinPlanner<'_, '_, '_> {
             member.attached.is_none()
                 && matches!(member.source, MemberSource::Relation(found) if found == relation)
         });
-        let possible =
-            |position: &usize| (!graph.straight || *position == 0) && self.may_be_first(members, *position);
+        let possible = |position: &usize| self.may_be_first(graph, members, *position);
         let Some(position) = position.filter(possible) else { return Ok(None) };
         let Some(bound) = self.select.relations.get(relation) else { return Ok(None) };
         let RelationSource::Base(table) = &bound.source else { return Ok(None) };
