@@ -1,0 +1,126 @@
+//! A database of a seed, sessions on it, and their answers.
+
+use leafline_sql::session::{Outcome, Session};
+use leafline_sql::text_format::TextColumns;
+use leafline_sql::{Instance, InstanceOptions};
+use leafline_storage::FlushPolicy;
+use leafline_storage::device::DirectoryEnv;
+use leafline_types::MysqlError;
+use std::sync::Arc;
+
+/// What a statement may say instead of an answer: a number out of range, collations that do not go together.
+const TOLERATED: [u16; 2] = [1690, 1267];
+
+/// Rows as text, or the number of the error.
+pub type Rows = Result<Vec<String>, u16>;
+
+/// A database that is removed with this.
+pub struct Database {
+    pub instance: Arc<Instance>,
+    _directory: tempfile::TempDir,
+}
+
+impl Database {
+    /// With a buffer pool of so many pages.
+    pub fn new(pages: u64) -> Database {
+        let directory = tempfile::tempdir().expect("a directory");
+        let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
+        let mut options = InstanceOptions::default();
+        // Small pages, so that small tables have many.
+        options.engine.store.page_size = 4096;
+        options.engine.store.buffer_pool_bytes = pages * 4096;
+        options.engine.store.flush_log_at_commit = FlushPolicy::EverySecond;
+        let instance = Instance::open(env, options).expect("a database");
+        Database { instance, _directory: directory }
+    }
+
+    pub fn close(self) {
+        self.instance.close().expect("a clean end");
+    }
+
+    pub fn connect(&self, seed: u64) -> Asking {
+        let traced = std::env::var_os("LEAFLINE_TRACE").is_some();
+        Asking { session: self.instance.connect().expect("a session"), seed, unexpected: Vec::new(), traced }
+    }
+}
+
+/// A session, and the seed that is named when something fails.
+pub struct Asking {
+    pub session: Session,
+    pub seed: u64,
+    /// Errors that no query should have.
+    pub unexpected: Vec<String>,
+    traced: bool,
+}
+
+impl Asking {
+    /// Runs a statement that must succeed. Rows changed.
+    pub fn execute(&mut self, sql: &str) -> u64 {
+        self.trace(sql);
+        match self.session.execute(sql) {
+            Ok(Outcome::Done(done)) => done.affected,
+            Ok(Outcome::Rows(_)) => panic!("LEAFLINE_SEED={}: rows of {sql}", self.seed),
+            Err(error) => panic!("LEAFLINE_SEED={}: {error}: {sql}", self.seed),
+        }
+    }
+
+    /// Runs a change that may fail.
+    pub fn change(&mut self, sql: &str) -> Result<u64, u16> {
+        self.trace(sql);
+        match self.session.execute(sql) {
+            Ok(Outcome::Done(done)) => Ok(done.affected),
+            Ok(Outcome::Rows(_)) => panic!("LEAFLINE_SEED={}: rows of {sql}", self.seed),
+            Err(error) => Err(error.code),
+        }
+    }
+
+    fn trace(&self, sql: &str) {
+        if self.traced {
+            println!("{}: {sql};", self.session.connection_id());
+        }
+    }
+
+    /// Rows in the order in which they come.
+    pub fn ordered(&mut self, sql: &str) -> Rows {
+        self.trace(sql);
+        read(&mut self.session, sql).map_err(|error| {
+            if !TOLERATED.contains(&error.code) {
+                self.unexpected.push(format!("LEAFLINE_SEED={}: {error}: {sql}", self.seed));
+            }
+            error.code
+        })
+    }
+
+    /// Rows in the order of their text.
+    pub fn rows(&mut self, sql: &str) -> Rows {
+        let mut rows = self.ordered(sql)?;
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    /// The number that a query gives.
+    pub fn number(&mut self, sql: &str) -> Result<i64, u16> {
+        let rows = self.rows(sql)?;
+        Ok(rows.first().and_then(|row| row.trim_end_matches('|').parse().ok()).unwrap_or(0))
+    }
+}
+
+fn read(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
+    let Outcome::Rows(mut stream) = session.execute(sql)? else { return Ok(Vec::new()) };
+    let types = stream.types();
+    let mut rows = Vec::new();
+    while let Some(batch) = stream.next_batch(session)? {
+        let columns = TextColumns::new(&batch, &types);
+        for row in 0..batch.rows {
+            let mut text = Vec::new();
+            for column in 0..types.len() {
+                match columns.append(row, column, &mut text) {
+                    true => text.push(b'|'),
+                    false => text.extend_from_slice(b"NULL|"),
+                }
+            }
+            rows.push(String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+    Ok(rows)
+}

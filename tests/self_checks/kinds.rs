@@ -1,0 +1,270 @@
+//! Column types, and the values that their columns get.
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+
+/// What values are like: those of a family can be compared.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Family {
+    Number,
+    Text,
+    Day,
+}
+
+impl Family {
+    /// Constants of other types, with which it can be compared, too.
+    fn others(self) -> &'static [&'static str] {
+        match self {
+            Family::Number => {
+                &["'2x'", "' 3'", "'1e1'", "1.5e0", "18446744073709551615", "-0.0", "TRUE", "''"]
+            }
+            Family::Text => &["0", "1", "1.5", "2e0", "DATE '2024-02-29'"],
+            Family::Day => &["20240229", "20240115120000", "'2024-01-05'", "'2024-01-05 06:00:00.5'", "0"],
+        }
+    }
+}
+
+/// How a type goes into an index.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Indexed {
+    Whole,
+    /// Whole, or its beginning.
+    Either,
+    /// Its beginning alone.
+    Prefix,
+}
+
+/// A column type, the values that it gets, and what they are compared with.
+pub struct Kind {
+    pub ty: &'static str,
+    pub family: Family,
+    pub indexed: Indexed,
+    /// Few values, with the ends of the type among them.
+    pub few: &'static [&'static str],
+    /// Makes one of many values, from a number below [`MANY`].
+    pub many: fn(u32) -> String,
+    /// An expression over a column (`{}`) that is the same text for equal values.
+    pub exact: &'static str,
+    /// Whether sums do not depend on the order of rows.
+    pub sums: bool,
+}
+
+/// Values of a column that has many.
+pub const MANY: u32 = 300;
+
+const PLAIN: &str = "{}";
+const WEIGHTS: &str = "HEX(WEIGHT_STRING({}))";
+
+fn signed(n: u32) -> String {
+    (i64::from(n) - 40).to_string()
+}
+
+fn letters(n: u32) -> String {
+    let letter = |n: u32| char::from(b'a' + (n % 9) as u8);
+    format!("'{}{}{}'", letter(n / 81), letter(n / 9), letter(n))
+}
+
+pub const KINDS: &[Kind] = &[
+    Kind {
+        ty: "INT",
+        family: Family::Number,
+        indexed: Indexed::Whole,
+        few: &["0", "1", "2", "3", "-1", "7", "2147483647", "-2147483648"],
+        many: signed,
+        exact: PLAIN,
+        sums: true,
+    },
+    Kind {
+        ty: "SMALLINT UNSIGNED",
+        family: Family::Number,
+        indexed: Indexed::Whole,
+        few: &["0", "1", "2", "3", "7", "65535"],
+        many: |n| n.to_string(),
+        exact: PLAIN,
+        sums: true,
+    },
+    Kind {
+        ty: "BIGINT",
+        family: Family::Number,
+        indexed: Indexed::Whole,
+        few: &["0", "1", "2", "-3", "9223372036854775807", "-9223372036854775808"],
+        many: signed,
+        exact: PLAIN,
+        sums: true,
+    },
+    Kind {
+        ty: "BIGINT UNSIGNED",
+        family: Family::Number,
+        indexed: Indexed::Whole,
+        few: &["0", "1", "2", "9223372036854775808", "18446744073709551615"],
+        many: |n| n.to_string(),
+        exact: PLAIN,
+        sums: true,
+    },
+    Kind {
+        ty: "DECIMAL(8,2)",
+        family: Family::Number,
+        indexed: Indexed::Whole,
+        few: &["0", "1.00", "1.50", "2.01", "-2.5", "999999.99"],
+        many: |n| format!("{}.{:02}", n / 4, n % 4 * 25),
+        exact: PLAIN,
+        sums: true,
+    },
+    Kind {
+        ty: "DOUBLE",
+        family: Family::Number,
+        indexed: Indexed::Whole,
+        few: &["0", "1", "1.5", "-0.0", "2.25", "1e30", "-1e-30"],
+        many: |n| format!("{}.5", n / 2),
+        exact: "({} + 0)",
+        sums: false,
+    },
+    Kind {
+        ty: "YEAR",
+        family: Family::Number,
+        indexed: Indexed::Whole,
+        few: &["2001", "1999", "2026", "0"],
+        many: |n| (1901 + n % 250).to_string(),
+        exact: PLAIN,
+        sums: true,
+    },
+    Kind {
+        ty: "VARCHAR(12)",
+        family: Family::Text,
+        indexed: Indexed::Either,
+        few: &["''", "'a'", "'A'", "'b'", "'ab'", "'ä'", "'a '", "'1'", "'2x'", "'straße'"],
+        many: letters,
+        exact: WEIGHTS,
+        sums: false,
+    },
+    Kind {
+        ty: "VARCHAR(12) COLLATE utf8mb4_bin",
+        family: Family::Text,
+        indexed: Indexed::Either,
+        few: &["''", "'a'", "'A'", "'a '", "'b'", "'ba'", "'1'"],
+        many: letters,
+        // It takes no notice of spaces at the end; its weights do.
+        exact: "RTRIM({})",
+        sums: false,
+    },
+    Kind {
+        ty: "CHAR(6) COLLATE utf8mb4_general_ci",
+        family: Family::Text,
+        indexed: Indexed::Either,
+        few: &["''", "'a'", "'A'", "'b'", "'ss'", "'ß'"],
+        many: letters,
+        exact: WEIGHTS,
+        sums: false,
+    },
+    Kind {
+        ty: "VARBINARY(8)",
+        family: Family::Text,
+        indexed: Indexed::Either,
+        few: &["''", "'a'", "'A'", "'b '", "x'00'", "x'ff00'"],
+        many: letters,
+        exact: "HEX({})",
+        sums: false,
+    },
+    Kind {
+        ty: "TEXT",
+        family: Family::Text,
+        indexed: Indexed::Prefix,
+        few: &["''", "'a'", "'b'", "REPEAT('a', 3000)", "REPEAT('b', 9000)"],
+        many: |n| format!("REPEAT({}, {})", letters(n), 1 + n % 20),
+        exact: WEIGHTS,
+        sums: false,
+    },
+    Kind {
+        ty: "ENUM('b','a','c')",
+        family: Family::Text,
+        indexed: Indexed::Whole,
+        few: &["'a'", "'b'", "'c'"],
+        many: |n| ["'a'", "'b'", "'c'"][n as usize % 3].to_owned(),
+        exact: PLAIN,
+        sums: false,
+    },
+    Kind {
+        ty: "DATE",
+        family: Family::Day,
+        indexed: Indexed::Whole,
+        few: &["'2024-02-29'", "'2000-01-01'", "'2026-11-22'", "'1000-01-01'"],
+        many: |n| format!("'2024-{:02}-{:02}'", 1 + n / 28 % 12, 1 + n % 28),
+        exact: PLAIN,
+        sums: false,
+    },
+    Kind {
+        ty: "DATETIME",
+        family: Family::Day,
+        indexed: Indexed::Whole,
+        few: &["'2024-02-29 12:00:00'", "'2000-01-01'", "'2026-11-22 23:59:59'"],
+        many: |n| format!("'2024-01-{:02} {:02}:00:00'", 1 + n / 24, n % 24),
+        exact: PLAIN,
+        sums: false,
+    },
+    Kind {
+        ty: "TIMESTAMP",
+        family: Family::Day,
+        indexed: Indexed::Whole,
+        few: &["'2024-02-29 12:00:00'", "'2000-01-01'", "'2026-11-22 23:59:59'"],
+        many: |n| format!("'2024-01-{:02} {:02}:00:00'", 1 + n / 24, n % 24),
+        exact: PLAIN,
+        sums: false,
+    },
+];
+
+/// A number like another: an INT.
+pub const INT: usize = 0;
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// As a statement names it.
+    pub name: String,
+    /// Its place in [`KINDS`].
+    pub kind: usize,
+    pub nullable: bool,
+    /// It has many values.
+    pub many: bool,
+}
+
+impl Column {
+    pub fn kind(&self) -> &'static Kind {
+        &KINDS[self.kind]
+    }
+
+    /// What is the same text for values that are equal.
+    pub fn exact(&self) -> String {
+        self.kind().exact.replace("{}", &self.name)
+    }
+
+    /// A value to store.
+    pub fn value(&self, random: &mut SmallRng) -> String {
+        if self.nullable && random.random_ratio(1, 7) {
+            return "NULL".to_owned();
+        }
+        self.literal(random)
+    }
+
+    /// What it may be compared with.
+    pub fn constant(&self, random: &mut SmallRng) -> String {
+        if random.random_ratio(1, 20) {
+            return "NULL".to_owned();
+        }
+        let value = self.literal(random);
+        match (random.random_range(0..25), self.kind().family) {
+            (0, Family::Number) => format!("'{value}'"),
+            (1, Family::Number) => format!("{value} + 0.5"),
+            (2, family) => family.others().choose(random).copied().unwrap_or("0").to_owned(),
+            _ => value,
+        }
+    }
+
+    fn literal(&self, random: &mut SmallRng) -> String {
+        let kind = self.kind();
+        match self.many && random.random_ratio(19, 20) {
+            true => (kind.many)(random.random_range(0..MANY)),
+            false => kind.few.choose(random).copied().unwrap_or("0").to_owned(),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Random tables with random indexes.
+//!
+//! Beside its random columns each table has `id`, which tells its rows apart, `u`, whose values are unique or NULL, `rev`, a number that no
+//! other version of any row has, and `g`, which grows with `id`. A row belongs to the session whose number is `id` modulo [`SESSIONS`]; `u` leaves the same rest, so that
+//! sessions never wait for each other.
+
+use super::kinds::{Column, INT, Indexed, KINDS};
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rand::seq::{IndexedRandom, SliceRandom};
+use std::fmt::Write;
+
+/// Sessions that change tables.
+pub const SESSIONS: u32 = 3;
+/// Numbers of rows are below this at first.
+pub const IDS: u32 = 9000;
+/// So many numbers have the same `g`.
+pub const GROUPED: u32 = 500;
+
+#[derive(Debug)]
+pub struct Part {
+    pub column: usize,
+    pub prefix: Option<u32>,
+    pub descending: bool,
+}
+
+#[derive(Debug)]
+pub struct Index {
+    pub name: String,
+    pub parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+pub struct Table {
+    pub name: String,
+    /// `id`, `u`, `rev`, `g` and the others.
+    pub columns: Vec<Column>,
+    /// The clustered one is called PRIMARY, if it is declared.
+    pub indexes: Vec<Index>,
+    /// The statement that makes it.
+    pub definition: String,
+    /// Rows at first.
+    pub rows: u32,
+}
+
+impl Table {
+    pub fn new(number: usize, random: &mut SmallRng) -> Table {
+        let own = |name: &str, nullable| Column { name: name.into(), kind: INT, nullable, many: true };
+        let mut columns = vec![own("id", false), own("u", true), own("rev", false), own("g", true)];
+        for at in 0..random.random_range(2..7) {
+            columns.push(Column {
+                name: format!("c{at}"),
+                kind: random.random_range(0..KINDS.len()),
+                nullable: random.random_ratio(5, 6),
+                many: random.random(),
+            });
+        }
+        let mut indexes = Vec::new();
+        if random.random_ratio(4, 5) {
+            let parts = clustered_parts(&mut columns, random);
+            indexes.push(Index { name: "PRIMARY".into(), parts });
+        }
+        let mut unique = Vec::new();
+        for at in 0..random.random_range(2..6) {
+            let parts = parts(&columns, random);
+            let has_u = parts.iter().any(|part| columns[part.column].name == "u");
+            unique.push(has_u && random.random());
+            indexes.push(Index { name: format!("k{number}{at}"), parts });
+        }
+        let name = format!("t{number}");
+        // The last is small enough for joins without a condition.
+        let sizes: &[u32] = match number {
+            0 => &[200, 700, 1500, 2500],
+            1 => &[60, 200, 400],
+            _ => &[0, 1, 5, 20],
+        };
+        let rows = *sizes.choose(random).unwrap_or(&10);
+        let mut table = Table { name, columns, indexes, definition: String::new(), rows };
+        // Rows of which few are on a leaf, so that threads have something to share.
+        let pad = (number == 0 && rows < 1000 && random.random_ratio(3, 4)).then_some(1700);
+        table.definition = table.create(&unique, pad);
+        table
+    }
+
+    fn create(&self, unique: &[bool], pad: Option<u32>) -> String {
+        let mut sql = format!("CREATE TABLE {} (", self.name);
+        for (at, column) in self.columns.iter().enumerate() {
+            let null = if column.nullable { " NULL" } else { " NOT NULL" };
+            let comma = if at > 0 { ", " } else { "" };
+            let _ = write!(sql, "{comma}{} {}{null}", column.name, column.kind().ty);
+        }
+        if let Some(bytes) = pad {
+            let _ = write!(sql, ", pad VARBINARY({bytes}) NOT NULL DEFAULT '{}'", "x".repeat(bytes as usize));
+        }
+        let mut unique = unique.iter();
+        for index in &self.indexes {
+            let parts: Vec<String> = index.parts.iter().map(|part| self.part(part)).collect();
+            let what = match index.name.as_str() {
+                "PRIMARY" => "PRIMARY KEY".to_owned(),
+                name if unique.next() == Some(&true) => format!("UNIQUE KEY {name}"),
+                name => format!("KEY {name}"),
+            };
+            let _ = write!(sql, ", {what} ({})", parts.join(", "));
+        }
+        sql + ")"
+    }
+
+    fn part(&self, part: &Part) -> String {
+        let prefix = part.prefix.map(|bytes| format!("({bytes})")).unwrap_or_default();
+        let direction = if part.descending { " DESC" } else { "" };
+        format!("{}{prefix}{direction}", self.columns[part.column].name)
+    }
+
+    /// The names of its indexes.
+    pub fn index_names(&self) -> Vec<&str> {
+        self.indexes.iter().map(|index| index.name.as_str()).collect()
+    }
+}
+
+/// Of the clustered index: whatever it begins with, `id` makes it unique.
+fn clustered_parts(columns: &mut [Column], random: &mut SmallRng) -> Vec<Part> {
+    let mut parts: Vec<usize> = vec![0];
+    if random.random_ratio(2, 5) {
+        let mut others: Vec<usize> =
+            (1..columns.len()).filter(|at| columns[*at].kind().indexed != Indexed::Prefix).collect();
+        others.shuffle(random);
+        others.truncate(random.random_range(1..3));
+        let place = random.random_range(0..2.min(others.len()) + 1);
+        others.insert(place, 0);
+        parts = others;
+    }
+    for at in &parts {
+        columns[*at].nullable = false;
+    }
+    let part = |column| Part { column, prefix: None, descending: random.random_ratio(1, 4) };
+    parts.into_iter().map(part).collect()
+}
+
+fn parts(columns: &[Column], random: &mut SmallRng) -> Vec<Part> {
+    let mut places: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].name != "rev").collect();
+    places.shuffle(random);
+    places.truncate(*[1, 2, 2, 3, 4].choose(random).unwrap_or(&1));
+    let part = |column: usize| {
+        let prefix = match columns[column].kind().indexed {
+            Indexed::Whole => None,
+            Indexed::Either => random.random_ratio(1, 4).then_some(2),
+            Indexed::Prefix => Some(random.random_range(1..12)),
+        };
+        Part { column, prefix, descending: random.random_ratio(1, 3) }
+    };
+    places.into_iter().map(part).collect()
+}

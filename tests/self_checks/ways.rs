@@ -1,0 +1,161 @@
+//! Ways to have a query run: hints, switches, prices.
+
+use super::questions::Question;
+use super::tables::Table;
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+
+/// What can be switched off.
+const SWITCHES: &[&str] = &[
+    "index_merge",
+    "index_merge_union",
+    "index_merge_sort_union",
+    "index_merge_intersection",
+    "rowid_filter",
+    "index_condition_pushdown",
+    "skip_scan",
+    "mrr",
+    "batched_key_access",
+    "block_nested_loop",
+    "derived_merge",
+    "semijoin",
+    "subquery_to_derived",
+    "derived_condition_pushdown",
+];
+
+/// Every row that is fetched is read by itself, which takes long.
+const DEAR: &str = "leafline_device = 'reference', leafline_random_read_time = 100000";
+
+/// Settings with other prices, threads and ways to read ahead; the first are those that hold by themselves. No figure can be trusted to
+/// choose each path, so that they range from nothing to far too much.
+const CLIMATES: &[&str] = &[
+    "leafline_device = 'auto'",
+    "leafline_device = 'reference'",
+    DEAR,
+    "leafline_device = 'reference', leafline_random_read_time = 0.01, leafline_sequential_read_rate = 0.001",
+    "leafline_device = 'reference', leafline_cpu_factor = 0.001",
+    "leafline_device = 'hdd', leafline_cpu_factor = 50",
+    "leafline_device = 'ssd', leafline_cpu_factor = 20000",
+];
+
+const THREADS: &[&str] = &["1", "2", "4"];
+const READ_AHEAD: &[&str] = &["auto", "auto", "logical", "linear", "physical", "none"];
+
+/// One way.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    /// Said before the query is asked.
+    pub setting: String,
+    /// Behind SELECT.
+    pub hints: String,
+    /// Behind a table of FROM: its alias and the hint.
+    forced: Option<(String, String)>,
+    /// Rows are fetched many at a time.
+    pub batched: bool,
+    /// So are those that joins look up.
+    pub batched_keys: bool,
+}
+
+/// The statement after which everything is switched off.
+pub fn everything_off() -> String {
+    let off: Vec<String> = SWITCHES.iter().map(|switch| (*switch).to_owned()).collect();
+    set(&off, "1", "none", CLIMATES[0])
+}
+
+/// Everything switched on, but for what is named.
+fn switches(off: &[String]) -> String {
+    let of = |switch: &&str| {
+        let state = if off.iter().any(|off| off == switch) { "off" } else { "on" };
+        format!("{switch}={state}")
+    };
+    SWITCHES.iter().map(of).collect::<Vec<_>>().join(",")
+}
+
+fn set(off: &[String], threads: &str, read_ahead: &str, climate: &str) -> String {
+    format!(
+        "SET optimizer_switch = '{}', innodb_parallel_read_threads = {threads}, read_ahead = '{read_ahead}', \
+         leafline_random_read_time = 0, leafline_sequential_read_rate = 0, leafline_cpu_factor = 0, {climate}",
+        switches(off)
+    )
+}
+
+impl Way {
+    /// As it is run by itself.
+    pub fn plain() -> Way {
+        let setting = set(&[], "1", "auto", CLIMATES[0]);
+        Way { setting, batched: true, batched_keys: true, ..Way::default() }
+    }
+
+    /// A way to run a query.
+    pub fn new(question: &Question, tables: &[Table], random: &mut SmallRng) -> Way {
+        let pick =
+            |random: &mut SmallRng, of: &[&str]| of.choose(random).copied().unwrap_or_default().to_owned();
+        let off: Vec<String> = match random.random_ratio(1, 3) {
+            true => (0..random.random_range(1..3)).map(|_| pick(random, SWITCHES)).collect(),
+            false => Vec::new(),
+        };
+        let is_on = |switch: &str| !off.iter().any(|off| off == switch);
+        let (batched, batched_keys) = (is_on("mrr"), is_on("batched_key_access"));
+        let (threads, read_ahead) = (pick(random, THREADS), pick(random, READ_AHEAD));
+        let climate = pick(random, CLIMATES);
+        let setting = set(&off, &threads, &read_ahead, &climate);
+        let mut way = Way { setting, batched, batched_keys, ..Way::default() };
+        let Some((number, alias)) = question.tables.choose(random) else { return way };
+        let names = tables[*number].index_names();
+        let Some(index) = names.choose(random) else { return way };
+        let other = names.choose(random).unwrap_or(index);
+        let (alias, index, aimed) = match &question.aim {
+            Some((alias, index, hint)) if random.random_ratio(2, 3) => (alias, index.as_str(), Some(*hint)),
+            _ => (alias, *index, None),
+        };
+        let hints = match random.random_range(0..22) {
+            _ if aimed.is_some() && random.random() => {
+                // What is worth while where fetching rows is dear.
+                if random.random() {
+                    way.setting = set(&off, &threads, &read_ahead, DEAR);
+                }
+                match aimed {
+                    Some("INDEX_MERGE") | None => format!("INDEX_MERGE({alias})"),
+                    Some(hint) => format!("{hint}({alias} {index})"),
+                }
+            }
+            0..6 => {
+                let word = pick(random, &["FORCE", "FORCE", "FORCE", "USE", "IGNORE"]);
+                way.forced = Some((alias.clone(), format!(" {word} INDEX ({index})")));
+                String::new()
+            }
+            6 => format!("INDEX({alias} {index})"),
+            7 => format!("INDEX_MERGE({alias} {index}, {other})"),
+            8 | 9 => format!("INDEX_MERGE({alias})"),
+            10 | 11 => format!("SKIP_SCAN({alias} {index})"),
+            12 => pick(random, &["NO_MRR", "MRR", "NO_ICP", "NO_SKIP_SCAN"]) + &format!("({alias})"),
+            13 => format!("MRR({alias} {index})"),
+            14 => pick(random, &["NO_BKA", "BKA", "NO_BNL", "BNL"]) + &format!("({alias})"),
+            15 | 16 => {
+                pick(random, &["NO_BNL()", "NO_BNL() NO_BKA()", "JOIN_FIXED_ORDER()", "NO_SEMIJOIN()"])
+            }
+            17 => format!("JOIN_PREFIX({alias})"),
+            18 | 19 if !question.order.is_empty() => format!("ORDER_INDEX({alias} {index})"),
+            18 | 19 => format!("JOIN_INDEX({alias} {index})"),
+            _ => String::new(),
+        };
+        way.batched &= !hints.starts_with("NO_MRR");
+        way.batched_keys &= !hints.contains("NO_BKA");
+        if !hints.is_empty() {
+            way.hints = format!(" /*+ {hints} */");
+        }
+        way
+    }
+
+    /// The query, as it is asked this way.
+    pub fn text(&self, question: &Question, tables: &[Table]) -> String {
+        question.text(&self.hints, &|number, alias| {
+            let hint = match &self.forced {
+                Some((forced, hint)) if forced == alias => hint.as_str(),
+                _ => "",
+            };
+            format!("{} {alias}{hint}", tables[number].name)
+        })
+    }
+}
