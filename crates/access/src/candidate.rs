@@ -2,6 +2,7 @@
 
 use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
 use crate::index_merge::PROBE_US;
+use crate::merge_scan::MOST_MERGED;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
 use crate::walk::LARGE_BATCH;
@@ -124,8 +125,13 @@ impl Candidate {
         } else {
             scan_us(model, leaves, sizes.entries.resident)
         };
-        let startup_us = sizes.set_us + cpu.seek + io / leaves.max(1.0);
+        // All ranges that are merged are begun for the first row.
+        let begun = if path.merged.is_some() { sizes.ranges } else { 1.0 };
+        let startup_us = sizes.set_us + begun * (cpu.seek + io / leaves.max(1.0));
         let mut total_us = sizes.set_us + io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
+        if path.merged.is_some() {
+            total_us += examined * (cpu.row + sizes.ranges.max(2.0).log2() * cpu.sort);
+        }
         if path.leaps {
             total_us += loops * (sizes.leaps * cpu.leap + sizes.visited * cpu.seek);
         }
@@ -165,6 +171,21 @@ impl Candidate {
             total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
         }
         Price { total_us, startup_us }
+    }
+
+    /// The same rows in the order of the parts behind the first `parts`: the ranges of each value of these are merged. `None` if they are no single values, or
+    /// too many.
+    #[must_use]
+    pub fn merged(mut self, parts: usize, order: ScanOrder) -> Option<Candidate> {
+        let path = &mut self.path;
+        let can_be = parts > 0
+            && path.constraint.point_parts() >= parts
+            && !path.constraint.is_correlated()
+            && !path.is_index_merge()
+            && path.first_of.is_none()
+            && self.sizes.ranges <= MOST_MERGED;
+        (path.merged, path.order) = (Some(parts), order);
+        can_be.then_some(self)
     }
 
     /// The same rows in the order of the index.

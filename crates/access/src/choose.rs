@@ -146,7 +146,7 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    /// The same rows, but of those with the same first `parts` parts of the index the first `count` are enough, or with `skips_nulls` the
+    /// The same rows, but of those with the same first parts of the index the first few are enough, or with `skips_nulls` the
     /// first that has no NULL in the part behind them, if there is one. `None` if the candidate looks at more than the entries.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl Planner<'_> {
     pub fn first_of(
         &self,
         candidate: &Candidate,
-        (parts, count): (usize, usize),
+        (parts, count, both_ends): (usize, usize, bool),
         skips_nulls: bool,
         order: ScanOrder,
     ) -> Result<Option<Candidate>> {
@@ -166,14 +166,15 @@ impl Planner<'_> {
         let Extent { entries, leaves, .. } = candidate.sizes.entries;
         let groups =
             (entries / statistics.entries_per(parts)).max(candidate.sizes.ranges).min(entries.max(1.0));
-        let leaps = (groups * if path.constraint.has_tests() { 2.0 } else { 1.0 }).min(entries);
+        let ends = if both_ends { 2.0 } else { 1.0 };
+        let leaps = (ends * groups * if path.constraint.has_tests() { 2.0 } else { 1.0 }).min(entries);
         let behind = path.index.key_parts.get(parts).filter(|part| skips_nulls && part.nullable);
         let null = behind.and_then(|part| match null_range(part).lower {
             Bound::Included(bytes) => Some(bytes),
             _ => None,
         });
-        let rows = (groups * count as f64).min(candidate.rows.max(1.0));
-        let first_of = Some(FirstOf { parts, count, null });
+        let rows = (ends * groups * count as f64).min(candidate.rows.max(1.0));
+        let first_of = Some(FirstOf { parts, count, both_ends, null });
         Ok(Some(Candidate {
             path: AccessPath { leaps: true, first_of, order, ..path.clone() },
             examined: (leaps + rows).min(entries),

@@ -77,6 +77,10 @@ counters! {
     leafline_locators_collected => "Leafline_locators_collected",
     /// Rows read from the clustered index because a secondary index pointed at them.
     leafline_rows_fetched => "Leafline_rows_fetched",
+    /// Rows that were not decoded because the other side of a join has no such key.
+    leafline_runtime_filtered => "Leafline_runtime_filtered",
+    /// Scans whose bounds were narrowed by the keys of the other side of a join.
+    leafline_scans_narrowed => "Leafline_scans_narrowed",
     /// Leaf pages handed to read-ahead.
     leafline_read_ahead_pages => "Leafline_read_ahead_pages",
 }

@@ -25,10 +25,14 @@ use std::sync::Arc;
 pub(crate) const FIRST_BATCH: usize = 16;
 /// By how much batches grow.
 pub(crate) const GROWTH: usize = 4;
+const MERGED_GROWTH: usize = 2;
 /// Entries of the first large batch for which there is room from the start.
 const EXPECTED: usize = 256;
 /// Leaves that a scan has visited when it is more than a short one.
 const SHORT_LEAVES: u64 = 2;
+/// Rows after which it is known whether runtime filters are of use, and the least part of the rows that they then remove.
+const TRIED_ROWS: u64 = 8192;
+const WORTH_A_LOOK: u64 = 16;
 /// Most targets that are put in the order of their pages: more are short ones.
 const FEW_TARGETS: usize = 64;
 
@@ -40,6 +44,8 @@ pub(crate) struct Entries {
     pub tags: Vec<u32>,
     /// Per entry, the clustered key of its row, if rows are wanted.
     pub locators: Locators,
+    /// Per entry, its key, if entries are merged with those of other scans.
+    pub keys: Locators,
 }
 
 /// Whether the rest of a scan may be walked in the order of its pages.
@@ -59,6 +65,8 @@ pub(crate) struct LeapScan {
     decoder: EntryDecoder,
     /// Tests on rows, before they are decoded.
     screen: RowScreen,
+    /// Rows that runtime filters looked at, and that they removed.
+    filtered: (u64, u64),
     cursor: EntryCursor,
     targets: Targets,
     /// The target that is walked, counted in the direction of the scan.
@@ -66,6 +74,8 @@ pub(crate) struct LeapScan {
     /// The cursor stands inside the current target.
     inside: bool,
     done: bool,
+    /// It goes back, for the last entries of each kind, after it went there for the first.
+    turned: bool,
     kind: WalkKind,
     /// What may be put in the order of its pages.
     page_order: PageOrderState,
@@ -95,12 +105,14 @@ impl LeapScan {
             current: 0,
             inside: false,
             done: true,
+            turned: false,
             kind: WalkKind::default(),
             page_order: PageOrderState::No,
             goal: FIRST_BATCH,
             most,
             expected: FIRST_BATCH,
             screen: RowScreen::default(),
+            filtered: (0, 0),
             read_ahead: ReadAhead::new(cx.view),
             leaps: Leaps::at_first(),
             matched: None,
@@ -138,6 +150,7 @@ impl LeapScan {
         cx: &ScanContext<'_, '_>,
     ) {
         self.leaps = Leaps::at_first();
+        self.turned = false;
         if let Some(first) = first {
             self.goal = first.clamp(1, self.most);
         }
@@ -202,15 +215,29 @@ impl LeapScan {
     }
 
     fn direction(&self) -> Direction {
-        match self.path.order {
-            ScanOrder::Any | ScanOrder::Forward => Direction::Forward,
-            ScanOrder::Reverse => Direction::Reverse,
+        match (self.path.order, self.turned) {
+            (ScanOrder::Any | ScanOrder::Forward, false) | (ScanOrder::Reverse, true) => Direction::Forward,
+            (ScanOrder::Reverse, false) | (ScanOrder::Any | ScanOrder::Forward, true) => Direction::Reverse,
         }
+    }
+
+    /// Goes back through the same targets, if the last entries of each kind are wanted, too, and the first were found.
+    fn turn(&mut self) -> bool {
+        let both_ends = self.path.first_of.as_ref().is_some_and(|first_of| first_of.both_ends);
+        // Where the bounds are not exact, every entry was kept.
+        if !both_ends || self.turned || !self.targets.exact() {
+            return false;
+        }
+        self.turned = true;
+        self.leaps = Leaps::at_first();
+        let targets = std::mem::take(&mut self.targets);
+        self.walk(targets, self.kind);
+        !self.done
     }
 
     /// The next entries; `None` when all targets are walked.
     pub fn next(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<Entries>> {
-        if self.done {
+        if self.done && !self.turn() {
             return Ok(None);
         }
         let direction = self.direction();
@@ -269,12 +296,26 @@ impl LeapScan {
         }
         let state = (self.targets.exact(), self.done && !self.kind.goes_on);
         count_entries(&self.path, state, output.examined, direction, cx.counters);
-        self.goal = (self.goal * GROWTH).min(self.most);
+        self.note_filtered(output.filtered, cx.counters);
+        // Of scans that are merged each gives a part of the rows.
+        let growth = if self.path.merged.is_some() { MERGED_GROWTH } else { GROWTH };
+        self.goal = (self.goal * growth).min(self.most);
         self.expected = (output.rows + output.rows / 4).max(EXPECTED);
         if output.rows == 0 && self.done {
-            return Ok(None);
+            return if self.turn() { self.next(cx) } else { Ok(None) };
         }
         self.finish(output, cx.view).map(Some)
+    }
+
+    /// Runtime filters looked at so many rows of a batch and removed so many. Where they turn out to be of no use they are given up.
+    fn note_filtered(&mut self, (looked_at, removed): (u64, u64), counters: &mut Counters) {
+        counters.leafline_runtime_filtered += removed;
+        self.filtered.0 += looked_at;
+        self.filtered.1 += removed;
+        let (looked_at, removed) = self.filtered;
+        if looked_at >= TRIED_ROWS && removed * WORTH_A_LOOK < looked_at {
+            self.screen.forget_members();
+        }
     }
 
     /// Is nothing left of the current target where the cursor stands?
@@ -295,6 +336,7 @@ impl LeapScan {
             batch: Batch { columns, rows: output.rows },
             tags: output.tags,
             locators: output.locators,
+            keys: output.keys,
         })
     }
 

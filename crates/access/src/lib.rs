@@ -6,8 +6,9 @@
 //! | [`constraint`] | what conditions say about an index: key ranges and tests on key parts |
 //! | [`path`] | the immutable description of how a table is read |
 //! | [`path_scan`] | a path at work; `row_scan`: the short way along it, to few rows |
-//! | `leap_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead`, `page_order` | its steps |
+//! | `leap_scan`, `merge_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead`, `page_order` | its steps |
 //! | `pieces` | a scan cut up for several threads |
+//! | `runtime_filter` | keys of a hash join as constraints of a scan |
 //! | `path_builder` | from a table, an index and conditions to a path |
 //! | [`choose`] | the candidates for a table, with what they examine, deliver and cost |
 //! | [`stats`] | sampled statistics; [`cost`]: prices |
@@ -24,6 +25,7 @@ mod in_order;
 mod index_merge;
 mod leap_scan;
 mod locators;
+mod merge_scan;
 mod page_order;
 mod part_use;
 pub mod path;
@@ -33,6 +35,7 @@ mod pieces;
 mod read_ahead;
 mod row_fetch;
 mod row_scan;
+mod runtime_filter;
 pub mod stats;
 mod strategy;
 mod targets;
@@ -50,6 +53,7 @@ pub use path_builder::{Batches, PathRequest};
 pub use path_scan::{Budget, Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces};
 pub use row_scan::RowScan;
+pub use runtime_filter::{FilterValues, MOST_FILTER_VALUES, RuntimeFilter};
 pub use stats::Statistics;
 pub use strategy::{Permission, Strategy};
 

@@ -63,6 +63,8 @@ pub struct FirstOf {
     pub parts: usize,
     /// How many entries.
     pub count: usize,
+    /// As many of the last are wanted, too: the scan goes through the index once in each direction.
+    pub both_ends: bool,
     /// The bytes of a NULL in the part behind them, if an entry with it is not enough where there is one without.
     pub null: Option<Vec<u8>>,
 }
@@ -95,6 +97,8 @@ pub struct AccessPath {
     /// Of entries with the same first parts some are enough: the first that are visible and pass, where the bounds come out exact. More
     /// may be delivered. Such a path leaps.
     pub first_of: Option<FirstOf>,
+    /// The ranges, which begin with values of so many parts, are walked side by side and merged in the order of the parts behind.
+    pub merged: Option<usize>,
     /// Only rows whose locators are in this set. On the clustered index these are looked up, and nothing else is read (index merge); on
     /// another one entries with other locators are passed over before rows are fetched (rowid filter).
     pub locators: Option<Arc<LocatorSet>>,

@@ -151,6 +151,7 @@ impl PathRequest<'_> {
             columns,
             leaps: false,
             first_of: None,
+            merged: None,
             locators: None,
             batched,
             deliver_locators: self.deliver_locators,

@@ -13,9 +13,11 @@ use crate::error::{AccessError, Result};
 use crate::in_order::{Gathered, InOrder};
 use crate::leap_scan::{Entries, FIRST_BATCH, GROWTH, LeapScan};
 use crate::locators::Locators;
+use crate::merge_scan::MergeScan;
 use crate::path::{AccessPath, ScanOrder};
 use crate::pieces::ScanPiece;
 use crate::row_fetch::{Fetched, RowFetch};
+use crate::runtime_filter::{Lookups, RuntimeFilter};
 use crate::targets::{Targets, WalkKind};
 use arrow_array::{ArrayRef, BinaryArray};
 use leafline_table::ReadView;
@@ -182,6 +184,8 @@ impl Pending {
 pub struct PathScan {
     path: Arc<AccessPath>,
     leap: Option<LeapScan>,
+    /// What walks the index in place of that, if ranges are merged.
+    merge: Option<MergeScan>,
     fetch: Option<RowFetch>,
     entry_conditions: ConditionSet,
     row_conditions: ConditionSet,
@@ -192,6 +196,9 @@ pub struct PathScan {
     exact: bool,
     /// Rows are tested before they are decoded, as far as they can be.
     screened: bool,
+    /// The runtime filters that narrow the path, and what they have rows looked up in.
+    filters: Vec<Arc<RuntimeFilter>>,
+    lookups: Lookups,
     pending: Option<Pending>,
     /// The set that entries are looked up in before their rows are fetched; none if it would be too large.
     filter: Option<Option<Locators>>,
@@ -236,6 +243,7 @@ impl PathScan {
     pub fn new(path: &Arc<AccessPath>) -> PathScan {
         PathScan {
             leap: None,
+            merge: None,
             fetch: None,
             entry_conditions: ConditionSet::new(&path.entry_conditions, path.entry_columns.len()),
             row_conditions: ConditionSet::new(&path.row_conditions, path.columns.len()),
@@ -243,11 +251,36 @@ impl PathScan {
             ends_at_first: None,
             exact: false,
             screened: false,
+            filters: Vec::new(),
+            lookups: Lookups::new(),
             pending: None,
             filter: None,
             instead: None,
             path: path.clone(),
         }
+    }
+
+    /// From the next start on it is a scan of `path`, for rows that runtime filters let pass; about so many entries would be examined without
+    /// them.
+    pub fn narrow(
+        &mut self,
+        path: &Arc<AccessPath>,
+        filters: Vec<Arc<RuntimeFilter>>,
+        examined: f64,
+        cx: &mut ScanContext<'_, '_>,
+    ) {
+        let known = self.filters.len() == filters.len()
+            && self.filters.iter().zip(&filters).all(|(a, b)| Arc::ptr_eq(a, b));
+        if known {
+            return;
+        }
+        let mut narrowed = PathScan::new(path);
+        if !filters.is_empty() {
+            let (path, lookups) = path.narrowed_by(&filters, examined);
+            (narrowed.path, narrowed.lookups, narrowed.filters) = (Arc::new(path), lookups, filters);
+            cx.counters.leafline_scans_narrowed += 1;
+        }
+        *self = narrowed;
     }
 
     /// Starts it with bounds that depend on no outer row.
@@ -362,19 +395,24 @@ impl PathScan {
             true => self.path.entry_columns.as_slice(),
             false => self.path.columns_read(self.exact),
         };
+        let first = match demand {
+            Demand::All if self.path.fetches() => Some(usize::MAX),
+            Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows.min(FIRST_BATCH)),
+            // A scan that is started again begins small again; for more outer rows it goes on growing.
+            Demand::Unknown if self.outer.is_none() => Some(FIRST_BATCH),
+            Demand::All | Demand::Rows(_) | Demand::Unknown => None,
+        };
+        if let Some(parts) = self.path.merged {
+            let kind = WalkKind { all: demand == Demand::All, ..kind };
+            self.merge = Some(MergeScan::new(&self.path, parts, &targets, (columns, first), kind, cx)?);
+            return Ok(());
+        }
         if self.leap.is_none() {
             let most = if self.path.batched && self.path.fetches() { FETCH_ENTRIES } else { BATCH_ROWS };
             self.leap = Some(LeapScan::new(&self.path, columns, most, cx)?);
         }
         if let Some(leap) = &mut self.leap {
             leap.decode(columns)?;
-            let first = match demand {
-                Demand::All if self.path.fetches() => Some(usize::MAX),
-                Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows.min(FIRST_BATCH)),
-                // A scan that is started again begins small again; for more outer rows it goes on growing.
-                Demand::Unknown if self.outer.is_none() => Some(FIRST_BATCH),
-                Demand::All | Demand::Rows(_) | Demand::Unknown => None,
-            };
             leap.end_at_first(self.ends_at_first);
             let all = demand == Demand::All;
             leap.start(targets, first, WalkKind { all, ..kind }, cx);
@@ -395,15 +433,12 @@ impl PathScan {
                 }
                 continue;
             }
-            let Some(leap) = &mut self.leap else { return Ok(None) };
-            if !self.screened && leap.is_long() && self.path.is_clustered() {
-                self.screened = true;
-                leap.set_screen(self.row_conditions.screen(&self.path, self.exact, cx.eval));
-            }
-            let Some(entries) = leap.next(cx)? else { return Ok(None) };
+            let entries =
+                if let Some(merge) = &mut self.merge { merge.next(cx)? } else { self.next_entries(cx)? };
+            let Some(entries) = entries else { return Ok(None) };
             let exact = self.exact;
             if !self.path.fetches() {
-                let Entries { batch, tags, locators } = entries;
+                let Entries { batch, tags, locators, .. } = entries;
                 let located = self.path.deliver_locators;
                 let locators = located.then(|| (0..locators.len()).map(|at| locators.get(at)));
                 let locators = locators.map(|keys| Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef);
@@ -439,6 +474,20 @@ impl PathScan {
             }
             self.pending = Some(Pending::new(locators, tags, &self.path));
         }
+    }
+
+    /// What the walk of the index finds next.
+    fn next_entries(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<Entries>> {
+        let Some(leap) = &mut self.leap else { return Ok(None) };
+        if !self.screened && leap.is_long() && self.path.is_clustered() {
+            self.screened = true;
+            let mut screen = self.row_conditions.screen(&self.path, self.exact, cx.eval);
+            for (column, numbers) in &self.lookups {
+                screen.require(&self.path.index.format, *column, numbers);
+            }
+            leap.set_screen(screen);
+        }
+        leap.next(cx)
     }
 
     fn note_partners(&mut self, tags: &[u32]) {

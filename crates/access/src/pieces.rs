@@ -23,6 +23,7 @@ impl AccessPath {
     pub fn can_be_cut(&self) -> bool {
         !self.fetches()
             && self.order != ScanOrder::Reverse
+            && self.merged.is_none()
             && !self.is_unique_lookup()
             && !self.constraint.is_correlated()
     }

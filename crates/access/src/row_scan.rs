@@ -59,7 +59,13 @@ impl RowScan {
         };
         let known = path.constraint.values().iter().all(is_known);
         let one_by_one = path.fetches() && !path.batched;
-        if !known || one_by_one || !path.delivers_all() || path.deliver_locators || output.is_empty() {
+        if !known
+            || one_by_one
+            || path.merged.is_some()
+            || !path.delivers_all()
+            || path.deliver_locators
+            || output.is_empty()
+        {
             return Ok(None);
         }
         let delivered = path.columns.get(..path.delivered).unwrap_or_default();

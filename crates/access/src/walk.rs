@@ -30,8 +30,12 @@ pub(crate) struct Output {
     pub rows: usize,
     /// Entries that were looked at for it.
     pub examined: u64,
+    /// Rows that runtime filters looked at, and that these removed.
+    pub filtered: (u64, u64),
     pub tags: Vec<u32>,
     pub locators: Locators,
+    /// The keys of the entries, if they are to be merged with others.
+    pub keys: Locators,
 }
 
 impl Output {
@@ -41,8 +45,10 @@ impl Output {
             decoded: DecodedRows::new(decoder, rows),
             rows: 0,
             examined: 0,
+            filtered: (0, 0),
             tags: Vec::new(),
             locators: Locators::default(),
+            keys: Locators::default(),
         }
     }
 
@@ -181,7 +187,10 @@ impl EntryVisitor for Walk<'_> {
             return None;
         }
         let target = self.targets.at(self.direction, self.current)?;
-        if self.first_of.is_some() || self.targets.tags_of(target).len() != 1 {
+        if self.first_of.is_some()
+            || self.path.merged.is_some()
+            || self.targets.tags_of(target).len() != 1
+        {
             return None;
         }
         let range = &target.range;
@@ -252,7 +261,10 @@ impl Walk<'_> {
         }
         let mut kept = run.entries.len();
         if !self.screen.is_empty() {
-            let mut passing = self.screen.passing(payloads);
+            let (mut passing, removed) = self.screen.passing(payloads);
+            let (looked_at, rows) = &mut self.output.filtered;
+            *looked_at += u64::from(removed.of);
+            *rows += u64::from(removed.rows);
             kept = 0;
             while passing != 0 {
                 let at = passing.trailing_zeros() as usize;
@@ -412,6 +424,9 @@ impl Walk<'_> {
             output.decoded.push(self.decoder, entry.key, entry.payload)?;
             if wants_locators {
                 output.locators.push(&self.locator);
+            }
+            if self.path.merged.is_some() {
+                output.keys.push(entry.key);
             }
             output.tags.push(*tag);
             output.rows += 1;

@@ -11,7 +11,7 @@ use leafline_access::{AccessPath, Demand, JoinRows};
 use leafline_table::TableDef;
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::convert::cast;
-use leafline_types::expr::Expr;
+use leafline_types::expr::{CompareDomain, Expr};
 use leafline_types::temporal::DateRules;
 use leafline_types::{ExprType, SqlType, Value, Warnings};
 use std::collections::BTreeMap;
@@ -416,6 +416,8 @@ pub struct Scan {
     pub references: Vec<Arc<str>>,
     /// The ways that were compared, cheapest first, if the plan was made to be explained.
     pub considered: Vec<Considered>,
+    /// The runtime filters that it is told of, with their columns by ordinal.
+    pub filters: Vec<(usize, usize)>,
 }
 
 /// A way to read a table that was looked at.
@@ -465,6 +467,27 @@ pub struct HashJoin {
     pub keep_order: bool,
     /// The build input comes first in the order of the joins: EXPLAIN lists it first.
     pub build_is_first: bool,
+    /// What both sides of each key are converted to to be compared.
+    pub domains: Arc<[CompareDomain]>,
+    /// What scans below the probe side are told of the keys when the build side was read.
+    pub filters: Vec<KeyFilter>,
+}
+
+/// The keys of a hash join as a filter of a scan.
+#[derive(Clone, Debug)]
+pub struct KeyFilter {
+    /// The number by which the scan knows it, in [`Scan::filters`].
+    pub number: usize,
+    /// Position of the key among the columns of the build side.
+    pub build: usize,
+    /// Its type.
+    pub ty: SqlType,
+    /// What both sides are converted to.
+    pub domain: CompareDomain,
+    /// The table that is scanned.
+    pub table: Arc<TableDef>,
+    /// The column that is compared with the key, by its ordinal there.
+    pub column: usize,
 }
 
 /// Locking the rows of tables.

@@ -38,8 +38,8 @@ pub use key::{
     skip_part,
 };
 pub use row::{
-    ColumnLayout, DecodedRows, EntryFormat, Missing, OverflowRef, RowBlock, RowDecoder, RowLayout, RowScreen,
-    StringPlace,
+    ColumnLayout, DecodedRows, EntryFormat, Missing, NumberSet, OverflowRef, RowBlock, RowDecoder, RowLayout,
+    RowScreen, StringPlace,
 };
 pub use statement::{CancelToken, Warning, WarningLevel, Warnings};
 pub use temporal::{Date, DateTime, Interval, IntervalUnit, Time};

@@ -214,6 +214,7 @@ pub(super) fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Valu
         }),
         PartSet::Compare { op, slot, domain } => compared(key, *op, bound(values, *slot), *domain),
         PartSet::OneOf { list, domain } => listed(key, list.iter().filter_map(Expr::as_literal), *domain),
+        PartSet::Known(set) => Values::exact(IntervalSet::clone(set)),
         PartSet::In { slots, domain } => listed(key, slots.iter().map(|slot| bound(values, *slot)), *domain),
         PartSet::Like { slot, escape, decides } => {
             let found = like(key, bound(values, *slot), *escape);
@@ -221,12 +222,20 @@ pub(super) fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Valu
         }
         PartSet::And(sets) => {
             let mut exact = true;
-            let found = sets.iter().map(|set| {
+            // Of thousands of values that are known, those that the others leave are looked up.
+            let (known, others): (Vec<_>, Vec<_>) =
+                sets.iter().partition(|set| matches!(set, PartSet::Known(_)));
+            let found = others.into_iter().map(|set| {
                 let found = set_values(key, set, values);
                 exact &= found.exact;
                 found.set
             });
-            let set = IntervalSet::intersection_of(found.collect());
+            let mut set = IntervalSet::intersection_of(found.collect());
+            for known in known {
+                if let PartSet::Known(known) = known {
+                    set = set.intersect(known);
+                }
+            }
             Values { exact: exact || set.is_empty(), set }
         }
         PartSet::Or(sets) => {

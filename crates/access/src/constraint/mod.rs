@@ -213,6 +213,32 @@ impl Constraint {
         !self.ranges_only && (!self.tests.is_empty() || self.joint.iter().any(|joint| !joint.by_ranges))
     }
 
+    /// The same constraint where the part at `position` has to be in a set that became known since: a leading part makes the ranges narrower,
+    /// others are tested.
+    #[must_use]
+    pub fn narrowed(mut self, position: usize, key: &KeyPart, set: IntervalSet) -> Constraint {
+        let known = PartSet::Known(Arc::new(set));
+        let leads = position == self.parts.len() && self.parts.iter().all(|part| part.set.is_points());
+        let tested = self.tests.iter().position(|(at, _)| *at == position);
+        if let Some(part) = self.parts.get_mut(position) {
+            part.set = PartSet::and(vec![part.set.clone(), known]);
+        } else if leads {
+            let before = tested.map_or(PartSet::All, |at| self.tests.remove(at).1.set);
+            self.parts.push(ConstrainedPart { key: key.clone(), set: PartSet::and(vec![before, known]) });
+        } else if let Some((_, part)) = tested.and_then(|at| self.tests.get_mut(at)) {
+            part.set = PartSet::and(vec![part.set.clone(), known]);
+        } else if !self.ranges_only {
+            let at = self.tests.partition_point(|(at, _)| *at < position);
+            self.tests.insert(at, (position, ConstrainedPart { key: key.clone(), set: known }));
+        }
+        while self.parts.last().is_some_and(|part| part.set.is_points())
+            && self.tests.first().is_some_and(|(at, _)| *at == self.parts.len())
+        {
+            self.parts.push(self.tests.remove(0).1);
+        }
+        self
+    }
+
     /// The same constraint without the tests on entries, for paths that may look at nothing but the ranges.
     pub fn without_tests(mut self) -> Constraint {
         self.tests.clear();
@@ -236,6 +262,11 @@ impl Constraint {
         }
         let joint = self.joint.iter().filter(|joint| !joint.by_ranges).flat_map(Joint::parts);
         self.tests.iter().map(|(position, _)| *position).chain(joint).collect()
+    }
+
+    /// How many leading parts are each fixed to single values.
+    pub fn point_parts(&self) -> usize {
+        self.parts.iter().take_while(|part| part.set.is_points()).count()
     }
 
     /// How many leading parts are each fixed to one value, NULL included.

@@ -1,5 +1,6 @@
 //! The values of one key part that can satisfy a condition, before its bounds are known.
 
+use super::interval::IntervalSet;
 use leafline_types::expr::{CompareDomain, CompareOp, Expr};
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub enum PartSet {
         /// What part and elements are converted to.
         domain: CompareDomain,
     },
+    /// The values of a set that became known after the plan was made.
+    Known(Arc<IntervalSet>),
     /// Strings that begin as a LIKE pattern does.
     Like {
         /// Position of the pattern.
@@ -102,6 +105,7 @@ impl PartSet {
     pub fn is_points(&self) -> bool {
         match self {
             PartSet::Null | PartSet::In { .. } | PartSet::OneOf { .. } => true,
+            PartSet::Known(set) => set.is_points(),
             PartSet::Compare { op, .. } => matches!(op, CompareOp::Eq | CompareOp::NullSafeEq),
             PartSet::And(sets) => sets.iter().any(PartSet::is_points),
             PartSet::Or(sets) => sets.iter().all(PartSet::is_points),
@@ -135,7 +139,9 @@ impl PartSet {
     /// Do all of its bounds satisfy `test`?
     pub fn all_slots(&self, test: &dyn Fn(usize) -> bool) -> bool {
         match self {
-            PartSet::All | PartSet::Null | PartSet::NotNull | PartSet::OneOf { .. } => true,
+            PartSet::All | PartSet::Null | PartSet::NotNull | PartSet::OneOf { .. } | PartSet::Known(_) => {
+                true
+            }
             PartSet::Guard { slot, .. } | PartSet::Compare { slot, .. } | PartSet::Like { slot, .. } => {
                 test(*slot)
             }
@@ -151,7 +157,11 @@ impl PartSet {
             PartSet::Compare { op, .. } => matches!(op, CompareOp::NullSafeEq),
             PartSet::And(sets) => sets.iter().all(PartSet::admits_null),
             PartSet::Or(sets) => sets.iter().any(PartSet::admits_null),
-            PartSet::NotNull | PartSet::In { .. } | PartSet::OneOf { .. } | PartSet::Like { .. } => false,
+            PartSet::NotNull
+            | PartSet::In { .. }
+            | PartSet::OneOf { .. }
+            | PartSet::Known(_)
+            | PartSet::Like { .. } => false,
         }
     }
 }

@@ -177,6 +177,15 @@ impl Tree<'_> {
     /// The conditions of an access path, each on the line of the step that evaluates it.
     fn conditions(&mut self, scan: &Scan, outer: &[String], depth: usize) {
         let path = &scan.path;
+        if !scan.filters.is_empty() {
+            let columns = named(scan, scan.filters.iter().map(|(_, column)| column));
+            let _ =
+                write!(self.text, "{:width$}runtime filter on {}", "", columns.join(", "), width = depth * 4);
+            if let Some(figures) = self.figures(scan.id) {
+                let _ = write!(self.text, " (rows removed={})", figures.counters.leafline_runtime_filtered);
+            }
+            self.text.push('\n');
+        }
         let on = [
             ("index condition", &path.entry_conditions, &path.entry_columns),
             ("condition", &path.row_conditions, &path.columns),
@@ -227,7 +236,8 @@ pub(super) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> Strin
         None => String::new(),
     };
     let hypothetical = if is_hypothetical(path) { " (hypothetical)" } else { "" };
-    let reverse = format!("{hypothetical}{reverse}{filtered}");
+        let merged = if path.merged.is_some() { ", ranges merged in order" } else { "" };
+    let reverse = format!("{hypothetical}{merged}{reverse}{filtered}");
     match access_type(path, inner) {
         "index_merge" => {
             let set = path.locators.as_ref().map(|set| format!(" using {set}")).unwrap_or_default();
@@ -239,6 +249,7 @@ pub(super) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> Strin
         "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),
         "range" if let Some(first_of) = &path.first_of => {
             let wanted = match first_of.count {
+                1 if first_of.both_ends => "both ends of each group".to_string(),
                 1 => "grouping".to_string(),
                 count => format!("the first {count} of each value"),
             };

@@ -333,6 +333,7 @@ impl Writer<'_> {
                 "Using index for group-by" => table.flag("using_index_for_group_by"),
                 "Using index for skip scan" => table.flag("using_index_for_skip_scan"),
                 "Using hypothetical index" => table.flag("using_hypothetical_index"),
+                "Using ordered merge" => table.flag("using_ordered_merge"),
                 "Using MRR" => table.flag("using_MRR"),
                 "Backward index scan" => table.flag("backward_index_scan"),
                 _ => {}
@@ -354,6 +355,10 @@ impl Writer<'_> {
         let columns = used.into_iter().filter_map(|column| path.table.columns.get(*column));
         let columns: Vec<Json> = columns.map(|column| Json::Text(column_name(column))).collect();
         table.put("used_columns", Json::Array(columns));
+        if !scan.filters.is_empty() {
+            let columns = named(scan, scan.filters.iter().map(|(_, column)| column));
+            table.put("runtime_filters", Json::Array(columns.into_iter().map(Json::Text).collect()));
+        }
         let attached = conditions(&path.row_conditions, &path.columns);
         if !attached.is_empty() {
             table.text("attached_condition", attached);

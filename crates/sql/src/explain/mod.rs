@@ -434,11 +434,17 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
     } else if path.covering {
         add(&mut row, "Using index");
     }
+    if path.merged.is_some() {
+        add(&mut row, "Using ordered merge");
+    }
     if path.rowid_filter().is_some() {
         add(&mut row, "Using rowid filter");
     }
     if is_hypothetical(path) {
         add(&mut row, "Using hypothetical index");
+    }
+    if !scan.filters.is_empty() {
+        add(&mut row, "Using runtime filter");
     }
     if path.order == ScanOrder::Reverse {
         add(&mut row, "Backward index scan");

@@ -8,6 +8,7 @@
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::memory::Held;
+use super::runtime_filters::RuntimeFilters;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
 use crate::plan::locator_type;
@@ -48,7 +49,10 @@ fn first_goal(inner: &plan::Scan, keep_order: bool) -> usize {
 pub(super) struct LookupJoin {
     outer: BoxedOperator,
     inner: Arc<plan::Scan>,
+    filters: Arc<RuntimeFilters>,
     scan: PathScan,
+    /// The scan was told of the filters.
+    narrowed: bool,
     rows: JoinRows,
     keep_order: bool,
     goal: usize,
@@ -73,11 +77,14 @@ impl LookupJoin {
         inner: &Arc<plan::Scan>,
         rows: JoinRows,
         keep_order: bool,
+        filters: &Arc<RuntimeFilters>,
     ) -> LookupJoin {
         LookupJoin {
             outer,
             inner: inner.clone(),
+            filters: filters.clone(),
             scan: PathScan::new(&inner.path),
+            narrowed: false,
             rows,
             keep_order,
             goal: first_goal(inner, keep_order),
@@ -125,6 +132,10 @@ impl LookupJoin {
         // Whoever delivers no more than batches can do with no less.
         self.held.fits(batch_bytes(&outer), cx.memory);
         cx.count_loops(&self.inner, outer.rows);
+        if !std::mem::replace(&mut self.narrowed, true) {
+            let filters = self.filters.of(&self.inner);
+            self.scan.narrow(&self.inner.path, filters, self.inner.examined, &mut cx.scan());
+        }
         let inner = outer.clone();
         let demand = self.inner.demand;
         let first_only = !self.rows.delivers_partners();
@@ -259,6 +270,7 @@ impl Operator for LookupJoin {
         self.ready.clear();
         self.held = Held::default();
         self.scan.reset();
+        self.narrowed = false;
         self.outer.reset()
     }
 }

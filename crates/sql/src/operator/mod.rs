@@ -24,6 +24,7 @@ mod parallel;
 mod profile;
 mod project;
 mod rollup;
+mod runtime_filters;
 mod scan;
 mod set_operation;
 mod sort;
@@ -47,6 +48,8 @@ pub use subplans::{Part, Runner, Subplans};
 
 use crate::plan::{self, Node};
 use leafline_types::{Batch, MysqlError};
+use runtime_filters::RuntimeFilters;
+use std::sync::Arc;
 
 /// Most rows in a batch that an operator makes.
 pub const BATCH_ROWS: usize = 8192;
@@ -68,16 +71,21 @@ pub type BoxedOperator = Box<dyn Operator>;
 
 /// Builds the operators of a plan. With `profiled`, each keeps figures in the context's profile.
 pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
-    let input = |input: &Node| build(input, profiled);
+    build_part(node, profiled, &Arc::default())
+}
+
+/// Builds the operators of a part of a plan, in which scans are told of these filters.
+fn build_part(node: &Node, profiled: bool, filters: &Arc<RuntimeFilters>) -> BoxedOperator {
+    let input = |input: &Node| build_part(input, profiled, filters);
     let operator: BoxedOperator = match &node.operator {
         plan::Operator::Values(rows) => Box::new(values::Values::new(rows.clone(), node.types.clone())),
         plan::Operator::JsonTable(table) => {
             Box::new(json_table::JsonTable::new(table.clone(), node.types.clone()))
         }
         plan::Operator::Empty(_) => Box::new(values::Empty),
-        plan::Operator::Scan(scan) => Box::new(scan::Scan::new(scan)),
+        plan::Operator::Scan(scan) => Box::new(scan::Scan::new(scan, filters)),
         plan::Operator::Parallel { input, threads, leaves } => {
-            Box::new(parallel::Parallel::new(input, *threads, *leaves, profiled))
+            Box::new(parallel::Parallel::new(input, *threads, *leaves, profiled, filters))
         }
         plan::Operator::Filter { input: from, conditions } => {
             Box::new(filter::Filter::new(input(from), conditions.clone()))
@@ -86,13 +94,13 @@ pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
             Box::new(project::Project::new(input(from), expressions.clone()))
         }
         plan::Operator::LookupJoin { outer, inner, rows, keep_order } => {
-            Box::new(lookup_join::LookupJoin::new(input(outer), inner, *rows, *keep_order))
+            Box::new(lookup_join::LookupJoin::new(input(outer), inner, *rows, *keep_order, filters))
         }
         plan::Operator::LateralJoin(join) => {
             Box::new(lateral_join::LateralJoin::new(input(&join.outer), join, profiled))
         }
         plan::Operator::HashJoin(join) => {
-            Box::new(hash_join::HashJoin::new(input(&join.probe), input(&join.build), join))
+            Box::new(hash_join::HashJoin::new(input(&join.probe), input(&join.build), join, filters))
         }
         plan::Operator::Aggregate { input: from, keys, grouping, aggregates } => Box::new(
             aggregate::Aggregate::new(input(from), &from.types, keys.clone(), *grouping, aggregates.clone()),

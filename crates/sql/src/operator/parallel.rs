@@ -13,7 +13,8 @@
 
 use super::gather::batch_bytes;
 use super::memory::Held;
-use super::{BoxedOperator, ExecutionContext, MemoryBudget, Operator, Profile, Subplans, build};
+use super::runtime_filters::RuntimeFilters;
+use super::{BoxedOperator, ExecutionContext, MemoryBudget, Operator, Profile, Subplans, build_part};
 use crate::plan::{self, Node};
 use leafline_access::{Budget, Counters, ScanPiece, ScanPieces};
 use leafline_table::ReadView;
@@ -36,6 +37,7 @@ pub(super) struct Parallel {
     input: Arc<Node>,
     leaves: usize,
     profiled: bool,
+    filters: Arc<RuntimeFilters>,
     workers: Vec<Worker>,
     /// Where pieces come from, after the first round began.
     source: Option<ScanPieces>,
@@ -81,6 +83,7 @@ struct Done {
 /// What threads share.
 struct Shared<'s> {
     input: &'s Node,
+    filters: &'s Arc<RuntimeFilters>,
     profile_nodes: Option<usize>,
     pieces: &'s [ScanPiece],
     /// The number of the first of them.
@@ -103,8 +106,15 @@ struct Shared<'s> {
 }
 
 impl Parallel {
-    pub fn new(input: &Arc<Node>, threads: usize, leaves: usize, profiled: bool) -> Parallel {
+    pub fn new(
+        input: &Arc<Node>,
+        threads: usize,
+        leaves: usize,
+        profiled: bool,
+        filters: &Arc<RuntimeFilters>,
+    ) -> Parallel {
         Parallel {
+            filters: filters.clone(),
             input: input.clone(),
             leaves,
             profiled,
@@ -124,7 +134,11 @@ impl Parallel {
     fn round(&mut self, cx: &mut ExecutionContext<'_>) -> Result<bool, MysqlError> {
         let source = match &mut self.source {
             Some(source) => source,
-            none => none.insert(scan_of(&self.input)?.path.pieces(self.leaves, &mut cx.scan())?),
+            none => {
+                let scan = scan_of(&self.input)?;
+                let path = scan.path.narrowed(&self.filters.of(scan), scan.examined);
+                none.insert(path.pieces(self.leaves, &mut cx.scan())?)
+            }
         };
         while self.pieces.len() < self.workers.len() * ROUND_PIECES {
             let Some(piece) = source.next_piece()? else { break };
@@ -143,6 +157,7 @@ impl Parallel {
         let nodes = cx.profile.as_ref().map(|profile| profile.len());
         let shared = Shared {
             input: &self.input,
+            filters: &self.filters,
             profile_nodes: nodes.filter(|_| self.profiled),
             pieces: &self.pieces,
             first: self.unbegun,
@@ -221,7 +236,8 @@ impl Operator for Parallel {
     }
 
     fn reset(&mut self) -> bool {
-        *self = Parallel::new(&self.input, self.workers.len(), self.leaves, self.profiled);
+        *self =
+            Parallel::new(&self.input, self.workers.len(), self.leaves, self.profiled, &self.filters.clone());
         true
     }
 }
@@ -326,8 +342,9 @@ impl Worker {
         cx.eval.cancel.check()?;
         let begins = cx.piece.is_some();
         let kept = self.operator.take().and_then(|mut kept| (!begins || kept.reset()).then_some(kept));
-        let operator =
-            self.operator.insert(kept.unwrap_or_else(|| build(shared.input, cx.profile.is_some())));
+        let profiled = cx.profile.is_some();
+        let build = || build_part(shared.input, profiled, shared.filters);
+        let operator = self.operator.insert(kept.unwrap_or_else(build));
         while *bytes < ROUND_BYTES {
             let Some(batch) = operator.next(cx)? else { return Ok(true) };
             *bytes += batch_bytes(&batch);

@@ -1,28 +1,34 @@
 //! Rows of one table along an access path.
 
+use super::runtime_filters::RuntimeFilters;
 use super::{ExecutionContext, Operator};
 use crate::plan;
-use leafline_access::{Demand, PathScan};
+use leafline_access::PathScan;
 use leafline_types::{Batch, MysqlError};
+use std::sync::Arc;
 
 pub(super) struct Scan {
+    plan: Arc<plan::Scan>,
+    filters: Arc<RuntimeFilters>,
     scan: PathScan,
-    demand: Demand,
     started: bool,
 }
 
 impl Scan {
-    pub fn new(scan: &plan::Scan) -> Scan {
-        Scan { scan: PathScan::new(&scan.path), demand: scan.demand, started: false }
+    pub fn new(scan: &Arc<plan::Scan>, filters: &Arc<RuntimeFilters>) -> Scan {
+        let (plan, filters) = (scan.clone(), filters.clone());
+        Scan { scan: PathScan::new(&plan.path), plan, filters, started: false }
     }
 }
 
 impl Operator for Scan {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         if !std::mem::replace(&mut self.started, true) {
+            let filters = self.filters.of(&self.plan);
+            self.scan.narrow(&self.plan.path, filters, self.plan.examined, &mut cx.scan());
             match cx.piece.take() {
                 Some(piece) => self.scan.start_piece(piece, &mut cx.scan())?,
-                None => self.scan.start(self.demand, &mut cx.scan())?,
+                None => self.scan.start(self.plan.demand, &mut cx.scan())?,
             }
         }
         Ok(self.scan.next(&mut cx.scan())?.map(|found| found.batch))

@@ -12,8 +12,9 @@ use super::parallel::shared_by_threads;
 use super::partial::{Partial, PartialRef, Step};
 use super::pushdown::pushed_down;
 use super::rollup;
+use super::runtime_filters::place_filters;
 use super::selectivity::groups;
-use super::settings::{OptimizerContext, Parallelism, Patience};
+use super::settings::{OptimizerContext, Patience};
 use super::trace::TraceStep;
 use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
@@ -64,14 +65,17 @@ fn plan(
     deliver_locators: bool,
 ) -> Result<Plan, MysqlError> {
     let root = plan_block(select, cx, deliver_locators)?;
-    Ok(Plan::of(root, cx.parallelism))
+    Ok(Plan::of(root, cx))
 }
 
 impl Plan {
     /// The plan of a tree of operators.
-    pub(super) fn of(mut root: Node, parallelism: Parallelism) -> Plan {
+    pub(super) fn of(mut root: Node, cx: &OptimizerContext<'_, '_>) -> Plan {
         demand_all(&mut root, true);
-        shared_by_threads(&mut root, parallelism);
+        if cx.switches.runtime_filter {
+            place_filters(&mut root, cx.filtering, 0);
+        }
+        shared_by_threads(&mut root, cx.parallelism);
         let node_count = number(&mut root, 0);
         Plan { root, node_count }
     }

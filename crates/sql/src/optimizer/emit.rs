@@ -300,11 +300,12 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         conditions: &[Expr],
         (rows, keep_order, build_left): (JoinRows, bool, bool),
     ) -> Result<Emitted, MysqlError> {
-        let (mut pairs, mut null_safe) = (Vec::new(), Vec::new());
+        let (mut pairs, mut null_safe, mut domains) = (Vec::new(), Vec::new(), Vec::new());
         for key in keys {
             let (l, r) = (left.bind(&key.left)?, right.bind(&key.right)?);
             pairs.push(if build_left { (r, l) } else { (l, r) });
             null_safe.push(key.null_safe);
+            domains.push(key.domain);
         }
         let (probe, build) = if build_left { (right, left) } else { (left, right) };
         let mut layout = probe.layout;
@@ -324,6 +325,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             rows,
             keep_order,
             build_is_first: build_left,
+            domains: domains.into(),
+            filters: Vec::new(),
         };
         let types = self.types(&layout);
         let operator = Operator::HashJoin(Box::new(join));
@@ -368,6 +371,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             demand: Demand::Unknown,
             possible_keys,
             examined: candidate.examined,
+            filters: Vec::new(),
             filtered: (filtered * 100.0).clamp(0.0, 100.0),
             references,
             considered: if self.cx.explains { self.considered(relation) } else { Vec::new() },

@@ -1,8 +1,8 @@
 //! GROUP BY and DISTINCT off an index that begins with their columns: of the entries with the same beginning the first is enough (loose
 //! index scan).
 //!
-//! It serves grouping by columns of one table with no aggregates but MIN, or but MAX, of one column that is behind them in the index, and
-//! whatever asks only which combinations of columns there are. Grouping is still done above, on the few rows that are left, so that it does not
+//! It serves grouping by columns of one table with no aggregates but MIN and MAX of one column that is behind them in the index, and
+//! whatever asks only which combinations of columns there are. For MIN and MAX together it goes through the index once in each direction. Grouping is still done above, on the few rows that are left, so that it does not
 //! matter if some of them are of one group.
 //!
 //! In the same way `k IN (..) ORDER BY v LIMIT 10` reads the first ten of each `k` off an index of both, and sorts these.
@@ -27,7 +27,7 @@ use std::sync::Arc;
 struct Loose {
     /// Ordinals of the columns whose combinations are asked for.
     columns: BTreeSet<usize>,
-    /// The column whose least, or greatest, value is asked for.
+    /// The column whose least, or greatest, value is asked for, or both.
     extreme: Option<(usize, Extreme)>,
 }
 
@@ -35,6 +35,7 @@ struct Loose {
 enum Extreme {
     Least,
     Greatest,
+    Both,
 }
 
 impl JoinPlanner<'_, '_, '_> {
@@ -53,8 +54,10 @@ impl JoinPlanner<'_, '_, '_> {
             if candidate.path.fetches() {
                 continue;
             }
-            let skips_nulls = matches!(wanted.extreme, Some((_, Extreme::Least)));
-            let found = self.cx.planner.first_of(candidate, (parts, 1), skips_nulls, order)?;
+            let skips_nulls = matches!(wanted.extreme, Some((_, Extreme::Least | Extreme::Both)));
+            let both_ends =
+                matches!(wanted.extreme, Some((column, Extreme::Both)) if !wanted.columns.contains(&column));
+            let found = self.cx.planner.first_of(candidate, (parts, 1, both_ends), skips_nulls, order)?;
             let Some(found) = found else { continue };
             let found = Rc::new(self.access(relation, found));
             if best.as_ref().is_none_or(|known| found.cost_us < known.cost_us) {
@@ -88,7 +91,7 @@ impl JoinPlanner<'_, '_, '_> {
                 (given.keys == keys.len()).then_some((start, given.direction))
             };
             let Some((parts, direction)) = (1..parts).find_map(behind) else { continue };
-            let found = self.cx.planner.first_of(candidate, (parts, rows), false, direction)?;
+            let found = self.cx.planner.first_of(candidate, (parts, rows, false), false, direction)?;
             let Some(found) = found else { continue };
             let found = Rc::new(self.access(relation, found));
             if best.as_ref().is_none_or(|known| found.cost_us < known.cost_us) {
@@ -146,9 +149,13 @@ fn wanted(select: &BoundSelect) -> Option<Loose> {
             _ => return None,
         };
         let [arg] = call.args.as_slice() else { return None };
-        let column = (ordinal(select, arg.as_column()?)?, of);
-        if *extreme.get_or_insert(column) != column {
+        let column = ordinal(select, arg.as_column()?)?;
+        let (known, end) = extreme.get_or_insert((column, of));
+        if *known != column {
             return None;
+        }
+        if *end != of {
+            *end = Extreme::Both;
         }
     }
     (!columns.is_empty()).then_some(Loose { columns, extreme })
@@ -195,6 +202,6 @@ fn prefix(candidate: &Candidate, wanted: &Loose, fixed: &BTreeSet<usize>) -> Opt
     if *behind != column || part.prefix.is_some() {
         return None;
     }
-    let forward = (of == Extreme::Least) != part.descending;
+    let forward = (of != Extreme::Greatest) != part.descending;
     Some((count, if forward { ScanOrder::Forward } else { ScanOrder::Reverse }))
 }

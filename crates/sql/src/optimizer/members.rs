@@ -487,6 +487,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let unordered = if loses_order { f64::INFINITY } else { 0.0 };
         let cost =
             unordered + build * cpu.hash_build + probe * cpu.hash_probe + pairs * (cpu.row + cpu.filter);
+        let cost = cost - self.filtered_probe(&keys, matching.rows, rows, probe);
         let startup =
             if build_left { left.cost_us + right.startup_us } else { right.cost_us + left.startup_us };
         Partial {
@@ -505,6 +506,16 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 build_left,
             },
         }
+    }
+
+    /// What a hash join of so many `rows` saves of reading `probed` rows, because those without a partner are told to the scan.
+    fn filtered_probe(&self, keys: &[HashKey], join: JoinRows, rows: f64, probed: f64) -> f64 {
+        let cpu = &self.cx.planner.model.cpu;
+        let told = self.cx.switches.runtime_filter
+            && matches!(join, JoinRows::Matching | JoinRows::Semi)
+            && keys.iter().any(|key| !key.null_safe)
+            && rows <= probed * self.cx.filtering.most_left;
+        if told { (probed - rows) * (cpu.hash_probe + cpu.decode / 2.0) } else { 0.0 }
     }
 
     /// An equality of an expression over each side, as the key of a hash join.
@@ -534,6 +545,6 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             return None;
         }
         let (left, right) = join_keys(l.as_ref().clone(), r.as_ref().clone(), *domain)?;
-        Some(HashKey { left, right, null_safe })
+        Some(HashKey { left, right, null_safe, domain: *domain })
     }
 }

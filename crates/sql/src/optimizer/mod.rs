@@ -39,6 +39,7 @@ mod parallel;
 mod partial;
 mod pushdown;
 mod rollup;
+mod runtime_filters;
 mod selectivity;
 mod settings;
 mod sources;
@@ -50,5 +51,5 @@ mod window;
 
 pub(crate) use block::row_limit;
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
-pub use settings::{OptimizerContext, OptimizerSwitches, Parallelism, Patience};
+pub use settings::{Filtering, OptimizerContext, OptimizerSwitches, Parallelism, Patience};
 pub use trace::{Trace, TraceStep};

@@ -1,5 +1,5 @@
 //! ORDER BY without sorting, or with less of it: a table read in the order of one of its indexes, or of its first keys. Where a LIMIT asks for few rows,
-//! those that come with the first values of these are sorted, and no others are read.
+//! those that come with the first values of these are sorted, and no others are read. Ranges that are in order each, as the parts before have several values, are merged.
 
 use super::equalities::is_transitive;
 use super::graph::{Graph, MemberSource, Relations};
@@ -71,21 +71,30 @@ impl JoinPlanner<'_, '_, '_> {
         let fixed = self.fixed_columns(relation, &local);
         let candidates = self.candidates_for_order(relation, &table, &local);
         let mut best: Option<InOrder> = None;
+        let mut ways: Vec<(Candidate, IndexOrder)> = Vec::new();
         for candidate in candidates?.iter() {
-            let Some(given) = order_behind(candidate, 0, &keys, &fixed) else { continue };
+            if let Some(given) = order_behind(candidate, 0, &keys, &fixed) {
+                ways.push((candidate.clone().ordered(given.direction), given));
+            }
+            if self.cx.switches.ordered_merge {
+                ways.extend(merged(candidate, &keys, &fixed));
+            }
+        }
+        for (candidate, given) in ways {
             let whole = given.keys == order.len();
             if !whole && !wanted.partly_sorted {
                 continue;
             }
-            let first = Rc::new(self.access(relation, candidate.clone().ordered(given.direction)));
+            let is_scan = candidate.path.is_table_scan();
             self.share = match whole {
                 true => wanted.share,
-                false => self.share_partly_sorted(candidate, &given, wanted)?,
+                false => self.share_partly_sorted(&candidate, &given, wanted)?,
             };
+            let first = Rc::new(self.access(relation, candidate));
             let plan = self.join(graph, members, Some((position, first)));
             let share = std::mem::replace(&mut self.share, 1.0);
             let plan = self.filtered(plan?, self.constant_conditions(graph));
-            let forced = forced && whole && !candidate.path.is_table_scan();
+            let forced = forced && whole && !is_scan;
             let mut cost_us = partly(&plan, share);
             if !whole {
                 let kept = (wanted.rows * wanted.share).max(2.0);
@@ -172,6 +181,20 @@ pub(super) fn partly(plan: &Partial, share: f64) -> f64 {
     startup + (plan.cost_us - startup) * share
 }
 
+/// A candidate whose ranges are merged, for the order of the parts behind those that have several values.
+fn merged(
+    candidate: &Candidate,
+    keys: &[(usize, bool)],
+    fixed: &BTreeSet<usize>,
+) -> Option<(Candidate, IndexOrder)> {
+    let behind = |parts: usize| {
+        let given = order_of(candidate, (parts, false), keys, fixed)?;
+        (given.keys == keys.len()).then_some((parts, given))
+    };
+    let (parts, given) = (1..=candidate.path.constraint.point_parts()).find_map(behind)?;
+    Some((candidate.clone().merged(parts, given.direction)?, given))
+}
+
 /// The order in which the index of a candidate gives entries with the same first `start` parts, if the keys begin with it.
 pub(super) fn order_behind(
     candidate: &Candidate,
@@ -179,8 +202,18 @@ pub(super) fn order_behind(
     keys: &[(usize, bool)],
     fixed: &BTreeSet<usize>,
 ) -> Option<IndexOrder> {
+    order_of(candidate, (start, true), keys, fixed)
+}
+
+/// The same; the first parts may also be different ones, whose entries are merged by what is behind them.
+fn order_of(
+    candidate: &Candidate,
+    (start, is_same): (usize, bool),
+    keys: &[(usize, bool)],
+    fixed: &BTreeSet<usize>,
+) -> Option<IndexOrder> {
     let index = &candidate.path.index;
-    let before = index.key_columns.iter().zip(&index.key_parts).take(start);
+    let before = index.key_columns.iter().zip(&index.key_parts).take(if is_same { start } else { 0 });
     let same = before.filter(|(_, part)| part.prefix.is_none()).map(|(column, _)| column);
     let fixed: BTreeSet<usize> = fixed.iter().chain(same).copied().collect();
     let served_by_fixed = |served: usize| {
@@ -207,7 +240,7 @@ pub(super) fn order_behind(
     }
     // Behind all parts of the key there is one row: what is left to order by does not matter. A hidden row id follows the
     // parts of a table without primary key.
-    if ended && !index.hidden_row_id {
+    if ended && is_same && !index.hidden_row_id {
         served = keys.len();
     }
     if reverse.is_none() && served < keys.len() {

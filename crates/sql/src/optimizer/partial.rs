@@ -3,7 +3,7 @@
 use super::graph::Relations;
 use crate::plan::Node;
 use leafline_access::{Candidate, JoinRows};
-use leafline_types::expr::Expr;
+use leafline_types::expr::{CompareDomain, Expr};
 use std::rc::Rc;
 
 /// A shared partial plan.
@@ -57,4 +57,6 @@ pub(super) struct HashKey {
     pub left: Expr,
     pub right: Expr,
     pub null_safe: bool,
+    /// What both are converted to.
+    pub domain: CompareDomain,
 }

@@ -16,6 +16,8 @@ pub struct OptimizerSwitches {
     /// `skip_scan`: leap over entries of an index that cannot match, or are not needed for GROUP BY or DISTINCT, from one value of its
     /// leading parts to the next.
     pub skip_scan: bool,
+    /// `ordered_merge`: merge the ranges of several values of the parts before those that give the order.
+    pub ordered_merge: bool,
     /// `index_merge`: fetch rows that several indexes name together, as the three flags below allow.
     pub index_merge: bool,
     /// `index_merge_union`: rows that one of several indexes names, where these give them in the order of the primary key.
@@ -32,6 +34,8 @@ pub struct OptimizerSwitches {
     pub batched_key_access: bool,
     /// `block_nested_loop`: join by hashing where it is cheaper; off: only where there is no index to look rows up in.
     pub hash_join: bool,
+    /// `runtime_filter`: tell the scans of one side of a hash join of the keys of the other.
+    pub runtime_filter: bool,
     /// `derived_merge`: make simple derived tables part of the query around them.
     pub derived_merge: bool,
     /// `semijoin`: make EXISTS, IN and ANY of WHERE semi joins, and NOT EXISTS and NOT IN anti joins.
@@ -49,6 +53,7 @@ impl Default for OptimizerSwitches {
         OptimizerSwitches {
             index_condition_pushdown: true,
             skip_scan: true,
+            ordered_merge: true,
             index_merge: true,
             index_merge_union: true,
             index_merge_sort_union: true,
@@ -57,6 +62,7 @@ impl Default for OptimizerSwitches {
             multi_range_read: true,
             batched_key_access: true,
             hash_join: true,
+            runtime_filter: true,
             derived_merge: true,
             semijoin: true,
             subquery_to_derived: true,
@@ -108,6 +114,21 @@ impl Parallelism {
         Parallelism { threads: 1, least_cost_us: f64::INFINITY, piece_leaves: Self::PIECE_LEAVES };
 }
 
+/// Which keys of hash joins scans are told of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filtering {
+    /// Those of joins that are expected to leave this part of the rows at most.
+    pub most_left: f64,
+    /// Scans that are expected to examine so many entries at least.
+    pub least_entries: f64,
+}
+
+impl Default for Filtering {
+    fn default() -> Filtering {
+        Filtering { most_left: 0.8, least_entries: 2_000.0 }
+    }
+}
+
 /// How much a plan may do for its first rows before it is given up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patience {
@@ -135,6 +156,8 @@ pub struct OptimizerContext<'c, 'a> {
     pub parallelism: Parallelism,
     /// When a plan is given up for another.
     pub patience: Patience,
+    /// Which scans are told of the keys of hash joins.
+    pub filtering: Filtering,
     /// The plan is made to be explained: it tells of the ways that were not taken.
     pub explains: bool,
     /// What is compared is noted here.
@@ -167,6 +190,7 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             switches,
             parallelism: Parallelism::NONE,
             patience: Patience::default(),
+            filtering: Filtering::default(),
             explains: false,
             trace: None,
             commons: BTreeMap::new(),

@@ -135,7 +135,7 @@ fn plan_common(
             None => plan_derived(&table.query, cx)?,
             Some(recursion) => plan_recursion(table.number, &table.query, recursion, cx)?,
         };
-        let plan = Plan::of(root, cx.parallelism);
+        let plan = Plan::of(root, cx);
         cx.commons.insert(
             table.number,
             CommonPlan { name: table.name.as_str().into(), plan, is_dependent: table.is_dependent },

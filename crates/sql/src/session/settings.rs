@@ -282,7 +282,7 @@ impl std::fmt::Display for Modes {
 type Flag = (&'static str, fn(&mut OptimizerSwitches) -> &mut bool);
 
 /// The flags, in the order in which they are shown.
-const FLAGS: [Flag; 15] = [
+const FLAGS: [Flag; 17] = [
     ("index_merge", |switches| &mut switches.index_merge),
     ("index_merge_union", |switches| &mut switches.index_merge_union),
     ("index_merge_sort_union", |switches| &mut switches.index_merge_sort_union),
@@ -290,10 +290,12 @@ const FLAGS: [Flag; 15] = [
     ("rowid_filter", |switches| &mut switches.rowid_filter),
     ("index_condition_pushdown", |switches| &mut switches.index_condition_pushdown),
     ("skip_scan", |switches| &mut switches.skip_scan),
+    ("ordered_merge", |switches| &mut switches.ordered_merge),
     ("mrr", |switches| &mut switches.multi_range_read),
     ("batched_key_access", |switches| &mut switches.batched_key_access),
     // MySQL's name for it from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
     ("block_nested_loop", |switches| &mut switches.hash_join),
+    ("runtime_filter", |switches| &mut switches.runtime_filter),
     ("derived_merge", |switches| &mut switches.derived_merge),
     ("semijoin", |switches| &mut switches.semijoin),
     ("subquery_to_derived", |switches| &mut switches.subquery_to_derived),

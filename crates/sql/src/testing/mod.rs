@@ -8,7 +8,8 @@ use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind, table_spec
 use crate::bound::{BoundKind, BoundSelect, BoundSubquery};
 use crate::explain::{explain_rows, explain_tree};
 use crate::optimizer::{
-    OptimizerContext, OptimizerSwitches, Parallelism, Patience, plan_parts, plan_rows_to_change, plan_select,
+    Filtering, OptimizerContext, OptimizerSwitches, Parallelism, Patience, plan_parts, plan_rows_to_change,
+    plan_select,
 };
 use crate::parser::ast::{StatementKind, VariableScope};
 use crate::parser::{LexMode, parse};
@@ -52,6 +53,7 @@ pub(crate) struct Database {
     pub switches: OptimizerSwitches,
     pub parallelism: Parallelism,
     pub patience: Patience,
+    pub filtering: Filtering,
     pub memory_limit: usize,
     pub group_concat_max_len: u64,
 }
@@ -104,6 +106,7 @@ impl Database {
             switches: OptimizerSwitches::default(),
             parallelism: Parallelism::NONE,
             patience: Patience::default(),
+            filtering: Filtering::default(),
             memory_limit: 64 << 20,
             group_concat_max_len: 1024,
         }
@@ -169,7 +172,7 @@ impl Database {
         with_eval(&[], |eval| {
             let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
             let mut cx = OptimizerContext::new(planner, eval, self.switches, &subqueries);
-            (cx.parallelism, cx.patience) = (self.parallelism, self.patience);
+            (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
             let plan = plan_select(&select, &mut cx)?;
             Ok((Arc::new(plan), Arc::new(plan_parts(&mut cx)?)))
         })
@@ -180,7 +183,7 @@ impl Database {
         with_eval(&[], |eval| {
             let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
             let mut cx = OptimizerContext::new(planner, eval, self.switches, &[]);
-            (cx.parallelism, cx.patience) = (self.parallelism, self.patience);
+            (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
             let plan =
                 if to_change { plan_rows_to_change(select, &mut cx) } else { plan_select(select, &mut cx) };
             plan.map(Arc::new)

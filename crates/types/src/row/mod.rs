@@ -23,6 +23,7 @@
 mod block;
 mod decoder;
 mod entry;
+mod number_set;
 mod overflow;
 mod screen;
 
@@ -38,8 +39,9 @@ use crate::value::{SqlType, Value};
 pub use block::RowBlock;
 pub use decoder::RowDecoder;
 pub use entry::{EntryColumn, EntryFormat};
+pub use number_set::NumberSet;
 pub use overflow::{DecodedRows, Missing, OverflowRef};
-pub use screen::RowScreen;
+pub use screen::{Removed, RowScreen};
 
 /// What a row needs to know of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]

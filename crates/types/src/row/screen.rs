@@ -11,6 +11,8 @@
 //! | string compared with a constant, IN, LIKE       | by collation, set or pattern                                       |
 //! | AND, OR of these                                | all, any                                                           |
 //!
+//! Besides, numbers of columns can be looked up in sets ([`RowScreen::require`]): a row that is not in them is not wanted.
+//!
 //! Conditions are taken in their order, up to the first whose evaluation can be noticed (by an error, say): those behind it must
 //! not keep rows from it.
 
@@ -18,6 +20,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::entry::EntryFormat;
+use super::number_set::NumberSet;
 use super::{Place, Slot, row_version};
 use crate::codec::CodecError;
 use crate::codec::narrow::Narrow;
@@ -31,6 +34,8 @@ use crate::key::KeyPart;
 pub struct RowScreen {
     version: Option<u16>,
     tests: Vec<Test>,
+    /// Columns whose numbers are looked up in sets.
+    members: Vec<(Number, Arc<NumberSet>)>,
 }
 
 /// A condition.
@@ -85,24 +90,58 @@ impl RowScreen {
         let unnoticed = conditions.into_iter().take_while(|condition| !condition.may_raise());
         let tests =
             unnoticed.filter_map(|condition| columns.test(&push_down_not(condition.clone()))).collect();
-        RowScreen { version: format.schema_version, tests }
+        RowScreen { version: format.schema_version, tests, members: Vec::new() }
+    }
+
+    /// From now on no row passes whose column, a table's by its ordinal, is NULL or a number that is not in the set. False if the bytes of
+    /// the column are no number.
+    pub fn require(&mut self, format: &EntryFormat, column: usize, set: &Arc<NumberSet>) -> bool {
+        let number = Columns { format, columns: &[column] }.number(0);
+        self.members.extend(number.map(|number| (number, set.clone())));
+        number.is_some()
+    }
+
+    /// Numbers are not looked up any more.
+    pub fn forget_members(&mut self) {
+        self.members.clear();
     }
 
     /// Whether it lets everything pass.
     pub fn is_empty(&self) -> bool {
-        self.tests.is_empty()
+        self.tests.is_empty() && self.members.is_empty()
     }
 
-    /// A bit for each of up to 64 rows (payloads of the clustered index): whether it passes.
-    pub fn passing(&self, rows: &[&[u8]]) -> u64 {
+    /// A bit for each of up to 64 rows (payloads of the clustered index): whether it passes. And how many do not because of a number that is
+    /// not in its set, of how many.
+    pub fn passing(&self, rows: &[&[u8]]) -> (u64, Removed) {
         let all = u64::MAX.checked_shr(u64::BITS - rows.len() as u32).unwrap_or(0);
         let mut known = all;
         if let Some(version) = self.version {
             known = bits_where(all, rows, |row| row_version(row) == Ok(version));
         }
         let passing = self.tests.iter().fold(known, |left, test| test.passing(rows, left));
-        passing | (all & !known)
+        let members = self.members.iter().fold(passing, |left, (number, set)| {
+            bits_where(left, rows, |row| match number.get(row) {
+                Read::Value(v) => set.may_have(v),
+                Read::Null => false,
+                Read::Unreadable => true,
+            })
+        });
+        let removed = match self.members.is_empty() {
+            true => Removed::default(),
+            false => Removed { rows: (passing & !members).count_ones(), of: passing.count_ones() },
+        };
+        (members | (all & !known), removed)
     }
+}
+
+/// What looking numbers up in sets did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// So many rows do not pass because of it.
+    pub rows: u32,
+    /// So many were looked at.
+    pub of: u32,
 }
 
 /// The bits of `of` whose rows satisfy `f`.
@@ -302,7 +341,7 @@ impl Columns<'_> {
 }
 
 /// The number that the bytes of a key part are; the inner None is NULL. None for bytes of another length.
-fn number_of(bytes: &[u8], nullable: bool) -> Option<Option<u64>> {
+pub(crate) fn number_of(bytes: &[u8], nullable: bool) -> Option<Option<u64>> {
     let value = match (nullable, bytes) {
         (true, [0]) => return Some(None),
         (true, [1, value @ ..]) => value,

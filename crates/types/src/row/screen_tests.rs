@@ -93,7 +93,7 @@ fn no_row_that_satisfies_the_conditions_is_lost() {
             payloads.push((payload, outside.is_empty() && std::ptr::eq(written, &format)));
         }
         let bytes: Vec<&[u8]> = payloads.iter().map(|(payload, _)| payload.as_slice()).collect();
-        let passing = screen.passing(&bytes);
+        let (passing, _) = screen.passing(&bytes);
         for (at, row) in rows.iter().enumerate() {
             let passes = passing & 1 << at != 0;
             let holds = evaluate_condition(&conditions, row, &mut Session::new().cx());

@@ -9,17 +9,18 @@ mod spilled;
 
 use super::gather::{RowRef, RowStore, batch_bytes};
 use super::memory::Held;
+use super::runtime_filters::RuntimeFilters;
 use super::spill::SpillFile;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
 use arrow_array::UInt32Array;
 use arrow_buffer::BooleanBuffer;
 use arrow_select::take::take;
-use leafline_access::JoinRows;
+use leafline_access::{FilterValues, JoinRows, MOST_FILTER_VALUES, RuntimeFilter};
 use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::{Datum, Expr, Selection, evaluate, evaluate_filter};
-use leafline_types::{Batch, ExprType, MysqlError};
+use leafline_types::{Batch, ExprType, MysqlError, value_at};
 use std::sync::Arc;
 
 /// End of a chain of build rows.
@@ -36,6 +37,9 @@ pub(super) struct HashJoin {
     table: Built,
     current: Option<Probing>,
     held: Held,
+    /// What is told to scans when the build side was read.
+    told: Vec<plan::KeyFilter>,
+    filters: Arc<RuntimeFilters>,
     /// What gives the rows, once memory was used up.
     spilled: Option<BoxedOperator>,
     /// How often the rows were spread over files.
@@ -88,7 +92,12 @@ impl Noted {
 }
 
 impl HashJoin {
-    pub fn new(probe: BoxedOperator, build: BoxedOperator, join: &plan::HashJoin) -> HashJoin {
+    pub fn new(
+        probe: BoxedOperator,
+        build: BoxedOperator,
+        join: &plan::HashJoin,
+        filters: &Arc<RuntimeFilters>,
+    ) -> HashJoin {
         let shape = Shape {
             probe_keys: join.keys.iter().map(|(probe, _)| probe.clone()).collect(),
             build_keys: join.keys.iter().map(|(_, build)| build.clone()).collect(),
@@ -99,7 +108,8 @@ impl HashJoin {
             build_types: join.build.types.clone(),
             keep_order: join.keep_order,
         };
-        HashJoin::with(probe, build, Arc::new(shape))
+        let (told, filters) = (join.filters.clone(), filters.clone());
+        HashJoin { told, filters, ..HashJoin::with(probe, build, Arc::new(shape)) }
     }
 
     fn with(probe: BoxedOperator, build: BoxedOperator, shape: Arc<Shape>) -> HashJoin {
@@ -113,6 +123,8 @@ impl HashJoin {
             table: Built::default(),
             current: None,
             held: Held::default(),
+            told: Vec::new(),
+            filters: Arc::default(),
             spilled: None,
             depth: 0,
             probe_file: None,
@@ -137,6 +149,7 @@ impl HashJoin {
         mut input: BoxedOperator,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<Option<BoxedOperator>, MysqlError> {
+        self.told.iter().for_each(|filter| self.filters.set(filter.number, None));
         let mut bytes = 0;
         while let Some(batch) = input.next(cx)? {
             let joinable = self.encode(&batch, true, cx)?;
@@ -148,8 +161,22 @@ impl HashJoin {
             }
         }
         self.built = Some(input);
+        self.tell(bytes, cx);
         self.table.null_row = Some(self.table.store.push_null_row(&self.shape.build_types));
         Ok(None)
+    }
+
+    /// Tells scans below the probe side of the keys. The build side takes so many `bytes`.
+    fn tell(&mut self, mut bytes: usize, cx: &ExecutionContext<'_>) {
+        for filter in &self.told {
+            let found = self.table.filter(filter);
+            bytes += found.as_ref().map_or(0, RuntimeFilter::memory_bytes);
+            // Where there is no room for it, the join does without.
+            if !self.held.fits(bytes + self.table.memory_bytes(), cx.memory) {
+                return;
+            }
+            self.filters.set(filter.number, found);
+        }
     }
 
     /// The pairs of the next probe rows, at most a batch of them.
@@ -416,6 +443,23 @@ impl Built {
             }
         }
         Ok(())
+    }
+
+    /// A filter of the keys, if there are not too many.
+    fn filter(&self, filter: &plan::KeyFilter) -> Option<RuntimeFilter> {
+        if self.heads.len() > MOST_FILTER_VALUES {
+            return None;
+        }
+        let mut values = FilterValues::new(&filter.table, filter.column, filter.domain)?;
+        for (first, _) in &self.heads {
+            let row = self.rows.get(*first as usize)?;
+            let batch = self.store.batches().get(row.batch as usize)?;
+            let (column, ty) = (batch.columns.get(filter.build)?, &filter.ty);
+            if !values.add(value_at(column, row.row as usize, ty)) {
+                return None;
+            }
+        }
+        Some(values.finish())
     }
 
     fn head(&self, key: &[u8]) -> u32 {

@@ -1,7 +1,7 @@
 //! Random queries over small tables: every plan gives the rows that the reference interpreter gives.
 
 use super::parallel;
-use crate::optimizer::Parallelism;
+use crate::optimizer::{Filtering, Parallelism};
 use crate::testing::{self, Answer, Database, show, with_eval};
 use leafline_types::{Date, Decimal, Value};
 use rand::rngs::SmallRng;
@@ -226,11 +226,13 @@ fn every_plan_gives_the_rows_of_the_reference() {
     let mut answered = 0;
     for round in 0..4 {
         let mut database = database(&mut rng, 25 + 20 * round);
+        database.filtering = Filtering { most_left: f64::INFINITY, least_entries: 0.0 };
         for case in 0..60 * testing::scale() {
             let (sql, limited) = query(&mut rng);
             database.switches.index_condition_pushdown = rng.random_ratio(3, 4);
             database.switches.skip_scan = rng.random_ratio(3, 4);
             database.switches.hash_join = rng.random_ratio(3, 4);
+            database.switches.runtime_filter = rng.random_ratio(3, 4);
             database.switches.derived_merge = rng.random_ratio(3, 4);
             database.parallelism = if rng.random() { parallel::EVERYTHING } else { Parallelism::NONE };
             let context = format!("seed {seed}, round {round}, case {case}: {sql}");

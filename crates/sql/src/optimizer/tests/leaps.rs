@@ -59,16 +59,30 @@ fn query(rng: &mut SmallRng) -> String {
     );
     let (function, of) = (pick(rng, &["MIN", "MAX"]), pick(rng, &["a", "b", "c", "d", "c + d"]));
     let keys = pick(rng, &["a", "c", "b", "a, b", "b, a", "b, d", "c, d", "a + 1"]);
-    match rng.random_range(0..9) {
+    match rng.random_range(0..10) {
+        9 => {
+            let led = [("a", "b"), ("c", "d"), ("b", "d"), ("a, b", "c"), (keys, of)];
+            let (keys, of) = led[rng.random_range(0..led.len())];
+            format!("SELECT {keys}, MAX({of}), MIN({of}) FROM l{filter} GROUP BY {keys}")
+        }
         7 | 8 => {
             // The id in the order, so that it is known which rows a LIMIT keeps.
-            let order = match rng.random_range(0..4) {
+            let order = match rng.random_range(0..6) {
+                4 => "d, a, id",
+                5 => "b, d, id",
                 0 => "d, id",
                 1 => "b DESC, c, id",
                 2 => "d, b, a, id",
                 _ => "d DESC, a DESC, id DESC",
             };
             let limit = rng.random_range(1..6);
+            let more =
+                pick(rng, &["", "a IN (1, 3)", "c IN (0, 2, 4)", "b IN (1, 2, 5)", "a IN (0, 2) AND b > 2"]);
+            let filter = match (filter.is_empty(), more.is_empty()) {
+                (_, true) => filter,
+                (true, false) => format!(" WHERE {more}"),
+                (false, false) => format!("{filter} AND {more}"),
+            };
             format!(
                 "SELECT {} FROM l{filter} ORDER BY {order} LIMIT {limit}",
                 pick(rng, &["id, a, b, c, d", "b, d"])
@@ -90,10 +104,12 @@ fn leaps_lose_no_rows() {
     let seed = testing::seed();
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut database = database(&mut rng);
-    let (mut skipping, mut loose, mut reverse, mut leapt, mut first_of) = (0, 0, 0, 0, 0);
+    let (mut skipping, mut loose, mut reverse, mut leapt, mut first_of, mut both, mut merges) =
+        (0, 0, 0, 0, 0, 0, 0);
     for case in 0..500 * testing::scale() {
         let sql = query(&mut rng);
         database.switches.skip_scan = rng.random_ratio(5, 6);
+        database.switches.ordered_merge = rng.random_ratio(3, 4);
         let (answer, explained) = checked(&database, &sql, &format!("seed {seed}, case {case}"));
         let context = format!("seed {seed}, case {case}: {sql}\n{explained}");
         first_of += usize::from(explained.contains("of each value"));
@@ -104,12 +120,14 @@ fn leaps_lose_no_rows() {
         leapt += usize::from(leaps);
         reverse += usize::from(leaps && explained.contains("(reverse)"));
         skipping += usize::from(explained.contains("skip scan on"));
+        merges += usize::from(explained.contains("ranges merged in order"));
+        both += usize::from(explained.contains("both ends of each group"));
         loose += usize::from(explained.contains("skip scan for grouping"));
     }
-    for count in [skipping, loose, reverse, leapt, first_of] {
+    for count in [skipping, loose, reverse, leapt, first_of, both, merges] {
         assert!(
             count > 5,
-            "{skipping} plans skip, {loose} are loose, {reverse} in reverse, {leapt} leapt, {first_of} first of each"
+            "{skipping} plans skip, {loose} are loose, {reverse} in reverse, {leapt} leapt, {first_of} first of each, {both} both ends, {merges} merges"
         );
     }
 }

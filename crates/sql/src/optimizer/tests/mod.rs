@@ -5,5 +5,6 @@ mod leaps;
 mod merges;
 mod parallel;
 mod plans;
+mod runtime_filters;
 mod tpch;
 mod unnesting;

@@ -1,0 +1,105 @@
+//! A set of numbers that many others are looked up in: exact where they lie close together, else a Bloom filter.
+//!
+//! The filter has [`BITS_PER_NUMBER`] bits to a number and four in one word for each (a blocked Bloom filter: Putze, Sanders and Singler,
+//! 2007), so that a look-up reads one word. About one in a hundred of other numbers is taken for one of the set.
+
+/// Bits of the filter to a number.
+const BITS_PER_NUMBER: usize = 16;
+/// A set whose span has no more bits than this to a number, or no more than [`SMALL_SPAN`] in all, is kept exactly.
+const DENSE: u64 = 64;
+const SMALL_SPAN: u64 = 1 << 18;
+/// 2^64 divided by the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Numbers that lie between the first and the last, and which of these, or nearly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberSet {
+    first: u64,
+    last: u64,
+    words: Vec<u64>,
+    /// The words hold a bit for each number from the first on.
+    exact: bool,
+}
+
+impl NumberSet {
+    /// The set of these.
+    pub fn new(numbers: &[u64]) -> NumberSet {
+        let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max()) else {
+            return NumberSet { first: 1, last: 0, words: Vec::new(), exact: true };
+        };
+        let (first, last) = (*first, *last);
+        let span = last - first;
+        let exact = span < SMALL_SPAN || span / DENSE < numbers.len() as u64;
+        let words = match exact {
+            true => span as usize / 64 + 1,
+            false => (numbers.len() * BITS_PER_NUMBER / 64).next_power_of_two(),
+        };
+        let mut set = NumberSet { first, last, words: vec![0; words], exact };
+        for number in numbers {
+            let (at, bits) = set.place(*number);
+            if let Some(word) = set.words.get_mut(at) {
+                *word |= bits;
+            }
+        }
+        set
+    }
+
+    /// The word of a number between the first and the last, and its bits there.
+    #[inline]
+    fn place(&self, number: u64) -> (usize, u64) {
+        if self.exact {
+            let at = number - self.first;
+            return ((at / 64) as usize, 1 << (at % 64));
+        }
+        let hash = (number ^ (number >> 32)).wrapping_mul(GOLDEN);
+        let bits = [0, 6, 12, 18].iter().fold(0, |bits, shift| bits | 1 << ((hash >> shift) & 63));
+        ((hash >> 32) as usize & (self.words.len() - 1), bits)
+    }
+
+    /// Whether a number is in the set; of others perhaps that they are.
+    #[inline]
+    pub fn may_have(&self, number: u64) -> bool {
+        if number < self.first || number > self.last {
+            return false;
+        }
+        let (at, bits) = self.place(number);
+        self.words.get(at).is_some_and(|word| word & bits == bits)
+    }
+
+    /// What it holds in memory, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::Rng;
+
+    #[test]
+    fn has_its_numbers_and_few_others() {
+        let mut rng = crate::testing::rng("has_its_numbers_and_few_others");
+        for span in [1_000, 1 << 20, u64::MAX] {
+            let numbers: Vec<u64> = (0..10_000).map(|_| rng.random_range(0..span)).collect();
+            let set = NumberSet::new(&numbers);
+            assert!(numbers.iter().all(|number| set.may_have(*number)));
+            let others: Vec<u64> = (0..10_000)
+                .map(|_| rng.random_range(0..=u64::MAX))
+                .filter(|number| !numbers.contains(number))
+                .collect();
+            let wrong = others.iter().filter(|number| set.may_have(**number)).count();
+            assert!(wrong * 20 < others.len(), "span {span}: {wrong} of {}", others.len());
+        }
+        assert!(!NumberSet::new(&[]).may_have(0) && !NumberSet::new(&[]).may_have(1));
+        let ends = NumberSet::new(&[0, u64::MAX]);
+        assert!(ends.may_have(0) && ends.may_have(u64::MAX));
+    }
+
+    #[test]
+    fn is_exact_where_numbers_lie_close_together() {
+        let even: Vec<u64> = (500..100_000).filter(|number| number % 2 == 0).collect();
+        let set = NumberSet::new(&even);
+        assert!((0..200_000).all(|number| set.may_have(number) == even.binary_search(&number).is_ok()));
+    }
+}
