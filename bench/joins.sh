@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What joins tell scans, merged ranges, both ends of groups: Leafline and MariaDB in one run, in memory, on the same rows.
+# What joins tell scans, merged ranges, lookups given up for hashing, both ends of groups: Leafline and MariaDB in one run, in memory, on the same rows.
 #
 # usage: bench/joins.sh [rows] [runs]        (1000000 and 7 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured)
@@ -14,10 +14,10 @@ work=${WORK:-$PWD/target/bench-joins} scale=joins pool=2048
 rm -rf "$ours" "$theirs"
 
 define="CREATE DATABASE j CHARACTER SET utf8mb4 COLLATE utf8mb4_bin; USE j;
-  CREATE TABLE f (id INT PRIMARY KEY, d INT, e INT, amount DECIMAL(10,2), k INT, v INT, note VARCHAR(60), pad CHAR(60), KEY kv (k, v));
+  CREATE TABLE f (id INT PRIMARY KEY, d INT, e INT, amount DECIMAL(10,2), k INT, v INT, note VARCHAR(60), pad CHAR(60), KEY kv (k, v), KEY v (v));
   CREATE TABLE d (id INT PRIMARY KEY, name INT, word VARCHAR(20));
   CREATE TABLE e (id INT PRIMARY KEY, name INT, word VARCHAR(20));
-  CREATE TABLE big (id INT PRIMARY KEY, a INT, b INT, pad CHAR(40), KEY a (a));"
+  CREATE TABLE skewed (id INT PRIMARY KEY, kind INT, ref INT, KEY kind (kind));"
 numbers() {
   echo "WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < 999)
   SELECT a.n * 1000 + b.n AS id FROM s a JOIN s b WHERE a.n * 1000 + b.n < $1"
@@ -25,8 +25,8 @@ numbers() {
 fill="INSERT INTO f SELECT id, id * 7919 % 10000, id * 104729 % 1009 % 1000, id % 977, id * 31 % 1000, id * 7919 % 1000003, CONCAT('note ', id), 'x' FROM ($(numbers "$rows")) n;
   INSERT INTO d SELECT id, id % 200, CONCAT('d', id) FROM ($(numbers 10000)) n;
   INSERT INTO e SELECT id, id % 50, CONCAT('e', id) FROM ($(numbers 1000)) n;
-  INSERT INTO big SELECT id, id % 1000, id % 1000 % 10, 'x' FROM ($(numbers "$rows")) n;
-  ANALYZE TABLE f, d, e, big;"
+  INSERT INTO skewed SELECT id, IF(id % 10 = 0, id, 7), id * 7919 % 1000003 FROM ($(numbers "$rows")) n;
+  ANALYZE TABLE f, d, e, skewed;"
 
 cases=(
   "runtime_filter SELECT COUNT(*), SUM(f.amount), MIN(f.note) FROM f JOIN d ON d.id = f.d WHERE d.name = 7"
@@ -38,6 +38,7 @@ cases=(
   "ordered_merge SELECT k, v, pad FROM f WHERE k IN (3, 50, 200, 700, 999) ORDER BY v DESC LIMIT 10"
   "ordered_merge SELECT k, v FROM f WHERE k IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20) AND v > 500000 ORDER BY v LIMIT 100"
   "ordered_merge SELECT k, v, pad FROM f WHERE k IN (3, 50, 200, 700, 999) AND amount > 300 ORDER BY v LIMIT 10"
+  "block_nested_loop SELECT COUNT(*), SUM(f.k) FROM skewed s JOIN f ON f.v = s.ref WHERE s.kind = (SELECT MIN(7) FROM d)"
   "skip_scan SELECT k, MIN(v), MAX(v) FROM f GROUP BY k ORDER BY k"
 )
 
@@ -51,21 +52,9 @@ for engine in leafline mariadb; do
     switch=${case%% *} query=${case#* }
     for state in on off; do
       [ $engine = leafline ] || [ $state = on ] || continue
-      {
-        echo 'USE j;'
-        [ $engine = mariadb ] || echo "SET optimizer_switch = '$switch=$state';"
-        echo "$query;"
-        [ $engine = mariadb ] || echo "FLUSH STATUS; $query; SHOW STATUS LIKE 'Leafline_entries_examined';"
-        for _ in $(seq "$runs"); do
-          printf "SELECT 'at', NOW(6);\n%s;\nSELECT 'at', NOW(6);\n" "$query"
-        done
-      } | client >"$work/raw"
-      grep '^at' "$work/raw" | cut -f2 | while read -r begun && read -r ended; do
-        echo $((($(date -d "$ended" +%s%N) - $(date -d "$begun" +%s%N)) / 1000))
-      done >"$work/times"
-      median "$work/times" >"$work/$engine-$number-$state.time"
-      grep -v '^at\|^Leafline' "$work/raw" | sort -u >"$work/$engine-$number-$state.answer"
-      awk '/^Leafline/ {print $2}' "$work/raw" | paste -s -d ' ' >"$work/$engine-$number-$state.counters"
+      set_up="USE j;"
+      [ $engine = mariadb ] || set_up+="SET optimizer_switch = '$switch=$state'; FLUSH STATUS; $query; SHOW STATUS LIKE 'Leafline_entries_examined';"
+      measure "$work/$engine-$number-$state" "$query" "$runs" "$set_up"
     done
     number=$((number + 1))
   done

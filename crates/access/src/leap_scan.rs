@@ -34,7 +34,7 @@ const SHORT_LEAVES: u64 = 2;
 const TRIED_ROWS: u64 = 8192;
 const WORTH_A_LOOK: u64 = 16;
 /// Most targets that are put in the order of their pages: more are short ones.
-const FEW_TARGETS: usize = 64;
+pub(crate) const FEW_TARGETS: usize = 64;
 
 /// Entries that lie in the ranges and pass the tests.
 pub(crate) struct Entries {

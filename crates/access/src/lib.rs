@@ -58,6 +58,8 @@ pub use stats::Statistics;
 pub use strategy::{Permission, Strategy};
 
 #[cfg(test)]
+mod narrowed_tests;
+#[cfg(test)]
 mod path_scan_tests;
 #[cfg(test)]
 mod testing;

@@ -404,6 +404,10 @@ impl PathScan {
         };
         if let Some(parts) = self.path.merged {
             let kind = WalkKind { all: demand == Demand::All, ..kind };
+            let first = match demand {
+                Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows),
+                _ => first,
+            };
             self.merge = Some(MergeScan::new(&self.path, parts, &targets, (columns, first), kind, cx)?);
             return Ok(());
         }

@@ -18,9 +18,9 @@ use rand::{Rng, SeedableRng, rngs::SmallRng};
 use std::sync::Arc;
 
 /// What a path delivers: outer row, then the wanted values.
-type Found = Vec<(u32, Vec<Value>)>;
+pub(crate) type Found = Vec<(u32, Vec<Value>)>;
 
-fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Counters) {
+pub(crate) fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Counters) {
     let path = Arc::new(path.clone());
     let mut counters = Counters::default();
     let mut found = Vec::new();
@@ -52,7 +52,7 @@ fn run(path: &AccessPath, view: &ReadView, outer: Option<&Batch>) -> (Found, Cou
     (found, counters)
 }
 
-fn expected(rows: &[Vec<Value>], conjuncts: &[Expr], wanted: &[usize]) -> Vec<Vec<Value>> {
+pub(crate) fn expected(rows: &[Vec<Value>], conjuncts: &[Expr], wanted: &[usize]) -> Vec<Vec<Value>> {
     with_eval(|eval| {
         let passing =
             rows.iter().filter(|row| evaluate_condition(conjuncts, row, eval).expect("a condition"));
@@ -60,7 +60,7 @@ fn expected(rows: &[Vec<Value>], conjuncts: &[Expr], wanted: &[usize]) -> Vec<Ve
     })
 }
 
-fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<String> {
+pub(crate) fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<String> {
     rows.iter_mut().flatten().for_each(|value| {
         if let Value::Double(number) = value {
             *number += 0.0;
@@ -79,7 +79,7 @@ fn random_wanted(rng: &mut SmallRng) -> Vec<usize> {
     wanted
 }
 
-fn view(engine: &Arc<Engine>) -> ReadView {
+pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
     engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view()
 }
 

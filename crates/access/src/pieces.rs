@@ -5,6 +5,7 @@
 //! be the order of the pages ([`crate::page_order`]).
 
 use crate::error::Result;
+use crate::leap_scan::FEW_TARGETS;
 use crate::page_order::{PageOrder, Sorted};
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
@@ -46,7 +47,7 @@ impl AccessPath {
             order: None,
             by_page: false,
         };
-        if self.may_go_by_page(cx.view) {
+        if pieces.targets.len() <= FEW_TARGETS && self.may_go_by_page(cx.view) {
             pieces.order = Some(PageOrder::new(pieces.targets.all().to_vec()));
             pieces.next = pieces.targets.len();
         }

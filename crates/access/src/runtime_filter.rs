@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | a part of the index behind parts of one value each, or the first | key ranges, if they are few against the entries | a range from the least to the greatest |
 //! | a part of one value, in a lookup | those that no row can have are not looked up | a range from the least to the greatest |
-//! | another part of the index | tests on entries | a range from the least to the greatest |
+//! | another part of a secondary index | tests on entries | a range from the least to the greatest |
 //! | a number in rows of the clustered index | a set of numbers, looked up before the row is decoded | the same |
 //!
 //! Values are put into the column's keys by the domain in which the join compares, like those of any condition. NULL is none of them. Filters of several joins
@@ -26,6 +26,8 @@ const FEW_VALUES: usize = 16_384;
 pub const MOST_FILTER_VALUES: usize = 1 << 20;
 /// A value to so many entries of a scan, or fewer, are sought one by one.
 const ENTRIES_PER_SEEK: f64 = 16.0;
+/// And no more values than these.
+const MOST_SEEKS: usize = 1024;
 
 /// The values that a column has to have.
 #[derive(Debug)]
@@ -167,9 +169,16 @@ impl AccessPath {
                 parts.filter(|(_, (column, part))| **column == filter.column && part.prefix.is_none());
             for (position, (_, part)) in parts {
                 let leads = position <= path.constraint.used_parts();
+                if !leads && self.is_clustered() {
+                    // Rows are taken many at a time where nothing is asked of their keys.
+                    continue;
+                }
                 let is_fixed = position < path.constraint.equal_parts();
                 let points = filter.points(part).filter(|points| {
-                    is_fixed || !leads || points.intervals().len() as f64 * ENTRIES_PER_SEEK <= examined
+                    let values = points.intervals().len();
+                    is_fixed
+                        || !leads
+                        || (values <= MOST_SEEKS && values as f64 * ENTRIES_PER_SEEK <= examined)
                 });
                 sought |= leads && points.is_some();
                 if let Some(set) = points.or_else(|| filter.interval(part)) {

@@ -187,10 +187,7 @@ impl EntryVisitor for Walk<'_> {
             return None;
         }
         let target = self.targets.at(self.direction, self.current)?;
-        if self.first_of.is_some()
-            || self.path.merged.is_some()
-            || self.targets.tags_of(target).len() != 1
-        {
+        if self.first_of.is_some() || self.path.merged.is_some() || self.targets.tags_of(target).len() != 1 {
             return None;
         }
         let range = &target.range;

@@ -211,6 +211,8 @@ pub enum Operator {
         rows: JoinRows,
         /// Deliver the rows in the order of the outer ones.
         keep_order: bool,
+        /// What it goes on with if there are many more outer rows than were expected.
+        instead: Option<Box<HashInstead>>,
     },
     /// For each outer row the rows of a query that depends on it.
     LateralJoin(Box<LateralJoin>),
@@ -488,6 +490,23 @@ pub struct KeyFilter {
     pub table: Arc<TableDef>,
     /// The column that is compared with the key, by its ordinal there.
     pub column: usize,
+}
+
+/// A hash join that a lookup join goes on with: it costs as much as the lookups that were made by then.
+#[derive(Clone, Debug)]
+pub struct HashInstead {
+    /// Outer rows that are looked up, and entries that are examined for them, at most, together.
+    pub after: u64,
+    /// The rows of the table.
+    pub build: Node,
+    /// Equal expressions: over the outer columns, over the table's.
+    pub keys: Arc<[(Expr, Expr)]>,
+    /// `<=>` rather than `=`, per key.
+    pub null_safe: Arc<[bool]>,
+    /// Further conditions over the columns of both.
+    pub conditions: Arc<[Expr]>,
+    /// The positions, among the columns of both, of those that the lookup join delivers.
+    pub columns: Arc<[usize]>,
 }
 
 /// Locking the rows of tables.

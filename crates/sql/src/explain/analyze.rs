@@ -4,8 +4,8 @@ use super::names::{column_name, named, names, text, window_call};
 use super::{access_type, is_hypothetical};
 use crate::operator::{NodeProfile, Profile};
 use crate::plan::{
-    Considered, KeptRows, LateralJoin, LimitValue, LockRows, LockedTable, Node, Operator, Plan, RowLimit,
-    Scan, SortKey, Window,
+    Considered, HashInstead, KeptRows, LateralJoin, LimitValue, LockRows, LockedTable, Node, Operator, Plan,
+    RowLimit, Scan, SortKey, Window,
 };
 use crate::window::Reach;
 use leafline_access::{AccessPath, Condition, JoinRows, PartUse, ScanOrder};
@@ -100,12 +100,22 @@ impl Tree<'_> {
         for input in node.inputs() {
             self.node(input, depth + 1);
         }
-        if let Operator::LookupJoin { outer, inner, .. } = &node.operator {
+        if let Operator::LookupJoin { outer, inner, instead, .. } = &node.operator {
             let figures = self.figures(inner.id);
             let rows = inner.examined * inner.filtered / 100.0;
             self.line(depth + 1, &access_label(&inner.path, &inner.alias, true), rows, None, figures, true);
             self.conditions(inner, &names(outer), depth + 2);
             self.choice(inner, true, depth + 2);
+            if let Some(instead) = instead {
+                let HashInstead { after, build, .. } = &**instead;
+                let width = (depth + 1) * 4;
+                let _ = writeln!(
+                    self.text,
+                    "{:width$}after {after} outer rows and entries, a hash join of the other rows with:",
+                    ""
+                );
+                self.node(build, depth + 2);
+            }
         }
     }
 
@@ -236,7 +246,7 @@ pub(super) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> Strin
         None => String::new(),
     };
     let hypothetical = if is_hypothetical(path) { " (hypothetical)" } else { "" };
-        let merged = if path.merged.is_some() { ", ranges merged in order" } else { "" };
+    let merged = if path.merged.is_some() { ", ranges merged in order" } else { "" };
     let reverse = format!("{hypothetical}{merged}{reverse}{filtered}");
     match access_type(path, inner) {
         "index_merge" => {

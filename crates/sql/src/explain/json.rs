@@ -180,10 +180,13 @@ impl Writer<'_> {
                 let condition = all(conditions, &names(input));
                 self.condition(found, &condition, conditions.iter());
             }
-            Operator::LookupJoin { outer, inner, rows, .. } => {
+            Operator::LookupJoin { outer, inner, rows, instead, .. } => {
                 self.joined(outer, found);
                 let mut table = self.scanned(inner, true, node, &names(outer));
                 kind(&mut table, *rows);
+                if let Some(instead) = instead {
+                    table.put("hash_join_after_rows_and_entries", Json::Number(instead.after));
+                }
                 found.tables.push(table);
             }
             Operator::HashJoin(join) => self.hash_join(join, node, found),

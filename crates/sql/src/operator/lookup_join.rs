@@ -5,6 +5,7 @@
 //! and gives back rows with the number of the outer row each belongs to. For semi and anti joins it is asked for no more than
 //! the first partner.
 
+use super::adaptive_join::Rest;
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::memory::Held;
@@ -63,6 +64,8 @@ pub(super) struct LookupJoin {
     current: Option<Current>,
     ready: VecDeque<Batch>,
     held: Held,
+    /// Outer rows that were looked up, and entries that were examined for them.
+    looked_up: u64,
 }
 
 /// Outer rows whose partners are being looked up.
@@ -94,12 +97,30 @@ impl LookupJoin {
             current: None,
             ready: VecDeque::new(),
             held: Held::default(),
+            looked_up: 0,
         }
     }
 
-    /// Collects the next outer rows, as many as are to be looked up at a time.
-    fn next_outer(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        while !self.outer_done && self.waiting_rows < self.goal {
+    /// What becomes of the outer rows, and whether their order is kept.
+    pub fn kind(&self) -> (JoinRows, bool) {
+        (self.rows, self.keep_order)
+    }
+
+    /// Has so much been looked up, and are there more outer rows?
+    pub fn is_over(&self, most: u64) -> bool {
+        let is_end = self.outer_done && (self.waiting_rows as u64) < most;
+        self.looked_up > most && self.waiting_rows > 0 && !is_end
+    }
+
+    /// The outer rows that were not looked up.
+    pub fn rest(mut self, cx: &ExecutionContext<'_>) -> Result<Rest, MysqlError> {
+        self.held.set(0, cx.memory)?;
+        Ok(Rest { waiting: self.waiting, outer: (!self.outer_done).then_some(self.outer) })
+    }
+
+    /// Reads outer rows until so many wait, or there are no more.
+    fn read_outer(&mut self, rows: usize, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        while !self.outer_done && self.waiting_rows < rows {
             match self.outer.next(cx)? {
                 Some(batch) => {
                     self.waiting_rows += batch.rows;
@@ -108,15 +129,26 @@ impl LookupJoin {
                 None => self.outer_done = true,
             }
         }
+        Ok(())
+    }
+
+    /// Collects the next outer rows, as many as are to be looked up at a time, and no more than `most_rows`.
+    fn next_outer(
+        &mut self,
+        most_rows: u64,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Option<Batch>, MysqlError> {
+        let goal = self.goal.min(usize::try_from(most_rows).unwrap_or(usize::MAX)).max(1);
+        self.read_outer(goal, cx)?;
         if self.waiting_rows == 0 {
             return Ok(None);
         }
         let mut pieces = Vec::new();
         let mut rows = 0;
-        while rows < self.goal
+        while rows < goal
             && let Some(batch) = self.waiting.pop_front()
         {
-            let taken = batch.rows.min(self.goal - rows);
+            let taken = batch.rows.min(goal - rows);
             if taken < batch.rows {
                 self.waiting.push_front(slice(&batch, taken, batch.rows - taken));
             }
@@ -132,6 +164,7 @@ impl LookupJoin {
         // Whoever delivers no more than batches can do with no less.
         self.held.fits(batch_bytes(&outer), cx.memory);
         cx.count_loops(&self.inner, outer.rows);
+        self.looked_up += outer.rows as u64;
         if !std::mem::replace(&mut self.narrowed, true) {
             let filters = self.filters.of(&self.inner);
             self.scan.narrow(&self.inner.path, filters, self.inner.examined, &mut cx.scan());
@@ -150,7 +183,9 @@ impl LookupJoin {
     /// The next rows of the present lookups.
     fn found(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<ScanBatch>, MysqlError> {
         let rows = |found: &Option<ScanBatch>| found.as_ref().map_or(0, |found| found.batch.rows);
+        let examined = cx.counters.leafline_entries_examined;
         let found = cx.measured(&self.inner, rows, |cx| Ok(self.scan.next(&mut cx.scan())?))?;
+        self.looked_up += cx.counters.leafline_entries_examined.saturating_sub(examined);
         if let (Some(found), Some(current)) = (&found, &mut self.current) {
             for tag in &found.tags {
                 if let Some(matched) = current.matched.get_mut(*tag as usize) {
@@ -227,14 +262,25 @@ impl Current {
     }
 }
 
-impl Operator for LookupJoin {
-    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+impl LookupJoin {
+    /// The next rows, as long as no more than so much [is looked up](Self::is_over).
+    pub fn next_within(
+        &mut self,
+        most: u64,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<Option<Batch>, MysqlError> {
         loop {
             if let Some(batch) = self.ready.pop_front() {
                 return Ok(Some(batch));
             }
             if self.current.is_none() {
-                let Some(outer) = self.next_outer(cx)? else { return Ok(None) };
+                if self.looked_up > most {
+                    self.read_outer(1, cx)?;
+                }
+                if self.is_over(most) {
+                    return Ok(None);
+                }
+                let Some(outer) = self.next_outer(most, cx)? else { return Ok(None) };
                 self.begin(outer, cx)?;
             }
             if !self.rows.delivers_partners() {
@@ -260,6 +306,12 @@ impl Operator for LookupJoin {
             }
         }
     }
+}
+
+impl Operator for LookupJoin {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        self.next_within(u64::MAX, cx)
+    }
 
     fn reset(&mut self) -> bool {
         self.goal = first_goal(&self.inner, self.keep_order);
@@ -269,6 +321,7 @@ impl Operator for LookupJoin {
         self.current = None;
         self.ready.clear();
         self.held = Held::default();
+        self.looked_up = 0;
         self.scan.reset();
         self.narrowed = false;
         self.outer.reset()

@@ -4,6 +4,7 @@
 //! with the rest of the execution comes with each call in the [`ExecutionContext`]. The first batches are small and
 //! grow, so that a LIMIT reads little and a point query starts at once.
 
+mod adaptive_join;
 mod aggregate;
 mod common_table;
 mod context;
@@ -93,8 +94,14 @@ fn build_part(node: &Node, profiled: bool, filters: &Arc<RuntimeFilters>) -> Box
         plan::Operator::Project { input: from, expressions } => {
             Box::new(project::Project::new(input(from), expressions.clone()))
         }
-        plan::Operator::LookupJoin { outer, inner, rows, keep_order } => {
-            Box::new(lookup_join::LookupJoin::new(input(outer), inner, *rows, *keep_order, filters))
+        plan::Operator::LookupJoin { outer, inner, rows, keep_order, instead } => {
+            let join = lookup_join::LookupJoin::new(input(outer), inner, *rows, *keep_order, filters);
+            match instead {
+                Some(instead) => {
+                    Box::new(adaptive_join::AdaptiveJoin::new(join, instead, &outer.types, profiled))
+                }
+                None => Box::new(join),
+            }
         }
         plan::Operator::LateralJoin(join) => {
             Box::new(lateral_join::LateralJoin::new(input(&join.outer), join, profiled))

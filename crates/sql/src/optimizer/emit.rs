@@ -1,9 +1,9 @@
 //! The chosen plan as operators, with columns as positions in their inputs' batches.
 
 use super::members::JoinPlanner;
-use super::partial::{HashKey, Partial, Step};
+use super::partial::{HashKey, Instead, Partial, Step};
 use crate::bound::{BoundSelect, Relation, RelationSource};
-use crate::plan::{self, Considered, EmptyReason, Estimate, Node, Operator, locator_type};
+use crate::plan::{self, Considered, EmptyReason, Estimate, HashInstead, Node, Operator, locator_type};
 use crate::window::Reach;
 use leafline_access::{Candidate, Demand, JoinRows};
 use leafline_types::expr::{Expr, ExprKind};
@@ -134,8 +134,11 @@ pub(super) fn demand_all(node: &mut Node, all: bool) {
         | Operator::Project { input, .. }
         | Operator::Distinct { input }
         | Operator::Derived { input, .. } => demand_all(input, all),
-        Operator::LookupJoin { outer, inner, .. } => {
+        Operator::LookupJoin { outer, inner, instead, .. } => {
             demand_all(outer, all);
+            if let Some(instead) = instead {
+                demand_all(&mut instead.build, true);
+            }
             if all {
                 Arc::make_mut(inner).demand = Demand::All;
             }
@@ -158,9 +161,12 @@ pub(super) fn number(node: &mut Node, next: usize) -> usize {
         Arc::make_mut(scan).id = next;
     }
     let mut next = node.inputs_mut().into_iter().fold(next + 1, |next, input| number(input, next));
-    if let Operator::LookupJoin { inner, .. } = &mut node.operator {
+    if let Operator::LookupJoin { inner, instead, .. } = &mut node.operator {
         Arc::make_mut(inner).id = next;
         next += 1;
+        if let Some(instead) = instead {
+            next = number(&mut instead.build, next);
+        }
     }
     next
 }
@@ -192,9 +198,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     layout: input.layout,
                 })
             }
-            Step::Lookup { left, relation, candidate, rows, keep_order } => {
+            Step::Lookup { left, relation, candidate, rows, keep_order, instead } => {
                 let left = self.emit(left)?;
-                self.emit_lookup(partial, left, *relation, candidate, *rows, *keep_order)
+                let instead = instead.as_ref();
+                self.emit_lookup(partial, left, (*relation, candidate), (*rows, *keep_order), instead)
             }
             Step::Lateral { left, relation, node: inner, conditions, rows } => {
                 let left = self.emit(left)?;
@@ -246,19 +253,49 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         &self,
         partial: &Partial,
         left: Emitted,
-        relation: usize,
-        candidate: &Candidate,
-        rows: JoinRows,
-        keep_order: bool,
+        (relation, candidate): (usize, &Candidate),
+        (rows, keep_order): (JoinRows, bool),
+        instead: Option<&Instead>,
     ) -> Result<Emitted, MysqlError> {
         let inner = Arc::new(self.scan(relation, candidate, &left.layout)?);
-        let mut layout = left.layout;
+        let mut layout = left.layout.clone();
         if rows.delivers_partners() {
             layout.extend(self.delivered(relation, candidate)?);
         }
-        let operator = Operator::LookupJoin { outer: Box::new(left.node), inner, rows, keep_order };
+        let instead =
+            instead.map(|instead| self.emit_instead(&left, instead, &layout)).transpose()?.flatten();
+        let operator = Operator::LookupJoin { outer: Box::new(left.node), inner, rows, keep_order, instead };
         let types = self.types(&layout);
         Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+    }
+
+    /// The hash join that a lookup join goes on with. `None` if that does not deliver what is wanted.
+    fn emit_instead(
+        &self,
+        left: &Emitted,
+        instead: &Instead,
+        wanted: &[usize],
+    ) -> Result<Option<Box<HashInstead>>, MysqlError> {
+        let right = self.emit(&instead.right)?;
+        let (mut keys, mut null_safe) = (Vec::new(), Vec::new());
+        for key in &instead.keys {
+            keys.push((left.bind(&key.left)?, right.bind(&key.right)?));
+            null_safe.push(key.null_safe);
+        }
+        let mut layout = left.layout.clone();
+        layout.extend(right.layout);
+        let conditions: Result<Vec<Expr>, _> =
+            instead.conditions.iter().map(|condition| bind(condition, &layout)).collect();
+        let position = |column: &usize| layout.iter().position(|known| known == column);
+        let Some(columns) = wanted.iter().map(position).collect() else { return Ok(None) };
+        Ok(Some(Box::new(HashInstead {
+            after: instead.after as u64,
+            build: right.node,
+            keys: keys.into(),
+            null_safe: null_safe.into(),
+            conditions: conditions?.into(),
+            columns,
+        })))
     }
 
     fn emit_lateral(

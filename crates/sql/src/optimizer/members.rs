@@ -53,16 +53,16 @@ pub(super) struct PreparedMember {
 }
 
 /// What decides whether a left and a right row belong together.
-struct Match {
+pub(super) struct Match {
     /// Conditions on the right member alone.
     local: Vec<Expr>,
     /// What follows for it from the others: for estimates only.
     hints: Vec<Expr>,
     /// Conditions on both sides.
-    joining: Vec<Expr>,
+    pub joining: Vec<Expr>,
     /// Conditions on the joined rows, after NULLs were put in.
     after: Vec<Expr>,
-    rows: JoinRows,
+    pub rows: JoinRows,
 }
 
 impl<'p> JoinPlanner<'p, '_, '_> {
@@ -369,7 +369,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     }
 
     /// Whether a member may be joined by hash where it can be looked up.
-    fn may_hash(&self, member: &PreparedMember) -> bool {
+    pub(super) fn may_hash(&self, member: &PreparedMember) -> bool {
         let bound = member.relation.and_then(|relation| self.select.relations.get(relation));
         bound.and_then(|bound| bound.hints.hash_join).unwrap_or(self.cx.switches.hash_join)
     }
@@ -437,6 +437,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 (price, candidate)
             })
             .min_by(|a, b| a.0.total_us.total_cmp(&b.0.total_us));
+        let instead = best.and_then(|(price, candidate)| {
+            self.instead_of_lookup(left, member, matching, (candidate, price), keep_order)
+        });
         Ok(best.map(|(price, candidate)| Partial {
             relations: joined,
             rows,
@@ -449,6 +452,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 candidate: candidate.clone().ordered(ScanOrder::Any),
                 rows: matching.rows,
                 keep_order,
+                instead,
             },
         }))
     }
@@ -464,14 +468,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     ) -> Partial {
         let cpu = &self.cx.planner.model.cpu;
         let right = &member.own;
-        let mut keys = Vec::new();
-        let mut conditions = Vec::new();
-        for condition in &matching.joining {
-            match self.hash_key(condition, left.relations, member.relations) {
-                Some(key) => keys.push(key),
-                None => conditions.push(condition.clone()),
-            }
-        }
+        let (keys, conditions) = self.hash_keys(&matching.joining, left.relations, member.relations);
         // Unmatched rows are kept of the side that streams.
         let build_left = matching.rows == JoinRows::Matching && !keep_order && left.rows < right.rows;
         let (build, probe) = if build_left { (left.rows, right.rows) } else { (right.rows, left.rows) };
@@ -487,7 +484,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let unordered = if loses_order { f64::INFINITY } else { 0.0 };
         let cost =
             unordered + build * cpu.hash_build + probe * cpu.hash_probe + pairs * (cpu.row + cpu.filter);
-        let cost = cost - self.filtered_probe(&keys, matching.rows, rows, probe);
+        let streamed = if build_left { right } else { left };
+        let cost = cost - self.filtered_probe(&keys, matching.rows, rows, streamed);
         let startup =
             if build_left { left.cost_us + right.startup_us } else { right.cost_us + left.startup_us };
         Partial {
@@ -508,14 +506,33 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
     }
 
-    /// What a hash join of so many `rows` saves of reading `probed` rows, because those without a partner are told to the scan.
-    fn filtered_probe(&self, keys: &[HashKey], join: JoinRows, rows: f64, probed: f64) -> f64 {
+    /// The conditions of a join that are keys of a hash join, and the others.
+    pub(super) fn hash_keys(
+        &self,
+        joining: &[Expr],
+        left: Relations,
+        right: Relations,
+    ) -> (Vec<HashKey>, Vec<Expr>) {
+        let (mut keys, mut conditions) = (Vec::new(), Vec::new());
+        for condition in joining {
+            match self.hash_key(condition, left, right) {
+                Some(key) => keys.push(key),
+                None => conditions.push(condition.clone()),
+            }
+        }
+        (keys, conditions)
+    }
+
+    /// What a hash join of so many `rows` saves because those of a table that have no partner are told to its scan: they are not looked up. What else it saves
+    /// depends on where the column is.
+    fn filtered_probe(&self, keys: &[HashKey], join: JoinRows, rows: f64, probe: &Partial) -> f64 {
         let cpu = &self.cx.planner.model.cpu;
         let told = self.cx.switches.runtime_filter
+            && matches!(probe.step, Step::Access { .. })
             && matches!(join, JoinRows::Matching | JoinRows::Semi)
             && keys.iter().any(|key| !key.null_safe)
-            && rows <= probed * self.cx.filtering.most_left;
-        if told { (probed - rows) * (cpu.hash_probe + cpu.decode / 2.0) } else { 0.0 }
+            && rows <= probe.rows * self.cx.filtering.most_left;
+        if told { (probe.rows - rows) * cpu.hash_probe } else { 0.0 }
     }
 
     /// An equality of an expression over each side, as the key of a hash join.

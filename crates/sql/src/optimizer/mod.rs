@@ -28,6 +28,7 @@ mod equalities;
 mod factor;
 mod generated;
 mod graph;
+mod instead;
 mod join_order;
 mod lateral_nest;
 mod loose;

@@ -70,8 +70,17 @@ fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
     }
 }
 
+/// Takes away what lookup joins would go on with: each thread would hold the table for itself.
+fn only_lookups(at: &mut Node) {
+    if let Operator::LookupJoin { instead, .. } = &mut at.operator {
+        *instead = None;
+    }
+    at.inputs_mut().into_iter().for_each(only_lookups);
+}
+
 /// Puts a node under one that runs it in threads.
 fn wrap(at: &mut Node, parallelism: Parallelism) {
+    only_lookups(at);
     let (types, estimate) = (at.types.to_vec(), at.estimate);
     let nothing = node(Operator::Values(Arc::from([])), Vec::new(), 0.0, 0.0);
     let input = Arc::new(std::mem::replace(at, nothing));

@@ -34,7 +34,15 @@ pub(super) enum Step {
     /// Rows for which the conditions are true.
     Filter { input: PartialRef, conditions: Vec<Expr> },
     /// A table looked up by the columns of the left rows; the outer columns of its path are column numbers.
-    Lookup { left: PartialRef, relation: usize, candidate: Candidate, rows: JoinRows, keep_order: bool },
+    Lookup {
+        left: PartialRef,
+        relation: usize,
+        candidate: Candidate,
+        rows: JoinRows,
+        keep_order: bool,
+        /// What it goes on with if there are many more left rows than were expected.
+        instead: Option<Instead>,
+    },
     /// A lateral query, run for each left row.
     Lateral { left: PartialRef, relation: usize, node: Node, conditions: Vec<Expr>, rows: JoinRows },
     /// Left and right rows by hash.
@@ -49,6 +57,16 @@ pub(super) enum Step {
         /// The left rows are held in memory, the right ones stream.
         build_left: bool,
     },
+}
+
+/// The same join by hash.
+#[derive(Clone, Debug)]
+pub(super) struct Instead {
+    /// Left rows that are looked up, and entries examined for them, at most, together.
+    pub after: f64,
+    pub right: PartialRef,
+    pub keys: Vec<HashKey>,
+    pub conditions: Vec<Expr>,
 }
 
 /// Equal expressions over the left and over the right rows.

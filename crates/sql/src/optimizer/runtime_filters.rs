@@ -121,8 +121,12 @@ fn tell_scan(
 ) -> Option<(Arc<TableDef>, usize)> {
     let path = &scan.path;
     let ordinal = *path.columns.get(..path.delivered)?.get(column)?;
-    let of_index = path.index.key_columns.contains(&ordinal);
-    let narrows = path.is_clustered() || of_index;
+    let part = path.index.key_columns.iter().position(|column| *column == ordinal);
+    let narrows = match (path.is_clustered(), part) {
+        (true, Some(part)) => part <= path.constraint.used_parts(),
+        (true, None) => true,
+        (false, part) => part.is_some(),
+    };
     let worth = scan.examined * loops >= filtering.least_entries;
     let plain = path.table.columns.get(ordinal).is_some_and(|column| is_kept_plainly(&column.ty));
     if !(narrows && worth && plain) || path.is_index_merge() {

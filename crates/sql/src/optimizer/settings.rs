@@ -136,11 +136,15 @@ pub struct Patience {
     pub uneven: f64,
     /// So many entries may be examined in any case.
     pub least: f64,
+    /// A join by lookups goes on by hash when it has cost so many times what reading and hashing the table costs.
+    pub lookups: f64,
+    /// And only where it could cost so much more, microseconds.
+    pub least_us: f64,
 }
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience { uneven: 4.0, least: 1_000.0 }
+        Patience { uneven: 4.0, least: 1_000.0, lookups: 1.0, least_us: 50_000.0 }
     }
 }
 

@@ -112,6 +112,26 @@ impl HashJoin {
         HashJoin { told, filters, ..HashJoin::with(probe, build, Arc::new(shape)) }
     }
 
+    /// Joins what is left of the outer rows of a lookup join, of these types, in its way.
+    pub fn going_on(
+        probe: BoxedOperator,
+        build: BoxedOperator,
+        join: &plan::HashInstead,
+        (probe_types, rows, keep_order): (Arc<[ExprType]>, JoinRows, bool),
+    ) -> HashJoin {
+        let shape = Shape {
+            probe_keys: join.keys.iter().map(|(probe, _)| probe.clone()).collect(),
+            build_keys: join.keys.iter().map(|(_, build)| build.clone()).collect(),
+            null_safe: join.null_safe.clone(),
+            conditions: join.conditions.clone(),
+            rows,
+            probe_types,
+            build_types: join.build.types.clone(),
+            keep_order,
+        };
+        HashJoin::with(probe, build, Arc::new(shape))
+    }
+
     fn with(probe: BoxedOperator, build: BoxedOperator, shape: Arc<Shape>) -> HashJoin {
         HashJoin {
             encoder: KeyEncoder::new(shape.probe_keys.iter().map(|key| &key.ty)),

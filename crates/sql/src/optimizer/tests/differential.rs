@@ -1,7 +1,7 @@
 //! Random queries over small tables: every plan gives the rows that the reference interpreter gives.
 
 use super::parallel;
-use crate::optimizer::{Filtering, Parallelism};
+use crate::optimizer::{Filtering, Parallelism, Patience};
 use crate::testing::{self, Answer, Database, show, with_eval};
 use leafline_types::{Date, Decimal, Value};
 use rand::rngs::SmallRng;
@@ -223,7 +223,7 @@ pub(super) fn sorted(rows: &[Vec<Value>]) -> Vec<String> {
 fn every_plan_gives_the_rows_of_the_reference() {
     let seed = testing::seed();
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut answered = 0;
+    let (mut answered, mut switched) = (0, 0);
     for round in 0..4 {
         let mut database = database(&mut rng, 25 + 20 * round);
         database.filtering = Filtering { most_left: f64::INFINITY, least_entries: 0.0 };
@@ -233,6 +233,12 @@ fn every_plan_gives_the_rows_of_the_reference() {
             database.switches.skip_scan = rng.random_ratio(3, 4);
             database.switches.hash_join = rng.random_ratio(3, 4);
             database.switches.runtime_filter = rng.random_ratio(3, 4);
+            // Lookups are given up after a few.
+            let least = rng.random_range(1..8) as f64;
+            database.patience = match rng.random() {
+                true => Patience { uneven: 0.0, least, lookups: 0.0, least_us: f64::NEG_INFINITY },
+                false => Patience::default(),
+            };
             database.switches.derived_merge = rng.random_ratio(3, 4);
             database.parallelism = if rng.random() { parallel::EVERYTHING } else { Parallelism::NONE };
             let context = format!("seed {seed}, round {round}, case {case}: {sql}");
@@ -242,7 +248,11 @@ fn every_plan_gives_the_rows_of_the_reference() {
             };
             let plan = database.plan_bound(&select, false).unwrap_or_else(|e| panic!("{context}: {e}"));
             let context = format!("{context}\n{}", crate::explain::explain_tree(&plan, None));
-            let found = database.run(&plan).unwrap_or_else(|e| panic!("{context}: {e}")).rows;
+            let answer = database.run(&plan).unwrap_or_else(|e| panic!("{context}: {e}"));
+            let (found, counters) = (answer.rows, answer.counters);
+            switched += usize::from(
+                context.contains("a hash join of the other rows") && counters.leafline_plans_switched > 0,
+            );
             let expected = with_eval(&[], |eval| testing::answer(&database.engine, &select, limited, eval));
             if limited {
                 check_limited(&sql, &found, &expected, &context);
@@ -254,6 +264,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
         }
     }
     assert!(answered > 80, "only {answered} queries had rows");
+    assert!(switched > 3, "only {switched} lookup joins went on by hash");
 }
 
 /// Rows tie in the order, so which of them a LIMIT keeps is open: there are as many as there should be, and all are rows of the

@@ -1,0 +1,79 @@
+//! When a lookup join is to go on as a hash join.
+//!
+//! It was chosen because few left rows were expected. If there are many more, the table had better be read once. Nobody knows how many more will come, so lookups end when
+//! they have cost as much as reading and hashing the table will: all that is done is then at most about twice what the better one of both needs. Rows
+//! that were delivered stay delivered: each left row is joined in one of the two ways.
+
+use super::members::{JoinPlanner, Match, PreparedMember};
+use super::partial::{Instead, Partial, PartialRef, Step};
+use crate::bound::RelationSource;
+use leafline_access::{Candidate, JoinRows, Price};
+
+impl JoinPlanner<'_, '_, '_> {
+    /// What a lookup join with `candidate`, for `price`, goes on with. `None`: it is certain enough, too little is at stake, or the member cannot be joined by hash.
+    pub(super) fn instead_of_lookup(
+        &self,
+        left: &PartialRef,
+        member: &PreparedMember,
+        matching: &Match,
+        (candidate, price): (&Candidate, Price),
+        keep_order: bool,
+    ) -> Option<Instead> {
+        let relation = member.relation.and_then(|relation| self.select.relations.get(relation))?;
+        if relation.lock.is_some() || !self.may_hash(member) {
+            return None;
+        }
+        let (keys, conditions) = self.hash_keys(&matching.joining, left.relations, member.relations);
+        let loses_order = keep_order && matching.rows == JoinRows::AllOuter && !conditions.is_empty();
+        if keys.is_empty() || loses_order || conditions.iter().any(|condition| condition.is_volatile()) {
+            return None;
+        }
+        let patience = self.cx.patience;
+        let cpu = &self.cx.planner.model.cpu;
+        let right = member.own.clone();
+        let per_row = price.total_us / left.rows.max(1.0) - cpu.hash_probe;
+        let other_us = right.cost_us + right.rows * cpu.hash_build;
+        let rows =
+            (patience.lookups * other_us / per_row).max(left.rows * patience.uneven).max(patience.least);
+        let at_stake = (self.most_rows(left) - rows) * per_row;
+        let worth = per_row > 0.0 && rows.is_finite() && at_stake >= patience.least_us;
+        let after = rows * (1.0 + candidate.examined);
+        worth.then_some(Instead { after, right, keys, conditions })
+    }
+
+    /// How many rows a partial plan can have, whatever conditions let pass.
+    fn most_rows(&self, partial: &Partial) -> f64 {
+        match &partial.step {
+            Step::Access { candidate, .. } if candidate.path.is_unique_lookup() => 1.0,
+            // What is not filtered is known.
+            Step::Access { relation, candidate }
+                if candidate.rows < candidate.examined || !candidate.path.constraint.is_unbounded() =>
+            {
+                self.table_rows(*relation).unwrap_or(partial.rows)
+            }
+            Step::Access { .. } => partial.rows,
+            Step::Derived { .. } => partial.rows,
+            Step::Filter { input, .. } => self.most_rows(input),
+            Step::Lookup { left, relation, candidate, rows, .. } => {
+                let each = match rows {
+                    JoinRows::Semi | JoinRows::Anti => 1.0,
+                    _ if candidate.path.is_unique_lookup() => 1.0,
+                    _ => self.table_rows(*relation).unwrap_or(1.0),
+                };
+                self.most_rows(left) * each
+            }
+            Step::Lateral { left, .. } => self.most_rows(left),
+            Step::Hash { left, right, rows, .. } => {
+                let each = if rows.delivers_partners() { self.most_rows(right) } else { 1.0 };
+                self.most_rows(left) * each
+            }
+        }
+    }
+
+    fn table_rows(&self, relation: usize) -> Option<f64> {
+        match &self.select.relations.get(relation)?.source {
+            RelationSource::Base(table) => Some(self.cx.planner.engine.row_count(table.id) as f64),
+            _ => None,
+        }
+    }
+}
