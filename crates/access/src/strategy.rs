@@ -7,9 +7,17 @@ pub struct Strategy {
     pub wanted: bool,
     /// With these indexes: positions in the table. `None`: with any.
     pub indexes: Option<Vec<usize>>,
+    /// With these the opposite, as another hint says: only of what is asked for each index by itself ([`Permission::holds_for`]).
+    pub opposite: Vec<usize>,
 }
 
 impl Strategy {
+    /// Is it of some indexes, and of none of these?
+    pub fn is_of_others(&self, positions: &[usize]) -> bool {
+        let named = self.indexes.iter().flatten().chain(&self.opposite);
+        self.indexes.is_some() && !named.into_iter().any(|index| positions.contains(index))
+    }
+
     fn names(&self, position: usize) -> bool {
         self.indexes.as_ref().is_none_or(|indexes| indexes.contains(&position))
     }
@@ -32,6 +40,9 @@ impl Permission<'_> {
 
     /// Is the index at this position to be used so, if it is used? Of those that the hint does not name the switch says.
     pub fn holds_for(&self, position: usize) -> bool {
+        if let Some(strategy) = self.hint.filter(|strategy| strategy.opposite.contains(&position)) {
+            return !strategy.wanted;
+        }
         self.hint.filter(|strategy| strategy.names(position)).map_or(self.switch, |strategy| strategy.wanted)
     }
 
@@ -53,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_hint_stands_above_the_switch() {
-        let named = |wanted| Strategy { wanted, indexes: Some(vec![1]) };
+        let named = |wanted| Strategy { wanted, indexes: Some(vec![1]), opposite: Vec::new() };
         let (demand, veto) = (named(true), named(false));
         for switch in [true, false] {
             let demanded = Permission { switch, hint: Some(&demand) };
@@ -62,8 +73,13 @@ mod tests {
             let vetoed = Permission { switch, hint: Some(&veto) };
             assert!(!vetoed.allows(1) && vetoed.allows(2) == switch && !vetoed.is_demand());
             assert!(!vetoed.holds_for(1) && vetoed.holds_for(2) == switch);
-            let all = Strategy { wanted: false, indexes: None };
+            let all = Strategy { wanted: false, indexes: None, opposite: Vec::new() };
             assert!(!Permission { switch, hint: Some(&all) }.allows(2));
+        }
+        let both = Strategy { opposite: vec![2], ..named(true) };
+        for switch in [true, false] {
+            let of = Permission { switch, hint: Some(&both) };
+            assert!(of.holds_for(1) && !of.holds_for(2) && of.holds_for(3) == switch);
         }
         assert!(Permission::GIVEN.allows(0) && !Permission::NONE.allows(0));
     }

@@ -451,3 +451,55 @@ fn what_was_measured_is_what_plans_are_priced_with() {
     assert!(out.contains("random_read_time\t7.500\tmicroseconds\tset\n"), "{out}");
     assert!(out.contains("sequential_read_rate\t262.000\tMB/s\tclass ssd\n"), "{out}");
 }
+
+#[test]
+fn advice_is_a_script_that_can_be_run() {
+    let (holder, dir) = directory();
+    let fill = "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, pad CHAR(200), KEY b (b));
+        INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT x.i * 1000 + y.i, x.i * 7 + y.i, y.i, 'p' FROM n x JOIN n y WHERE x.i <= 5;";
+    let (code, _, err) = script(&dir, &[], fill);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let workload = holder.path().join("workload.sql");
+    std::fs::write(
+        &workload,
+        "SELECT pad FROM t WHERE a = 77;\nSELECT pad FROM t\n WHERE a = 5; SELECT 1 FROM gone",
+    )
+    .unwrap();
+    let (place, file) = (dir.to_str().unwrap(), workload.to_str().unwrap());
+    let (code, out, err) = run(&["advise", place, file, "-D", "d"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("No advice for 'SELECT 1 FROM gone'"), "{err}");
+    assert!(out.contains("\nCREATE INDEX `a` ON `d`.`t` (`a`);\n"), "{out}");
+    assert!(out.contains("\nDROP INDEX `b` ON `d`.`t`;\n"), "{out}");
+    assert!(
+        out.contains("-- 1 of 1 statements gain, most of all: SELECT pad FROM t WHERE a = 77 ("),
+        "{out}"
+    );
+    // Nothing was done; the script does it.
+    let indexes = "SELECT index_name FROM sys.schema_unused_indexes";
+    assert_eq!(script(&dir, &["-N"], indexes).1, "b\n");
+    assert_eq!(script(&dir, &[], &out).0, 0);
+    assert_eq!(script(&dir, &["-N"], indexes).1, "a\n");
+    let (_, out, err) = run(&["advise", place, file, "-D", "d"]);
+    assert!(out.is_empty() && err.contains("nothing to gain"), "{out}{err}");
+}
+
+#[test]
+fn advice_is_verified() {
+    let (holder, dir) = directory();
+    let fill = "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, a INT, pad CHAR(200));
+        INSERT INTO d.t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT x.i * 1000 + y.i, x.i * 7 + y.i, 'p' FROM n x JOIN n y WHERE x.i <= 5;";
+    assert_eq!(script(&dir, &[], fill).0, 0);
+    let workload = holder.path().join("workload.sql");
+    std::fs::write(&workload, "SELECT pad FROM d.t WHERE a = 77").unwrap();
+    let words = ["advise", dir.to_str().unwrap(), workload.to_str().unwrap(), "--verify"];
+    let (code, out, err) = run(&words);
+    assert_eq!(code, 0, "{err}");
+    // Which of the two depends on the time that it took.
+    let kept = out.contains("-- kept: ");
+    assert!(kept || out.contains("-- dropped again: "), "{out}");
+    let (_, found, _) = script(&dir, &["-N"], "SHOW INDEX FROM d.t WHERE Key_name = 'a'");
+    assert_eq!(found.lines().count(), usize::from(kept), "{found}");
+    let (code, _, err) = run(&["advise", "/nonexistent", "w.sql"]);
+    assert!(code != 0 && err.contains("there is no database in /nonexistent"), "{err}");
+}

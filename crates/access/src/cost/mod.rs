@@ -11,7 +11,7 @@ pub mod params;
 pub mod stored;
 
 pub use device::{Device, DeviceChoice};
-pub use pages::{Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
+pub use pages::{Sweeps, batched_fetch_us, distinct_pages, entry_change_us, point_read_us, scan_us};
 pub use params::{CpuCosts, DeviceClass, DeviceProfile};
 pub use stored::StoredProfile;
 

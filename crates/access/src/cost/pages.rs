@@ -21,6 +21,12 @@ pub fn point_read_us(model: &CostModel, resident: f64) -> f64 {
     miss * (model.device.random_read_us + model.page_bytes / model.device.bytes_per_us)
 }
 
+/// Time of putting an entry into an index, or taking one out, at a place that no other change of the statement is near: its leaf is found
+/// before the commit, to be read in, and again when it is changed. The log, and writing the leaf back, cost no more for an index more.
+pub fn entry_change_us(model: &CostModel, resident: f64) -> f64 {
+    2.0 * model.cpu.seek + model.cpu.leaf + point_read_us(model, resident)
+}
+
 /// Time to read `pages` pages that lie in order on the device except for `jumps` places, with read-ahead.
 pub fn scan_us(model: &CostModel, pages: f64, resident: f64) -> f64 {
     let missing = pages * (1.0 - model.resident(resident));

@@ -38,6 +38,9 @@ pub enum Verb {
     Check(CheckOptions),
     /// Measures the disk and the processor, some seconds, and keeps what plans of this database are priced with
     Calibrate(CalibrateOptions),
+    /// Says which indexes would make the statements of a file faster, what they would cost, and which there are that nothing needs, as a
+    /// script that makes and drops them
+    Advise(AdviseOptions),
     /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to. With --into,
     /// writes what can be read of a database that cannot be opened to a new one
     Repair(RepairOptions),
@@ -169,6 +172,24 @@ pub struct ExistingArguments {
 pub struct CalibrateOptions {
     /// The database's directory
     pub dir: PathBuf,
+}
+
+/// `leafline advise`.
+#[derive(Args, Debug)]
+pub struct AdviseOptions {
+    #[command(flatten)]
+    pub open: OpenArguments,
+    /// The statements, separated by semicolons; one that is there several times counts so often
+    pub workload: PathBuf,
+    /// Build each index that is proposed, run the queries before and after, and drop it again if they are no faster
+    #[arg(long)]
+    pub verify: bool,
+    /// The database of names that do not say theirs
+    #[arg(short = 'D', long, value_name = "NAME")]
+    pub database: Option<String>,
+    /// Memory for pages
+    #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
+    pub buffer_pool_size: Size,
 }
 
 /// `leafline check`.

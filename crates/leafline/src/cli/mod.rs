@@ -8,6 +8,7 @@
 //! | `tpch` | the tables of TPC-H |
 //! | `check` | is a database sound? |
 //! | `repair` | new trees for damaged ones |
+//! | `advise` | which indexes would gain? |
 //! | `calibrate` | how fast are disk and processor? |
 //! | `demo` | index condition pushdown, shown |
 //! | `open` | opening a database for a verb |
@@ -17,6 +18,7 @@
 //! | `progress` | bars for what takes long |
 //! | `size` | sizes such as `64M`, and how much memory there is |
 
+mod advise;
 mod args;
 mod calibrate;
 mod check;
@@ -50,6 +52,7 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
         Verb::Shell(options) => shell::run(options),
         Verb::Serve(options) => serve::run(options),
         Verb::Tpch(options) => tpch::run(options),
+        Verb::Advise(options) => advise::run(options),
         Verb::Calibrate(options) => calibrate::run(options),
         Verb::Check(options) => check::run(options),
         Verb::Repair(options) => repair::run(options),

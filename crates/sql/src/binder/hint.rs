@@ -195,11 +195,22 @@ impl Resolver<'_, '_> {
                     "INDEX_MERGE" => index_merge,
                     _ => multi_range_read,
                 };
+                if let Some(known) = strategy
+                    && name == "MRR"
+                    && !all
+                    && known.is_of_others(&positions)
+                {
+                    // Each index is asked about by itself.
+                    let named = known.indexes.get_or_insert_default();
+                    if known.wanted == wanted { named } else { &mut known.opposite }.extend(positions);
+                    return;
+                }
                 if strategy.is_some() {
                     let about = self.shown(table);
                     return self.conflicting(hint, &about);
                 }
-                *strategy = Some(Strategy { wanted, indexes: (!all).then_some(positions) });
+                *strategy =
+                    Some(Strategy { wanted, indexes: (!all).then_some(positions), opposite: Vec::new() });
                 return;
             }
             _ => return self.means_nothing(hint),

@@ -23,7 +23,7 @@ mod change;
 mod hints;
 pub(crate) mod merge;
 
-pub(crate) use blocks::{tables_of, tables_of_query};
+pub(crate) use blocks::{blocks_of, tables_of, tables_of_query};
 pub use change::*;
 pub use hints::*;
 

@@ -88,6 +88,7 @@ impl Parser<'_> {
             "ANALYZE" => self.analyze_table(),
             "CHECK" => self.check_table(),
             "REPAIR" => self.repair_table(),
+            "ADVISE" => self.advise(),
             "CHECKSUM" => self.checksum_table(),
             "LOAD" if self.is_word_at(1, "INDEX") => self.load_index(),
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
@@ -351,11 +352,22 @@ impl Parser<'_> {
         self.advance();
         let name = self.ident()?;
         self.expect_word("FROM")?;
-        let source = match self.token(0).kind {
+        Ok(StatementKind::Prepare { name, source: self.text_source()? })
+    }
+
+    /// A string, or a variable that has one.
+    fn text_source(&mut self) -> Parsed<PrepareSource> {
+        Ok(match self.token(0).kind {
             TokenKind::UserVariable => PrepareSource::Variable(self.user_variable()?),
             _ => PrepareSource::Text(self.string()?),
-        };
-        Ok(StatementKind::Prepare { name, source })
+        })
+    }
+
+    fn advise(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let verify = self.accept_word("VERIFY");
+        let workload = if self.accept_word("FROM") { Some(self.text_source()?) } else { None };
+        Ok(StatementKind::Advise { workload, verify })
     }
 
     fn execute(&mut self) -> Parsed<StatementKind> {

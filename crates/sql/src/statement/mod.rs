@@ -32,6 +32,7 @@ pub(crate) mod set;
 mod short_read;
 mod views;
 
+use crate::advice::advise;
 use crate::parser::ast::{PrepareSource, Statement, StatementKind, UserSpec};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
@@ -85,9 +86,25 @@ impl Session {
             StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth)?,
             StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
             StatementKind::LoadIndex(tables) => maintenance::load_index(self, tables)?,
+            StatementKind::Advise { workload, verify } => {
+                let text = workload.as_ref().map(|source| self.text_of(source));
+                advise(self, text.as_deref(), *verify)?
+            }
             StatementKind::ChecksumTable { tables, quick } => maintenance::checksum(self, tables, *quick)?,
             _ => return Ok(None),
         }))
+    }
+
+    /// A text that is given as such, or by a variable.
+    fn text_of(&self, source: &PrepareSource) -> String {
+        match source {
+            PrepareSource::Text(text) => text.clone(),
+            PrepareSource::Variable(variable) => match self.user_variables.get(variable) {
+                (Value::String(text), _) => text.to_string(),
+                (_, SqlType::Null) => "NULL".into(),
+                (value, ty) => evaluate::text(&value, &ty),
+            },
+        }
     }
 
     fn run_action(&mut self, text: create::Text<'_>) -> Result<Done, MysqlError> {
@@ -123,14 +140,7 @@ impl Session {
                 maintenance::kill(self, *query_only, connection, sql)?
             }
             StatementKind::Prepare { name, source } => {
-                let text = match source {
-                    PrepareSource::Text(text) => text.clone(),
-                    PrepareSource::Variable(variable) => match self.user_variables.get(variable) {
-                        (Value::String(text), _) => text.to_string(),
-                        (_, SqlType::Null) => "NULL".into(),
-                        (value, ty) => evaluate::text(&value, &ty),
-                    },
-                };
+                let text = self.text_of(source);
                 self.prepare_named(&name.value, &text)?;
             }
             StatementKind::Deallocate(name) => self.deallocate_named(&name.value)?,
@@ -159,6 +169,7 @@ impl Session {
             | StatementKind::ChecksumTable { .. }
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
+            | StatementKind::Advise { .. }
             | StatementKind::Execute { .. } => {
                 return Err(MysqlError::unknown_error(
                     "a statement that gives rows was run as one that does not",
@@ -256,5 +267,6 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::CreateUser { .. }
             | StatementKind::DropUser { .. }
             | StatementKind::Flush(_)
+            | StatementKind::Advise { verify: true, .. }
     )
 }

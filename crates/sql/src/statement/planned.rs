@@ -217,6 +217,20 @@ impl Planned {
         found
     }
 
+    /// What it is expected to cost with what it refers to, microseconds.
+    pub(crate) fn cost_us(&self) -> f64 {
+        let once =
+            self.parts.subqueries.values().filter(|subquery| !subquery.became_join && !subquery.is_dependent);
+        let commons = self.parts.commons.values().map(|common| &common.plan);
+        let parts = once.map(|subquery| &subquery.plan).chain(commons);
+        self.work.plan().into_iter().chain(parts).map(|plan| plan.root.asked_cost_us()).sum()
+    }
+
+    /// Rows that are expected: of the result, or to be changed.
+    pub(crate) fn expected_rows(&self) -> f64 {
+        self.work.plan().map_or(0.0, |plan| plan.root.estimate.rows)
+    }
+
     /// It is run: the indexes that it reads are used.
     fn tell_uses(&self, session: &Session) {
         if !self.has_told.load(Relaxed) {

@@ -74,6 +74,13 @@ pub enum StatementKind {
         /// QUICK: what is known without reading them.
         quick: bool,
     },
+    /// `ADVISE [VERIFY] [FROM 'text' | @variable]`.
+    Advise {
+        /// Where the statements are; without it those that were run.
+        workload: Option<PrepareSource>,
+        /// VERIFY.
+        verify: bool,
+    },
     /// REPAIR TABLE.
     RepairTable(Vec<TableName>),
     /// EXPLAIN of a statement.

@@ -1,0 +1,60 @@
+//! `leafline advise`: which indexes would make a workload faster, as a script of the statements that make and drop them.
+
+use super::args::AdviseOptions as Options;
+use super::args::Disk;
+use super::failure::Failure;
+use super::open;
+use leafline::Connection;
+use std::fs;
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let dir = &options.open.dir;
+    if !dir.join("control").exists() {
+        return Err(Failure::Message(format!("there is no database in {}", dir.display())));
+    }
+    let workload = &options.workload;
+    let text = fs::read_to_string(workload)
+        .map_err(|error| Failure::io(format!("cannot read {}", workload.display()), error))?;
+    let opening = open::options(&options.open, options.buffer_pool_size, Disk::None);
+    let database = open::database(&opening, dir)?;
+    let mut connection = database.connect()?;
+    if let Some(name) = &options.database {
+        connection.session().set_database(name).map_err(leafline::Error::from)?;
+    }
+    let count = advise(&mut connection, &text, options.verify)?;
+    for warning in connection.session().warnings().iter() {
+        eprintln!("{}", warning.message);
+    }
+    if count == 0 {
+        eprintln!("There is nothing to gain from other indexes");
+    }
+    drop(connection);
+    database.close()?;
+    Ok(())
+}
+
+/// Prints the advice, each statement below what there is to say for it; returns how many there are.
+fn advise(connection: &mut Connection, text: &str, verify: bool) -> Result<usize, Failure> {
+    connection.execute("SELECT ? INTO @workload", (text,))?;
+    let verified = if verify { " VERIFY" } else { "" };
+    let mut count = 0;
+    for row in connection.query(&format!("ADVISE{verified} FROM @workload"), ())? {
+        let row = row?;
+        let number = |name| row.get::<i64>(name);
+        println!("-- {}", row.get::<String>("WHY")?);
+        let (before, after) = (number("READS_BEFORE_US")?, number("READS_AFTER_US")?);
+        println!(
+            "-- reads: {before} us before, {after} us after ({} % less); writes: {:+} us; space: {:+} bytes",
+            number("GAIN_PERCENT")?,
+            number("WRITES_US")?,
+            number("BYTES")?
+        );
+        if let Some(verified) = row.get::<Option<String>>("VERIFIED")? {
+            println!("-- {verified}");
+        }
+        println!("{};\n", row.get::<String>("STATEMENT")?);
+        count += 1;
+    }
+    Ok(count)
+}

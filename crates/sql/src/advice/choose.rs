@@ -1,0 +1,308 @@
+//! Which indexes gain most: one after the other, each priced with those that were chosen before it (the greedy algorithm of Chaudhuri and
+//! Narasayya, VLDB 1997). A candidate is considered for a statement if it makes that cheaper alone, or with the others of the statement.
+
+use super::candidates::{Demand, List};
+use super::pricing::{Priced, Proposal};
+use super::workload::{Query, beginning};
+use super::{Advice, part_list, table_name};
+use crate::session::{HypotheticalIndexes, Session};
+use crate::show::statement_text::quoted;
+use leafline_table::TableId;
+use leafline_types::MysqlError;
+use std::collections::{BTreeSet, HashMap};
+
+/// What an index has to save of what all statements cost.
+const LEAST_GAIN: f64 = 0.01;
+/// What it has to save of one of them to be considered for it.
+const LEAST_SAVED: f64 = 0.02;
+/// Of what the table takes, an index may take that has all that a statement reads.
+const MOST_OF_TABLE: f64 = 0.75;
+/// Candidates that are compared, those first that save most alone.
+const MOST_COMPARED: usize = 64;
+/// Indexes that are proposed.
+const MOST_CHOSEN: usize = 32;
+/// Of those that leave hardly more than the best one to be done, the smallest is taken.
+const ABOUT: f64 = 1.1;
+
+/// The workload, and what is chosen for it.
+pub(super) struct Chooser {
+    pub queries: Vec<Query>,
+    /// What each of them costs without any index that is not there.
+    pub base: Vec<Priced>,
+    proposals: Vec<Proposal>,
+    /// By proposal, the statements it is considered for.
+    relevant: Vec<BTreeSet<usize>>,
+    /// Proposals that were chosen, each with the prices of all statements from then on.
+    chosen: Vec<(usize, Vec<Priced>)>,
+}
+
+impl Chooser {
+    /// With the statements that can be priced.
+    pub fn new(session: &mut Session, all: Vec<Query>) -> Result<Chooser, MysqlError> {
+        let (mut queries, mut base) = (Vec::new(), Vec::new());
+        for query in all {
+            session.cancel.check()?;
+            if let Ok(priced) = session.price(&query, &HypotheticalIndexes::default()) {
+                queries.push(query);
+                base.push(priced);
+            }
+        }
+        Ok(Chooser { queries, base, proposals: Vec::new(), relevant: Vec::new(), chosen: Vec::new() })
+    }
+
+    /// The prices with all that is chosen.
+    pub fn prices(&self) -> &[Priced] {
+        self.chosen.last().map_or(&self.base, |(_, prices)| prices)
+    }
+
+    /// The proposals that were chosen.
+    pub fn proposals(&self) -> impl Iterator<Item = &Proposal> {
+        self.chosen.iter().filter_map(|(at, _)| self.proposals.get(*at))
+    }
+
+    /// Nobody will ask about the proposals again.
+    pub fn forget(&self, session: &Session) {
+        let ids: Vec<u64> = self.proposals.iter().map(|proposal| proposal.id).collect();
+        session.instance.statistics().forget_hypothetical(&ids);
+    }
+
+    /// Chooses.
+    ///
+    /// # Errors
+    /// 1317, 3024, and what reading pages returns.
+    pub fn choose(&mut self, session: &mut Session) -> Result<(), MysqlError> {
+        self.collect(session)?;
+        let least = total(&self.queries, &self.base) * LEAST_GAIN;
+        while self.chosen.len() < MOST_CHOSEN {
+            let mut gains: Vec<(usize, f64)> = Vec::new();
+            for at in 0..self.proposals.len() {
+                session.cancel.check()?;
+                let Some(proposal) = self.proposals.get(at) else { continue };
+                if self.proposals().any(|chosen| chosen.begins_with(proposal)) {
+                    // It would be redundant.
+                    continue;
+                }
+                let gain = self.gain(session, at)?;
+                if gain > least.max(1.0) {
+                    gains.push((at, gain));
+                }
+            }
+            let Some(best) = gains.iter().map(|(_, gain)| *gain).max_by(f64::total_cmp) else { break };
+            let bytes = |at: usize| self.proposals.get(at).map_or(0.0, |proposal| proposal.bytes);
+            let now = total(&self.queries, self.prices());
+            let good = gains.into_iter().filter(|(_, gain)| now - gain <= (now - best) * ABOUT);
+            let Some((next, _)) = good.min_by(|a, b| bytes(a.0).total_cmp(&bytes(b.0))) else { break };
+            let supposed = self.supposed(Some(next));
+            let mut prices = Vec::with_capacity(self.queries.len());
+            for query in &self.queries {
+                session.cancel.check()?;
+                prices.push(session.price(query, &supposed)?);
+            }
+            self.chosen.push((next, prices));
+        }
+        self.leave_out_unused();
+        Ok(())
+    }
+
+    /// Makes the proposals.
+    fn collect(&mut self, session: &mut Session) -> Result<(), MysqlError> {
+        let mut demand = Demand::new();
+        for query in &self.queries {
+            for wanted in &query.wanted {
+                for column in &wanted.equal {
+                    *demand.entry((wanted.table.id, *column)).or_default() += query.runs;
+                }
+            }
+        }
+        let mut known: HashMap<(TableId, String), Option<usize>> = HashMap::new();
+        let mut saved: Vec<f64> = Vec::new();
+        for (number, (query, base)) in self.queries.iter().zip(&self.base).enumerate() {
+            let mut own = Vec::new();
+            for wanted in &query.wanted {
+                for List { parts, is_extended } in wanted.lists(&demand) {
+                    session.cancel.check()?;
+                    let key = (wanted.table.id, part_list(&wanted.table, &parts));
+                    let at = match known.get(&key) {
+                        Some(at) => *at,
+                        None => {
+                            let priced = self.queries.iter().zip(&self.base);
+                            let made = session.propose(&wanted.table, &parts, priced)?;
+                            // Nobody wants the table twice.
+                            let most = session.table_bytes(&wanted.table)? * MOST_OF_TABLE;
+                            let made = made.filter(|proposal| !is_extended || proposal.bytes <= most);
+                            let at = made.map(|proposal| {
+                                self.proposals.push(proposal);
+                                self.relevant.push(BTreeSet::new());
+                                saved.push(0.0);
+                                self.proposals.len() - 1
+                            });
+                            known.insert(key, at);
+                            at
+                        }
+                    };
+                    own.extend(at);
+                }
+            }
+            own.sort_unstable();
+            own.dedup();
+            let mut all = HypotheticalIndexes::default();
+            for at in &own {
+                let Some(proposal) = self.proposals.get(*at) else { continue };
+                proposal.suppose(&mut all);
+                let mut alone = HypotheticalIndexes::default();
+                proposal.suppose(&mut alone);
+                let saves = base.cost_us - session.price(query, &alone)?.cost_us;
+                if saves > base.cost_us * LEAST_SAVED {
+                    self.relevant.get_mut(*at).map(|relevant| relevant.insert(number));
+                    saved.get_mut(*at).into_iter().for_each(|saved| *saved += saves * query.runs);
+                }
+            }
+            // Some gain only together.
+            let together = session.price(query, &all)?;
+            for at in own {
+                if self.proposals.get(at).is_some_and(|proposal| together.indexes.contains(&proposal.id)) {
+                    self.relevant.get_mut(at).map(|relevant| relevant.insert(number));
+                    let saves = (base.cost_us - together.cost_us) * query.runs;
+                    saved.get_mut(at).into_iter().for_each(|saved| *saved = saved.max(saves));
+                }
+            }
+        }
+        let mut order: Vec<f64> = saved.clone();
+        order.sort_by(|a, b| b.total_cmp(a));
+        let least = order.get(MOST_COMPARED).copied().unwrap_or(0.0);
+        for (relevant, saved) in self.relevant.iter_mut().zip(saved) {
+            if saved <= least {
+                relevant.clear();
+            }
+        }
+        // What begins with a good candidate is one for its statements, too.
+        let compared: Vec<usize> = (0..self.proposals.len())
+            .filter(|at| self.relevant.get(*at).is_some_and(|of| !of.is_empty()))
+            .collect();
+        let mut more: Vec<(usize, BTreeSet<usize>)> = Vec::new();
+        for (long, short) in
+            compared.iter().flat_map(|long| compared.iter().map(move |short| (*long, *short)))
+        {
+            if let (Some(one), Some(other)) = (self.proposals.get(long), self.proposals.get(short))
+                && one.begins_with(other)
+            {
+                more.push((long, self.relevant.get(short).cloned().unwrap_or_default()));
+            }
+        }
+        for (long, statements) in more {
+            self.relevant.get_mut(long).into_iter().for_each(|relevant| relevant.extend(&statements));
+        }
+        Ok(())
+    }
+
+    /// What is chosen, and one more.
+    fn supposed(&self, more: Option<usize>) -> HypotheticalIndexes {
+        let mut supposed = HypotheticalIndexes::default();
+        let chosen = self.chosen.iter().map(|(at, _)| *at).chain(more);
+        chosen.filter_map(|at| self.proposals.get(at)).for_each(|proposal| proposal.suppose(&mut supposed));
+        supposed
+    }
+
+    /// What one more index would save, less what it costs in writes; microseconds.
+    fn gain(&self, session: &mut Session, at: usize) -> Result<f64, MysqlError> {
+        let (Some(proposal), Some(relevant)) = (self.proposals.get(at), self.relevant.get(at)) else {
+            return Ok(0.0);
+        };
+        let supposed = self.supposed(Some(at));
+        let mut gain = -proposal.writes_us;
+        for number in relevant {
+            let (Some(query), Some(now)) = (self.queries.get(*number), self.prices().get(*number)) else {
+                continue;
+            };
+            gain += query.runs * (now.cost_us - session.price(query, &supposed)?.cost_us);
+        }
+        Ok(gain)
+    }
+
+    /// Takes back what later choices have made useless.
+    fn leave_out_unused(&mut self) {
+        let Some((_, last)) = self.chosen.last() else { return };
+        let used: BTreeSet<u64> = last.iter().flat_map(|priced| priced.indexes.iter().copied()).collect();
+        let proposals = &self.proposals;
+        self.chosen.retain(|(at, _)| proposals.get(*at).is_some_and(|proposal| used.contains(&proposal.id)));
+        let chosen: Vec<usize> = self.chosen.iter().map(|(at, _)| *at).collect();
+        let is_needed = |at: usize| {
+            let others =
+                chosen.iter().filter(|other| **other != at).filter_map(|other| proposals.get(*other));
+            let of = proposals.get(at);
+            of.is_some_and(|of| !others.into_iter().any(|other| other.begins_with(of)))
+        };
+        self.chosen.retain(|(at, _)| is_needed(*at));
+    }
+
+    /// What is chosen, as it is told.
+    ///
+    /// # Errors
+    /// 1317 and 3024.
+    pub fn advice(&self, session: &Session) -> Result<Vec<Advice>, MysqlError> {
+        session.cancel.check()?;
+        let mut before = &self.base;
+        let mut advice = Vec::with_capacity(self.chosen.len());
+        for (at, after) in &self.chosen {
+            let Some(proposal) = self.proposals.get(*at) else { continue };
+            let name = proposal.spec.name.as_deref().unwrap_or_default();
+            let parts = part_list(&proposal.table, &proposal.parts);
+            advice.push(Advice {
+                table: proposal.table.clone(),
+                action: "CREATE INDEX",
+                statement: format!(
+                    "CREATE INDEX {} ON {} ({parts})",
+                    quoted(name),
+                    table_name(&proposal.table)
+                ),
+                undo: Some(format!("DROP INDEX {} ON {}", quoted(name), table_name(&proposal.table))),
+                before_us: total(&self.queries, before),
+                after_us: total(&self.queries, after),
+                writes_us: proposal.writes_us,
+                bytes: proposal.bytes,
+                why: self.why(before, after),
+                verified: None,
+            });
+            before = after;
+        }
+        Ok(advice)
+    }
+
+    /// Which statements gain.
+    fn why(&self, before: &[Priced], after: &[Priced]) -> String {
+        let saved = |at: usize| match (self.queries.get(at), before.get(at), after.get(at)) {
+            (Some(query), Some(before), Some(after)) => query.runs * (before.cost_us - after.cost_us),
+            _ => 0.0,
+        };
+        let better = (0..self.queries.len()).filter(|at| saved(*at) > 0.0);
+        let count = better.clone().count();
+        let most = better.max_by(|a, b| saved(*a).total_cmp(&saved(*b)));
+        let Some((query, before, after)) =
+            most.and_then(|at| Some((self.queries.get(at)?, before.get(at)?, after.get(at)?)))
+        else {
+            return String::new();
+        };
+        format!(
+            "{count} of {} statements gain, most of all: {} ({:.3} to {:.3} ms each time)",
+            self.queries.len(),
+            beginning(&query.sql),
+            before.cost_us / 1000.0,
+            after.cost_us / 1000.0
+        )
+    }
+}
+
+impl Proposal {
+    fn begins_with(&self, first: &Proposal) -> bool {
+        self.table.id == first.table.id && self.parts.starts_with(&first.parts)
+    }
+
+    fn suppose(&self, supposed: &mut HypotheticalIndexes) {
+        supposed.push(self.table.id, self.spec.clone(), self.id);
+    }
+}
+
+/// What all statements cost, as often as they run; microseconds.
+pub(super) fn total(queries: &[Query], prices: &[Priced]) -> f64 {
+    queries.iter().zip(prices).map(|(query, priced)| query.runs * priced.cost_us).sum()
+}
