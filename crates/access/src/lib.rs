@@ -51,7 +51,7 @@ pub use part_use::PartUse;
 pub use path::{AccessPath, Condition, FirstOf, JoinRows, ScanOrder};
 pub use path_builder::{Batches, PathRequest};
 pub use path_scan::{Budget, Demand, PathScan, ScanBatch, ScanContext};
-pub use pieces::{ScanPiece, ScanPieces};
+pub use pieces::{ScanPiece, ScanPieces, Share};
 pub use row_scan::RowScan;
 pub use runtime_filter::{FilterValues, MOST_FILTER_VALUES, RuntimeFilter};
 pub use stats::Statistics;

@@ -5,7 +5,7 @@ use crate::constraint::Bounds;
 use crate::path_scan::{Budget, Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use crate::{
-    AccessPath, Batches, Counters, Located, LocatorSet, PathRequest, Permission, RowScan, ScanOrder,
+    AccessPath, Batches, Counters, Located, LocatorSet, PathRequest, Permission, RowScan, ScanOrder, Share,
 };
 use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
 use leafline_types::expr::build::{and, column, compare};
@@ -138,6 +138,41 @@ fn check_short_way(
     true
 }
 
+/// The pieces of a scan, one after the other, give the same rows, in the same order if that is relied upon. Returns how many there were.
+fn check_pieces(
+    rng: &mut SmallRng,
+    path: &AccessPath,
+    view: &ReadView,
+    found: &[Vec<Value>],
+    context: &str,
+) -> usize {
+    let path = Arc::new(path.clone());
+    let share = Share { threads: rng.random_range(1..4), most_leaves: rng.random_range(1..4) };
+    let (mut counters, mut pieces, mut all) = (Counters::default(), 0, Vec::new());
+    with_eval(|eval| {
+        let mut cx = ScanContext { eval, view, counters: &mut counters, budget: &mut Budget::default() };
+        let mut scan = PathScan::new(&path);
+        let mut source = path.pieces(share, &mut cx).expect("pieces");
+        while let Some(piece) = source.next_piece().expect("a piece") {
+            pieces += 1;
+            scan.start_piece(piece, &mut cx).expect("a started piece");
+            while let Some(batch) = scan.next(&mut cx).expect("rows") {
+                let columns = || path.columns.iter().take(path.delivered).zip(&batch.batch.columns);
+                let values = |row| {
+                    columns().map(|(c, array)| value_at(array, row, &path.table.columns[*c].ty)).collect()
+                };
+                all.extend((0..batch.batch.rows).map(values));
+            }
+        }
+    });
+    if path.order == ScanOrder::Any {
+        assert_eq!(sorted(all), sorted(found.to_vec()), "{share:?} {context}");
+    } else {
+        assert_eq!(format!("{all:?}"), format!("{found:?}"), "{share:?} {context}");
+    }
+    pieces
+}
+
 const READ_AHEAD: [ReadAheadKind; 4] =
     [ReadAheadKind::Automatic, ReadAheadKind::Physical, ReadAheadKind::Linear, ReadAheadKind::None];
 
@@ -156,7 +191,7 @@ fn check_all_paths(
     cases: usize,
 ) {
     let seed = testing::seed();
-    let (mut short, mut leapt, mut merged) = (0, 0, 0);
+    let (mut short, mut leapt, mut merged, mut cut) = (0, 0, 0, 0);
     for case in 0..cases {
         let index = table.indexes.choose(rng).expect("an index");
         let mut among: Vec<usize> = index.key_columns.clone();
@@ -202,10 +237,14 @@ fn check_all_paths(
         }
         assert!(path.fetches() || counters.leafline_rows_fetched == 0, "{context}");
         short += usize::from(check_short_way(rng, &path, view, (&found, &counters), &context));
+        if path.can_be_cut() {
+            cut += usize::from(check_pieces(rng, &path, view, &found, &context) > 1);
+        }
         assert_eq!(sorted(found), sorted(expected(rows, &conjuncts, &wanted)), "{context}");
     }
     assert!(short > cases / 50, "seed {seed}: {short} of {cases} paths went the short way");
     assert!(leapt > cases / 60, "seed {seed}: {leapt} of {cases} paths leapt");
+    assert!(cut > cases / 20, "seed {seed}: {cut} of {cases} paths had several pieces");
     assert!(merged > cases / 5, "seed {seed}: {merged} of {cases} paths had sets of locators");
 }
 

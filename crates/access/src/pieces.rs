@@ -1,8 +1,9 @@
 //! A scan in pieces, for several threads that walk some of them each.
 //!
-//! The ranges of a path are cut where leaves begin, as branch pages say. Pieces are ranges of keys: every row is in one of them,
-//! whatever becomes of the tree meanwhile, and the rows of all pieces, one after the other, are those of the scan in its order. That may
-//! be the order of the pages ([`crate::page_order`]).
+//! The ranges of a path are cut where leaves begin, as branch pages say, into pieces of as many leaves each. Pieces are ranges of keys:
+//! every row is in one of them, whatever becomes of the tree meanwhile, and the rows of all pieces, one after the other, are those of the
+//! scan in its order. That may be the order of the pages ([`crate::page_order`]). A path that fetches rows cuts the index that names
+//! them; each piece fetches its own, so that rows whose order does not matter come in that of their keys within each piece.
 
 use crate::error::Result;
 use crate::leap_scan::FEW_TARGETS;
@@ -10,7 +11,24 @@ use crate::page_order::{PageOrder, Sorted};
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
 use crate::targets::{Target, Targets, WalkKind};
-use leafline_table::{ReadView, Tree};
+use leafline_table::{Direction, ReadView, Tree};
+
+/// Pieces for each thread, at least, where there are leaves enough: one that comes upon more rows than others leaves some of its pieces to
+/// them.
+const PIECES_OF_A_THREAD: usize = 8;
+/// The same where rows are fetched: with the entries of a smaller piece fewer rows are found on each page.
+const FETCHING_PIECES_OF_A_THREAD: usize = 4;
+/// How many times more leaves a piece may have then.
+const FETCHING_LEAVES: usize = 8;
+
+/// How a scan is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Among so many threads.
+    pub threads: usize,
+    /// Leaves of the largest pieces; of a scan that fetches rows, some times as many.
+    pub most_leaves: usize,
+}
 
 /// Ranges that follow each other in the index.
 #[derive(Clone, Debug)]
@@ -20,33 +38,43 @@ pub struct ScanPiece {
 }
 
 impl AccessPath {
-    /// Whether it can be read in pieces: they are walks of an index, forward, that find rows there.
+    /// Whether it can be read in pieces: they are walks of an index, with all that is asked of its entries known beforehand.
     pub fn can_be_cut(&self) -> bool {
-        !self.fetches()
-            && self.order != ScanOrder::Reverse
+        self.locators.is_none()
             && self.merged.is_none()
             && !self.is_unique_lookup()
             && !self.constraint.is_correlated()
     }
 
-    /// The pieces of a scan, of about so many leaves each. The path [can be cut](AccessPath::can_be_cut).
+    /// The pieces of a scan. The path [can be cut](AccessPath::can_be_cut).
     ///
     /// # Errors
-    /// Those of the bounds.
-    pub fn pieces(&self, leaves: usize, cx: &mut ScanContext<'_, '_>) -> Result<ScanPieces> {
+    /// Those of the bounds, and of reading branch pages.
+    pub fn pieces(&self, share: Share, cx: &mut ScanContext<'_, '_>) -> Result<ScanPieces> {
         let targets = self.targets(cx.eval)?;
-        // An index that was dropped has no tree any more, though older snapshots still read it: that is one piece.
-        let tree = cx.view.engine().tree(&self.index).ok();
+        let (pieces_each, times) = match self.fetches() {
+            true => (FETCHING_PIECES_OF_A_THREAD, FETCHING_LEAVES),
+            false => (PIECES_OF_A_THREAD, 1),
+        };
+        let most = share.most_leaves.max(1) * times;
+        let direction = match self.order {
+            ScanOrder::Reverse => Direction::Reverse,
+            ScanOrder::Any | ScanOrder::Forward => Direction::Forward,
+        };
         let mut pieces = ScanPieces {
             view: cx.view.clone(),
             targets,
-            tree,
-            leaves: leaves.max(1),
+            // An index that was dropped has no tree any more, though older snapshots still read it: that is one piece.
+            tree: cx.view.engine().tree(&self.index).ok(),
+            direction,
+            leaves: most,
             next: 0,
             rest: None,
             order: None,
             by_page: false,
         };
+        let count = share.threads.max(1) * pieces_each;
+        pieces.leaves = pieces.count_leaves(count * most)?.div_ceil(count).clamp(1, most);
         if pieces.targets.len() <= FEW_TARGETS && self.may_go_by_page(cx.view) {
             pieces.order = Some(PageOrder::new(pieces.targets.all().to_vec()));
             pieces.next = pieces.targets.len();
@@ -60,8 +88,10 @@ pub struct ScanPieces {
     view: ReadView,
     targets: Targets,
     tree: Option<Tree>,
+    direction: Direction,
+    /// Leaves of a piece.
     leaves: usize,
-    /// The first target that is in no piece.
+    /// The first target that is in no piece, counted in the direction of the scan.
     next: usize,
     /// What is left of the one before, if it was cut.
     rest: Option<Target>,
@@ -89,20 +119,21 @@ impl ScanPieces {
         let mut taken = Vec::new();
         let mut room = self.leaves;
         while room > 0 {
-            let Some(mut target) = self.rest.take().or_else(|| self.targets.all().get(self.next).cloned())
-            else {
-                break;
-            };
-            let (lower, upper) = (&target.range.lower, target.range.upper.as_deref());
-            let found = self.tree.as_ref().map(|tree| tree.leaves(lower, upper, room)).transpose()?;
-            let (pages, bound) = found.map_or((0, None), |found| (found.pages.len().max(1), found.resume));
+            let next = self.targets.at(self.direction, self.next);
+            let Some(mut target) = self.rest.take().or_else(|| next.cloned()) else { break };
+            let (pages, bound) = self.leaves_of(&target, room)?;
             room -= pages.min(room);
             match bound {
                 Some(bound) => {
                     let mut rest = target.clone();
                     rest.continues = true;
-                    rest.range.lower.clone_from(&bound);
-                    target.range.upper = Some(bound);
+                    if self.direction == Direction::Forward {
+                        rest.range.lower.clone_from(&bound);
+                        target.range.upper = Some(bound);
+                    } else {
+                        target.range.lower.clone_from(&bound);
+                        rest.range.upper = Some(bound);
+                    }
                     self.rest = Some(rest);
                     goes_on = true;
                     room = 0;
@@ -111,7 +142,30 @@ impl ScanPieces {
             }
             taken.push(target);
         }
+        if self.direction == Direction::Reverse {
+            taken.reverse();
+        }
         Ok(self.piece(taken, goes_on))
+    }
+
+    /// How many leaves a target has, one at least, up to `most`; and where the rest begins, or, in reverse, ends.
+    fn leaves_of(&self, target: &Target, most: usize) -> Result<(usize, Option<Vec<u8>>)> {
+        let (lower, upper) = (&target.range.lower, target.range.upper.as_deref());
+        let Some(tree) = &self.tree else { return Ok((1, None)) };
+        let found = tree.leaves(self.direction, lower, upper, most)?;
+        Ok((found.pages.len().max(1), found.resume))
+    }
+
+    /// How many leaves all targets have, up to `most`.
+    fn count_leaves(&self, most: usize) -> Result<usize> {
+        let mut leaves = 0;
+        for target in self.targets.all() {
+            if leaves >= most {
+                break;
+            }
+            leaves += self.leaves_of(target, most - leaves)?.0;
+        }
+        Ok(leaves)
     }
 
     fn piece(&self, taken: Vec<Target>, goes_on: bool) -> Option<ScanPiece> {

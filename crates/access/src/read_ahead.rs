@@ -228,7 +228,7 @@ mod tests {
         let view = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
         let index = &table.indexes[1];
         let tree = engine.tree(index).expect("a tree");
-        let all = tree.leaves(&[], None, usize::MAX).expect("leaves").pages;
+        let all = tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves").pages;
         for order in [ScanOrder::Forward, ScanOrder::Reverse] {
             let v = column(2, ExprType::numeric(SqlType::BIGINT, false));
             let wanted = literal(Value::Int(1_500));

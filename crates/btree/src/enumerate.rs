@@ -16,12 +16,12 @@ use crate::tree::Tree;
 /// Branches right above the leaves that are read as one batch when a walk comes to the second of them.
 const BRANCHES_AHEAD: usize = 32;
 
-/// Leaves in key order.
+/// Leaves in key order, or against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeafList {
     /// The leaf pages.
     pub pages: Vec<PageNo>,
-    /// Where to ask for the rest; `None`: that was all.
+    /// Where the rest begins, or, against the order, ends; `None`: that was all.
     pub resume: Option<Vec<u8>>,
 }
 
@@ -108,13 +108,19 @@ impl Tree {
         target.child(&node).and_then(|slot| node.child(slot)).on(page)
     }
 
-    /// The leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them.
+    /// The leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them, the first or the last.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
-    pub fn leaves(&self, lower: &[u8], upper: Option<&[u8]>, max: usize) -> Result<LeafList> {
+    pub fn leaves(
+        &self,
+        direction: Direction,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        max: usize,
+    ) -> Result<LeafList> {
         let mut pages = Vec::new();
-        let resume = self.for_each_leaf(Direction::Forward, lower, upper, &mut |leaf| {
+        let resume = self.for_each_leaf(direction, lower, upper, &mut |leaf| {
             if pages.len() == max {
                 return LeafWalk::Stop;
             }

@@ -20,9 +20,9 @@ const ATTEMPTS: u64 = 8;
 /// Looks at a page that is latched exclusively before the attempt is given up.
 const SPINS: usize = 40;
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 /// Lines of slots of a leaf that are fetched while the header is: a search would wait for one after the other.
-const SLOT_LINES: usize = 16;
+pub(crate) const SLOT_LINES: usize = 16;
 /// Longest payload that is copied to the stack; longer ones go to the heap.
 const SHORT: usize = 512;
 

@@ -163,7 +163,7 @@ impl<'a> LeafView<'a> {
     }
 
     /// As [`find`](Self::find) for a key within the fences, the upper one included.
-    pub(crate) fn find_within(&self, key: &[u8]) -> (usize, bool) {
+    pub fn find_within(&self, key: &[u8]) -> (usize, bool) {
         self.found(self.node.search().find_within(0, key))
     }
 

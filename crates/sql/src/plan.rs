@@ -7,7 +7,7 @@
 
 use crate::bound::RowLocking;
 use crate::window::{Reach, WindowCall};
-use leafline_access::{AccessPath, Demand, JoinRows};
+use leafline_access::{AccessPath, Demand, JoinRows, Share};
 use leafline_table::TableDef;
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::convert::cast;
@@ -182,10 +182,8 @@ pub enum Operator {
     Parallel {
         /// Runs in each of the threads.
         input: Arc<Node>,
-        /// How many there are at most.
-        threads: usize,
-        /// How many leaves of the table, or of the index that is read, a piece has.
-        leaves: usize,
+        /// How many there are at most, and how much each takes at a time.
+        share: Share,
     },
     /// Rows for which every condition is true.
     Filter {

@@ -138,6 +138,13 @@ impl<S: Source> Search<S> {
         self.upper_head
     }
 
+    /// Offset and length of the lower fence.
+    #[inline]
+    pub fn lower_fence(&self) -> (usize, usize) {
+        let second = self.source.word(40);
+        (bytes(second, 2), bytes(second, 4))
+    }
+
     /// Offset and length of the upper fence; `None` if there is none.
     #[inline]
     pub fn upper_fence(&self) -> Option<(usize, usize)> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use leafline_btree::{Change, CommitTs, Direction, LeafStep};
+use leafline_btree::{Change, CommitTs, Direction, FoundLeaf, LeafFinder, LeafStep};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -101,12 +101,26 @@ fn read(fixture: &Fixture, direction: Direction, seed: u64, stop: &AtomicBool) -
             fixture.tree.verify().expect("a sound tree");
         }
         let (low, high) = (rng.random_range(0..KEYS).to_be_bytes(), rng.random_range(0..KEYS).to_be_bytes());
-        let list = fixture.tree.leaves(&low, Some(&high), 100).expect("leaves");
+        let list = fixture.tree.leaves(Direction::Forward, &low, Some(&high), 100).expect("leaves");
         fixture.store.prefetch(&list.pages).expect("a prefetch");
         fixture.tree.estimate(&low, Some(&high)).expect("an estimate");
+        look_up(fixture, &mut rng);
         scans += 1;
     }
     scans
+}
+
+/// Looks up keys that are always there, on leaves that were found before.
+fn look_up(fixture: &Fixture, rng: &mut SmallRng) {
+    let mut keys: Vec<Vec<u8>> =
+        (0..60).map(|_| key(rng.random_range(0..KEYS / 50) * 50, rng.random_range(0..WRITERS))).collect();
+    keys.sort();
+    let mut finder = LeafFinder::new(&fixture.tree);
+    let found: Vec<FoundLeaf> = keys.iter().map(|key| finder.find(key).expect("a leaf")).collect();
+    for (key, found) in keys.iter().zip(found) {
+        let is_there = fixture.tree.visit_leaf_of(key, found, |leaf| leaf.find_within(key).1);
+        assert!(is_there.expect("a visit"), "a look-up missed an entry that was always there");
+    }
 }
 
 fn run(seed: u64, page_size: usize, pool_pages: usize, background: bool) {
@@ -195,7 +209,10 @@ fn readers_take_no_latch_above_the_leaf() {
                 assert_eq!(scan(&fixture.tree, direction).len(), 2000);
             }
             let (low, high) = (key(100, 0), key(900, 0));
-            assert!(fixture.tree.leaves(&low, Some(&high), 1000).expect("leaves").pages.len() > 5);
+            assert!(
+                fixture.tree.leaves(Direction::Forward, &low, Some(&high), 1000).expect("leaves").pages.len()
+                    > 5
+            );
             assert!(fixture.tree.estimate(&low, Some(&high)).expect("an estimate").entries > 400.0);
             // Nor do writers who only change a leaf.
             fixture.put(&key(500, 0), &[0; 40], 2);

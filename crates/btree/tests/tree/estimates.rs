@@ -23,13 +23,13 @@ fn leaves_lists_every_leaf_of_a_range_in_order_without_reading_leaves() {
     let fixture = build(40_000, 4096, 2000);
     let report = fixture.tree.verify().expect("a sound tree");
     assert!(report.levels >= 3);
-    let all = fixture.tree.leaves(&[], None, usize::MAX).expect("leaves");
+    let all = fixture.tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves");
     assert_eq!((all.pages.len() as u64, &all.resume), (report.leaves, &None));
     // The same in pieces.
     let mut pieces = Vec::new();
     let mut at = Some(Vec::new());
     while let Some(lower) = at {
-        let list = fixture.tree.leaves(&lower, None, 7).expect("leaves");
+        let list = fixture.tree.leaves(Direction::Forward, &lower, None, 7).expect("leaves");
         assert!(list.pages.len() <= 7);
         pieces.extend(list.pages);
         at = list.resume;
@@ -38,7 +38,8 @@ fn leaves_lists_every_leaf_of_a_range_in_order_without_reading_leaves() {
     let mut rng = SmallRng::seed_from_u64(3);
     for _ in 0..200 {
         let (low, high) = (rng.random_range(0..80_000), rng.random_range(0..80_000));
-        let list = fixture.tree.leaves(&key(low), Some(&key(high)), usize::MAX).expect("leaves");
+        let list =
+            fixture.tree.leaves(Direction::Forward, &key(low), Some(&key(high)), usize::MAX).expect("leaves");
         if low >= high {
             assert!(list.pages.is_empty());
             continue;
@@ -49,7 +50,7 @@ fn leaves_lists_every_leaf_of_a_range_in_order_without_reading_leaves() {
         assert_eq!(list.pages.last(), Some(&fixture.tree.leaf_of(&key(high - 1)).expect("a leaf")));
     }
     let before = fixture.store.resident_pages(fixture.tree.id());
-    fixture.tree.leaves(&[], None, usize::MAX).expect("leaves");
+    fixture.tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves");
     assert_eq!(fixture.store.resident_pages(fixture.tree.id()), before);
 }
 
@@ -64,7 +65,12 @@ fn estimates_are_exact_for_short_ranges_and_near_for_long_ones() {
         let high = (low + width).min(300_000);
         let expected = f64::from(high.div_ceil(2) - low.div_ceil(2));
         let found = fixture.tree.estimate(&key(low), Some(&key(high))).expect("an estimate");
-        let pages = fixture.tree.leaves(&key(low), Some(&key(high)), usize::MAX).expect("leaves").pages.len();
+        let pages = fixture
+            .tree
+            .leaves(Direction::Forward, &key(low), Some(&key(high)), usize::MAX)
+            .expect("leaves")
+            .pages
+            .len();
         if found.exact {
             assert_eq!((found.entries, found.leaves), (expected, pages as f64), "round {round}");
         } else {

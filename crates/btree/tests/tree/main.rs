@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod estimates;
 mod fixture;
+mod lookup;
 mod model;
 mod read_ahead;
 mod shape;

@@ -63,7 +63,8 @@ fn leaves_are_the_same_either_way_in_pieces_and_by_page() {
             let (low, high) = (rng.random_range(0..30_000), rng.random_range(0..31_000));
             let (lower, upper) = (key(low), key(high));
             let upper = (round % 5 > 0).then_some(&upper[..]);
-            let mut forward = tree.leaves(&lower, upper, usize::MAX).expect("leaves").pages;
+            let mut forward =
+                tree.leaves(Direction::Forward, &lower, upper, usize::MAX).expect("leaves").pages;
             let by_page = tree.leaves_by_page(&lower, upper, usize::MAX).expect("leaves");
             let mut parts: Vec<_> = by_page.leaves.iter().map(|leaf| &leaf.keys).collect();
             parts.sort_by(|a, b| a.lower.cmp(&b.lower));
@@ -117,7 +118,8 @@ fn read(tree: &Tree, kind: ReadAheadKind, direction: Direction, most: usize) -> 
 fn a_scan_either_way_waits_for_few_of_its_leaves_and_a_short_one_reads_no_other() {
     for direction in [Direction::Forward, Direction::Reverse] {
         let (store, tree) = cold(30_000, true, 400);
-        let leaves = tree.leaves(&[], None, usize::MAX).expect("leaves").pages.len() as u64;
+        let leaves =
+            tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves").pages.len() as u64;
         let (entries, asked, faults) = read(&tree, ReadAheadKind::Logical, direction, usize::MAX);
         assert_eq!(entries, 30_000);
         assert!(asked >= leaves - 10 && faults < leaves / 20, "{direction:?}: {faults} of {leaves}, {asked}");
@@ -140,7 +142,7 @@ fn a_scan_either_way_waits_for_few_of_its_leaves_and_a_short_one_reads_no_other(
 #[test]
 fn linear_read_ahead_fires_where_leaves_lie_in_a_row_and_physical_reads_the_segment() {
     let (_, tree) = cold(30_000, false, 400);
-    let leaves = tree.leaves(&[], None, usize::MAX).expect("leaves").pages.len() as u64;
+    let leaves = tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves").pages.len() as u64;
     let (entries, asked, faults) = read(&tree, ReadAheadKind::Linear, Direction::Forward, usize::MAX);
     assert_eq!(entries, 30_000);
     assert!(asked > leaves / 2 && faults < leaves / 2, "{asked}, {faults} of {leaves}");

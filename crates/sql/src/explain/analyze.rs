@@ -32,7 +32,7 @@ impl Tree<'_> {
             Operator::JsonTable(_) => "Materialize table function".to_string(),
             Operator::Empty(reason) => format!("Zero rows ({reason:?})"),
             Operator::Scan(scan) => access_label(&scan.path, &scan.alias, false),
-            Operator::Parallel { threads, .. } => format!("Parallel: up to {threads} threads"),
+            Operator::Parallel { share, .. } => format!("Parallel: up to {} threads", share.threads),
             Operator::Filter { input, conditions } => format!("Filter: {}", all(conditions, &names(input))),
             Operator::Project { .. } => "Project".to_string(),
             Operator::LookupJoin { rows, .. } => match rows {

@@ -85,8 +85,8 @@ fn build_part(node: &Node, profiled: bool, filters: &Arc<RuntimeFilters>) -> Box
         }
         plan::Operator::Empty(_) => Box::new(values::Empty),
         plan::Operator::Scan(scan) => Box::new(scan::Scan::new(scan, filters)),
-        plan::Operator::Parallel { input, threads, leaves } => {
-            Box::new(parallel::Parallel::new(input, *threads, *leaves, profiled, filters))
+        plan::Operator::Parallel { input, share } => {
+            Box::new(parallel::Parallel::new(input, *share, profiled, filters))
         }
         plan::Operator::Filter { input: from, conditions } => {
             Box::new(filter::Filter::new(input(from), conditions.clone()))

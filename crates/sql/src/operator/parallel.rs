@@ -16,7 +16,7 @@ use super::memory::Held;
 use super::runtime_filters::RuntimeFilters;
 use super::{BoxedOperator, ExecutionContext, MemoryBudget, Operator, Profile, Subplans, build_part};
 use crate::plan::{self, Node};
-use leafline_access::{Budget, Counters, ScanPiece, ScanPieces};
+use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
 use leafline_table::ReadView;
 use leafline_types::expr::{CallState, EvalContext, SessionFacts, SqlMode};
 use leafline_types::statement::{CancelToken, Warnings};
@@ -35,7 +35,7 @@ const HELD_BYTES: usize = 32 << 20;
 
 pub(super) struct Parallel {
     input: Arc<Node>,
-    leaves: usize,
+    share: Share,
     profiled: bool,
     filters: Arc<RuntimeFilters>,
     workers: Vec<Worker>,
@@ -106,19 +106,13 @@ struct Shared<'s> {
 }
 
 impl Parallel {
-    pub fn new(
-        input: &Arc<Node>,
-        threads: usize,
-        leaves: usize,
-        profiled: bool,
-        filters: &Arc<RuntimeFilters>,
-    ) -> Parallel {
+    pub fn new(input: &Arc<Node>, share: Share, profiled: bool, filters: &Arc<RuntimeFilters>) -> Parallel {
         Parallel {
             filters: filters.clone(),
             input: input.clone(),
-            leaves,
+            share,
             profiled,
-            workers: (0..threads.max(1)).map(|_| Worker::default()).collect(),
+            workers: (0..share.threads.max(1)).map(|_| Worker::default()).collect(),
             source: None,
             pieces: Vec::new(),
             unbegun: 0,
@@ -137,7 +131,7 @@ impl Parallel {
             none => {
                 let scan = scan_of(&self.input)?;
                 let path = scan.path.narrowed(&self.filters.of(scan), scan.examined);
-                none.insert(path.pieces(self.leaves, &mut cx.scan())?)
+                none.insert(path.pieces(self.share, &mut cx.scan())?)
             }
         };
         while self.pieces.len() < self.workers.len() * ROUND_PIECES {
@@ -236,8 +230,7 @@ impl Operator for Parallel {
     }
 
     fn reset(&mut self) -> bool {
-        *self =
-            Parallel::new(&self.input, self.workers.len(), self.leaves, self.profiled, &self.filters.clone());
+        *self = Parallel::new(&self.input, self.share, self.profiled, &self.filters.clone());
         true
     }
 }

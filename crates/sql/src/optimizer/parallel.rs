@@ -11,14 +11,14 @@
 //!                                         part over one table
 //! ```
 //! Grouping runs in the threads, too, where that leaves few rows and makes no difference (`AggregateCall::parts`). The rows of a scan
-//! come in its order, so that sums of DOUBLE above it, too, are the same with any number of threads; index lookups are made
-//! for batches of rows, in the order of their keys, and batches end with pieces.
+//! come in its order, so that sums of DOUBLE above it, too, are the same with any number of threads; but where the order does not matter rows
+//! are fetched, and looked up, in the order of their keys, a batch at a time, and batches end with pieces.
 
 use super::emit::node;
 use super::settings::Parallelism;
 use crate::plan::{Node, Operator, Scan};
 use crate::window::Reach;
-use leafline_access::Demand;
+use leafline_access::{Demand, Share};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, ExprKind, build};
 use std::sync::Arc;
@@ -84,8 +84,9 @@ fn wrap(at: &mut Node, parallelism: Parallelism) {
     let (types, estimate) = (at.types.to_vec(), at.estimate);
     let nothing = node(Operator::Values(Arc::from([])), Vec::new(), 0.0, 0.0);
     let input = Arc::new(std::mem::replace(at, nothing));
-    let Parallelism { threads, piece_leaves: leaves, .. } = parallelism;
-    *at = node(Operator::Parallel { input, threads, leaves }, types, estimate.rows, estimate.cost_us);
+    let share =
+        Share { threads: parallelism.degree(estimate.cost_us), most_leaves: parallelism.piece_leaves };
+    *at = node(Operator::Parallel { input, share }, types, estimate.rows, estimate.cost_us);
 }
 
 /// Makes an aggregation one of parts, and one of their results; false if that cannot be, or does not pay.

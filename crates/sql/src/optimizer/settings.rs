@@ -90,9 +90,9 @@ impl OptimizerSwitches {
 /// How many threads may share a part of a plan, and which parts they share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parallelism {
-    /// `innodb_parallel_read_threads`: at most so many; one is the statement's own.
+    /// `max_parallel_degree`: at most so many; one is the statement's own.
     pub threads: usize,
-    /// What a part costs at least, microseconds.
+    /// What a part costs at least that two of them share, microseconds; half of it more for each further one.
     pub least_cost_us: f64,
     /// How many leaves a thread takes at a time.
     pub piece_leaves: usize,
@@ -107,6 +107,12 @@ impl Parallelism {
     /// For so many threads.
     pub fn new(threads: usize) -> Parallelism {
         Parallelism { threads, least_cost_us: Self::LEAST_COST_US, piece_leaves: Self::PIECE_LEAVES }
+    }
+
+    /// How many threads share a part that costs so much.
+    pub fn degree(&self, cost_us: f64) -> usize {
+        let each = self.least_cost_us / 2.0;
+        if each > 0.0 { self.threads.min((cost_us / each).max(2.0) as usize) } else { self.threads }
     }
 
     /// Nothing is shared.

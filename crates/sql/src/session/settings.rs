@@ -45,8 +45,8 @@ pub struct Settings {
     pub cte_max_recursion_depth: u64,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
     pub query_memory: u64,
-    /// `innodb_parallel_read_threads`: how many threads may share the reading of a table.
-    pub parallel_read_threads: u64,
+    /// `max_parallel_degree`, and `innodb_parallel_read_threads`: how many threads may share a part of a statement.
+    pub parallel_degree: u64,
     /// `leafline_device` and what stands beside it: the device that plans are priced for.
     pub device: Device,
     /// `read_ahead`, `logical_read_ahead_size` and `read_ahead_pause`: what scans read before they get there.
@@ -92,7 +92,7 @@ impl Default for Settings {
             time_zone: TimeZone::system(),
             cte_max_recursion_depth: 1000,
             query_memory: 1 << 30,
-            parallel_read_threads: default_threads(),
+            parallel_degree: default_threads(),
             device: Device::default(),
             read_ahead: ReadAheadSettings::default(),
             wait_timeout: 28_800,
@@ -122,7 +122,7 @@ impl Settings {
     pub fn parallelism(&self) -> Parallelism {
         match self.device.has_one_arm() {
             true => Parallelism::NONE,
-            false => Parallelism::new(self.parallel_read_threads as usize),
+            false => Parallelism::new(self.parallel_degree as usize),
         }
     }
 

@@ -313,6 +313,7 @@ const HINTABLE: &[&str] = &[
     "lock_wait_timeout",
     "logical_read_ahead_size",
     "max_execution_time",
+    "max_parallel_degree",
     "optimizer_switch",
     "read_ahead",
     "read_ahead_pause",
@@ -400,8 +401,8 @@ pub const VARIABLES: &[Variable] = &[
     number(
         "innodb_parallel_read_threads",
         (1, 256),
-        |s, _| Value::UInt(s.parallel_read_threads),
-        |s, n| s.parallel_read_threads = n,
+        |s, _| Value::UInt(s.parallel_degree.max(1)),
+        |s, n| s.parallel_degree = n,
     ),
     switch(
         "innodb_snapshot_isolation",
@@ -469,6 +470,12 @@ pub const VARIABLES: &[Variable] = &[
         (0, u32::MAX as u64),
         |s, _| Value::UInt(s.max_execution_time),
         |s, n| s.max_execution_time = n,
+    ),
+    number(
+        "max_parallel_degree",
+        (0, 256),
+        |s, _| Value::UInt(s.parallel_degree),
+        |s, n| s.parallel_degree = n,
     ),
     number(
         "net_write_timeout",

@@ -7,11 +7,13 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::txn::RegisteredSnapshot;
 use crate::txn::write_set::State;
-use leafline_btree::{Direction, LeafStep, LeafView, Tree};
+use leafline_btree::{FoundLeaf, LeafFinder, LeafView, Tree};
 use std::sync::Arc;
 
-/// Locators whose leaves are read ahead as one batch.
+/// Locators whose leaves are found, and read ahead as one batch.
 const READ_AHEAD: usize = 256;
+/// How many locators before its visit the processor is to fetch the slots of a leaf.
+const SLOTS_AHEAD: usize = 4;
 
 impl ReadView {
     /// Calls `visitor` for each locator (ascending, repetitions allowed), in order, with its position and the row
@@ -50,13 +52,10 @@ pub(super) fn fetch_rows(
         fetch.one(&handle.tree)?;
         return snapshot.check();
     }
-    let mut ahead = fetch.read_ahead(&handle.tree, 0)?;
+    let mut ahead = fetch.find_leaves(&handle.tree, 0)?;
     while fetch.next < locators.len() {
-        let until = ahead;
-        ahead = fetch.read_ahead(&handle.tree, until)?;
-        while fetch.next < until {
-            fetch.visit(&handle.tree, until)?;
-        }
+        let found = std::mem::replace(&mut ahead, fetch.find_leaves(&handle.tree, fetch.next + READ_AHEAD)?);
+        fetch.visit(&handle.tree, &found)?;
     }
     snapshot.check()
 }
@@ -74,59 +73,58 @@ struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    /// Starts reading the leaves of the locators from `from` on; returns up to where.
-    fn read_ahead(&self, tree: &Tree, from: usize) -> Result<usize> {
+    /// Finds the leaves of [`READ_AHEAD`] locators from `from` on, and starts reading those that are not in memory.
+    fn find_leaves(&self, tree: &Tree, from: usize) -> Result<Vec<FoundLeaf>> {
         let until = (from + READ_AHEAD).min(self.locators.len());
-        let mut pages = Vec::new();
+        let mut finder = LeafFinder::new(tree);
+        let mut found: Vec<FoundLeaf> = Vec::with_capacity(until.saturating_sub(from));
+        let mut missing = Vec::new();
         for at in from..until {
-            let page = tree.leaf_of(self.locators.get(at))?;
-            if pages.last() != Some(&page) && !self.engine.store.is_resident(page) {
-                pages.push(page);
+            let leaf = finder.find(self.locators.get(at))?;
+            let is_another = found.last().is_none_or(|last| last.page() != leaf.page());
+            if is_another && !self.engine.store.is_resident(leaf.page()) {
+                missing.push(leaf.page());
             }
+            found.push(leaf);
         }
-        if !pages.is_empty() {
-            self.engine.store.prefetch(&pages)?;
+        if !missing.is_empty() {
+            self.engine.store.prefetch(&missing)?;
         }
-        Ok(until)
+        Ok(found)
     }
 
-    /// Visits the locators before `until`, or fewer.
-    fn visit(&mut self, tree: &Tree, until: usize) -> Result<()> {
+    /// Visits as many locators as leaves were found for.
+    fn visit(&mut self, tree: &Tree, found: &[FoundLeaf]) -> Result<()> {
         let locators = self.locators;
-        let mut cursor = tree.cursor();
-        cursor.seek(locators.get(self.next));
-        let mut error = None;
-        while self.next < until && error.is_none() && !self.spilled {
-            let more = cursor.visit_leaf(Direction::Forward, |leaf, _| match self.on_leaf(leaf, until) {
-                Ok(()) if self.next < until && !self.spilled => {
-                    LeafStep::SeekTo(locators.get(self.next).to_vec())
-                }
-                Ok(()) => LeafStep::Stop,
-                Err(failed) => {
-                    error = Some(failed);
-                    LeafStep::Stop
-                }
-            })?;
-            if !more && error.is_none() && !self.spilled {
-                // Beyond the last entry of the tree.
-                while self.next < until {
-                    self.deliver(None);
+        let (begun, until) = (self.next, self.next + found.len());
+        found.iter().take(SLOTS_AHEAD).for_each(|leaf| tree.fetch_slots(*leaf));
+        let mut fetched = SLOTS_AHEAD;
+        while let Some(leaf) = found.get(self.next - begun) {
+            let ahead = self.next - begun + SLOTS_AHEAD;
+            for at in fetched..=ahead {
+                if let Some(leaf) = found.get(at).filter(|leaf| found.get(at - 1) != Some(*leaf)) {
+                    tree.fetch_slots(*leaf);
                 }
             }
+            fetched = fetched.max(ahead + 1);
+            tree.visit_leaf_of(locators.get(self.next), *leaf, |leaf| self.on_leaf(leaf, until))??;
+            if self.spilled {
+                self.deliver_spilled()?;
+            }
         }
-        error.map_or(Ok(()), Err)?;
-        if self.spilled { self.deliver_spilled() } else { Ok(()) }
+        Ok(())
     }
 
     /// Delivers the locators before `until` that belong on this leaf, or before it where no leaf has them,
     /// up to one that is in a file.
     fn on_leaf(&mut self, leaf: &LeafView<'_>, until: usize) -> Result<()> {
+        let begun = self.next;
         while self.next < until {
             let key = self.locators.get(self.next);
-            if leaf.upper_fence().is_some_and(|fence| key >= fence) {
+            if self.next > begun && leaf.upper_fence().is_some_and(|fence| key >= fence) {
                 return Ok(());
             }
-            let (slot, found) = leaf.find(key);
+            let (slot, found) = leaf.find_within(key);
             if !found {
                 self.deliver(None);
                 continue;

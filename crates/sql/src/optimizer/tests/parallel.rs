@@ -79,6 +79,10 @@ fn threads_give_what_one_gives() {
         "SELECT COUNT(*), MIN(label) FROM facts JOIN dim ON dim.id = facts.g WHERE x < 500",
         "SELECT g, COUNT(*), MAX(label) FROM facts LEFT JOIN dim ON dim.id = facts.g + 15 GROUP BY g ORDER BY g",
         "SELECT AVG(total) FROM (SELECT g, SUM(n) total FROM facts GROUP BY g) t",
+        // Rows are fetched by the entries of an index.
+        "SELECT COUNT(*), SUM(id), SUM(n), MIN(filler) FROM facts FORCE INDEX (gn) WHERE g BETWEEN 3 AND 30 AND x > 10",
+        "SELECT COUNT(*), SUM(id), MAX(x) FROM facts FORCE INDEX (gn) WHERE g IN (1, 4, 5, 9, 33) AND n <> 2",
+        "SELECT COUNT(*), SUM(id), MIN(x) FROM facts FORCE INDEX (gn) WHERE (g > 7 OR g IS NULL) AND n * 2 > 5",
     ];
     for sql in grouped_in_threads {
         let tree = same_as_alone(&mut database, sql);
@@ -103,6 +107,13 @@ fn threads_give_what_one_gives() {
         "SELECT a.id, b.id FROM facts a JOIN facts b ON a.n = b.n + 7 ORDER BY a.id, b.id LIMIT 50",
         "SELECT id, ROW_NUMBER() OVER (ORDER BY x) FROM facts WHERE id % 5 = 0",
         "SELECT g, COUNT(*) FROM facts GROUP BY g WITH ROLLUP",
+        // An index gives the order, either way.
+        "SELECT id, filler FROM facts FORCE INDEX (gn) WHERE g > 10 AND x < 50 ORDER BY g, n",
+        "SELECT id, filler FROM facts FORCE INDEX (gn) WHERE g > 10 AND x < 50 ORDER BY g DESC, n DESC",
+        "SELECT id, filler FROM facts FORCE INDEX (gn) WHERE g IN (1, 4, 5, 9, 33) AND x < 50 ORDER BY g DESC, n DESC",
+        "SELECT g, n FROM facts FORCE INDEX (gn) WHERE n * 7 % 3 = 1 AND g % 3 = 0 ORDER BY g DESC, n DESC",
+        "SELECT id, c FROM facts WHERE x < 50 ORDER BY id DESC",
+        "SELECT id, c FROM facts WHERE x < 50 AND (id < 1000 OR id BETWEEN 2000 AND 5500) ORDER BY id DESC",
     ];
     for sql in read_in_threads {
         let tree = same_as_alone(&mut database, sql);
