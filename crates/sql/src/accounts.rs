@@ -9,17 +9,13 @@
 //! a repair has lost it, the account is *locked*: the server turns everybody away, until the password is set by a program that has the
 //! database's files.
 
-use leafline_table::{
-    ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, Isolation, TableDef, TableSpec, TxnMode,
-};
-use leafline_types::column::value_at;
-use leafline_types::{Collation, ColumnBuilder, MysqlError, SqlType, Value};
+use crate::system_table::{self, SYSTEM_DATABASE};
+use leafline_table::{ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
+use leafline_types::{Collation, MysqlError, SqlType, Value};
 use parking_lot::RwLock;
 use sha1::{Digest, Sha1};
 use std::sync::Arc;
 
-/// The database of the server's own tables.
-pub const SYSTEM_DATABASE: &str = "mysql";
 const USER_TABLE: &str = "user";
 /// The one account.
 pub const ROOT: &str = "root";
@@ -60,7 +56,7 @@ impl Accounts {
                 ))
             })
         } else if is_new(engine) {
-            make_user_table(engine, "")?;
+            system_table::make(engine, &user_table(), &user_row(""))?;
             Login::WithoutPassword
         } else {
             Login::Locked(format!("there is no table mysql.user. {SET_PASSWORD}"))
@@ -84,19 +80,7 @@ impl Accounts {
         let hash = (!password.is_empty()).then(|| double_sha1(password.as_bytes()));
         let text = hash.map_or(String::new(), |hash| format_hash(&hash));
         let mut root = self.root.write();
-        if self.engine.catalog().table(SYSTEM_DATABASE, USER_TABLE).is_some() {
-            let table = self.engine.table(SYSTEM_DATABASE, USER_TABLE)?;
-            let found = read_root(&self.engine, &table)?;
-            let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-            transaction.begin_statement();
-            match found {
-                Some((locator, old)) => drop(transaction.update(&table, &locator, &old, &user_row(&text))?),
-                None => drop(transaction.insert(&table, &user_row(&text))?),
-            }
-            transaction.commit()?;
-        } else {
-            make_user_table(&self.engine, &text)?;
-        }
+        system_table::put(&self.engine, &user_table(), is_root, Some(&user_row(&text)))?;
         *root = hash.map_or(Login::WithoutPassword, Login::Password);
         Ok(())
     }
@@ -109,22 +93,11 @@ fn is_new(engine: &Engine) -> bool {
         && catalog.tables(SYSTEM_DATABASE).next().is_none()
 }
 
-/// Makes `mysql.user` with its row. The table is known only with the row in it: a crash leaves both or none.
-fn make_user_table(engine: &Arc<Engine>, authentication: &str) -> Result<(), MysqlError> {
-    engine.create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
-    let table = engine.create_private_table(&user_table())?;
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-    transaction.begin_statement();
-    transaction.insert(&table, &user_row(authentication))?;
-    transaction.commit()?;
-    engine.publish_table(&table, false)?;
-    Ok(())
-}
-
 /// What the row of root says.
 fn read_login(engine: &Arc<Engine>) -> Result<Login, MysqlError> {
     let table = engine.table(SYSTEM_DATABASE, USER_TABLE)?;
-    let Some((_, row)) = read_root(engine, &table)? else {
+    let rows = system_table::rows(engine, &table)?;
+    let Some((_, row)) = rows.into_iter().find(|(_, row)| is_root(row)) else {
         return Ok(Login::Locked(format!("mysql.user has lost the row of {ROOT}. {SET_PASSWORD}")));
     };
     let stored = row.get(3).and_then(Value::as_str);
@@ -187,41 +160,8 @@ fn user_table() -> TableSpec {
     }
 }
 
-/// A row and the clustered key it is found by.
-type LocatedRow = (Vec<u8>, Vec<Value>);
-
-/// The row of root with its locator.
-fn read_root(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<Option<LocatedRow>, MysqlError> {
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
-    let view = transaction.view();
-    let columns: Vec<usize> = (0..table.columns.len()).collect();
-    let decoder = leafline_table::row_decoder(table, &columns)?;
-    let mut found = None;
-    let mut cursor = view.entries(table, table.clustered())?;
-    cursor.seek(&[]);
-    let mut failure = None;
-    while cursor.visit(leafline_table::Direction::Forward, &mut |entry| {
-        let mut builders: Vec<ColumnBuilder> =
-            table.columns.iter().map(|column| ColumnBuilder::for_type(&column.ty)).collect();
-        match decoder.decode(entry.key, entry.payload, &mut builders) {
-            Ok(()) => {
-                let row: Vec<Value> = builders
-                    .iter_mut()
-                    .zip(&table.columns)
-                    .map(|(builder, column)| value_at(&builder.finish(), 0, &column.ty))
-                    .collect();
-                if row.get(1).and_then(Value::as_str) == Some(ROOT) {
-                    found = Some((entry.key.to_vec(), row));
-                }
-            }
-            Err(error) => failure = Some(error),
-        }
-        leafline_table::EntryStep::Next
-    })? {}
-    match failure {
-        Some(error) => Err(MysqlError::unknown_error(error)),
-        None => Ok(found),
-    }
+fn is_root(row: &[Value]) -> bool {
+    row.get(1).and_then(Value::as_str) == Some(ROOT)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::accounts::{Accounts, ROOT};
 use crate::digest::Digests;
 use crate::index_uses::IndexUses;
+use crate::resource_group::ResourceGroups;
 use crate::session::settings::Settings;
 use crate::session::variables::{self, Facts, VERSION};
 use crate::session::{Session, SessionEntry};
@@ -66,6 +67,7 @@ pub struct Instance {
     sessions: Mutex<BTreeMap<u64, Arc<SessionEntry>>>,
     connections_made: AtomicU64,
     accounts: Accounts,
+    resource_groups: ResourceGroups,
     statistics: Statistics,
     digests: Digests,
     index_uses: IndexUses,
@@ -109,6 +111,7 @@ impl Instance {
             native_aio: options.engine.store.native_aio,
         };
         let accounts = Accounts::open(&engine)?;
+        let resource_groups = ResourceGroups::open(&engine);
         Ok(Arc::new(Instance {
             engine,
             facts,
@@ -117,6 +120,7 @@ impl Instance {
             sessions: Mutex::default(),
             connections_made: AtomicU64::new(0),
             accounts,
+            resource_groups,
             statistics: Statistics::new(),
             digests: Digests::default(),
             index_uses: IndexUses::default(),
@@ -228,6 +232,11 @@ impl Instance {
     /// The accounts that may connect.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
+    }
+
+    /// The resource groups.
+    pub(crate) fn resource_groups(&self) -> &ResourceGroups {
+        &self.resource_groups
     }
 
     /// What does not change while the instance is open.

@@ -12,6 +12,7 @@
 //! | `digest`, `sample_text`, `index_uses` | what was run so far |
 //! | `advice` | which indexes would make that faster |
 //! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
+//! | `resource_group` | where the threads of statements may run |
 //! | [`result`], [`text_format`] | what comes out |
 
 pub mod accounts;
@@ -27,12 +28,14 @@ pub mod operator;
 pub mod optimizer;
 pub mod parser;
 pub mod plan;
+mod resource_group;
 pub mod result;
 mod sample_text;
 pub mod session;
 mod show;
 mod statement;
 pub mod status;
+mod system_table;
 #[cfg(test)]
 mod testing;
 pub mod text_format;

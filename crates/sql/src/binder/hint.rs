@@ -67,7 +67,6 @@ impl Resolver<'_, '_> {
     fn apply(&mut self, hint: &Hint) {
         match &hint.about {
             HintSubject::BlockName(_) => {}
-            HintSubject::Other => self.means_nothing(hint),
             HintSubject::Tables(tables) => match hint.name.as_str() {
                 "JOIN_FIXED_ORDER" => self.found.fixed_order = true,
                 "JOIN_ORDER" => self.join_order(hint, JoinPlace::Anywhere, tables),

@@ -1,10 +1,10 @@
 //! `sys.schema_unused_indexes` and `sys.schema_redundant_indexes`.
 
 use super::{SchemaTable, name_column, number_column, text_column};
-use crate::accounts::SYSTEM_DATABASE;
 use crate::advice::redundant_indexes;
 use crate::session::Session;
 use crate::show::statement_text::quoted;
+use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::{SqlType, Value};
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 mod column_statistics;
 mod index_usage;
 mod optimizer_trace;
+mod resource_groups;
 mod statement_digests;
 
 use crate::session::Session;
@@ -27,6 +28,9 @@ pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<Sch
     }
     if is(("information_schema", "OPTIMIZER_TRACE")) {
         return Some(optimizer_trace::table(session));
+    }
+    if is(("information_schema", "RESOURCE_GROUPS")) {
+        return Some(resource_groups::table(session));
     }
     if is(("performance_schema", "events_statements_summary_by_digest")) {
         return Some(statement_digests::summary(session));

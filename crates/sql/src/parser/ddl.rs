@@ -18,7 +18,6 @@ const OTHER_OBJECTS: &[&str] = &[
     "OR",
     "PREPARE",
     "PROCEDURE",
-    "RESOURCE",
     "ROLE",
     "SERVER",
     "SPATIAL",
@@ -52,6 +51,9 @@ impl Parser<'_> {
         if self.accept_word("USER") {
             return self.create_user();
         }
+        if self.at_resource_group() {
+            return self.create_resource_group();
+        }
         self.other_object("CREATE")
     }
 
@@ -80,6 +82,9 @@ impl Parser<'_> {
         if self.accept_word("USER") {
             return self.drop_user();
         }
+        if self.at_resource_group() {
+            return self.drop_resource_group();
+        }
         self.other_object("DROP")
     }
 
@@ -93,6 +98,9 @@ impl Parser<'_> {
         }
         if self.accept_word("USER") {
             return self.alter_user();
+        }
+        if self.at_resource_group() {
+            return self.alter_resource_group();
         }
         if self.accept_any_word(&["DATABASE", "SCHEMA"]) {
             return self.alter_database();
@@ -109,7 +117,6 @@ impl Parser<'_> {
             "ALGORITHM" | "DEFINER" | "OR" | "SQL" => {
                 self.refuse(&format!("{verb} VIEW, TRIGGER or routine"))
             }
-            "RESOURCE" => self.refuse(&format!("{verb} RESOURCE GROUP")),
             "PREPARE" => {
                 let name = self.ident()?;
                 Ok(StatementKind::Deallocate(name)) // DROP PREPARE

@@ -86,6 +86,7 @@ impl Parser<'_> {
         let found = inside.statement_hints;
         let kept = &mut self.statement_hints;
         kept.max_execution_time = kept.max_execution_time.or(found.max_execution_time);
+        kept.resource_group = kept.resource_group.take().or(found.resource_group);
         kept.variables.extend(found.variables);
         kept.elsewhere.extend(found.elsewhere);
         kept.warnings.extend(found.warnings);
@@ -121,8 +122,8 @@ impl Parser<'_> {
             }
             "QB_NAME" => Some(HintSubject::BlockName(self.ident()?.value)),
             "RESOURCE_GROUP" => {
-                self.ident()?;
-                Some(HintSubject::Other)
+                self.hinted_group(top)?;
+                None
             }
             _ => {
                 if self.token(0).kind == TokenKind::UserVariable {
@@ -186,6 +187,21 @@ impl Parser<'_> {
             kept.warnings.push(MysqlError::conflicting_hint(hint));
         } else {
             kept.max_execution_time = Some(millis);
+        }
+        Ok(())
+    }
+
+    fn hinted_group(&mut self, top: bool) -> Parsed<()> {
+        let group = self.ident()?.value;
+        let kept = &mut self.statement_hints;
+        if !top {
+            let what = "RESOURCE_GROUP in another block than the first";
+            kept.warnings.push(MysqlError::not_supported(what));
+        } else if kept.resource_group.is_some() {
+            let hint = format_args!("RESOURCE_GROUP({group})");
+            kept.warnings.push(MysqlError::conflicting_hint(hint));
+        } else {
+            kept.resource_group = Some(group);
         }
         Ok(())
     }

@@ -38,6 +38,7 @@ mod normalized;
 mod operand;
 mod query;
 mod reserved;
+mod resource_group;
 mod set;
 pub mod shape;
 mod show;

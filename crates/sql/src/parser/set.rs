@@ -10,8 +10,8 @@ impl Parser<'_> {
         if self.at_words(&["DEFAULT", "ROLE"]) || self.at_word("ROLE") {
             return self.refuse("roles");
         }
-        if self.at_words(&["RESOURCE", "GROUP"]) {
-            return self.refuse("SET RESOURCE GROUP");
+        if self.at_resource_group() {
+            return self.set_resource_group();
         }
         Ok(StatementKind::Set(self.comma_list(Self::set_item)?))
     }

@@ -1,5 +1,6 @@
 //! What other sessions may see of a session: `SHOW PROCESSLIST`, and the way to `KILL` it.
 
+use crate::resource_group::ResourceGroup;
 use crate::statement::planned::RunningPlan;
 use crate::status::SessionCounters;
 use leafline_types::CancelToken;
@@ -31,6 +32,8 @@ struct State {
     plan: Option<RunningPlan>,
     /// As of the end of the last statement.
     counters: SessionCounters,
+    /// Whose controls its threads are under; none: nobody's.
+    resource_group: Option<Arc<ResourceGroup>>,
 }
 
 /// What is running.
@@ -87,6 +90,7 @@ impl SessionEntry {
                 since: Instant::now(),
                 plan: None,
                 counters: SessionCounters::default(),
+                resource_group: None,
             }),
         }
     }
@@ -102,7 +106,8 @@ impl SessionEntry {
         Activity { database: state.database.clone(), statement, since: state.since }
     }
 
-    pub(super) fn begin(&self, sql: StatementText<'_>, now: Instant) {
+    /// A statement begins; the group that the session is in.
+    pub(super) fn begin(&self, sql: StatementText<'_>, now: Instant) -> Option<Arc<ResourceGroup>> {
         let mut state = self.state.lock();
         state.statement = match sql {
             StatementText::Of(sql) => {
@@ -114,6 +119,7 @@ impl SessionEntry {
         };
         state.since = now;
         state.plan = None;
+        state.resource_group.clone()
     }
 
     /// The statement is over; the session has counted so much. One that was `short` took no time that anybody would see.
@@ -143,6 +149,16 @@ impl SessionEntry {
 
     pub(crate) fn set_plan(&self, plan: RunningPlan) {
         self.state.lock().plan = Some(plan);
+    }
+
+    /// The resource group that it is in.
+    pub(crate) fn resource_group(&self) -> Option<Arc<ResourceGroup>> {
+        self.state.lock().resource_group.clone()
+    }
+
+    /// Puts it into a resource group from its next statement on, or into none.
+    pub(crate) fn set_resource_group(&self, group: Option<Arc<ResourceGroup>>) {
+        self.state.lock().resource_group = group;
     }
 
     pub(crate) fn set_database(&self, database: Option<&str>) {

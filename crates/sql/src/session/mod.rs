@@ -4,6 +4,7 @@
 //! pulled batch by batch with the session in hand, or what was done. The rows of a statement that is given up are simply
 //! dropped.
 
+mod controlled;
 mod entry;
 mod hypothetical;
 mod outcome;
@@ -17,6 +18,7 @@ mod tracing;
 mod transaction;
 pub mod variables;
 
+use controlled::StatementGroups;
 use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
 pub(crate) use hypothetical::{HypotheticalIndexes, Supposed};
@@ -62,6 +64,7 @@ pub struct Session {
     /// When the statement at hand began.
     began: Instant,
     running: Option<Running>,
+    groups: StatementGroups,
     pub(crate) counters: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
     pub(crate) storage_baseline: StorageCounters,
@@ -100,6 +103,7 @@ impl Session {
             unhinted: None,
             began: Instant::now(),
             running: None,
+            groups: StatementGroups::default(),
             locks: instance.engine().session_locks(),
             instance,
             entry,
@@ -157,11 +161,15 @@ impl Session {
         self.told_insert_id = None;
         (self.facts.warning_count, self.facts.error_count) = (self.warnings.count(), self.warnings.errors());
         self.warnings.keep_notes(self.settings.sql_notes);
-        self.entry.begin(sql, self.began);
+        self.groups.of_session = self.entry.begin(sql, self.began);
+        self.take_thread();
     }
 
     /// Gives variables the values that hints of the statement at hand want, until it ends; says of which that is not possible.
     pub(crate) fn apply_hints(&mut self, hints: &StatementHints) {
+        if let Some(group) = &hints.resource_group {
+            self.hint_group(group);
+        }
         if hints.variables.is_empty() {
             return;
         }
@@ -183,6 +191,7 @@ impl Session {
     }
 
     fn end_hints(&mut self) {
+        self.end_groups();
         if let Some(settings) = self.unhinted.take() {
             self.settings = *settings;
         }
@@ -197,6 +206,7 @@ impl Session {
 
     /// What every statement ends with, once its outcome is known.
     fn finish(&mut self, mut outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
+        self.leave_thread();
         match &mut outcome {
             Ok(Outcome::Rows(rows)) if rows.is_whole() => self.end_statement(true),
             // Its rows are still to be computed, and may ask for the count of the statement before.

@@ -205,7 +205,10 @@ impl RowStream {
         session: &mut Session,
     ) -> Result<Option<Batch>, MysqlError> {
         loop {
-            match running.execution.with(session, |cx| running.root.next(cx)) {
+            session.take_thread();
+            let next = running.execution.with(session, |cx| running.root.next(cx));
+            session.leave_thread();
+            match next {
                 Ok(Some(batch)) => {
                     running.rows += batch.rows as u64;
                     let batch = match &mut running.window {

@@ -152,7 +152,7 @@ impl Session {
                 let fixed = (0..shape.literals.len()).filter(|at| !lifted.contains(at));
                 let fixed = fixed.map(|at| (at, shape.literals[at].source(sql).into())).collect();
                 let cached = Arc::new(Cached { lifted, fixed, command, planned });
-                if cached.planned.can_be_kept() {
+                if cached.planned.can_be_kept() && statement.hints.resource_group.is_none() {
                     self.statements.insert(shape, cached.clone());
                 }
                 self.run_planned(&cached.planned, &parameters)

@@ -1,12 +1,12 @@
 //! CREATE DATABASE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
-use crate::accounts::SYSTEM_DATABASE;
 use crate::binder::table_collation;
 use crate::parser::ast::{
     AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, TableName,
 };
 use crate::result::Done;
 use crate::session::Session;
+use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::{CheckDef, TableId};
 use leafline_types::error::errno;
 use leafline_types::{Collation, MysqlError};

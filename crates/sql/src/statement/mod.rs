@@ -11,6 +11,7 @@
 //! | `hypothetical` | CREATE INDEX .. HYPOTHETICAL |
 //! | `views` | CREATE VIEW and the like |
 //! | `metadata` | which tables DDL keeps others away from |
+//! | `resource_groups` | CREATE, ALTER, DROP and SET RESOURCE GROUP |
 //! | `set` | SET |
 //! | `histograms` | ANALYZE TABLE .. HISTOGRAM |
 //! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, LOAD INDEX, FLUSH, KILL |
@@ -28,6 +29,7 @@ mod hypothetical;
 mod maintenance;
 mod metadata;
 pub(crate) mod planned;
+mod resource_groups;
 pub(crate) mod set;
 mod short_read;
 mod views;
@@ -149,6 +151,7 @@ impl Session {
                     evaluate::constant(self, expression, sql)?;
                 }
             }
+            StatementKind::ResourceGroup(statement) => resource_groups::run(self, statement)?,
             StatementKind::AlterUser { if_exists, users } => alter_users(self, *if_exists, users)?,
             StatementKind::CreateUser { .. } => return Err(MysqlError::not_supported("CREATE USER")),
             StatementKind::DropUser { .. } => return Err(MysqlError::not_supported("DROP USER")),
@@ -240,7 +243,7 @@ pub(crate) fn keeps_diagnostics(kind: &StatementKind) -> bool {
 
 /// Whether the statement ends the open transaction (manual: "Statements That Cause an Implicit Commit").
 fn commits_first(kind: &StatementKind) -> bool {
-    use crate::parser::ast::{CreateTableLike, DropTable};
+    use crate::parser::ast::{CreateTableLike, DropTable, ResourceGroupStatement};
     if let StatementKind::CreateTable(create) = kind {
         return !create.temporary;
     }
@@ -263,6 +266,11 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::CheckTable(..)
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
+            | StatementKind::ResourceGroup(
+                ResourceGroupStatement::Create { .. }
+                    | ResourceGroupStatement::Alter { .. }
+                    | ResourceGroupStatement::Drop { .. }
+            )
             | StatementKind::AlterUser { .. }
             | StatementKind::CreateUser { .. }
             | StatementKind::DropUser { .. }

@@ -5,7 +5,6 @@ use super::evaluate;
 use super::execution::Execution;
 use super::explained::How;
 use super::short_read::ShortWay;
-use crate::accounts::SYSTEM_DATABASE;
 use crate::binder;
 use crate::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundStatement, BoundSubquery, BoundUpdate, InsertRows, tables_of,
@@ -20,6 +19,7 @@ use crate::result::{ColumnMeta, Done};
 use crate::sample_text::with_values;
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
+use crate::system_table::SYSTEM_DATABASE;
 use leafline_access::Planner;
 use leafline_table::{LockStrength, TableId};
 use leafline_types::error::errno;

@@ -322,6 +322,18 @@ catalogue! {
     3601 "HY000" ER_INVALID_NO_OF_ARGS too_many_arguments(function, count, max) "Too many arguments for function {function}: {count}; maximum allowed is {max}.";
     3602 "HY000" ER_FIELD_IN_GROUPING_NOT_GROUP_BY grouping_argument_not_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
     3637 "HY000" ER_NOT_HINT_UPDATABLE_VARIABLE not_hint_updatable(variable) "Variable '{variable}' cannot be set using SET_VAR hint.";
+    3650 "HY000" ER_RESOURCE_GROUP_EXISTS resource_group_exists(name) "Resource Group '{name}' exists";
+    3651 "HY000" ER_RESOURCE_GROUP_NOT_EXISTS no_such_resource_group(name) "Resource Group '{name}' does not exist.";
+    3652 "HY000" ER_INVALID_VCPU_ID invalid_vcpu(number) "Invalid cpu id {number}";
+    3653 "HY000" ER_INVALID_VCPU_RANGE invalid_vcpu_range(first, last) "Invalid VCPU range {first}-{last}";
+    3654 "HY000" ER_INVALID_THREAD_PRIORITY invalid_thread_priority(priority, kind, name, least, most) "Invalid thread priority value {priority} for {kind} resource group {name}. Allowed range is [{least}, {most}].";
+    3655 "HY000" ER_DISALLOWED_OPERATION disallowed_operation(operation, what) "{operation} operation is disallowed on {what}";
+    3656 "HY000" ER_RESOURCE_GROUP_BUSY resource_group_busy(name) "Resource group {name} is busy.";
+    3657 "HY000" ER_RESOURCE_GROUP_DISABLED resource_group_disabled(name) "Resource group {name} is disabled.";
+    3659 "HY000" ER_ATTRIBUTE_IGNORED attribute_ignored(attribute, why) "Attribute {attribute} is ignored ({why}).";
+    3660 "HY000" ER_INVALID_THREAD_ID invalid_thread_id(thread) "Invalid thread id ({thread}).";
+    3661 "HY000" ER_RESOURCE_GROUP_BIND_FAILED resource_group_not_bound(name, thread, why) "Unable to bind resource group {name} with thread id ({thread}).({why}).";
+    3662 "HY000" ER_INVALID_USE_OF_FORCE_OPTION force_without_disable() "Option FORCE invalid as DISABLE option is not specified.";
     3665 "22035" ER_MISSING_JSON_TABLE_VALUE missing_json_table_value(column) "Missing value for JSON_TABLE column '{column}'";
     3666 "2203F" ER_WRONG_JSON_TABLE_VALUE wrong_json_table_value(column) "Can't store an array or an object in the scalar JSON_TABLE column '{column}'";
     3667 "42000" ER_TF_MUST_HAVE_ALIAS table_function_without_alias() "Every table function must have an alias.";

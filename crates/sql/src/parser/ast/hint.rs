@@ -39,8 +39,6 @@ pub enum HintSubject {
     Strategies(Vec<String>),
     /// The name of the block.
     BlockName(String),
-    /// Something that it was written with and that means nothing here.
-    Other,
 }
 
 /// A table of a hint.
@@ -57,6 +55,8 @@ pub struct HintTable {
 pub struct StatementHints {
     /// MAX_EXECUTION_TIME: milliseconds.
     pub max_execution_time: Option<u64>,
+    /// RESOURCE_GROUP: whose threads the statement runs in.
+    pub resource_group: Option<String>,
     /// SET_VAR: variables and the values that they have while the statement runs, in order.
     pub variables: Vec<(String, leafline_types::Value)>,
     /// Hints for blocks by their names.

@@ -11,6 +11,7 @@ mod dml;
 mod expression;
 mod hint;
 mod query;
+mod resource_group;
 mod statement;
 mod window;
 
@@ -20,6 +21,7 @@ pub use dml::*;
 pub use expression::*;
 pub use hint::*;
 pub use query::*;
+pub use resource_group::*;
 pub use statement::*;
 pub use window::*;
 

@@ -2,8 +2,8 @@
 
 use super::{
     AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropTable, DropView, Expr, Ident, Insert, KeyDefinition, Query, RenameTable, Span,
-    StatementHints, TableName, Update, VariableScope,
+    DropDatabase, DropTable, DropView, Expr, Ident, Insert, KeyDefinition, Query, RenameTable,
+    ResourceGroupStatement, Span, StatementHints, TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -156,6 +156,8 @@ pub enum StatementKind {
     Deallocate(Ident),
     /// DO expressions.
     Do(Vec<Expr>),
+    /// CREATE, ALTER, DROP and SET RESOURCE GROUP.
+    ResourceGroup(ResourceGroupStatement),
     /// CREATE USER.
     CreateUser {
         /// With IF NOT EXISTS.

@@ -141,3 +141,39 @@ fn describe_is_of_a_table_or_of_a_statement() {
         StatementKind::Explain(Explain { analyze: true, .. })
     ));
 }
+
+#[test]
+fn resource_groups_have_processors_priorities_and_members() {
+    use crate::parser::ast::{ResourceGroupOptions, ResourceGroupStatement};
+    let of = |sql: &str| match kind(sql) {
+        StatementKind::ResourceGroup(statement) => statement,
+        other => panic!("{sql}: {other:?}"),
+    };
+    let options = |vcpus: &[(u64, u64)], priority, enabled| ResourceGroupOptions {
+        vcpus: vcpus.to_vec(),
+        priority,
+        enabled,
+    };
+    let ResourceGroupStatement::Create { name, of_system, options: found } =
+        of("CREATE RESOURCE GROUP `g 1` TYPE = SYSTEM VCPU = 0-3, 5 7-8 THREAD_PRIORITY = -20 DISABLE")
+    else {
+        panic!("not CREATE")
+    };
+    assert_eq!((name.value.as_str(), of_system), ("g 1", true));
+    assert_eq!(found, options(&[(0, 3), (5, 5), (7, 8)], Some(-20), Some(false)));
+    let ResourceGroupStatement::Alter { options: found, force, .. } =
+        of("ALTER RESOURCE GROUP g THREAD_PRIORITY 19 ENABLE FORCE")
+    else {
+        panic!("not ALTER")
+    };
+    assert_eq!((found, force), (options(&[], Some(19), Some(true)), true));
+    assert!(matches!(of("DROP RESOURCE GROUP g"), ResourceGroupStatement::Drop { force: false, .. }));
+    for (sql, sessions) in [
+        ("SET RESOURCE GROUP g", &[][..]),
+        ("SET RESOURCE GROUP g FOR 7", &[7]),
+        ("SET RESOURCE GROUP g FOR 7, 8 9", &[7, 8, 9]),
+    ] {
+        let ResourceGroupStatement::Set { threads, .. } = of(sql) else { panic!("{sql}") };
+        assert_eq!(threads, sessions, "{sql}");
+    }
+}

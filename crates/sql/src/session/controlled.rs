@@ -1,0 +1,72 @@
+//! The thread that works for a statement, under the controls of a resource group: that of the statement's hint, else the session's.
+//!
+//! It is under them while it is in the session: each call that works for a statement begins and ends with this. What is called in
+//! between, and what starts threads, need not know.
+
+use super::Session;
+use crate::resource_group::thread::Controlled;
+use crate::resource_group::{ResourceGroup, ResourceGroups};
+use leafline_types::MysqlError;
+use std::sync::Arc;
+
+/// The groups of a statement, and what the thread is under now.
+#[derive(Default)]
+pub(super) struct StatementGroups {
+    /// The session's, as the statement began.
+    pub of_session: Option<Arc<ResourceGroup>>,
+    /// That of the statement's hint.
+    of_hint: Option<Arc<ResourceGroup>>,
+    controlled: Option<Controlled>,
+}
+
+impl Session {
+    /// The calling thread works for the statement at hand from now on.
+    pub(super) fn take_thread(&mut self) {
+        let groups = &mut self.groups;
+        let Some(group) = groups.of_hint.as_ref().or(groups.of_session.as_ref()) else { return };
+        if groups.controlled.is_some() || ResourceGroups::is_default(&group.name) {
+            return;
+        }
+        let controls = group.state.read().controls.clone();
+        match Controlled::new(&controls, self.instance.resource_groups().sets_priority) {
+            Ok(controlled) => groups.controlled = Some(controlled),
+            // The processors were there when the session came to be in the group.
+            Err(error) => {
+                let why = format_args!("Failed to apply thread resource controls: {error}");
+                let warning = MysqlError::resource_group_not_bound(&group.name, self.entry.id, why);
+                self.warnings.warn(warning);
+            }
+        }
+    }
+
+    /// It does not any more.
+    pub(super) fn leave_thread(&mut self) {
+        self.groups.controlled = None;
+    }
+
+    /// The hint RESOURCE_GROUP: the rest of the statement is under the controls of that group.
+    pub(super) fn hint_group(&mut self, name: &str) {
+        let id = self.entry.id;
+        let usable = |group: Arc<ResourceGroup>| match (group.of_system, group.state.read().enabled) {
+            (true, _) => {
+                let why = "System resource group can't be bound with a session thread";
+                Err(MysqlError::resource_group_not_bound(&group.name, id, why))
+            }
+            (_, false) => Err(MysqlError::resource_group_disabled(&group.name)),
+            _ => Ok(group.clone()),
+        };
+        match self.instance.resource_groups().find(name).and_then(usable) {
+            Ok(group) => {
+                self.leave_thread();
+                self.groups.of_hint = Some(group);
+                self.take_thread();
+            }
+            Err(warning) => self.warnings.warn(warning),
+        }
+    }
+
+    /// The statement is over, and its hint with it.
+    pub(super) fn end_groups(&mut self) {
+        self.groups.of_hint = None;
+    }
+}
