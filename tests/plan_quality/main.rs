@@ -37,7 +37,7 @@ fn queries(orders: u64, seed: u64, drawn: usize) -> Vec<Query> {
     all.filter(|query| query.name.contains(&only)).collect()
 }
 
-/// Entries examined and rows fetched say what a plan does, whatever the machine is busy with.
+/// Entries examined, seeks and rows fetched say what a plan does, whatever the machine is busy with.
 #[test]
 fn the_chosen_plan_does_little_more_than_the_best() {
     let seed = env("LEAFLINE_SEED", 1);

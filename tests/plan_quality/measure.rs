@@ -155,7 +155,7 @@ impl Place {
         Measured { chosen, best: best.0.min(chosen), hints: best.1, plans: plans.len() }
     }
 
-    /// What the plans of a query count: entries, and rows fetched, which take much longer.
+    /// What the plans of a query count: entries, and seeks and rows fetched, which take much longer.
     pub fn count(&mut self, query: &Query) -> Measured {
         let plans = self.plans(query);
         let mut rows = None;
@@ -169,7 +169,8 @@ impl Place {
                 let status = self.must(&format!("SHOW STATUS LIKE '{name}'"));
                 status.iter().filter_map(|row| row.rsplit(' ').next()?.parse::<f64>().ok()).sum()
             };
-            counted.push(count("Leafline_entries_examined") + 20.0 * count("Leafline_rows_fetched") + 1000.0);
+            let apart = count("Leafline_rows_fetched") + count("Handler_read_key");
+            counted.push(count("Leafline_entries_examined") + 20.0 * apart + 1000.0);
         }
         let best = (0..plans.len()).min_by(|a, b| counted[*a].total_cmp(&counted[*b])).unwrap_or(0);
         Measured { chosen: counted[0], best: counted[best], hints: plans[best].clone(), plans: plans.len() }
@@ -214,7 +215,8 @@ impl Report {
         let ratio = chosen / best;
         println!("| {name} | {:.2} | {:.2} | {ratio:.2} | {plans} | {hints} |", chosen / 1e3, best / 1e3);
         if ratio > 1.3 {
-            println!("    {}", sql.replace("{}", &format!("/*+ {hints} */")));
+            let sql: String = sql.replace("{}", &format!("/*+ {hints} */")).chars().take(400).collect();
+            println!("    {sql}");
         }
     }
 

@@ -5,6 +5,7 @@ use crate::index_merge::PROBE_US;
 use crate::merge_scan::MOST_MERGED;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
+use crate::stats::KeySpan;
 use crate::walk::LARGE_BATCH;
 use leafline_table::{IndexDef, TableDef};
 use std::sync::Arc;
@@ -186,6 +187,17 @@ impl Candidate {
             && self.sizes.ranges <= MOST_MERGED;
         (path.merged, path.order) = (Some(parts), order);
         can_be.then_some(self)
+    }
+
+    /// The same for loops whose keys lie in a part of the index.
+    #[must_use]
+    pub fn within(&self, span: KeySpan) -> Candidate {
+        let mut narrowed = self.clone();
+        let Sizes { entries, index, .. } = &mut narrowed.sizes;
+        index.entries *= span.share;
+        index.leaves = (index.leaves * span.share).max(1.0);
+        entries.resident = span.resident;
+        narrowed
     }
 
     /// The same rows in the order of the index.

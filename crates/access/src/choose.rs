@@ -14,7 +14,7 @@ use crate::index_merge::Merging;
 use crate::leap_scan::FIRST_BATCH;
 use crate::path::{AccessPath, FirstOf, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
-use crate::stats::{Known, Sample, Selectivity, Statistics, joint_selectivity, sample_rows};
+use crate::stats::{Known, Sample, Selectivity, Statistics, joint_selectivity, key_span, sample_rows};
 use crate::strategy::Permission;
 use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::expr::domain::null_range;
@@ -183,6 +183,24 @@ impl Planner<'_> {
             sizes: Sizes { leaps, visited: distinct_pages(leaps, leaves).max(1.0), ..candidate.sizes },
             ..candidate.clone()
         }))
+    }
+
+    /// A candidate that is looked into by a `column` of the rows of another, as it is for these: the keys of a range may lie close together.
+    pub fn for_rows_of(
+        &self,
+        outer: &Candidate,
+        column: usize,
+        candidate: &Candidate,
+        eval: &mut EvalContext<'_>,
+    ) -> Result<Candidate> {
+        let path = &outer.path;
+        let hypothetical = path.index.is_hypothetical() || candidate.path.index.is_hypothetical();
+        if path.constraint.is_unbounded() || path.constraint.is_correlated() || outer.empty || hypothetical {
+            return Ok(candidate.clone());
+        }
+        let bounds = self.bounds(path, eval)?.without_tests();
+        let span = key_span(self.engine, (&path.table, &path.index, &bounds), column, &candidate.path.index)?;
+        Ok(span.map_or_else(|| candidate.clone(), |span| candidate.within(span)))
     }
 
     /// The entries that a path whose bounds need no outer row has to examine.

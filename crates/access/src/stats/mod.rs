@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `index` | entries per distinct key prefix; how index order and row order go together |
 //! | `hypothetical` | the same of an index that is not built |
+//! | `key_span` | where the keys lie that rows of another table look up |
 //! | `table` | sampled rows |
 //! | `histogram` | the spread of the values of a column |
 //! | `analyze` | histograms that are asked for, and kept in the catalog |
@@ -23,6 +24,7 @@ mod hypothetical;
 mod index;
 mod joint;
 mod kept;
+mod key_span;
 mod sample;
 mod selectivity;
 mod statistics;
@@ -34,6 +36,7 @@ pub use histogram::Histogram;
 pub use hypothetical::HypotheticalIndex;
 pub use index::IndexStatistics;
 pub(crate) use joint::{Known, joint_selectivity};
+pub use key_span::{KeySpan, key_span};
 pub use sample::{Sample, sample_rows};
 pub use selectivity::Selectivity;
 pub use statistics::Statistics;

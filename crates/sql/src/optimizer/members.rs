@@ -7,7 +7,7 @@ use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
 use crate::bound::{BoundSelect, RelationSource};
-use leafline_access::{Batches, Candidate, JoinRows, PathRequest, Permission, Question, ScanOrder};
+use leafline_access::{Batches, Candidate, JoinRows, PathRequest, Permission, Price, Question, ScanOrder};
 use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use leafline_types::expr::build::join_keys;
@@ -425,18 +425,17 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let joined = left.relations.union(member.relations);
         let candidates = self.candidates(relation, &table, &conditions, &matching.hints, joined)?;
         let model = self.cx.planner.model;
-        let best = candidates
-            .iter()
-            .filter(|candidate| candidate.path.constraint.is_correlated())
-            .map(|candidate| {
-                let mut price = candidate.price(left.rows.max(1.0), model);
-                if !matching.rows.delivers_partners() {
-                    // The first partner ends a lookup.
-                    price.total_us /= candidate.rows.max(1.0);
-                }
-                (price, candidate)
-            })
-            .min_by(|a, b| a.0.total_us.total_cmp(&b.0.total_us));
+        let mut best: Option<(Price, &Candidate)> = None;
+        for candidate in candidates.iter().filter(|candidate| candidate.path.constraint.is_correlated()) {
+            let mut price = self.for_rows_of(left, candidate)?.price(left.rows.max(1.0), model);
+            if !matching.rows.delivers_partners() {
+                // The first partner ends a lookup.
+                price.total_us /= candidate.rows.max(1.0);
+            }
+            if best.as_ref().is_none_or(|(known, _)| price.total_us < known.total_us) {
+                best = Some((price, candidate));
+            }
+        }
         let instead = best.and_then(|(price, candidate)| {
             self.instead_of_lookup(left, member, matching, (candidate, price), keep_order)
         });
@@ -455,6 +454,28 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 instead,
             },
         }))
+    }
+
+    /// A candidate as it is for the left rows, if these are of one table and their keys come from its index. Few rows are not worth the look.
+    fn for_rows_of(&mut self, left: &Partial, candidate: &Candidate) -> Result<Candidate, MysqlError> {
+        const FEW: f64 = 16.0;
+        let values = candidate.path.constraint.equal_values();
+        let column = values.first().and_then(|value| value.and_then(Expr::as_column));
+        let outer = match &left.step {
+            Step::Filter { input, .. } => &input.step,
+            step => step,
+        };
+        let (Some(column), Step::Access { relation, candidate: outer }, FEW..) = (column, outer, left.rows)
+        else {
+            return Ok(candidate.clone());
+        };
+        let Some(bound) = self.select.relations.get(*relation) else { return Ok(candidate.clone()) };
+        match column.checked_sub(bound.columns.start) {
+            Some(ordinal) if ordinal < outer.path.table.columns.len() => {
+                Ok(self.cx.planner.for_rows_of(outer, ordinal, candidate, self.cx.eval)?)
+            }
+            _ => Ok(candidate.clone()),
+        }
     }
 
     /// The member joined by hash.
