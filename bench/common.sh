@@ -120,20 +120,3 @@ cold_start() { # leafline or mariadb, disk
 }
 
 median() { sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
-
-# Sends statements, then a query so many times. NAME.time gets the median from sent to read, microseconds; NAME.answer the rows; NAME.counters what SHOW STATUS said
-# of counters of ours.
-measure() { # name, query, times, statements before
-  {
-    echo "$4 $2;"
-    for _ in $(seq "$3"); do
-      printf "SELECT 'at', NOW(6);\n%s;\nSELECT 'at', NOW(6);\n" "$2"
-    done
-  } | client >"$work/raw"
-  grep '^at' "$work/raw" | cut -f2 | while read -r begun && read -r ended; do
-    echo $((($(date -d "$ended" +%s%N) - $(date -d "$begun" +%s%N)) / 1000))
-  done >"$work/times"
-  median "$work/times" >"$1.time"
-  grep -v '^at\|^Leafline' "$work/raw" | sort -u >"$1.answer"
-  awk '/^Leafline/ {print $2}' "$work/raw" | paste -s -d ' ' >"$1.counters"
-}

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-7}
 work=${WORK:-$PWD/target/bench-joins} scale=joins pool=2048
 . bench/common.sh
-rm -rf "$ours" "$theirs"
+rm -rf "$ours"
 
 define="CREATE DATABASE j CHARACTER SET utf8mb4 COLLATE utf8mb4_bin; USE j;
   CREATE TABLE f (id INT PRIMARY KEY, d INT, e INT, amount DECIMAL(10,2), k INT, v INT, note VARCHAR(60), pad CHAR(60), KEY kv (k, v), KEY v (v));
@@ -42,7 +42,7 @@ cases=(
   "skip_scan SELECT k, MIN(v), MAX(v) FROM f GROUP BY k ORDER BY k"
 )
 
-mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
+install_mariadb
 for engine in leafline mariadb; do
   ${engine}_start
   client -e "$define" >/dev/null
@@ -52,9 +52,9 @@ for engine in leafline mariadb; do
     switch=${case%% *} query=${case#* }
     for state in on off; do
       [ $engine = leafline ] || [ $state = on ] || continue
-      set_up="USE j;"
-      [ $engine = mariadb ] || set_up+="SET optimizer_switch = '$switch=$state'; FLUSH STATUS; $query; SHOW STATUS LIKE 'Leafline_entries_examined';"
-      measure "$work/$engine-$number-$state" "$query" "$runs" "$set_up"
+      set_up=
+      [ $engine = mariadb ] || set_up="SET optimizer_switch = '$switch=$state';"
+      ask $engine-$number-$state $engine j "$set_up" "$query" Leafline_entries_examined
     done
     number=$((number + 1))
   done
@@ -64,9 +64,7 @@ done
 printf '%10s %10s %7s %10s %10s %10s  %s\n' 'leafline' 'mariadb' ratio 'ours, off' examined 'off' query
 number=0
 for case in "${cases[@]}"; do
-  for answer in leafline-$number-off mariadb-$number-on; do
-    cmp "$work/leafline-$number-on.answer" "$work/$answer.answer" || { echo "the answers differ: $case" >&2; exit 1; }
-  done
+  same_answers "$case" leafline-$number-{on,off} mariadb-$number-on
   paste -d ' ' "$work"/{leafline-$number-on,mariadb-$number-on,leafline-$number-off}.time "$work"/leafline-$number-{on,off}.counters |
     awk -v query="$case" '{printf "%10.2f %10.2f %7.3f %10.2f %10s %10s  %s\n", $1 / 1000, $2 / 1000, $1 / $2, $3 / 1000, $4, $5, query}'
   number=$((number + 1))
