@@ -53,7 +53,8 @@ pub(super) fn commit_by_reference(
     };
     let piece = engine.limits.progress_bytes;
     let mut reservation = engine.store.reserve(0, 0)?;
-    reservation.ensure_pages(written.pages)?;
+    // With some to spare: the trees may change until it is their turn.
+    reservation.ensure_pages(written.pages + MORE_PAGES)?;
     let log = record.encoded_len() + 2 * PROGRESS_LOG_BYTES;
     let renewed = reservation.renew_log(log + FIRST_PIECES * (piece + written.worst_log));
     match renewed {
