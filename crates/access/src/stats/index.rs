@@ -58,23 +58,29 @@ pub(super) fn sample(
     let leaves = leaves_to_sample(tree.estimate(&[], None)?.resident_fraction, LEAVES, COLD_LEAVES);
     tree.sample(&[], None, leaves, &mut |leaf, slots| {
         let mut previous: Option<Vec<u8>> = None;
-        let mut neighbours = Vec::new();
-        for slot in slots {
+        let mut run = Run { entries: slots.len(), ..Run::default() };
+        let step = slots.len().div_ceil(LOCATED).max(1);
+        for (at, slot) in slots.enumerate() {
             if leaf.entry(slot).is_ghost() {
                 continue;
             }
             let mut key = Vec::new();
             leaf.key_into(slot, &mut key);
-            if wants_rows && sampled.located.len() < LOCATED_LEAVES && neighbours.len() < LOCATED {
-                neighbours.push(key.clone());
+            if wants_rows && sampled.located.len() < LOCATED_LEAVES {
+                if run.neighbours.len() < LOCATED {
+                    run.neighbours.push(key.clone());
+                }
+                if at % step == 0 {
+                    run.spread.push(key.clone());
+                }
             }
             if let Some(previous) = &previous {
                 sampled.step(previous, &key, parts);
             }
             previous = Some(key);
         }
-        if neighbours.len() > 1 {
-            sampled.located.push(neighbours);
+        if run.neighbours.len() > 1 {
+            sampled.located.push(run);
         }
     })?;
     if let Some(error) = sampled.error {
@@ -97,12 +103,23 @@ fn entries_per_value(rows: f64, steps: usize, changes: usize) -> f64 {
     rows.max(1.0) / distinct
 }
 
+/// Entries of a leaf whose rows are located.
+#[derive(Default)]
+struct Run {
+    /// The first ones.
+    neighbours: Vec<Vec<u8>>,
+    /// Some from all over the leaf.
+    spread: Vec<Vec<u8>>,
+    /// How many the leaf has.
+    entries: usize,
+}
+
 /// Counts over pairs of neighbouring entries.
 struct Sampled {
     steps: usize,
     /// Per part, how often it or one before it changed.
     changes: Vec<usize>,
-    located: Vec<Vec<Vec<u8>>>,
+    located: Vec<Run>,
     error: Option<AccessError>,
 }
 
@@ -129,21 +146,32 @@ impl Sampled {
     }
 }
 
-/// Distinct clustered leaves per entry among neighbours.
-fn located(engine: &Engine, table: &TableDef, index: &IndexDef, runs: &[Vec<Vec<u8>>]) -> Result<f64> {
+/// Distinct leaves of the clustered index per entry. Neighbours show it where rows lie at random; where even rows of entries far apart share
+/// leaves, these do.
+fn located(engine: &Engine, table: &TableDef, index: &IndexDef, runs: &[Run]) -> Result<f64> {
     let clustered = engine.tree(table.clustered())?;
-    let (mut leaves, mut entries) = (0, 0);
     let mut locator = Vec::new();
-    for run in runs {
+    let mut leaves_of = |keys: &[Vec<u8>]| -> Result<f64> {
         let mut pages: BTreeSet<PageNo> = BTreeSet::new();
-        for key in run {
+        for key in keys {
             locator_of(index, key, &mut locator)?;
             pages.insert(clustered.leaf_of(&locator)?);
         }
-        leaves += pages.len();
-        entries += run.len();
+        Ok(pages.len() as f64)
+    };
+    let (mut near, mut neighbours, mut far, mut spread, mut entries) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for run in runs {
+        near += leaves_of(&run.neighbours)?;
+        neighbours += run.neighbours.len() as f64;
+        far += leaves_of(&run.spread)?;
+        spread += run.spread.len() as f64;
+        entries += run.entries as f64;
     }
-    Ok(if entries == 0 { 1.0 } else { leaves as f64 / entries as f64 })
+    Ok(match neighbours > 0.0 {
+        true if far * 2.0 <= spread => (near / neighbours).min(far / entries),
+        true => near / neighbours,
+        false => 1.0,
+    })
 }
 
 #[cfg(test)]
