@@ -12,6 +12,8 @@ const LEAVES: usize = 32;
 const COLD_LEAVES: usize = 8;
 /// Consecutive entries of a leaf whose rows are located.
 pub(super) const LOCATED: usize = 32;
+/// Its multiples spread evenly between whole numbers, without a period.
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
 /// Leaves whose entries' rows are located.
 const LOCATED_LEAVES: usize = 4;
 
@@ -59,7 +61,9 @@ pub(super) fn sample(
     tree.sample(&[], None, leaves, &mut |leaf, slots| {
         let mut previous: Option<Vec<u8>> = None;
         let mut run = Run { entries: slots.len(), ..Run::default() };
-        let step = slots.len().div_ceil(LOCATED).max(1);
+        // Not every so many: rows of a value may come as regularly.
+        let place = |number: usize| (number as f64 * GOLDEN_RATIO).fract() * slots.len() as f64;
+        let places: BTreeSet<usize> = (0..LOCATED).map(|number| place(number) as usize).collect();
         for (at, slot) in slots.enumerate() {
             if leaf.entry(slot).is_ghost() {
                 continue;
@@ -70,7 +74,7 @@ pub(super) fn sample(
                 if run.neighbours.len() < LOCATED {
                     run.neighbours.push(key.clone());
                 }
-                if at % step == 0 {
+                if places.contains(&at) {
                     run.spread.push(key.clone());
                 }
             }
