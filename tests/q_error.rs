@@ -3,12 +3,15 @@
 //! The q-error of a query is the estimate over the actual number of rows or the other way round, whichever is more, both taken to
 //! be 1 at least. With `LEAFLINE_TEST_SCALE` the table is larger; `bench/q_error.sh` publishes what this prints.
 
-use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
+#[path = "support/rows.rs"]
+mod rows;
+
+use leafline_sql::session::Session;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::SimulatedEnv;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use rows::values_of;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,24 +26,8 @@ fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     fn failed<T>(sql: &str, error: leafline_types::MysqlError) -> T {
         panic!("{}: {error}", sql.chars().take(200).collect::<String>())
     }
-    let mut stream = match session.execute(sql).unwrap_or_else(|error| failed(sql, error)) {
-        Outcome::Done(_) => return Vec::new(),
-        Outcome::Rows(stream) => stream,
-    };
-    let types = stream.types();
-    let mut rows = Vec::new();
-    while let Some(batch) = stream.next_batch(session).unwrap_or_else(|error| failed(sql, error)) {
-        let columns = TextColumns::new(&batch, &types);
-        for row in 0..batch.rows {
-            let text = |column| {
-                let mut text = Vec::new();
-                columns.append(row, column, &mut text);
-                String::from_utf8_lossy(&text).into_owned()
-            };
-            rows.push((0..types.len()).map(text).collect());
-        }
-    }
-    rows
+    let rows = values_of(session, sql).unwrap_or_else(|error| failed(sql, error));
+    rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect()
 }
 
 /// A number below `values` whose probability falls with its rank.

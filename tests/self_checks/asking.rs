@@ -1,7 +1,7 @@
 //! A database of a seed, sessions on it, and their answers.
 
+use super::rows::values_of;
 use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::FlushPolicy;
 use leafline_storage::device::DirectoryEnv;
@@ -105,22 +105,9 @@ impl Asking {
     }
 }
 
+/// The rows of a statement, a stroke behind each value.
 fn read(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
-    let Outcome::Rows(mut stream) = session.execute(sql)? else { return Ok(Vec::new()) };
-    let types = stream.types();
-    let mut rows = Vec::new();
-    while let Some(batch) = stream.next_batch(session)? {
-        let columns = TextColumns::new(&batch, &types);
-        for row in 0..batch.rows {
-            let mut text = Vec::new();
-            for column in 0..types.len() {
-                match columns.append(row, column, &mut text) {
-                    true => text.push(b'|'),
-                    false => text.extend_from_slice(b"NULL|"),
-                }
-            }
-            rows.push(String::from_utf8_lossy(&text).into_owned());
-        }
-    }
-    Ok(rows)
+    let value = |value: Option<String>| value.unwrap_or_else(|| "NULL".to_owned()) + "|";
+    let rows = values_of(session, sql)?.into_iter();
+    Ok(rows.map(|row| row.into_iter().map(value).collect()).collect())
 }

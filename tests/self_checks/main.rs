@@ -19,6 +19,8 @@ mod paths;
 mod planted;
 mod questions;
 mod relations;
+#[path = "../support/rows.rs"]
+mod rows;
 mod tables;
 mod traffic;
 mod ways;

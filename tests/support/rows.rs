@@ -1,11 +1,13 @@
 //! Rows of statements of a session in this process, as text.
 
+#![allow(dead_code, reason = "each test uses its part")]
+
 use leafline_sql::session::{Outcome, Session};
 use leafline_sql::text_format::TextColumns;
 use leafline_types::MysqlError;
 
-/// Runs a statement to its end. Its rows, the values of each separated by blanks.
-pub fn rows_of(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
+/// Runs a statement to its end. Its rows, the values of each; `None` is NULL.
+pub fn values_of(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<String>>>, MysqlError> {
     let mut stream = match session.execute(sql)? {
         Outcome::Done(_) => return Ok(Vec::new()),
         Outcome::Rows(stream) => stream,
@@ -15,15 +17,21 @@ pub fn rows_of(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlErr
     while let Some(batch) = stream.next_batch(session)? {
         let columns = TextColumns::new(&batch, &types);
         for row in 0..batch.rows {
-            let mut text = Vec::new();
-            for column in 0..types.len() {
-                if column > 0 {
-                    text.push(b' ');
-                }
-                columns.append(row, column, &mut text);
-            }
-            rows.push(String::from_utf8_lossy(&text).into_owned());
+            let value = |column| {
+                let mut text = Vec::new();
+                columns.append(row, column, &mut text).then(|| String::from_utf8_lossy(&text).into_owned())
+            };
+            rows.push((0..types.len()).map(value).collect());
         }
     }
     Ok(rows)
+}
+
+/// The same, the values of each row separated by blanks; NULL is nothing.
+pub fn rows_of(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
+    let row = |values: Vec<Option<String>>| {
+        let values: Vec<String> = values.into_iter().map(Option::unwrap_or_default).collect();
+        values.join(" ")
+    };
+    Ok(values_of(session, sql)?.into_iter().map(row).collect())
 }
