@@ -503,3 +503,28 @@ fn advice_is_verified() {
     let (code, _, err) = run(&["advise", "/nonexistent", "w.sql"]);
     assert!(code != 0 && err.contains("there is no database in /nonexistent"), "{err}");
 }
+
+#[test]
+fn advice_without_a_workload_is_for_what_was_run_before() {
+    let (_holder, dir) = directory();
+    let fill = "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a INT, pad CHAR(200));
+        INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT x.i * 1000 + y.i, x.i * 7 + y.i, 'p' FROM n x JOIN n y WHERE x.i <= 5;
+        TRUNCATE TABLE performance_schema.events_statements_summary_by_digest;";
+    assert_eq!(script(&dir, &[], fill).0, 0);
+    let place = dir.to_str().unwrap();
+    let (code, _, err) = run(&["advise", place]);
+    assert!(code == 0 && err.contains("nothing to gain"), "{err}");
+    let query = "SELECT pad FROM d.t WHERE a = 77;".repeat(20);
+    assert_eq!(script(&dir, &[], &query).0, 0);
+    let (code, out, err) = run(&["advise", place]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("\nCREATE INDEX `a` ON `d`.`t` (`a`);\n"), "{out}{err}");
+    // What cannot be read is said, and counted from zero.
+    let file = dir.join("statement-digests");
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let (code, out, err) = run(&["advise", place]);
+    assert!(code == 0 && out.is_empty(), "{out}{err}");
+    assert!(err.contains("statements are counted from zero: statement-digests is damaged"), "{err}");
+}

@@ -8,6 +8,7 @@ use crate::session::settings::Settings;
 use crate::session::variables::{self, Facts, VERSION};
 use crate::session::{Session, SessionEntry};
 use crate::status::{Gauges, SessionCounters, StorageCounters};
+use crate::upkeep::{Keeper, Upkeep};
 use leafline_access::Statistics;
 use leafline_access::cost::{CostModel, Device, DeviceChoice, StoredProfile};
 use leafline_storage::{Env, FlushPolicy};
@@ -70,6 +71,11 @@ pub struct Instance {
     resource_groups: ResourceGroups,
     statistics: Statistics,
     digests: Digests,
+    /// Why those of the directory were of no use.
+    digests_ignored: Option<String>,
+    /// Until the instance is closed.
+    keeper: Mutex<Option<Keeper>>,
+    upkeep: Mutex<Option<Upkeep>>,
     index_uses: IndexUses,
     user_locks: Arc<UserLocks>,
     opened: Instant,
@@ -93,7 +99,13 @@ impl Instance {
             };
             variables::find(name)?.set_within(&mut globals, Some(value), true)?;
         }
-        let engine = Engine::open(env, options.engine.clone()).map_err(MysqlError::from)?;
+        let engine = Engine::open(env.clone(), options.engine.clone()).map_err(MysqlError::from)?;
+        let (digests, digests_ignored) = match globals.digests_persistent {
+            true => {
+                Digests::load(&*env).map_or_else(|why| (Digests::default(), Some(why)), |read| (read, None))
+            }
+            false => (Digests::default(), None),
+        };
         let facts = Facts {
             version: options.version.unwrap_or_else(|| VERSION.into()),
             data_directory: options.data_directory,
@@ -112,7 +124,8 @@ impl Instance {
         };
         let accounts = Accounts::open(&engine)?;
         let resource_groups = ResourceGroups::open(&engine);
-        Ok(Arc::new(Instance {
+        let has_threads = options.engine.store.background;
+        let instance = Arc::new(Instance {
             engine,
             facts,
             globals: RwLock::new(globals),
@@ -122,11 +135,18 @@ impl Instance {
             accounts,
             resource_groups,
             statistics: Statistics::new(),
-            digests: Digests::default(),
+            digests,
+            digests_ignored,
+            keeper: Mutex::new(Some(Keeper::new(env))),
+            upkeep: Mutex::default(),
             index_uses: IndexUses::default(),
             user_locks: Arc::default(),
             opened: Instant::now(),
-        }))
+        });
+        if has_threads {
+            *instance.upkeep.lock() = Some(Upkeep::start(&instance)?);
+        }
+        Ok(instance)
     }
 
     /// The number of a connection that has begun: what its session will have as `CONNECTION_ID()`.
@@ -224,6 +244,19 @@ impl Instance {
         &self.digests
     }
 
+    /// Why what was counted before the instance was opened is not known, though it was kept.
+    pub fn digests_ignored(&self) -> Option<&str> {
+        self.digests_ignored.as_deref()
+    }
+
+    /// Writes to the directory what was learnt since this was done last.
+    pub(crate) fn keep_what_was_learnt(&self) {
+        let are_kept = self.globals.read().digests_persistent;
+        if let Some(keeper) = &mut *self.keeper.lock() {
+            keeper.digests(&self.digests, are_kept);
+        }
+    }
+
     /// Which indexes were used.
     pub(crate) fn index_uses(&self) -> &IndexUses {
         &self.index_uses
@@ -277,6 +310,10 @@ impl Instance {
     /// # Errors
     /// What the engine returns.
     pub fn close(&self) -> Result<(), MysqlError> {
+        drop(self.upkeep.lock().take());
+        self.keep_what_was_learnt();
+        // From now on the directory may be another instance's.
+        drop(self.keeper.lock().take());
         self.engine.close().map_err(|error: TableError| MysqlError::from(error))
     }
 }

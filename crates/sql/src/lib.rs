@@ -10,6 +10,7 @@
 //! | `statement` | statements at work: queries, changes, definitions, SET, maintenance |
 //! | `show` | SHOW and DESCRIBE |
 //! | `digest`, `sample_text`, `index_uses` | what was run so far |
+//! | `upkeep` | what of that is kept when the database is closed |
 //! | `advice` | which indexes would make that faster |
 //! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
 //! | `resource_group` | where the threads of statements may run |
@@ -39,6 +40,7 @@ mod system_table;
 #[cfg(test)]
 mod testing;
 pub mod text_format;
+mod upkeep;
 pub mod window;
 
 pub use instance::{Instance, InstanceOptions};

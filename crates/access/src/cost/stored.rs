@@ -13,8 +13,8 @@
 //! it. It belongs to one device: in a directory that was moved to another it is not used.
 
 use super::params::DeviceProfile;
-use leafline_storage::device::{BLOCK, Measured};
-use leafline_storage::{Env, device::OpenMode};
+use leafline_storage::Env;
+use leafline_storage::device::{Measured, small_file};
 use std::io;
 
 /// The file.
@@ -56,23 +56,14 @@ impl StoredProfile {
     /// Those of the file system.
     pub fn write(&self, env: &dyn Env) -> io::Result<()> {
         let DeviceProfile { random_read_us, bytes_per_us, parallel_reads } = self.device;
-        let mut bytes = format!(
+        let text = format!(
             "{HEAD}\ndevice {}\nmeasured {}\nrandom_read_us {random_read_us}\nbytes_per_us {bytes_per_us}\n\
              parallel_reads {parallel_reads}\ncpu {}\n",
             env.device().unwrap_or(0),
             self.measured,
             self.cpu
-        )
-        .into_bytes();
-        bytes.resize(bytes.len().next_multiple_of(BLOCK), 0);
-        let buffer = leafline_storage::device::AlignedBuf::from_bytes(&bytes);
-        let next = format!("{FILE}.new");
-        let file = env.open(&next, OpenMode::Create)?;
-        file.truncate(0)?;
-        file.write_at(&buffer, 0)?;
-        file.sync()?;
-        env.rename(&next, FILE)?;
-        env.sync_dir("")
+        );
+        small_file::replace(env, FILE, text.as_bytes())
     }
 
     /// The profile in a database's directory, if there is one and it was measured on the device that the directory is on.
@@ -80,17 +71,8 @@ impl StoredProfile {
     /// # Errors
     /// Those of the file system. A file that says something else is as none.
     pub fn read(env: &dyn Env) -> io::Result<Option<StoredProfile>> {
-        if !env.exists(FILE)? {
-            return Ok(None);
-        }
-        let file = env.open(FILE, OpenMode::Existing)?;
-        let size = file.size()?;
-        if size > LARGEST || size % BLOCK as u64 != 0 {
-            return Ok(None);
-        }
-        let mut buffer = leafline_storage::device::AlignedBuf::zeroed(size as usize);
-        file.read_at(&mut buffer, 0)?;
-        let text = String::from_utf8_lossy(&buffer);
+        let Some(bytes) = small_file::read(env, FILE, LARGEST)? else { return Ok(None) };
+        let text = String::from_utf8_lossy(&bytes);
         Ok(StoredProfile::from_text(text.trim_end_matches('\0'), env.device().unwrap_or(0)))
     }
 
@@ -137,9 +119,7 @@ mod tests {
         profile.write(&env).expect("a written profile");
         profile.write(&env).expect("a profile written again");
         assert_eq!(StoredProfile::read(&env).expect("a profile"), Some(profile.clone()));
-        let file = env.open(FILE, OpenMode::Existing).expect("the file");
-        let mut bytes = leafline_storage::device::AlignedBuf::zeroed(BLOCK);
-        file.read_at(&mut bytes, 0).expect("its bytes");
+        let bytes = small_file::read(&env, FILE, LARGEST).expect("a look").expect("the file");
         let text = String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_string();
         assert_eq!(StoredProfile::from_text(&text, 0), Some(profile));
         assert_eq!(StoredProfile::from_text(&text, 7), None, "of another device");

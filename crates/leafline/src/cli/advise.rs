@@ -6,6 +6,7 @@ use super::failure::Failure;
 use super::open;
 use leafline::Connection;
 use std::fs;
+use std::path::PathBuf;
 
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<(), Failure> {
@@ -13,16 +14,18 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if !dir.join("control").exists() {
         return Err(Failure::Message(format!("there is no database in {}", dir.display())));
     }
-    let workload = &options.workload;
-    let text = fs::read_to_string(workload)
-        .map_err(|error| Failure::io(format!("cannot read {}", workload.display()), error))?;
+    let read = |workload: &PathBuf| {
+        fs::read_to_string(workload)
+            .map_err(|error| Failure::io(format!("cannot read {}", workload.display()), error))
+    };
+    let text = options.workload.as_ref().map(read).transpose()?;
     let opening = open::options(&options.open, options.buffer_pool_size, Disk::None);
     let database = open::database(&opening, dir)?;
     let mut connection = database.connect()?;
     if let Some(name) = &options.database {
         connection.session().set_database(name).map_err(leafline::Error::from)?;
     }
-    let count = advise(&mut connection, &text, options.verify)?;
+    let count = advise(&mut connection, text.as_deref(), options.verify)?;
     for warning in connection.session().warnings().iter() {
         eprintln!("{}", warning.message);
     }
@@ -35,11 +38,15 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 }
 
 /// Prints the advice, each statement below what there is to say for it; returns how many there are.
-fn advise(connection: &mut Connection, text: &str, verify: bool) -> Result<usize, Failure> {
-    connection.execute("SELECT ? INTO @workload", (text,))?;
+fn advise(connection: &mut Connection, text: Option<&str>, verify: bool) -> Result<usize, Failure> {
     let verified = if verify { " VERIFY" } else { "" };
+    let mut source = "";
+    if let Some(text) = text {
+        connection.execute("SELECT ? INTO @workload", (text,))?;
+        source = " FROM @workload";
+    }
     let mut count = 0;
-    for row in connection.query(&format!("ADVISE{verified} FROM @workload"), ())? {
+    for row in connection.query(&format!("ADVISE{verified}{source}"), ())? {
         let row = row?;
         let number = |name| row.get::<i64>(name);
         println!("-- {}", row.get::<String>("WHY")?);

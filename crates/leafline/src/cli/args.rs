@@ -38,8 +38,8 @@ pub enum Verb {
     Check(CheckOptions),
     /// Measures the disk and the processor, some seconds, and keeps what plans of this database are priced with
     Calibrate(CalibrateOptions),
-    /// Says which indexes would make the statements of a file faster, what they would cost, and which there are that nothing needs, as a
-    /// script that makes and drops them
+    /// Says which indexes would make the statements faster that were run so far, or those of a file, what they would cost, and which there
+    /// are that nothing needs, as a script that makes and drops them
     Advise(AdviseOptions),
     /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to. With --into,
     /// writes what can be read of a database that cannot be opened to a new one
@@ -179,8 +179,9 @@ pub struct CalibrateOptions {
 pub struct AdviseOptions {
     #[command(flatten)]
     pub open: OpenArguments,
-    /// The statements, separated by semicolons; one that is there several times counts so often
-    pub workload: PathBuf,
+    /// The statements, separated by semicolons; one that is there several times counts so often. Without it, those that were run since
+    /// `TRUNCATE TABLE performance_schema.events_statements_summary_by_digest`: their digests are kept in the database's directory
+    pub workload: Option<PathBuf>,
     /// Build each index that is proposed, run the queries before and after, and drop it again if they are no faster
     #[arg(long)]
     pub verify: bool,

@@ -48,6 +48,9 @@ pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> 
         other => other.into(),
     })?;
     tell(database.instance().engine().store().recovery_report());
+    if let Some(reason) = database.instance().digests_ignored() {
+        eprintln!("statements are counted from zero: {reason}");
+    }
     if let Some(Login::Locked(reason)) = database.instance().accounts().login(ROOT) {
         eprintln!("Warning: the account {ROOT} is locked, so that a server lets nobody in: {reason}");
     }

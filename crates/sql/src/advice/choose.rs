@@ -1,5 +1,6 @@
 //! Which indexes gain most: one after the other, each priced with those that were chosen before it (the greedy algorithm of Chaudhuri and
 //! Narasayya, VLDB 1997). A candidate is considered for a statement if it makes that cheaper alone, or with the others of the statement.
+//! What was chosen first, others that are chosen later may do nearly as well: then it is left out again.
 
 use super::candidates::{Demand, List};
 use super::pricing::{Priced, Proposal};
@@ -21,6 +22,8 @@ const MOST_OF_TABLE: f64 = 0.75;
 const MOST_COMPARED: usize = 64;
 /// Indexes that are proposed.
 const MOST_CHOSEN: usize = 32;
+/// Of what the statements that read an index have gained, what it has to be needed for.
+const LEAST_SHARE: f64 = 0.05;
 /// Of those that leave hardly more than the best one to be done, the smallest is taken.
 const ABOUT: f64 = 1.1;
 
@@ -92,16 +95,24 @@ impl Chooser {
             let now = total(&self.queries, self.prices());
             let good = gains.into_iter().filter(|(_, gain)| now - gain <= (now - best) * ABOUT);
             let Some((next, _)) = good.min_by(|a, b| bytes(a.0).total_cmp(&bytes(b.0))) else { break };
-            let supposed = self.supposed(Some(next));
-            let mut prices = Vec::with_capacity(self.queries.len());
-            for query in &self.queries {
-                session.cancel.check()?;
-                prices.push(session.price(query, &supposed)?);
-            }
+            let prices = self.prices_with(session, &self.supposed(Some(next)))?;
             self.chosen.push((next, prices));
         }
         self.leave_out_unused();
-        Ok(())
+        self.leave_out_replaced(session)
+    }
+
+    /// What all statements cost with some indexes.
+    fn prices_with(
+        &self,
+        session: &mut Session,
+        supposed: &HypotheticalIndexes,
+    ) -> Result<Vec<Priced>, MysqlError> {
+        let price = |query| {
+            session.cancel.check()?;
+            session.price(query, supposed)
+        };
+        self.queries.iter().map(price).collect()
     }
 
     /// Makes the proposals.
@@ -233,6 +244,54 @@ impl Chooser {
             of.is_some_and(|of| !others.into_iter().any(|other| other.begins_with(of)))
         };
         self.chosen.retain(|(at, _)| is_needed(*at));
+    }
+
+    /// Takes back what others that were chosen do nearly as well, that first which is needed least.
+    fn leave_out_replaced(&mut self, session: &mut Session) -> Result<(), MysqlError> {
+        loop {
+            let mut needless: Option<(usize, f64)> = None;
+            for position in 0..self.chosen.len() {
+                let Some(loss) = self.loss_if_replaced(session, position)? else { continue };
+                if needless.is_none_or(|(_, least)| loss < least) {
+                    needless = Some((position, loss));
+                }
+            }
+            let Some((position, _)) = needless else { return Ok(()) };
+            let kept: Vec<usize> = self.chosen.iter().map(|(at, _)| *at).collect();
+            self.chosen.clear();
+            for (_, at) in kept.into_iter().enumerate().filter(|(other, _)| *other != position) {
+                let prices = self.prices_with(session, &self.supposed(Some(at)))?;
+                self.chosen.push((at, prices));
+            }
+        }
+    }
+
+    /// What leaving out one of the chosen indexes would cost, less what that saves in writes, microseconds; `None` if it is needed: a
+    /// statement that reads it would read none of the others of its table, or they would lose much of what they have gained.
+    fn loss_if_replaced(&self, session: &mut Session, position: usize) -> Result<Option<f64>, MysqlError> {
+        let left_out = self.chosen.get(position).and_then(|(at, _)| self.proposals.get(*at));
+        let Some(left_out) = left_out else { return Ok(None) };
+        let mut others = HypotheticalIndexes::default();
+        let (mut of_table, mut loss, mut gained) = (BTreeSet::new(), -left_out.writes_us, 0.0);
+        for other in self.proposals().filter(|proposal| proposal.id != left_out.id) {
+            other.suppose(&mut others);
+            if other.table.id == left_out.table.id {
+                of_table.insert(other.id);
+            }
+        }
+        for ((query, base), now) in self.queries.iter().zip(&self.base).zip(self.prices()) {
+            if !now.indexes.contains(&left_out.id) {
+                continue;
+            }
+            session.cancel.check()?;
+            let without = session.price(query, &others)?;
+            if without.indexes.is_disjoint(&of_table) {
+                return Ok(None);
+            }
+            loss += query.runs * (without.cost_us - now.cost_us);
+            gained += query.runs * (base.cost_us - now.cost_us);
+        }
+        Ok((loss < gained * LEAST_SHARE).then_some(loss))
     }
 
     /// What is chosen, as it is told.

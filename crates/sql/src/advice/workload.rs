@@ -55,7 +55,7 @@ struct Sample {
 }
 
 impl Session {
-    /// What was run since the database was opened, as far as a sample was kept.
+    /// What was run so far, as far as a sample was kept.
     pub(super) fn workload_of_digests(&mut self) -> Result<Vec<Query>, MysqlError> {
         let mut samples = Vec::new();
         for digest in self.instance.digests().all() {

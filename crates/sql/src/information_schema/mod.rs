@@ -32,7 +32,7 @@ pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<Sch
     if is(("information_schema", "RESOURCE_GROUPS")) {
         return Some(resource_groups::table(session));
     }
-    if is(("performance_schema", "events_statements_summary_by_digest")) {
+    if is_statement_digests(database, name) {
         return Some(statement_digests::summary(session));
     }
     if is(("sys", "schema_unused_indexes")) {
@@ -42,6 +42,12 @@ pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<Sch
         return Some(index_usage::redundant(session));
     }
     is(("sys", "statements_with_wrong_estimates")).then(|| statement_digests::wrong_estimates(session))
+}
+
+/// Whether that is the table of what was counted of statements.
+pub(crate) fn is_statement_digests(database: &str, name: &str) -> bool {
+    database.eq_ignore_ascii_case("performance_schema")
+        && name.eq_ignore_ascii_case("events_statements_summary_by_digest")
 }
 
 /// A column of numbers of a type.

@@ -49,6 +49,8 @@ pub struct Settings {
     pub parallel_degree: u64,
     /// `leafline_device` and what stands beside it: the device that plans are priced for.
     pub device: Device,
+    /// `leafline_digests_persistent`: the digests are kept from one opening of the database to the next.
+    pub digests_persistent: bool,
     /// `read_ahead`, `logical_read_ahead_size` and `read_ahead_pause`: what scans read before they get there.
     pub read_ahead: ReadAheadSettings,
     /// `wait_timeout`: seconds that a connection may be idle.
@@ -94,6 +96,7 @@ impl Default for Settings {
             query_memory: 1 << 30,
             parallel_degree: default_threads(),
             device: Device::default(),
+            digests_persistent: true,
             read_ahead: ReadAheadSettings::default(),
             wait_timeout: 28_800,
             net_write_timeout: 60,

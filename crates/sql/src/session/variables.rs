@@ -417,6 +417,14 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| figure("leafline_cpu_factor", &v).map(|factor| s.device.cpu = factor),
     ),
     settable("leafline_device", |s, _| text(s.device.choice.name()), set_device),
+    Variable {
+        scope: Scope::Global,
+        ..switch(
+            "leafline_digests_persistent",
+            |s, _| on_off(s.digests_persistent),
+            |s, v| flag("leafline_digests_persistent", &v).map(|on| s.digests_persistent = on),
+        )
+    },
     settable(
         "leafline_parallel_reads",
         |s, _| Value::Double(s.device.parallel_reads.unwrap_or(0.0)),

@@ -1,6 +1,7 @@
 //! CREATE DATABASE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
 use crate::binder::table_collation;
+use crate::information_schema;
 use crate::parser::ast::{
     AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, TableName,
 };
@@ -124,9 +125,13 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
     Ok(Done::default())
 }
 
-/// TRUNCATE: the table is dropped and made anew.
+/// TRUNCATE: the table is dropped and made anew. What a table of `performance_schema` shows is counted anew.
 pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done, MysqlError> {
     let database = database_of(session, table)?;
+    if information_schema::is_statement_digests(&database, &table.name.value) {
+        session.instance.digests().clear();
+        return Ok(Done::default());
+    }
     if let Some(own) = session.own_table_named(table).cloned() {
         let empty = session.instance.engine().truncate_private_table(&own)?;
         session.replace_own_table(&own, empty);

@@ -14,6 +14,7 @@ mod queue;
 #[cfg(target_os = "linux")]
 mod ring;
 mod simulated;
+pub mod small_file;
 mod threads;
 
 pub use aligned::AlignedBuf;

@@ -2,9 +2,11 @@
 //! sent. `performance_schema.events_statements_summary_by_digest` shows it.
 //!
 //! A digest is the text in tokens, a `?` for each literal and `...` for further ones of a list, within a database. A plan knows
-//! its digest, so that to run it again costs no lookup. Reads of few rows that go without operators are counted, but not timed. When there are
+//! its digest, so that to run it again costs no lookup. Reads of few rows that go without operators are counted, but not timed.
 //! Of each digest one statement is kept as it came, with the values of its parameters written into it, if it is not too long. When there are
-//! [`MOST`] digests, the statements of others are counted together, as in MySQL.
+//! [`MOST`] digests, the statements of others are counted together, as in MySQL. [`stored`] keeps them from one opening of the database to the next.
+
+mod stored;
 
 use crate::parser::{LexMode, normalized};
 use parking_lot::{Mutex, RwLock};
@@ -115,6 +117,13 @@ impl Digest {
         counts
     }
 
+    /// Begins to count from zero.
+    fn reset(&self) {
+        *self.timed.lock() = Counts::default();
+        self.short.store(0, Ordering::Relaxed);
+        self.short_rows.store(0, Ordering::Relaxed);
+    }
+
     /// Keeps a statement as a sample of those that are alike, if there is none yet.
     pub fn show(&self, statement: impl FnOnce() -> Option<String>) {
         if self.text.is_some()
@@ -143,7 +152,7 @@ impl Digest {
 /// Database and text.
 type Key = (Option<Box<str>>, Box<str>);
 
-/// The digests of all statements since the instance was opened.
+/// The digests of all statements that were run since they were last forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
     known: RwLock<HashMap<Key, Arc<Digest>>>,
@@ -164,6 +173,13 @@ impl Digests {
         let new = || Digest { schema: key.0.clone(), text: Some(key.1.clone()), ..Digest::default() };
         let digest = Arc::new(new());
         known.entry(key).or_insert(digest).clone()
+    }
+
+    /// Forgets all that was counted. Plans that are kept go on counting with the digest that they know.
+    pub fn clear(&self) {
+        let mut known = self.known.write();
+        known.values().chain([&self.others]).for_each(|digest| digest.reset());
+        known.retain(|_, digest| Arc::strong_count(digest) > 1);
     }
 
     /// All of them.
@@ -207,5 +223,10 @@ mod tests {
         assert!(!Arc::ptr_eq(&one, &of(Some("e"), "SELECT a FROM t WHERE b IN (1, 2)")));
         assert_eq!(one.hash().map(|hash| hash.len()), Some(64));
         assert_eq!(digests.all().len(), 3);
+        one.count_short(1);
+        digests.clear();
+        assert_eq!(digests.all().len(), 2, "a plan has one of them");
+        assert_eq!(one.counts(), Counts::default());
+        assert!(Arc::ptr_eq(&one, &of(Some("d"), "SELECT a FROM t WHERE b IN (3, 4)")));
     }
 }

@@ -1,0 +1,324 @@
+//! The file of digests in a database's directory, so that advice can be asked for what ran before the database was last opened.
+//!
+//! It is written by [`crate::upkeep`] and read when the database is opened. It is a hint: one that is missing or damaged is as good
+//! as none. Of more digests than there is room for, those are kept that took most time.
+//!
+//! | offset | bytes | field of `statement-digests` |
+//! |-------:|------:|---|
+//! |      0 |     8 | magic "LEAFDIG1" |
+//! |      8 |     4 | crc32c of bytes 12.. up to the end of the list |
+//! |     12 |     4 | zero |
+//! |     16 |     8 | bytes of the list |
+//! |     24 |     8 | number of digests |
+//! |     32 |       | digests, one after the other; then zeros to the end of the block |
+//!
+//! A digest is 13 numbers of 8 bytes, in the order of [`numbers`], and three texts: database, text, and the statement that is kept as it came,
+//! literal values included. A text is its number of bytes in 4 bytes ([`NONE`]: there is none), and these bytes in UTF-8.
+
+use super::{Counts, Digest, Digests, Key, MOST};
+use leafline_storage::Env;
+use leafline_storage::device::small_file;
+use leafline_storage::page::bytes;
+use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The file.
+const FILE: &str = "statement-digests";
+const MAGIC: &[u8; 8] = b"LEAFDIG1";
+const HEADER: usize = 32;
+/// Bytes of the list, at most.
+const MOST_BYTES: usize = 8 << 20;
+/// The length of a text that there is not.
+const NONE: u32 = u32::MAX;
+
+impl Digests {
+    /// Those in a database's directory; none if there is no file.
+    ///
+    /// # Errors
+    /// Why the file is of no use.
+    pub fn load(env: &dyn Env) -> Result<Digests, String> {
+        let whole = small_file::read(env, FILE, (HEADER + MOST_BYTES).next_multiple_of(1 << 16) as u64);
+        match whole.map_err(|error| format!("{FILE} cannot be read: {error}"))? {
+            Some(whole) => decode(&whole).ok_or_else(|| format!("{FILE} is damaged")),
+            None => Ok(Digests::default()),
+        }
+    }
+
+    /// Writes them to a database's directory. Returns the checksum of what it has written; nothing is if that is `last`.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn save(&self, env: &dyn Env, last: Option<u32>) -> io::Result<u32> {
+        let (bytes, sum) = encode(self);
+        if last != Some(sum) {
+            small_file::replace(env, FILE, &bytes)?;
+        }
+        Ok(sum)
+    }
+
+    /// Removes what was written.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn forget(env: &dyn Env) -> io::Result<()> {
+        if env.exists(FILE)? { env.remove(FILE) } else { Ok(()) }
+    }
+}
+
+/// The bytes of the file, and their checksum.
+fn encode(digests: &Digests) -> (Vec<u8>, u32) {
+    let counted = digests.all().into_iter().map(|digest| (digest.counts(), digest));
+    let mut counted: Vec<(Counts, Arc<Digest>)> =
+        counted.filter(|(counts, _)| counts.executions > 0).collect();
+    let weight = |counts: &Counts| (counts.time, counts.executions);
+    counted.sort_by(|(a, of_a), (b, of_b)| {
+        weight(b).cmp(&weight(a)).then_with(|| (&of_a.schema, &of_a.text).cmp(&(&of_b.schema, &of_b.text)))
+    });
+    let mut list = vec![0; HEADER];
+    let mut count: u64 = 0;
+    for (counts, digest) in counted {
+        let before = list.len();
+        numbers(&counts).iter().for_each(|number| list.extend(number.to_le_bytes()));
+        for text in [digest.schema.as_deref(), digest.text.as_deref(), digest.sample()] {
+            let length = text.map_or(NONE, |text| u32::try_from(text.len()).unwrap_or(NONE));
+            list.extend(length.to_le_bytes());
+            list.extend(text.unwrap_or_default().bytes());
+        }
+        if list.len() > HEADER + MOST_BYTES {
+            list.truncate(before);
+            break;
+        }
+        count += 1;
+    }
+    let length = (list.len() - HEADER) as u64;
+    bytes::put(&mut list, 0, MAGIC);
+    bytes::put(&mut list, 16, &length.to_le_bytes());
+    bytes::put(&mut list, 24, &count.to_le_bytes());
+    let sum = crc32c::crc32c(list.get(12..).unwrap_or_default());
+    bytes::put(&mut list, 8, &sum.to_le_bytes());
+    (list, sum)
+}
+
+/// What is counted, as it is written.
+fn numbers(counts: &Counts) -> [u64; 13] {
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    [
+        counts.executions,
+        counts.timed,
+        nanoseconds(counts.time),
+        nanoseconds(counts.least_time),
+        nanoseconds(counts.most_time),
+        counts.errors,
+        counts.rows_affected,
+        counts.rows_sent,
+        counts.rows_examined,
+        counts.rows_estimated.to_bits(),
+        counts.q_error.to_bits(),
+        counts.first_seen.cast_unsigned(),
+        counts.last_seen.cast_unsigned(),
+    ]
+}
+
+fn of_numbers(numbers: [u64; 13]) -> Counts {
+    let [
+        executions,
+        timed,
+        time,
+        least_time,
+        most_time,
+        errors,
+        rows_affected,
+        rows_sent,
+        rows_examined,
+        rows_estimated,
+        q_error,
+        first_seen,
+        last_seen,
+    ] = numbers;
+    Counts {
+        executions,
+        timed,
+        time: Duration::from_nanos(time),
+        least_time: Duration::from_nanos(least_time),
+        most_time: Duration::from_nanos(most_time),
+        errors,
+        rows_affected,
+        rows_sent,
+        rows_examined,
+        rows_estimated: f64::from_bits(rows_estimated),
+        q_error: f64::from_bits(q_error),
+        first_seen: first_seen.cast_signed(),
+        last_seen: last_seen.cast_signed(),
+    }
+}
+
+/// What the bytes of a file say; `None` if they are damaged.
+fn decode(whole: &[u8]) -> Option<Digests> {
+    let length = usize::try_from(bytes::u64_at(whole, 16)?).ok()?;
+    let covered = whole.get(12..HEADER.checked_add(length)?)?;
+    if bytes::array_at(whole, 0)? != *MAGIC || bytes::u32_at(whole, 8)? != crc32c::crc32c(covered) {
+        return None;
+    }
+    let mut reader = Reader { list: whole.get(HEADER..HEADER + length)?, at: 0 };
+    let mut known: HashMap<Key, Arc<Digest>> = HashMap::new();
+    let mut others = Arc::default();
+    for _ in 0..bytes::u64_at(whole, 24)? {
+        let mut numbers = [0; 13];
+        for number in &mut numbers {
+            *number = bytes::u64_at(reader.list, reader.skip(8)?)?;
+        }
+        let (schema, text, sample) = (reader.text()?, reader.text()?, reader.text()?);
+        let digest = Arc::new(Digest {
+            schema: schema.clone(),
+            text: text.clone(),
+            sample: sample.map_or_else(OnceLock::new, OnceLock::from),
+            timed: Mutex::new(of_numbers(numbers)),
+            ..Digest::default()
+        });
+        match text {
+            Some(text) if known.len() < MOST => drop(known.insert((schema, text), digest)),
+            Some(_) => {}
+            None => others = digest,
+        }
+    }
+    Some(Digests { known: RwLock::new(known), others })
+}
+
+/// Where reading of a list is at.
+struct Reader<'l> {
+    list: &'l [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// Passes over so many bytes; returns where they begin.
+    fn skip(&mut self, count: usize) -> Option<usize> {
+        let from = self.at;
+        self.at = from.checked_add(count)?;
+        Some(from)
+    }
+
+    /// The next text, or that there is none; `None`: this is no text.
+    #[expect(clippy::option_option, reason = "a text that is left out is not one that is damaged")]
+    fn text(&mut self) -> Option<Option<Box<str>>> {
+        let length = bytes::u32_at(self.list, self.skip(4)?)?;
+        if length == NONE {
+            return Some(None);
+        }
+        let from = self.skip(length as usize)?;
+        let text = std::str::from_utf8(self.list.get(from..self.at)?).ok()?;
+        Some(Some(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Executed;
+    use super::*;
+    use crate::parser::LexMode;
+    use leafline_storage::device::SimulatedEnv;
+
+    /// Statements of several databases, one of them longer than what is kept as it came.
+    fn digests() -> Digests {
+        let digests = Digests::default();
+        for (number, schema) in [(3, Some("d")), (1, None), (7, Some("e")), (500, Some("d"))] {
+            let sql = format!("SELECT '\u{e9}' AS `a\nb`, {}1", "a, ".repeat(number));
+            let digest = digests.of(schema, &sql, LexMode::default());
+            digest.show(|| Some(format!("{sql} /* {} */", "x".repeat(number * 5))));
+            digest.count_short(2);
+            digest.count(Executed {
+                time: Duration::from_micros(number as u64),
+                ended: -(number as i64),
+                failed: number == 3,
+                rows_affected: 1,
+                rows_sent: 5,
+                rows_examined: 9,
+                estimated: Some((2.5, true)),
+            });
+        }
+        digests.others.count_short(11);
+        digests
+    }
+
+    fn shown(digests: &Digests) -> Vec<String> {
+        let all = digests.all().into_iter().filter(|digest| digest.counts().executions > 0);
+        let show = |digest: Arc<Digest>| {
+            format!("{:?} {:?} {:?} {:?}", digest.schema, digest.text, digest.sample(), digest.counts())
+        };
+        let mut all: Vec<String> = all.map(show).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn digests_are_read_back_as_they_were_and_counted_on() {
+        let env = SimulatedEnv::new();
+        assert!(shown(&Digests::load(&env).unwrap()).is_empty(), "there is no file");
+        let digests = digests();
+        let sum = digests.save(&env, None).unwrap();
+        let read = Digests::load(&env).unwrap();
+        assert_eq!(shown(&read), shown(&digests));
+        assert_eq!(shown(&read).len(), 5);
+        env.remove(FILE).unwrap();
+        assert_eq!(read.save(&env, Some(sum)).unwrap(), sum);
+        assert!(!env.exists(FILE).unwrap(), "nothing has changed");
+        let of = |digests: &Digests| digests.of(Some("e"), "SELECT x", LexMode::default());
+        of(&read).count_short(1);
+        assert_ne!(read.save(&env, Some(sum)).unwrap(), sum);
+        assert_eq!(of(&Digests::load(&env).unwrap()).counts().executions, 1);
+        Digests::forget(&env).unwrap();
+        Digests::forget(&env).unwrap();
+        assert!(shown(&Digests::load(&env).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_damaged_is_as_good_as_none() {
+        let env = SimulatedEnv::new();
+        digests().save(&env, None).unwrap();
+        let (whole, _) = encode(&digests());
+        for at in (0..whole.len()).step_by(97).chain([8, 12, 16, 17, 23, 24, whole.len() - 1]) {
+            let copy = env.snapshot();
+            copy.damage(FILE, at as u64, &mut |bytes| bytes[0] ^= 1).unwrap();
+            let reason = Digests::load(&copy).err();
+            assert_eq!(reason.as_deref(), Some("statement-digests is damaged"), "byte {at}");
+        }
+        for length in 0..whole.len() {
+            assert!(decode(&whole[..length]).is_none(), "{length} bytes");
+        }
+        // A checksum does not make a list whole.
+        let mut short = whole.clone();
+        bytes::put(&mut short, 24, &6u64.to_le_bytes());
+        let sum = crc32c::crc32c(&short[12..]);
+        bytes::put(&mut short, 8, &sum.to_le_bytes());
+        assert!(decode(&short).is_none());
+    }
+
+    #[test]
+    fn of_too_many_digests_those_are_kept_that_took_most_time() {
+        let digests = Digests::default();
+        for number in 0..4500 {
+            let sql = format!("SELECT c{number}, {} FROM t", "name, ".repeat(150));
+            let digest = digests.of(None, &sql, LexMode::default());
+            digest.show(|| Some(sql.repeat(2)));
+            digest.count(Executed {
+                time: Duration::from_nanos(number),
+                ended: 1,
+                failed: false,
+                rows_affected: 0,
+                rows_sent: 0,
+                rows_examined: 0,
+                estimated: None,
+            });
+        }
+        let (whole, _) = encode(&digests);
+        assert!((MOST_BYTES - 4000..=MOST_BYTES + HEADER).contains(&whole.len()));
+        let kept = decode(&whole).unwrap().all();
+        let least =
+            kept.iter().map(|digest| digest.counts().time).filter(|time| *time > Duration::ZERO).min();
+        // One of those that are read stands for all others.
+        assert_eq!(least, Some(Duration::from_nanos(4500 - (kept.len() as u64 - 1))));
+    }
+}

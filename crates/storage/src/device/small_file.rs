@@ -1,0 +1,61 @@
+//! Small files that are written as a whole: who reads one, after a crash too, finds what was written last or what was there before.
+//!
+//! Direct I/O wants whole blocks, so zeros are added to the end of the content, which has to say how long it is.
+
+use super::{AlignedBuf, BLOCK, Env, OpenMode};
+use std::io;
+
+/// Puts `bytes` in the place of what file `name` holds, by way of `name` with `.new` at its end.
+///
+/// # Errors
+/// Those of the file system. The file is then as it was.
+pub fn replace(env: &dyn Env, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let whole = AlignedBuf::from_bytes(bytes);
+    let next = format!("{name}.new");
+    let file = env.open(&next, OpenMode::Create)?;
+    file.truncate(0)?;
+    file.write_at(&whole, 0)?;
+    file.sync()?;
+    env.rename(&next, name)?;
+    env.sync_dir("")
+}
+
+/// What [`replace`] has written, and the zeros behind it; `None` if there is no such file.
+///
+/// # Errors
+/// Those of the file system; `InvalidData` if there are more than `most` bytes.
+pub fn read(env: &dyn Env, name: &str, most: u64) -> io::Result<Option<AlignedBuf>> {
+    if !env.exists(name)? {
+        return Ok(None);
+    }
+    let file = env.open(name, OpenMode::Existing)?;
+    let size = file.size()?;
+    if size > most {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{size} bytes are too many")));
+    }
+    let size = usize::try_from(size).unwrap_or(0);
+    let mut bytes = AlignedBuf::zeroed(size - size % BLOCK);
+    file.read_at(&mut bytes, 0)?;
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::SimulatedEnv;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let env = SimulatedEnv::new();
+        assert!(read(&env, "f", 1 << 20).unwrap().is_none());
+        for length in [5000, 0, 1, BLOCK, 3] {
+            let bytes: Vec<u8> = (0..length).map(|at| at as u8 | 1).collect();
+            replace(&env, "f", &bytes).unwrap();
+            let found = read(&env, "f", 1 << 20).unwrap().unwrap();
+            assert_eq!(found.get(..length), Some(&bytes[..]));
+            assert!(found.iter().skip(length).all(|byte| *byte == 0));
+        }
+        replace(&env, "f", &[1; 5000]).unwrap();
+        assert!(read(&env, "f", BLOCK as u64).is_err(), "it is too large");
+    }
+}
