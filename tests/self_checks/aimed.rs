@@ -17,15 +17,30 @@ struct Aim<'t> {
 }
 
 impl<'t> Aim<'t> {
+    /// At an index of so many parts, or more.
     fn new(make: &mut Conditions<'t>, alias: &str, parts: usize) -> Option<Aim<'t>> {
+        Aim::at(make, alias, &|_, index| index.parts.len() >= parts)
+    }
+
+    /// At one that many rows have the first value of.
+    fn repeating(make: &mut Conditions<'t>, alias: &str) -> Option<Aim<'t>> {
+        let repeats = |table: &Table, index: &Index| {
+            let first = index.parts.first().map(|part| &table.columns[part.column]);
+            index.parts.len() > 1
+                && first.is_some_and(|first| !["id", "u", "rev"].contains(&first.name.as_str()))
+        };
+        Aim::at(make, alias, &repeats).or_else(|| Aim::new(make, alias, 2))
+    }
+
+    fn at(make: &mut Conditions<'t>, alias: &str, fits: &dyn Fn(&Table, &Index) -> bool) -> Option<Aim<'t>> {
         let tables = make.tables;
         let number = make.random.random_range(0..2);
         let table = tables.get(number)?;
-        let fitting: Vec<&Index> = table.indexes.iter().filter(|index| index.parts.len() >= parts).collect();
+        let fitting: Vec<&Index> = table.indexes.iter().filter(|index| fits(table, index)).collect();
         let clustered =
             fitting.iter().find(|index| index.name == "PRIMARY" && make.random.random_ratio(1, 3));
         let index = clustered.or(fitting.choose(make.random)).copied()?;
-        let columns = index.parts.iter().map(|part| qualified(alias, &table.columns[part.column])).collect();
+        let columns = columns(table, alias, index);
         Some(Aim { number, table, index, columns, scope: make.scope(&[(number, alias)]) })
     }
 
@@ -40,16 +55,24 @@ impl<'t> Aim<'t> {
     }
 }
 
+/// The columns of an index.
+fn columns(table: &Table, alias: &str, index: &Index) -> Vec<Column> {
+    index.parts.iter().map(|part| qualified(alias, &table.columns[part.column])).collect()
+}
+
 /// A query that is aimed at one path, if the tables allow for it.
 pub fn aimed(make: &mut Conditions<'_>) -> Option<Question> {
-    match make.random.random_range(0..9) {
-        0 | 1 => merge(make),
-        2 => loose(make),
-        3 => first_of_each(make),
-        4 => in_order(make),
-        5 => matched(make),
-        6 => leaps(make),
-        7 => at_the_end(make),
+    match make.random.random_range(0..33) {
+        0..=7 => merge(make),
+        8..=12 => loose(make),
+        13 => first_of_each(make),
+        14 | 15 => in_order(make),
+        16 => behind(make),
+        17..=19 => matched(make),
+        20..=23 => leaps(make),
+        24..=27 => at_the_end(make),
+        28 => one_row(make),
+        29 => neighbours(make),
         _ => lookups(make),
     }
 }
@@ -63,7 +86,7 @@ fn shown(make: &mut Conditions<'_>, question: &mut Question, scope: &Scope, firs
 fn merge(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = Aim::new(make, "a", 1)?;
     // With an order, what the index does not say has to be asked of others.
-    let in_order = make.random.random_ratio(2, 5);
+    let in_order = make.random.random_ratio(3, 5);
     let says = |index: &&Index| !in_order || index.name != aim.index.name;
     let mut indexes: Vec<&Index> = aim.table.indexes.iter().filter(says).collect();
     indexes.shuffle(make.random);
@@ -73,7 +96,7 @@ fn merge(make: &mut Conditions<'_>) -> Option<Question> {
         .take(count)
         .map(|index| format!("({})", make.of_index(aim.table, "a", index)))
         .collect();
-    let word = make.pick(&[" AND ", " AND ", " OR "]);
+    let word = make.pick(&[" AND ", " OR "]);
     let mut condition = parts.join(word);
     if make.random.random_ratio(1, 3) {
         let index = indexes.last()?;
@@ -84,6 +107,16 @@ fn merge(make: &mut Conditions<'_>) -> Option<Question> {
     if in_order {
         keys.extend(aim.columns.first().cloned());
         order(make, &mut question, &aim, 0..1);
+    } else if make.random.random() {
+        // That of the rows, in which those that are found are fetched.
+        let clustered = aim.table.indexes.iter().find(|index| index.name == "PRIMARY");
+        if let Some(clustered) = clustered {
+            let found = Aim { columns: columns(aim.table, "a", clustered), index: clustered, ..aim };
+            keys.extend(found.columns.iter().cloned());
+            order(make, &mut question, &found, 0..found.columns.len());
+            shown(make, &mut question, &found.scope, keys);
+            return Some(question);
+        }
     }
     shown(make, &mut question, &aim.scope, keys);
     Some(question)
@@ -94,7 +127,7 @@ fn at_the_end(make: &mut Conditions<'_>) -> Option<Question> {
     let table = make.tables.first()?;
     let scope = make.scope(&[(0, "a")]);
     let group = make.random.random_range(0..=IDS / GROUPED);
-    let condition = format!("a.g {} {group}", make.pick(&["=", "=", ">=", "<="]));
+    let condition = format!("a.g {} {group}", make.pick(&["=", "<=>", "<=>", ">=", "<="]));
     let mut question = Question::plain("{0 a}".to_owned(), &scope, condition);
     question.order = vec![format!("a.id{}", make.pick(&["", " DESC"]))];
     question.limit = Some((0, *[1, 5, 20].choose(make.random).unwrap_or(&1)));
@@ -120,17 +153,25 @@ fn order(make: &mut Conditions<'_>, question: &mut Question, aim: &Aim<'_>, part
 
 /// Groups of which the first entry is enough.
 fn loose(make: &mut Conditions<'_>) -> Option<Question> {
-    let aim = Aim::new(make, "a", 1)?;
-    let count = make.random.random_range(0..aim.columns.len()) + 1;
+    let aim = if make.random.random() { Aim::repeating(make, "a") } else { Aim::new(make, "a", 1) }?;
+    let most = (aim.columns.len() - 1).max(1);
+    let count = make.random.random_range(0..most) + 1;
     let keys = &aim.columns[..count];
-    let condition = match make.random.random_range(0..3) {
-        0 => make.of_index(aim.table, "a", aim.index),
+    let condition = match (make.random.random_range(0..5), aim.columns.first()) {
+        (0, _) => make.of_index(aim.table, "a", aim.index),
+        (1, Some(first)) if first.nullable => {
+            let constant = first.constant(make.random);
+            format!("({} IS NULL OR {} {} {constant})", first.name, first.name, make.pick(&["<", ">"]))
+        }
         _ => "TRUE".to_owned(),
     };
     let mut question = aim.question(condition, "GROUP_INDEX");
     question.items = keys.iter().map(Column::exact).collect();
     match aim.columns.get(count) {
-        Some(next) if make.random.random_ratio(2, 3) => question.items.push(extreme(make, next)),
+        Some(next) if make.random.random_ratio(4, 5) => match make.random.random_range(0..3) {
+            0 | 1 => question.items.extend(["MIN", "MAX"].map(|end| next.extreme(end))),
+            _ => question.items.push(extreme(make, next)),
+        },
         _ if make.random.random() => {
             question.distinct = true;
             return Some(question);
@@ -138,7 +179,7 @@ fn loose(make: &mut Conditions<'_>) -> Option<Question> {
         _ => {}
     }
     question.group = keys.iter().map(|key| key.name.clone()).collect();
-    if make.random.random() {
+    if make.random.random_ratio(3, 4) {
         order(make, &mut question, &aim, 0..count);
     }
     Some(question)
@@ -146,10 +187,12 @@ fn loose(make: &mut Conditions<'_>) -> Option<Question> {
 
 /// `k IN (..) ORDER BY v LIMIT n`.
 fn first_of_each(make: &mut Conditions<'_>) -> Option<Question> {
-    let aim = Aim::new(make, "a", 2)?;
+    let aim = Aim::repeating(make, "a")?;
     let [first, second, ..] = aim.columns.as_slice() else { return None };
-    let condition = match make.random.random_range(0..4) {
-        0 => "TRUE".to_owned(),
+    let condition = match make.random.random_range(0..7) {
+        0 | 4 => "TRUE".to_owned(),
+        5 => format!("{} IS NOT NULL", first.name),
+        6 => format!("{} {} {}", first.name, make.pick(&["<=", ">="]), first.constant(make.random)),
         1 => format!("{} IS NULL OR {} = {}", first.name, first.name, first.constant(make.random)),
         _ => {
             let list: Vec<String> = (0..4).map(|_| first.constant(make.random)).collect();
@@ -166,9 +209,10 @@ fn first_of_each(make: &mut Conditions<'_>) -> Option<Question> {
 /// The first rows in the order of an index, or in one that begins like it, that pass a condition on something else.
 fn in_order(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = Aim::new(make, "a", 1)?;
-    let condition = match make.random.random() {
-        true => make.tree(&aim.scope, 1),
-        false => make.condition(&aim.scope, 1),
+    let condition = match make.random.random_range(0..3) {
+        0 => make.tree(&aim.scope, 1),
+        1 => make.condition(&aim.scope, 1),
+        _ => make.of_index(aim.table, "a", aim.index),
     };
     let mut question = aim.question(condition, "ORDER_INDEX");
     let count = make.random.random_range(0..aim.columns.len()) + 1;
@@ -208,16 +252,44 @@ fn matched(make: &mut Conditions<'_>) -> Option<Question> {
         condition = format!("{condition} AND {}", make.tree(&scope, 1));
     }
     let mut question = Question::plain(format!("{{{outer} a}}"), &scope, condition);
-    shown(make, &mut question, &scope, Vec::new());
+    let keys = match make.random.random_ratio(3, 4) {
+        true => outer_order(make, &mut question, outer, &scope),
+        false => Vec::new(),
+    };
+    shown(make, &mut question, &scope, keys);
     Some(question)
+}
+
+/// The order of a table that others are joined to, by one of its indexes, or any. What is ordered by.
+fn outer_order(
+    make: &mut Conditions<'_>,
+    question: &mut Question,
+    outer: usize,
+    scope: &Scope,
+) -> Vec<Column> {
+    let Table { columns, indexes, .. } = &make.tables[outer];
+    let part = indexes.choose(make.random).and_then(|index| index.parts.first());
+    let keys = match part.filter(|_| make.random.random_ratio(5, 6)) {
+        Some(part) => vec![qualified("a", &columns[part.column])],
+        None => some(make, scope, 1),
+    };
+    let direction = make.pick(&["", " DESC"]);
+    question.order = keys.iter().map(|key| format!("{}{direction}", key.name)).collect();
+    if make.random.random() {
+        question.limit = Some((0, *[1, 5, 100].choose(make.random).unwrap_or(&1)));
+    }
+    keys
 }
 
 /// Something of a part behind one of which nothing, or little, is said.
 fn leaps(make: &mut Conditions<'_>) -> Option<Question> {
-    let aim = Aim::new(make, "a", 2)?;
+    let aim = Aim::repeating(make, "a")?;
     let [first, second, ..] = aim.columns.as_slice() else { return None };
-    let point = match make.random.random_range(0..5) {
+    let point = match make.random.random_range(0..6) {
         0 if second.nullable => format!("{} IS NULL", second.name),
+        5 if second.nullable => {
+            format!("({} IS NULL OR {} = {})", second.name, second.name, second.constant(make.random))
+        }
         1 | 2 => {
             let list: Vec<String> = (0..5).map(|_| second.constant(make.random)).collect();
             format!("{} IN ({})", second.name, list.join(", "))
@@ -233,7 +305,7 @@ fn leaps(make: &mut Conditions<'_>) -> Option<Question> {
     };
     let mut question = aim.question(condition, "SKIP_SCAN");
     let mut keys = Vec::new();
-    if make.random.random_ratio(1, 2) {
+    if make.random.random_ratio(2, 3) {
         keys.push(first.clone());
         order(make, &mut question, &aim, 0..1);
     }
@@ -242,6 +314,61 @@ fn leaps(make: &mut Conditions<'_>) -> Option<Question> {
         true => shown(make, &mut question, &aim.scope, keys),
         false => question.items = aim.columns.iter().map(|column| column.name.clone()).collect(),
     }
+    Some(question)
+}
+
+/// Rows of some values of the first part, in the order of the next.
+fn behind(make: &mut Conditions<'_>) -> Option<Question> {
+    let aim = Aim::repeating(make, "a")?;
+    let [first, second, ..] = aim.columns.as_slice() else { return None };
+    let one = format!("{} <=> {}", first.name, first.constant(make.random));
+    let condition = match make.random.random_range(0..3) {
+        0 => format!("{one} AND {}", make.tree(&aim.scope, 1)),
+        1 => format!("({one} OR {} IS NULL)", first.name),
+        _ => one,
+    };
+    let mut question = aim.question(condition, "ORDER_INDEX");
+    order(make, &mut question, &aim, 1..2);
+    match make.random.random() {
+        true => shown(make, &mut question, &aim.scope, vec![second.clone()]),
+        false => question.items = aim.columns.iter().map(|column| column.name.clone()).collect(),
+    }
+    Some(question)
+}
+
+/// The row of a unique key, if there is one.
+fn one_row(make: &mut Conditions<'_>) -> Option<Question> {
+    let unique = |_: &Table, index: &Index| index.unique;
+    let aim = Aim::at(make, "a", &unique)?;
+    let keys: Vec<String> = aim
+        .columns
+        .iter()
+        .map(|column| {
+            format!("{} {} {}", column.name, make.pick(&["=", "=", "<=>"]), column.constant(make.random))
+        })
+        .collect();
+    let mut condition = keys.join(" AND ");
+    if make.random.random_ratio(1, 3) {
+        condition = format!("{condition} AND {}", make.tree(&aim.scope, 1));
+    }
+    let mut question = aim.question(condition, "INDEX");
+    if make.random.random() {
+        question.limit = Some((0, make.random.random_range(1..3)));
+    }
+    shown(make, &mut question, &aim.scope, Vec::new());
+    Some(question)
+}
+
+/// Rows whose unique keys lie between two that may be there, in their order.
+fn neighbours(make: &mut Conditions<'_>) -> Option<Question> {
+    let single = |_: &Table, index: &Index| index.unique && index.parts.len() == 1;
+    let aim = Aim::at(make, "a", &single).or_else(|| Aim::at(make, "a", &|_, index| index.unique))?;
+    let key = aim.columns.first()?;
+    let (a, b) = key.range(make.random);
+    let condition = format!("{} >= {a} AND {} {} {b}", key.name, key.name, make.pick(&["<", "<="]));
+    let mut question = aim.question(condition, "ORDER_INDEX");
+    order(make, &mut question, &aim, 0..1);
+    shown(make, &mut question, &aim.scope, vec![key.clone()]);
     Some(question)
 }
 
@@ -271,20 +398,8 @@ fn lookups(make: &mut Conditions<'_>) -> Option<Question> {
     };
     let mut question = Question::plain(from, &scope, condition);
     question.aim = Some(inner.named("b", "JOIN_INDEX"));
-    let mut keys = Vec::new();
-    if make.random.random() {
-        // The order of the small table, by one of its indexes, or any.
-        let Table { columns, indexes, .. } = &make.tables[outer];
-        let part = indexes.choose(make.random).and_then(|index| index.parts.first());
-        match part.filter(|_| make.random.random_ratio(2, 3)) {
-            Some(part) => keys.push(qualified("a", &columns[part.column])),
-            None => keys.extend(some(make, &scope, 1)),
-        }
-        question.order = keys.iter().map(|key| key.name.clone()).collect();
-        if make.random.random() {
-            question.limit = Some((0, *[1, 5, 100].choose(make.random).unwrap_or(&1)));
-        }
-    }
+    let keys =
+        if make.random.random() { outer_order(make, &mut question, outer, &scope) } else { Vec::new() };
     shown(make, &mut question, &scope, keys);
     Some(question)
 }

@@ -39,9 +39,14 @@ impl Database {
     }
 
     pub fn connect(&self, seed: u64) -> Asking {
-        let traced = std::env::var_os("LEAFLINE_TRACE").is_some();
-        Asking { session: self.instance.connect().expect("a session"), seed, unexpected: Vec::new(), traced }
+        let session = self.instance.connect().expect("a session");
+        Asking { session, seed, unexpected: Vec::new(), traced: is_traced() }
     }
+}
+
+/// Whether every statement is printed.
+pub fn is_traced() -> bool {
+    std::env::var_os("LEAFLINE_TRACE").is_some()
 }
 
 /// A session, and the seed that is named when something fails.

@@ -1,10 +1,11 @@
 //! Random conditions. Tables stand in them as `{number alias}`, see [`Question::text`](super::questions::Question::text).
 
-use super::kinds::{Column, Family, INT};
+use super::kinds::{Column, Family};
 use super::tables::{Index, Table};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
+use std::sync::Arc;
 
 /// Columns that can be named, and the tables they are of.
 #[derive(Clone, Default)]
@@ -93,11 +94,14 @@ impl Conditions<'_> {
     /// A set of values of one column.
     fn of_column(&mut self, column: &Column) -> String {
         let name = &column.name;
-        let (a, b) = (column.constant(self.random), column.constant(self.random));
+        let (a, b) = column.range(self.random);
         match self.random.random_range(0..12) {
             0 => self.points(column),
             1 => format!("{name} {}BETWEEN {a} AND {b}", self.pick(&["", "", "NOT "])),
-            2 => format!("{name} > {a} AND {name} <= {b}"),
+            2 => {
+                let (above, below) = (self.pick(&[">", ">="]), self.pick(&["<", "<="]));
+                format!("{name} {above} {a} AND {name} {below} {b}")
+            }
             3 => {
                 let most = *[3, 3, 60].choose(self.random).unwrap_or(&3);
                 format!("{name} {}IN ({})", self.pick(&["", "", "NOT "]), self.list(column, most))
@@ -127,7 +131,7 @@ impl Conditions<'_> {
     }
 
     fn column(&mut self, scope: &Scope) -> Column {
-        let number = || Column { name: "1".into(), kind: INT, nullable: false, many: false };
+        let number = || Column::number("1", false, Arc::default());
         scope.columns.choose(self.random).cloned().unwrap_or_else(number)
     }
 

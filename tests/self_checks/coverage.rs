@@ -1,7 +1,7 @@
 //! Which paths the queries have taken, in which circumstances. Paths are read off the plan that EXPLAIN shows.
 
 use super::questions::Question;
-use super::tables::Table;
+use super::tables::{Index, Table};
 use super::ways::Way;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,9 @@ pub const PATHS: &[(&str, &[&str])] = &[
     ("covering: skip scan", &[]),
     ("covering: leaps", &[]),
     ("loose scan", &[]),
+    ("loose scan: both ends", &["reverse"]),
     ("first of each value", &[]),
+    ("ranges merged in order", &[]),
     ("index condition", &[]),
     ("fetch: batches", &["reverse"]),
     ("fetch: batches, back in order", &[]),
@@ -97,10 +99,27 @@ impl Node<'_> {
         self.notes.iter().find_map(|note| note.strip_prefix(what))
     }
 
-    fn index<'t>(&self, tables: &'t [Table]) -> Option<(&'t Table, &'t super::tables::Index)> {
-        let name = self.label.split(" using ").nth(1)?.split([' ', ',']).next()?;
-        let found = |table: &'t Table| Some((table, table.indexes.iter().find(|index| index.name == name)?));
-        tables.iter().find_map(found)
+    /// The indexes that a way to read a table uses. Of those called PRIMARY the alias tells which it is.
+    fn indexes<'t>(
+        &self,
+        question: &Question,
+        tables: &'t [Table],
+        is_ordered: bool,
+    ) -> impl Iterator<Item = &'t Index> {
+        let (before, names) = self.label.split_once(" using ").unwrap_or((self.label, ""));
+        let alias =
+            before.split_once(" on ").and_then(|(_, rest)| rest.split(' ').next()).unwrap_or_default();
+        let in_order = is_ordered && before.starts_with("Table scan on");
+        let mut names: Vec<&str> = names.split([' ', ',', '(', ')']).collect();
+        names.extend(in_order.then_some("PRIMARY"));
+        let place = question.tables.iter().find(|(_, known)| known == alias);
+        let number = place.map(|(number, _)| *number).or_else(|| question.number_of(alias));
+        let all = tables.iter().enumerate();
+        let all = all.flat_map(|(number, table)| table.indexes.iter().map(move |index| (number, index)));
+        all.filter(move |(of, index)| {
+            names.contains(&index.name.as_str()) && (index.name != "PRIMARY" || Some(*of) == number)
+        })
+        .map(|(_, index)| index)
     }
 
     /// The ways to read a table that this line is one of.
@@ -126,6 +145,7 @@ impl Node<'_> {
             }
             _ if label.starts_with("Single-row") => of("clustered: one row", "", "secondary: one row"),
             _ if label.contains("skip scan for grouping") => "loose scan",
+            _ if label.contains("skip scan for both ends") => "loose scan: both ends",
             _ if label.contains("skip scan for the first") => "first of each value",
             _ if label.contains("skip scan on") => {
                 of("clustered: leaps", "covering: skip scan", "secondary: skip scan")
@@ -145,6 +165,7 @@ impl Node<'_> {
         if leaps && !label.contains("skip scan") {
             found.push(of("clustered: leaps", "covering: leaps", "secondary: leaps"));
         }
+        found.extend(label.contains(", ranges merged in order").then_some("ranges merged in order"));
         let single = label.starts_with("Index ") && !clustered && !label.starts_with("Index merge");
         if single {
             found.extend(tests.then_some("index condition"));
@@ -201,10 +222,8 @@ impl Coverage {
         let mut found: Vec<(&'static str, [bool; 3])> = Vec::new();
         for node in &nodes {
             let (null, reverse) = (node.has_null_bound(), node.label.contains("(reverse)"));
-            let desc = match node.index(tables) {
-                Some((_, index)) => index.parts.iter().any(|part| part.descending),
-                None => false,
-            };
+            let mut indexes = node.indexes(question, tables, is_ordered);
+            let desc = indexes.any(|index| index.parts.iter().any(|part| part.descending));
             let own = [null, desc, reverse];
             plan.iter_mut().zip(own).for_each(|(any, one)| *any |= one);
             found.extend(node.access(is_ordered, way.batched).into_iter().map(|path| (path, own)));
@@ -231,6 +250,14 @@ impl Coverage {
             for (at, holds) in own.into_iter().chain(rest).enumerate() {
                 row[1 + at] += u64::from(holds);
             }
+        }
+    }
+
+    /// Adds what another has met.
+    pub fn add(&mut self, other: &Coverage) {
+        for (path, hits) in &other.met {
+            let row = self.met.entry(path).or_default();
+            row.iter_mut().zip(hits).for_each(|(all, more)| *all += more);
         }
     }
 

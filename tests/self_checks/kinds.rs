@@ -3,6 +3,7 @@
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
+use std::sync::Arc;
 
 /// What values are like: those of a family can be compared.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -16,9 +17,20 @@ impl Family {
     /// Constants of other types, with which it can be compared, too.
     fn others(self) -> &'static [&'static str] {
         match self {
-            Family::Number => {
-                &["'2x'", "' 3'", "'1e1'", "1.5e0", "18446744073709551615", "-0.0", "TRUE", "''"]
-            }
+            // Some are too large for a double to tell them from their neighbours.
+            Family::Number => &[
+                "'2x'",
+                "' 3'",
+                "'1e1'",
+                "1.5e0",
+                "9.3e17",
+                "9223372036854775807e0",
+                "'18446744073709551615'",
+                "18446744073709551615",
+                "-0.0",
+                "TRUE",
+                "''",
+            ],
             Family::Text => &["0", "1", "1.5", "2e0", "DATE '2024-02-29'"],
             Family::Day => &["20240229", "20240115120000", "'2024-01-05'", "'2024-01-05 06:00:00.5'", "0"],
         }
@@ -214,7 +226,7 @@ pub const KINDS: &[Kind] = &[
 ];
 
 /// A number like another: an INT.
-pub const INT: usize = 0;
+const INT: usize = 0;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
@@ -226,9 +238,16 @@ pub struct Column {
     pub nullable: bool,
     /// It has many values.
     pub many: bool,
+    /// The values that it has at first, where others than those of its kind are given to it.
+    pub known: Arc<[u32]>,
 }
 
 impl Column {
+    /// One of numbers like others, of which it has these at first.
+    pub fn number(name: &str, nullable: bool, known: Arc<[u32]>) -> Column {
+        Column { name: name.to_owned(), kind: INT, nullable, many: true, known }
+    }
+
     pub fn kind(&self) -> &'static Kind {
         &KINDS[self.kind]
     }
@@ -236,6 +255,11 @@ impl Column {
     /// What is the same text for values that are equal.
     pub fn exact(&self) -> String {
         self.kind().exact.replace("{}", &self.name)
+    }
+
+    /// The same of its least or greatest value.
+    pub fn extreme(&self, function: &str) -> String {
+        self.kind().exact.replace("{}", &format!("{function}({})", self.name))
     }
 
     /// A value to store.
@@ -252,16 +276,39 @@ impl Column {
             return "NULL".to_owned();
         }
         let value = self.literal(random);
-        match (random.random_range(0..25), self.kind().family) {
+        match (random.random_range(0..24), self.kind().family) {
             (0, Family::Number) => format!("'{value}'"),
             (1, Family::Number) => format!("{value} + 0.5"),
-            (2, family) => family.others().choose(random).copied().unwrap_or("0").to_owned(),
+            (2 | 3, family) => family.others().choose(random).copied().unwrap_or("0").to_owned(),
             _ => value,
+        }
+    }
+
+    /// The ends of a range, often of a short one.
+    pub fn range(&self, random: &mut SmallRng) -> (String, String) {
+        let span = random.random_range(1..6);
+        let at = random.random_range(0..MANY - span);
+        let near = match self.known.as_ref() {
+            [] if self.many => Some(((self.kind().many)(at), (self.kind().many)(at + span))),
+            [] => None,
+            known => known.choose(random).map(|from| {
+                let mut behind: Vec<u32> = known.iter().copied().filter(|value| value > from).collect();
+                behind.sort_unstable();
+                let to = behind.get(span as usize).or(behind.last()).unwrap_or(from);
+                (from.to_string(), to.to_string())
+            }),
+        };
+        match near.filter(|_| random.random()) {
+            Some(range) => range,
+            None => (self.constant(random), self.constant(random)),
         }
     }
 
     fn literal(&self, random: &mut SmallRng) -> String {
         let kind = self.kind();
+        if let Some(known) = self.known.choose(random).filter(|_| random.random_ratio(9, 10)) {
+            return known.to_string();
+        }
         match self.many && random.random_ratio(19, 20) {
             true => (kind.many)(random.random_range(0..MANY)),
             false => kind.few.choose(random).copied().unwrap_or("0").to_owned(),

@@ -7,7 +7,7 @@
 //!   counted ([`coverage`]);
 //! * [`relations`]: what must hold between answers.
 //!
-//! `LEAFLINE_SEED` chooses the first seed, `LEAFLINE_TEST_SCALE` how many there are. From [`LONG`] on, each path must have been met in each
+//! `LEAFLINE_SEED` chooses the first seed, `LEAFLINE_TEST_SCALE` how many there are; a seed with a difference is the last. From [`LONG`] on, each path must have been met in each
 //! circumstance 500 times. `LEAFLINE_TRACE` has every statement printed. `tests/planted_bugs/run` plants bugs that [`paths`] has to find.
 
 mod aimed;
@@ -28,12 +28,26 @@ mod ways;
 use rand::Rng;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// The scale from which on a run is a long one.
-const LONG: u64 = 200;
+/// The scale from which on a run is a long one: more than 100,000 queries.
+const LONG: u64 = 210;
 
-/// Differences that are shown, and with which a run ends.
+/// Differences that are shown.
 const SHOWN: usize = 5;
+
+/// Names the seed if it ends by a panic, and says so to the others.
+struct Named<'f>(u64, &'f AtomicBool);
+
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.1.store(true, Relaxed);
+            println!("LEAFLINE_SEED={}: panicked", self.0);
+        }
+    }
+}
 
 fn first_seed() -> u64 {
     match std::env::var("LEAFLINE_SEED") {
@@ -46,16 +60,37 @@ fn scale() -> u64 {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
 
-/// Runs some seeds, and says what was found.
+/// Runs some seeds, several at a time unless they are traced, and says what was found.
 fn all(first: u64, seeds: u64, run: fn(u64, &mut paths::Found)) -> coverage::Coverage {
     println!("LEAFLINE_SEED={first}");
-    let mut found = paths::Found::default();
-    for seed in (0..seeds).map(|n| u64::wrapping_add(first, n)) {
-        run(seed, &mut found);
-        if found.differences.len() >= SHOWN {
-            break;
+    let threads = match asking::is_traced() {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
+    let work = || {
+        let mut found = paths::Found::default();
+        while !failed.load(Relaxed) {
+            let seed = match next.fetch_add(1, Relaxed) {
+                nth if nth < seeds => first.wrapping_add(nth),
+                _ => break,
+            };
+            let named = Named(seed, &failed);
+            run(seed, &mut found);
+            drop(named);
+            if !found.differences.is_empty() {
+                failed.store(true, Relaxed);
+            }
         }
-    }
+        found
+    };
+    let mut found = paths::Found::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            found.add(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+    });
     println!("{}", found.coverage);
     let paths::Found { questions, checks, failed, differences, coverage } = found;
     println!("{questions} queries, {checks} checks, {failed} ended by an error");

@@ -34,6 +34,17 @@ pub struct Found {
     pub coverage: Coverage,
 }
 
+impl Found {
+    /// Adds what another run has found.
+    pub fn add(&mut self, other: Found) {
+        self.questions += other.questions;
+        self.checks += other.checks;
+        self.failed += other.failed;
+        self.differences.extend(other.differences);
+        self.coverage.add(&other.coverage);
+    }
+}
+
 /// Under which snapshot the asking session reads.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Snapshot {
@@ -116,7 +127,7 @@ impl Writer {
 impl<'f> Round<'f> {
     fn new(seed: u64, found: &'f mut Found) -> (Round<'f>, Database) {
         let mut random = SmallRng::seed_from_u64(seed);
-        let database = Database::new(*[64, 128, 4096].choose(&mut random).unwrap_or(&4096));
+        let database = Database::new(*[64, 64, 128, 4096].choose(&mut random).unwrap_or(&4096));
         let tables: Arc<[Table]> = (0..3).map(|number| Table::new(number, &mut random)).collect();
         let mut round = Round {
             sessions: (0..SESSIONS).map(|_| database.connect(seed)).collect(),
@@ -258,7 +269,7 @@ impl Round<'_> {
         self.sessions[0].execute(begin);
         let committed = self.traffic.committed().to_vec();
         self.commits = self.traffic.commits().to_vec();
-        if begin != "COMMIT" && self.random.random_ratio(2, 3) {
+        if begin != "COMMIT" && self.random.random_ratio(3, 4) {
             self.writes(0, 5);
         }
         for _ in 0..self.random.random_range(0..4) {
@@ -307,7 +318,7 @@ impl Round<'_> {
 
     fn question(&mut self) {
         let mut make = Conditions { tables: &self.tables, random: &mut self.random };
-        let aimed = if make.random.random() { aimed(&mut make) } else { None };
+        let aimed = if make.random.random_ratio(3, 5) { aimed(&mut make) } else { None };
         let question = aimed.unwrap_or_else(|| Question::new(&mut make));
         self.found.questions += 1;
         self.sessions[0].execute(&everything_off());

@@ -156,6 +156,12 @@ impl Question {
         with_tables(&self.select("", &items), &table)
     }
 
+    /// The number of a table, which may be that of a subquery, by its alias.
+    pub fn number_of(&self, alias: &str) -> Option<usize> {
+        let mut places = self.condition.split('{').filter_map(|rest| rest.split_once('}')?.0.split_once(' '));
+        places.find(|(_, known)| *known == alias)?.0.parse().ok()
+    }
+
     fn select(&self, hints: &str, items: &str) -> String {
         let distinct = if self.distinct { " DISTINCT" } else { "" };
         let group = match self.group.is_empty() {
@@ -272,8 +278,7 @@ fn directions(make: &mut Conditions<'_>, keys: &[Column]) -> Vec<&'static str> {
 }
 
 pub fn extreme(make: &mut Conditions<'_>, column: &Column) -> String {
-    let call = format!("{}({})", make.pick(&["MIN", "MAX"]), column.name);
-    column.kind().exact.replace("{}", &call)
+    column.extreme(make.pick(&["MIN", "MAX"]))
 }
 
 fn aggregate(make: &mut Conditions<'_>, scope: &Scope) -> String {

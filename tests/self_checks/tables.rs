@@ -4,16 +4,19 @@
 //! other version of any row has, and `g`, which grows with `id`. A row belongs to the session whose number is `id` modulo [`SESSIONS`]; `u` leaves the same rest, so that
 //! sessions never wait for each other.
 
-use super::kinds::{Column, INT, Indexed, KINDS};
+use super::kinds::{Column, Indexed, KINDS};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Sessions that change tables.
 pub const SESSIONS: u32 = 3;
 /// Numbers of rows are below this at first.
 pub const IDS: u32 = 9000;
+/// Different values of `u`, at least; a prime.
+const UNIQUE: u32 = 20_011;
 /// So many numbers have the same `g`.
 pub const GROUPED: u32 = 500;
 
@@ -27,6 +30,7 @@ pub struct Part {
 #[derive(Debug)]
 pub struct Index {
     pub name: String,
+    pub unique: bool,
     pub parts: Vec<Part>,
 }
 
@@ -39,50 +43,59 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// The statement that makes it.
     pub definition: String,
-    /// Rows at first.
-    pub rows: u32,
+    /// The rows at first: `id`, and `u` unless it is NULL.
+    pub rows: Vec<(u32, u32)>,
 }
 
 impl Table {
     pub fn new(number: usize, random: &mut SmallRng) -> Table {
-        let own = |name: &str, nullable| Column { name: name.into(), kind: INT, nullable, many: true };
-        let mut columns = vec![own("id", false), own("u", true), own("rev", false), own("g", true)];
-        for at in 0..random.random_range(2..7) {
-            columns.push(Column {
-                name: format!("c{at}"),
-                kind: random.random_range(0..KINDS.len()),
-                nullable: random.random_ratio(5, 6),
-                many: random.random(),
-            });
-        }
-        let mut indexes = Vec::new();
-        if random.random_ratio(4, 5) {
-            let parts = clustered_parts(&mut columns, random);
-            indexes.push(Index { name: "PRIMARY".into(), parts });
-        }
-        let mut unique = Vec::new();
-        for at in 0..random.random_range(2..6) {
-            let parts = parts(&columns, random);
-            let has_u = parts.iter().any(|part| columns[part.column].name == "u");
-            unique.push(has_u && random.random());
-            indexes.push(Index { name: format!("k{number}{at}"), parts });
-        }
-        let name = format!("t{number}");
         // The last is small enough for joins without a condition.
         let sizes: &[u32] = match number {
             0 => &[200, 700, 1500, 2500],
             1 => &[60, 200, 400],
             _ => &[0, 1, 5, 20],
         };
-        let rows = *sizes.choose(random).unwrap_or(&10);
+        let count = *sizes.choose(random).unwrap_or(&10);
+        let mut ids: Vec<u32> = (0..count).map(|_| random.random_range(0..IDS)).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.shuffle(random);
+        let rows: Vec<(u32, u32)> = (1..).zip(ids).map(|(nth, id)| (id, unique(nth, id))).collect();
+        let mut columns = vec![
+            Column::number("id", false, rows.iter().map(|(id, _)| *id).collect()),
+            Column::number("u", true, rows.iter().map(|(_, u)| *u).collect()),
+            Column::number("rev", false, Arc::default()),
+            Column::number("g", true, (0..=IDS / GROUPED).collect()),
+        ];
+        for at in 0..random.random_range(2..7) {
+            columns.push(Column {
+                name: format!("c{at}"),
+                kind: random.random_range(0..KINDS.len()),
+                nullable: random.random_ratio(5, 6),
+                many: random.random(),
+                known: Arc::default(),
+            });
+        }
+        let mut indexes = Vec::new();
+        if random.random_ratio(4, 5) {
+            let parts = clustered_parts(&mut columns, random);
+            indexes.push(Index { name: "PRIMARY".into(), unique: true, parts });
+        }
+        for at in 0..random.random_range(2..6) {
+            let parts = parts(&columns, random);
+            let has_u = parts.iter().any(|part| columns[part.column].name == "u");
+            let unique = has_u && random.random_ratio(2, 3);
+            indexes.push(Index { name: format!("k{number}{at}"), unique, parts });
+        }
+        let name = format!("t{number}");
+        // Rows of which few are on a leaf, so that threads have something to share, and not all that is read is in memory.
+        let pad = ((150..1000).contains(&rows.len()) && random.random_ratio(3, 4)).then_some(1700);
         let mut table = Table { name, columns, indexes, definition: String::new(), rows };
-        // Rows of which few are on a leaf, so that threads have something to share.
-        let pad = (number == 0 && rows < 1000 && random.random_ratio(3, 4)).then_some(1700);
-        table.definition = table.create(&unique, pad);
+        table.definition = table.create(pad);
         table
     }
 
-    fn create(&self, unique: &[bool], pad: Option<u32>) -> String {
+    fn create(&self, pad: Option<u32>) -> String {
         let mut sql = format!("CREATE TABLE {} (", self.name);
         for (at, column) in self.columns.iter().enumerate() {
             let null = if column.nullable { " NULL" } else { " NOT NULL" };
@@ -92,12 +105,11 @@ impl Table {
         if let Some(bytes) = pad {
             let _ = write!(sql, ", pad VARBINARY({bytes}) NOT NULL DEFAULT '{}'", "x".repeat(bytes as usize));
         }
-        let mut unique = unique.iter();
         for index in &self.indexes {
             let parts: Vec<String> = index.parts.iter().map(|part| self.part(part)).collect();
             let what = match index.name.as_str() {
                 "PRIMARY" => "PRIMARY KEY".to_owned(),
-                name if unique.next() == Some(&true) => format!("UNIQUE KEY {name}"),
+                name if index.unique => format!("UNIQUE KEY {name}"),
                 name => format!("KEY {name}"),
             };
             let _ = write!(sql, ", {what} ({})", parts.join(", "));
@@ -117,10 +129,15 @@ impl Table {
     }
 }
 
+/// The `u` of a row: no other number of `nth`, up to [`UNIQUE`], gives the same.
+pub fn unique(nth: u32, id: u32) -> u32 {
+    nth * 7919 % UNIQUE * SESSIONS + id % SESSIONS
+}
+
 /// Of the clustered index: whatever it begins with, `id` makes it unique.
 fn clustered_parts(columns: &mut [Column], random: &mut SmallRng) -> Vec<Part> {
     let mut parts: Vec<usize> = vec![0];
-    if random.random_ratio(2, 5) {
+    if random.random_ratio(3, 5) {
         let mut others: Vec<usize> =
             (1..columns.len()).filter(|at| columns[*at].kind().indexed != Indexed::Prefix).collect();
         others.shuffle(random);

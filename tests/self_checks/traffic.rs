@@ -2,7 +2,7 @@
 //!
 //! The model knows rows by `id` and `rev`, which no two versions share. Each session changes rows of its own alone.
 
-use super::tables::{GROUPED, IDS, SESSIONS, Table};
+use super::tables::{GROUPED, IDS, SESSIONS, Table, unique};
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -115,31 +115,24 @@ impl Traffic {
     /// Statements that fill a table.
     pub fn fill(&mut self, table: usize, of: &Table, random: &mut SmallRng) -> Vec<String> {
         let mut statements = Vec::new();
-        let mut left = of.rows;
-        while left > 0 {
-            let count = left.min(100);
-            let free = |random: &mut SmallRng| random.random_range(0..IDS);
-            let rows: Vec<String> =
-                (0..count).filter_map(|_| self.row(0, table, of, free(random), random)).collect();
+        self.unique = self.unique.max(of.rows.len() as u32);
+        for some in of.rows.chunks(100) {
+            let rows: Vec<String> = some.iter().map(|row| self.row(0, table, of, *row, random)).collect();
             self.commit(0);
             statements.push(format!("INSERT INTO {} ({}) VALUES {}", of.name, names(of), rows.join(", ")));
-            left -= count;
         }
         statements
     }
 
-    /// The values of a new row, unless there is one of this number.
+    /// The values of a new row.
     fn row(
         &mut self,
         session: u32,
         table: usize,
         of: &Table,
-        id: u32,
+        (id, u): (u32, u32),
         random: &mut SmallRng,
-    ) -> Option<String> {
-        if self.seen(session, table, &self.committed[table]).contains_key(&id) {
-            return None;
-        }
+    ) -> String {
         let rev = self.next_rev();
         self.own[session as usize].written[table].insert(id, Some(rev));
         let values: Vec<String> = of
@@ -149,11 +142,12 @@ impl Traffic {
                 "id" => id.to_string(),
                 "rev" => rev.to_string(),
                 "g" => (id / GROUPED).to_string(),
-                "u" => self.unique_value(id % SESSIONS, column.nullable, random),
+                "u" if column.nullable && random.random_ratio(1, 7) => "NULL".to_owned(),
+                "u" => u.to_string(),
                 _ => column.value(random),
             })
             .collect();
-        Some(format!("({})", values.join(", ")))
+        format!("({})", values.join(", "))
     }
 
     fn next_rev(&mut self) -> u32 {
@@ -161,12 +155,9 @@ impl Traffic {
         self.rev
     }
 
-    fn unique_value(&mut self, rest: u32, nullable: bool, random: &mut SmallRng) -> String {
-        if nullable && random.random_ratio(1, 7) {
-            return "NULL".to_owned();
-        }
+    fn next_unique(&mut self, id: u32) -> u32 {
         self.unique += 1;
-        (u64::from(self.unique) * 7919 % 20_011 * u64::from(SESSIONS) + u64::from(rest)).to_string()
+        unique(self.unique, id)
     }
 
     /// A change of some rows of a session. `None` if it has none to change.
@@ -224,8 +215,13 @@ impl Traffic {
         random: &mut SmallRng,
     ) -> Option<Change> {
         let from = random.random_range(0..IDS / SESSIONS) * SESSIONS + session;
-        let rows: Vec<String> = (0..count as u32)
-            .filter_map(|at| self.row(session, table, of, from + at * SESSIONS, random))
+        let taken = self.seen(session, table, &self.committed[table]);
+        let ids = (0..count as u32).map(|at| from + at * SESSIONS).filter(|id| !taken.contains_key(id));
+        let rows: Vec<String> = ids
+            .map(|id| {
+                let u = self.next_unique(id);
+                self.row(session, table, of, (id, u), random)
+            })
             .collect();
         let sql = format!("INSERT INTO {} ({}) VALUES {}", of.name, names(of), rows.join(", "));
         (!rows.is_empty()).then_some(Change { sql, affected: rows.len() as u64 })
@@ -253,7 +249,8 @@ impl Traffic {
                 continue;
             }
             let value = match column.name.as_str() {
-                "u" if rows.len() == 1 => self.unique_value(session, column.nullable, random),
+                "u" if column.nullable && random.random_ratio(1, 7) => "NULL".to_owned(),
+                "u" if rows.len() == 1 => self.next_unique(session).to_string(),
                 "u" if column.nullable => "NULL".to_owned(),
                 "u" => continue,
                 _ => column.value(random),

@@ -26,6 +26,9 @@ const SWITCHES: &[&str] = &[
 
 /// Every row that is fetched is read by itself, which takes long.
 const DEAR: &str = "leafline_device = 'reference', leafline_random_read_time = 100000";
+/// Reading on takes long, reading elsewhere does not.
+const LEAPING: &str =
+    "leafline_device = 'reference', leafline_random_read_time = 0.01, leafline_sequential_read_rate = 0.001";
 
 /// Settings with other prices, threads and ways to read ahead; the first are those that hold by themselves. No figure can be trusted to
 /// choose each path, so that they range from nothing to far too much.
@@ -33,7 +36,7 @@ const CLIMATES: &[&str] = &[
     "leafline_device = 'auto'",
     "leafline_device = 'reference'",
     DEAR,
-    "leafline_device = 'reference', leafline_random_read_time = 0.01, leafline_sequential_read_rate = 0.001",
+    LEAPING,
     "leafline_device = 'reference', leafline_cpu_factor = 0.001",
     "leafline_device = 'hdd', leafline_cpu_factor = 50",
     "leafline_device = 'ssd', leafline_cpu_factor = 20000",
@@ -110,12 +113,21 @@ impl Way {
             _ => (alias, *index, None),
         };
         let hints = match random.random_range(0..22) {
-            _ if aimed.is_some() && random.random() => {
-                // What is worth while where fetching rows is dear.
+            _ if aimed.is_some() && random.random_ratio(2, 3) => {
+                // Where it is worth while.
                 if random.random() {
-                    way.setting = set(&off, &threads, &read_ahead, DEAR);
+                    let leaps = matches!(aimed, Some("GROUP_INDEX" | "SKIP_SCAN"));
+                    let climate = if leaps { LEAPING } else { DEAR };
+                    way.setting = set(&off, &threads, &read_ahead, climate);
+                }
+                // A hint that allows for a way does not ask for its index.
+                if aimed == Some("SKIP_SCAN") && random.random_ratio(2, 3) {
+                    way.forced = Some((alias.clone(), format!(" FORCE INDEX ({index})")));
                 }
                 match aimed {
+                    Some("JOIN_INDEX") if random.random_ratio(1, 3) => {
+                        format!("JOIN_INDEX({alias} {index}) NO_BKA()")
+                    }
                     Some("INDEX_MERGE") | None => format!("INDEX_MERGE({alias})"),
                     Some(hint) => format!("{hint}({alias} {index})"),
                 }
@@ -131,9 +143,16 @@ impl Way {
             10 | 11 => format!("SKIP_SCAN({alias} {index})"),
             12 => pick(random, &["NO_MRR", "MRR", "NO_ICP", "NO_SKIP_SCAN"]) + &format!("({alias})"),
             13 => format!("MRR({alias} {index})"),
-            14 => pick(random, &["NO_BKA", "BKA", "NO_BNL", "BNL"]) + &format!("({alias})"),
+            14 => pick(random, &["NO_BKA", "NO_BKA", "BKA", "NO_BNL", "BNL"]) + &format!("({alias})"),
             15 | 16 => {
-                pick(random, &["NO_BNL()", "NO_BNL() NO_BKA()", "JOIN_FIXED_ORDER()", "NO_SEMIJOIN()"])
+                let all = [
+                    "NO_BNL()",
+                    "NO_BNL() NO_BKA()",
+                    "NO_BNL() NO_BKA()",
+                    "JOIN_FIXED_ORDER()",
+                    "NO_SEMIJOIN()",
+                ];
+                pick(random, &all)
             }
             17 => format!("JOIN_PREFIX({alias})"),
             18 | 19 if !question.order.is_empty() => format!("ORDER_INDEX({alias} {index})"),
