@@ -10,7 +10,7 @@ use crate::session::{Session, SessionEntry};
 use crate::status::{Gauges, SessionCounters, StorageCounters};
 use crate::upkeep::{Keeper, Upkeep};
 use leafline_access::Statistics;
-use leafline_access::cost::{CostModel, Device, DeviceChoice, StoredProfile};
+use leafline_access::cost::{CostModel, Device, DeviceChoice, Known, StoredProfile};
 use leafline_storage::{Env, FlushPolicy};
 use leafline_table::{Engine, EngineOptions, TableError};
 use leafline_types::functions::UserLocks;
@@ -76,6 +76,9 @@ pub struct Instance {
     /// Until the instance is closed.
     keeper: Mutex<Option<Keeper>>,
     upkeep: Mutex<Option<Upkeep>>,
+    known_device: RwLock<Known>,
+    /// That of `known_device`.
+    device_version: AtomicU64,
     index_uses: IndexUses,
     user_locks: Arc<UserLocks>,
     opened: Instant,
@@ -88,8 +91,10 @@ impl Instance {
     /// What the engine returns; 1193, 1231 or 1232 for a variable that does not exist or cannot have its value.
     pub fn open(env: Arc<dyn Env>, options: InstanceOptions) -> Result<Arc<Instance>, MysqlError> {
         // Without it plans are priced for a class: no reason not to open the database.
-        let measured = StoredProfile::read(&*env).ok().flatten().map(Arc::new);
-        let device = Device { choice: options.device, measured, ..Device::default() };
+        let profile = StoredProfile::read(&*env).ok().flatten().unwrap_or_default();
+        let keeper = Keeper::new(env.clone(), &profile);
+        let known = Known { version: 0, profile: Arc::new(profile) };
+        let device = Device { choice: options.device, known: known.clone(), ..Device::default() };
         let mut globals = Settings { device, ..Settings::default() };
         for (name, text) in &options.variables {
             let value = match (text.parse::<i64>(), text.parse::<u64>()) {
@@ -137,7 +142,9 @@ impl Instance {
             statistics: Statistics::new(),
             digests,
             digests_ignored,
-            keeper: Mutex::new(Some(Keeper::new(env))),
+            keeper: Mutex::new(Some(keeper)),
+            known_device: RwLock::new(known),
+            device_version: AtomicU64::new(0),
             upkeep: Mutex::default(),
             index_uses: IndexUses::default(),
             user_locks: Arc::default(),
@@ -251,9 +258,36 @@ impl Instance {
 
     /// Writes to the directory what was learnt since this was done last.
     pub(crate) fn keep_what_was_learnt(&self) {
-        let are_kept = self.globals.read().digests_persistent;
+        let (are_kept, device) = {
+            let globals = self.globals.read();
+            (globals.digests_persistent, globals.device.choice)
+        };
         if let Some(keeper) = &mut *self.keeper.lock() {
             keeper.digests(&self.digests, are_kept);
+            if device == DeviceChoice::Auto {
+                self.observe_device(keeper);
+            }
+        }
+    }
+
+    /// Tells sessions what reads have shown of the device, if that is news.
+    fn observe_device(&self, keeper: &mut Keeper) {
+        let store = self.engine.store();
+        let before = self.known_device.read().clone();
+        if let Some(profile) = keeper.device(&store.read_samples(), store.page_size(), &before.profile) {
+            let version = before.version + 1;
+            *self.known_device.write() = Known { version, profile: Arc::new(profile) };
+            self.device_version.store(version, Ordering::Release);
+        }
+    }
+
+    /// Lets a session know of the device what is known by now. Its plans are then made anew.
+    #[inline]
+    pub(crate) fn refresh_device(&self, device: &mut Device) {
+        if device.known.version != self.device_version.load(Ordering::Acquire)
+            && device.choice == DeviceChoice::Auto
+        {
+            device.known = self.known_device.read().clone();
         }
     }
 

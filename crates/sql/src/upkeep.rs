@@ -1,11 +1,13 @@
 //! What an instance has learnt is written to its directory once a minute, if it has changed, and when it is closed: the digests
-//! ([`crate::digest`]), unless `leafline_digests_persistent` is off.
+//! ([`crate::digest`]), unless `leafline_digests_persistent` is off, and what reads have shown of the device, where `leafline_device` is `auto`.
 //!
 //! These are hints. What cannot be written is tried again a minute later, and is nobody's error.
 
 use crate::digest::Digests;
 use crate::instance::Instance;
+use leafline_access::cost::{Device, Known, Observer, StoredProfile};
 use leafline_storage::Env;
+use leafline_storage::device::ReadSamples;
 use leafline_types::MysqlError;
 use parking_lot::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
@@ -20,12 +22,13 @@ pub(crate) struct Keeper {
     env: Arc<dyn Env>,
     /// The checksum of the digests that were written last.
     digests: Option<u32>,
+    device: Observer,
 }
 
 impl Keeper {
     /// Of a database's directory.
-    pub fn new(env: Arc<dyn Env>) -> Keeper {
-        Keeper { env, digests: None }
+    pub fn new(env: Arc<dyn Env>, profile: &StoredProfile) -> Keeper {
+        Keeper { env, digests: None, device: Observer::new(profile.observed) }
     }
 
     /// Writes the digests if they have changed, or removes what was written if they are not to be kept.
@@ -34,6 +37,29 @@ impl Keeper {
             true => digests.save(&*self.env, self.digests).ok(),
             false => Digests::forget(&*self.env).err().and(self.digests),
         };
+    }
+
+    /// Looks at reads of the device, of which `known` is known. If that has become another one, it is written and returned.
+    pub fn device(
+        &mut self,
+        samples: &ReadSamples,
+        page_bytes: usize,
+        known: &Arc<StoredProfile>,
+    ) -> Option<StoredProfile> {
+        if !self.env.times_reads() {
+            return None;
+        }
+        let device = Device { known: Known { version: 0, profile: known.clone() }, ..Device::default() };
+        self.device.look(samples, device.begun(), page_bytes);
+        if !self.device.observed.is_news_to(&known.observed) {
+            return None;
+        }
+        let profile = StoredProfile { observed: self.device.observed, ..(**known).clone() };
+        if StoredProfile::may_write(&*self.env).unwrap_or(false) {
+            // Without it the next opening begins where this one did.
+            let _ = profile.write(&*self.env);
+        }
+        Some(profile)
     }
 }
 
@@ -90,9 +116,10 @@ fn run(instance: &Weak<Instance>, signal: &Signal) {
 #[cfg(test)]
 mod tests {
     use crate::{Instance, InstanceOptions};
-    use leafline_storage::Env;
-    use leafline_storage::device::SimulatedEnv;
+    use leafline_storage::device::{DiskModel, ModelledEnv, SimulatedEnv};
+    use leafline_storage::{Env, PageNo};
     use std::sync::Arc;
+    use std::time::Duration;
 
     const FILE: &str = "statement-digests";
 
@@ -169,5 +196,55 @@ mod tests {
         assert!(!env.exists(FILE).unwrap());
         instance.close().unwrap();
         assert!(!env.exists(FILE).unwrap());
+    }
+
+    /// What is known of the device by a session that has begun a statement, and where the figures are from.
+    fn device(instance: &Arc<Instance>, set: &str) -> (f64, String, String) {
+        let mut session = instance.connect().unwrap();
+        session.execute(set).unwrap();
+        session.execute("SELECT 1").unwrap();
+        let device = &session.settings.device;
+        let [random, rate, ..] = device.sources();
+        (device.profile().random_read_us, random, rate)
+    }
+
+    #[test]
+    fn a_device_that_is_slower_than_was_thought_is_known_better_by_the_number_of_its_reads() {
+        let env = SimulatedEnv::new();
+        let instance = open(&env);
+        let fill = "INSERT INTO d.t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+                    SELECT i, REPEAT('x', 7000) FROM n";
+        run(&instance, &["CREATE DATABASE d", "CREATE TABLE d.t (a INT, b VARCHAR(8000))", fill]);
+        instance.close().unwrap();
+        drop(instance);
+        let slow = |disk| {
+            let mut options = InstanceOptions::default();
+            options.engine.store.warm_up = false;
+            Instance::open(Arc::new(ModelledEnv::new(Arc::new(env.clone()), disk)), options).unwrap()
+        };
+        let disk = DiskModel { seek: Duration::from_millis(2), ..DiskModel::HDD };
+        let instance = slow(disk);
+        let store = instance.engine().store();
+        let begun = device(&instance, "SET leafline_device = 'auto'");
+        assert_eq!(begun, (40.0, "class nvme".to_owned(), "class nvme".to_owned()));
+        for page in (0..100).flat_map(|page| [page, page + 200]) {
+            // What is on it does not matter.
+            let _ = store.fault_in(PageNo(100 + page));
+        }
+        let reads = store.read_samples().single_us.count();
+        assert!(reads >= 128, "{reads}");
+        instance.keep_what_was_learnt();
+        // However long they took: a step is no larger.
+        let expected = (0..reads / 64).fold(40.0, |time, _| time * 1.5);
+        let found = device(&instance, "SET leafline_device = 'auto'");
+        assert!((found.0 / expected - 1.0_f64).abs() < 1e-9, "{found:?}, {expected}");
+        assert_eq!((found.1.as_str(), found.2.as_str()), ("observed", "class nvme"));
+        assert_eq!(device(&instance, "SET leafline_device = 'reference'").1, "reference");
+        assert_eq!(device(&instance, "SET leafline_random_read_time = 7").0, 7.0);
+        instance.close().unwrap();
+        drop(instance);
+        let instance = slow(disk);
+        assert_eq!(device(&instance, "SET leafline_device = 'auto'"), found, "it is kept");
+        instance.close().unwrap();
     }
 }

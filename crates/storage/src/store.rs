@@ -2,6 +2,7 @@
 
 use crate::background::Background;
 use crate::checkpoint::Checkpointer;
+use crate::device::ReadSamples;
 use crate::log::{Log, LogSpace};
 use crate::poison::Poison;
 use crate::pool::PageCache;
@@ -490,6 +491,11 @@ impl Store {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         stats
+    }
+
+    /// What reads of pages have shown of the device.
+    pub fn read_samples(&self) -> ReadSamples {
+        self.inner.cache.queue_stats().times.samples()
     }
 
     /// What a commit that ends at `lsn` waits for by the flush policy.

@@ -1,13 +1,14 @@
-//! The device that plans are priced for: of a class, as it was measured, or with values that were set.
+//! The device that plans are priced for: of a class, as it was measured and observed, or with values that were set.
 
+use super::observed::Observed;
 use super::params::{DeviceClass, DeviceProfile};
-use super::stored::StoredProfile;
+use super::stored::{Calibrated, StoredProfile};
 use std::sync::Arc;
 
 /// Which profile is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// What was measured; an NVMe disk if nothing was.
+    /// What was observed, or else measured, or else is that of an NVMe disk.
     #[default]
     Auto,
     /// The defaults of a class.
@@ -35,26 +36,53 @@ impl DeviceChoice {
     }
 }
 
+/// What is known of a device at some time. It is told from what was known before by its version alone.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Grows with each change.
+    pub version: u64,
+    /// What is known.
+    pub profile: Arc<StoredProfile>,
+}
+
+impl PartialEq for Known {
+    fn eq(&self, other: &Known) -> bool {
+        self.version == other.version
+    }
+}
+
 /// The device, as a session sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Device {
     /// Whose profile.
     pub choice: DeviceChoice,
-    /// What was measured.
-    pub measured: Option<Arc<StoredProfile>>,
+    /// What is known of it.
+    pub known: Known,
     /// A value in place of the profile's, microseconds: [`DeviceProfile::random_read_us`].
     pub random_read_us: Option<f64>,
     /// Likewise [`DeviceProfile::bytes_per_us`].
     pub bytes_per_us: Option<f64>,
     /// Likewise [`DeviceProfile::parallel_reads`].
     pub parallel_reads: Option<f64>,
-    /// Likewise [`StoredProfile::cpu`].
+    /// Likewise [`Calibrated::cpu`].
     pub cpu: Option<f64>,
 }
 
 impl Device {
-    fn stored(&self) -> Option<&StoredProfile> {
-        self.measured.as_deref().filter(|_| self.choice == DeviceChoice::Auto)
+    fn calibrated(&self) -> Option<&Calibrated> {
+        self.known.profile.calibrated.as_ref().filter(|_| self.choice == DeviceChoice::Auto)
+    }
+
+    fn observed(&self) -> Observed {
+        match self.choice {
+            DeviceChoice::Auto => self.known.profile.observed,
+            DeviceChoice::Class(_) | DeviceChoice::Reference => Observed::default(),
+        }
+    }
+
+    /// What was measured, or else the class says.
+    pub fn begun(&self) -> DeviceProfile {
+        self.calibrated().map_or(DeviceProfile::of_class(self.class()), |calibrated| calibrated.device)
     }
 
     fn class(&self) -> DeviceClass {
@@ -66,7 +94,7 @@ impl Device {
 
     /// What its reads cost.
     pub fn profile(&self) -> DeviceProfile {
-        let own = self.stored().map_or(DeviceProfile::of_class(self.class()), |stored| stored.device);
+        let own = self.observed().or(self.begun());
         DeviceProfile {
             random_read_us: self.random_read_us.unwrap_or(own.random_read_us),
             bytes_per_us: self.bytes_per_us.unwrap_or(own.bytes_per_us),
@@ -76,7 +104,7 @@ impl Device {
 
     /// How long the processor takes for what the constants say takes one.
     pub fn cpu(&self) -> f64 {
-        self.cpu.or(self.stored().map(|stored| stored.cpu)).unwrap_or(1.0)
+        self.cpu.or(self.calibrated().map(|calibrated| calibrated.cpu)).unwrap_or(1.0)
     }
 
     /// Whether it matters what is in memory.
@@ -90,13 +118,29 @@ impl Device {
         profile.parallel_reads < 2.0 && profile.random_read_us >= 1_000.0
     }
 
-    /// Where the profile is from.
+    /// Where figures are from that were neither observed nor set.
     pub fn source(&self) -> String {
-        match (self.stored(), self.choice) {
-            (Some(stored), _) => format!("measured {}", stored.measured),
+        match (self.calibrated(), self.choice) {
+            (Some(calibrated), _) => format!("measured {}", calibrated.when),
             (None, DeviceChoice::Reference) => "reference".to_string(),
             (None, _) => format!("class {}", self.class().name()),
         }
+    }
+
+    /// Where each figure is from: the time of a random read, the rate, parallel reads, the processor.
+    pub fn sources(&self) -> [String; 4] {
+        let observed = self.observed();
+        let figures = [
+            (self.random_read_us, observed.random_read_us),
+            (self.bytes_per_us, observed.bytes_per_us),
+            (self.parallel_reads, observed.parallel_reads),
+            (self.cpu, None),
+        ];
+        figures.map(|(set, observed)| match (set, observed) {
+            (Some(_), _) => "set".to_string(),
+            (None, Some(_)) => "observed".to_string(),
+            (None, None) => self.source(),
+        })
     }
 }
 
@@ -105,14 +149,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_stands_above_what_was_measured_and_that_above_the_class() {
+    fn what_is_set_stands_above_what_was_observed_or_measured_and_that_above_the_class() {
         let mut device = Device::default();
         assert_eq!(device.profile(), DeviceProfile::of_class(DeviceClass::Nvme));
         let profile = DeviceProfile { random_read_us: 4_000.0, bytes_per_us: 90.0, parallel_reads: 1.1 };
-        let stored = StoredProfile { device: profile, cpu: 2.0, measured: "2026-11-23 16:00:00".to_string() };
-        device.measured = Some(Arc::new(stored));
+        let when = "2026-11-23 16:00:00".to_string();
+        let calibrated = Some(Calibrated { device: profile, cpu: 2.0, when });
+        let mut stored = StoredProfile { calibrated, ..StoredProfile::default() };
+        device.known.profile = Arc::new(stored.clone());
         assert_eq!((device.profile(), device.cpu()), (profile, 2.0));
         assert!(device.has_one_arm() && device.source().starts_with("measured"));
+        stored.observed.bytes_per_us = Some(70.0);
+        device.known.profile = Arc::new(stored);
+        assert_eq!(device.profile(), DeviceProfile { bytes_per_us: 70.0, ..profile });
+        device.parallel_reads = Some(3.0);
+        let measured = "measured 2026-11-23 16:00:00".to_string();
+        assert_eq!(device.sources(), [measured.clone(), "observed".to_string(), "set".to_string(), measured]);
+        device.parallel_reads = None;
         device.choice = DeviceChoice::Class(DeviceClass::SolidState);
         assert_eq!((device.profile(), device.cpu()), (DeviceProfile::of_class(DeviceClass::SolidState), 1.0));
         device.random_read_us = Some(7.0);

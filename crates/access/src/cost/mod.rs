@@ -6,14 +6,16 @@
 //! turns "so many rows of such a tree, in such an order" into pages and time.
 
 pub mod device;
+pub mod observed;
 pub mod pages;
 pub mod params;
 pub mod stored;
 
-pub use device::{Device, DeviceChoice};
+pub use device::{Device, DeviceChoice, Known};
+pub use observed::{Observed, Observer};
 pub use pages::{Sweeps, batched_fetch_us, distinct_pages, entry_change_us, point_read_us, scan_us};
 pub use params::{CpuCosts, DeviceClass, DeviceProfile};
-pub use stored::StoredProfile;
+pub use stored::{Calibrated, StoredProfile};
 
 /// Everything a price depends on besides the data.
 #[derive(Clone, Debug, PartialEq)]

@@ -203,8 +203,8 @@ impl OpenOptions {
         self.device(DeviceClass::of_seek(model.seek))
     }
 
-    /// The kind of device that holds the database: the value of `leafline_device`, for which plans are priced. Unless told, it is what
-    /// `leafline calibrate` measured, or an NVMe disk.
+    /// The kind of device that holds the database: the value of `leafline_device`, for which plans are priced. Unless told, it is
+    /// `auto`: what `leafline calibrate` measured, or an NVMe disk, and what reads show from there on.
     pub fn device(mut self, class: DeviceClass) -> OpenOptions {
         self.instance.device = DeviceChoice::Class(class);
         self

@@ -8,7 +8,7 @@ use super::check::environment;
 use super::failure::Failure;
 use super::open;
 use leafline::{Connection, FlushPolicy, FromValue, OpenOptions, Params};
-use leafline_access::cost::{DeviceProfile, StoredProfile};
+use leafline_access::cost::{Calibrated, DeviceProfile, StoredProfile};
 use leafline_storage::device::measure;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -47,8 +47,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
     let failed = |error| Failure::io(format!("cannot measure the device of {}", dir.display()), error);
     let device = DeviceProfile::of_measured(&measure(&*env).map_err(failed)?, PAGE_BYTES);
-    let (cpu, measured) = measure_processor(dir)?;
-    let profile = StoredProfile { device, cpu, measured };
+    let (cpu, when) = measure_processor(dir)?;
+    // What was observed before counts no more.
+    let profile =
+        StoredProfile { calibrated: Some(Calibrated { device, cpu, when }), ..StoredProfile::default() };
     profile.write(&*env).map_err(|error| Failure::io("cannot write the profile".to_string(), error))?;
     println!("random_read_time     {:10.1} microseconds", device.random_read_us);
     println!("sequential_read_rate {:10.1} MB/s", device.bytes_per_us);

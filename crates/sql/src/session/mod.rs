@@ -155,6 +155,7 @@ impl Session {
     fn begin_statement(&mut self, sql: StatementText<'_>) {
         self.cancel.rearm();
         self.end_hints();
+        self.instance.refresh_device(&mut self.settings.device);
         // The rows of the one before were given up.
         self.count_executed(false);
         self.began = Instant::now();

@@ -133,13 +133,13 @@ pub(super) fn device_profile(session: &Session) -> RowSet {
         rows.push([name, &value, unit, &source].map(text).to_vec());
     };
     push("device", device.choice.name().to_string(), "", device.source());
-    let set = |is_set: bool| if is_set { "set".to_string() } else { device.source() };
     let DeviceProfile { random_read_us, bytes_per_us, parallel_reads } = device.profile();
     let figure = |value: f64| format!("{value:.3}");
-    push("random_read_time", figure(random_read_us), "microseconds", set(device.random_read_us.is_some()));
-    push("sequential_read_rate", figure(bytes_per_us), "MB/s", set(device.bytes_per_us.is_some()));
-    push("parallel_reads", figure(parallel_reads), "reads", set(device.parallel_reads.is_some()));
-    push("cpu_factor", figure(device.cpu()), "", set(device.cpu.is_some()));
+    let [of_random, of_rate, of_parallel, of_cpu] = device.sources();
+    push("random_read_time", figure(random_read_us), "microseconds", of_random);
+    push("sequential_read_rate", figure(bytes_per_us), "MB/s", of_rate);
+    push("parallel_reads", figure(parallel_reads), "reads", of_parallel);
+    push("cpu_factor", figure(device.cpu()), "", of_cpu);
     for (name, us) in CpuCosts::default().times(device.cpu()).named() {
         push(name, figure(us), "microseconds", "constant x cpu_factor".to_string());
     }

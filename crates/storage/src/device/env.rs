@@ -63,6 +63,10 @@ pub trait Env: Send + Sync {
     fn lock(&self) -> io::Result<LockGuard>;
     /// Whether files are read and written past the system's page cache.
     fn direct_io(&self) -> bool;
+    /// Whether the time of a read says something about the device, or may be that of the memory of the machine.
+    fn times_reads(&self) -> bool {
+        self.direct_io()
+    }
     /// A number for the device that holds the files, if that can be known.
     fn device(&self) -> Option<u64> {
         None

@@ -11,6 +11,7 @@ mod env;
 mod measure;
 mod modelled;
 mod queue;
+mod read_times;
 #[cfg(target_os = "linux")]
 mod ring;
 mod simulated;
@@ -23,4 +24,5 @@ pub use env::{BLOCK, Env, File, LockGuard, OpenMode};
 pub use measure::{Measured, measure};
 pub use modelled::{DiskModel, ModelCounts, ModelledEnv};
 pub use queue::{IoQueue, PageRead, QueueStats, ReadTarget};
+pub use read_times::{ReadSamples, ReadTimes, Sizes};
 pub use simulated::{Fault, Operation, OperationCounts, SimulatedEnv};

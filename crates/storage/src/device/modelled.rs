@@ -163,6 +163,10 @@ impl Env for ModelledEnv {
     fn direct_io(&self) -> bool {
         self.inner.direct_io()
     }
+
+    fn times_reads(&self) -> bool {
+        true
+    }
 }
 
 struct ModelledFile {

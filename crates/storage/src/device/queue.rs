@@ -16,6 +16,7 @@
 
 use super::aligned::AlignedBuf;
 use super::env::File;
+use super::read_times::ReadTimes;
 #[cfg(target_os = "linux")]
 use super::ring::RingQueue;
 use super::threads::ThreadQueue;
@@ -67,28 +68,36 @@ pub struct QueueStats {
     pub depths: AtomicU64,
     /// The sum of their times from queued to done, microseconds.
     pub time_us: AtomicU64,
+    /// What they say about the device.
+    pub times: ReadTimes,
 }
 
 /// A request that is not done yet.
 struct InFlight {
     stats: Arc<QueueStats>,
+    bytes: u64,
     begun: Instant,
 }
 
 impl InFlight {
-    fn new(stats: &Arc<QueueStats>, bytes: usize) -> InFlight {
+    fn new(stats: &Arc<QueueStats>, offset: u64, bytes: u64) -> InFlight {
+        let begun = Instant::now();
+        stats.times.begin(offset, bytes, begun);
         stats.requests.fetch_add(1, Ordering::Relaxed);
-        stats.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        stats.bytes.fetch_add(bytes, Ordering::Relaxed);
         let depth = stats.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         stats.depths.fetch_add(depth, Ordering::Relaxed);
-        InFlight { stats: Arc::clone(stats), begun: Instant::now() }
+        InFlight { stats: Arc::clone(stats), bytes, begun }
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.stats.in_flight.fetch_sub(1, Ordering::Relaxed);
-        self.stats.time_us.fetch_add(self.begun.elapsed().as_micros() as u64, Ordering::Relaxed);
+        let now = Instant::now();
+        self.stats.times.end(self.bytes, now);
+        let time = now.saturating_duration_since(self.begun);
+        self.stats.time_us.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
     }
 }
 
@@ -173,8 +182,8 @@ impl<T: ReadTarget> IoQueue<T> {
     /// Queues the reads and returns at once (with zero threads: does them).
     pub fn submit(&self, reads: Vec<PageRead<T>>) {
         self.queue(merge(reads).into_iter().map(|mut run| {
-            let bytes = run.targets.iter_mut().map(|target| target.buffer().len()).sum();
-            run.in_flight = Some(InFlight::new(&self.stats, bytes));
+            let bytes: usize = run.targets.iter_mut().map(|target| target.buffer().len()).sum();
+            run.in_flight = Some(InFlight::new(&self.stats, run.offset, bytes as u64));
             Request::Read(run)
         }));
     }

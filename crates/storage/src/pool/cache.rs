@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rounds of the clock without a frame before the pool is called too small; each waits a little for others.
 const FRUITLESS_ROUNDS: usize = 2000;
@@ -162,9 +162,13 @@ impl PageCache {
             let mut frames = self.take_frames(1)?;
             match self.pool.begin_fault(page, &mut frames) {
                 Some(mut fault) => {
-                    let read = self.data.read_at(fault.frame_mut(), page.0 * self.page_size as u64);
+                    let (offset, bytes) = (page.0 * self.page_size as u64, self.page_size as u64);
+                    let times = &self.queue.stats().times;
+                    times.begin(offset, bytes, Instant::now());
+                    let read = self.data.read_at(fault.frame_mut(), offset);
+                    times.end(bytes, Instant::now());
                     if read.is_ok() {
-                        self.pool.count_read(self.page_size as u64);
+                        self.pool.count_read(bytes);
                     }
                     fault.finish(read)?;
                 }

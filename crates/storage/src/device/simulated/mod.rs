@@ -252,6 +252,10 @@ impl Env for SimulatedEnv {
     fn direct_io(&self) -> bool {
         true
     }
+
+    fn times_reads(&self) -> bool {
+        false
+    }
 }
 
 struct SimulatedLock {
