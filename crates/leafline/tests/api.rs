@@ -480,3 +480,16 @@ fn tables_with_foreign_keys_are_not_written_without_sql() {
     assert_eq!(writer.delete(&parent, (1,)).unwrap_err().code(), 1235);
     assert_eq!(writer.put(&parent, (3,)).unwrap_err().code(), 1235);
 }
+
+#[test]
+fn variables_are_set_to_parameters() {
+    let (_holder, database) = database();
+    let mut connection = database.connect().expect("a connection");
+    connection.execute("SET @x = ?, @y = ? + 1", ("text", 5)).expect("two variables");
+    connection.execute("SET max_execution_time = ?", (7000,)).expect("a system variable");
+    let sql = "SELECT @x, @y, @@max_execution_time";
+    let row = connection.query(sql, ()).expect("rows").next().expect("a row").expect("its values");
+    let found = (row.get::<String>(0), row.get::<i64>(1), row.get::<i64>(2));
+    assert!(matches!(found, (Ok(text), Ok(6), Ok(7000)) if text == "text"));
+    assert!(connection.execute("SET @x = ?", ()).is_err(), "its value is not there");
+}

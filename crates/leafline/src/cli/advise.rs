@@ -42,7 +42,7 @@ fn advise(connection: &mut Connection, text: Option<&str>, verify: bool) -> Resu
     let verified = if verify { " VERIFY" } else { "" };
     let mut source = "";
     if let Some(text) = text {
-        connection.execute("SELECT ? INTO @workload", (text,))?;
+        connection.execute("SET @workload = ?", (text,))?;
         source = " FROM @workload";
     }
     let mut count = 0;

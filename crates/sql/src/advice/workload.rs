@@ -3,7 +3,7 @@
 use super::candidates::{Wanted, wanted};
 use crate::binder;
 use crate::bound::{BoundKind, ChangedTable, InsertRows, blocks_of};
-use crate::parser::ast::{Explain, ExplainFormat, Statement, StatementHints, StatementKind};
+use crate::parser::ast::{Explain, ExplainFormat, Statement, StatementKind};
 use crate::parser::{normalized, split_statements};
 use crate::session::Session;
 use leafline_table::TableId;
@@ -169,8 +169,6 @@ impl Session {
         });
         let only_reads =
             matches!(statement.kind, StatementKind::Query(_)) && !locks && !statement.assigns_variables;
-        // It bounds the statement, not the advice.
-        let hints = StatementHints { max_execution_time: Some(0), ..statement.hints.clone() };
         let explain = Explain {
             analyze: false,
             format: ExplainFormat::Traditional,
@@ -180,7 +178,7 @@ impl Session {
             sql: sample.sql.clone(),
             database: sample.database.clone(),
             runs: sample.runs,
-            explain: Statement { kind: StatementKind::Explain(explain), hints, ..statement },
+            explain: Statement { kind: StatementKind::Explain(explain), ..statement },
             wanted: asked,
             changes: changes(&bound.kind),
             only_reads,

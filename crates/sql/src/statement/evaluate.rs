@@ -73,16 +73,18 @@ impl Session {
     }
 }
 
-/// The value and type of an expression without columns.
+/// The value and type of an expression without columns, of a statement with its parameters.
 pub(crate) fn constant(
     session: &mut Session,
     expr: &Expr,
-    sql: &str,
+    (sql, parameters): (&str, &[Value]),
 ) -> Result<(Value, SqlType), MysqlError> {
+    let collation = session.settings.collation;
+    let types: Vec<ExprType> = parameters.iter().map(|value| parameter_type(value, collation)).collect();
     // Whatever it assigns is there when the next is evaluated, and may be what it reads.
-    let context = BindContext { assigns_variables: true, ..session.bind_context(&[]) };
+    let context = BindContext { assigns_variables: true, parameters, ..session.bind_context(&types) };
     let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &context)?;
-    let mut execution = expression_execution(session, &subqueries)?;
+    let mut execution = expression_execution(session, &subqueries, parameters)?;
     let value = execution.with(session, |cx| evaluate_scalar(&expr, &mut cx.eval))?;
     Ok((value, expr.ty.sql))
 }
@@ -91,14 +93,15 @@ pub(crate) fn constant(
 fn expression_execution(
     session: &mut Session,
     subqueries: &[BoundSubquery],
+    parameters: &[Value],
 ) -> Result<Execution, MysqlError> {
     if subqueries.is_empty() {
         let view = session.passing_view();
-        return Ok(Execution::new(session, view, &[], false));
+        return Ok(Execution::new(session, view, parameters, false));
     }
-    let parts = Arc::new(session.with_optimizer(&[], subqueries, plan_parts)?);
+    let parts = Arc::new(session.with_optimizer(parameters, subqueries, plan_parts)?);
     let view = session.read_view();
-    Ok(Execution::new(session, view, &[], false).with_parts(&parts))
+    Ok(Execution::new(session, view, parameters, false).with_parts(&parts))
 }
 
 /// For each of `rows` whether `condition` is true of it: WHERE of SHOW.
@@ -112,7 +115,7 @@ pub(crate) fn over_rows(
     let columns: Vec<(&str, ExprType)> =
         rows.columns.iter().map(|c| (c.name.as_str(), c.expr_type())).collect();
     let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&[]), &columns)?;
-    let mut execution = expression_execution(session, &bound.subqueries)?;
+    let mut execution = expression_execution(session, &bound.subqueries, &[])?;
     let selected = execution
         .with(session, |cx| leafline_types::expr::evaluate_filter(&[bound.expr], &batch, &mut cx.eval))?;
     Ok((0..batch.rows).map(|row| selected.contains(row)).collect())

@@ -220,9 +220,9 @@ pub(super) fn kill(
     session: &mut Session,
     query_only: bool,
     target: &Expr,
-    sql: &str,
+    text: (&str, &[Value]),
 ) -> Result<(), MysqlError> {
-    let (value, ty) = evaluate::constant(session, target, sql)?;
+    let (value, ty) = evaluate::constant(session, target, text)?;
     let id = value.as_integer().and_then(|id| u64::try_from(id).ok());
     let id = id.ok_or_else(|| MysqlError::no_such_thread(evaluate::text(&value, &ty)))?;
     let reason = if query_only { CancelReason::QueryKilled } else { CancelReason::ConnectionKilled };

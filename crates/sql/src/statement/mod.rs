@@ -111,6 +111,7 @@ impl Session {
 
     fn run_action(&mut self, text: create::Text<'_>) -> Result<Done, MysqlError> {
         let (kind, sql) = (&text.statement.kind, text.sql);
+        let with_parameters = (sql, text.parameters);
         let _excluding = metadata::excluded_by(self, kind)?;
         match kind {
             StatementKind::CreateDatabase(create) => return definitions::create_database(self, create),
@@ -128,7 +129,7 @@ impl Session {
             StatementKind::RenameTable(rename) => return alter::rename_tables(self, rename),
             StatementKind::Truncate(table) => return definitions::truncate(self, table),
             StatementKind::Use(name) => self.set_database(&name.value)?,
-            StatementKind::Set(items) => set::set(self, items, sql)?,
+            StatementKind::Set(items) => set::set(self, items, with_parameters)?,
             StatementKind::Begin { read_only, consistent_snapshot } => {
                 self.begin(*read_only, *consistent_snapshot)?;
             }
@@ -139,7 +140,7 @@ impl Session {
             StatementKind::ReleaseSavepoint(name) => self.release_savepoint(&name.value)?,
             StatementKind::Flush(items) => maintenance::flush(self, items)?,
             StatementKind::Kill { query_only, connection } => {
-                maintenance::kill(self, *query_only, connection, sql)?
+                maintenance::kill(self, *query_only, connection, with_parameters)?
             }
             StatementKind::Prepare { name, source } => {
                 let text = self.text_of(source);
@@ -148,7 +149,7 @@ impl Session {
             StatementKind::Deallocate(name) => self.deallocate_named(&name.value)?,
             StatementKind::Do(expressions) => {
                 for expression in expressions {
-                    evaluate::constant(self, expression, sql)?;
+                    evaluate::constant(self, expression, with_parameters)?;
                 }
             }
             StatementKind::ResourceGroup(statement) => resource_groups::run(self, statement)?,

@@ -114,11 +114,11 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// Whether it is a SELECT, or explains one.
-    fn is_query(&self) -> bool {
+    /// Whether it runs a SELECT.
+    fn runs_query(&self) -> bool {
         match self {
             Work::Select { .. } | Work::Into { .. } => true,
-            Work::Explain { work, .. } => work.is_query(),
+            Work::Explain { work, how } => *how == How::Analyze && work.runs_query(),
             Work::Insert { .. } | Work::Update { .. } | Work::Delete { .. } => false,
         }
     }
@@ -328,8 +328,8 @@ impl Session {
                 None => Ok(None),
             };
         }
-        if parameters.is_some() && matches!(kind, StatementKind::Query(_) | StatementKind::SelectInto { .. })
-        {
+        let is_query = matches!(kind, StatementKind::Query(_) | StatementKind::SelectInto { .. });
+        if parameters.is_some() && is_query && how.is_none_or(|how| how == How::Analyze) {
             self.limit_time(statement.hints.max_execution_time.unwrap_or(self.settings.max_execution_time));
         }
         let collation = self.settings.collation;
@@ -586,7 +586,7 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
-        if planned.work.is_query() {
+        if planned.work.runs_query() {
             self.limit_time(planned.time_limit(&self.settings));
         }
         let parts = &planned.parts;

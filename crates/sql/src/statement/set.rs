@@ -8,8 +8,12 @@ use crate::session::variables::{CONDITION_COUNTS, Scope, Variable, find};
 use leafline_table::Isolation;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
-/// Runs SET; `sql` is its text. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
-pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result<(), MysqlError> {
+/// Runs SET; `text` is its text, with its parameters. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
+pub(crate) fn set(
+    session: &mut Session,
+    items: &[SetItem],
+    text: (&str, &[Value]),
+) -> Result<(), MysqlError> {
     for item in items {
         match item {
             SetItem::System { scope, name, value } => {
@@ -19,11 +23,11 @@ pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result
                     return Err(MysqlError::incorrect_variable_scope(known, "read only"));
                 }
                 let variable = find(&name.value)?;
-                let value = value.as_ref().map(|value| setting_value(session, value, sql)).transpose()?;
+                let value = value.as_ref().map(|value| setting_value(session, value, text)).transpose()?;
                 set_system(session, variable, *scope, value)?;
             }
             SetItem::User { name, value } => {
-                let (value, ty) = evaluate::constant(session, value, sql)?;
+                let (value, ty) = evaluate::constant(session, value, text)?;
                 session.user_variables.set(name, value, ty);
             }
             SetItem::Names { charset, collation } => {
@@ -69,10 +73,10 @@ pub(crate) fn set(session: &mut Session, items: &[SetItem], sql: &str) -> Result
 }
 
 /// The value of an assignment to a system variable, where a bare word stands for itself.
-fn setting_value(session: &mut Session, value: &Expr, sql: &str) -> Result<Value, MysqlError> {
+fn setting_value(session: &mut Session, value: &Expr, text: (&str, &[Value])) -> Result<Value, MysqlError> {
     match &value.kind {
         ExprKind::Column(name) if name.table.is_none() => Ok(Value::string(name.column.value.as_str())),
-        _ => Ok(evaluate::constant(session, value, sql)?.0),
+        _ => Ok(evaluate::constant(session, value, text)?.0),
     }
 }
 
