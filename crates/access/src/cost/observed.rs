@@ -1,6 +1,6 @@
 //! What reads that statements ask for show of the device: its figures move towards what was found, slowly.
 //!
-//! For every so many samples of a kind ([`SINGLE`], [`SCATTERED`], [`SEQUENTIAL`]) a figure goes a quarter of the way to their median, on a scale of
+//! For every so many samples of a kind (`SINGLE`, `SCATTERED`, `SEQUENTIAL`) a figure goes a quarter of the way to their median, on a scale of
 //! ratios, and by no more than half of itself. So it is the number of requests that decides how far it goes, and no moment of
 //! disorder carries it away. What was not observed stays as it is.
 
