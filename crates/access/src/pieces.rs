@@ -11,6 +11,7 @@ use crate::page_order::{PageOrder, Sorted};
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
 use crate::targets::{Target, Targets, WalkKind};
+use leafline_btree::LeafWalker;
 use leafline_table::{Direction, ReadView, Tree};
 
 /// Pieces for each thread, at least, where there are leaves enough: one that comes upon more rows than others leaves some of its pieces to
@@ -66,6 +67,7 @@ impl AccessPath {
             targets,
             // An index that was dropped has no tree any more, though older snapshots still read it: that is one piece.
             tree: cx.view.engine().tree(&self.index).ok(),
+            walker: LeafWalker::default(),
             direction,
             leaves: most,
             next: 0,
@@ -88,6 +90,7 @@ pub struct ScanPieces {
     view: ReadView,
     targets: Targets,
     tree: Option<Tree>,
+    walker: LeafWalker,
     direction: Direction,
     /// Leaves of a piece.
     leaves: usize,
@@ -149,21 +152,24 @@ impl ScanPieces {
     }
 
     /// How many leaves a target has, one at least, up to `most`; and where the rest begins, or, in reverse, ends.
-    fn leaves_of(&self, target: &Target, most: usize) -> Result<(usize, Option<Vec<u8>>)> {
+    fn leaves_of(&mut self, target: &Target, most: usize) -> Result<(usize, Option<Vec<u8>>)> {
         let (lower, upper) = (&target.range.lower, target.range.upper.as_deref());
         let Some(tree) = &self.tree else { return Ok((1, None)) };
-        let found = tree.leaves(self.direction, lower, upper, most)?;
+        let found = self.walker.leaves(tree, self.direction, lower, upper, most)?;
         Ok((found.pages.len().max(1), found.resume))
     }
 
     /// How many leaves all targets have, up to `most`.
     fn count_leaves(&self, most: usize) -> Result<usize> {
-        let mut leaves = 0;
+        let Some(tree) = &self.tree else { return Ok(self.targets.len().min(most)) };
+        let (mut leaves, mut walker) = (0, LeafWalker::default());
         for target in self.targets.all() {
             if leaves >= most {
                 break;
             }
-            leaves += self.leaves_of(target, most - leaves)?.0;
+            let (lower, upper) = (&target.range.lower, target.range.upper.as_deref());
+            leaves +=
+                walker.leaves(tree, Direction::Forward, lower, upper, most - leaves)?.pages.len().max(1);
         }
         Ok(leaves)
     }

@@ -110,14 +110,12 @@ impl Course for TargetCourse<'_> {
         let (mut targets, mut leaves) = (0, 0);
         while pages.len() < most && (targets < TARGETS_AT_A_TIME || pages.is_empty()) {
             let Some(target) = self.targets.at(self.direction, self.place.target) else { break };
-            let whole = self.place.whole == Some(self.place.target);
-            targets += 1;
-            if self.targets.len() > FEW_TARGETS && !whole {
-                let first = self.first_leaf(tree, &target.range)?;
-                push(&mut pages, first);
-                self.go_on();
+            if self.targets.len() > FEW_TARGETS && self.place.whole != Some(self.place.target) {
+                let room = (most - pages.len()).min(TARGETS_AT_A_TIME);
+                targets += self.first_leaves(tree, room, &mut pages)?;
                 continue;
             }
+            targets += 1;
             let rest = self.rest_of(tree, &target.range, (&mut pages, most), &mut leaves)?;
             match rest {
                 Some(rest) => self.place.from = Some(From(Some(rest))),
@@ -138,12 +136,29 @@ impl TargetCourse<'_> {
         self.place.from = None;
     }
 
-    /// The leaf that the scan visits first for a range.
-    fn first_leaf(&self, tree: &Tree, range: &KeyRange) -> leafline_btree::Result<PageNo> {
-        match self.direction {
-            Direction::Forward => tree.leaf_of(&range.lower),
-            Direction::Reverse => tree.leaf_before(range.upper.as_deref()),
+    /// The leaves that the scan visits first for each of the next targets, up to `most` and up to one that is wanted as a whole. How
+    /// many targets these are.
+    fn first_leaves(
+        &mut self,
+        tree: &Tree,
+        most: usize,
+        pages: &mut Vec<PageNo>,
+    ) -> leafline_btree::Result<usize> {
+        let begun = self.place.target;
+        let whole = self.place.whole.filter(|whole| *whole > begun).unwrap_or(usize::MAX);
+        let end = self.targets.len().min(begun + most).min(whole);
+        let starts = (begun..end).map(|at| {
+            let range = self.targets.at(self.direction, at).map(|target| &target.range);
+            match self.direction {
+                Direction::Forward => range.map(|range| range.lower.as_slice()),
+                Direction::Reverse => range.and_then(|range| range.upper.as_deref()),
+            }
+        });
+        for leaf in tree.find_leaves(self.direction, starts)? {
+            push(pages, leaf.page());
         }
+        (self.place.target, self.place.from) = (end, None);
+        Ok(end - begun)
     }
 
     /// Leaves of what is left of a range. Returns where the rest of it begins, if there is one.

@@ -68,8 +68,6 @@ pub(crate) struct Leaps {
     pub patience: u8,
     /// How many there were.
     pub count: u64,
-    /// Where the last one went.
-    pub to: Vec<u8>,
     /// The first parts of the last entry that was kept, and how many with these were, where a few are enough.
     kind: Vec<u8>,
     kept: usize,
@@ -383,8 +381,6 @@ impl Walk<'_> {
         let Some(next) = next else { return EntryStep::Stop };
         self.leaps.count += 1;
         self.leaps.under_way = true;
-        self.leaps.to.clear();
-        self.leaps.to.extend_from_slice(&next);
         EntryStep::SeekTo(next)
     }
 

@@ -4,7 +4,8 @@
 //! goes on to its right, a reverse visit to its left. Between visits nothing is latched, and the position is kept as a
 //! key, so it stays right whatever happens to the pages. When a visit ends within a leaf, the cursor also remembers the
 //! page, its LSN and the slot, and goes on there without a descent if the page has not changed; from leaf to leaf it
-//! goes by the fence key. There are no sibling links to go stale.
+//! goes by the fence key. A descent begins at the branch that the last one came by, if what is sought is behind it, else at the root.
+//! There are no sibling links to go stale.
 
 use std::borrow::Borrow;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use crate::descend::Target;
 use crate::error::{OnPage, Result};
 use crate::merge::freed_pages;
 use crate::node::Node;
+use crate::optimistic::Finger;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
@@ -46,6 +48,8 @@ pub struct Cursor<T: Borrow<Tree> = Tree> {
     tree: T,
     position: Position,
     resume: Option<Resume>,
+    /// Where the last descent came by.
+    finger: Finger,
     /// How many leaves were descended to, and the last one.
     leaves: u64,
     leaf: PageNo,
@@ -109,7 +113,7 @@ impl Position {
 impl<T: Borrow<Tree>> Cursor<T> {
     pub(crate) fn new(tree: T) -> Cursor<T> {
         let position = Position { key: Vec::new(), at_end: false };
-        Cursor { tree, position, resume: None, leaves: 0, leaf: PageNo::NONE }
+        Cursor { tree, position, resume: None, finger: Finger::NONE, leaves: 0, leaf: PageNo::NONE }
     }
 
     /// The tree.
@@ -153,7 +157,7 @@ impl<T: Borrow<Tree>> Cursor<T> {
         direction: Direction,
         mut f: impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
     ) -> Result<bool> {
-        let Cursor { tree, position, resume, leaves, leaf: last } = self;
+        let Cursor { tree, position, resume, finger, leaves, leaf: last } = self;
         let tree: &Tree = (*tree).borrow();
         if let Some(at) = resume.take()
             && let Some(guard) = tree.store().try_shared(at.page)?
@@ -170,7 +174,7 @@ impl<T: Borrow<Tree>> Cursor<T> {
             if position.ends(direction) {
                 return Ok(false);
             }
-            let guard = tree.descend_to_leaf(position.target(direction))?;
+            let guard = tree.descend_near(position.target(direction), finger)?;
             (*leaves, *last) = (*leaves + 1, guard.page_no());
             let leaf = view(&guard)?;
             let slot = if position.at_end { leaf.len() } else { leaf.find_within(&position.key).0 };

@@ -23,7 +23,7 @@ use leafline_storage::{MiniTransaction, PageNo, PageSlot, SharedGuard};
 
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeFault, NodeResult};
-use crate::optimistic::Walk;
+use crate::optimistic::{Finger, Reference, Walk};
 use crate::tree::Tree;
 
 const WRONG_LEVEL: NodeFault = NodeFault("node of another level than its parent expects");
@@ -47,7 +47,7 @@ impl Target<'_> {
     }
 
     /// Whether it is within the node's fences.
-    fn is_on(self, node: &Node<'_>) -> bool {
+    pub fn is_on(self, node: &Node<'_>) -> bool {
         match self {
             Target::Key(key) => node.covers(key),
             Target::Before(Some(key)) => {
@@ -150,6 +150,16 @@ impl Tree {
         }
     }
 
+    /// As [`descend_to_leaf`](Self::descend_to_leaf), from the branch that `finger` points at, if it can be, and leaves it there.
+    pub(crate) fn descend_near(&self, target: Target<'_>, finger: &mut Finger) -> Result<SharedGuard<'_>> {
+        if let Walk::There(reference) = self.find_leaf(target, finger)
+            && let Descent::Page(guard) = self.try_latch(&reference, target, 0)?
+        {
+            return Ok(guard);
+        }
+        self.descend_to_leaf(target)
+    }
+
     /// The leaf of `target` under a shared latch.
     pub(crate) fn descend_to_leaf(&self, target: Target<'_>) -> Result<SharedGuard<'_>> {
         self.descend(target, 0)?
@@ -163,6 +173,11 @@ impl Tree {
             Walk::Missing(page) => return Ok(Descent::Missing(page)),
             Walk::NoSuchLevel => return Ok(Descent::NoSuchLevel),
         };
+        self.try_latch(&reference, target, level)
+    }
+
+    /// Latches the node at `level` of a reference that was found for `target`.
+    fn try_latch(&self, reference: &Reference<'_>, target: Target<'_>, level: u8) -> Result<Descent<'_>> {
         let page = reference.page;
         let Some(guard) = self.store().try_shared(page)? else { return Ok(Descent::Missing(page)) };
         if !reference.stands() {

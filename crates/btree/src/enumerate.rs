@@ -1,12 +1,12 @@
 //! Which leaf pages hold a range, in key order either way, from branch pages only.
 //!
-//! For read-ahead, and to find many keys' leaves before fetching them in one batch. Branches are copied and looked at then, so
-//! what is returned may be stale at once: it is for prefetching, and for cutting ranges of keys; readers find their way by key.
+//! For read-ahead, and to cut scans in pieces. Branches are copied and looked at then, so what is returned may be
+//! stale at once: it is for prefetching, and for cutting ranges of keys; readers find their way by key.
 
 use leafline_storage::{PageNo, Store};
 
 use crate::cursor::Direction;
-use crate::descend::Target;
+use crate::descend::{BranchCopy, Target};
 use crate::error::{OnPage, Result};
 use crate::examine::KeyRange;
 use crate::node::{Node, NodeResult};
@@ -43,6 +43,12 @@ pub enum LeafWalk {
     SkipTo(Vec<u8>),
     /// Not at all; a later walk begins with the leaf that was shown.
     Stop,
+}
+
+/// Shows the leaves of ranges of one tree. Where there are many small ones, in order, a branch is copied once for all that begin behind it.
+#[derive(Default)]
+pub struct LeafWalker {
+    branch: Option<BranchCopy>,
 }
 
 /// The leaves of a range, in the order of their pages.
@@ -98,7 +104,7 @@ impl Tree {
         self.leaf_at(Target::Before(key))
     }
 
-    fn leaf_at(&self, target: Target<'_>) -> Result<PageNo> {
+    pub(crate) fn leaf_at(&self, target: Target<'_>) -> Result<PageNo> {
         if let Walk::There(reference) = self.find_reference(target, 0) {
             return Ok(reference.page);
         }
@@ -108,7 +114,7 @@ impl Tree {
         target.child(&node).and_then(|slot| node.child(slot)).on(page)
     }
 
-    /// The leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them, the first or the last.
+    /// As [`LeafWalker::leaves`].
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
@@ -119,15 +125,7 @@ impl Tree {
         upper: Option<&[u8]>,
         max: usize,
     ) -> Result<LeafList> {
-        let mut pages = Vec::new();
-        let resume = self.for_each_leaf(direction, lower, upper, &mut |leaf| {
-            if pages.len() == max {
-                return LeafWalk::Stop;
-            }
-            pages.push(leaf.page);
-            LeafWalk::Next
-        })?;
-        Ok(LeafList { pages, resume })
+        LeafWalker::default().leaves(self, direction, lower, upper, max)
     }
 
     /// The leaves that hold keys in `[lower, upper)`, at most `max` of them, sorted by page.
@@ -159,8 +157,7 @@ impl Tree {
         Ok(LeavesByPage { leaves, resume, backward, missing })
     }
 
-    /// Shows the leaves that hold keys in `[lower, upper)`, in the order of their keys or against it, until `each` has enough:
-    /// it takes one at least. Returns where the rest begins (for a reverse walk: ends), if any is left.
+    /// As [`LeafWalker::for_each_leaf`].
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
@@ -171,14 +168,66 @@ impl Tree {
         upper: Option<&[u8]>,
         each: &mut dyn FnMut(LeafRef) -> LeafWalk,
     ) -> Result<Option<Vec<u8>>> {
+        LeafWalker::default().for_each_leaf(self, direction, lower, upper, each)
+    }
+
+    /// Begins to read the next branches right above the leaves.
+    fn prefetch_branches(&self, from: &[u8], upper: Option<&[u8]>) -> Result<()> {
+        let Some(above) = self.branch(Target::Key(from), 2)? else { return Ok(()) };
+        let page = above.page_no();
+        let node = Node::open(&above).on(page)?;
+        let slots = children_in(&node, from, upper).on(page)?.take(BRANCHES_AHEAD);
+        let pages: Vec<PageNo> = slots.map(|slot| node.child(slot)).collect::<NodeResult<_>>().on(page)?;
+        Ok(self.store().prefetch(&pages)?)
+    }
+}
+
+impl LeafWalker {
+    /// The leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them, the first or the last.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn leaves(
+        &mut self,
+        tree: &Tree,
+        direction: Direction,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        max: usize,
+    ) -> Result<LeafList> {
+        let mut pages = Vec::new();
+        let resume = self.for_each_leaf(tree, direction, lower, upper, &mut |leaf| {
+            if pages.len() == max {
+                return LeafWalk::Stop;
+            }
+            pages.push(leaf.page);
+            LeafWalk::Next
+        })?;
+        Ok(LeafList { pages, resume })
+    }
+
+    /// Shows the leaves that hold keys in `[lower, upper)`, in the order of their keys or against it, until `each` has enough:
+    /// it takes one at least. Returns where the rest begins (for a reverse walk: ends), if any is left.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn for_each_leaf(
+        &mut self,
+        tree: &Tree,
+        direction: Direction,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        each: &mut dyn FnMut(LeafRef) -> LeafWalk,
+    ) -> Result<Option<Vec<u8>>> {
         match direction {
-            Direction::Forward => self.leaves_forward(lower, upper, each),
-            Direction::Reverse => self.leaves_in_reverse(lower, upper, each),
+            Direction::Forward => self.leaves_forward(tree, lower, upper, each),
+            Direction::Reverse => self.leaves_in_reverse(tree, lower, upper, each),
         }
     }
 
     fn leaves_forward(
-        &self,
+        &mut self,
+        tree: &Tree,
         lower: &[u8],
         upper: Option<&[u8]>,
         each: &mut dyn FnMut(LeafRef) -> LeafWalk,
@@ -189,13 +238,13 @@ impl Tree {
                 return Ok(None);
             }
             if branches % BRANCHES_AHEAD == 1 {
-                self.prefetch_branches(&at, upper)?;
+                tree.prefetch_branches(&at, upper)?;
             }
-            let Some(branch) = self.branch(Target::Key(&at), 1)? else {
-                return Ok(self.only_leaf(at, each));
+            let Some(branch) = self.branch(tree, Target::Key(&at))? else {
+                return Ok(only_leaf(tree, at, each));
             };
             let page = branch.page_no();
-            let node = Node::open(&branch).on(page)?;
+            let node = Node::open(branch).on(page)?;
             let end = children_in(&node, &at, upper).on(page)?.end;
             let mut slot = node.child_for(&at).on(page)?;
             while slot < end {
@@ -226,7 +275,8 @@ impl Tree {
     }
 
     fn leaves_in_reverse(
-        &self,
+        &mut self,
+        tree: &Tree,
         lower: &[u8],
         upper: Option<&[u8]>,
         each: &mut dyn FnMut(LeafRef) -> LeafWalk,
@@ -236,11 +286,11 @@ impl Tree {
             if before.as_deref().is_some_and(|before| before <= lower) {
                 return Ok(None);
             }
-            let Some(branch) = self.branch(Target::Before(before.as_deref()), 1)? else {
-                return Ok(self.only_leaf(before.unwrap_or_default(), each));
+            let Some(branch) = self.branch(tree, Target::Before(before.as_deref()))? else {
+                return Ok(only_leaf(tree, before.unwrap_or_default(), each));
             };
             let page = branch.page_no();
-            let node = Node::open(&branch).on(page)?;
+            let node = Node::open(branch).on(page)?;
             let first = if node.covers(lower) { node.child_for(lower).on(page)? } else { 0 };
             let last = node.child_before(before.as_deref()).on(page)?;
             for slot in (first..=last).rev() {
@@ -261,21 +311,20 @@ impl Tree {
         }
     }
 
-    /// The root is the only leaf.
-    fn only_leaf(&self, at: Vec<u8>, each: &mut dyn FnMut(LeafRef) -> LeafWalk) -> Option<Vec<u8>> {
-        let keys = KeyRange { lower: Vec::new(), upper: None };
-        (each(LeafRef { page: self.root(), keys }) == LeafWalk::Stop).then_some(at)
+    /// The branch above the leaf of `target`, as it is or was; `None` if the root is the only leaf.
+    fn branch(&mut self, tree: &Tree, target: Target<'_>) -> Result<Option<&BranchCopy>> {
+        let holds = |branch: &BranchCopy| Node::open(branch).is_ok_and(|node| target.is_on(&node));
+        if !self.branch.as_ref().is_some_and(holds) {
+            self.branch = tree.branch(target, 1)?;
+        }
+        Ok(self.branch.as_ref())
     }
+}
 
-    /// Begins to read the next branches right above the leaves.
-    fn prefetch_branches(&self, from: &[u8], upper: Option<&[u8]>) -> Result<()> {
-        let Some(above) = self.branch(Target::Key(from), 2)? else { return Ok(()) };
-        let page = above.page_no();
-        let node = Node::open(&above).on(page)?;
-        let slots = children_in(&node, from, upper).on(page)?.take(BRANCHES_AHEAD);
-        let pages: Vec<PageNo> = slots.map(|slot| node.child(slot)).collect::<NodeResult<_>>().on(page)?;
-        Ok(self.store().prefetch(&pages)?)
-    }
+/// The root is the only leaf.
+fn only_leaf(tree: &Tree, at: Vec<u8>, each: &mut dyn FnMut(LeafRef) -> LeafWalk) -> Option<Vec<u8>> {
+    let keys = KeyRange { lower: Vec::new(), upper: None };
+    (each(LeafRef { page: tree.root(), keys }) == LeafWalk::Stop).then_some(at)
 }
 
 fn leaf_ref(branch: &Node<'_>, slot: usize) -> NodeResult<LeafRef> {

@@ -11,6 +11,7 @@
 //! | `descend`, `optimistic` | from the root to a page, with latches and without; how readers and writers latch |
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
+//! | `lookup` | many known keys at a time |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
 //! | `read_ahead` | reading leaves before a scan comes to them |
 //! | `bulk` | building a tree from sorted entries |
@@ -47,11 +48,11 @@ mod view;
 pub use bulk::BulkBuilder;
 pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};
-pub use enumerate::{LeafList, LeafRef, LeafWalk, LeavesByPage};
+pub use enumerate::{LeafList, LeafRef, LeafWalk, LeafWalker, LeavesByPage};
 pub use error::{BtreeError, Result};
 pub use estimate::Estimate;
 pub use examine::{KeyRange, NodeProgress, TreeFault};
-pub use lookup::{FoundLeaf, LeafFinder};
+pub use lookup::FoundLeaf;
 pub use node::TreeRedo;
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use salvage::Salvage;

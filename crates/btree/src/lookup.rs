@@ -1,18 +1,20 @@
-//! Looking up many keys one after the other.
+//! Looking up many known keys.
 //!
 //! The leaves of the keys to come are found before they are visited: who knows them can have them read, and, where they are in memory, have
-//! the processor fetch what a visit begins with. A visit would wait for memory three or four times otherwise.
+//! the processor fetch what a visit begins with. A visit would wait for memory three or four times otherwise. Keys in order find
+//! their leaves branch by branch; branches that are not in memory are read level by level, all that are needed of one as one batch.
 //!
 //! A leaf that was found holds the key as long as it is a leaf of the tree with the key between its fences, and no page was freed
 //! since: that is asked under its latch, and if it is not so, the visit descends from the root.
 
-use leafline_storage::{Optimistic, OptimisticPage, PageNo, SharedGuard};
+use leafline_storage::{Optimistic, PageNo, SharedGuard};
 
+use crate::cursor::Direction;
 use crate::descend::Target;
 use crate::error::{OnPage, Result};
 use crate::merge::freed_pages;
-use crate::node::{Node, Search, Source};
-use crate::optimistic::{LINE, SLOT_LINES, Walk};
+use crate::node::Node;
+use crate::optimistic::{Finger, LINE, SLOT_LINES, Walk};
 use crate::tree::Tree;
 use crate::view::LeafView;
 
@@ -31,55 +33,72 @@ impl FoundLeaf {
     }
 }
 
-/// Finds the leaves of keys, best in their order: while they are behind one branch, nothing above it is looked at.
-pub struct LeafFinder<'t> {
-    tree: &'t Tree,
-    branch: Option<OptimisticPage<'t>>,
-}
+/// More levels than a tree has.
+const MOST_LEVELS: usize = 8;
 
-impl<'t> LeafFinder<'t> {
-    /// Of a tree. To be used for some hundreds of keys, not kept: a branch is remembered as it was.
-    pub fn new(tree: &'t Tree) -> LeafFinder<'t> {
-        LeafFinder { tree, branch: None }
-    }
-
-    /// The leaf that holds `key`, if there is such an entry.
+impl Tree {
+    /// The leaves that hold `keys`, best in their order; for a walk in reverse, what is right before them (`None` is the end of the tree).
+    /// Leaves are not looked at.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
-    pub fn find(&mut self, key: &[u8]) -> Result<FoundLeaf> {
-        let freed = freed_pages();
-        if let Some(page) = self.branch.as_ref().and_then(|branch| child_for(branch, key)) {
-            self.tree.store().count_reads(1, 0);
-            return Ok(FoundLeaf { page, freed });
-        }
-        let page = match self.tree.find_reference(Target::Key(key), 0) {
-            Walk::There(reference) => {
-                self.branch = reference.parent;
-                reference.page
-            }
-            _ => self.tree.leaf_of(key)?,
+    pub fn find_leaves<'k>(
+        &self,
+        direction: Direction,
+        keys: impl ExactSizeIterator<Item = Option<&'k [u8]>> + Clone,
+    ) -> Result<Vec<FoundLeaf>> {
+        let target = |key: Option<&'k [u8]>| match (direction, key) {
+            (Direction::Forward, key) => Target::Key(key.unwrap_or_default()),
+            (Direction::Reverse, key) => Target::Before(key),
         };
-        Ok(FoundLeaf { page, freed })
+        let mut found = vec![FoundLeaf { page: PageNo::NONE, freed: 0 }; keys.len()];
+        let mut finger = Finger::NONE;
+        for _ in 0..MOST_LEVELS {
+            let mut missing = Vec::new();
+            let not_found =
+                found.iter_mut().zip(keys.clone()).filter(|(found, _)| found.page == PageNo::NONE);
+            for (found, key) in not_found {
+                let freed = freed_pages();
+                match self.find_leaf(target(key), &mut finger) {
+                    Walk::There(reference) => *found = FoundLeaf { page: reference.page, freed },
+                    Walk::Missing(page) if missing.last() == Some(&page) => {}
+                    Walk::Missing(page) => missing.push(page),
+                    Walk::Contended | Walk::NoSuchLevel => {
+                        *found = FoundLeaf { page: self.leaf_at(target(key))?, freed };
+                    }
+                }
+            }
+            if missing.is_empty() {
+                return Ok(found);
+            }
+            if !self.read_branches(&missing)? {
+                break;
+            }
+        }
+        // A branch could not be read, or has been evicted again and again.
+        for (found, key) in found.iter_mut().zip(keys).filter(|(found, _)| found.page == PageNo::NONE) {
+            let freed = freed_pages();
+            *found = FoundLeaf { page: self.leaf_at(target(key))?, freed };
+        }
+        Ok(found)
     }
-}
 
-/// The child of a branch that holds `key`; `None` if that is behind another branch, or if the branch has changed.
-fn child_for(branch: &OptimisticPage<'_>, key: &[u8]) -> Option<PageNo> {
-    let node = Search::open(branch).ok()?;
-    let (lower_at, lower_len) = node.lower_fence();
-    let beyond = |(at, len)| branch.compare(at, len, key).is_le();
-    if branch.compare(lower_at, lower_len, key).is_gt() || node.upper_fence().is_some_and(beyond) {
-        return None;
+    /// Reads branches in, as batches. Whether that was possible: a page that was freed meanwhile need not be.
+    fn read_branches(&self, pages: &[PageNo]) -> Result<bool> {
+        for some in pages.chunks(self.store().prefetch_limit().max(1)) {
+            if some.len() > 1 {
+                self.store().load(some)?;
+            }
+            if some.iter().any(|page| self.store().fault_in(*page).is_err()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
-    let child = node.child_for(key).and_then(|slot| node.child(slot)).ok()?;
-    branch.is_unchanged().then_some(child)
-}
 
-impl Tree {
     /// Has the processor fetch the header, the slots and the fences of a leaf that will be visited soon, if it is in memory.
-    pub fn fetch_slots(&self, leaf: FoundLeaf) {
-        if let Optimistic::Page(page) = self.store().optimistic(leaf.page) {
+    pub fn fetch_slots(&self, leaf: PageNo) {
+        if let Optimistic::Page(page) = self.store().optimistic(leaf) {
             (0..=SLOT_LINES).for_each(|line| page.prefetch(line * LINE));
             // Mostly what was written first, from the end on.
             page.prefetch(page.size() - LINE);

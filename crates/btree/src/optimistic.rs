@@ -8,10 +8,13 @@
 //! latches ([`crate::descend`]), which writers have to wait for. A fault in a node counts as having met a writer: the
 //! latched descent reports it if it is real.
 
+use std::cmp::Ordering;
+
 use leafline_storage::{Optimistic, OptimisticPage, PageNo};
 
 use crate::descend::Target;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
+use crate::merge::freed_pages;
 use crate::node::{NodeResult, Search, Source};
 use crate::tree::Tree;
 
@@ -49,6 +52,19 @@ pub(crate) struct Reference<'s> {
     pub page: PageNo,
     /// Its parent, to be asked again whether it is unchanged; the root has none.
     pub parent: Option<OptimisticPage<'s>>,
+}
+
+/// The branch above the leaf that a search came to. The next one begins there, if that is where its target is too.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finger {
+    branch: PageNo,
+    /// How many pages had been freed before it was found.
+    freed: u64,
+}
+
+impl Finger {
+    /// Points nowhere.
+    pub const NONE: Finger = Finger { branch: PageNo::NONE, freed: 0 };
 }
 
 impl Reference<'_> {
@@ -106,6 +122,43 @@ impl Tree {
     /// Finds the reference to the node of `target` at `level`, as its parent has it.
     pub(crate) fn find_reference(&self, target: Target<'_>, level: u8) -> Walk<Reference<'_>> {
         self.attempt(|pages| self.try_reference(target, level, pages))
+    }
+
+    /// As [`find_reference`](Self::find_reference) to a leaf, from the finger's branch if that holds `target`, else from the root. The finger
+    /// follows.
+    pub(crate) fn find_leaf(&self, target: Target<'_>, finger: &mut Finger) -> Walk<Reference<'_>> {
+        if let Some(reference) = self.try_near(target, *finger) {
+            self.store().count_reads(1, 0);
+            return Walk::There(reference);
+        }
+        // A page that is freed after this was perhaps still in the tree when it was read.
+        let freed = freed_pages();
+        let walk = self.find_reference(target, 0);
+        if let Walk::There(Reference { parent: Some(branch), .. }) = &walk {
+            *finger = Finger { branch: branch.page_no(), freed };
+        }
+        walk
+    }
+
+    /// Finds the reference to the leaf of `target` in the finger's branch. A page that is right above the leaves of this tree, and holds the
+    /// target between its fences, is the one to look in, whatever has happened to it, unless it has been freed.
+    #[inline]
+    fn try_near(&self, target: Target<'_>, finger: Finger) -> Option<Reference<'_>> {
+        if finger.branch == PageNo::NONE {
+            return None;
+        }
+        let Optimistic::Page(page) = self.store().optimistic(finger.branch) else { return None };
+        // Of a page that is freed from now on the version changes.
+        if freed_pages() != finger.freed {
+            return None;
+        }
+        let node = Search::open(&page).ok()?;
+        node.belongs_to(self.id(), Some(1)).ok()?;
+        if !is_within(&page, &node, target) {
+            return None;
+        }
+        let child = child_of(&node, target).ok()?;
+        page.is_unchanged().then_some(Reference { page: child, parent: Some(page) })
     }
 
     /// Copies the node of `target` at `level` to `out`; the page's number.
@@ -221,11 +274,7 @@ impl Tree {
                     false => Err(Restart),
                 };
             }
-            let child = match target {
-                Target::Key(key) => node.child_for(key),
-                Target::Before(key) => node.child_before(key),
-            };
-            let Ok(child) = child.and_then(|slot| node.child(slot)) else { return Err(Restart) };
+            let Ok(child) = child_of(&node, target) else { return Err(Restart) };
             if found == level + 1 {
                 return match page.is_unchanged() {
                     true => Ok(Walk::There(Reference { page: child, parent: Some(page) })),
@@ -270,6 +319,29 @@ impl Tree {
             }
             std::hint::spin_loop();
         }
+    }
+}
+
+/// The child of a branch that `target` is behind.
+#[inline]
+fn child_of(node: &Search<&OptimisticPage<'_>>, target: Target<'_>) -> NodeResult<PageNo> {
+    let slot = match target {
+        Target::Key(key) => node.child_for(key),
+        Target::Before(key) => node.child_before(key),
+    };
+    node.child(slot?)
+}
+
+/// Whether `target` is between the fences of a node.
+#[inline]
+fn is_within(page: &OptimisticPage<'_>, node: &Search<&OptimisticPage<'_>>, target: Target<'_>) -> bool {
+    let (Target::Key(key) | Target::Before(Some(key))) = target else { return node.upper_fence().is_none() };
+    let (at, len) = node.lower_fence();
+    let lower = page.compare(at, len, key);
+    let upper = node.upper_fence().map_or(Ordering::Greater, |(at, len)| page.compare(at, len, key));
+    match target {
+        Target::Key(_) => lower.is_le() && upper.is_gt(),
+        Target::Before(_) => (len == 0 || lower.is_lt()) && upper.is_ge(),
     }
 }
 

@@ -36,6 +36,8 @@ const STRAYS: usize = 2;
 const ORDERED_BYTES: u64 = 4 << 20;
 /// Pages are scattered if a window has more than one run of neighbours for so many pages.
 const PAGES_PER_RUN: usize = 4;
+/// Leaves between the one that is visited and the one whose slots the processor is to fetch.
+const LEAVES_FETCHED: usize = 2;
 /// Linear: pages of an extent, and how many leaves in a row have to lie one behind the other (InnoDB's).
 const EXTENT: u64 = 64;
 const THRESHOLD: u64 = 56;
@@ -197,6 +199,10 @@ impl ReadAhead {
             ReadAheadKind::Automatic | ReadAheadKind::Logical | ReadAheadKind::Physical => {
                 if came > 0 {
                     self.note(leaf);
+                    // Who visits few entries of each would wait for memory at every leaf.
+                    if let Some(page) = self.asked.get(LEAVES_FETCHED) {
+                        tree.fetch_slots(*page);
+                    }
                 }
                 self.logical(tree, position, course)?
             }

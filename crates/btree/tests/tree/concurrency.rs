@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use leafline_btree::{Change, CommitTs, Direction, FoundLeaf, LeafFinder, LeafStep};
+use leafline_btree::{Change, CommitTs, Cursor, Direction, LeafStep, Tree};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -59,6 +59,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeM
 fn read(fixture: &Fixture, direction: Direction, seed: u64, stop: &AtomicBool) -> u64 {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut scans = 0;
+    let mut leaping = fixture.tree.cursor();
     while !stop.load(Ordering::SeqCst) || scans == 0 {
         let mut cursor = fixture.tree.cursor();
         if direction == Direction::Reverse {
@@ -105,9 +106,30 @@ fn read(fixture: &Fixture, direction: Direction, seed: u64, stop: &AtomicBool) -
         fixture.store.prefetch(&list.pages).expect("a prefetch");
         fixture.tree.estimate(&low, Some(&high)).expect("an estimate");
         look_up(fixture, &mut rng);
+        leap(&mut leaping, direction, &mut rng);
         scans += 1;
     }
     scans
+}
+
+/// Leaps to keys that are always there.
+fn leap(cursor: &mut Cursor<&Tree>, direction: Direction, rng: &mut SmallRng) {
+    for _ in 0..20 {
+        let wanted = key(rng.random_range(0..KEYS / 50) * 50, rng.random_range(0..WRITERS));
+        match direction {
+            Direction::Forward => cursor.seek(&wanted),
+            Direction::Reverse => cursor.seek_before(Some(&[&wanted[..], &[0]].concat())),
+        }
+        let mut found = Vec::new();
+        let visited = cursor.visit_leaf(direction, |leaf, slots| {
+            leaf.key_into(
+                if direction == Direction::Forward { slots.start } else { slots.end - 1 },
+                &mut found,
+            );
+            LeafStep::Stop
+        });
+        assert!(visited.expect("a visit") && found == wanted, "a leap missed an entry that was always there");
+    }
 }
 
 /// Looks up keys that are always there, on leaves that were found before.
@@ -115,8 +137,8 @@ fn look_up(fixture: &Fixture, rng: &mut SmallRng) {
     let mut keys: Vec<Vec<u8>> =
         (0..60).map(|_| key(rng.random_range(0..KEYS / 50) * 50, rng.random_range(0..WRITERS))).collect();
     keys.sort();
-    let mut finder = LeafFinder::new(&fixture.tree);
-    let found: Vec<FoundLeaf> = keys.iter().map(|key| finder.find(key).expect("a leaf")).collect();
+    let found = fixture.tree.find_leaves(Direction::Forward, keys.iter().map(|key| Some(key.as_slice())));
+    let found = found.expect("leaves");
     for (key, found) in keys.iter().zip(found) {
         let is_there = fixture.tree.visit_leaf_of(key, found, |leaf| leaf.find_within(key).1);
         assert!(is_there.expect("a visit"), "a look-up missed an entry that was always there");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use leafline_btree::{Change, FoundLeaf, LeafFinder};
+use leafline_btree::{Change, Direction, FoundLeaf};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -33,13 +33,17 @@ fn a_leaf_that_was_split_merged_or_freed_since_is_found_again() {
         let mut there = BTreeSet::new();
         // From an empty root to three levels, and back to less.
         for round in 0..12 {
-            let mut finder = LeafFinder::new(&fixture.tree);
             let mut sought: Vec<u32> = (0..400).map(|_| rng.random_range(0..KEYS)).collect();
             if round % 3 > 0 {
                 sought.sort_unstable();
             }
-            let found: Vec<FoundLeaf> =
-                sought.iter().map(|n| finder.find(&key(*n)).expect("a leaf")).collect();
+            let keys: Vec<[u8; 4]> = sought.iter().map(|n| key(*n)).collect();
+            let keys = keys.iter().map(|key| Some(&key[..]));
+            let before = fixture.tree.find_leaves(Direction::Reverse, keys.clone()).expect("leaves");
+            for (key, before) in keys.clone().zip(before) {
+                assert_eq!(before.page(), fixture.tree.leaf_before(key).expect("a leaf"));
+            }
+            let found = fixture.tree.find_leaves(Direction::Forward, keys).expect("leaves");
             for (n, found) in sought.iter().zip(&found) {
                 assert_eq!(found.page(), fixture.tree.leaf_of(&key(*n)).expect("a leaf"));
                 assert_eq!(is_there(&fixture, *n, *found), there.contains(n), "{n}");
@@ -53,7 +57,7 @@ fn a_leaf_that_was_split_merged_or_freed_since_is_found_again() {
                 }
             }
             for (n, found) in sought.iter().zip(&found) {
-                fixture.tree.fetch_slots(*found);
+                fixture.tree.fetch_slots(found.page());
                 assert_eq!(is_there(&fixture, *n, *found), there.contains(n), "{n}");
                 assert_eq!(get(&fixture.tree, &key(*n)).is_some(), there.contains(n));
             }

@@ -166,3 +166,25 @@ fn a_scattered_tree_is_verified_in_the_order_of_its_pages() {
     let requests = store.stats().batched_reads.load(Ordering::Relaxed);
     assert!(requests * 8 < prefetched, "{requests} requests for {prefetched} pages");
 }
+
+#[test]
+fn leaves_of_many_keys_are_found_without_reading_any_leaf() {
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let (store, tree) = cold(30_000, true, 4000);
+        let wanted: Vec<[u8; 4]> = (0..30_000).step_by(7).map(key).collect();
+        let wanted = wanted.iter().map(|key| Some(&key[..]));
+        let found = tree.find_leaves(direction, wanted.clone()).expect("leaves");
+        assert!(found.iter().all(|leaf| !store.is_resident(leaf.page())));
+        for (found, key) in found.iter().zip(wanted) {
+            let expected = match direction {
+                Direction::Forward => tree.leaf_of(key.expect("a key")),
+                Direction::Reverse => tree.leaf_before(key),
+            };
+            assert_eq!(found.page(), expected.expect("a leaf"));
+        }
+        let all = tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves").pages;
+        let (pages, branches) =
+            (store.segment_pages(tree.id()).expect("pages"), store.resident_pages(tree.id()));
+        assert!(branches > 3 && branches as usize <= pages.len() - all.len(), "{branches} branches");
+    }
+}

@@ -7,7 +7,8 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::txn::RegisteredSnapshot;
 use crate::txn::write_set::State;
-use leafline_btree::{FoundLeaf, LeafFinder, LeafView, Tree};
+use leafline_btree::{Direction, FoundLeaf, LeafView, Tree};
+use leafline_storage::PageNo;
 use std::sync::Arc;
 
 /// Locators whose leaves are found, and read ahead as one batch.
@@ -76,17 +77,11 @@ impl Fetch<'_> {
     /// Finds the leaves of [`READ_AHEAD`] locators from `from` on, and starts reading those that are not in memory.
     fn find_leaves(&self, tree: &Tree, from: usize) -> Result<Vec<FoundLeaf>> {
         let until = (from + READ_AHEAD).min(self.locators.len());
-        let mut finder = LeafFinder::new(tree);
-        let mut found: Vec<FoundLeaf> = Vec::with_capacity(until.saturating_sub(from));
-        let mut missing = Vec::new();
-        for at in from..until {
-            let leaf = finder.find(self.locators.get(at))?;
-            let is_another = found.last().is_none_or(|last| last.page() != leaf.page());
-            if is_another && !self.engine.store.is_resident(leaf.page()) {
-                missing.push(leaf.page());
-            }
-            found.push(leaf);
-        }
+        let keys = (from.min(until)..until).map(|at| Some(self.locators.get(at)));
+        let found = tree.find_leaves(Direction::Forward, keys)?;
+        let mut missing: Vec<PageNo> = found.iter().map(FoundLeaf::page).collect();
+        missing.dedup();
+        missing.retain(|page| !self.engine.store.is_resident(*page));
         if !missing.is_empty() {
             self.engine.store.prefetch(&missing)?;
         }
@@ -97,13 +92,13 @@ impl Fetch<'_> {
     fn visit(&mut self, tree: &Tree, found: &[FoundLeaf]) -> Result<()> {
         let locators = self.locators;
         let (begun, until) = (self.next, self.next + found.len());
-        found.iter().take(SLOTS_AHEAD).for_each(|leaf| tree.fetch_slots(*leaf));
+        found.iter().take(SLOTS_AHEAD).for_each(|leaf| tree.fetch_slots(leaf.page()));
         let mut fetched = SLOTS_AHEAD;
         while let Some(leaf) = found.get(self.next - begun) {
             let ahead = self.next - begun + SLOTS_AHEAD;
             for at in fetched..=ahead {
                 if let Some(leaf) = found.get(at).filter(|leaf| found.get(at - 1) != Some(*leaf)) {
-                    tree.fetch_slots(*leaf);
+                    tree.fetch_slots(leaf.page());
                 }
             }
             fetched = fetched.max(ahead + 1);
