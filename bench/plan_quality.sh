@@ -6,7 +6,7 @@
 #        DISKS  of "memory none ssd hdd" those to be measured: memory holds all pages, with the others the pool is 24 MiB and empty when a
 #               query begins; ssd and hdd are emulated disks with one head
 #        LEAFLINE_SEED  for the queries that are drawn, 1 unless given
-#        LEAFLINE_ONLY  part of the names of the queries to be run
+#        LEAFLINE_ONLY  part of the names of the queries to be run; how the chosen plan and the best are run is printed, too
 #
 # Printed per query: milliseconds of the chosen and of the best plan, and their ratio; where it is over 1.3, the query with the hints of the best.
 # All plans of a query must give the same rows.
@@ -16,5 +16,5 @@ work=${WORK:-$PWD/target/bench-plans}
 mkdir -p "$work"
 for disk in ${DISKS:-memory none ssd hdd}; do
   LEAFLINE_THOUSANDS=${1:-200} LEAFLINE_PLACE=$work/shop-${1:-200} LEAFLINE_DISK=$disk \
-    cargo test --release --quiet -p leafline --test plan_quality -- --ignored --nocapture | grep --line-buffered -E '^(\||    SELECT|[a-z]+[:,])'
+    cargo test --release --quiet -p leafline --test plan_quality -- --ignored --nocapture | grep --line-buffered -vE '^(running|test |$)'
 done

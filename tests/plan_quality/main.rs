@@ -74,8 +74,14 @@ fn times_of_the_chosen_and_the_forced_plans() {
     let mut report = Report::new();
     let mut place = Place::on(&path, &disk);
     for query in queries(orders, seed, 60) {
-        report.add(&query, place.time(&query));
+        let measured = place.time(&query);
+        let best = measured.hints.clone();
+        report.add(&query, measured);
         report.print_last();
+        if std::env::var("LEAFLINE_ONLY").is_ok() {
+            println!("{}", place.explain(&query, ""));
+            println!("{}", place.explain(&query, &best));
+        }
     }
     report.print_sums(&disk);
 }

@@ -11,6 +11,8 @@ use std::time::Instant;
 
 /// Of plans in memory the best of so many runs is taken.
 const RUNS: usize = 5;
+/// What a plan may take in memory; no plan that is chosen takes as long.
+const MOST_MILLIS: u64 = 5_000;
 /// Plans that seem better than the chosen one by this factor are measured again, and the chosen one with them.
 const DOUBTFUL: f64 = 1.1;
 /// MySQL's number of "maximum statement execution time exceeded".
@@ -23,6 +25,8 @@ pub struct Place {
     /// Open the database anew for every run.
     cold: bool,
     open: Option<(Connection, Database)>,
+    /// The statement that is prepared.
+    prepared: String,
 }
 
 /// What became of the plans of a query.
@@ -46,6 +50,7 @@ impl Place {
             options: OpenOptions::new().buffer_pool_size(1 << 30),
             cold: false,
             open: None,
+            prepared: String::new(),
         }
     }
 
@@ -64,7 +69,7 @@ impl Place {
     }
 
     fn connection(&mut self) -> &mut Connection {
-        let Place { path, options, cold, open } = self;
+        let Place { path, options, cold, open, .. } = self;
         let open = open.get_or_insert_with(|| {
             let database = options.open(path).expect("the database");
             let mut connection = database.connect().expect("a connection");
@@ -78,7 +83,7 @@ impl Place {
     }
 
     fn reopen_if_cold(&mut self) {
-        if let (true, Some((connection, database))) = (self.cold, self.open.take()) {
+        if let Some((connection, database)) = self.open.take_if(|_| self.cold) {
             drop(connection);
             database.close().expect("an orderly end");
         }
@@ -102,19 +107,48 @@ impl Place {
     fn run(&mut self, query: &Query, hints: &str, most: f64) -> Option<(f64, Vec<String>)> {
         let sql = hinted(query, hints);
         self.reopen_if_cold();
-        // Statistics are sampled once, not by every query.
-        self.must(&format!("EXPLAIN {sql}"));
-        // In memory no plan takes long, and one that is run again is not made again unless the settings have changed.
-        let millis = if self.cold { ((most / 1000.0).ceil() as u64).max(1) } else { 0 };
+        let statement = match self.cold {
+            // Statistics are sampled once, not by every query. The pages that were looked at for them would help some plans.
+            true => {
+                self.must(&format!("EXPLAIN {sql}"));
+                self.empty_pool();
+                sql.as_str()
+            }
+            // The plan of the first run is that of the others.
+            false => {
+                self.prepare(&sql);
+                "EXECUTE prepared"
+            }
+        };
+        // A plan that is run again is not made again unless the settings have changed.
+        let millis = if self.cold { ((most / 1000.0).ceil() as u64).max(1) } else { MOST_MILLIS };
         self.must(&format!("SET max_execution_time = {millis}"));
         let begun = Instant::now();
-        let found = rows_of(self.connection().session(), &sql);
+        let found = rows_of(self.connection().session(), statement);
         let took = begun.elapsed().as_secs_f64() * 1e6;
-        self.must("SET max_execution_time = 0");
+        if self.cold {
+            self.must("SET max_execution_time = 0");
+        }
         match found {
             Ok(rows) => Some((took, rows)),
             Err(MysqlError { code: TOO_LONG, .. }) => None,
             Err(error) => panic!("{sql}: {error}"),
+        }
+    }
+
+    /// Leaves no page in memory but what the size of a table needs: branch pages, as where a database is in use.
+    fn empty_pool(&mut self) {
+        let (_, database) = self.open.as_ref().expect("it is open");
+        database.instance().engine().store().evict_clean_pages();
+        for table in ["customer", "orders", "item", "product"] {
+            self.must(&format!("EXPLAIN SELECT COUNT(*) FROM {table}"));
+        }
+    }
+
+    fn prepare(&mut self, sql: &str) {
+        if self.prepared != sql {
+            self.must(&format!("PREPARE prepared FROM '{}'", sql.replace('\\', "\\\\").replace('\'', "''")));
+            sql.clone_into(&mut self.prepared);
         }
     }
 
@@ -153,6 +187,29 @@ impl Place {
             }
         }
         Measured { chosen, best: best.0.min(chosen), hints: best.1, plans: plans.len() }
+    }
+
+    /// How a plan is run, and how many pages are read to make it.
+    pub fn explain(&mut self, query: &Query, hints: &str) -> String {
+        let sql = hinted(query, hints);
+        self.reopen_if_cold();
+        self.must(&format!("EXPLAIN {sql}"));
+        let before = self.pages_read();
+        if self.cold {
+            self.empty_pool();
+            self.must(&format!("EXPLAIN {sql}"));
+        }
+        let planning = self.pages_read() - before;
+        if self.cold {
+            self.empty_pool();
+        }
+        let tree = self.must(&format!("EXPLAIN ANALYZE {sql}")).concat();
+        format!("{planning} pages read to plan, {} in all\n{tree}", self.pages_read() - before)
+    }
+
+    fn pages_read(&mut self) -> u64 {
+        let status = self.must("SHOW GLOBAL STATUS LIKE 'Innodb_pages_read'");
+        status.iter().filter_map(|row| row.rsplit(' ').next()?.parse::<u64>().ok()).sum()
     }
 
     /// What the plans of a query count: entries, and seeks and rows fetched, which take much longer.

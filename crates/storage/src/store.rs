@@ -305,6 +305,12 @@ impl Store {
         self.inner.cache.pool.is_resident(page)
     }
 
+    /// Evicts all pages that are clean and that nobody uses, so that what is measured begins with an empty pool. Returns how many.
+    pub fn evict_clean_pages(&self) -> usize {
+        let pool = &self.inner.cache.pool;
+        pool.pages().into_iter().filter(|page| pool.evict_clean(*page)).count()
+    }
+
     /// Pages of `segment` in memory now.
     pub fn resident_pages(&self, segment: SegmentId) -> u64 {
         self.inner.cache.pool.resident_pages(segment)
