@@ -2,6 +2,7 @@
 
 use crate::cost::{CostModel, Sweeps, batched_fetch_us, distinct_pages, point_read_us, scan_us};
 use crate::index_merge::PROBE_US;
+use crate::leap_scan::{FIRST_BATCH, GROWTH};
 use crate::merge_scan::MOST_MERGED;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::{BATCH_ROWS, FETCH_ENTRIES};
@@ -48,16 +49,19 @@ pub(crate) struct Sizes {
     pub more_comparisons: (f64, f64),
     /// Rows per loop that are rejected before they are decoded.
     pub rejected: f64,
-    /// What it costs to collect the locators that rows are looked up by, once.
+    /// What it costs to collect the locators that rows are looked up by, once, and how many they are.
     pub set_us: f64,
+    pub collected: f64,
     /// Entries per loop that are looked up in a set of locators.
     pub probed: f64,
+    /// Only the first rows are asked for: they come in batches that begin small.
+    pub begins_small: bool,
 }
 
 impl Sizes {
-    /// The same for rows that a set of locators names: it costs `set_us` to collect, and `probed` entries per loop are looked up in it.
-    pub(crate) fn with_set(self, set_us: f64, probed: f64) -> Sizes {
-        Sizes { set_us, probed, ..self }
+    /// The same for rows that a set of locators names: it costs `set_us` to collect so many, and `probed` entries per loop are looked up in it.
+    pub(crate) fn with_set(self, (set_us, collected): (f64, f64), probed: f64) -> Sizes {
+        Sizes { set_us, collected, probed, ..self }
     }
 }
 
@@ -156,7 +160,11 @@ impl Candidate {
                 resident: sizes.table.resident,
                 pages_per_row: sizes.row_leaves_per_entry.max(per_seek),
             };
-            let (pages, io) = if path.batched { sweeps.cost(model) } else { sweeps.one_by_one(model) };
+            let (pages, io) = match path.batched {
+                true if sizes.begins_small => sweeps.growing(model, FIRST_BATCH as f64, GROWTH as f64),
+                true => sweeps.cost(model),
+                false => sweeps.one_by_one(model),
+            };
             if path.pushes_conditions() {
                 total_us += examined * (cpu.condition + sizes.more_comparisons.0 * cpu.filter);
             }
@@ -189,6 +197,30 @@ impl Candidate {
         can_be.then_some(self)
     }
 
+    /// Locators that are collected before the first entry is examined.
+    pub fn collected(&self) -> f64 {
+        self.sizes.collected
+    }
+
+    /// The first rows of it, a share of all.
+    #[must_use]
+    pub fn part(&self, share: f64) -> Candidate {
+        let mut part = self.clone();
+        part.examined *= share;
+        part.rows *= share;
+        part.fetched *= share;
+        if self.path.fetches() && self.path.batched && !self.path.delivers_all() {
+            // A batch is fetched whole.
+            part.fetched = self.fetched.min(whole_batches(part.fetched));
+        }
+        let Sizes { ranges, entries, leaps, visited, rejected, probed, begins_small, .. } = &mut part.sizes;
+        for size in [ranges, &mut entries.entries, &mut entries.leaves, leaps, visited, rejected, probed] {
+            *size *= share;
+        }
+        *begins_small = true;
+        part
+    }
+
     /// The same for loops whose keys lie in a part of the index.
     #[must_use]
     pub fn within(&self, span: KeySpan) -> Candidate {
@@ -206,6 +238,16 @@ impl Candidate {
         self.path.order = order;
         self
     }
+}
+
+/// So many rows in batches that begin small and grow, the last of them full.
+fn whole_batches(rows: f64) -> f64 {
+    let (mut batch, mut sum) = (FIRST_BATCH as f64, FIRST_BATCH as f64);
+    while sum < rows {
+        batch *= GROWTH as f64;
+        sum += batch;
+    }
+    sum
 }
 
 /// The index that a candidate uses, by position in its table.

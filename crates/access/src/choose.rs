@@ -14,7 +14,8 @@ use crate::index_merge::Merging;
 use crate::leap_scan::FIRST_BATCH;
 use crate::path::{AccessPath, FirstOf, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
-use crate::stats::{Known, Sample, Selectivity, Statistics, joint_selectivity, key_span, sample_rows};
+use crate::stats::{Judged, KeySpan, Known, Sample, Selectivity, Statistics};
+use crate::stats::{joint_selectivity, key_span, sample_rows, share_in_order};
 use crate::strategy::Permission;
 use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::expr::domain::null_range;
@@ -24,10 +25,6 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Ranges that are dived into; of more, the others are taken to be like these.
-const DIVES: usize = 32;
-/// Of the ranges of common values, which differ more.
-const COMMON_DIVES: usize = 64;
 /// Ranges smaller than this are not worth a sample.
 const SAMPLED_ENTRIES: f64 = 64.0;
 /// Of a table of fewer rows none are looked at where nothing but what is shown depends on it.
@@ -42,6 +39,8 @@ pub struct Planner<'a> {
     pub model: &'a CostModel,
     /// Sampled statistics.
     pub statistics: &'a Statistics,
+    /// What the statement's conditions let pass of sampled rows, as far as it was asked.
+    pub judged: &'a Judged,
 }
 
 /// A table under conditions.
@@ -203,6 +202,50 @@ impl Planner<'_> {
         Ok(span.map_or_else(|| candidate.clone(), |span| candidate.within(span)))
     }
 
+    /// The share of the rows of a table, in the order of a column or its reverse, that holds the share `wanted` of those for which conditions on
+    /// them hold.
+    ///
+    /// # Errors
+    /// Those of sampling.
+    pub fn share_in_order(
+        &self,
+        table: &TableDef,
+        order: (usize, bool),
+        conditions: &[Expr],
+        wanted: f64,
+        eval: &EvalContext<'_>,
+    ) -> Result<f64> {
+        if self.table_rows(table) < WORTH_A_LOOK {
+            return Ok(wanted);
+        }
+        let known = |condition: &&Expr| !condition.is_volatile() && condition.is_known_to_planner();
+        let conditions: Vec<Expr> = conditions.iter().filter(known).cloned().collect();
+        let sample = self.judged.sample(table, || self.statistics.rows(self.engine, table))?;
+        share_in_order((self.judged, &sample), table, order, &conditions, wanted, eval)
+    }
+
+    /// A candidate that is looked into by a `column` of the first rows of another, a share of all in an order, as it is for these: their keys may lie
+    /// close together.
+    ///
+    /// # Errors
+    /// Those of sampling.
+    pub fn for_first_rows_of(
+        &self,
+        table: &TableDef,
+        order: (usize, bool),
+        share: f64,
+        column: usize,
+        candidate: &Candidate,
+    ) -> Result<Candidate> {
+        if self.table_rows(table) < WORTH_A_LOOK {
+            return Ok(candidate.clone());
+        }
+        let sample = self.judged.sample(table, || self.statistics.rows(self.engine, table))?;
+        let share = self.judged.span_in_order(&sample, table, order, share, column)?;
+        let resident = self.whole(&candidate.path.table, &candidate.path.index)?.resident;
+        Ok(candidate.within(KeySpan { share, resident }))
+    }
+
     /// The entries that a path whose bounds need no outer row has to examine.
     pub fn entries(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<f64> {
         let bounds = self.bounds(path, eval)?;
@@ -258,7 +301,7 @@ impl Planner<'_> {
     fn selectivity<'s>(&'s self, question: &Question<'s>) -> Selectivity<'s> {
         let table = question.request.table;
         let looks = question.sample_rows || self.table_rows(table) >= WORTH_A_LOOK;
-        Selectivity::new(self.engine, self.statistics, table, looks)
+        Selectivity::new(self.engine, (self.statistics, self.judged), table, looks)
     }
 
     pub(crate) fn table_rows(&self, table: &TableDef) -> f64 {
@@ -303,8 +346,7 @@ impl Planner<'_> {
         let passing = if path.is_table_scan() {
             Passing { selectivity: 1.0, sampled: 1.0, remaining: 1.0, covers: Vec::new() }
         } else {
-            let (bounds, entries) = (bounds.as_ref(), entries.entries);
-            self.entry_selectivity(&path, ranged, question, conditions, bounds, entries, eval)?
+            self.entry_selectivity(&path, ranged, question, conditions, bounds.as_ref(), entries, eval)?
         };
         let passed = entries.entries * passing.selectivity;
         let fetched = if path.fetches() { passed } else { 0.0 };
@@ -429,74 +471,6 @@ impl Planner<'_> {
         Ok(path.constraint.instantiate(&values))
     }
 
-    /// The size of an index.
-    fn whole(&self, table: &TableDef, index: &IndexDef) -> Result<Extent> {
-        let found = self.statistics.size(self.engine, table, index)?;
-        Ok(Extent {
-            entries: found.entries,
-            leaves: found.leaves.max(1.0),
-            resident: found.resident_fraction,
-        })
-    }
-
-    /// What lies in the ranges. Of many, those of common values are dived into apart from the others.
-    fn extent(&self, table: &TableDef, index: &IndexDef, bounds: &Bounds) -> Result<Extent> {
-        if index.is_hypothetical() {
-            let hypothetical = self.statistics.hypothetical(self.engine, table, index)?;
-            let found = bounds.ranges.iter().map(|range| hypothetical.estimate(range));
-            return Ok(found.fold(Extent::default(), |sum, found| Extent {
-                entries: sum.entries + found.entries,
-                leaves: sum.leaves + found.leaves,
-                resident: found.resident_fraction,
-            }));
-        }
-        let tree = self.engine.tree(index)?;
-        let (mut common, mut others) = (Vec::new(), Vec::new());
-        let values = match bounds.ranges.len() > DIVES {
-            true => self.statistics.common_values(self.engine, table, index)?,
-            false => None,
-        };
-        for range in &bounds.ranges {
-            let is_common = values.as_ref().is_some_and(|values| values.has(range));
-            if is_common { &mut common } else { &mut others }.push(range);
-        }
-        let mut sum = Extent::default();
-        let mut dives = 0.0;
-        for (ranges, most) in [(common, COMMON_DIVES), (others, DIVES)] {
-            let step = ranges.len().div_ceil(most).max(1);
-            let scale = ranges.len() as f64 / ranges.len().div_ceil(step).max(1) as f64;
-            for range in ranges.iter().step_by(step) {
-                let found = tree.estimate(&range.lower, range.upper.as_deref())?;
-                sum.entries += found.entries * scale;
-                sum.leaves += found.leaves.max(1.0) * scale;
-                sum.resident += found.resident_fraction;
-                dives += 1.0;
-            }
-        }
-        Ok(Extent { resident: sum.resident / f64::max(dives, 1.0), ..sum })
-    }
-
-    /// What lies under one set of outer values: the average over the index.
-    fn per_key(
-        &self,
-        path: &AccessPath,
-        question: &Question<'_>,
-        whole: Extent,
-        rows: f64,
-    ) -> Result<Extent> {
-        let constraint = &path.constraint;
-        if path.is_unique_lookup() {
-            return Ok(Extent { entries: 1.0, leaves: 1.0, resident: whole.resident });
-        }
-        let statistics = self.statistics.index(self.engine, question.request.table, &path.index)?;
-        let mut entries = statistics.entries_per(constraint.equal_parts()).min(rows);
-        if constraint.used_parts() > constraint.equal_parts() {
-            entries *= 1.0 / 3.0;
-        }
-        let per_leaf = (whole.entries / whole.leaves.max(1.0)).max(1.0);
-        Ok(Extent { entries, leaves: 1.0 + entries / per_leaf, resident: whole.resident })
-    }
-
     /// What the conditions on entries let pass, and what conditions are guessed to leave of that.
     #[expect(clippy::too_many_arguments, reason = "what pricing has found out so far")]
     fn entry_selectivity(
@@ -506,7 +480,7 @@ impl Planner<'_> {
         question: &Question<'_>,
         own: &[Expr],
         bounds: Option<&Bounds>,
-        entries: f64,
+        entries: Extent,
         eval: &EvalContext<'_>,
     ) -> Result<Passing> {
         let conjuncts = question.request.conjuncts;
@@ -534,15 +508,15 @@ impl Planner<'_> {
         }
         let everything = Bounds::all();
         let bounds = bounds.unwrap_or(&everything);
-        let looks = !path.index.is_hypothetical() && (entries >= SAMPLED_ENTRIES || bounds == &everything);
+        let looks =
+            !path.index.is_hypothetical() && (entries.entries >= SAMPLED_ENTRIES || bounds == &everything);
         let sample = if !looks {
             Sample::default()
         } else {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
             let (columns, conditions) = compact(&columns, &on_entries);
             let within = bounds.clone().without_tests();
-            let resident = self.whole(&path.table, &path.index)?.resident;
-            sample_rows(self.engine, (&*path.index, resident), &within, &columns, &conditions, eval)?
+            sample_rows(self.engine, (&*path.index, entries.leaves), &within, &columns, &conditions, eval)?
         };
         let selectivity = sample.selectivity(selectivity.of_all(&on_entries, eval)?);
         let sampled = if sample.seen > 0 { selectivity } else { 1.0 };

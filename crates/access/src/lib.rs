@@ -21,6 +21,7 @@ pub mod constraint;
 pub mod cost;
 mod counters;
 mod error;
+mod extents;
 mod in_order;
 mod index_merge;
 mod leap_scan;
@@ -54,7 +55,7 @@ pub use path_scan::{Budget, Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces, Share};
 pub use row_scan::RowScan;
 pub use runtime_filter::{FilterValues, MOST_FILTER_VALUES, RuntimeFilter};
-pub use stats::Statistics;
+pub use stats::{Judged, Statistics};
 pub use strategy::{Permission, Strategy};
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! How many entries lie between two keys, how many leaves hold them, and how many of those are in memory.
 //!
 //! From the top down: on each level the branches that the range touches are looked at, but no more than [`BRANCHES`] or a part of the leaves asked for, the
-//! first, the last and some between that stand for the others. The two outer leaves are always read (a dive); a range
+//! first, the last and some between that stand for the others. The two outer leaves are read (a dive); a range
 //! of few leaves is counted, first of all without latches where they are in memory; for longer ones the mean of sampled inner leaves counts, those in memory first. The work is
-//! bounded whatever the range.
+//! bounded whatever the range. Who knows what leaves hold on average spares the reads of all but the shortest ranges.
 
 use std::ops::Range;
 
@@ -24,8 +24,9 @@ const LEAVES_PER_BRANCH: usize = 32;
 const PREFETCHED_LEAVES: usize = 64;
 /// Leaves looked up in the buffer pool.
 const RESIDENCE_SAMPLE: usize = 64;
-/// A range of up to this many leaves is counted exactly.
+/// A range of up to this many leaves is counted exactly; and one of so many where a mean is known.
 const COUNTED_LEAVES: usize = 4;
+const COUNTED_BESIDE_MEAN: usize = 2;
 /// Inner leaves whose entries are counted in longer ranges, if they are in memory.
 const SAMPLED_LEAVES: usize = 8;
 /// Inner leaves that are read for it if none is in memory.
@@ -44,6 +45,15 @@ pub struct Estimate {
     pub depth: u32,
     /// Whether `entries` and `leaves` were counted.
     pub exact: bool,
+}
+
+/// Which leaves a sample looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampledLeaves {
+    /// At most so many.
+    pub most: usize,
+    /// Also those that have to be read.
+    pub read: bool,
 }
 
 /// The leaves of a range: how many, and some of them, evenly spread.
@@ -66,6 +76,19 @@ impl Tree {
     /// # Errors
     /// `Corrupt`, what the store returns.
     pub fn estimate(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<Estimate> {
+        self.estimate_knowing(lower, upper, None)
+    }
+
+    /// The same; with `per_leaf`, the entries of the tree's leaves on average, those of longer ranges that are not in memory are not read.
+    ///
+    /// # Errors
+    /// As [`estimate`](Self::estimate).
+    pub fn estimate_knowing(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        per_leaf: Option<f64>,
+    ) -> Result<Estimate> {
         if upper.is_some_and(|upper| lower >= upper) {
             let depth = self.depth()?;
             return Ok(Estimate { entries: 0.0, leaves: 0.0, resident_fraction: 1.0, depth, exact: true });
@@ -81,11 +104,18 @@ impl Tree {
             leaves: spread.leaves,
             resident_fraction: resident.len() as f64 / spread.sample.len().max(1) as f64,
             depth: spread.depth,
-            exact: spread.counted && spread.leaves <= COUNTED_LEAVES as f64,
+            exact: spread.counted
+                && spread.leaves <= per_leaf.map_or(COUNTED_LEAVES, |_| COUNTED_BESIDE_MEAN) as f64,
         };
         if estimate.exact {
             let (entries, leaves) = self.count(lower, upper)?;
             (estimate.entries, estimate.leaves) = (entries as f64, leaves as f64);
+            return Ok(estimate);
+        }
+        let is_cold = 2 * resident.len() < spread.sample.len();
+        if let Some(per_leaf) = per_leaf.filter(|_| is_cold) {
+            // Of the outer ones about a half each.
+            estimate.entries = (spread.leaves - 1.0) * per_leaf;
             return Ok(estimate);
         }
         let mut outer = 0;
@@ -135,7 +165,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// Calls `f` with up to `max_leaves` leaves spread evenly over `[lower, upper)` and the slots in the range, each
+    /// Calls `f` with leaves spread evenly over `[lower, upper)` and the slots in the range, each
     /// under its shared latch. Leaves that vanish meanwhile, or cannot be read, are left out.
     ///
     /// # Errors
@@ -144,14 +174,21 @@ impl Tree {
         &self,
         lower: &[u8],
         upper: Option<&[u8]>,
-        max_leaves: usize,
+        leaves: SampledLeaves,
         f: &mut dyn FnMut(&LeafView<'_>, Range<usize>),
     ) -> Result<()> {
-        if max_leaves == 0 || upper.is_some_and(|upper| lower >= upper) {
+        let most = leaves.most;
+        if most == 0 || upper.is_some_and(|upper| lower >= upper) {
             return Ok(());
         }
-        let branches = BRANCHES.max(max_leaves / LEAVES_PER_BRANCH);
-        let sample = self.spread(lower, upper, max_leaves, branches)?.sample;
+        let branches = BRANCHES.max(most / LEAVES_PER_BRANCH);
+        let wanted = if leaves.read { most } else { most.max(RESIDENCE_SAMPLE) };
+        let mut sample = self.spread(lower, upper, wanted, branches)?.sample;
+        if !leaves.read {
+            sample.retain(|page| self.store().is_resident(*page));
+            let every = sample.len().div_ceil(most).max(1);
+            sample = sample.into_iter().step_by(every).collect();
+        }
         for pages in sample.chunks(PREFETCHED_LEAVES) {
             self.store().prefetch(pages)?;
             for page in pages {

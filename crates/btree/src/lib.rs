@@ -50,7 +50,7 @@ pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};
 pub use enumerate::{LeafList, LeafRef, LeafWalk, LeafWalker, LeavesByPage};
 pub use error::{BtreeError, Result};
-pub use estimate::Estimate;
+pub use estimate::{Estimate, SampledLeaves};
 pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use lookup::FoundLeaf;
 pub use node::TreeRedo;

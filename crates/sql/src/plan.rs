@@ -111,7 +111,7 @@ impl Plan {
     }
 
     /// The scans that might not have been chosen for other values of the parameters. `None`: an index is read in full
-    /// though there were bounds for another, so that only planning again tells what is best for other values.
+    /// though there were bounds for another, or leapt through, so that only planning again tells what is best for other values.
     pub fn chosen_by_value(&self) -> Option<Vec<Arc<Scan>>> {
         fn collect(node: &Node, alone: bool, chosen: &mut Vec<Arc<Scan>>) -> bool {
             let scan = match &node.operator {
@@ -128,7 +128,7 @@ impl Plan {
                     || path.is_unique_lookup()
                     || path.constraint.is_correlated()
                     || if path.constraint.is_unbounded() { scan.examined <= SMALL } else { only };
-                if !settled && path.constraint.is_unbounded() {
+                if !settled && (path.constraint.is_unbounded() || path.leaps) {
                     return false;
                 }
                 if !settled {

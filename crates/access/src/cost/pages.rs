@@ -66,10 +66,15 @@ pub struct Sweeps {
 }
 
 impl Sweeps {
+    /// Pages that so many rows of one sweep are on.
+    fn touched(&self, rows: f64) -> f64 {
+        distinct_pages(rows, self.pages).min((rows * self.pages_per_row).max(1.0))
+    }
+
     /// How many pages are latched, and the time to read those that are not in memory. A tree that the buffer pool holds
     /// is read once, however many sweeps there are.
     pub fn cost(&self, model: &CostModel) -> (f64, f64) {
-        let touched = |rows: f64| distinct_pages(rows, self.pages).min((rows * self.pages_per_row).max(1.0));
+        let touched = |rows: f64| self.touched(rows);
         let time = |pages: f64| batched_fetch_us(model, pages, self.pages, self.resident);
         let full = (self.rows / self.batch.max(1.0)).floor();
         let rest = self.rows - full * self.batch;
@@ -79,6 +84,23 @@ impl Sweeps {
             return (latched, time(touched(self.rows)));
         }
         (latched, full * time(touched(self.batch)) + time(rest))
+    }
+
+    /// The same for sweeps of which the first is of `first` rows, and each further one of `growth` times as many.
+    pub fn growing(&self, model: &CostModel, first: f64, growth: f64) -> (f64, f64) {
+        let (mut latched, mut time_us, mut done, mut batch) = (0.0, 0.0, 0.0, first.max(1.0));
+        while done < self.rows {
+            let rows = batch.min(self.batch.max(1.0)).min(self.rows - done);
+            let touched = self.touched(rows);
+            let is_kept = self.pages <= model.pool_pages;
+            let new = if is_kept { self.touched(done + rows) - self.touched(done) } else { touched };
+            latched += touched;
+            let alone = batched_fetch_us(model, touched, self.pages, self.resident);
+            time_us += alone * new / touched.max(f64::MIN_POSITIVE);
+            done += rows;
+            batch *= growth;
+        }
+        (latched, time_us)
     }
 
     /// The same for rows that are fetched one by one, in another order than theirs.
@@ -131,6 +153,11 @@ mod tests {
         let (latched, kept) = sweeps(40_000.0, 10_000.0).cost(&model);
         assert!((kept / once - 1.0).abs() < 0.01, "{kept} {once}");
         assert!((latched - 4_000.0).abs() < 1.0, "{latched}");
+        // A few rows at a time cost more than all at once, each, and at most as much as one by one.
+        let few = sweeps(200.0, 10_000.0);
+        let (_, growing) = few.growing(&model, 16.0, 4.0);
+        let ((_, at_once), (_, alone)) = (few.cost(&model), few.one_by_one(&model));
+        assert!(growing > 1.05 * at_once && growing < alone, "{at_once} {growing} {alone}");
         let small = model.with_pool(100 * 16384);
         let (_, again) = sweeps(40_000.0, 10_000.0).cost(&small);
         assert!((again / once - 4.0).abs() < 0.01, "{again} {once}");

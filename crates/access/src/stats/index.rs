@@ -2,6 +2,7 @@
 
 use super::sample::leaves_to_sample;
 use crate::error::{AccessError, Result};
+use leafline_btree::SampledLeaves;
 use leafline_storage::PageNo;
 use leafline_table::{Engine, IndexDef, TableDef, locator_of};
 use leafline_types::key::{KeyPart, skip_part};
@@ -58,6 +59,7 @@ pub(super) fn sample(
     let mut sampled = Sampled { steps: 0, changes: vec![0; parts.len()], located: Vec::new(), error: None };
     let wants_rows = !index.is_clustered();
     let leaves = leaves_to_sample(tree.estimate(&[], None)?.resident_fraction, LEAVES, COLD_LEAVES);
+    let leaves = SampledLeaves { most: leaves, read: true };
     tree.sample(&[], None, leaves, &mut |leaf, slots| {
         let mut previous: Option<Vec<u8>> = None;
         let mut run = Run { entries: slots.len(), ..Run::default() };

@@ -87,7 +87,7 @@ pub(crate) fn joint_selectivity(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Statistics;
+    use crate::stats::{Judged, Statistics};
     use crate::testing::{engine, table_of_texts, with_eval};
     use leafline_types::expr::CompareOp;
     use leafline_types::expr::build::{column, compare, literal};
@@ -110,8 +110,9 @@ mod tests {
         let rows: Vec<Vec<Value>> = (1..=100).map(row).collect();
         let table = table_of_texts(&engine, "t", &rows);
         let statistics = Statistics::new();
+        let judged = Judged::default();
         let share = |conditions: &[Expr], known: &[Known], looks: bool| {
-            let selectivity = Selectivity::new(&engine, &statistics, &table, looks);
+            let selectivity = Selectivity::new(&engine, (&statistics, &judged), &table, looks);
             with_eval(|eval| joint_selectivity(conditions, known, &selectivity, eval)).expect("a share")
         };
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} is not {b}");

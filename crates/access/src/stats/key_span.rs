@@ -9,7 +9,7 @@ use leafline_types::key::{encode_part, prefix_successor};
 use leafline_types::{Value, value_at};
 
 /// Leaves of the outer index that are looked at, and entries on each.
-const MOST: Most = Most { leaves: 8, per_leaf: 32 };
+const MOST: Most = Most { leaves: 8, per_leaf: 32, read: true };
 
 /// A part of an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,11 +52,12 @@ pub fn key_span(
     }
     let (Some(least), Some(greatest)) = (keys.iter().min(), keys.iter().max()) else { return Ok(None) };
     let tree = engine.tree(inner)?;
-    let found = tree.estimate(least, prefix_successor(greatest).as_deref())?;
-    let whole = tree.estimate(&[], None)?;
+    // Leaves are counted from the branches; of these none is read for it.
+    let found = tree.estimate_knowing(least, prefix_successor(greatest).as_deref(), Some(1.0))?;
+    let whole = tree.estimate_knowing(&[], None, Some(1.0))?;
     // Of n values drawn at random a range of length 1 has (n - 1) / (n + 1) between the first and the last.
     let seen = keys.len() as f64;
     let outside = (seen + 1.0) / (seen - 1.0).max(1.0);
-    let share = (found.entries / whole.entries.max(1.0) * outside).min(1.0);
+    let share = (found.leaves / whole.leaves.max(1.0) * outside).min(1.0);
     Ok(Some(KeySpan { share, resident: found.resident_fraction }))
 }

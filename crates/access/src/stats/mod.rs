@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `index` | entries per distinct key prefix; how index order and row order go together |
 //! | `hypothetical` | the same of an index that is not built |
+//! | `order_spread` | how those that pass are spread over the order of a column |
 //! | `key_span` | where the keys lie that rows of another table look up |
 //! | `table` | sampled rows |
+//! | `judged` | which of them pass the conditions of a statement |
 //! | `histogram` | the spread of the values of a column |
 //! | `analyze` | histograms that are asked for, and kept in the catalog |
 //! | `sample` | a look at entries in ranges of an index |
@@ -23,8 +25,10 @@ mod histogram;
 mod hypothetical;
 mod index;
 mod joint;
+mod judged;
 mod kept;
 mod key_span;
+mod order_spread;
 mod sample;
 mod selectivity;
 mod statistics;
@@ -36,7 +40,9 @@ pub use histogram::Histogram;
 pub use hypothetical::HypotheticalIndex;
 pub use index::IndexStatistics;
 pub(crate) use joint::{Known, joint_selectivity};
+pub use judged::Judged;
 pub use key_span::{KeySpan, key_span};
+pub(crate) use order_spread::share_in_order;
 pub use sample::{Sample, sample_rows};
 pub use selectivity::Selectivity;
 pub use statistics::Statistics;

@@ -5,16 +5,14 @@
 
 use crate::constraint::{Bounds, KeyRange};
 use crate::error::{AccessError, Result};
-use leafline_btree::LeafView;
+use leafline_btree::{LeafView, SampledLeaves};
 use leafline_table::{Engine, IndexDef, entry_decoder};
 use leafline_types::expr::{EvalContext, Expr, evaluate_filter};
 use leafline_types::{Batch, CodecError, DecodedRows, Missing, MysqlError, Warnings};
 use std::ops::Range;
 
-/// Leaves a sample looks at, where they are in memory.
+/// Leaves that are looked at for a statement.
 const LEAVES: usize = 16;
-/// Leaves a sample looks at where each may be a read from the device.
-const COLD_LEAVES: usize = 4;
 /// Share of the leaves that have to be in memory for the larger sample.
 const WARM: f64 = 0.9;
 /// Entries a sample looks at, at most.
@@ -43,18 +41,18 @@ impl Sample {
 }
 
 /// Looks at entries of an index, spread over the ranges of `bounds`, and counts those that pass its tests and `conditions`, whose
-/// columns are positions in `columns`, ordinals of the table. An error of a condition ends the sample: planning does
-/// not fail for what execution may never evaluate. Where little of the index is `resident` in memory, less is looked at.
+/// columns are positions in `columns`, ordinals of the table. The bounds take up so many `leaves`. An error of a condition ends the sample: planning does
+/// not fail for what execution may never evaluate. Only leaves in memory are looked at: what a statement may read to be planned is for its ranges.
 pub fn sample_rows(
     engine: &Engine,
-    (index, resident): (&IndexDef, f64),
+    (index, leaves): (&IndexDef, f64),
     bounds: &Bounds,
     columns: &[usize],
     conditions: &[Expr],
     eval: &EvalContext<'_>,
 ) -> Result<Sample> {
-    let leaves = leaves_to_sample(resident, LEAVES, COLD_LEAVES);
-    let most = Most { leaves, per_leaf: ENTRIES / leaves };
+    let per_leaf = ENTRIES / (leaves as usize).clamp(1, LEAVES);
+    let most = Most { leaves: LEAVES, per_leaf, read: false };
     let looked = look(engine, index, bounds, columns, most)?;
     let Ok(passed) = passing(conditions, &looked.batch, eval) else { return Ok(Sample::default()) };
     let mut sample = Sample::default();
@@ -97,6 +95,8 @@ pub(super) struct Most {
     pub leaves: usize,
     /// Entries on each of them.
     pub per_leaf: usize,
+    /// Also those that have to be read.
+    pub read: bool,
 }
 
 /// What was looked at.
@@ -137,10 +137,10 @@ pub(super) fn look(
     for range in &ranges {
         let weight = match ranges.len() {
             1 => 1.0,
-            _ => tree.estimate(&range.lower, range.upper.as_deref())?.entries,
+            _ => tree.estimate_knowing(&range.lower, range.upper.as_deref(), Some(1.0))?.entries,
         };
         let before = (taken.seen, taken.kept);
-        let leaves = (most.leaves / ranges.len()).max(1);
+        let leaves = SampledLeaves { most: (most.leaves / ranges.len()).max(1), read: most.read };
         tree.sample(&range.lower, range.upper.as_deref(), leaves, &mut |leaf, slots| {
             let step = slots.len().div_ceil(most.per_leaf.max(1)).max(1);
             for slot in slots.step_by(step) {

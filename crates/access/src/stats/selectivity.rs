@@ -5,6 +5,7 @@
 //! a column that is equal to something unknown, each value is as likely as it is frequent on average.
 
 use super::guess::guess_selectivity;
+use super::judged::Judged;
 use super::sample::quietly;
 use super::statistics::Statistics;
 use super::table::{Hits, TableSample, part_of};
@@ -13,7 +14,6 @@ use crate::error::Result;
 use leafline_table::{Engine, TableDef};
 use leafline_types::Value;
 use leafline_types::expr::{CompareOp, EvalContext, Expr, ExprKind, evaluate_scalar};
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// A table whose conditions are asked about. Their columns are those of the table by ordinal; those beyond belong to others.
@@ -23,7 +23,7 @@ pub struct Selectivity<'a> {
     table: &'a TableDef,
     /// Without it there are only rules of thumb.
     looks: bool,
-    sample: OnceCell<Arc<TableSample>>,
+    judged: &'a Judged,
 }
 
 /// What a condition says about one column.
@@ -38,16 +38,17 @@ enum Said {
 
 impl<'a> Selectivity<'a> {
     /// Of conditions on a table. With `looks` its rows are looked at, if need be.
-    pub fn new(engine: &'a Engine, statistics: &'a Statistics, table: &'a TableDef, looks: bool) -> Self {
-        Selectivity { engine, statistics, table, looks, sample: OnceCell::new() }
+    pub fn new(
+        engine: &'a Engine,
+        (statistics, judged): (&'a Statistics, &'a Judged),
+        table: &'a TableDef,
+        looks: bool,
+    ) -> Self {
+        Selectivity { engine, statistics, judged, table, looks }
     }
 
-    fn sample(&self) -> Result<&TableSample> {
-        if let Some(known) = self.sample.get() {
-            return Ok(known);
-        }
-        let found = self.statistics.rows(self.engine, self.table)?;
-        Ok(self.sample.get_or_init(|| found))
+    fn sample(&self) -> Result<Arc<TableSample>> {
+        self.judged.sample(self.table, || self.statistics.rows(self.engine, self.table))
     }
 
     /// Of the sampled rows that pass the conditions that are `given`, how many pass those that are `asked` about. `None` if nothing is to be
@@ -59,7 +60,10 @@ impl<'a> Selectivity<'a> {
         eval: &EvalContext<'_>,
     ) -> Result<Option<Hits>> {
         match self.looks {
-            true => Ok(self.sample()?.hits(given, asked, eval)),
+            true => {
+                self.sample()?;
+                Ok(self.judged.hits(self.table, given, asked, eval))
+            }
             false => Ok(None),
         }
     }
@@ -135,7 +139,7 @@ impl<'a> Selectivity<'a> {
             Said::AtMost(most) => self.of_parts(condition, eval)?.min(most),
             Said::Nothing => self.of_parts(condition, eval)?,
         };
-        let hits = self.sample()?.hits(&[], std::slice::from_ref(condition), eval);
+        let hits = self.hits(&[], std::slice::from_ref(condition), eval)?;
         Ok(hits.map_or(share, |hits| hits.bound(share)))
     }
 

@@ -100,7 +100,11 @@ impl Statistics {
         {
             return Ok(known.estimate);
         }
-        let estimate = engine.tree(index)?.estimate(&[], None)?;
+        // How many entries there are is known: it takes no look at leaves.
+        let mut estimate = engine.tree(index)?.estimate_knowing(&[], None, Some(1.0))?;
+        if !estimate.exact {
+            estimate.entries = rows;
+        }
         let found = Sized { estimate, rows, moved };
         self.sizes.write().unwrap_or_else(PoisonError::into_inner).insert(index.id, found);
         Ok(estimate)

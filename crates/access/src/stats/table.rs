@@ -83,7 +83,7 @@ impl TableSample {
         let leaves = leaves_to_sample(size.resident_fraction, LEAVES, COLD_LEAVES);
         let leaves = leaves.min(size.leaves as usize).max(1);
         let columns: Vec<usize> = (0..table.columns.len()).collect();
-        let most = Most { leaves, per_leaf: ROWS / leaves };
+        let most = Most { leaves, per_leaf: ROWS / leaves, read: true };
         let Looked { batch, leaf_ends, .. } =
             look(engine, table.clustered(), &Bounds::all(), &columns, most)?;
         let columns = columns.iter().map(|_| OnceLock::new()).collect();
@@ -97,17 +97,20 @@ impl TableSample {
         })
     }
 
-    /// Of the rows that pass the conditions that are `given`, how many pass those that are `asked` about; both are over the columns of the
-    /// table. `None` if they cannot be evaluated: planning does not fail for what execution may never evaluate.
-    pub(crate) fn hits(&self, given: &[Expr], asked: &[Expr], eval: &EvalContext<'_>) -> Option<Hits> {
+    /// The rows that pass conditions over the columns of the table, by number. `None` if they cannot be evaluated: planning does not fail for
+    /// what execution may never evaluate.
+    pub(super) fn passing(&self, conditions: &[Expr], eval: &EvalContext<'_>) -> Option<Vec<usize>> {
+        passing(conditions, &self.batch, eval).ok()
+    }
+
+    /// How many of the rows `passed`, of all or of those that are `given`.
+    pub(super) fn hits(&self, given: Option<&[usize]>, passed: &[usize]) -> Hits {
         let is_all = self.batch.rows as f64 >= self.rows;
-        let asked = passing(asked, &self.batch, eval).ok()?;
-        if given.is_empty() {
-            return Some(Hits { passed: asked.len(), seen: self.batch.rows, is_all });
-        }
-        let given = passing(given, &self.batch, eval).ok()?;
-        let passed = given.iter().filter(|row| asked.binary_search(row).is_ok()).count();
-        Some(Hits { passed, seen: given.len(), is_all })
+        let Some(given) = given else {
+            return Hits { passed: passed.len(), seen: self.batch.rows, is_all };
+        };
+        let passed = given.iter().filter(|row| passed.binary_search(row).is_ok()).count();
+        Hits { passed, seen: given.len(), is_all }
     }
 
     /// The spread of the values of a column.
@@ -148,6 +151,23 @@ impl TableSample {
         let found = if all < ENOUGH_ROWS { 0.0 } else { determined as f64 / all as f64 };
         self.dependencies.lock().unwrap_or_else(PoisonError::into_inner).insert((from, to), found);
         Ok(found)
+    }
+
+    /// Where each row comes in the order of a column, from 0 to 1: of equal ones all in the middle.
+    ///
+    /// # Errors
+    /// Values that are not of the column's type.
+    pub(super) fn places_in_order(&self, table: &TableDef, column: usize) -> Result<Option<Vec<f64>>> {
+        let Some(column) = self.column(table, column)? else { return Ok(None) };
+        let mut rows = vec![0usize; column.numbers.iter().max().map_or(0, |most| *most as usize + 1)];
+        column.numbers.iter().for_each(|number| rows[*number as usize] += 1);
+        let mut before = 0;
+        let middle = |rows: &usize| {
+            before += rows;
+            (before as f64 - *rows as f64 / 2.0) / column.numbers.len() as f64
+        };
+        let middles: Vec<f64> = rows.iter().map(middle).collect();
+        Ok(Some(column.numbers.iter().map(|number| middles[*number as usize]).collect()))
     }
 
     fn column(&self, table: &TableDef, column: usize) -> Result<Option<&Column>> {

@@ -1,6 +1,6 @@
 //! What branch pages tell: leaves in key order, estimates, samples.
 
-use leafline_btree::{Change, CommitTs, Direction};
+use leafline_btree::{Change, CommitTs, Direction, SampledLeaves};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -119,7 +119,8 @@ fn samples_are_spread_over_the_range() {
                 }
             };
             let mut sample = sample;
-            fixture.tree.sample(&key(low), Some(&key(high)), 10, &mut sample).expect("a sample");
+            let leaves = SampledLeaves { most: 10, read: true };
+            fixture.tree.sample(&key(low), Some(&key(high)), leaves, &mut sample).expect("a sample");
             assert!(keys.is_sorted() && keys.iter().all(|key| (low..high).contains(key)));
             // Each fifth of the range is met, and not much more than ten leaves.
             for part in 0..5 {

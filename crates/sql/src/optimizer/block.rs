@@ -2,6 +2,7 @@
 
 use super::emit::{Emitted, bind, demand_all, empty, locator_column, node, number};
 use super::equalities::{Class, classes};
+use super::first_rows::is_certain;
 use super::generated::read_from_columns;
 use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::lateral_nest::lateral_nests;
@@ -9,12 +10,12 @@ use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::{InOrder, Wanted};
 use super::parallel::shared_by_threads;
-use super::partial::{Partial, PartialRef, Step};
+use super::partial::{PartialRef, Step};
 use super::pushdown::pushed_down;
 use super::rollup;
 use super::runtime_filters::place_filters;
 use super::selectivity::groups;
-use super::settings::{OptimizerContext, Patience};
+use super::settings::OptimizerContext;
 use super::trace::TraceStep;
 use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
@@ -260,7 +261,11 @@ impl JoinPlanner<'_, '_, '_> {
         let locks = select.relations.iter().any(|relation| relation.lock.is_some());
         let partly_sorted = wanted.is_some() && !locks;
         let found = self.plan_in_order(graph, &members, &order, Wanted { rows, share, partly_sorted })?;
-        let in_order = found.as_ref().is_some_and(|found| found.forced || found.cost_us <= sorted);
+        let pays = |found: &InOrder| {
+            let is_bet = share < 1.0 && !is_certain(&found.plan);
+            found.cost_us * if is_bet { self.cx.patience.bet } else { 1.0 } <= sorted
+        };
+        let in_order = found.as_ref().is_some_and(|found| found.forced || pays(found));
         let in_order_us = found.as_ref().map(|found| found.cost_us);
         self.note(|_| TraceStep::Order { in_order_us, sorted_us: sorted, in_order });
         match found.filter(|_| in_order) {
@@ -269,8 +274,7 @@ impl JoinPlanner<'_, '_, '_> {
                 let repeatable = select.filter.iter().all(repeatable)
                     && select.output.iter().all(|output| repeatable(&output.expr));
                 let guarded = share < 1.0 && !locks && !found.forced && repeatable;
-                let instead =
-                    guarded.then(|| allowance(&found.plan, share, sorted, self.cx.patience)).flatten();
+                let instead = guarded.then(|| self.allowance(&found.plan, found.share, sorted)).flatten();
                 let instead = instead.map(|entries| (joined, entries));
                 Ok(Chosen { plan: found.plan, sorted: found.served, first_row: false, instead })
             }
@@ -310,31 +314,6 @@ impl JoinPlanner<'_, '_, '_> {
             None if select.distinct => groups(self, select.output.iter().map(|output| &output.expr), rows),
             None => Ok(rows),
         }
-    }
-}
-
-/// How many entries a plan may examine of which a share of the rows is wanted, before what else there is, for `other_us`, would have been cheaper.
-/// `None`: as many as there are.
-fn allowance(plan: &Partial, share: f64, other_us: f64, patience: Patience) -> Option<u64> {
-    let is_certain = matches!(&plan.step, Step::Access { candidate, .. } if candidate.path.delivers_all());
-    if is_certain {
-        return None;
-    }
-    let all = examined(plan);
-    let worth = all * other_us / plan.cost_us.max(1.0);
-    let entries = worth.max(all * share * patience.uneven).max(patience.least);
-    (entries < all).then_some(entries as u64)
-}
-
-/// The entries that a plan examines.
-fn examined(plan: &Partial) -> f64 {
-    match &plan.step {
-        Step::Access { candidate, .. } => candidate.examined,
-        Step::Derived { .. } => 0.0,
-        Step::Filter { input, .. } => examined(input),
-        Step::Lookup { left, candidate, .. } => examined(left) + left.rows * candidate.examined,
-        Step::Lateral { left, .. } => examined(left),
-        Step::Hash { left, right, .. } => examined(left) + examined(right),
     }
 }
 

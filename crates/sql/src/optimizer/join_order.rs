@@ -7,7 +7,6 @@
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
-use super::order::partly;
 use super::partial::{Partial, PartialRef};
 use leafline_types::MysqlError;
 use leafline_types::expr::Expr;
@@ -94,7 +93,8 @@ impl JoinPlanner<'_, '_, '_> {
             for position in self.next_members(graph, members, set, left.relations) {
                 let joined = self.extend(graph, &left, &members[position], keep_order)?;
                 let key = set | 1 << position;
-                let cheaper = |known: &PartialRef| partly(&joined, self.share) < partly(known, self.share);
+                let cheaper =
+                    |known: &PartialRef| self.partly(&joined, self.share) < self.partly(known, self.share);
                 let cheapest = best.get(&key).is_none_or(cheaper);
                 let next = members[position].relations;
                 self.note(|planner| planner.join_step(left.relations, next, &joined, cheapest));

@@ -2,7 +2,6 @@
 
 use super::equalities::Class;
 use super::graph::{Attached, ColumnMap, Graph, Member, Relations};
-use super::order::partly;
 use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
@@ -128,7 +127,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 let read = candidates
                     .iter()
                     .map(|candidate| self.access(relation, candidate.clone()))
-                    .min_by(|a, b| partly(a, self.share).total_cmp(&partly(b, self.share)));
+                    .min_by(|a, b| self.partly(a, self.share).total_cmp(&self.partly(b, self.share)));
                 read.map(Rc::new).ok_or_else(|| MysqlError::internal("a table without access path"))
             }
             Some(_) => {
@@ -353,7 +352,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 match lookup {
                     Some(lookup)
                         if !self.may_hash(member)
-                            || partly(&lookup, self.share) <= partly(&hashed, self.share) =>
+                            || self.partly(&lookup, self.share) <= self.partly(&hashed, self.share) =>
                     {
                         lookup
                     }

@@ -26,6 +26,7 @@ mod block;
 mod emit;
 mod equalities;
 mod factor;
+mod first_rows;
 mod generated;
 mod graph;
 mod instead;

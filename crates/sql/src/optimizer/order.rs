@@ -4,7 +4,7 @@
 use super::equalities::is_transitive;
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
-use super::partial::{Partial, PartialRef};
+use super::partial::PartialRef;
 use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
 use leafline_table::TableDef;
@@ -23,6 +23,8 @@ pub(super) struct InOrder {
     pub served: usize,
     /// What the rows that are read cost, and sorting them by what is left.
     pub cost_us: f64,
+    /// The part of the rows that is read.
+    pub share: f64,
 }
 
 /// How many rows are wanted in order.
@@ -86,21 +88,22 @@ impl JoinPlanner<'_, '_, '_> {
                 continue;
             }
             let is_scan = candidate.path.is_table_scan();
+            let read = self.share_read(relation, &candidate, (&keys, &fixed), &local, wanted.share)?;
             self.share = match whole {
-                true => wanted.share,
-                false => self.share_partly_sorted(&candidate, &given, wanted)?,
+                true => read,
+                false => self.share_partly_sorted(&candidate, &given, read)?,
             };
             let first = Rc::new(self.access(relation, candidate));
             let plan = self.join(graph, members, Some((position, first)));
             let share = std::mem::replace(&mut self.share, 1.0);
             let plan = self.filtered(plan?, self.constant_conditions(graph));
             let forced = forced && whole && !is_scan;
-            let mut cost_us = partly(&plan, share);
+            let mut cost_us = self.partly(&plan, share);
             if !whole {
                 let kept = (wanted.rows * wanted.share).max(2.0);
                 cost_us += plan.rows * share * kept.log2() * self.cx.planner.model.cpu.sort;
             }
-            let found = InOrder { plan, forced, served: given.keys, cost_us };
+            let found = InOrder { plan, forced, served: given.keys, cost_us, share };
             let rank = |found: &InOrder| (!found.forced, found.cost_us);
             if best.as_ref().is_none_or(|known| rank(&found) < rank(known)) {
                 best = Some(found);
@@ -109,18 +112,41 @@ impl JoinPlanner<'_, '_, '_> {
         Ok(best)
     }
 
+    /// The part of the rows that is read for a share of them, as those that pass may come early in the order, or late. Of a range of it all that is known
+    /// is how many pass.
+    fn share_read(
+        &mut self,
+        relation: usize,
+        candidate: &Candidate,
+        (keys, fixed): (&[(usize, bool)], &BTreeSet<usize>),
+        conditions: &[Expr],
+        share: f64,
+    ) -> Result<f64, MysqlError> {
+        let path = &candidate.path;
+        let first = keys.iter().find(|(column, _)| !fixed.contains(column));
+        let bound = self.select.relations.get(relation);
+        let (Some(&order), Some(bound), true) = (first, bound, share < 1.0) else { return Ok(share) };
+        if !path.constraint.is_unbounded() || conditions.is_empty() {
+            return Ok(share);
+        }
+        let start = bound.columns.start;
+        let own = |condition: &Expr| condition.map_columns(&mut |column| column.saturating_sub(start));
+        let conditions: Vec<Expr> = conditions.iter().map(own).collect();
+        Ok(self.cx.planner.share_in_order(&path.table, order, &conditions, share, self.cx.eval)?)
+    }
+
     /// The part of the rows that is read where they come in the order of the first keys: those with the values of the wanted ones are read
     /// to the last.
     fn share_partly_sorted(
         &self,
         candidate: &Candidate,
         given: &IndexOrder,
-        wanted: Wanted,
+        read: f64,
     ) -> Result<f64, MysqlError> {
         let planner = &self.cx.planner;
         let (table, index) = (&candidate.path.table, &candidate.path.index);
         let entries = planner.statistics.index(planner.engine, table, index)?.entries_per(given.parts);
-        Ok((wanted.share + entries / candidate.examined.max(1.0)).min(1.0))
+        Ok((read + entries / candidate.examined.max(1.0)).min(1.0))
     }
 
     /// The candidates of a table, those among them that read a whole index for its order.
@@ -173,12 +199,6 @@ impl JoinPlanner<'_, '_, '_> {
             .map(|column| column - bound.columns.start)
             .collect()
     }
-}
-
-/// The price of a plan of which only a share of the rows is read.
-pub(super) fn partly(plan: &Partial, share: f64) -> f64 {
-    let startup = plan.startup_us.min(plan.cost_us);
-    startup + (plan.cost_us - startup) * share
 }
 
 /// A candidate whose ranges are merged, for the order of the parts behind those that have several values.

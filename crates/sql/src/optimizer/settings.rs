@@ -100,7 +100,7 @@ pub struct Parallelism {
 
 impl Parallelism {
     /// What starting threads and waiting for the last of them is small against.
-    const LEAST_COST_US: f64 = 20_000.0;
+    const LEAST_COST_US: f64 = 10_000.0;
     /// 2 MiB of pages of 16 KiB.
     const PIECE_LEAVES: usize = 128;
 
@@ -140,6 +140,8 @@ impl Default for Filtering {
 pub struct Patience {
     /// So many times more entries than were expected may be examined, whatever the other plan costs: rows that pass may be spread unevenly.
     pub uneven: f64,
+    /// A plan whose first rows may be rejected is taken for their order where it is expected to cost so many times less than sorting.
+    pub bet: f64,
     /// So many entries may be examined in any case.
     pub least: f64,
     /// A join by lookups goes on by hash when it has cost so many times what reading and hashing the table costs.
@@ -150,7 +152,7 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience { uneven: 4.0, least: 1_000.0, lookups: 1.0, least_us: 50_000.0 }
+        Patience { uneven: 2.0, bet: 1.3, least: 1_000.0, lookups: 1.0, least_us: 50_000.0 }
     }
 }
 

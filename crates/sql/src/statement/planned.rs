@@ -20,7 +20,7 @@ use crate::sample_text::with_values;
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
 use crate::system_table::SYSTEM_DATABASE;
-use leafline_access::Planner;
+use leafline_access::{Judged, Planner};
 use leafline_table::{LockStrength, TableId};
 use leafline_types::error::errno;
 use leafline_types::expr::build;
@@ -290,7 +290,8 @@ impl Planned {
         };
         let instance = session.instance.clone();
         let model = instance.cost_model(&session.settings.device);
-        let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
+        let (statistics, judged) = (instance.statistics(), Judged::default());
+        let planner = Planner { engine: instance.engine(), model: &model, statistics, judged: &judged };
         let view = session.passing_view();
         let mut execution = Execution::new(session, view, parameters, false);
         execution.with(session, |cx| {
@@ -490,7 +491,8 @@ impl Session {
         let switches = self.settings.optimizer_switch;
         let parallelism = self.settings.parallelism();
         let model = instance.cost_model(&self.settings.device);
-        let planner = Planner { engine: instance.engine(), model: &model, statistics: instance.statistics() };
+        let (statistics, judged) = (instance.statistics(), Judged::default());
+        let planner = Planner { engine: instance.engine(), model: &model, statistics, judged: &judged };
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {

@@ -15,7 +15,7 @@ use crate::parser::ast::{StatementKind, VariableScope};
 use crate::parser::{LexMode, parse};
 use crate::plan::{Plan, PlanParts};
 use leafline_access::cost::DeviceClass;
-use leafline_access::{CostModel, Counters, Planner, Statistics};
+use leafline_access::{CostModel, Counters, Judged, Planner, Statistics};
 use leafline_storage::device::SimulatedEnv;
 use leafline_table::{Engine, EngineOptions, Isolation, StoreOptions, TableDef, TxnMode};
 use leafline_types::expr::{EvalContext, SessionFacts};
@@ -170,7 +170,13 @@ impl Database {
     pub fn plan_all(&self, sql: &str) -> Result<(Arc<Plan>, Arc<PlanParts>), MysqlError> {
         let (select, subqueries) = self.bind_all(sql)?;
         with_eval(&[], |eval| {
-            let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
+            let judged = Judged::default();
+            let planner = Planner {
+                engine: &self.engine,
+                model: &self.model,
+                statistics: &self.statistics,
+                judged: &judged,
+            };
             let mut cx = OptimizerContext::new(planner, eval, self.switches, &subqueries);
             (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
             let plan = plan_select(&select, &mut cx)?;
@@ -181,7 +187,13 @@ impl Database {
     /// The plan of a bound query.
     pub fn plan_bound(&self, select: &BoundSelect, to_change: bool) -> Result<Arc<Plan>, MysqlError> {
         with_eval(&[], |eval| {
-            let planner = Planner { engine: &self.engine, model: &self.model, statistics: &self.statistics };
+            let judged = Judged::default();
+            let planner = Planner {
+                engine: &self.engine,
+                model: &self.model,
+                statistics: &self.statistics,
+                judged: &judged,
+            };
             let mut cx = OptimizerContext::new(planner, eval, self.switches, &[]);
             (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
             let plan =

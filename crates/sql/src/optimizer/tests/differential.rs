@@ -236,7 +236,7 @@ fn every_plan_gives_the_rows_of_the_reference() {
             // Lookups are given up after a few.
             let least = rng.random_range(1..8) as f64;
             database.patience = match rng.random() {
-                true => Patience { uneven: 0.0, least, lookups: 0.0, least_us: f64::NEG_INFINITY },
+                true => Patience { uneven: 0.0, bet: 1.0, least, lookups: 0.0, least_us: f64::NEG_INFINITY },
                 false => Patience::default(),
             };
             database.switches.derived_merge = rng.random_ratio(3, 4);

@@ -1,0 +1,126 @@
+//! How much lies in ranges of an index: by dives into them, as many as what is learnt is worth.
+//!
+//! Leaves that are in memory are looked at freely. Where each may be a read from the device few ranges are dived into, of longer ones only branch
+//! pages are read, and of a table that is read as quickly as that none.
+
+use crate::candidate::Extent;
+use crate::choose::{Planner, Question};
+use crate::constraint::Bounds;
+use crate::cost::{point_read_us, scan_us};
+use crate::error::Result;
+use crate::path::AccessPath;
+use leafline_table::{IndexDef, TableDef};
+
+/// Ranges that are dived into; of more, the others are taken to be like these.
+const DIVES: usize = 32;
+/// Of the ranges of common values, which differ more.
+const COMMON_DIVES: usize = 64;
+/// The same of either where each may be a read from the device, as no more than this share of the index is in memory.
+const COLD_DIVES: usize = 4;
+const COLD: f64 = 0.5;
+/// Leaves that may have to be read for a dive.
+const READS_OF_A_DIVE: f64 = 2.0;
+
+impl Planner<'_> {
+    /// The size of an index.
+    pub(crate) fn whole(&self, table: &TableDef, index: &IndexDef) -> Result<Extent> {
+        let found = self.statistics.size(self.engine, table, index)?;
+        Ok(Extent {
+            entries: found.entries,
+            leaves: found.leaves.max(1.0),
+            resident: found.resident_fraction,
+        })
+    }
+
+    /// What lies in the ranges. Of many, those of common values are dived into apart from the others.
+    pub(crate) fn extent(&self, table: &TableDef, index: &IndexDef, bounds: &Bounds) -> Result<Extent> {
+        if index.is_hypothetical() {
+            let hypothetical = self.statistics.hypothetical(self.engine, table, index)?;
+            let found = bounds.ranges.iter().map(|range| hypothetical.estimate(range));
+            return Ok(found.fold(Extent::default(), |sum, found| Extent {
+                entries: sum.entries + found.entries,
+                leaves: sum.leaves + found.leaves,
+                resident: found.resident_fraction,
+            }));
+        }
+        let tree = self.engine.tree(index)?;
+        let whole = self.whole(table, index)?;
+        let per_leaf = Some(whole.entries / whole.leaves);
+        let is_cold = whole.resident < COLD;
+        if is_cold && let Some(extent) = self.guessed_extent(table, index, bounds, whole)? {
+            return Ok(extent);
+        }
+        let (mut common, mut others) = (Vec::new(), Vec::new());
+        let values = match bounds.ranges.len() > DIVES {
+            true => self.statistics.common_values(self.engine, table, index)?,
+            false => None,
+        };
+        for range in &bounds.ranges {
+            let is_common = values.as_ref().is_some_and(|values| values.has(range));
+            if is_common { &mut common } else { &mut others }.push(range);
+        }
+        let mut sum = Extent::default();
+        let mut dives = 0.0;
+        for (ranges, most) in [(common, COMMON_DIVES), (others, DIVES)] {
+            let most = if is_cold { COLD_DIVES } else { most };
+            let step = ranges.len().div_ceil(most).max(1);
+            let scale = ranges.len() as f64 / ranges.len().div_ceil(step).max(1) as f64;
+            for range in ranges.iter().step_by(step) {
+                let found = tree.estimate_knowing(&range.lower, range.upper.as_deref(), per_leaf)?;
+                sum.entries += found.entries * scale;
+                sum.leaves += found.leaves.max(1.0) * scale;
+                sum.resident += found.resident_fraction;
+                dives += 1.0;
+            }
+        }
+        Ok(Extent { resident: sum.resident / f64::max(dives, 1.0), ..sum })
+    }
+
+    /// What ranges of equal values hold on average, where looking would take longer than reading the table.
+    fn guessed_extent(
+        &self,
+        table: &TableDef,
+        index: &IndexDef,
+        bounds: &Bounds,
+        whole: Extent,
+    ) -> Result<Option<Extent>> {
+        let rows = self.whole(table, table.clustered())?;
+        let dives = bounds.ranges.len().min(COLD_DIVES) as f64;
+        let all_us = scan_us(self.model, rows.leaves, rows.resident);
+        if all_us > READS_OF_A_DIVE * dives * point_read_us(self.model, 0.0) {
+            return Ok(None);
+        }
+        let statistics = self.statistics.index(self.engine, table, index)?;
+        let mut sum = Extent { resident: whole.resident, ..Extent::default() };
+        for range in &bounds.ranges {
+            if range.equal.parts == 0 {
+                return Ok(None);
+            }
+            let entries = statistics.entries_per(range.equal.parts);
+            sum.entries += entries;
+            sum.leaves += 1.0 + entries * whole.leaves / whole.entries;
+        }
+        Ok(Some(sum))
+    }
+
+    /// What lies under one set of outer values: the average over the index.
+    pub(crate) fn per_key(
+        &self,
+        path: &AccessPath,
+        question: &Question<'_>,
+        whole: Extent,
+        rows: f64,
+    ) -> Result<Extent> {
+        let constraint = &path.constraint;
+        if path.is_unique_lookup() {
+            return Ok(Extent { entries: 1.0, leaves: 1.0, resident: whole.resident });
+        }
+        let statistics = self.statistics.index(self.engine, question.request.table, &path.index)?;
+        let mut entries = statistics.entries_per(constraint.equal_parts()).min(rows);
+        if constraint.used_parts() > constraint.equal_parts() {
+            entries *= 1.0 / 3.0;
+        }
+        let per_leaf = (whole.entries / whole.leaves.max(1.0)).max(1.0);
+        Ok(Extent { entries, leaves: 1.0 + entries / per_leaf, resident: whole.resident })
+    }
+}

@@ -1,0 +1,100 @@
+//! Which sampled rows pass the conditions of the statement that is planned: evaluated once, however many paths ask.
+//!
+//! What is found holds for one statement, as conditions may depend on its parameters, its time and its settings.
+
+use super::order_spread::{first_rows, span_in_order};
+use super::table::{Hits, TableSample};
+use crate::error::Result;
+use leafline_table::{TableDef, TableId};
+use leafline_types::expr::{EvalContext, Expr};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What was found of the tables of a statement.
+#[derive(Debug, Default)]
+pub struct Judged {
+    tables: RefCell<HashMap<TableId, OfTable>>,
+    /// Per table, order, number of sampled rows and column: what [`span_in_order`] says of them.
+    spans: RefCell<HashMap<(TableId, (usize, bool), usize, usize), f64>>,
+}
+
+#[derive(Debug)]
+struct OfTable {
+    sample: Arc<TableSample>,
+    /// The rows that pass conditions; `None` where these cannot be evaluated.
+    passing: HashMap<Vec<Expr>, Option<Rc<[usize]>>>,
+}
+
+impl Judged {
+    /// The rows of a table that the statement is planned by, taken when it first asks.
+    pub(crate) fn sample(
+        &self,
+        table: &TableDef,
+        take: impl FnOnce() -> Result<Arc<TableSample>>,
+    ) -> Result<Arc<TableSample>> {
+        if let Some(known) = self.tables.borrow().get(&table.id) {
+            return Ok(known.sample.clone());
+        }
+        let sample = take()?;
+        let of_table = OfTable { sample: sample.clone(), passing: HashMap::new() };
+        self.tables.borrow_mut().insert(table.id, of_table);
+        Ok(sample)
+    }
+
+    /// The sampled rows that pass conditions over the columns of the table. `None` if they cannot be evaluated, or no sample was taken.
+    pub(super) fn passing(
+        &self,
+        table: &TableDef,
+        conditions: &[Expr],
+        eval: &EvalContext<'_>,
+    ) -> Option<Rc<[usize]>> {
+        self.tables.borrow_mut().get_mut(&table.id)?.passing(conditions, eval)
+    }
+
+    /// What [`span_in_order`] says, of about as many rows.
+    pub(crate) fn span_in_order(
+        &self,
+        sample: &TableSample,
+        table: &TableDef,
+        order: (usize, bool),
+        share: f64,
+        column: usize,
+    ) -> Result<f64> {
+        let key = (table.id, order, first_rows(sample.counts().0, share), column);
+        if let Some(known) = self.spans.borrow().get(&key) {
+            return Ok(known.max(share));
+        }
+        let found = span_in_order(sample, table, order, share, column)?;
+        self.spans.borrow_mut().insert(key, found);
+        Ok(found)
+    }
+
+    /// Of the sampled rows that pass the conditions that are `given`, how many pass those that are `asked` about; both are over the columns of
+    /// the table. `None` if they cannot be evaluated, or no sample was taken.
+    pub(super) fn hits(
+        &self,
+        table: &TableDef,
+        given: &[Expr],
+        asked: &[Expr],
+        eval: &EvalContext<'_>,
+    ) -> Option<Hits> {
+        let mut tables = self.tables.borrow_mut();
+        let of_table = tables.get_mut(&table.id)?;
+        let passed = of_table.passing(asked, eval)?;
+        let given = if given.is_empty() { None } else { Some(of_table.passing(given, eval)?) };
+        Some(of_table.sample.hits(given.as_deref(), &passed))
+    }
+}
+
+impl OfTable {
+    fn passing(&mut self, conditions: &[Expr], eval: &EvalContext<'_>) -> Option<Rc<[usize]>> {
+        if let Some(known) = self.passing.get(conditions) {
+            return known.clone();
+        }
+        let found: Option<Rc<[usize]>> = self.sample.passing(conditions, eval).map(Rc::from);
+        self.passing.insert(conditions.to_vec(), found.clone());
+        found
+    }
+}
