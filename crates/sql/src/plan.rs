@@ -622,32 +622,6 @@ impl Node {
         }
     }
 
-    /// What it costs until as many rows have come as are asked for: of rows that come one by one, a LIMIT asks for the first.
-    pub(crate) fn asked_cost_us(&self) -> f64 {
-        fn comes_one_by_one(node: &Node) -> bool {
-            match &node.operator {
-                Operator::Scan(_) => true,
-                Operator::Filter { input, .. } | Operator::Project { input, .. } => comes_one_by_one(input),
-                Operator::LookupJoin { outer, .. } => comes_one_by_one(outer),
-                _ => false,
-            }
-        }
-        match &self.operator {
-            Operator::Project { input, .. } => input.asked_cost_us(),
-            Operator::Guarded { first, .. } => first.asked_cost_us(),
-            Operator::Limit { input, limit } if comes_one_by_one(input) => {
-                let (LimitValue::Constant(offset), Some(LimitValue::Constant(count))) =
-                    (limit.offset, limit.count)
-                else {
-                    return self.estimate.cost_us;
-                };
-                let wanted = offset.saturating_add(count) as f64;
-                input.estimate.cost_us * (wanted / input.estimate.rows.max(1.0)).min(1.0)
-            }
-            _ => self.estimate.cost_us,
-        }
-    }
-
     /// The same, to be changed.
     pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Node> {
         match &mut self.operator {

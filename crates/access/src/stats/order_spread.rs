@@ -11,6 +11,8 @@ use leafline_types::expr::{EvalContext, Expr};
 
 /// Rows that tell how rows are spread.
 const ENOUGH_ROWS: usize = 8;
+/// How many times fewer rows are expected to be read than if those that pass were evenly spread, at most: the first of few may come early by chance.
+const EARLY: f64 = 4.0;
 /// Rows whose values are looked at, at least.
 const LEAST_ROWS: usize = 16;
 
@@ -32,7 +34,7 @@ pub(crate) fn share_in_order(
     let share = |conditions: &[Expr]| {
         let passed = judged.passing(table, conditions, eval)?;
         let places: Vec<f64> = passed.iter().filter_map(place).collect();
-        (places.len() >= 2).then(|| (places.len(), share_until(places, wanted)))
+        (places.len() >= 2).then(|| (places.len(), share_until(places, wanted).max(wanted / EARLY)))
     };
     Ok(match share(conditions) {
         Some((ENOUGH_ROWS.., share)) => share,

@@ -89,7 +89,7 @@ impl Tree<'_> {
             depth,
             &label,
             node.estimate.rows,
-            Some(node.asked_cost_us()),
+            Some(node.estimate.cost_us),
             figures.filter(|_| has_own),
             access,
         );

@@ -83,7 +83,7 @@ impl Writer<'_> {
     fn block(&mut self, root: &Node, id: u64) -> Object {
         let mut block = Object::default();
         block.put("select_id", Json::Number(id));
-        block.put("cost_info", Json::Object(costs(&[("query_cost", root.asked_cost_us())])));
+        block.put("cost_info", Json::Object(costs(&[("query_cost", root.estimate.cost_us)])));
         block.append(self.steps(root));
         block
     }

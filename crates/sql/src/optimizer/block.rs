@@ -116,14 +116,14 @@ fn plan_block(
         (true, _) => None,
         (false, None) => Some(Joined::default()),
         (false, Some(_)) => {
-            let Chosen { plan, sorted, first_row, instead } = planner.cheapest(&graph)?;
+            let Chosen { plan, served, first_row, instead } = planner.cheapest(&graph)?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
             if let Some((other, entries)) = instead {
                 other_plan = Some((planner.emit(&other)?, entries));
             }
             live.map(|emitted| {
-                let emitted = if first_row { only_first_row(emitted) } else { emitted };
-                Joined { emitted: Some(emitted), sorted }
+                let emitted = if first_row { only_first_row(emitted, served) } else { emitted };
+                Joined { emitted: Some(emitted), served }
             })
         }
     };
@@ -135,28 +135,28 @@ fn plan_block(
         }
         return Ok(empty(EmptyReason::ImpossibleWhere, types));
     }
-    let (emitted, sorted) = match joined {
-        Some(Joined { emitted: Some(emitted), sorted }) => (emitted, sorted),
+    let (emitted, served) = match joined {
+        Some(Joined { emitted: Some(emitted), served }) => (emitted, served),
         Some(Joined { emitted: None, .. }) => {
             let operator = Operator::Values(vec![Vec::new()].into());
             let mut one = Emitted { node: node(operator, Vec::new(), 1.0, 0.0), layout: Vec::new() };
             one = filter(one, &planner.constant_conditions(&graph))?;
-            (one, 0)
+            (one, Served::default())
         }
         None => {
             let layout: Vec<usize> = planner.required.iter().copied().collect();
             let types = layout.iter().filter_map(|column| merged.columns.get(*column));
             let node = empty(EmptyReason::ImpossibleWhere, types.map(|column| column.ty.clone()).collect());
-            (Emitted { node, layout }, 0)
+            (Emitted { node, layout }, Served::default())
         }
     };
     let groups = planner.groups(emitted.node.estimate.rows)?;
     let locking = Locking { recheck, deliver_locators };
-    let first = above(&merged, emitted, sorted, groups, planner.cx, locking)?;
+    let first = above(&merged, emitted, served, groups, planner.cx, locking)?;
     match (other_plan, &merged.limit) {
         (Some((other, entries)), Some(limit)) => {
             let locking = Locking { recheck: None, deliver_locators: false };
-            let instead = above(&merged, other, 0, groups, planner.cx, locking)?;
+            let instead = above(&merged, other, Served::default(), groups, planner.cx, locking)?;
             let (types, Estimate { rows, cost_us }) = (first.types.to_vec(), first.estimate);
             let limit = row_limit(limit)?;
             let (first, instead) = (Box::new(first), Box::new(instead));
@@ -192,8 +192,7 @@ pub(super) fn join_planner<'p, 'c, 'a>(
 /// A plan for the joins.
 pub(super) struct Chosen {
     pub(super) plan: PartialRef,
-    /// Its rows come in the order of so many of the keys of ORDER BY, from the first.
-    sorted: usize,
+    served: Served,
     /// Its first row is all that is needed.
     first_row: bool,
     /// What is run, unordered, if it examines more than so many entries.
@@ -203,15 +202,24 @@ pub(super) struct Chosen {
 impl Chosen {
     /// Rows in any order.
     pub(super) fn unordered(plan: PartialRef) -> Chosen {
-        Chosen { plan, sorted: 0, first_row: false, instead: None }
+        Chosen { plan, served: Served::default(), first_row: false, instead: None }
     }
 }
 
-/// The rows of FROM and WHERE: operators, or one row without columns; and how many keys of ORDER BY are served.
+/// What ORDER BY and LIMIT have of a plan.
+#[derive(Clone, Copy, Default)]
+struct Served {
+    /// Its rows come in the order of so many of the keys, from the first.
+    keys: usize,
+    /// What the rows cost that are asked for, if it is known apart from what all of them do, microseconds; with what sorting is left.
+    asked_us: Option<f64>,
+}
+
+/// The rows of FROM and WHERE: operators, or one row without columns.
 #[derive(Default)]
 struct Joined {
     emitted: Option<Emitted>,
-    sorted: usize,
+    served: Served,
 }
 
 impl JoinPlanner<'_, '_, '_> {
@@ -230,7 +238,10 @@ impl JoinPlanner<'_, '_, '_> {
             let found = self.plan_extreme(graph, &key, rows)?;
             let found = found.filter(|found| found.cost_us < joined.cost_us);
             return Ok(match found {
-                Some(found) => Chosen { plan: found.plan, sorted: 0, first_row: true, instead: None },
+                Some(InOrder { plan, cost_us, .. }) => {
+                    let served = Served { keys: 0, asked_us: Some(cost_us) };
+                    Chosen { plan, served, first_row: true, instead: None }
+                }
                 None => Chosen::unordered(joined),
             });
         }
@@ -241,7 +252,9 @@ impl JoinPlanner<'_, '_, '_> {
             self.share = wanted / rows;
             let joined = self.joined(graph);
             self.share = 1.0;
-            return Ok(Chosen::unordered(joined?.1));
+            let plan = joined?.1;
+            let asked_us = Some(self.partly(&plan, wanted / rows));
+            return Ok(Chosen { served: Served { keys: 0, asked_us }, ..Chosen::unordered(plan) });
         }
         let is_sorted = !select.windows.is_empty() || !select.distinct;
         if order.is_empty() || select.aggregation.is_some() || !is_sorted || joined.empty {
@@ -276,7 +289,9 @@ impl JoinPlanner<'_, '_, '_> {
                 let guarded = share < 1.0 && !locks && !found.forced && repeatable;
                 let instead = guarded.then(|| self.allowance(&found.plan, found.share, sorted)).flatten();
                 let instead = instead.map(|entries| (joined, entries));
-                Ok(Chosen { plan: found.plan, sorted: found.served, first_row: false, instead })
+                let asked_us = (share < 1.0).then_some(found.cost_us);
+                let served = Served { keys: found.served, asked_us };
+                Ok(Chosen { plan: found.plan, served, first_row: false, instead })
             }
             None => Ok(Chosen::unordered(joined)),
         }
@@ -338,10 +353,11 @@ fn locked_relations(select: &BoundSelect) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// The first row of a scan.
-fn only_first_row(mut rows: Emitted) -> Emitted {
+fn only_first_row(mut rows: Emitted, served: Served) -> Emitted {
     let limit = RowLimit { offset: LimitValue::Constant(0), count: Some(LimitValue::Constant(1)) };
     enough(&mut rows.node, &limit);
-    let (types, cost_us) = (rows.node.types.to_vec(), rows.node.estimate.cost_us);
+    let types = rows.node.types.to_vec();
+    let cost_us = served.asked_us.unwrap_or(rows.node.estimate.cost_us);
     let operator = Operator::Limit { input: Box::new(rows.node), limit };
     Emitted { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
 }
@@ -409,7 +425,7 @@ fn lock_rows(
 fn above(
     select: &BoundSelect,
     mut rows: Emitted,
-    sorted: usize,
+    served: Served,
     groups: f64,
     cx: &mut OptimizerContext<'_, '_>,
     locking: Locking,
@@ -436,9 +452,9 @@ fn above(
         return Ok(empty(EmptyReason::ImpossibleHaving, types));
     }
     rows = filter(rows, &having)?;
-    let ordered = sorted >= first_order(select).len();
+    let ordered = served.keys >= first_order(select).len();
     let (mut rows, ordered) = windows(rows, select, ordered, cx)?;
-    let sorted = if select.windows.is_empty() { sorted } else { 0 };
+    let served = if select.windows.is_empty() { served } else { Served::default() };
     let limit = select.limit.as_ref().map(row_limit).transpose()?;
     let outputs: Vec<&Expr> = select.output.iter().map(|output| &output.expr).collect();
     if select.distinct {
@@ -453,7 +469,7 @@ fn above(
             let expr = expr.map_err(|_| MysqlError::internal("ORDER BY of a column that is not distinct"))?;
             keys.push(SortKey { expr, descending: key.descending });
         }
-        return Ok(sort_and_limit(projected, (keys, 0), limit, cx));
+        return Ok(sort_and_limit(projected, (keys, Served::default()), limit, cx));
     }
     let keys = if ordered { Vec::new() } else { sort_keys(&rows, &select.order_by)? };
     if let (true, Some(limit)) = (keys.is_empty(), &limit) {
@@ -462,13 +478,13 @@ fn above(
     let layout = std::mem::take(&mut rows.layout);
     if locks && !gathers {
         // All rows are sorted, as some of them may not be to be had.
-        let node = sort_and_limit(rows.node, (keys, 0), None, cx);
+        let node = sort_and_limit(rows.node, (keys, Served::default()), None, cx);
         let locked = lock_rows(Emitted { node, layout }, select, recheck, limit, cx)?;
         let locators = locked_relations(select).filter(|_| deliver_locators);
         let locators: Vec<usize> = locators.map(|relation| locator_column(select, relation)).collect();
         return project(locked, &outputs, &locators);
     }
-    let sorted = sort_and_limit(rows.node, (keys, sorted), limit, cx);
+    let sorted = sort_and_limit(rows.node, (keys, served), limit, cx);
     project(Emitted { node: sorted, layout }, &outputs, &[])
 }
 
@@ -548,7 +564,7 @@ fn sort_keys(rows: &Emitted, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlEr
 
 fn sort_and_limit(
     input: Node,
-    (keys, presorted): (Vec<SortKey>, usize),
+    (keys, served): (Vec<SortKey>, Served),
     limit: Option<RowLimit>,
     cx: &OptimizerContext<'_, '_>,
 ) -> Node {
@@ -563,14 +579,17 @@ fn sort_and_limit(
     let input = Box::new(input);
     if keys.is_empty() {
         return match limit {
-            Some(limit) => node(Operator::Limit { input, limit }, types, rows, estimate.cost_us),
+            Some(limit) => {
+                let cost_us = served.asked_us.unwrap_or(estimate.cost_us);
+                node(Operator::Limit { input, limit }, types, rows, cost_us)
+            }
             None => *input,
         };
     }
     let sorting = estimate.rows * rows.max(2.0).log2() * cx.planner.model.cpu.sort;
     let keys: Arc<[SortKey]> = keys.into();
     let operator = match limit {
-        Some(limit) if limit.count.is_some() => Operator::TopN { input, keys, presorted, limit },
+        Some(limit) if limit.count.is_some() => Operator::TopN { input, keys, presorted: served.keys, limit },
         Some(limit) => {
             let sort = Operator::Sort { input, keys };
             let sort = node(sort, types.clone(), estimate.rows, estimate.cost_us + sorting);
@@ -578,7 +597,7 @@ fn sort_and_limit(
         }
         None => Operator::Sort { input, keys },
     };
-    node(operator, types, rows, estimate.cost_us + sorting)
+    node(operator, types, rows, served.asked_us.unwrap_or(estimate.cost_us + sorting))
 }
 
 /// Tells a scan at the bottom of a row of projections how many rows will be enough.

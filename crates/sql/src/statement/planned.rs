@@ -223,7 +223,7 @@ impl Planned {
             self.parts.subqueries.values().filter(|subquery| !subquery.became_join && !subquery.is_dependent);
         let commons = self.parts.commons.values().map(|common| &common.plan);
         let parts = once.map(|subquery| &subquery.plan).chain(commons);
-        self.work.plan().into_iter().chain(parts).map(|plan| plan.root.asked_cost_us()).sum()
+        self.work.plan().into_iter().chain(parts).map(|plan| plan.root.estimate.cost_us).sum()
     }
 
     /// Rows that are expected: of the result, or to be changed.

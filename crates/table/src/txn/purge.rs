@@ -119,11 +119,14 @@ fn run(engine: &Weak<Engine>, signal: &Signal) {
         if *stop {
             return;
         }
-        parking_lot::MutexGuard::unlocked(&mut stop, || {
-            if let Some(engine) = engine.upgrade() {
-                // What fails here fails for the sessions too, which report it; ghosts cost space only.
-                let _ = engine.purge();
-            }
+        let is_there = parking_lot::MutexGuard::unlocked(&mut stop, || {
+            let Some(engine) = engine.upgrade() else { return false };
+            // What fails here fails for the sessions too, which report it; ghosts cost space only.
+            let _ = engine.purge();
+            true
         });
+        if !is_there {
+            return;
+        }
     }
 }
