@@ -1,7 +1,7 @@
 //! Which leaves a scan of targets comes to, for read-ahead ([`leafline_table::ReadAhead`]).
 //!
-//! Of a few targets all leaves are asked for, of many the first leaf of each, as most have no more; where the scan turns out to
-//! go on in one, the rest of it. A leaf that the scan will leap over is left out: its bounds in the branch page say that no key in it
+//! Of a few targets all leaves are asked for, and of many whose rows will all be; else of many the first leaf of each, as most have no more; where the scan
+//! turns out to go on in one, the rest of it. A leaf that the scan will leap over is left out: its bounds in the branch page say that no key in it
 //! is accepted.
 
 use crate::constraint::KeyRange;
@@ -24,6 +24,8 @@ const FIRST_OF_ALL: usize = 256;
 const FEW_TARGETS: usize = 8;
 /// Targets whose first leaves are looked up at a time.
 const TARGETS_AT_A_TIME: usize = 256;
+/// Targets whose leaves make a window, at most: the more there are in it, the fewer sweeps it takes to read them.
+const TARGETS_OF_A_WINDOW: usize = 4096;
 /// Leaves that are looked at in branch pages at a time, wanted or not.
 const LEAVES_AT_A_TIME: usize = 4096;
 /// Leaps that may be needed to see that a leaf has nothing: to another value of a part, and to what is asked of the next.
@@ -35,6 +37,8 @@ const CUT_OFF: [u8; 64] = [0; 64];
 pub(crate) struct ReadAhead {
     ahead: leafline_btree::ReadAhead,
     place: Place,
+    /// All rows of the walk will be asked for.
+    all: bool,
 }
 
 /// What is not asked for yet.
@@ -57,17 +61,21 @@ struct TargetCourse<'s> {
     targets: &'s Targets,
     direction: Direction,
     current: usize,
+    /// All rows will be asked for.
+    all: bool,
 }
 
 impl ReadAhead {
     /// For scans of a view.
     pub fn new(view: &ReadView) -> ReadAhead {
-        ReadAhead { ahead: leafline_btree::ReadAhead::new(view.read_ahead()), place: Place::default() }
+        let ahead = leafline_btree::ReadAhead::new(view.read_ahead());
+        ReadAhead { ahead, place: Place::default(), all: false }
     }
 
     /// A new walk begins.
     pub fn start(&mut self, targets: &Targets, kind: WalkKind) {
         self.place = Place::default();
+        self.all = kind.all;
         match kind {
             WalkKind { by_page: true, .. } => self.ahead.start_by_page(FIRST_OF_PART),
             WalkKind { is_part: true, .. } => self.ahead.start_at_once(FIRST_OF_PART),
@@ -86,7 +94,8 @@ impl ReadAhead {
         (direction, current): (Direction, usize),
         counters: &mut Counters,
     ) -> Result<()> {
-        let mut course = TargetCourse { place: &mut self.place, path, targets, direction, current };
+        let all = self.all;
+        let mut course = TargetCourse { place: &mut self.place, path, targets, direction, current, all };
         let pages = self.ahead.advance(cursor.tree(), cursor.leaf(), cursor.position(), &mut course)?;
         counters.leafline_read_ahead_pages += pages;
         Ok(())
@@ -108,7 +117,7 @@ impl Course for TargetCourse<'_> {
     fn next(&mut self, tree: &Tree, most: usize) -> leafline_btree::Result<Vec<PageNo>> {
         let mut pages: Vec<PageNo> = Vec::new();
         let (mut targets, mut leaves) = (0, 0);
-        while pages.len() < most && (targets < TARGETS_AT_A_TIME || pages.is_empty()) {
+        while pages.len() < most && (targets < TARGETS_OF_A_WINDOW || pages.is_empty()) {
             let Some(target) = self.targets.at(self.direction, self.place.target) else { break };
             if self.targets.len() > FEW_TARGETS && self.place.whole != Some(self.place.target) {
                 let room = (most - pages.len()).min(TARGETS_AT_A_TIME);
@@ -145,17 +154,32 @@ impl TargetCourse<'_> {
         pages: &mut Vec<PageNo>,
     ) -> leafline_btree::Result<usize> {
         let begun = self.place.target;
+        let in_full = self.all && !self.path.is_unique_lookup();
         let whole = self.place.whole.filter(|whole| *whole > begun).unwrap_or(usize::MAX);
         let end = self.targets.len().min(begun + most).min(whole);
-        let starts = (begun..end).map(|at| {
-            let range = self.targets.at(self.direction, at).map(|target| &target.range);
-            match self.direction {
-                Direction::Forward => range.map(|range| range.lower.as_slice()),
-                Direction::Reverse => range.and_then(|range| range.upper.as_deref()),
+        let (targets, own) = (self.targets, self.direction);
+        let ends = |direction: Direction| {
+            (begun..end).map(move |at| {
+                let range = targets.at(own, at).map(|target| &target.range);
+                match direction {
+                    Direction::Forward => range.map(|range| range.lower.as_slice()),
+                    Direction::Reverse => range.and_then(|range| range.upper.as_deref()),
+                }
+            })
+        };
+        let firsts = tree.find_leaves(self.direction, ends(self.direction))?;
+        let lasts = match in_full {
+            true => tree.find_leaves(self.direction.opposite(), ends(self.direction.opposite()))?,
+            false => Vec::new(),
+        };
+        for (at, first) in firsts.iter().enumerate() {
+            push(pages, first.page());
+            let goes_on = lasts.get(at).is_some_and(|last| last.page() != first.page());
+            if goes_on && let Some(target) = self.targets.at(self.direction, begun + at) {
+                let mut leaves = 0;
+                let most = pages.len() + LEAVES_AT_A_TIME;
+                self.rest_of(tree, &target.range, (pages, most), &mut leaves)?;
             }
-        });
-        for leaf in tree.find_leaves(self.direction, starts)? {
-            push(pages, leaf.page());
         }
         (self.place.target, self.place.from) = (end, None);
         Ok(end - begun)
@@ -262,8 +286,14 @@ mod tests {
             let targets = testing::with_eval(|eval| path.targets(eval)).expect("targets");
             let direction = if order == ScanOrder::Reverse { Direction::Reverse } else { Direction::Forward };
             let mut place = Place::default();
-            let mut course =
-                TargetCourse { place: &mut place, path: &path, targets: &targets, direction, current: 0 };
+            let mut course = TargetCourse {
+                place: &mut place,
+                path: &path,
+                targets: &targets,
+                direction,
+                current: 0,
+                all: false,
+            };
             course.begin((direction == Direction::Forward).then_some(&[][..]));
             let mut asked = Vec::new();
             loop {

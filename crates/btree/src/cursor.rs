@@ -29,6 +29,17 @@ pub enum Direction {
     Reverse,
 }
 
+impl Direction {
+    /// The other one.
+    #[must_use]
+    pub fn opposite(self) -> Direction {
+        match self {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        }
+    }
+}
+
 /// How a visitor wants to go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeafStep {
