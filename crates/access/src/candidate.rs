@@ -49,9 +49,8 @@ pub(crate) struct Sizes {
     pub more_comparisons: (f64, f64),
     /// Rows per loop that are rejected before they are decoded.
     pub rejected: f64,
-    /// What it costs to collect the locators that rows are looked up by, once, and how many they are.
+    /// What it costs to collect the locators that rows are looked up by, once.
     pub set_us: f64,
-    pub collected: f64,
     /// Entries per loop that are looked up in a set of locators.
     pub probed: f64,
     /// Only the first rows are asked for: they come in batches that begin small.
@@ -59,9 +58,9 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The same for rows that a set of locators names: it costs `set_us` to collect so many, and `probed` entries per loop are looked up in it.
-    pub(crate) fn with_set(self, (set_us, collected): (f64, f64), probed: f64) -> Sizes {
-        Sizes { set_us, collected, probed, ..self }
+    /// The same for rows that a set of locators names: it costs `set_us` to collect, and `probed` entries per loop are looked up in it.
+    pub(crate) fn with_set(self, set_us: f64, probed: f64) -> Sizes {
+        Sizes { set_us, probed, ..self }
     }
 }
 
@@ -197,9 +196,9 @@ impl Candidate {
         can_be.then_some(self)
     }
 
-    /// Locators that are collected before the first entry is examined.
+    /// Entries that are examined for locators, before the first of its own.
     pub fn collected(&self) -> f64 {
-        self.sizes.collected
+        self.path.locators.as_ref().map_or(0.0, |set| set.expected())
     }
 
     /// The first rows of it, a share of all.

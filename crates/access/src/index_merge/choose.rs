@@ -302,8 +302,7 @@ impl Merger<'_, '_> {
         let mut sets: Vec<LocatorSet> = sources.iter().map(|source| source.set.clone()).collect();
         let set = if sets.len() == 1 { sets.pop() } else { Some(LocatorSet::All(sets)) };
         let path = AccessPath { locators: set.map(Arc::new), ..self.question.request.build_scan() };
-        let collected = sources.iter().map(|source| source.rows).sum();
-        let sizes = self.sizes.with_set((us, collected), 0.0);
+        let sizes = self.sizes.with_set(us, 0.0);
         Candidate { path, examined: rows, fetched: rows, rows, empty: false, possible: Arc::default(), sizes }
     }
 
@@ -374,7 +373,7 @@ impl Merger<'_, '_> {
             Candidate {
                 path: AccessPath { locators: Some(Arc::new(source.set.clone())), ..path.clone() },
                 fetched: candidate.fetched * share,
-                sizes: candidate.sizes.with_set((source.us, source.rows), candidate.fetched),
+                sizes: candidate.sizes.with_set(source.us, candidate.fetched),
                 ..candidate.clone()
             }
         });

@@ -56,6 +56,14 @@ impl LocatorSet {
         }
     }
 
+    /// How many entries are expected to be examined for it.
+    pub fn expected(&self) -> f64 {
+        match self {
+            LocatorSet::Entries(located) => located.expected,
+            LocatorSet::All(sets) | LocatorSet::Any(sets) => sets.iter().map(LocatorSet::expected).sum(),
+        }
+    }
+
     /// Does a set of entries, or what is made of others, come in the order of the locators, without a sort?
     pub fn is_in_order(&self) -> bool {
         match self {
