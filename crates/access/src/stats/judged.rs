@@ -12,12 +12,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// Table, order, number of sampled rows, column.
+type SpanKey = (TableId, (usize, bool), usize, usize);
+
 /// What was found of the tables of a statement.
 #[derive(Debug, Default)]
 pub struct Judged {
     tables: RefCell<HashMap<TableId, OfTable>>,
-    /// Per table, order, number of sampled rows and column: what [`span_in_order`] says of them.
-    spans: RefCell<HashMap<(TableId, (usize, bool), usize, usize), f64>>,
+    /// What [`span_in_order`] says.
+    spans: RefCell<HashMap<SpanKey, f64>>,
 }
 
 #[derive(Debug)]

@@ -169,36 +169,32 @@ impl Database {
     /// The plan of a query that may have subqueries in its expressions, and theirs.
     pub fn plan_all(&self, sql: &str) -> Result<(Arc<Plan>, Arc<PlanParts>), MysqlError> {
         let (select, subqueries) = self.bind_all(sql)?;
-        with_eval(&[], |eval| {
-            let judged = Judged::default();
-            let planner = Planner {
-                engine: &self.engine,
-                model: &self.model,
-                statistics: &self.statistics,
-                judged: &judged,
-            };
-            let mut cx = OptimizerContext::new(planner, eval, self.switches, &subqueries);
-            (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
-            let plan = plan_select(&select, &mut cx)?;
-            Ok((Arc::new(plan), Arc::new(plan_parts(&mut cx)?)))
+        self.optimize(&subqueries, |cx| {
+            let plan = plan_select(&select, cx)?;
+            Ok((Arc::new(plan), Arc::new(plan_parts(cx)?)))
         })
     }
 
     /// The plan of a bound query.
     pub fn plan_bound(&self, select: &BoundSelect, to_change: bool) -> Result<Arc<Plan>, MysqlError> {
-        with_eval(&[], |eval| {
-            let judged = Judged::default();
-            let planner = Planner {
-                engine: &self.engine,
-                model: &self.model,
-                statistics: &self.statistics,
-                judged: &judged,
-            };
-            let mut cx = OptimizerContext::new(planner, eval, self.switches, &[]);
-            (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
-            let plan =
-                if to_change { plan_rows_to_change(select, &mut cx) } else { plan_select(select, &mut cx) };
+        self.optimize(&[], |cx| {
+            let plan = if to_change { plan_rows_to_change(select, cx) } else { plan_select(select, cx) };
             plan.map(Arc::new)
+        })
+    }
+
+    fn optimize<T>(
+        &self,
+        subqueries: &[BoundSubquery],
+        plan: impl FnOnce(&mut OptimizerContext<'_, '_>) -> Result<T, MysqlError>,
+    ) -> Result<T, MysqlError> {
+        with_eval(&[], |eval| {
+            let (engine, model, statistics, judged) =
+                (&self.engine, &self.model, &self.statistics, &Judged::default());
+            let planner = Planner { engine, model, statistics, judged };
+            let mut cx = OptimizerContext::new(planner, eval, self.switches, subqueries);
+            (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
+            plan(&mut cx)
         })
     }
 
