@@ -97,6 +97,10 @@ impl JoinPlanner<'_, '_, '_> {
             let plan = self.join(graph, members, Some((position, first)));
             let share = std::mem::replace(&mut self.share, 1.0);
             let plan = self.filtered(plan?, self.constant_conditions(graph));
+            // No join of the others keeps the order.
+            if !plan.cost_us.is_finite() {
+                continue;
+            }
             let forced = forced && whole && !is_scan;
             let mut cost_us = self.partly(&plan, share);
             if !whole {
