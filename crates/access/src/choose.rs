@@ -516,7 +516,7 @@ impl Planner<'_> {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
             let (columns, conditions) = compact(&columns, &on_entries);
             let within = bounds.clone().without_tests();
-            sample_rows(self.engine, (&*path.index, entries.leaves), &within, &columns, &conditions, eval)?
+            sample_rows(self.engine, (&*path.index, entries), &within, &columns, &conditions, eval)?
         };
         let selectivity = sample.selectivity(selectivity.of_all(&on_entries, eval)?);
         let sampled = if sample.seen > 0 { selectivity } else { 1.0 };

@@ -36,7 +36,7 @@ pub fn analyze_column(
     let share = (ROWS / rows.max(1.0)).min(1.0);
     // Twice as many as are estimated where all are meant.
     let wanted = if share < 1.0 { size.leaves * share } else { size.leaves * 2.0 + 8.0 };
-    let most = Most { leaves: wanted.ceil() as usize, per_leaf: usize::MAX, read: true };
+    let most = Most { leaves: wanted.ceil() as usize, per_leaf: usize::MAX, read: true, mean: 1.0 };
     let Looked { batch, leaf_ends, .. } = look(engine, table.clustered(), &Bounds::all(), &[column], most)?;
     let part = part_of(definition);
     let mut values: Vec<(Vec<u8>, usize, Value)> = Vec::with_capacity(batch.rows);

@@ -9,7 +9,7 @@ use leafline_types::key::{encode_part, prefix_successor};
 use leafline_types::{Value, value_at};
 
 /// Leaves of the outer index that are looked at, and entries on each.
-const MOST: Most = Most { leaves: 8, per_leaf: 32, read: true };
+const MOST: Most = Most { leaves: 8, per_leaf: 32, read: true, mean: 1.0 };
 
 /// A part of an index.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -43,6 +43,7 @@ pub(crate) use joint::{Known, joint_selectivity};
 pub use judged::Judged;
 pub use key_span::{KeySpan, key_span};
 pub(crate) use order_spread::share_in_order;
-pub use sample::{Sample, sample_rows};
+pub use sample::Sample;
+pub(crate) use sample::sample_rows;
 pub use selectivity::Selectivity;
 pub use statistics::Statistics;

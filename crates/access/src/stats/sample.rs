@@ -3,6 +3,7 @@
 //! Conditions are evaluated together, on entries that exist, so that what goes together in the data goes together in the
 //! estimate. Ghosts are left out; who may see an entry does not matter here.
 
+use crate::candidate::Extent;
 use crate::constraint::{Bounds, KeyRange};
 use crate::error::{AccessError, Result};
 use leafline_btree::{LeafView, SampledLeaves};
@@ -41,18 +42,19 @@ impl Sample {
 }
 
 /// Looks at entries of an index, spread over the ranges of `bounds`, and counts those that pass its tests and `conditions`, whose
-/// columns are positions in `columns`, ordinals of the table. The bounds take up so many `leaves`. An error of a condition ends the sample: planning does
+/// columns are positions in `columns`, ordinals of the table. What lies `within` the bounds is known. An error of a condition ends the sample: planning does
 /// not fail for what execution may never evaluate. Only leaves in memory are looked at: what a statement may read to be planned is for its ranges.
-pub fn sample_rows(
+pub(crate) fn sample_rows(
     engine: &Engine,
-    (index, leaves): (&IndexDef, f64),
+    (index, within): (&IndexDef, Extent),
     bounds: &Bounds,
     columns: &[usize],
     conditions: &[Expr],
     eval: &EvalContext<'_>,
 ) -> Result<Sample> {
-    let per_leaf = ENTRIES / (leaves as usize).clamp(1, LEAVES);
-    let most = Most { leaves: LEAVES, per_leaf, read: false };
+    let per_leaf = ENTRIES / (within.leaves as usize).clamp(1, LEAVES);
+    let mean = within.entries / within.leaves.max(1.0);
+    let most = Most { leaves: LEAVES, per_leaf, read: false, mean };
     let looked = look(engine, index, bounds, columns, most)?;
     let Ok(passed) = passing(conditions, &looked.batch, eval) else { return Ok(Sample::default()) };
     let mut sample = Sample::default();
@@ -97,6 +99,8 @@ pub(super) struct Most {
     pub per_leaf: usize,
     /// Also those that have to be read.
     pub read: bool,
+    /// Entries of a leaf, about: ranges of leaves that are not in memory are weighed by it.
+    pub mean: f64,
 }
 
 /// What was looked at.
@@ -137,7 +141,7 @@ pub(super) fn look(
     for range in &ranges {
         let weight = match ranges.len() {
             1 => 1.0,
-            _ => tree.estimate_knowing(&range.lower, range.upper.as_deref(), Some(1.0))?.entries,
+            _ => tree.estimate_knowing(&range.lower, range.upper.as_deref(), Some(most.mean))?.entries,
         };
         let before = (taken.seen, taken.kept);
         let leaves = SampledLeaves { most: (most.leaves / ranges.len()).max(1), read: most.read };

@@ -83,7 +83,7 @@ impl TableSample {
         let leaves = leaves_to_sample(size.resident_fraction, LEAVES, COLD_LEAVES);
         let leaves = leaves.min(size.leaves as usize).max(1);
         let columns: Vec<usize> = (0..table.columns.len()).collect();
-        let most = Most { leaves, per_leaf: ROWS / leaves, read: true };
+        let most = Most { leaves, per_leaf: ROWS / leaves, read: true, mean: 1.0 };
         let Looked { batch, leaf_ends, .. } =
             look(engine, table.clustered(), &Bounds::all(), &columns, most)?;
         let columns = columns.iter().map(|_| OnceLock::new()).collect();

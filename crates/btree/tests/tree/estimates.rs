@@ -103,6 +103,27 @@ fn ghosts_do_not_count_and_absent_pages_show() {
 }
 
 #[test]
+fn with_a_known_mean_no_leaf_is_read_for_a_long_range() {
+    let fixture = build(20_000, 4096, 64);
+    let reads = || fixture.store.stats().page_reads.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(scan(&fixture.tree, Direction::Forward).len(), 20_000);
+    let whole = fixture.tree.estimate_knowing(&[], None, Some(1.0)).expect("an estimate");
+    let before = reads();
+    let mean = Some(20_000.0 / whole.leaves);
+    let long = fixture.tree.estimate_knowing(&key(4_000), Some(&key(12_000)), mean).expect("an estimate");
+    let mut seen = 0;
+    let leaves = SampledLeaves { most: 10, read: false };
+    let mut sample = |_: &leafline_btree::LeafView<'_>, slots: std::ops::Range<usize>| seen += slots.len();
+    fixture.tree.sample(&key(4_000), Some(&key(12_000)), leaves, &mut sample).expect("a sample");
+    assert_eq!(reads(), before, "branch pages are in memory");
+    assert!(!long.exact && (long.entries - 4_000.0).abs() < 400.0, "{}", long.entries);
+    assert!(seen < 4_000, "only what is in memory: {seen}");
+    // What was not known takes reads.
+    fixture.tree.estimate(&key(4_000), Some(&key(12_000))).expect("an estimate");
+    assert!(reads() > before);
+}
+
+#[test]
 fn samples_are_spread_over_the_range() {
     for seed in seeds(1) {
         let fixture = build(60_000, 4096, 200);
