@@ -91,7 +91,7 @@ impl Planner<'_> {
     pub fn candidates(&self, question: &Question<'_>, eval: &mut EvalContext<'_>) -> Result<Vec<Candidate>> {
         let request = &question.request;
         let table = request.table;
-        let mut paths = Vec::new();
+        let mut ways = Vec::new();
         for (position, index) in table.indexes.iter().enumerate() {
             eval.cancel.check()?;
             // One that is quarantined cannot be read, whatever hints say.
@@ -111,15 +111,21 @@ impl Planner<'_> {
             }
             let leaps = question.skip_scan.allows(position) && path.constraint.first_tested().is_some();
             if leaps || is_useful(&path, question) {
-                paths.push((path, ranged));
+                let way = self.way(path, ranged, eval)?;
+                if way.bounds.as_ref().is_some_and(|bounds| bounds.ranges.is_empty()) {
+                    // No row can pass, so the other ways need no look.
+                    let possible = [position].into();
+                    return Ok(vec![Candidate { possible, ..Candidate::nothing(way.path) }]);
+                }
+                ways.push(way);
             }
         }
         let conditions = self.own_conditions(question);
-        let mut found = Vec::with_capacity(paths.len());
+        let mut found = Vec::with_capacity(ways.len());
         let mut known = Vec::new();
-        for (path, ranged) in paths {
+        for way in ways {
             eval.cancel.check()?;
-            let (candidate, knows) = self.price(path, &ranged, question, &conditions, eval)?;
+            let (candidate, knows) = self.price(way, question, &conditions, eval)?;
             known.extend(knows);
             if candidate.path.leaps || is_useful(&candidate.path, question) {
                 found.push(candidate);
@@ -263,9 +269,7 @@ impl Planner<'_> {
         eval: &EvalContext<'_>,
     ) -> Result<()> {
         let table = question.request.table;
-        let nothing = candidates.iter().any(|candidate| candidate.empty);
-        let selectivity = self.selectivity(question);
-        let share = if nothing { 0.0 } else { joint_selectivity(conditions, known, &selectivity, eval)? };
+        let share = joint_selectivity(conditions, known, &self.selectivity(question), eval)?;
         let rows = self.table_rows(table) * share;
         for candidate in candidates.iter_mut().filter(|candidate| !candidate.path.constraint.is_correlated())
         {
@@ -288,7 +292,8 @@ impl Planner<'_> {
             return Ok(None);
         }
         let conditions = self.own_conditions(question);
-        Ok(Some(self.price(path, &ranged, question, &conditions, eval)?.0))
+        let way = self.way(path, ranged, eval)?;
+        Ok(Some(self.price(way, question, &conditions, eval)?.0))
     }
 
     /// The sizes of rows of a table that are looked up.
@@ -319,11 +324,21 @@ impl Planner<'_> {
         question.request.conjuncts.iter().chain(question.hints).filter(known).cloned().collect()
     }
 
+    /// A path with its bounds, if these depend on no outer row.
+    fn way(&self, mut path: AccessPath, ranged: Vec<bool>, eval: &mut EvalContext<'_>) -> Result<Way> {
+        let unknown = |value: &Expr| !value.columns().is_empty() || !value.is_known_to_planner();
+        let correlated = path.constraint.values().iter().any(unknown);
+        let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
+        if bounds.as_ref().is_some_and(|bounds| !bounds.exact) {
+            path.evaluate_all();
+        }
+        Ok(Way { path, ranged, bounds })
+    }
+
     /// What a path costs, and what it knows of the conditions if it depends on no outer row.
     fn price(
         &self,
-        mut path: AccessPath,
-        ranged: &[bool],
+        Way { path, ranged, bounds }: Way,
         question: &Question<'_>,
         conditions: &[Expr],
         eval: &mut EvalContext<'_>,
@@ -331,12 +346,6 @@ impl Planner<'_> {
         let table = path.table.clone();
         let rows = self.table_rows(&table);
         let whole = Extent { entries: rows, ..self.whole(&table, &path.index)? };
-        let unknown = |value: &Expr| !value.columns().is_empty() || !value.is_known_to_planner();
-        let correlated = path.constraint.values().iter().any(unknown);
-        let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
-        if bounds.as_ref().is_some_and(|bounds| !bounds.exact) {
-            path.evaluate_all();
-        }
         let (entries, ranges) = match &bounds {
             Some(bounds) if bounds.ranges.is_empty() => return Ok((Candidate::nothing(path), None)),
             Some(_) if path.constraint.is_unbounded() => (whole, 1.0),
@@ -346,7 +355,7 @@ impl Planner<'_> {
         let passing = if path.is_table_scan() {
             Passing { selectivity: 1.0, sampled: 1.0, remaining: 1.0, covers: Vec::new() }
         } else {
-            self.entry_selectivity(&path, ranged, question, conditions, bounds.as_ref(), entries, eval)?
+            self.entry_selectivity(&path, &ranged, question, conditions, bounds.as_ref(), entries, eval)?
         };
         let passed = entries.entries * passing.selectivity;
         let fetched = if path.fetches() { passed } else { 0.0 };
@@ -527,6 +536,15 @@ impl Planner<'_> {
         }
         Ok(Passing { selectivity, sampled, remaining, covers })
     }
+}
+
+/// A path that is to be priced.
+struct Way {
+    path: AccessPath,
+    /// Per conjunct, whether the ranges see to it.
+    ranged: Vec<bool>,
+    /// The ranges; `None` if they depend on outer rows.
+    bounds: Option<Bounds>,
 }
 
 /// What becomes of the entries in the ranges.

@@ -5,8 +5,9 @@
 //! that need not be fetched cost more than the entries that are read for it. Conditions on different indexes are taken to be independent.
 
 use super::{Located, LocatorSet};
-use crate::candidate::{Candidate, Sizes, index_position};
+use crate::candidate::{Candidate, Extent, Sizes, index_position};
 use crate::choose::{Planner, Question};
+use crate::cost::{CostModel, batched_fetch_us, distinct_pages};
 use crate::error::Result;
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_builder::PathRequest;
@@ -78,8 +79,35 @@ struct Source {
     uses: Vec<bool>,
     /// How many rows it names.
     rows: f64,
-    /// What it costs to collect.
+    /// The entries that are collected for it: of one index, or of each that a union reads.
+    reads: Vec<Read>,
+}
+
+/// Entries that are collected.
+#[derive(Clone, Copy)]
+struct Read {
+    entries: Extent,
+    /// Ranges that they lie in.
+    ranges: f64,
+    /// What it costs to read them all.
     us: f64,
+}
+
+impl Source {
+    /// What it costs to collect all of it.
+    fn us(&self) -> f64 {
+        self.reads.iter().map(|read| read.us).sum()
+    }
+}
+
+impl Read {
+    /// What it costs to find out which of so many locators are among the entries: these are read, or the locators are sought there.
+    fn us_within(&self, locators: f64, model: &CostModel) -> f64 {
+        let seeks = locators * self.ranges.max(1.0);
+        let leaves = distinct_pages(seeks, self.entries.leaves);
+        let io = batched_fetch_us(model, leaves, self.entries.leaves, self.entries.resident);
+        self.us.min(seeks * model.cpu.seek + io)
+    }
 }
 
 /// Candidates, and what was learnt about the conditions on the way.
@@ -111,9 +139,7 @@ impl Planner<'_> {
             found.iter().map(|one| one.price(1.0, self.model).total_us).fold(f64::INFINITY, f64::min);
         let mut merges = Merges::default();
         let demanded = question.merging.indexes.is_demand();
-        if (cheapest < LEAST_SEEKS * self.model.cpu.seek && !demanded)
-            || found.iter().any(|candidate| candidate.empty)
-        {
+        if cheapest < LEAST_SEEKS * self.model.cpu.seek && !demanded {
             return Ok(merges);
         }
         let table = question.request.table;
@@ -188,8 +214,10 @@ impl Merger<'_, '_> {
     /// The locators that a candidate delivers.
     fn source(&self, collecting: Candidate, uses: Vec<bool>, rows: f64) -> Source {
         let us = collecting.price(1.0, self.planner.model).total_us + rows * LOCATOR_US;
+        let Sizes { entries, ranges, .. } = collecting.sizes;
+        let reads = vec![Read { entries, ranges, us }];
         let located = Located { expected: collecting.examined, path: Arc::new(collecting.path) };
-        Source { set: LocatorSet::Entries(located), uses, rows, us }
+        Source { set: LocatorSet::Entries(located), uses, rows, reads }
     }
 
     /// A union for each OR whose branches bound indexes, not all the same.
@@ -218,7 +246,7 @@ impl Merger<'_, '_> {
         let request = &self.question.request;
         let mut uses = vec![false; request.conjuncts.len()];
         uses[at] = true;
-        let (mut sets, mut us, mut others) = (Vec::new(), 0.0, 1.0);
+        let (mut sets, mut reads, mut others) = (Vec::new(), Vec::new(), 1.0);
         for (position, parts) in by_index {
             let Some(index) = request.table.indexes.get(position) else { return Ok(None) };
             let others_decided = self.decided(index, request.conjuncts);
@@ -232,11 +260,11 @@ impl Merger<'_, '_> {
             let rows = collecting.rows;
             let source = self.source(collecting, Vec::new(), rows);
             others *= 1.0 - (rows / self.rows).min(1.0);
-            us += source.us;
+            reads.extend(source.reads);
             sets.push(source.set);
         }
         let set = if sets.len() == 1 { sets.pop() } else { Some(LocatorSet::Any(sets)) };
-        Ok(set.map(|set| Source { set, uses, rows: self.rows * (1.0 - others), us }))
+        Ok(set.map(|set| Source { set, uses, rows: self.rows * (1.0 - others), reads }))
     }
 
     /// The index that has the fewest entries of a branch of an OR, and what it decides of the branch. Without `weigh` the one most of
@@ -295,8 +323,11 @@ impl Merger<'_, '_> {
         sources.sort_by(|a, b| a.rows.total_cmp(&b.rows));
         let (mut rows, mut us) = (self.rows, 0.0);
         for (at, source) in sources.iter().enumerate() {
-            let seek = self.planner.model.cpu.seek;
-            us += if at > 0 { source.us.min(rows * seek + PROBE_US) } else { source.us };
+            let model = self.planner.model;
+            us += match at {
+                0 => source.us(),
+                _ => PROBE_US + source.reads.iter().map(|read| read.us_within(rows, model)).sum::<f64>(),
+            };
             rows *= (source.rows / self.rows).min(1.0);
         }
         let mut sets: Vec<LocatorSet> = sources.iter().map(|source| source.set.clone()).collect();
@@ -373,7 +404,7 @@ impl Merger<'_, '_> {
             Candidate {
                 path: AccessPath { locators: Some(Arc::new(source.set.clone())), ..path.clone() },
                 fetched: candidate.fetched * share,
-                sizes: candidate.sizes.with_set(source.us, candidate.fetched),
+                sizes: candidate.sizes.with_set(source.us(), candidate.fetched),
                 ..candidate.clone()
             }
         });

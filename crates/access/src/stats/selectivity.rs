@@ -1,8 +1,9 @@
 //! What share of a table's rows conditions let pass, each by itself.
 //!
-//! A condition on one column that says which values it takes is looked up in the column's histogram. Any other is evaluated on
-//! sampled rows, and what the histograms or a rule of thumb make of its parts counts as far as these rows do not contradict it. Of
-//! a column that is equal to something unknown, each value is as likely as it is frequent on average.
+//! A condition on one column that says which values it takes is looked up in the column's histogram; of any other, histograms or a rule
+//! of thumb say what they make of its parts. Either way it is evaluated on sampled rows, too, and counts as far as these do not
+//! contradict it: a histogram spreads the rows of a bucket evenly over its values, which rows need not be. Of a column that is equal
+//! to something unknown, each value is as likely as it is frequent on average.
 
 use super::guess::guess_selectivity;
 use super::judged::Judged;
@@ -135,7 +136,7 @@ impl<'a> Selectivity<'a> {
             _ => Said::Nothing,
         };
         let share = match said {
-            Said::Share(share) => return Ok(share),
+            Said::Share(share) => share,
             Said::AtMost(most) => self.of_parts(condition, eval)?.min(most),
             Said::Nothing => self.of_parts(condition, eval)?,
         };
