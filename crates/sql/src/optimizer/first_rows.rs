@@ -85,10 +85,12 @@ impl JoinPlanner<'_, '_, '_> {
             let bound = if self.partly(plan, middle) <= other_us { &mut worth } else { &mut too_much };
             *bound = middle;
         }
-        let all = examined(plan, 1.0);
         let patience = self.cx.patience;
-        let uneven = examined(plan, (share * patience.uneven).min(1.0));
-        let entries = examined(plan, worth).max(uneven).max(patience.least);
+        // That a set has more entries than was thought does not make what comes behind it any later.
+        let examined = |share| examined(plan, share, patience.uneven);
+        let all = examined(1.0);
+        let uneven = examined((share * patience.uneven).min(1.0));
+        let entries = examined(worth).max(uneven).max(patience.least);
         (entries < all).then_some(entries as u64)
     }
 }
@@ -98,19 +100,21 @@ pub(super) fn is_certain(plan: &Partial) -> bool {
     matches!(&plan.step, Step::Access { candidate, .. } if candidate.path.delivers_all())
 }
 
-/// The entries that a plan examines for a share of its rows.
-fn examined(plan: &Partial, share: f64) -> f64 {
+/// The entries that a plan examines for a share of its rows, those of sets of locators `times` over.
+fn examined(plan: &Partial, share: f64, times: f64) -> f64 {
     match &plan.step {
-        Step::Access { candidate, .. } => candidate.collected() + candidate.examined * share,
+        Step::Access { candidate, .. } => candidate.collected() * times + candidate.examined * share,
         Step::Derived { .. } => 0.0,
-        Step::Filter { input, .. } => examined(input, share),
+        Step::Filter { input, .. } => examined(input, share, times),
         Step::Lookup { left, candidate, .. } => {
-            examined(left, share) + candidate.collected() + left.rows * share * candidate.examined
+            examined(left, share, times)
+                + candidate.collected() * times
+                + left.rows * share * candidate.examined
         }
-        Step::Lateral { left, .. } => examined(left, share),
+        Step::Lateral { left, .. } => examined(left, share, times),
         Step::Hash { left, right, build_left, .. } => {
             let (held, streamed) = if *build_left { (left, right) } else { (right, left) };
-            examined(held, 1.0) + examined(streamed, share)
+            examined(held, 1.0, times) + examined(streamed, share, times)
         }
     }
 }
