@@ -109,7 +109,10 @@ pub struct AccessPath {
     pub deliver_locators: bool,
 }
 
-/// How many comparisons conditions make, those of ORs and ANDs inside them, beyond one each.
+/// Comparisons in whose time a function is called.
+const COMPARISONS_PER_CALL: usize = 2;
+
+/// How many comparisons conditions make, those of ORs and ANDs inside them, and the functions that they call, beyond one each.
 pub(crate) fn more_comparisons(conditions: &[Condition]) -> f64 {
     let evaluated = conditions.iter().filter(|condition| !condition.implied);
     evaluated.map(|condition| comparisons(&condition.expr).saturating_sub(1) as f64).sum()
@@ -119,8 +122,14 @@ fn comparisons(expr: &Expr) -> usize {
     match &expr.kind {
         ExprKind::And(all) | ExprKind::Or(all) => all.iter().map(comparisons).sum(),
         ExprKind::Not(inner) => comparisons(inner),
-        _ => 1,
+        _ => 1 + COMPARISONS_PER_CALL * calls(expr),
     }
+}
+
+fn calls(expr: &Expr) -> usize {
+    let mut count = usize::from(matches!(expr.kind, ExprKind::Call { .. }));
+    expr.for_each_child(&mut |child| count += calls(child));
+    count
 }
 
 impl AccessPath {
