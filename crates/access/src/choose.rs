@@ -517,9 +517,17 @@ impl Planner<'_> {
         }
         let everything = Bounds::all();
         let bounds = bounds.unwrap_or(&everything);
+        // Entries of a leaf lie close together in the columns of the index; rows of the table are a better sample of all of it.
+        let of_rows = match path.constraint.is_unbounded() {
+            true => selectivity.hits(&[], &on_entries, eval)?.filter(|hits| hits.seen > 0),
+            false => None,
+        };
+        let otherwise = selectivity.of_all(&on_entries, eval)?;
         let looks =
             !path.index.is_hypothetical() && (entries.entries >= SAMPLED_ENTRIES || bounds == &everything);
-        let sample = if !looks {
+        let sample = if let Some(hits) = of_rows {
+            Sample { seen: hits.seen, share: hits.bound(otherwise) }
+        } else if !looks {
             Sample::default()
         } else {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
@@ -527,7 +535,7 @@ impl Planner<'_> {
             let within = bounds.clone().without_tests();
             sample_rows(self.engine, (&*path.index, entries), &within, &columns, &conditions, eval)?
         };
-        let selectivity = sample.selectivity(selectivity.of_all(&on_entries, eval)?);
+        let selectivity = sample.selectivity(otherwise);
         let sampled = if sample.seen > 0 { selectivity } else { 1.0 };
         if sample.seen > 0 {
             for (covered, condition) in covers.iter_mut().zip(own) {
