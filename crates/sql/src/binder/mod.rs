@@ -28,6 +28,7 @@
 //! | `row_rules` | expressions of a table's definition |
 //! | `data_type`, `table_spec`, `selected`, `alter` | column types and tables of DDL |
 //! | `functional_key` | key parts that are expressions |
+//! | `partition` | PARTITION BY |
 
 mod alter;
 mod cast;
@@ -49,6 +50,7 @@ mod literal;
 mod locking;
 mod numbering;
 mod output;
+pub(crate) mod partition;
 mod row;
 mod row_rules;
 mod scope;

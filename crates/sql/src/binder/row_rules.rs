@@ -119,6 +119,15 @@ pub(super) fn bound_key_part(
     bound(text, columns, context).map(|(expr, _)| expr).map_err(|error| elsewhere(error, "functional index"))
 }
 
+/// The function that says which partition a row is in, and whether it reads variables.
+pub(super) fn bound_partition_function(
+    text: &str,
+    columns: &[ColumnDef],
+    context: &BindContext<'_>,
+) -> Result<(Expr, bool), MysqlError> {
+    bound(text, columns, context).map_err(|error| elsewhere(error, "partition function"))
+}
+
 /// Checks the expressions of a table that is to be made. `owners`: for each constraint, the column at which it stands.
 ///
 /// # Errors

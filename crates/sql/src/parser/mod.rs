@@ -13,6 +13,7 @@
 //! | `hint` | optimizer hints |
 //! | `dml`, `ddl`, `table`, `alter`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP; CREATE TABLE; ALTER TABLE; types |
 //! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
+//! | `partition` | PARTITION BY |
 //! | `stored` | expressions of a table's definition |
 //! | `split` | scripts |
 
@@ -36,6 +37,7 @@ mod lift;
 mod literal;
 mod normalized;
 mod operand;
+mod partition;
 mod query;
 mod reserved;
 mod resource_group;

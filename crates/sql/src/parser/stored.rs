@@ -13,12 +13,17 @@ impl Parser<'_> {
     /// `(expression)`, as text.
     pub(super) fn stored_expression(&mut self) -> Parsed<String> {
         self.expect_symbol(Symbol::LeftParen)?;
+        let text = self.stored_text()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(text)
+    }
+
+    /// An expression, as text.
+    pub(super) fn stored_text(&mut self) -> Parsed<String> {
         let start = self.span();
         self.expression()?;
         let source = self.span_from(start).text(self.sql);
-        let text = canonical(source, self.mode, false)?;
-        self.expect_symbol(Symbol::RightParen)?;
-        match text {
+        match canonical(source, self.mode, false)? {
             Some(text) => Ok(text),
             None => self.refuse("subqueries, parameters and variables in expressions of a table"),
         }

@@ -56,9 +56,7 @@ impl Parser<'_> {
             self.parenthesised_list(element)?;
         }
         let options = self.table_options()?;
-        if self.at_word("PARTITION") {
-            return self.refuse("PARTITION BY");
-        }
+        let partition_by = self.partition_by()?;
         let source = self.table_source()?;
         if source.is_none() && columns.is_empty() {
             let nothing = keys.is_empty() && checks.is_empty() && foreign_keys.is_empty();
@@ -73,6 +71,7 @@ impl Parser<'_> {
             checks,
             foreign_keys,
             options,
+            partition_by,
             source,
         })))
     }

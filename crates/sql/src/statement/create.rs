@@ -5,6 +5,7 @@
 
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_taken_names};
 use super::evaluate;
+use super::partitions::refuse_partitions;
 use crate::binder::{
     add_key_columns, bind_kind, check_expressions, check_owners, selected_columns, table_spec,
 };
@@ -53,6 +54,7 @@ pub(super) fn create_table(
     let selected = selected.unwrap_or_else(|| Ok(Vec::new()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
     let spec = specification(session, create, &database, selected)?;
+    refuse_partitions(session, create, &spec)?;
     let Some(source) = &create.source else {
         match create.temporary {
             true => drop(session.create_own_table(&spec, None)?),

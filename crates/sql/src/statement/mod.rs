@@ -28,6 +28,7 @@ mod histograms;
 mod hypothetical;
 mod maintenance;
 mod metadata;
+mod partitions;
 pub(crate) mod planned;
 mod resource_groups;
 pub(crate) mod set;

@@ -1,6 +1,6 @@
 //! Definitions: databases, tables, columns, indexes.
 
-use super::{Expr, Ident, Query, Span, TableName};
+use super::{Expr, Ident, PartitionBy, Query, Span, TableName};
 use crate::parser::lexer::LexMode;
 use leafline_table::{CheckOption, ReferentialAction, ViewAlgorithm};
 
@@ -61,6 +61,8 @@ pub struct CreateTable {
     pub foreign_keys: Vec<ForeignKeyDefinition>,
     /// Table options.
     pub options: TableOptions,
+    /// PARTITION BY.
+    pub partition_by: Option<PartitionBy>,
     /// The query behind it.
     pub source: Option<TableSource>,
 }

@@ -1,0 +1,438 @@
+//! Partitions of a table that is to be made: what MySQL asks of them.
+//!
+//! Three steps, because values are evaluated by who runs the statement: [`check_shape`] looks at what is written,
+//! [`partition_columns`] at the function, [`check_values`] and [`check_keys`] at what depends on its columns.
+
+use leafline_table::{ColumnDef, IndexSpecKind, TableSpec};
+use leafline_types::expr::build::type_of;
+use leafline_types::key::encode_part;
+use leafline_types::{KeyPart, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
+use std::collections::BTreeSet;
+
+use super::BindContext;
+use super::row_rules::bound_partition_function;
+use crate::parser::ast::{
+    BinaryOp, Expr, ExprKind, Ident, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem,
+    PartitionKey, PartitionMethod, PartitionValues, UnaryOp,
+};
+use crate::parser::parse_stored;
+use crate::session::settings::TimeSettings;
+
+/// As many partitions as a table of MySQL can have.
+const MOST_PARTITIONS: u64 = 8192;
+/// As many columns as can decide about the partition.
+const MOST_COLUMNS: usize = 16;
+/// The functions that can be in a partition function (MySQL 8.0 manual, "Partitioning Limitations Relating to Functions").
+const FUNCTIONS: &[&str] = &[
+    "abs",
+    "ceil",
+    "ceiling",
+    "datediff",
+    "day",
+    "dayofmonth",
+    "dayofweek",
+    "dayofyear",
+    "floor",
+    "hour",
+    "microsecond",
+    "minute",
+    "mod",
+    "month",
+    "quarter",
+    "second",
+    "time_to_sec",
+    "to_days",
+    "to_seconds",
+    "unix_timestamp",
+    "weekday",
+    "year",
+    "yearweek",
+];
+
+/// A value of a partition, evaluated; `None` is MAXVALUE.
+pub(crate) type BoundValue = Option<Value>;
+
+/// What is written behind VALUES, a row an item.
+pub(crate) fn rows(partition: &PartitionDefinition) -> Vec<&[PartitionBound]> {
+    match &partition.values {
+        PartitionValues::None => Vec::new(),
+        PartitionValues::LessThan(row) => vec![row],
+        PartitionValues::In(items) => items
+            .iter()
+            .map(|item| match item {
+                PartitionItem::Value(value) => std::slice::from_ref(value),
+                PartitionItem::Row(row) => row,
+            })
+            .collect(),
+    }
+}
+
+impl PartitionMethod {
+    /// RANGE and LIST, the words behind their VALUES, and what the values are compared with.
+    fn valued(&self) -> Option<(&'static str, &'static str, &PartitionKey)> {
+        match self {
+            PartitionMethod::Range(key) => Some(("RANGE", "LESS THAN", key)),
+            PartitionMethod::List(key) => Some(("LIST", "IN", key)),
+            PartitionMethod::Hash { .. } | PartitionMethod::Key { .. } => None,
+        }
+    }
+}
+
+/// Checks number, names and kinds of values of partitions.
+///
+/// # Errors
+/// 1479 and 1480 for VALUES that lack or are of another method, 1484, 1492, 1499 and 1504 for the number of partitions, 1517 for
+/// names, 1653 and 1656 to 1658 for the number of values, 1481 for MAXVALUE in the middle.
+pub(crate) fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
+    let valued = by.method.valued();
+    for (at, partition) in by.partitions.iter().enumerate() {
+        check_values_shape(partition, valued)?;
+        let is_max = |row: &[PartitionBound]| matches!(row, [PartitionBound::MaxValue]);
+        if matches!(valued, Some((_, _, PartitionKey::Expression(_))))
+            && at + 1 < by.partitions.len()
+            && rows(partition).into_iter().any(is_max)
+        {
+            return Err(MysqlError::partition_maxvalue());
+        }
+    }
+    if by.count == Some(0) {
+        return Err(MysqlError::no_parts("partitions"));
+    }
+    if let (Some((method, _, _)), true) = (valued, by.partitions.is_empty()) {
+        return Err(MysqlError::partitions_must_be_defined(method));
+    }
+    let listed = by.partitions.len() as u64;
+    if by.count.is_some_and(|count| listed > 0 && count != listed) {
+        return Err(MysqlError::partition_wrong_count());
+    }
+    if by.count.unwrap_or(listed) > MOST_PARTITIONS {
+        return Err(MysqlError::too_many_partitions());
+    }
+    let mut names = BTreeSet::new();
+    for partition in &by.partitions {
+        if !names.insert(partition.name.value.to_lowercase()) {
+            return Err(MysqlError::same_name_partition(&partition.name.value));
+        }
+    }
+    Ok(())
+}
+
+fn check_values_shape(
+    partition: &PartitionDefinition,
+    valued: Option<(&'static str, &'static str, &PartitionKey)>,
+) -> Result<(), MysqlError> {
+    let given = match &partition.values {
+        PartitionValues::None => None,
+        PartitionValues::LessThan(_) => Some(("RANGE", "LESS THAN")),
+        PartitionValues::In(_) => Some(("LIST", "IN")),
+    };
+    let (method, key) = match (given, valued) {
+        (None, None) => return Ok(()),
+        (Some((own, _)), Some((method, _, key))) if own == method => (method, key),
+        (Some((own, words)), _) => return Err(MysqlError::partition_wrong_values(own, words)),
+        (None, Some((method, words, _))) => {
+            return Err(MysqlError::partition_requires_values(method, words));
+        }
+    };
+    let width = match key {
+        PartitionKey::Expression(_) => None,
+        PartitionKey::Columns(columns) => Some(columns.len()),
+    };
+    if let PartitionValues::In(items) = &partition.values {
+        let is_row = |item: &PartitionItem| matches!(item, PartitionItem::Row(_));
+        if rows(partition).into_iter().flatten().any(|bound| *bound == PartitionBound::MaxValue) {
+            return Err(MysqlError::maxvalue_in_values_in());
+        }
+        if width.is_none_or(|width| width == 1) && items.iter().any(is_row) {
+            return Err(MysqlError::row_single_partition_field());
+        }
+        if width.is_some_and(|width| width > 1) && !items.iter().all(is_row) {
+            return Err(MysqlError::partition_column_list());
+        }
+    }
+    for row in rows(partition) {
+        match width {
+            None if row.len() > 1 => return Err(MysqlError::too_many_partition_values(method)),
+            Some(width) if row.len() != width => return Err(MysqlError::partition_column_list()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What decides about the partition of a row.
+pub(crate) struct PartitionColumns {
+    /// The columns, by position.
+    columns: BTreeSet<usize>,
+    /// The types of the values of partitions, for RANGE and LIST.
+    compared: Vec<Compared>,
+}
+
+/// What one value of a partition is compared with.
+struct Compared {
+    part: KeyPart,
+    /// The name of the column, if it is one, not the value of an expression.
+    column: Option<String>,
+}
+
+/// Checks the partition function, or the columns that are in its place.
+///
+/// # Errors
+/// 1054 for an unknown column in an expression, 1488 in a list; 1486, 1491 and 1564 for what an expression cannot be; 1502 and 1659
+/// for types; 1652 and 1655 for lists of columns.
+pub(crate) fn partition_columns(
+    by: &PartitionBy,
+    spec: &TableSpec,
+    context: &BindContext<'_>,
+) -> Result<PartitionColumns, MysqlError> {
+    let (text, names, is_key) = match &by.method {
+        PartitionMethod::Hash { expression } => (Some(expression), None, false),
+        PartitionMethod::Key { columns } => (None, Some(columns), true),
+        PartitionMethod::Range(key) | PartitionMethod::List(key) => match key {
+            PartitionKey::Expression(text) => (Some(text), None, false),
+            PartitionKey::Columns(columns) => (None, Some(columns), false),
+        },
+    };
+    if let Some(text) = text {
+        return function_columns(text, spec, context);
+    }
+    let names = names.map(Vec::as_slice).unwrap_or_default();
+    if is_key && names.is_empty() {
+        return unique_columns(spec);
+    }
+    if names.len() > MOST_COLUMNS {
+        return Err(MysqlError::too_many_partition_fields("list of partition fields"));
+    }
+    listed_columns(names, is_key, spec)
+}
+
+fn listed_columns(names: &[Ident], is_key: bool, spec: &TableSpec) -> Result<PartitionColumns, MysqlError> {
+    let mut found = PartitionColumns { columns: BTreeSet::new(), compared: Vec::new() };
+    for name in names {
+        let at = position(spec, &name.value).ok_or_else(MysqlError::partition_field_not_found)?;
+        if !found.columns.insert(at) {
+            return Err(MysqlError::same_name_partition_field(&name.value));
+        }
+        let Some(column) = spec.columns.get(at) else { continue };
+        check_type(column, is_key)?;
+        found.compared.push(Compared { part: key_part(column), column: Some(column.name.clone()) });
+    }
+    Ok(found)
+}
+
+fn position(spec: &TableSpec, name: &str) -> Option<usize> {
+    let is_named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(name) && !column.is_hidden();
+    spec.columns.iter().position(is_named)
+}
+
+fn key_part(column: &ColumnDef) -> KeyPart {
+    KeyPart { collation: column.collation, nullable: true, ..KeyPart::new(column.ty.clone()) }
+}
+
+/// KEY () takes the columns of the primary key, else those of the first unique key without NULL.
+fn unique_columns(spec: &TableSpec) -> Result<PartitionColumns, MysqlError> {
+    let positions = |kind: IndexSpecKind| {
+        let of_kind = spec.indexes.iter().filter(move |index| index.kind == kind);
+        of_kind.map(|index| index.parts.iter().map(|part| position(spec, &part.column)).collect())
+    };
+    let never_null = |columns: &Option<BTreeSet<usize>>| {
+        let null = |at: &usize| spec.columns.get(*at).is_none_or(|column| column.nullable);
+        columns.as_ref().is_some_and(|columns| !columns.iter().any(null))
+    };
+    let primary: Option<BTreeSet<usize>> = positions(IndexSpecKind::Primary).next().flatten();
+    let columns = primary.or_else(|| positions(IndexSpecKind::Unique).find(never_null).flatten());
+    let columns = columns.ok_or_else(MysqlError::partition_field_not_found)?;
+    for column in columns.iter().filter_map(|at| spec.columns.get(*at)) {
+        check_type(column, true)?;
+    }
+    Ok(PartitionColumns { columns, compared: Vec::new() })
+}
+
+/// Whether a column can be in a list of KEY, or of COLUMNS.
+fn check_type(column: &ColumnDef, is_key: bool) -> Result<(), MysqlError> {
+    let ty = &column.ty;
+    if ty.is_large() || matches!(ty, SqlType::Json) {
+        return Err(MysqlError::blob_in_partition_function());
+    }
+    let is_day = matches!(ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. });
+    match is_key || ty.is_integer() || ty.is_string() || is_day {
+        true => Ok(()),
+        false => Err(MysqlError::type_not_allowed_as_partition_field(&column.name)),
+    }
+}
+
+fn function_columns(
+    text: &str,
+    spec: &TableSpec,
+    context: &BindContext<'_>,
+) -> Result<PartitionColumns, MysqlError> {
+    let (expr, reads_variables) = bound_partition_function(text, &spec.columns, context)?;
+    let columns = expr.columns();
+    let written = parse_stored(text)?;
+    if reads_variables {
+        return Err(MysqlError::partition_function_not_allowed());
+    }
+    check_function(&written, spec)?;
+    if columns.is_empty() {
+        return Err(MysqlError::wrong_partition_function());
+    }
+    for column in columns.iter().filter_map(|at| spec.columns.get(*at)) {
+        if column.ty.is_large() {
+            return Err(MysqlError::blob_in_partition_function());
+        }
+        let is_number = column.ty.is_integer();
+        if expr.as_column().is_some() && !is_number {
+            return Err(MysqlError::type_not_allowed_as_partition_field(&column.name));
+        }
+    }
+    if !expr.ty.sql.is_integer() {
+        return Err(MysqlError::partition_function_wrong_type("PARTITION"));
+    }
+    let part = KeyPart { nullable: true, ..KeyPart::new(expr.ty.sql.clone()) };
+    Ok(PartitionColumns { columns, compared: vec![Compared { part, column: None }] })
+}
+
+/// Whether everything in a partition function may be there, and has one value in all time zones.
+fn check_function(expr: &Expr, spec: &TableSpec) -> Result<(), MysqlError> {
+    let is_timestamp = |expr: &Expr| match &expr.kind {
+        ExprKind::Column(name) => {
+            let column = position(spec, &name.column.value).and_then(|at| spec.columns.get(at));
+            column.is_some_and(|column| matches!(column.ty, SqlType::Timestamp { .. }))
+        }
+        _ => false,
+    };
+    match &expr.kind {
+        ExprKind::Literal(_) => Ok(()),
+        ExprKind::Column(_) if is_timestamp(expr) => Err(MysqlError::wrong_partition_function()),
+        ExprKind::Column(_) => Ok(()),
+        ExprKind::Unary { op, operand } if *op != UnaryOp::BitNot => check_function(operand, spec),
+        ExprKind::Binary { op, left, right } => {
+            use BinaryOp::{Add, IntegerDivide, Modulo, Multiply, Subtract};
+            if ![Add, Subtract, Multiply, IntegerDivide, Modulo].contains(op) {
+                return Err(MysqlError::partition_function_not_allowed());
+            }
+            check_function(left, spec)?;
+            check_function(right, spec)
+        }
+        ExprKind::Extract { operand, .. } => check_function(operand, spec),
+        ExprKind::Function { name, args } if name.value.eq_ignore_ascii_case("unix_timestamp") => {
+            match args.as_slice() {
+                [arg] if is_timestamp(arg) => Ok(()),
+                _ => Err(MysqlError::wrong_partition_function()),
+            }
+        }
+        ExprKind::Function { name, args }
+            if FUNCTIONS.iter().any(|f| f.eq_ignore_ascii_case(&name.value)) =>
+        {
+            args.iter().try_for_each(|arg| check_function(arg, spec))
+        }
+        _ => Err(MysqlError::partition_function_not_allowed()),
+    }
+}
+
+/// Checks the values of partitions, in the order in which these are written: for each its rows.
+///
+/// # Errors
+/// 1493 where ranges do not ascend, 1495 for a value that is in two lists, 1563, 1654 and 1697 for values of another type, 1566 for
+/// NULL as the end of a range.
+pub(crate) fn check_values(
+    by: &PartitionBy,
+    found: &PartitionColumns,
+    values: &[Vec<Vec<BoundValue>>],
+    times: TimeSettings<'_>,
+) -> Result<(), MysqlError> {
+    let mut last: Option<Vec<Key>> = None;
+    let mut listed = BTreeSet::new();
+    for (partition, rows) in by.partitions.iter().zip(values) {
+        for row in rows {
+            let is_range = matches!(partition.values, PartitionValues::LessThan(_));
+            if is_range && row.iter().any(|value| matches!(value, Some(Value::Null))) {
+                return Err(MysqlError::null_in_values_less_than());
+            }
+            let keys = row.iter().zip(&found.compared);
+            let keys = keys.map(|(value, with)| key(value, with, &partition.name.value, times));
+            let keys = keys.collect::<Result<Vec<Key>, MysqlError>>()?;
+            if is_range {
+                if last.as_ref().is_some_and(|last| *last >= keys) {
+                    return Err(MysqlError::range_not_increasing());
+                }
+                last = Some(keys);
+            } else if !listed.insert(keys) {
+                return Err(MysqlError::multiple_definition_in_list());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value as it compares with the others of its place.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Bytes(Vec<u8>),
+    Max,
+}
+
+fn key(
+    value: &BoundValue,
+    with: &Compared,
+    partition: &str,
+    times: TimeSettings<'_>,
+) -> Result<Key, MysqlError> {
+    let Some(value) = value else { return Ok(Key::Max) };
+    let ty = &with.part.ty;
+    let from = type_of(value);
+    let wrong = || match with.column {
+        Some(_) => MysqlError::wrong_type_of_column_value(),
+        None => MysqlError::partition_value_is_not_int(partition),
+    };
+    let fits = match ty {
+        _ if value.is_null() => true,
+        ty if ty.is_integer() => from.is_integer(),
+        ty if ty.is_temporal() => from.is_string() || from.is_temporal(),
+        _ => from.is_string(),
+    };
+    if !fits {
+        return Err(wrong());
+    }
+    let mut warnings = Warnings::new();
+    let mut cx = StoreContext {
+        column: with.column.as_deref().unwrap_or_default(),
+        charset: with.part.collation.charset(),
+        row: 1,
+        strict: true,
+        dates: times.dates,
+        zone: times.zone,
+        max_document: usize::MAX,
+        warnings: &mut warnings,
+    };
+    let cast = store_cast(value, &from, ty, true, &mut cx).map_err(|_| match with.column {
+        Some(_) => wrong(),
+        None => MysqlError::partition_constant_domain(),
+    })?;
+    let mut bytes = Vec::new();
+    encode_part(&with.part, &cast, &mut bytes).map_err(|_| wrong())?;
+    Ok(Key::Bytes(bytes))
+}
+
+/// Checks that keys of the whole table can be told by each partition alone.
+///
+/// # Errors
+/// 1503 for a unique key without a partitioning column, 1506 for a foreign key.
+pub(crate) fn check_keys(found: &PartitionColumns, spec: &TableSpec) -> Result<(), MysqlError> {
+    for index in &spec.indexes {
+        let what = match index.kind {
+            IndexSpecKind::Primary => "PRIMARY KEY",
+            IndexSpecKind::Unique => "UNIQUE INDEX",
+            IndexSpecKind::Plain => continue,
+        };
+        let parts = index.parts.iter().filter(|part| part.prefix.is_none());
+        let own: BTreeSet<usize> = parts.filter_map(|part| position(spec, &part.column)).collect();
+        if !found.columns.is_subset(&own) {
+            return Err(MysqlError::unique_key_needs_all_fields(what));
+        }
+    }
+    match spec.foreign_keys.is_empty() {
+        true => Ok(()),
+        false => Err(MysqlError::foreign_key_on_partitioned()),
+    }
+}

@@ -1,0 +1,80 @@
+//! PARTITION BY: how a table is divided, as it is written.
+
+use super::Ident;
+
+/// `PARTITION BY method [PARTITIONS n] [(partition, ..)]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartitionBy {
+    /// How the partition of a row is found.
+    pub method: PartitionMethod,
+    /// PARTITIONS.
+    pub count: Option<u64>,
+    /// The partitions, where they are listed.
+    pub partitions: Vec<PartitionDefinition>,
+}
+
+/// How the partition of a row is found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartitionMethod {
+    /// `[LINEAR] HASH (expression)`.
+    Hash {
+        /// The text of the expression.
+        expression: String,
+    },
+    /// `[LINEAR] KEY (columns)`.
+    Key {
+        /// The columns; none for those of the primary key.
+        columns: Vec<Ident>,
+    },
+    /// `RANGE (expression)` or `RANGE COLUMNS (columns)`.
+    Range(PartitionKey),
+    /// `LIST (expression)` or `LIST COLUMNS (columns)`.
+    List(PartitionKey),
+}
+
+/// What the values of partitions are compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartitionKey {
+    /// The text of an expression.
+    Expression(String),
+    /// COLUMNS.
+    Columns(Vec<Ident>),
+}
+
+/// A partition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartitionDefinition {
+    /// The name.
+    pub name: Ident,
+    /// Which rows it holds.
+    pub values: PartitionValues,
+}
+
+/// Which rows a partition holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartitionValues {
+    /// Not said.
+    None,
+    /// `VALUES LESS THAN (bound, ..)`, or `VALUES LESS THAN MAXVALUE`.
+    LessThan(Vec<PartitionBound>),
+    /// `VALUES IN (value, ..)`: each value one bound, or those of a row.
+    In(Vec<PartitionItem>),
+}
+
+/// An item of `VALUES IN`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartitionItem {
+    /// A value.
+    Value(PartitionBound),
+    /// `(value, ..)`.
+    Row(Vec<PartitionBound>),
+}
+
+/// A value of a partition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartitionBound {
+    /// MAXVALUE.
+    MaxValue,
+    /// The text of an expression without columns.
+    Value(String),
+}
