@@ -10,7 +10,7 @@ use crate::session::{HypotheticalIndexes, Session};
 use crate::show::statement_text::quoted;
 use leafline_table::TableId;
 use leafline_types::MysqlError;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What an index has to save of what all statements cost.
 const LEAST_GAIN: f64 = 0.01;
@@ -99,7 +99,34 @@ impl Chooser {
             self.chosen.push((next, prices));
         }
         self.leave_out_unused();
-        self.leave_out_replaced(session)
+        self.leave_out_replaced(session)?;
+        self.note_outweighed(session, least)
+    }
+
+    /// Tells of tables for which nothing was chosen which index would save most, and what its writes would cost: more than that.
+    fn note_outweighed(&self, session: &mut Session, least: f64) -> Result<(), MysqlError> {
+        let mut best: BTreeMap<TableId, (usize, f64)> = BTreeMap::new();
+        for (at, proposal) in self.proposals.iter().enumerate() {
+            session.cancel.check()?;
+            let reads = self.gain(session, at)? + proposal.writes_us;
+            let chosen = self.proposals().any(|chosen| chosen.table.id == proposal.table.id);
+            let (_, most) = best.entry(proposal.table.id).or_insert((at, 0.0));
+            if reads > least.max(*most).max(1.0) && !chosen {
+                best.insert(proposal.table.id, (at, reads));
+            }
+        }
+        let worth_a_note = best.into_values().filter(|(_, reads)| *reads > 0.0);
+        let notes = worth_a_note.filter_map(|(at, reads)| {
+            let Proposal { table, parts, writes_us, .. } = self.proposals.get(at)?;
+            Some(format!(
+                "Not worth it: an index of {} ({}) would save reads {reads:.0} us and cost writes {writes_us:.0} us",
+                table_name(table),
+                part_list(table, parts)
+            ))
+        });
+        let notes: Vec<String> = notes.collect();
+        notes.into_iter().for_each(|text| session.warnings.note(MysqlError::unknown_error(text)));
+        Ok(())
     }
 
     /// What all statements cost with some indexes.

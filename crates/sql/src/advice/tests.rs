@@ -221,6 +221,21 @@ fn what_is_built_to_verify_it_stays_only_if_it_gains() {
 }
 
 #[test]
+fn what_writes_outweigh_is_told() {
+    let (_instance, mut session) = shop();
+    let writes = "INSERT INTO orders SELECT id + 100000, customer, status, day, amount, note FROM orders";
+    let read = "SELECT * FROM orders WHERE customer = 5";
+    assert!(advised(&mut session, &format!("{writes}; {read}")).is_empty());
+    let notes: Vec<String> = session.warnings().iter().map(|note| note.message.to_string()).collect();
+    assert!(
+        matches!(notes.as_slice(), [one] if one.starts_with("Not worth it: an index of `d`.`orders` (`customer`) would save reads ")),
+        "{notes:?}"
+    );
+    assert_eq!(advised(&mut session, read).len(), 1);
+    assert_eq!(session.warnings().count(), 0);
+}
+
+#[test]
 fn statements_that_cannot_be_planned_are_passed_over() {
     let (_instance, mut session) = shop();
     let workload = "SELECT * FROM nothing; SET @a = 1; SELECT * FROM orders WHERE customer = 3; SELECT 1 FROM orders WHERE day = ?";
