@@ -79,6 +79,9 @@ fn open(directory: &Path) -> Arc<Instance> {
     let mut options = InstanceOptions::default();
     options.engine.store.buffer_pool_bytes = 8 << 20;
     options.engine.store.log_capacity_bytes = 32 << 20;
+    let files = directory.join("files");
+    std::fs::create_dir(&files).expect("a directory for LOAD DATA and OUTFILE");
+    options.variables.push(("secure_file_priv".into(), files.to_string_lossy().into_owned()));
     Instance::open(env, options).expect("a new database")
 }
 

@@ -96,7 +96,12 @@ impl Instance {
         let known = Known { version: 0, profile: Arc::new(profile) };
         let device = Device { choice: options.device, known: known.clone(), ..Device::default() };
         let mut globals = Settings { device, ..Settings::default() };
+        let mut secure_file_priv = None;
         for (name, text) in &options.variables {
+            if name.eq_ignore_ascii_case("secure_file_priv") {
+                secure_file_priv = (!text.eq_ignore_ascii_case("NULL")).then(|| text.clone());
+                continue;
+            }
             let value = match (text.parse::<i64>(), text.parse::<u64>()) {
                 (Ok(number), _) => Value::Int(number),
                 (_, Ok(number)) => Value::UInt(number),
@@ -126,6 +131,7 @@ impl Instance {
             },
             max_connections: options.max_connections,
             native_aio: options.engine.store.native_aio,
+            secure_file_priv,
         };
         let accounts = Accounts::open(&engine)?;
         let resource_groups = ResourceGroups::open(&engine);

@@ -39,6 +39,7 @@ pub mod status;
 mod system_table;
 #[cfg(test)]
 mod testing;
+mod text_file;
 pub mod text_format;
 mod upkeep;
 pub mod window;

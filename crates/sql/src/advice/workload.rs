@@ -194,7 +194,7 @@ fn changes(bound: &BoundKind) -> Vec<Change> {
         BoundKind::Insert(insert) => {
             let rows = match &insert.rows {
                 InsertRows::Values(rows) => Some(rows.len()),
-                InsertRows::Select(_) => None,
+                InsertRows::Select(_) | InsertRows::File(_) => None,
             };
             vec![Change { table: insert.table.id, columns: None, rows }]
         }

@@ -141,6 +141,11 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     fn user_variable(&mut self, name: &str) -> Bound {
+        if let Some((_, column, ty)) =
+            self.binder.row_variables.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))
+        {
+            return Ok(build::column(*column, ty.clone()));
+        }
         self.binder.reads_variables = true;
         let value = self.binder.context.variables.user(name);
         let mut bound = self.value(value);

@@ -108,7 +108,7 @@ impl Binder<'_> {
     ) -> Result<(), MysqlError> {
         let values = match rows {
             InsertRows::Values(rows) => rows.as_slice(),
-            InsertRows::Select(_) => &[],
+            InsertRows::Select(_) | InsertRows::File(_) => &[],
         };
         let assignments = match on_duplicate {
             OnDuplicate::Update(assignments) => assignments.as_slice(),

@@ -21,6 +21,7 @@
 //! | `window` | window functions and the WINDOW clause |
 //! | `output` | names and metadata of result columns |
 //! | `insert`, `insert_target` | INSERT, REPLACE |
+//! | `load` | LOAD DATA |
 //! | `dml` | UPDATE, DELETE |
 //! | `view_changes` | changes through views |
 //! | `target_read` | subqueries that read what their statement changes |
@@ -47,6 +48,7 @@ mod insert;
 mod insert_target;
 mod json_table;
 mod literal;
+mod load;
 mod locking;
 mod numbering;
 mod output;
@@ -194,6 +196,7 @@ pub fn bind_kind(
             BoundKind::Select(Box::new(binder.query(query)?))
         }
         StatementKind::Insert(insert) => BoundKind::Insert(Box::new(binder.insert(insert)?)),
+        StatementKind::Load(load) => BoundKind::Insert(Box::new(binder.load(load)?)),
         StatementKind::Update(update) => BoundKind::Update(Box::new(
             binder.query_with_names(update.with.as_ref(), |binder| binder.update(update))?,
         )),
@@ -257,6 +260,8 @@ struct Binder<'a> {
     reads_variables: bool,
     beside_times: Vec<(usize, SqlType)>,
     assigns_variables: bool,
+    /// The variables among the fields of a LOAD DATA, with the columns that stand for them and their type.
+    row_variables: Vec<(String, usize, ExprType)>,
     /// The queries around the one that is bound, outermost first.
     enclosing: Vec<subquery::Enclosing>,
     /// The subqueries bound so far.
@@ -295,6 +300,7 @@ impl<'a> Binder<'a> {
             reads_variables: false,
             beside_times: Vec::new(),
             assigns_variables,
+            row_variables: Vec::new(),
             enclosing: Vec::new(),
             subqueries: Vec::new(),
             volatile_calls: 0,

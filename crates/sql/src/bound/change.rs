@@ -1,7 +1,9 @@
 //! Bound INSERT, REPLACE, UPDATE and DELETE: the rows, what becomes of them, and what they are checked by.
 
 use super::BoundSelect;
+use crate::text_file::TextFormat;
 use leafline_table::{IndexDef, ReferentialAction, TableDef, TableId};
+use leafline_types::Charset;
 use leafline_types::expr::Expr;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +43,34 @@ pub enum InsertRows {
     Values(Vec<Vec<NewValue>>),
     /// A query.
     Select(Box<BoundSelect>),
+    /// The lines of a file.
+    File(Box<BoundLoad>),
+}
+
+/// The file of a LOAD DATA, and what becomes of its lines.
+#[derive(Debug, Clone)]
+pub struct BoundLoad {
+    /// Its name, as the statement has it.
+    pub path: String,
+    /// Its character set.
+    pub charset: Charset,
+    /// What it looks like.
+    pub format: TextFormat,
+    /// Lines at its beginning that are passed over.
+    pub skip: u64,
+    /// What the fields of a line are for.
+    pub fields: Vec<LoadTarget>,
+    /// SET: columns and their values, over the columns of the table and, behind them, the variables among the fields.
+    pub assignments: Vec<(usize, NewValue)>,
+}
+
+/// What a field of a line is for.
+#[derive(Debug, Clone)]
+pub enum LoadTarget {
+    /// A column of the table.
+    Column(usize),
+    /// A variable.
+    Variable(String),
 }
 
 /// A value for a column.

@@ -4,7 +4,7 @@ use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
 
 use super::ParseLimits;
-use super::ast::{Expr, Ident, Span, StatementHints, TableName};
+use super::ast::{Expr, Ident, Into, Span, StatementHints, TableName};
 use super::error::{syntax_error, unsupported};
 use super::lexer::{LexMode, Lexer, Symbol, Token, TokenKind};
 use super::literal::{unquote, variable_name};
@@ -72,7 +72,7 @@ pub(super) struct Parser<'a> {
     /// An expression assigns a variable.
     pub(super) assigns_variables: bool,
     /// The variables of the statement's INTO.
-    pub(super) into: Option<Vec<String>>,
+    pub(super) into: Option<Into>,
     /// Hints for the whole statement.
     pub(super) statement_hints: StatementHints,
     /// How many blocks were begun.

@@ -100,7 +100,7 @@ impl Parser<'_> {
         Ok(row)
     }
 
-    fn assignment(&mut self) -> Parsed<Assignment> {
+    pub(super) fn assignment(&mut self) -> Parsed<Assignment> {
         let column = self.column_name()?;
         if !self.accept_symbol(Symbol::Assign) {
             self.expect_symbol(Symbol::Eq)?;

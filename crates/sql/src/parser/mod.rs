@@ -48,6 +48,7 @@ mod split;
 mod statement;
 mod stored;
 mod table;
+mod text_file;
 mod transaction;
 mod view;
 mod window;

@@ -166,32 +166,12 @@ impl Parser<'_> {
         if self.at_word("LIMIT") {
             query.limit = Some(self.limit()?);
         }
-        self.variables_behind_into()?;
+        self.behind_into()?;
         while self.at_word("FOR") || self.at_words(&["LOCK", "IN"]) {
             query.locking.push(self.locking()?);
         }
-        self.variables_behind_into()?;
+        self.behind_into()?;
         Ok(query)
-    }
-
-    /// `INTO @a, @b`, or nothing. It stands once, and in the statement's own query.
-    fn variables_behind_into(&mut self) -> Parsed<()> {
-        if !self.at_word("INTO") {
-            return Ok(());
-        }
-        if self.into.is_some() || self.depth != 1 {
-            return Err(self.syntax_error());
-        }
-        self.advance();
-        if self.at_any_word(&["OUTFILE", "DUMPFILE"]) {
-            return Err(MysqlError::option_prevents_statement("--secure-file-priv"));
-        }
-        let variables = self.comma_list(|p| match p.is_ident_at(0) {
-            true => Err(MysqlError::undeclared_variable(p.ident()?.value)),
-            false => p.user_variable(),
-        })?;
-        self.into = Some(variables);
-        Ok(())
     }
 
     /// `ORDER BY list`, or nothing.
@@ -281,7 +261,7 @@ impl Parser<'_> {
         let number = self.blocks;
         let (distinct, straight_join, calc_found_rows) = self.select_options()?;
         let items = self.comma_list(Self::select_item)?;
-        self.variables_behind_into()?;
+        self.behind_into()?;
         let from = match self.accept_word("FROM") {
             true if self.accept_word("DUAL") => Vec::new(),
             true => self.comma_list(Self::table_reference)?,

@@ -59,7 +59,7 @@ impl Parser<'_> {
         if self.at_symbol(Symbol::LeftParen) || self.starts_query(0) {
             let query = Box::new(self.query()?);
             return Ok(match self.into.take() {
-                Some(variables) => StatementKind::SelectInto { query, variables },
+                Some(into) => StatementKind::SelectInto { query, into },
                 None => StatementKind::Query(query),
             });
         }
@@ -91,6 +91,7 @@ impl Parser<'_> {
             "ADVISE" => self.advise(),
             "CHECKSUM" => self.checksum_table(),
             "LOAD" if self.is_word_at(1, "INDEX") => self.load_index(),
+            "LOAD" if self.is_word_at(1, "DATA") => self.load_data(),
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
             "SHOW" => self.show(),
             "USE" => {
@@ -128,7 +129,7 @@ impl Parser<'_> {
         let known = match word {
             "CALL" | "GRANT" | "REVOKE" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP" | "SHUTDOWN"
             | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
-            "LOAD" if matches!(second.as_str(), "DATA" | "XML") => format!("LOAD {second}"),
+            "LOAD" if second == "XML" => "LOAD XML".to_owned(),
             "RENAME" if second == "USER" => "RENAME USER".to_owned(),
             "OPTIMIZE" => "OPTIMIZE TABLE".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
@@ -248,7 +249,7 @@ impl Parser<'_> {
             () => {
                 let query = Box::new(self.query_behind(with)?);
                 Ok(match self.into.take() {
-                    Some(variables) => StatementKind::SelectInto { query, variables },
+                    Some(into) => StatementKind::SelectInto { query, into },
                     None => StatementKind::Query(query),
                 })
             }

@@ -38,6 +38,8 @@ pub struct Facts {
     pub max_connections: u64,
     /// `innodb_use_native_aio`: reads in batches may go through io_uring.
     pub native_aio: bool,
+    /// `secure_file_priv`: the directory whose files statements read and write; everywhere if it is empty, nowhere without one.
+    pub secure_file_priv: Option<String>,
 }
 
 /// Where a variable can be set.
@@ -459,6 +461,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.read_ahead.window_bytes),
         |s, n| s.read_ahead.window_bytes = n,
     ),
+    Variable { is_switch: true, ..shown("local_infile", |_, _| on_off(false)) },
     shown("lower_case_table_names", |_, _| Value::Int(0)),
     Variable {
         name: "max_allowed_packet",
@@ -526,6 +529,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, n| s.parser_memory = n,
     ),
     Variable { is_switch: true, ..shown("performance_schema", |_, _| on_off(false)) },
+    shown("secure_file_priv", |_, f| f.secure_file_priv.as_deref().map_or(Value::Null, text)),
     shown("port", |_, f| Value::UInt(f.port.into())),
     shown("protocol_version", |_, _| Value::Int(10)),
     shown("query_cache_size", |_, _| Value::Int(0)),

@@ -12,6 +12,7 @@
 //! | `views` | CREATE VIEW and the like |
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `resource_groups` | CREATE, ALTER, DROP and SET RESOURCE GROUP |
+//! | `select_into` | INTO of a SELECT |
 //! | `set` | SET |
 //! | `histograms` | ANALYZE TABLE .. HISTOGRAM |
 //! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, LOAD INDEX, FLUSH, KILL |
@@ -31,6 +32,7 @@ mod metadata;
 mod partitions;
 pub(crate) mod planned;
 mod resource_groups;
+mod select_into;
 pub(crate) mod set;
 mod short_read;
 mod views;
@@ -162,6 +164,7 @@ impl Session {
             StatementKind::Query(_)
             | StatementKind::SelectInto { .. }
             | StatementKind::Insert(_)
+            | StatementKind::Load(_)
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
             | StatementKind::Explain(_)

@@ -13,9 +13,9 @@ use crate::digest::Digest;
 use crate::explain;
 use crate::operator::{self, RowWindow};
 use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select, row_limit};
-use crate::parser::ast::{Statement, StatementKind};
+use crate::parser::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
-use crate::result::{ColumnMeta, Done};
+use crate::result::ColumnMeta;
 use crate::sample_text::with_values;
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
@@ -24,7 +24,7 @@ use leafline_access::{Judged, Planner};
 use leafline_table::{LockStrength, TableId};
 use leafline_types::error::errno;
 use leafline_types::expr::build;
-use leafline_types::{ExprType, MysqlError, SqlType, Value, value_at};
+use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -106,10 +106,10 @@ pub(super) enum Work {
         work: Box<Work>,
         how: How,
     },
-    /// A SELECT whose only row goes to variables.
+    /// A SELECT whose rows go elsewhere.
     Into {
         work: Box<Work>,
-        variables: Vec<String>,
+        into: Into,
     },
 }
 
@@ -125,7 +125,10 @@ impl Work {
 
     /// What a statement of this kind makes of it: into variables, or explained as `how` says.
     fn for_statement(self, kind: &StatementKind, how: Option<How>) -> Result<Work, MysqlError> {
-        if let (StatementKind::SelectInto { variables, .. }, Work::Select { columns, .. }) = (kind, &self)
+        if let (
+            StatementKind::SelectInto { into: Into::Variables(variables), .. },
+            Work::Select { columns, .. },
+        ) = (kind, &self)
             && columns.len() != variables.len()
         {
             return Err(MysqlError::wrong_number_of_columns_in_select());
@@ -136,8 +139,8 @@ impl Work {
             }
             // What is explained is not done.
             (Some(how), _) => Ok(Work::Explain { work: Box::new(self), how }),
-            (None, StatementKind::SelectInto { variables, .. }) => {
-                Ok(Work::Into { work: Box::new(self), variables: variables.clone() })
+            (None, StatementKind::SelectInto { into, .. }) => {
+                Ok(Work::Into { work: Box::new(self), into: into.clone() })
             }
             (None, _) => Ok(self),
         }
@@ -321,6 +324,7 @@ impl Session {
             StatementKind::Query(_)
                 | StatementKind::SelectInto { .. }
                 | StatementKind::Insert(_)
+                | StatementKind::Load(_)
                 | StatementKind::Update(_)
                 | StatementKind::Delete(_)
         ) {
@@ -397,7 +401,7 @@ impl Session {
             own_tables: self.own_tables_version(),
             uses,
             settings: self.settings.clone(),
-            database: self.database().map(Into::into),
+            database: self.database().map(str::to_owned),
             sizes,
             chosen,
             max_execution_time: statement.hints.max_execution_time,
@@ -520,7 +524,7 @@ impl Session {
                 BoundKind::Insert(insert) => {
                     let plan = match &insert.rows {
                         InsertRows::Select(select) => Some(Arc::new(plan_select(select, cx)?)),
-                        InsertRows::Values(_) => None,
+                        InsertRows::Values(_) | InsertRows::File(_) => None,
                     };
                     Work::Insert { insert, plan }
                 }
@@ -604,10 +608,10 @@ impl Session {
             Work::Select { plan, columns, window } => {
                 self.select(planned, plan, (columns, window.as_ref()), parameters).map(Outcome::Rows)
             }
-            Work::Into { work, variables } => match &**work {
+            Work::Into { work, into } => match &**work {
                 Work::Select { plan, columns, .. } => {
                     let rows = self.select(planned, plan, (columns, None), parameters)?;
-                    self.select_into(rows, variables).map(Outcome::Done)
+                    self.select_into(rows, into).map(Outcome::Done)
                 }
                 _ => Err(MysqlError::internal("INTO of a statement that gives no rows")),
             },
@@ -656,27 +660,6 @@ impl Session {
         let execution = Execution::new(self, view, parameters, false).with_parts(parts);
         let root = operator::build(&plan.root, false);
         Ok(RowStream::running(columns.clone(), root, execution, window, self.statement_uses()))
-    }
-
-    /// Puts the only row into variables. Without a row they stay as they are, with warning 1329; error 1172 for more than one.
-    fn select_into(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
-        let types = rows.types();
-        let mut only: Option<Vec<Value>> = None;
-        while let Some(batch) = rows.next_batch(self)? {
-            if batch.rows > 1 || only.is_some() {
-                return Err(MysqlError::too_many_rows());
-            }
-            only =
-                Some(batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect());
-        }
-        let Some(values) = only else {
-            self.warnings.warn(MysqlError::no_data());
-            return Ok(Done::default());
-        };
-        for ((name, value), ty) in variables.iter().zip(values).zip(types) {
-            self.user_variables.set(name, value, ty);
-        }
-        Ok(Done { affected: 1, ..Done::default() })
     }
 }
 

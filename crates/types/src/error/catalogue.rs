@@ -40,10 +40,13 @@ macro_rules! catalogue {
 }
 
 catalogue! {
+    29 "HY000" EE_FILENOTFOUND file_not_found(path, os_code, os_text) "File '{path}' not found (OS errno {os_code} - {os_text})";
     1007 "HY000" ER_DB_CREATE_EXISTS database_exists(database) "Can't create database '{database}'; database exists";
     1008 "HY000" ER_DB_DROP_EXISTS no_database_to_drop(database) "Can't drop database '{database}'; database doesn't exist";
     1020 "HY000" ER_CHECKREAD record_changed(table) "Record has changed since last read in table '{table}'";
     1021 "HY000" ER_DISK_FULL disk_full(path, os_code, os_text) "Disk full ({path}); waiting for someone to free some space... (errno: {os_code} - {os_text})";
+    1024 "HY000" ER_ERROR_ON_READ error_on_read(path, os_code, os_text) "Error reading file '{path}' (errno: {os_code} - {os_text})";
+    1026 "HY000" ER_ERROR_ON_WRITE error_on_write(path, os_code, os_text) "Error writing file '{path}' (errno: {os_code} - {os_text})";
     1030 "HY000" ER_GET_ERRNO storage_engine_error(os_code, text) "Got error {os_code} - '{text}' from storage engine";
     1031 "HY000" ER_ILLEGAL_HA no_such_table_option(table) "Table storage engine for '{table}' doesn't have this option";
     1037 "HY001" ER_OUTOFMEMORY out_of_memory(bytes) "Out of memory; restart server and try again (needed {bytes} bytes)";
@@ -81,6 +84,8 @@ catalogue! {
     1073 "42000" ER_BLOB_USED_AS_KEY blob_used_as_key(column) "BLOB column '{column}' can't be used in key specification with the used table type";
     1074 "42000" ER_TOO_BIG_FIELDLENGTH column_too_long(column, max) "Column length too big for column '{column}' (max = {max}); use BLOB or TEXT instead";
     1075 "42000" ER_WRONG_AUTO_KEY wrong_auto_key() "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    1083 "42000" ER_WRONG_FIELD_TERMINATORS wrong_field_terminators() "Field separator argument is not what is expected; check the manual";
+    1086 "HY000" ER_FILE_EXISTS_ERROR file_exists(path) "File '{path}' already exists";
     1089 "HY000" ER_WRONG_SUB_KEY wrong_prefix_key() "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
     1090 "42000" ER_CANT_REMOVE_ALL_FIELDS cannot_remove_all_columns() "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
     1091 "42000" ER_CANT_DROP_FIELD_OR_KEY cannot_drop(name) "Can't DROP '{name}'; check that column/key exists";
@@ -158,6 +163,7 @@ catalogue! {
     1260 "HY000" ER_CUT_VALUE_GROUP_CONCAT cut_by_group_concat(row) "Row {row} was cut by GROUP_CONCAT()";
     1261 "01000" ER_WARN_TOO_FEW_RECORDS too_few_records(row) "Row {row} doesn't contain data for all columns";
     1262 "01000" ER_WARN_TOO_MANY_RECORDS too_many_records(row) "Row {row} was truncated; it contained more data than there were input columns";
+    1263 "22004" ER_WARN_NULL_TO_NOTNULL null_to_not_null(column, row) "Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}";
     1264 "22003" ER_WARN_DATA_OUT_OF_RANGE out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
     1265 "01000" WARN_DATA_TRUNCATED data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
     1267 "HY000" ER_CANT_AGGREGATE_2COLLATIONS illegal_mix_of_collations(first, first_coercibility, second, second_coercibility, operation) "Illegal mix of collations ({first},{first_coercibility}) and ({second},{second_coercibility}) for operation '{operation}'";
@@ -414,6 +420,7 @@ catalogue! {
     3939 "HY000" ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME constraint_name_ambiguous(name) "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause.";
     3940 "HY000" ER_CONSTRAINT_NOT_FOUND constraint_not_found(name) "Constraint '{name}' does not exist.";
     3941 "HY000" ER_ALTER_CONSTRAINT_ENFORCEMENT_NOT_SUPPORTED constraint_enforcement_not_supported(name) "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints.";
+    3948 "42000" ER_CLIENT_LOCAL_FILES_DISABLED local_files_disabled() "Loading local data is disabled; this must be enabled on both the client and server sides";
     3959 "HY000" ER_DEPENDENT_BY_CHECK_CONSTRAINT dependent_by_check(name, column) "Check constraint '{name}' uses column '{column}', hence column cannot be dropped or renamed.";
     3966 "22035" ER_MISSING_JSON_VALUE missing_json_value(function) "No value was found by '{function}' on the specified path.";
     3967 "22034" ER_MULTIPLE_JSON_VALUES multiple_json_values(function) "More than one value was found by '{function}' on the specified path.";

@@ -29,7 +29,7 @@ fn delete(sql: &str) -> BoundDelete {
 fn values(insert: &BoundInsert) -> &[Vec<NewValue>] {
     match &insert.rows {
         InsertRows::Values(rows) => rows,
-        InsertRows::Select(_) => panic!("a query"),
+        InsertRows::Select(_) | InsertRows::File(_) => panic!("no VALUES"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
+use crate::text_file::TextFormat;
+
 use super::{ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableReference, With};
 
 /// `INSERT` or `REPLACE`.
@@ -21,6 +23,58 @@ pub struct Insert {
     pub alias: Option<RowAlias>,
     /// ON DUPLICATE KEY UPDATE, in order; empty without it.
     pub on_duplicate: Vec<Assignment>,
+}
+
+/// LOAD DATA.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// LOCAL: the file is the client's.
+    pub local: bool,
+    /// The name of the file.
+    pub path: String,
+    /// REPLACE: rows in the way are deleted.
+    pub replace: bool,
+    /// IGNORE.
+    pub ignore: bool,
+    /// The table.
+    pub table: TableName,
+    /// CHARACTER SET.
+    pub charset: Option<Ident>,
+    /// FIELDS and LINES.
+    pub format: TextFormat,
+    /// Lines at the beginning that are passed over.
+    pub skip: u64,
+    /// What the fields of a line are for; `None`: all columns.
+    pub fields: Option<Vec<LoadField>>,
+    /// SET.
+    pub assignments: Vec<Assignment>,
+}
+
+/// What a field of a line is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadField {
+    /// A column.
+    Column(Ident),
+    /// A variable, which SET may refer to.
+    Variable(String),
+}
+
+/// Where INTO puts the rows of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Into {
+    /// The only row into variables, one for each column.
+    Variables(Vec<String>),
+    /// OUTFILE: the rows as lines of a new file.
+    Lines {
+        /// The name of the file.
+        path: String,
+        /// CHARACTER SET.
+        charset: Option<String>,
+        /// FIELDS and LINES.
+        format: TextFormat,
+    },
+    /// DUMPFILE: the only row as it is, as a new file of this name.
+    Bytes(String),
 }
 
 /// The name of an INSERT's new row.

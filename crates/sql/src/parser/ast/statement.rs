@@ -2,7 +2,7 @@
 
 use super::{
     AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropTable, DropView, Expr, Ident, Insert, KeyDefinition, Query, RenameTable,
+    DropDatabase, DropTable, DropView, Expr, Ident, Insert, Into, KeyDefinition, Load, Query, RenameTable,
     ResourceGroupStatement, Span, StatementHints, TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
@@ -85,12 +85,14 @@ pub enum StatementKind {
     RepairTable(Vec<TableName>),
     /// EXPLAIN of a statement.
     Explain(Explain),
-    /// `SELECT .. INTO @a, @b`.
+    /// LOAD DATA.
+    Load(Box<Load>),
+    /// `SELECT .. INTO`.
     SelectInto {
         /// The query.
         query: Box<Query>,
-        /// The variables, one for each column.
-        variables: Vec<String>,
+        /// Where its rows go.
+        into: Into,
     },
     /// SHOW.
     Show(Box<Show>),

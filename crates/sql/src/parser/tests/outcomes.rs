@@ -593,7 +593,6 @@ const REFUSED: &[&str] = &[
     "FLUSH TABLES t FOR EXPORT",
     "FLUSH HOSTS",
     "CALL p(1)",
-    "LOAD DATA INFILE 'x' INTO TABLE t",
     "LOAD XML INFILE 'x' INTO TABLE t",
     "GRANT ALL ON *.* TO a",
     "REVOKE ALL ON *.* FROM a",

@@ -1,6 +1,7 @@
 //! INSERT and REPLACE.
 
 use super::foreign::{Changes, ignoring};
+use super::load::load;
 use super::{computed, default_of, generate, meets_checks, of_table, stays_in_view, touch};
 use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
@@ -55,6 +56,7 @@ pub(in crate::statement) fn insert(
                 }
             }
         }
+        (InsertRows::File(lines), _) => load(&mut run, lines, &mut execution, session, transaction)?,
         (InsertRows::Select(_), None) => {
             return Err(MysqlError::unknown_error("INSERT .. SELECT without a plan"));
         }
@@ -63,19 +65,19 @@ pub(in crate::statement) fn insert(
 }
 
 /// An INSERT at work.
-struct Run<'a> {
-    insert: &'a BoundInsert,
-    table: &'a Arc<TableDef>,
+pub(super) struct Run<'a> {
+    pub(super) insert: &'a BoundInsert,
+    pub(super) table: &'a Arc<TableDef>,
     /// Columns that the statement does not name, by position, with their values where they have no default.
     omitted: Vec<(usize, Option<Value>)>,
     /// The row at hand.
-    row: Vec<Value>,
+    pub(super) row: Vec<Value>,
     /// Columns of it whose defaults are expressions, which wait until the other columns are known.
     late: Vec<usize>,
     /// What assignments need of the query's row besides.
     others: Vec<Value>,
     /// Rows given.
-    records: u64,
+    pub(super) records: u64,
     /// Those of them that did not meet a condition, with IGNORE.
     left_out: u64,
     inserted: u64,
@@ -130,19 +132,23 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn column(&self, at: usize) -> Result<&'a leafline_table::ColumnDef, MysqlError> {
+    pub(super) fn column(&self, at: usize) -> Result<&'a leafline_table::ColumnDef, MysqlError> {
         let column = self.table.columns.get(at);
         column.ok_or_else(|| MysqlError::unknown_error("a column that the table does not have"))
     }
 
-    fn set(&mut self, at: usize, value: Value) {
+    pub(super) fn set(&mut self, at: usize, value: Value) {
         if let Some(slot) = self.row.get_mut(at) {
             *slot = value;
         }
     }
 
     /// An empty row; one of defaults if values refer to columns that have none yet.
-    fn begin_row(&mut self, execution: &mut Execution, session: &mut Session) -> Result<(), MysqlError> {
+    pub(super) fn begin_row(
+        &mut self,
+        execution: &mut Execution,
+        session: &mut Session,
+    ) -> Result<(), MysqlError> {
         self.row.fill(Value::Null);
         self.late.clear();
         if self.insert.reads_row {
@@ -207,7 +213,7 @@ impl<'a> Run<'a> {
     }
 
     /// Gives the columns that were not named their defaults, and stores the row.
-    fn finish_row(
+    pub(super) fn finish_row(
         &mut self,
         execution: &mut Execution,
         session: &mut Session,
@@ -378,9 +384,14 @@ impl<'a> Run<'a> {
             OnDuplicate::Update(_) if self.insert.ignore => records - self.inserted - self.updated,
             OnDuplicate::Update(_) => self.updated,
         };
-        let info = match one_row {
-            true => String::new(),
-            false => format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}"),
+        let info = match (one_row, &self.insert.rows) {
+            (true, _) => String::new(),
+            (false, InsertRows::File(_)) => {
+                let (deleted, skipped) = (self.deleted, self.records.saturating_sub(self.inserted));
+                let records = self.records;
+                format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}")
+            }
+            (false, _) => format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}"),
         };
         Done {
             affected,

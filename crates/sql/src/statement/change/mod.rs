@@ -7,6 +7,7 @@
 //! | module | runs |
 //! |---|---|
 //! | `insert` | INSERT, REPLACE |
+//! | `load` | LOAD DATA |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
 //! | `foreign` | what foreign keys ask of all of them |
@@ -14,6 +15,7 @@
 mod delete;
 mod foreign;
 mod insert;
+mod load;
 mod update;
 
 pub(super) use delete::delete;

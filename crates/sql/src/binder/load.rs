@@ -1,0 +1,95 @@
+//! LOAD DATA: an INSERT whose rows are the lines of a file.
+
+use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, SqlType};
+
+use super::Binder;
+use super::scope::Block;
+use crate::bound::{BoundInsert, BoundLoad, InsertRows, LoadTarget, NewValue, OnDuplicate};
+use crate::parser::ast::{Load, LoadField};
+
+impl Binder<'_> {
+    pub(super) fn load(&mut self, load: &Load) -> Result<BoundInsert, MysqlError> {
+        if load.local {
+            return Err(MysqlError::local_files_disabled());
+        }
+        let charset =
+            load.charset.as_ref().map_or(Ok(Charset::Utf8mb4), |name| Charset::from_name(&name.value))?;
+        let named = load.fields.as_ref().map(|fields| {
+            let column = |field: &LoadField| match field {
+                LoadField::Column(name) => Some(name.clone()),
+                LoadField::Variable(_) => None,
+            };
+            fields.iter().filter_map(column).collect::<Vec<_>>()
+        });
+        let target = self.insert_target(&load.table, named.as_ref(), load.replace)?;
+        let table = target.table.clone();
+        let mut columns = target.columns(named.as_ref())?;
+        let generated =
+            columns.iter().filter_map(|at| table.columns.get(*at)).find(|of| of.generated.is_some());
+        if let Some(column) = generated {
+            return Err(MysqlError::value_for_generated_column(&column.name, &table.name));
+        }
+        let mut of_fields = columns.iter().copied();
+        let mut fields = Vec::new();
+        match &load.fields {
+            None => fields.extend(of_fields.map(LoadTarget::Column)),
+            Some(listed) => {
+                for field in listed {
+                    fields.extend(match field {
+                        LoadField::Column(_) => of_fields.next().map(LoadTarget::Column),
+                        LoadField::Variable(name) => Some(LoadTarget::Variable(name.clone())),
+                    });
+                }
+            }
+        }
+        let mut block = Block::default();
+        let scope = target.relation(&mut block)?;
+        block.in_aggregate = true;
+        let (ty, collation) = match charset {
+            Charset::Binary => (SqlType::Blob { max_bytes: u32::MAX }, Collation::Binary),
+            _ => (SqlType::Text { max_bytes: u32::MAX }, self.context.collation),
+        };
+        let ty = ExprType::string(ty, true, collation, Coercibility::Implicit);
+        let variables = fields.iter().filter_map(|field| match field {
+            LoadTarget::Variable(name) => Some(name.clone()),
+            LoadTarget::Column(_) => None,
+        });
+        let width = table.columns.len();
+        self.row_variables = variables.enumerate().map(|(at, name)| (name, width + at, ty.clone())).collect();
+        let subqueries = self.subqueries.len();
+        let mut assignments = Vec::with_capacity(load.assignments.len());
+        let mut reads_row = false;
+        for assignment in &load.assignments {
+            let column = target.columns(Some(&vec![assignment.column.column.clone()]))?;
+            for column in column {
+                let value = self.new_value(&mut block, &scope, &table, column, &assignment.value)?;
+                reads_row |= matches!(&value, NewValue::Expr(expr) if !expr.columns().is_empty());
+                assignments.push((column, value));
+                if !columns.contains(&column) {
+                    columns.push(column);
+                }
+            }
+        }
+        if self.subqueries.len() > subqueries {
+            return Err(MysqlError::not_supported("a subquery in SET of LOAD DATA"));
+        }
+        self.row_variables.clear();
+        let (path, format) = (load.path.clone(), load.format.clone());
+        let rules = self.row_rules(&table)?;
+        let foreign = self.foreign_keys([&table])?;
+        let lines = BoundLoad { path, charset, format, skip: load.skip, fields, assignments };
+        Ok(BoundInsert {
+            ignore: load.ignore,
+            on_duplicate: if load.replace { OnDuplicate::Replace } else { OnDuplicate::Fail },
+            reads_row,
+            table,
+            alias: target.alias,
+            view: target.view.map(|view| (view.database.clone(), view.name.clone())),
+            view_checks: target.checks,
+            rules,
+            foreign,
+            columns,
+            rows: InsertRows::File(Box::new(lines)),
+        })
+    }
+}

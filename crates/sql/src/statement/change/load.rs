@@ -1,0 +1,135 @@
+//! The rows of LOAD DATA: the lines of a file, one at a time.
+
+use super::insert::Run;
+use super::{computed, default_of};
+use crate::bound::{BoundLoad, LoadTarget, NewValue};
+use crate::session::Session;
+use crate::statement::execution::{Execution, implicit_default};
+use crate::text_file::{self, Field, LineReader};
+use leafline_table::Transaction;
+use leafline_types::{Charset, MysqlError, SqlType, Value};
+
+/// Gives `run` the lines of the file.
+pub(super) fn load(
+    run: &mut Run<'_>,
+    load: &BoundLoad,
+    execution: &mut Execution,
+    session: &mut Session,
+    transaction: &mut Transaction,
+) -> Result<(), MysqlError> {
+    let file = text_file::open(&load.path, session.instance.facts().secure_file_priv.as_deref())?;
+    let most_bytes = session.settings.evaluation_mode().max_result;
+    let mut lines = LineReader::new(file, &load.format, most_bytes);
+    let failed = |e: std::io::Error| text_file::read_error(&load.path, &e);
+    for _ in 0..load.skip {
+        session.cancel.check()?;
+        lines.end_line().map_err(failed)?;
+    }
+    let strict = session.settings.evaluation_mode().strict && !run.insert.ignore;
+    let mut bytes = Vec::new();
+    let mut variables = Vec::new();
+    loop {
+        run.begin_row(execution, session)?;
+        variables.clear();
+        for (at, target) in load.fields.iter().enumerate() {
+            let field = lines.field(&mut bytes).map_err(failed)?;
+            if field == Field::Missing {
+                if at == 0 {
+                    keep_variables(load, session, &variables);
+                    return Ok(());
+                }
+                told(MysqlError::too_few_records(run.records + 1), strict, session)?;
+            }
+            match target {
+                LoadTarget::Column(column) => {
+                    give(run, *column, field, (&bytes, load.charset), execution, session)?
+                }
+                LoadTarget::Variable(_) => variables.push(match field {
+                    Field::Text => value(&bytes, load.charset)?.0,
+                    Field::Missing | Field::Null => Value::Null,
+                }),
+            }
+        }
+        for (column, new) in &load.assignments {
+            let definition = run.column(*column)?;
+            let stored = match new {
+                NewValue::Expr(expr) => {
+                    let values = [&run.row[..], &variables[..]].concat();
+                    computed(expr, &values, definition, run.records + 1, execution, session)?
+                }
+                NewValue::Default => {
+                    default_of(*column, definition, &run.insert.rules, &run.row, execution, session)?
+                }
+            };
+            run.set(*column, stored);
+        }
+        keep_variables(load, session, &variables);
+        run.finish_row(execution, session, transaction)?;
+        if lines.end_line().map_err(failed)? {
+            told(MysqlError::too_many_records(run.records), strict, session)?;
+        }
+    }
+}
+
+/// An error, or the warning in its place.
+fn told(error: MysqlError, strict: bool, session: &mut Session) -> Result<(), MysqlError> {
+    if strict {
+        return Err(error);
+    }
+    session.warnings.warn(error);
+    Ok(())
+}
+
+/// Gives a column what its field has: its default if there is no field.
+fn give(
+    run: &mut Run<'_>,
+    at: usize,
+    field: Field,
+    (bytes, charset): (&[u8], Charset),
+    execution: &mut Execution,
+    session: &mut Session,
+) -> Result<(), MysqlError> {
+    let column = run.column(at)?;
+    let number = run.records + 1;
+    let stored = match field {
+        Field::Missing => default_of(at, column, &run.insert.rules, &run.row, execution, session)?,
+        Field::Null if column.nullable || column.auto_increment => Value::Null,
+        Field::Null => {
+            let strict = session.settings.evaluation_mode().strict && !run.insert.ignore;
+            told(MysqlError::null_to_not_null(&column.name, number), strict, session)?;
+            implicit_default(column)?
+        }
+        Field::Text => {
+            let is_binary = !column.ty.is_character() && column.ty.is_string();
+            let charset =
+                if is_binary || matches!(column.ty, SqlType::Bit { .. }) { Charset::Binary } else { charset };
+            let (value, from) = value(bytes, charset)?;
+            execution.store(session, &value, &from, column, number)?
+        }
+    };
+    run.set(at, stored);
+    Ok(())
+}
+
+/// The value of a field, and its type.
+fn value(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType), MysqlError> {
+    Ok(match charset {
+        Charset::Binary => (Value::Bytes(bytes.into()), SqlType::Blob { max_bytes: u32::MAX }),
+        _ => (Value::string(charset.decode(bytes)?), SqlType::Text { max_bytes: u32::MAX }),
+    })
+}
+
+/// The variables have the fields of the last line.
+fn keep_variables(load: &BoundLoad, session: &mut Session, values: &[Value]) {
+    let names = load.fields.iter().filter_map(|field| match field {
+        LoadTarget::Variable(name) => Some(name),
+        LoadTarget::Column(_) => None,
+    });
+    for (name, value) in names.zip(values) {
+        let ty = match value {
+            Value::Bytes(_) => SqlType::Blob { max_bytes: u32::MAX },
+            _ => SqlType::Text { max_bytes: u32::MAX },
+        };
+        session.user_variables.set(name, value.clone(), ty);
+    }
+}

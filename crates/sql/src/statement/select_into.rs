@@ -1,0 +1,97 @@
+//! INTO of a SELECT: its rows into variables or a file.
+
+use crate::parser::ast::Into;
+use crate::result::Done;
+use crate::session::{RowStream, Session};
+use crate::text_file::{self, TextFormat};
+use crate::text_format::TextColumns;
+use leafline_types::{Charset, MysqlError, Value, value_at};
+use std::io::Write as _;
+
+impl Session {
+    /// Puts the rows where INTO says.
+    pub(super) fn select_into(&mut self, rows: RowStream, into: &Into) -> Result<Done, MysqlError> {
+        let (path, lines) = match into {
+            Into::Variables(variables) => return self.into_variables(rows, variables),
+            Into::Lines { path, charset, format } => {
+                let charset = charset.as_deref().map(Charset::from_name).transpose()?;
+                (path, Some((format, charset.filter(|charset| *charset == Charset::Latin1))))
+            }
+            Into::Bytes(path) => (path, None),
+        };
+        let (mut file, place) = text_file::create(path, self.instance.facts().secure_file_priv.as_deref())?;
+        let written = self.into_file(rows, lines, &mut |bytes| {
+            file.write_all(bytes).map_err(|e| text_file::write_error(path, &e))
+        });
+        if written.is_err() {
+            // What there is of it is of no use, and in the way of another try.
+            let _ = std::fs::remove_file(place);
+        }
+        written
+    }
+
+    /// Writes the rows as lines, in another character set if one is given; without a format the only row as it is.
+    fn into_file(
+        &mut self,
+        mut rows: RowStream,
+        lines: Option<(&TextFormat, Option<Charset>)>,
+        write: &mut dyn FnMut(&[u8]) -> Result<(), MysqlError>,
+    ) -> Result<Done, MysqlError> {
+        let types = rows.types();
+        let mut out = Vec::new();
+        let mut affected = 0;
+        while let Some(batch) = rows.next_batch(self)? {
+            affected += batch.rows as u64;
+            if lines.is_none() && affected > 1 {
+                return Err(MysqlError::too_many_rows());
+            }
+            let columns = TextColumns::new(&batch, &types);
+            for row in 0..batch.rows {
+                let values = types.iter().enumerate().map(|(at, ty)| {
+                    let mut text = Vec::new();
+                    let has_value = columns.append(row, at, &mut text);
+                    if let Some((_, Some(charset))) = lines
+                        && ty.is_character()
+                        && let Ok(utf8) = std::str::from_utf8(&text)
+                    {
+                        text = charset.encode(utf8);
+                    }
+                    has_value.then_some((text, !ty.is_numeric()))
+                });
+                let values: Vec<Option<(Vec<u8>, bool)>> = values.collect();
+                match lines {
+                    Some((format, _)) => {
+                        let values =
+                            values.iter().map(|value| value.as_ref().map(|(text, is)| (&text[..], *is)));
+                        text_file::append_line(format, values, &mut out);
+                    }
+                    None => values.iter().flatten().for_each(|(bytes, _)| out.extend_from_slice(bytes)),
+                }
+            }
+            write(&out)?;
+            out.clear();
+        }
+        Ok(Done { affected, ..Done::default() })
+    }
+
+    /// Puts the only row into variables. Without a row they stay as they are, with warning 1329; error 1172 for more than one.
+    fn into_variables(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
+        let types = rows.types();
+        let mut only: Option<Vec<Value>> = None;
+        while let Some(batch) = rows.next_batch(self)? {
+            if batch.rows > 1 || only.is_some() {
+                return Err(MysqlError::too_many_rows());
+            }
+            only =
+                Some(batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, 0, ty)).collect());
+        }
+        let Some(values) = only else {
+            self.warnings.warn(MysqlError::no_data());
+            return Ok(Done::default());
+        };
+        for ((name, value), ty) in variables.iter().zip(values).zip(types) {
+            self.user_variables.set(name, value, ty);
+        }
+        Ok(Done { affected: 1, ..Done::default() })
+    }
+}

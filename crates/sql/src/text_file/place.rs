@@ -1,0 +1,70 @@
+//! Files of the server: only those below `secure_file_priv`, links followed.
+
+use leafline_types::MysqlError;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Opens a file to be read. `allowed` is `secure_file_priv`.
+///
+/// # Errors
+/// 1290 if it is not there that files may be read, 29 if it cannot be opened.
+pub(crate) fn open(path: &str, allowed: Option<&str>) -> Result<File, MysqlError> {
+    let (directory, path_there) = place(path, allowed)?;
+    let missing = |e: io::Error| MysqlError::file_not_found(path, e.raw_os_error().unwrap_or(0), os_text(&e));
+    let real = path_there.canonicalize().map_err(missing)?;
+    within(&directory, &real)?;
+    File::open(real).map_err(missing)
+}
+
+/// Makes a file, and says where it is. `allowed` is `secure_file_priv`.
+///
+/// # Errors
+/// 1290 if files may not be written there, 1086 if there is one, 1026 if it cannot be made.
+pub(crate) fn create(path: &str, allowed: Option<&str>) -> Result<(File, PathBuf), MysqlError> {
+    let (directory, path_there) = place(path, allowed)?;
+    let parent = path_there.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize().map_err(|e| write_error(path, &e))?;
+    within(&directory, &parent)?;
+    match OpenOptions::new().write(true).create_new(true).open(&path_there) {
+        Ok(file) => Ok((file, path_there)),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(MysqlError::file_exists(path)),
+        Err(e) => Err(write_error(path, &e)),
+    }
+}
+
+/// The directory that files have to be in, if any, and where the file would be: a relative name is one in it.
+fn place(path: &str, allowed: Option<&str>) -> Result<(Option<PathBuf>, PathBuf), MysqlError> {
+    let Some(allowed) = allowed else { return Err(refused()) };
+    if allowed.is_empty() {
+        return Ok((None, PathBuf::from(path)));
+    }
+    let directory = Path::new(allowed).canonicalize().map_err(|_| refused())?;
+    let there = directory.join(path);
+    Ok((Some(directory), there))
+}
+
+fn within(directory: &Option<PathBuf>, real: &Path) -> Result<(), MysqlError> {
+    match directory {
+        Some(directory) if !real.starts_with(directory) => Err(refused()),
+        _ => Ok(()),
+    }
+}
+
+fn refused() -> MysqlError {
+    MysqlError::option_prevents_statement("--secure-file-priv")
+}
+
+pub(crate) fn read_error(path: &str, e: &io::Error) -> MysqlError {
+    MysqlError::error_on_read(path, e.raw_os_error().unwrap_or(0), os_text(e))
+}
+
+pub(crate) fn write_error(path: &str, e: &io::Error) -> MysqlError {
+    MysqlError::error_on_write(path, e.raw_os_error().unwrap_or(0), os_text(e))
+}
+
+/// What the system says, without the number behind it.
+fn os_text(e: &io::Error) -> String {
+    let text = e.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
