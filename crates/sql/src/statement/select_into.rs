@@ -12,7 +12,7 @@ impl Session {
     /// Puts the rows where INTO says.
     pub(super) fn select_into(&mut self, rows: RowStream, into: &Into) -> Result<Done, MysqlError> {
         let (path, lines) = match into {
-            Into::Variables(variables) => return self.into_variables(rows, variables),
+            Into::Variables(variables) => return self.set_variables(rows, variables),
             Into::Lines { path, charset, format } => {
                 let charset = charset.as_deref().map(Charset::from_name).transpose()?;
                 (path, Some((format, charset.filter(|charset| *charset == Charset::Latin1))))
@@ -20,7 +20,7 @@ impl Session {
             Into::Bytes(path) => (path, None),
         };
         let (mut file, place) = text_file::create(path, self.instance.facts().secure_file_priv.as_deref())?;
-        let written = self.into_file(rows, lines, &mut |bytes| {
+        let written = self.write_file(rows, lines, &mut |bytes| {
             file.write_all(bytes).map_err(|e| text_file::write_error(path, &e))
         });
         if written.is_err() {
@@ -31,7 +31,7 @@ impl Session {
     }
 
     /// Writes the rows as lines, in another character set if one is given; without a format the only row as it is.
-    fn into_file(
+    fn write_file(
         &mut self,
         mut rows: RowStream,
         lines: Option<(&TextFormat, Option<Charset>)>,
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// Puts the only row into variables. Without a row they stay as they are, with warning 1329; error 1172 for more than one.
-    fn into_variables(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
+    fn set_variables(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
         let types = rows.types();
         let mut only: Option<Vec<Value>> = None;
         while let Some(batch) = rows.next_batch(self)? {
