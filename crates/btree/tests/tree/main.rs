@@ -6,6 +6,7 @@ mod contended;
 mod crash;
 mod damage;
 mod estimates;
+mod fill;
 mod finger;
 mod fixture;
 mod lookup;
