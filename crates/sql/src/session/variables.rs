@@ -449,6 +449,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| figure("leafline_sequential_read_rate", &v).map(|rate| s.device.bytes_per_us = rate),
     ),
     shown("license", |_, _| text("Apache-2.0")),
+    Variable { is_switch: true, ..shown("local_infile", |_, _| on_off(false)) },
     number(
         "lock_wait_timeout",
         (1, 31_536_000),
@@ -461,7 +462,6 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.read_ahead.window_bytes),
         |s, n| s.read_ahead.window_bytes = n,
     ),
-    Variable { is_switch: true, ..shown("local_infile", |_, _| on_off(false)) },
     shown("lower_case_table_names", |_, _| Value::Int(0)),
     Variable {
         name: "max_allowed_packet",
@@ -529,7 +529,6 @@ pub const VARIABLES: &[Variable] = &[
         |s, n| s.parser_memory = n,
     ),
     Variable { is_switch: true, ..shown("performance_schema", |_, _| on_off(false)) },
-    shown("secure_file_priv", |_, f| f.secure_file_priv.as_deref().map_or(Value::Null, text)),
     shown("port", |_, f| Value::UInt(f.port.into())),
     shown("protocol_version", |_, _| Value::Int(10)),
     shown("query_cache_size", |_, _| Value::Int(0)),
@@ -541,6 +540,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.read_ahead.pause.as_micros() as u64),
         |s, n| s.read_ahead.pause = Duration::from_micros(n),
     ),
+    shown("secure_file_priv", |_, f| f.secure_file_priv.as_deref().map_or(Value::Null, text)),
     shown("socket", |_, f| text(&f.socket)),
     always_off("sql_auto_is_null", |_, v| stays_off("sql_auto_is_null", &v)),
     always_off("sql_log_bin", |_, v| stays_off("sql_log_bin", &v)),
