@@ -382,8 +382,7 @@ impl Session {
         if let Work::Select { window: slot, .. } = &mut work {
             *slot = window;
         }
-        let chosen = work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value());
-        let chosen = match chosen {
+        let chosen = match work.plan().map_or_else(|| Some(Vec::new()), |plan| plan.chosen_by_value()) {
             Some(scans) => Chosen::Scans(scans),
             None => Chosen::For(parameters.unwrap_or_default().to_vec(), AtomicU32::new(RUNS)),
         };
