@@ -6,6 +6,7 @@
 //! | `statement count N` | must succeed and change N rows |
 //! | `statement error [TEXT]` | must fail with an error that begins with TEXT, in which `...` stands for anything |
 //! | `query TYPES [nosort\|rowsort\|valuesort] [LABEL]` | must return what the lines after `----` say |
+//! | `query TYPES pattern` | the same, where `...` in these lines stands for anything |
 //!
 //! In our own files these lines are rows, with blanks between their values; in SQLite's corpus they are values, or one line `N
 //! values hashing to MD5`. A line `connection NAME` before a record says who runs it, `skipif` and `onlyif` for whom it is. `#`
@@ -48,13 +49,15 @@ pub enum Order {
     None,
     Rows,
     Values,
+    /// As they are; in the lines that are expected `...` stands for anything.
+    Pattern,
 }
 
 impl Order {
     /// The lines to compare.
     pub fn apply(self, mut rows: Vec<String>) -> Vec<String> {
         match self {
-            Order::None => {}
+            Order::None | Order::Pattern => {}
             Order::Rows => rows.sort(),
             Order::Values => {
                 rows = rows.iter().flat_map(|row| row.split_whitespace().map(str::to_owned)).collect();
@@ -62,6 +65,15 @@ impl Order {
             }
         }
         rows
+    }
+
+    /// Whether rows in this order are what a file expects.
+    pub fn matches(self, expected: &[String], found: &[String]) -> bool {
+        if self != Order::Pattern {
+            return expected == found;
+        }
+        expected.len() == found.len()
+            && expected.iter().zip(found).all(|(line, row)| matched(line, row).is_some_and(str::is_empty))
     }
 }
 
@@ -121,6 +133,7 @@ pub fn parse(text: &str) -> Result<Vec<Record>, String> {
                     [] | ["nosort", ..] => Order::None,
                     ["rowsort", ..] => Order::Rows,
                     ["valuesort", ..] => Order::Values,
+                    ["pattern"] => Order::Pattern,
                     _ => return Err(format!("line {at}: {head}")),
                 };
                 let sql = body(&|line| line.is_empty() || line == "----").join("\n");
@@ -140,12 +153,15 @@ pub fn parse(text: &str) -> Result<Vec<Record>, String> {
 
 /// Does `message` begin as `pattern` says, in which `...` stands for anything?
 pub fn error_matches(pattern: &str, message: &str) -> bool {
-    let mut rest = message;
+    matched(pattern, message).is_some()
+}
+
+/// What follows in `text` after what `pattern` stands for: nothing, if it ends in `...`.
+fn matched<'t>(pattern: &str, text: &'t str) -> Option<&'t str> {
+    let mut rest = text;
     for (at, piece) in pattern.split("...").enumerate() {
-        match rest.find(piece) {
-            Some(found) if at > 0 || found == 0 => rest = &rest[found + piece.len()..],
-            _ => return false,
-        }
+        let found = rest.find(piece).filter(|found| at > 0 || *found == 0)?;
+        rest = &rest[found + piece.len()..];
     }
-    true
+    Some(if pattern.ends_with("...") { "" } else { rest })
 }
