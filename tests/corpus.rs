@@ -73,6 +73,7 @@ impl Engine for Client {
             client::Answer::Done(_) => Ok(Vec::new()),
             client::Answer::Rows(rows) => Ok(rows),
             client::Answer::Error(code, message) => Err(format!("ERROR {code}: {message}")),
+            client::Answer::WantsFile(path) => Err(format!("{path} is wanted")),
         }
     }
 }

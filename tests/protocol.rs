@@ -344,6 +344,7 @@ fn dumps_load() {
                 Answer::Done(_) => statements += 1,
                 Answer::Rows(rows) => break assert_eq!(rows, vec![vec![text("end")]]),
                 Answer::Error(code, message) => panic!("{name}: {code} {message} after {statements}"),
+                Answer::WantsFile(path) => panic!("{name}: {path} after {statements}"),
             }
         }
         drop(client);
@@ -379,4 +380,93 @@ fn dumps_load() {
             assert!(server.terminate());
         }
     }
+}
+
+#[test]
+fn files_of_the_client_are_loaded_if_both_sides_let_them() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("USE d");
+    client.run("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10))");
+    let load = "LOAD DATA LOCAL INFILE '/the/client/knows' INTO TABLE t";
+    assert!(matches!(client.query(load), Ok(Answer::Error(3948, _))));
+    assert_eq!(client.rows("SELECT @@local_infile"), vec![vec![text("0")]]);
+    client.run("SET GLOBAL local_infile = ON");
+    assert_eq!(client.rows("SELECT @@local_infile"), vec![vec![text("1")]]);
+
+    // Pieces end anywhere; what does not fit is a warning, and the second of a key is left out.
+    let wants = Answer::WantsFile("/the/client/knows".into());
+    assert_eq!(client.query(load).expect("an answer"), wants);
+    client.send_file(&[b"1\to", b"ne\n2", b"\ttwo\n2\tagain\nx\t", b"nothing\n"]).expect("sent");
+    assert_eq!(client.answer().expect("an answer"), Answer::Done(3));
+    assert_eq!(client.rows("SHOW WARNINGS").len(), 2);
+    let expected = [("0", "nothing"), ("1", "one"), ("2", "two")];
+    let expected: Vec<_> = expected.iter().map(|(a, b)| vec![text(a), text(b)]).collect();
+    assert_eq!(client.rows("SELECT * FROM t ORDER BY a"), expected);
+
+    // REPLACE means what it says.
+    let replace = "LOAD DATA LOCAL INFILE 'f' REPLACE INTO TABLE t";
+    assert_eq!(client.query(replace).expect("an answer"), Answer::WantsFile("f".into()));
+    client.send_file(&[b"2\tnew"]).expect("sent");
+    assert_eq!(client.answer().expect("an answer"), Answer::Done(2));
+    // No file, or an empty one.
+    assert_eq!(client.query(load).expect("an answer"), wants);
+    client.send_file(&[]).expect("sent");
+    assert_eq!(client.answer().expect("an answer"), Answer::Done(0));
+    assert!(server.terminate());
+}
+
+#[test]
+fn a_load_that_fails_leaves_the_protocol_in_step() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &["--set", "local_infile=ON"]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("USE d");
+    client.run("CREATE TABLE t (a INT PRIMARY KEY, CHECK (a < 1000))");
+    // What is wrong is known before a file is asked for.
+    assert!(matches!(client.query("LOAD DATA LOCAL INFILE 'f' INTO TABLE u"), Ok(Answer::Error(1146, _))));
+    client.run("LOCK TABLES t WRITE");
+    assert!(matches!(client.query("SELECT * FROM mysql.user"), Ok(Answer::Error(1100, _))));
+    client.run("UNLOCK TABLES");
+    let lines: Vec<u8> = (0..2000).flat_map(|n| format!("{n}\n").into_bytes()).collect();
+    let pieces: Vec<&[u8]> = lines.chunks(100).collect();
+    let fails = "LOAD DATA LOCAL INFILE 'f' REPLACE INTO TABLE t";
+    for _ in 0..3 {
+        assert_eq!(client.query(fails).expect("an answer"), Answer::WantsFile("f".into()));
+        client.send_file(&pieces).expect("sent");
+        assert!(matches!(client.answer(), Ok(Answer::Error(3819, _))));
+        assert_eq!(client.rows("SELECT COUNT(*) FROM t"), vec![vec![text("0")]]);
+    }
+    // Several statements, of which one in the middle wants a file.
+    client
+        .send(command::QUERY, b"SELECT 1; LOAD DATA LOCAL INFILE 'g' INTO TABLE t; SELECT 3")
+        .expect("sent");
+    assert_eq!(client.answer().expect("an answer"), Answer::Rows(vec![vec![text("1")]]));
+    assert_eq!(client.answer().expect("an answer"), Answer::WantsFile("g".into()));
+    client.send_file(&[b"7\n8\n"]).expect("sent");
+    assert_eq!(client.answer().expect("an answer"), Answer::Done(2));
+    assert_eq!(client.answer().expect("an answer"), Answer::Rows(vec![vec![text("3")]]));
+    // A statement that is killed while it reads.
+    let id = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
+    assert_eq!(
+        client.query("LOAD DATA LOCAL INFILE 'f' INTO TABLE t").expect("an answer"),
+        Answer::WantsFile("f".into())
+    );
+    server.connect().run(&format!("KILL QUERY {id}"));
+    client.send_file(&[b"20\n21\n"]).expect("sent");
+    assert!(matches!(client.answer(), Ok(Answer::Error(1317, _))));
+    assert_eq!(client.rows("SELECT a FROM t"), vec![vec![text("7")], vec![text("8")]]);
+    // A client that goes in the middle takes its rows with it.
+    let mut gone = server.connect();
+    assert_eq!(
+        gone.query("LOAD DATA LOCAL INFILE 'f' INTO TABLE d.t").expect("an answer"),
+        Answer::WantsFile("f".into())
+    );
+    drop(gone);
+    client.run("ALTER TABLE t COMMENT 'nobody uses it'");
+    assert_eq!(client.rows("SELECT COUNT(*) FROM t"), vec![vec![text("2")]]);
+    assert!(server.terminate());
 }

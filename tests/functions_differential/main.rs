@@ -67,6 +67,7 @@ fn mariadb(client: &mut Client, sql: &str) -> Given {
         }
         Ok(Answer::Done(_)) => Given::Value(None, Vec::new()),
         Ok(Answer::Error(code, _)) => Given::Error(code),
+        Ok(Answer::WantsFile(path)) => panic!("{path} is wanted"),
         Err(error) => panic!("{sql}: {error}"),
     }
 }

@@ -57,6 +57,7 @@ fn mariadb(client: &mut Client, sql: &str) -> Given {
         Ok(Answer::Rows(rows)) => Ok(rows),
         Ok(Answer::Done(_)) => Ok(Vec::new()),
         Ok(Answer::Error(code, _)) => Err(code),
+        Ok(Answer::WantsFile(path)) => panic!("{sql}: {path}"),
         Err(error) => panic!("{sql}: {error}"),
     }
 }

@@ -18,6 +18,8 @@ pub enum Answer {
     Rows(Vec<Vec<Option<String>>>),
     /// An error: number and message.
     Error(u16, String),
+    /// It wants a file of that name.
+    WantsFile(String),
 }
 
 /// A connection.
@@ -30,6 +32,7 @@ const CAPABILITIES: u32 = cap::PROTOCOL_41
     | cap::PLUGIN_AUTH
     | cap::DEPRECATE_EOF
     | cap::TRANSACTIONS
+    | cap::LOCAL_FILES
     | cap::MULTI_STATEMENTS
     | cap::MULTI_RESULTS;
 
@@ -110,6 +113,14 @@ impl Client {
         self.packets.flush().map_err(broken)
     }
 
+    /// Sends a file that the server wants, in these pieces, and its end.
+    pub fn send_file(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
+        for piece in pieces.iter().chain([&&b""[..]]) {
+            self.packets.write(|out| out.extend_from_slice(piece)).map_err(broken)?;
+        }
+        self.packets.flush().map_err(broken)
+    }
+
     /// Reads a packet.
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut packet = Vec::new();
@@ -130,6 +141,7 @@ impl Client {
                 Ok(Answer::Done(reader.length().map_err(broken)?))
             }
             Some(0xff) => error(&packet),
+            Some(0xfb) => Ok(Answer::WantsFile(String::from_utf8_lossy(&packet[1..]).into_owned())),
             Some(_) => {
                 let columns = reader.length().map_err(broken)?;
                 for _ in 0..columns {

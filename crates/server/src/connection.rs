@@ -1,6 +1,7 @@
 //! One client: it is greeted and let in, then its commands are run one after the other until it leaves.
 
 use crate::auth;
+use crate::client_file::FilesOfClient;
 use crate::protocol::binary::{ParameterType, put_block_row, put_row, read_parameters};
 use crate::protocol::bytes::{NULL, Reader, put_string};
 use crate::protocol::capability as cap;
@@ -320,7 +321,7 @@ impl<S: Stream> Connection<S> {
         let last = statements.len() - 1;
         for (at, statement) in statements.into_iter().enumerate() {
             let more = at < last;
-            let sent = match self.session.execute(statement) {
+            let sent = match self.run_statement(statement)? {
                 Ok(Outcome::Done(done)) => {
                     self.send_done(&done, more)?;
                     true
@@ -336,6 +337,17 @@ impl<S: Stream> Connection<S> {
             }
         }
         Ok(())
+    }
+
+    /// Runs a statement, which may ask the client for a file if it gives files.
+    fn run_statement(&mut self, statement: &str) -> Result<Result<Outcome, MysqlError>, WireError> {
+        if self.capabilities & cap::LOCAL_FILES == 0 {
+            return Ok(self.session.execute(statement));
+        }
+        let mut files = FilesOfClient::new(&mut self.packets);
+        let outcome = self.session.execute_with_files(statement, &mut files);
+        files.finish()?;
+        Ok(outcome)
     }
 
     /// Sends rows as they come. False if they ended with an error, which the client has been told.

@@ -48,3 +48,4 @@ pub use instance::{Instance, InstanceOptions};
 pub use result::{ColumnFlags, ColumnMeta, Done};
 pub use session::{Chunk, ChunkValues, Outcome, Prepared, RowStream, Session};
 pub use statement::evaluate::type_of;
+pub use text_file::{ClientFiles, OwnFiles};

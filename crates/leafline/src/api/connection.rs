@@ -6,7 +6,7 @@ use super::error::Result;
 use super::rows::Rows;
 use super::statement::{Discarded, Statement};
 use super::value::{Params, parameters};
-use leafline_sql::{Outcome, Session};
+use leafline_sql::{Outcome, OwnFiles, Session};
 use leafline_types::statement::{CancelReason, CancelToken};
 use leafline_types::{MysqlError, Value};
 use std::fmt;
@@ -133,7 +133,7 @@ impl Connection {
     fn start(&mut self, sql: &str, values: &[Value]) -> Result<Outcome> {
         self.close_discarded();
         if values.is_empty() {
-            return Ok(self.session.execute(sql)?);
+            return Ok(self.session.execute_with_files(sql, &mut OwnFiles)?);
         }
         let prepared = self.session.prepare(sql)?;
         let outcome = self.session.execute_prepared(prepared.id, values);

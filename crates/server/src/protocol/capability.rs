@@ -8,6 +8,8 @@ pub const FOUND_ROWS: u32 = 1 << 1;
 pub const LONG_FLAG: u32 = 1 << 2;
 /// The handshake names a database.
 pub const CONNECT_WITH_DB: u32 = 1 << 3;
+/// The client sends files that the server asks for.
+pub const LOCAL_FILES: u32 = 1 << 7;
 /// The protocol of MySQL 4.1; required.
 pub const PROTOCOL_41: u32 = 1 << 9;
 /// An interactive client.
@@ -38,6 +40,7 @@ pub const OFFERED: u32 = LONG_PASSWORD
     | FOUND_ROWS
     | LONG_FLAG
     | CONNECT_WITH_DB
+    | LOCAL_FILES
     | PROTOCOL_41
     | INTERACTIVE
     | TRANSACTIONS

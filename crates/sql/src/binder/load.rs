@@ -9,9 +9,6 @@ use crate::parser::ast::{Load, LoadField};
 
 impl Binder<'_> {
     pub(super) fn load(&mut self, load: &Load) -> Result<BoundInsert, MysqlError> {
-        if load.local {
-            return Err(MysqlError::local_files_disabled());
-        }
         let charset =
             load.charset.as_ref().map_or(Ok(Charset::Utf8mb4), |name| Charset::from_name(&name.value))?;
         let named = load.fields.as_ref().map(|fields| {
@@ -77,9 +74,11 @@ impl Binder<'_> {
         let (path, format) = (load.path.clone(), load.format.clone());
         let rules = self.row_rules(&table)?;
         let foreign = self.foreign_keys([&table])?;
-        let lines = BoundLoad { path, charset, format, skip: load.skip, fields, assignments };
+        let lines =
+            BoundLoad { path, local: load.local, charset, format, skip: load.skip, fields, assignments };
         Ok(BoundInsert {
-            ignore: load.ignore,
+            // The client's file cannot be stopped in the middle.
+            ignore: load.ignore || (load.local && !load.replace),
             on_duplicate: if load.replace { OnDuplicate::Replace } else { OnDuplicate::Fail },
             reads_row,
             table,

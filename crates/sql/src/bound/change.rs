@@ -52,6 +52,8 @@ pub enum InsertRows {
 pub struct BoundLoad {
     /// Its name, as the statement has it.
     pub path: String,
+    /// It is the client's.
+    pub local: bool,
     /// Its character set.
     pub charset: Charset,
     /// What it looks like.

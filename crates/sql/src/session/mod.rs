@@ -4,6 +4,7 @@
 //! pulled batch by batch with the session in hand, or what was done. The rows of a statement that is given up are simply
 //! dropped.
 
+mod client_file;
 mod controlled;
 mod entry;
 mod hypothetical;
@@ -18,6 +19,8 @@ mod tracing;
 mod transaction;
 pub mod variables;
 
+use client_file::ClientFileState;
+pub(crate) use client_file::WaitingLoad;
 use controlled::StatementGroups;
 use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
@@ -80,6 +83,7 @@ pub struct Session {
     pub(crate) kept_rows: Option<Arc<Chunk>>,
     /// Plans of statements that came as text.
     statements: StatementCache,
+    client_files: ClientFileState,
 }
 
 impl Session {
@@ -122,6 +126,7 @@ impl Session {
             prepared: PreparedStatements::default(),
             kept_rows: None,
             statements: StatementCache::default(),
+            client_files: ClientFileState::default(),
         }
     }
 

@@ -69,6 +69,8 @@ pub struct Settings {
     pub parser_memory: u64,
     /// `foreign_key_checks`: foreign keys are heeded.
     pub foreign_key_checks: bool,
+    /// `local_infile`: LOAD DATA reads files of clients that let it. Those of all sessions are the global ones.
+    pub local_infile: bool,
     /// `sql_notes`: notes are kept and counted.
     pub sql_notes: bool,
     /// `unique_checks`: shown as set. Unique keys are checked in any case, as MySQL allows.
@@ -106,6 +108,7 @@ impl Default for Settings {
             max_execution_time: 0,
             parser_memory: 1 << 30,
             foreign_key_checks: true,
+            local_infile: false,
             sql_notes: true,
             unique_checks: true,
         }

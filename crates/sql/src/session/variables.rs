@@ -49,6 +49,8 @@ pub enum Scope {
     Both,
     /// Globally, for later sessions; a session keeps what it has begun with.
     Global,
+    /// Globally, for all sessions at once.
+    Shared,
     /// Only shown.
     ReadOnly,
 }
@@ -449,7 +451,14 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| figure("leafline_sequential_read_rate", &v).map(|rate| s.device.bytes_per_us = rate),
     ),
     shown("license", |_, _| text("Apache-2.0")),
-    Variable { is_switch: true, ..shown("local_infile", |_, _| on_off(false)) },
+    Variable {
+        scope: Scope::Shared,
+        ..switch(
+            "local_infile",
+            |s, _| on_off(s.local_infile),
+            |s, v| flag("local_infile", &v).map(|on| s.local_infile = on),
+        )
+    },
     number(
         "lock_wait_timeout",
         (1, 31_536_000),

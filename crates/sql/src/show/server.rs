@@ -5,7 +5,7 @@ use crate::accounts::ROOT;
 use crate::parser::ast::AccountName;
 use crate::result::RowSet;
 use crate::session::Session;
-use crate::session::variables::{CONDITION_COUNTS, VARIABLES};
+use crate::session::variables::{CONDITION_COUNTS, Scope, VARIABLES};
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
@@ -26,9 +26,10 @@ pub(super) fn status(session: &Session, global: bool) -> RowSet {
 
 pub(super) fn variables(session: &Session, global: bool) -> RowSet {
     let globals = session.instance.globals().read();
-    let settings = if global { &*globals } else { &session.settings };
     let mut rows = RowSet::text(["Variable_name", "Value"]);
     for variable in VARIABLES {
+        let shared = global || variable.scope == Scope::Shared;
+        let settings = if shared { &*globals } else { &session.settings };
         let value = variable.get(settings, session.instance.facts());
         let shown = to_text(&value, &SqlType::Null).map_or(Value::Null, Value::String);
         rows.push(vec![text(variable.name), shown]);

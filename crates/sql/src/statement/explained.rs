@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What EXPLAIN shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(crate) enum How {
     Table,
     Tree,
     Json,

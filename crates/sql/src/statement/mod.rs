@@ -5,6 +5,7 @@
 //! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
 //! | `explained` | EXPLAIN |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
+//! | `load_local` | LOAD DATA LOCAL |
 //! | `create` | CREATE TABLE |
 //! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
@@ -27,6 +28,7 @@ pub(crate) mod execution;
 mod explained;
 mod histograms;
 mod hypothetical;
+mod load_local;
 mod maintenance;
 mod metadata;
 mod partitions;

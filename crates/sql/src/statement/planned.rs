@@ -15,7 +15,7 @@ use crate::operator::{self, RowWindow};
 use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select, row_limit};
 use crate::parser::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
-use crate::result::ColumnMeta;
+use crate::result::{ColumnMeta, Done};
 use crate::sample_text::with_values;
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
@@ -83,7 +83,7 @@ impl fmt::Debug for RunningPlan {
     }
 }
 
-pub(super) enum Work {
+pub(crate) enum Work {
     Select {
         plan: Arc<Plan>,
         columns: Arc<[ColumnMeta]>,
@@ -616,6 +616,9 @@ impl Session {
             },
             Work::Explain { work, how } => self.explain(work, parts, *how, parameters),
             Work::Insert { insert, plan } => {
+                if self.waits_for_file(planned.work.clone(), parts, parameters)? {
+                    return Ok(Outcome::Done(Done::default()));
+                }
                 let run = |session: &mut Session, transaction: &mut _| {
                     change::insert(session, transaction, insert, plan.as_ref(), parts, parameters)
                 };

@@ -94,7 +94,7 @@ fn set_system(
         let set = variable.set_within(&mut session.instance.globals().write(), value, strict);
         return warned(session, set);
     }
-    if variable.scope == Scope::Global {
+    if matches!(variable.scope, Scope::Global | Scope::Shared) {
         return Err(MysqlError::variable_is_readonly("SESSION", variable.name, "GLOBAL"));
     }
     if variable.name == "autocommit" && variable.scope == Scope::Both {
@@ -164,6 +164,7 @@ pub(crate) fn system_variable(
     let instance = &session.instance;
     let value = match scope {
         Some(VariableScope::Global) => variable.get(&instance.globals().read(), instance.facts()),
+        _ if variable.scope == Scope::Shared => variable.get(&instance.globals().read(), instance.facts()),
         _ => variable.get(&session.settings, instance.facts()),
     };
     // As an expression a switch is a number.

@@ -5,11 +5,14 @@
 //! | `read` | finds the fields of lines |
 //! | `write` | writes rows as lines |
 //! | `place` | opens files of the server, where `secure_file_priv` lets it |
+//! | `client` | asks for files of the client |
 
+mod client;
 mod place;
 mod read;
 mod write;
 
+pub use client::{ClientFiles, OwnFiles};
 pub(crate) use place::{create, open, read_error, write_error};
 pub(crate) use read::{Field, LineReader};
 pub(crate) use write::append_line;

@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 /// 1290 if it is not there that files may be read, 29 if it cannot be opened.
 pub(crate) fn open(path: &str, allowed: Option<&str>) -> Result<File, MysqlError> {
     let (directory, path_there) = place(path, allowed)?;
-    let missing = |e: io::Error| MysqlError::file_not_found(path, e.raw_os_error().unwrap_or(0), os_text(&e));
-    let real = path_there.canonicalize().map_err(missing)?;
+    let real = path_there.canonicalize().map_err(|e| not_found(path, &e))?;
     within(&directory, &real)?;
-    File::open(real).map_err(missing)
+    File::open(real).map_err(|e| not_found(path, &e))
 }
 
 /// Makes a file, and says where it is. `allowed` is `secure_file_priv`.
@@ -53,6 +52,10 @@ fn within(directory: &Option<PathBuf>, real: &Path) -> Result<(), MysqlError> {
 
 fn refused() -> MysqlError {
     MysqlError::option_prevents_statement("--secure-file-priv")
+}
+
+pub(super) fn not_found(path: &str, e: &io::Error) -> MysqlError {
+    MysqlError::file_not_found(path, e.raw_os_error().unwrap_or(0), os_text(e))
 }
 
 pub(crate) fn read_error(path: &str, e: &io::Error) -> MysqlError {

@@ -7,7 +7,7 @@ use super::super::script::Statement;
 use super::interrupt::Interrupts;
 use leafline_sql::result::Done;
 use leafline_sql::text_format::TextColumns;
-use leafline_sql::{Outcome, RowStream, Session};
+use leafline_sql::{Outcome, OwnFiles, RowStream, Session};
 use leafline_types::{MysqlError, SqlType};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -78,7 +78,7 @@ impl Runner {
     fn run_and_write(&mut self, statement: &Statement, out: &mut dyn Write) -> Result<(), RunError> {
         let begun = Instant::now();
         let database = self.session.database().map(str::to_owned);
-        match self.session.execute(&statement.sql)? {
+        match self.session.execute_with_files(&statement.sql, &mut OwnFiles)? {
             Outcome::Done(done) if self.summaries => {
                 let took = begun.elapsed();
                 if database.as_deref() != self.session.database()

@@ -8,9 +8,11 @@ use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules, implicit_default};
+use crate::text_file;
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
 use leafline_types::{MysqlError, Value};
+use std::io::Read;
 use std::sync::Arc;
 
 /// Runs an INSERT or REPLACE. `plan` is the plan of its SELECT, if it has one.
@@ -23,9 +25,7 @@ pub(in crate::statement) fn insert(
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
     let one_row = matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1);
-    let rules = StoreRules { ignore: insert.ignore, null_is_default: !one_row };
-    let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
-    let mut execution = execution.storing(rules).locking(transaction);
+    let mut execution = execution_of(session, transaction, insert, parts, parameters);
     let mut run = Run::new(insert, &execution, session)?;
     match (&insert.rows, plan) {
         (InsertRows::Values(rows), _) => {
@@ -56,12 +56,47 @@ pub(in crate::statement) fn insert(
                 }
             }
         }
-        (InsertRows::File(lines), _) => load(&mut run, lines, &mut execution, session, transaction)?,
+        (InsertRows::File(lines), _) => {
+            let mut file =
+                text_file::open(&lines.path, session.instance.facts().secure_file_priv.as_deref())?;
+            load(&mut run, (lines, &mut file), &mut execution, session, transaction)?;
+        }
         (InsertRows::Select(_), None) => {
             return Err(MysqlError::unknown_error("INSERT .. SELECT without a plan"));
         }
     }
     Ok(run.done(one_row, session))
+}
+
+/// Runs a LOAD DATA LOCAL, whose lines come from the client.
+pub(in crate::statement) fn load_from(
+    session: &mut Session,
+    transaction: &mut Transaction,
+    insert: &BoundInsert,
+    parts: &Arc<PlanParts>,
+    parameters: &[Value],
+    file: &mut dyn Read,
+) -> Result<Done, MysqlError> {
+    let InsertRows::File(lines) = &insert.rows else {
+        return Err(MysqlError::internal("an INSERT that reads no file is given one"));
+    };
+    let mut execution = execution_of(session, transaction, insert, parts, parameters);
+    let mut run = Run::new(insert, &execution, session)?;
+    load(&mut run, (lines, file), &mut execution, session, transaction)?;
+    Ok(run.done(false, session))
+}
+
+fn execution_of(
+    session: &mut Session,
+    transaction: &mut Transaction,
+    insert: &BoundInsert,
+    parts: &Arc<PlanParts>,
+    parameters: &[Value],
+) -> Execution {
+    let one_row = matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1);
+    let rules = StoreRules { ignore: insert.ignore, null_is_default: !one_row };
+    let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
+    execution.storing(rules).locking(transaction)
 }
 
 /// An INSERT at work.

@@ -8,16 +8,16 @@ use crate::statement::execution::{Execution, implicit_default};
 use crate::text_file::{self, Field, LineReader};
 use leafline_table::Transaction;
 use leafline_types::{Charset, MysqlError, SqlType, Value};
+use std::io::Read;
 
 /// Gives `run` the lines of the file.
 pub(super) fn load(
     run: &mut Run<'_>,
-    load: &BoundLoad,
+    (load, file): (&BoundLoad, &mut dyn Read),
     execution: &mut Execution,
     session: &mut Session,
     transaction: &mut Transaction,
 ) -> Result<(), MysqlError> {
-    let file = text_file::open(&load.path, session.instance.facts().secure_file_priv.as_deref())?;
     let most_bytes = session.settings.evaluation_mode().max_result;
     let mut lines = LineReader::new(file, &load.format, most_bytes);
     let failed = |e: std::io::Error| text_file::read_error(&load.path, &e);

@@ -19,7 +19,7 @@ mod load;
 mod update;
 
 pub(super) use delete::delete;
-pub(super) use insert::insert;
+pub(super) use insert::{insert, load_from};
 pub(super) use update::update;
 
 use super::execution::Execution;

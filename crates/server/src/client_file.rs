@@ -1,0 +1,90 @@
+//! Files of the client: LOAD DATA LOCAL INFILE.
+//!
+//! While a statement runs the server asks for a file, and the client sends it, in packets of whatever size; then the statement's
+//! answer follows:
+//!
+//! | from | packet |
+//! |---|---|
+//! | server | 0xFB, the name of the file |
+//! | client | bytes of the file, any number of times |
+//! | client | nothing: the end of the file, or there is none |
+//!
+//! The client cannot be stopped: what a statement that has failed leaves is read and thrown away, so that both know what comes next.
+
+use crate::protocol::packet::{PacketStream, WireError};
+use leafline_sql::ClientFiles;
+use leafline_types::MysqlError;
+use std::io::{self, Read, Write};
+
+/// First byte of the packet that asks for a file.
+const REQUEST: u8 = 0xfb;
+
+/// The files of a client that runs a statement.
+pub(crate) struct FilesOfClient<'p, S> {
+    packets: &'p mut PacketStream<S>,
+    /// The packet at hand, and how much of it was read.
+    packet: Vec<u8>,
+    at: usize,
+    /// A file was asked for, and not all of it has come.
+    coming: bool,
+    broken: Option<WireError>,
+}
+
+impl<'p, S: Read + Write> FilesOfClient<'p, S> {
+    pub(crate) fn new(packets: &'p mut PacketStream<S>) -> FilesOfClient<'p, S> {
+        FilesOfClient { packets, packet: Vec::new(), at: 0, coming: false, broken: None }
+    }
+
+    /// The statement is over: reads what is left of its file.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(crate) fn finish(mut self) -> Result<(), WireError> {
+        while self.coming && self.broken.is_none() {
+            self.next_packet();
+        }
+        self.broken.map_or(Ok(()), Err)
+    }
+
+    fn next_packet(&mut self) {
+        self.at = 0;
+        match self.packets.read(&mut self.packet) {
+            Ok(true) => self.coming = !self.packet.is_empty(),
+            Ok(false) => self.broken = Some(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+            Err(error) => self.broken = Some(error),
+        }
+    }
+}
+
+impl<S: Read + Write> ClientFiles for FilesOfClient<'_, S> {
+    fn open(&mut self, path: &str) -> Result<Box<dyn Read + '_>, MysqlError> {
+        let asked = self.packets.write(|out| {
+            out.push(REQUEST);
+            out.extend_from_slice(path.as_bytes());
+        });
+        match asked {
+            Ok(()) => self.coming = true,
+            Err(error) => self.broken = Some(error),
+        }
+        Ok(Box::new(self))
+    }
+}
+
+impl<S: Read + Write> Read for &mut FilesOfClient<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.packet.len() && self.coming && self.broken.is_none() {
+            self.next_packet();
+        }
+        if self.broken.is_some() {
+            // Whoever serves the connection is told by `finish`.
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        let rest = self.packet.get(self.at..).unwrap_or_default();
+        let bytes = rest.len().min(buffer.len());
+        if let (Some(space), Some(read)) = (buffer.get_mut(..bytes), rest.get(..bytes)) {
+            space.copy_from_slice(read);
+        }
+        self.at += bytes;
+        Ok(bytes)
+    }
+}

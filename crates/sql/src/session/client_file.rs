@@ -1,0 +1,66 @@
+//! Statements that read a file of the client's.
+//!
+//! Such a statement is bound and planned like others. When it is to run, it waits: whoever has called gives it the file, and it runs
+//! then. Who cannot give files calls [`Session::execute`], where it is error 3948.
+
+use super::entry::StatementText;
+use super::{Outcome, Session};
+use crate::plan::PlanParts;
+use crate::statement::planned::Work;
+use crate::text_file::ClientFiles;
+use leafline_types::{MysqlError, Value};
+use std::sync::Arc;
+
+/// A statement that waits for a file.
+pub(crate) struct WaitingLoad {
+    pub(crate) work: Arc<Work>,
+    pub(crate) parts: Arc<PlanParts>,
+    pub(crate) parameters: Vec<Value>,
+    /// The name of the file, as the client knows it.
+    pub(crate) path: String,
+}
+
+/// Whether statements may wait for files, and the one that does.
+#[derive(Default)]
+pub(super) struct ClientFileState {
+    allowed: bool,
+    waiting: Option<WaitingLoad>,
+}
+
+impl Session {
+    /// As [`execute`](Self::execute), with files that the client lets the server read, if `local_infile` does, too.
+    ///
+    /// # Errors
+    /// MySQL's. The statement has then left nothing behind.
+    pub fn execute_with_files(
+        &mut self,
+        sql: &str,
+        files: &mut dyn ClientFiles,
+    ) -> Result<Outcome, MysqlError> {
+        self.begin_statement(StatementText::Of(sql));
+        self.client_files.allowed = true;
+        let outcome = self.run_text(sql);
+        self.client_files.allowed = false;
+        let waiting = self.client_files.waiting.take();
+        let outcome = match (outcome, waiting) {
+            (Ok(_), Some(waiting)) => {
+                files.open(&waiting.path).and_then(|mut file| self.run_load(&waiting, &mut file))
+            }
+            (outcome, _) => outcome,
+        };
+        self.finish(outcome)
+    }
+
+    /// Has a statement wait for a file of the client's.
+    ///
+    /// # Errors
+    /// 3948 if it cannot have one.
+    pub(crate) fn await_file(&mut self, load: WaitingLoad) -> Result<(), MysqlError> {
+        let allowed = self.client_files.allowed && self.instance.globals().read().local_infile;
+        if !allowed {
+            return Err(MysqlError::local_files_disabled());
+        }
+        self.client_files.waiting = Some(load);
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! LOAD DATA LOCAL: it waits until its file is there ([`crate::session`], file `client_file.rs`).
+
+use super::change;
+use super::planned::Work;
+use crate::bound::InsertRows;
+use crate::plan::PlanParts;
+use crate::session::{Outcome, Session, WaitingLoad};
+use leafline_types::{MysqlError, Value};
+use std::io::Read;
+use std::sync::Arc;
+
+impl Session {
+    /// Whether that is such a statement. It waits then.
+    ///
+    /// # Errors
+    /// 3948 if it cannot have a file.
+    pub(super) fn waits_for_file(
+        &mut self,
+        work: Arc<Work>,
+        parts: &Arc<PlanParts>,
+        parameters: &[Value],
+    ) -> Result<bool, MysqlError> {
+        let Work::Insert { insert, .. } = &*work else { return Ok(false) };
+        let path = match &insert.rows {
+            InsertRows::File(load) if load.local => load.path.clone(),
+            _ => return Ok(false),
+        };
+        self.await_file(WaitingLoad { work, parts: parts.clone(), parameters: parameters.to_vec(), path })?;
+        Ok(true)
+    }
+
+    /// Runs a statement whose file is there.
+    pub(crate) fn run_load(
+        &mut self,
+        load: &WaitingLoad,
+        file: &mut dyn Read,
+    ) -> Result<Outcome, MysqlError> {
+        let Work::Insert { insert, .. } = &*load.work else {
+            return Err(MysqlError::internal("a statement that reads no file has waited for one"));
+        };
+        let mut file = Some(file);
+        let run = |session: &mut Session, transaction: &mut _| {
+            // The client does not send it again.
+            let file = file.take().ok_or_else(MysqlError::deadlock)?;
+            change::load_from(session, transaction, insert, &load.parts, &load.parameters, file)
+        };
+        self.write(run).map(Outcome::Done)
+    }
+}
