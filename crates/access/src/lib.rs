@@ -7,7 +7,7 @@
 //! | [`path`] | the immutable description of how a table is read |
 //! | [`path_scan`] | a path at work; `row_scan`: the short way along it, to few rows |
 //! | `leap_scan`, `merge_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead`, `page_order` | its steps |
-//! | `pieces` | a scan cut up for several threads |
+//! | `pieces`, `row_pieces` | a scan cut up for several threads |
 //! | `runtime_filter` | keys of a hash join as constraints of a scan |
 //! | `path_builder` | from a table, an index and conditions to a path |
 //! | [`choose`] | the candidates for a table, with what they examine, deliver and cost |
@@ -35,6 +35,7 @@ pub mod path_scan;
 mod pieces;
 mod read_ahead;
 mod row_fetch;
+mod row_pieces;
 mod row_scan;
 mod runtime_filter;
 pub mod stats;

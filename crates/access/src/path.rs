@@ -158,6 +158,11 @@ impl AccessPath {
         self.is_clustered() && self.locators.is_some()
     }
 
+    /// The same without index merge: what is read where its locators are too many.
+    pub(crate) fn without_merge(&self) -> AccessPath {
+        AccessPath { locators: None, ..self.clone() }
+    }
+
     /// Are rows put back into the order of the index after they were fetched in theirs?
     pub(crate) fn restores_order(&self) -> bool {
         self.batched && self.order != ScanOrder::Any

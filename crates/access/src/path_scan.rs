@@ -15,7 +15,7 @@ use crate::leap_scan::{Entries, FIRST_BATCH, GROWTH, LeapScan};
 use crate::locators::Locators;
 use crate::merge_scan::MergeScan;
 use crate::path::{AccessPath, ScanOrder};
-use crate::pieces::ScanPiece;
+use crate::pieces::{Part, ScanPiece};
 use crate::row_fetch::{Fetched, RowFetch};
 use crate::runtime_filter::{Lookups, RuntimeFilter};
 use crate::targets::{Targets, WalkKind};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// Most rows in a delivered batch.
 pub const BATCH_ROWS: usize = 8192;
 /// Rows fetched between two looks at whether the statement was cancelled.
-const FETCH_ROWS: usize = 2048;
+pub(crate) const FETCH_ROWS: usize = 2048;
 /// Most entries whose rows are fetched in one sweep over the table.
 pub(crate) const FETCH_ENTRIES: usize = 65_536;
 
@@ -299,7 +299,20 @@ impl PathScan {
     pub fn start_piece(&mut self, piece: ScanPiece, cx: &mut ScanContext<'_, '_>) -> Result<()> {
         self.outer = None;
         self.ends_at_first = None;
-        self.begin(piece.targets, Demand::All, piece.kind, cx)
+        match piece.0 {
+            Part::Walk { .. } if self.path.is_index_merge() => {
+                let mut instead = Box::new(PathScan::new(&Arc::new(self.path.without_merge())));
+                instead.start_piece(piece, cx)?;
+                self.instead = Some(instead);
+                Ok(())
+            }
+            Part::Walk { targets, kind } => self.begin(targets, Demand::All, kind, cx),
+            Part::Rows { locators, exact } => {
+                self.leap = None;
+                self.exact = exact;
+                self.look_up(locators, Demand::All)
+            }
+        }
     }
 
     /// Starts it for the rows of `outer`. With `first_only`, nothing but whether a row has a partner is asked for: what comes
@@ -354,12 +367,16 @@ impl PathScan {
         (self.pending, self.instead, self.exact) = (None, None, false);
         let Some(set) = &self.path.locators else { return Ok(()) };
         let Some(locators) = set.collect(None, cx)? else {
-            let plain = AccessPath { locators: None, ..AccessPath::clone(&self.path) };
-            let mut instead = Box::new(PathScan::new(&Arc::new(plain)));
+            let mut instead = Box::new(PathScan::new(&Arc::new(self.path.without_merge())));
             instead.start(demand, cx)?;
             self.instead = Some(instead);
             return Ok(());
         };
+        self.look_up(locators, demand)
+    }
+
+    /// Goes on with the rows of a set of locators.
+    fn look_up(&mut self, locators: Locators, demand: Demand) -> Result<()> {
         if self.fetch.is_none() {
             self.fetch = Some(RowFetch::new(&self.path)?);
         }
@@ -437,51 +454,67 @@ impl PathScan {
                 }
                 continue;
             }
-            let entries =
-                if let Some(merge) = &mut self.merge { merge.next(cx)? } else { self.next_entries(cx)? };
-            let Some(entries) = entries else { return Ok(None) };
-            let exact = self.exact;
-            if !self.path.fetches() {
-                let Entries { batch, tags, locators, .. } = entries;
-                let located = self.path.deliver_locators;
-                let locators = located.then(|| (0..locators.len()).map(|at| locators.get(at)));
-                let locators = locators.map(|keys| Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef);
-                let found = self.deliver(batch, tags, locators, exact, cx)?;
-                if !found.tags.is_empty() {
-                    self.note_partners(&found.tags);
-                    return Ok(Some(found));
-                }
+            if self.path.fetches() {
+                let Some((locators, tags)) = self.named_rows(cx)? else { return Ok(None) };
+                self.pending = Some(Pending::new(locators, tags, &self.path));
                 continue;
             }
-            let outer = self.outer.as_ref();
-            let passed =
-                self.entry_conditions.filter(&entries.batch, &entries.tags, outer, exact, cx.eval)?;
-            if self.path.evaluates_on_entries(exact) {
-                let passed = passed.count() as u64;
-                cx.counters.handler_icp_match += passed;
-                if !self.path.is_unique_lookup() {
-                    match self.path.order {
-                        ScanOrder::Reverse => cx.counters.handler_read_prev += passed,
-                        _ => cx.counters.handler_read_next += passed,
-                    }
-                }
+            let Some(entries) = self.next_entries(cx)? else { return Ok(None) };
+            let Entries { batch, tags, locators, .. } = entries;
+            let located = self.path.deliver_locators;
+            let locators = located.then(|| (0..locators.len()).map(|at| locators.get(at)));
+            let locators = locators.map(|keys| Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef);
+            let found = self.deliver(batch, tags, locators, self.exact, cx)?;
+            if !found.tags.is_empty() {
+                self.note_partners(&found.tags);
+                return Ok(Some(found));
             }
-            let mut locators = Locators::default();
-            let mut tags = Vec::with_capacity(passed.count());
-            let filter = self.filter.as_ref().and_then(Option::as_ref);
-            for entry in passed.indices() {
-                let locator = entries.locators.get(entry);
-                if filter.is_none_or(|filter| filter.contains(locator)) {
-                    locators.push(locator);
-                    tags.push(entries.tags[entry]);
-                }
-            }
-            self.pending = Some(Pending::new(locators, tags, &self.path));
         }
+    }
+
+    /// Of a path that fetches rows: the locators of the next entries that pass the conditions on them and are in the set that filters
+    /// them, each with the outer row that it is for.
+    pub(crate) fn named_rows(
+        &mut self,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Option<(Locators, Vec<u32>)>> {
+        let Some(entries) = self.next_entries(cx)? else { return Ok(None) };
+        let outer = self.outer.as_ref();
+        let exact = self.exact;
+        let passed = self.entry_conditions.filter(&entries.batch, &entries.tags, outer, exact, cx.eval)?;
+        if self.path.evaluates_on_entries(exact) {
+            let passed = passed.count() as u64;
+            cx.counters.handler_icp_match += passed;
+            if !self.path.is_unique_lookup() {
+                match self.path.order {
+                    ScanOrder::Reverse => cx.counters.handler_read_prev += passed,
+                    _ => cx.counters.handler_read_next += passed,
+                }
+            }
+        }
+        let mut locators = Locators::default();
+        let mut tags = Vec::with_capacity(passed.count());
+        let filter = self.filter.as_ref().and_then(Option::as_ref);
+        for entry in passed.indices() {
+            let locator = entries.locators.get(entry);
+            if filter.is_none_or(|filter| filter.contains(locator)) {
+                locators.push(locator);
+                tags.push(entries.tags[entry]);
+            }
+        }
+        Ok(Some((locators, tags)))
+    }
+
+    /// Whether implied conditions hold for what it reads.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.exact
     }
 
     /// What the walk of the index finds next.
     fn next_entries(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<Entries>> {
+        if let Some(merge) = &mut self.merge {
+            return merge.next(cx);
+        }
         let Some(leap) = &mut self.leap else { return Ok(None) };
         if !self.screened && leap.is_long() && self.path.is_clustered() {
             self.screened = true;

@@ -153,7 +153,7 @@ fn check_pieces(
         let mut cx = ScanContext { eval, view, counters: &mut counters, budget: &mut Budget::default() };
         let mut scan = PathScan::new(&path);
         let mut source = path.pieces(share, &mut cx).expect("pieces");
-        while let Some(piece) = source.next_piece().expect("a piece") {
+        while let Some(piece) = source.next_piece(&mut cx).expect("a piece") {
             pieces += 1;
             scan.start_piece(piece, &mut cx).expect("a started piece");
             while let Some(batch) = scan.next(&mut cx).expect("rows") {

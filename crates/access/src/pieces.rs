@@ -2,14 +2,18 @@
 //!
 //! The ranges of a path are cut where leaves begin, as branch pages say, into pieces of as many leaves each. Pieces are ranges of keys:
 //! every row is in one of them, whatever becomes of the tree meanwhile, and the rows of all pieces, one after the other, are those of the
-//! scan in its order. That may be the order of the pages ([`crate::page_order`]). A path that fetches rows cuts the index that names
-//! them; each piece fetches its own, so that rows whose order does not matter come in that of their keys within each piece.
+//! scan in its order. That may be the order of the pages ([`crate::page_order`]). A path that fetches rows in the order of its index cuts
+//! the index, and each piece fetches its own.
+//!
+//! Where rows are fetched whose order does not matter, they are cut, and not the entries that name them ([`crate::row_pieces`]).
 
 use crate::error::Result;
 use crate::leap_scan::FEW_TARGETS;
+use crate::locators::Locators;
 use crate::page_order::{PageOrder, Sorted};
 use crate::path::{AccessPath, ScanOrder};
 use crate::path_scan::ScanContext;
+use crate::row_pieces::RowPieces;
 use crate::targets::{Target, Targets, WalkKind};
 use leafline_btree::LeafWalker;
 use leafline_table::{Direction, ReadView, Tree};
@@ -27,21 +31,28 @@ const FETCHING_LEAVES: usize = 8;
 pub struct Share {
     /// Among so many threads.
     pub threads: usize,
-    /// Leaves of the largest pieces; of a scan that fetches rows, some times as many.
+    /// Leaves of the largest pieces; of a scan that fetches rows in its order, some times as many.
     pub most_leaves: usize,
 }
 
-/// Ranges that follow each other in the index.
+/// A part of a scan.
 #[derive(Clone, Debug)]
-pub struct ScanPiece {
-    pub(crate) targets: Targets,
-    pub(crate) kind: WalkKind,
+pub struct ScanPiece(pub(crate) Part);
+
+/// What a part of a scan reads.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// Ranges that follow each other in the index.
+    Walk { targets: Targets, kind: WalkKind },
+    /// The rows of some locators, in their order; whether implied conditions hold for them.
+    Rows { locators: Locators, exact: bool },
 }
 
 impl AccessPath {
-    /// Whether it can be read in pieces: they are walks of an index, with all that is asked of its entries known beforehand.
+    /// Whether it can be read in pieces: they are walks of an index, with all that is asked of its entries known beforehand, or rows
+    /// that are known to be fetched.
     pub fn can_be_cut(&self) -> bool {
-        self.locators.is_none()
+        self.rowid_filter().is_none()
             && self.merged.is_none()
             && !self.is_unique_lookup()
             && !self.constraint.is_correlated()
@@ -52,6 +63,17 @@ impl AccessPath {
     /// # Errors
     /// Those of the bounds, and of reading branch pages.
     pub fn pieces(&self, share: Share, cx: &mut ScanContext<'_, '_>) -> Result<ScanPieces> {
+        if self.fetches() && self.batched && self.order == ScanOrder::Any {
+            return Ok(match RowPieces::new(self, share, cx)? {
+                Some(rows) => ScanPieces::Rows(rows),
+                None => ScanPieces::Ranges(self.without_merge().ranges(share, cx)?),
+            });
+        }
+        self.ranges(share, cx).map(ScanPieces::Ranges)
+    }
+
+    /// The pieces of a walk of the index.
+    fn ranges(&self, share: Share, cx: &mut ScanContext<'_, '_>) -> Result<RangePieces> {
         let targets = self.targets(cx.eval)?;
         let (pieces_each, times) = match self.fetches() {
             true => (FETCHING_PIECES_OF_A_THREAD, FETCHING_LEAVES),
@@ -62,7 +84,7 @@ impl AccessPath {
             ScanOrder::Reverse => Direction::Reverse,
             ScanOrder::Any | ScanOrder::Forward => Direction::Forward,
         };
-        let mut pieces = ScanPieces {
+        let mut pieces = RangePieces {
             view: cx.view.clone(),
             targets,
             // An index that was dropped has no tree any more, though older snapshots still read it: that is one piece.
@@ -86,7 +108,28 @@ impl AccessPath {
 }
 
 /// The pieces of a scan, one after the other.
-pub struct ScanPieces {
+pub enum ScanPieces {
+    /// Ranges of an index.
+    Ranges(RangePieces),
+    /// Rows.
+    Rows(RowPieces),
+}
+
+impl ScanPieces {
+    /// The next one; `None` when there are no more.
+    ///
+    /// # Errors
+    /// Those of reading branch pages, and of reading entries.
+    pub fn next_piece(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanPiece>> {
+        match self {
+            ScanPieces::Ranges(ranges) => ranges.next_piece(),
+            ScanPieces::Rows(rows) => rows.next_piece(cx),
+        }
+    }
+}
+
+/// Pieces of a walk of an index.
+pub struct RangePieces {
     view: ReadView,
     targets: Targets,
     tree: Option<Tree>,
@@ -104,12 +147,8 @@ pub struct ScanPieces {
     by_page: bool,
 }
 
-impl ScanPieces {
-    /// The next one; `None` when there are no more.
-    ///
-    /// # Errors
-    /// Those of reading branch pages.
-    pub fn next_piece(&mut self) -> Result<Option<ScanPiece>> {
+impl RangePieces {
+    fn next_piece(&mut self) -> Result<Option<ScanPiece>> {
         self.take_more()?;
         if self.by_page {
             let end = self.targets.len().min(self.next + self.leaves);
@@ -176,7 +215,7 @@ impl ScanPieces {
 
     fn piece(&self, taken: Vec<Target>, goes_on: bool) -> Option<ScanPiece> {
         let kind = WalkKind { all: true, is_part: true, goes_on, by_page: self.by_page };
-        (!taken.is_empty()).then(|| ScanPiece { targets: self.targets.of(taken), kind })
+        (!taken.is_empty()).then(|| ScanPiece(Part::Walk { targets: self.targets.of(taken), kind }))
     }
 
     /// Puts more targets in the order of their pages, when all before them are in pieces.

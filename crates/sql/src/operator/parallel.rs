@@ -26,8 +26,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Pieces that a thread takes in a round.
+/// Pieces that a thread takes in the first round, and in later ones at most; each has twice as many as the one before. A scan that may
+/// be ended begins with little; at the end of a round the threads wait for each other.
 const ROUND_PIECES: usize = 16;
+const MOST_ROUND_PIECES: usize = 256;
 /// Bytes of rows after which a thread ends its round.
 const ROUND_BYTES: usize = 4 << 20;
 /// Bytes of rows that may wait for others.
@@ -41,6 +43,8 @@ pub(super) struct Parallel {
     workers: Vec<Worker>,
     /// Where pieces come from, after the first round began.
     source: Option<ScanPieces>,
+    /// Pieces that a thread takes in the next round.
+    round_pieces: usize,
     /// The pieces that nobody has begun.
     pieces: Vec<ScanPiece>,
     /// The number of the first of them.
@@ -88,6 +92,8 @@ struct Shared<'s> {
     pieces: &'s [ScanPiece],
     /// The number of the first of them.
     first: usize,
+    /// How many a thread takes.
+    most: usize,
     /// How many of them are taken.
     next: AtomicUsize,
     warnings: &'s Warnings,
@@ -114,6 +120,7 @@ impl Parallel {
             profiled,
             workers: (0..share.threads.max(1)).map(|_| Worker::default()).collect(),
             source: None,
+            round_pieces: ROUND_PIECES,
             pieces: Vec::new(),
             unbegun: 0,
             current: 0,
@@ -134,8 +141,8 @@ impl Parallel {
                 none.insert(path.pieces(self.share, &mut cx.scan())?)
             }
         };
-        while self.pieces.len() < self.workers.len() * ROUND_PIECES {
-            let Some(piece) = source.next_piece()? else { break };
+        while self.pieces.len() < self.workers.len() * self.round_pieces {
+            let Some(piece) = source.next_piece(&mut cx.scan())? else { break };
             self.pieces.push(piece);
         }
         if self.pieces.is_empty() && self.workers.iter().all(|worker| worker.piece.is_none()) {
@@ -155,6 +162,7 @@ impl Parallel {
             profile_nodes: nodes.filter(|_| self.profiled),
             pieces: &self.pieces,
             first: self.unbegun,
+            most: self.round_pieces,
             next: AtomicUsize::new(0),
             warnings: &*cx.eval.warnings,
             view: cx.view,
@@ -171,6 +179,7 @@ impl Parallel {
         };
         let done = in_threads(&mut self.workers, threads, &shared);
         let begun = shared.next.into_inner().min(self.pieces.len());
+        self.round_pieces = (2 * self.round_pieces).min(MOST_ROUND_PIECES);
         self.pieces.drain(..begun);
         self.unbegun += begun;
         for (number, Done { made, counters, profile }) in done.into_iter().enumerate() {
@@ -280,7 +289,7 @@ impl Worker {
         let memory = self.memory.take().unwrap_or_else(|| MemoryBudget::new(shared.memory));
         let (subplans, mut state, mut bytes) = (Subplans::default(), CallState::default(), 0);
         let mut begun = 0;
-        while bytes < ROUND_BYTES && (begun < ROUND_PIECES || self.piece.is_some()) {
+        while bytes < ROUND_BYTES && (begun < shared.most || self.piece.is_some()) {
             let (at, piece) = match self.piece.take() {
                 Some(at) => (at, None),
                 None => {
