@@ -304,7 +304,13 @@ impl Column {
         }
     }
 
-    fn literal(&self, random: &mut SmallRng) -> String {
+    /// As a statement declares it.
+    pub fn definition(&self) -> String {
+        let null = if self.nullable { "NULL" } else { "NOT NULL" };
+        format!("{} {} {null}", self.name, self.kind().ty)
+    }
+
+    pub fn literal(&self, random: &mut SmallRng) -> String {
         let kind = self.kind();
         if let Some(known) = self.known.choose(random).filter(|_| random.random_ratio(9, 10)) {
             return known.to_string();

@@ -2,7 +2,7 @@
 //!
 //! Beside its random columns each table has `id`, which tells its rows apart, `u`, whose values are unique or NULL, `rev`, a number that no
 //! other version of any row has, and `g`, which grows with `id`. A row belongs to the session whose number is `id` modulo [`SESSIONS`]; `u` leaves the same rest, so that
-//! sessions never wait for each other.
+//! sessions never wait for each other. Some tables get and lose columns, all by definition alone, when half of their rows are there.
 
 use super::kinds::{Column, Indexed, KINDS};
 use rand::Rng;
@@ -43,6 +43,9 @@ pub struct Table {
     pub indexes: Vec<Index>,
     /// The statement that makes it.
     pub definition: String,
+    /// The columns that it has not at first, and what gives it these, and its last indexes.
+    pub late: Vec<usize>,
+    pub alterations: Vec<String>,
     /// The rows at first: `id`, and `u` unless it is NULL.
     pub rows: Vec<(u32, u32)>,
 }
@@ -90,31 +93,82 @@ impl Table {
         let name = format!("t{number}");
         // Rows of which few are on a leaf, so that threads have something to share, and not all that is read is in memory.
         let pad = ((150..1000).contains(&rows.len()) && random.random_ratio(3, 4)).then_some(1700);
-        let mut table = Table { name, columns, indexes, definition: String::new(), rows };
+        let (definition, alterations, late) = (String::new(), Vec::new(), Vec::new());
+        let mut table = Table { name, columns, indexes, definition, late, alterations, rows };
+        if random.random() {
+            table.alter_later(random);
+        }
         table.definition = table.create(pad);
         table
     }
 
+    /// Some columns come by ALTER TABLE, in several steps, and others go by it.
+    fn alter_later(&mut self, random: &mut SmallRng) {
+        let primary = self.indexes.iter().find(|index| index.name == "PRIMARY");
+        let is_key =
+            |at: usize| primary.is_some_and(|index| index.parts.iter().any(|part| part.column == at));
+        let mut late: Vec<usize> = (4..self.columns.len()).filter(|at| !is_key(*at)).collect();
+        late.retain(|_| random.random());
+        self.late = late;
+        for at in &self.late {
+            let column = &self.columns[*at];
+            let place = match random.random_range(0..3) {
+                0 => "FIRST".to_owned(),
+                1 => format!("AFTER {}", self.columns[random.random_range(0..4)].name),
+                _ => String::new(),
+            };
+            let default = match column.kind().ty {
+                "TEXT" => String::new(),
+                _ => format!("DEFAULT {}", column.literal(random)),
+            };
+            let definition = column.definition();
+            self.alterations.push(format!(
+                "ALTER TABLE {} ADD {definition} {default} {place}, ALGORITHM=INSTANT",
+                self.name
+            ));
+        }
+        self.alterations
+            .push(format!("ALTER TABLE {} DROP gone, DROP gone_too, ALGORITHM=INSTANT", self.name));
+        self.alterations.shuffle(random);
+        let late = self.indexes.iter().filter(|index| self.is_late(index));
+        let keys: Vec<String> =
+            late.map(|index| format!("ALTER TABLE {} ADD {}", self.name, self.key(index))).collect();
+        self.alterations.extend(keys);
+    }
+
+    fn is_late(&self, index: &Index) -> bool {
+        index.parts.iter().any(|part| self.late.contains(&part.column))
+    }
+
     fn create(&self, pad: Option<u32>) -> String {
         let mut sql = format!("CREATE TABLE {} (", self.name);
-        for (at, column) in self.columns.iter().enumerate() {
-            let null = if column.nullable { " NULL" } else { " NOT NULL" };
+        if !self.alterations.is_empty() {
+            sql.push_str("gone VARCHAR(20) DEFAULT 'gone', ");
+        }
+        for (at, column) in self.columns.iter().enumerate().filter(|(at, _)| !self.late.contains(at)) {
             let comma = if at > 0 { ", " } else { "" };
-            let _ = write!(sql, "{comma}{} {}{null}", column.name, column.kind().ty);
+            let _ = write!(sql, "{comma}{}", column.definition());
+        }
+        if !self.alterations.is_empty() {
+            sql.push_str(", gone_too INT DEFAULT 7");
         }
         if let Some(bytes) = pad {
             let _ = write!(sql, ", pad VARBINARY({bytes}) NOT NULL DEFAULT '{}'", "x".repeat(bytes as usize));
         }
-        for index in &self.indexes {
-            let parts: Vec<String> = index.parts.iter().map(|part| self.part(part)).collect();
-            let what = match index.name.as_str() {
-                "PRIMARY" => "PRIMARY KEY".to_owned(),
-                name if index.unique => format!("UNIQUE KEY {name}"),
-                name => format!("KEY {name}"),
-            };
-            let _ = write!(sql, ", {what} ({})", parts.join(", "));
+        for index in self.indexes.iter().filter(|index| !self.is_late(index)) {
+            let _ = write!(sql, ", {}", self.key(index));
         }
         sql + ")"
+    }
+
+    fn key(&self, index: &Index) -> String {
+        let parts: Vec<String> = index.parts.iter().map(|part| self.part(part)).collect();
+        let what = match index.name.as_str() {
+            "PRIMARY" => "PRIMARY KEY".to_owned(),
+            name if index.unique => format!("UNIQUE KEY {name}"),
+            name => format!("KEY {name}"),
+        };
+        format!("{what} ({})", parts.join(", "))
     }
 
     fn part(&self, part: &Part) -> String {

@@ -112,24 +112,32 @@ impl Traffic {
         true
     }
 
-    /// Statements that fill a table.
+    /// Statements that fill a table, and alter it when half of the rows are there.
     pub fn fill(&mut self, table: usize, of: &Table, random: &mut SmallRng) -> Vec<String> {
         let mut statements = Vec::new();
         self.unique = self.unique.max(of.rows.len() as u32);
-        for some in of.rows.chunks(100) {
-            let rows: Vec<String> = some.iter().map(|row| self.row(0, table, of, *row, random)).collect();
-            self.commit(0);
-            statements.push(format!("INSERT INTO {} ({}) VALUES {}", of.name, names(of), rows.join(", ")));
+        let (first, last) = of.rows.split_at(of.rows.len() / 2);
+        for (rows, late, alterations) in
+            [(first, &of.late, &of.alterations), (last, &Vec::new(), &Vec::new())]
+        {
+            for some in rows.chunks(100) {
+                let rows: Vec<String> =
+                    some.iter().map(|row| self.row(0, table, (of, late), *row, random)).collect();
+                self.commit(0);
+                let names = names(of, late);
+                statements.push(format!("INSERT INTO {} ({names}) VALUES {}", of.name, rows.join(", ")));
+            }
+            statements.extend(alterations.iter().cloned());
         }
         statements
     }
 
-    /// The values of a new row.
+    /// The values of a new row of a table that does not have its `late` columns yet.
     fn row(
         &mut self,
         session: u32,
         table: usize,
-        of: &Table,
+        (of, late): (&Table, &[usize]),
         (id, u): (u32, u32),
         random: &mut SmallRng,
     ) -> String {
@@ -138,7 +146,9 @@ impl Traffic {
         let values: Vec<String> = of
             .columns
             .iter()
-            .map(|column| match column.name.as_str() {
+            .enumerate()
+            .filter(|(at, _)| !late.contains(at))
+            .map(|(_, column)| match column.name.as_str() {
                 "id" => id.to_string(),
                 "rev" => rev.to_string(),
                 "g" => (id / GROUPED).to_string(),
@@ -220,10 +230,10 @@ impl Traffic {
         let rows: Vec<String> = ids
             .map(|id| {
                 let u = self.next_unique(id);
-                self.row(session, table, of, (id, u), random)
+                self.row(session, table, (of, &[]), (id, u), random)
             })
             .collect();
-        let sql = format!("INSERT INTO {} ({}) VALUES {}", of.name, names(of), rows.join(", "));
+        let sql = format!("INSERT INTO {} ({}) VALUES {}", of.name, names(of, &[]), rows.join(", "));
         (!rows.is_empty()).then_some(Change { sql, affected: rows.len() as u64 })
     }
 
@@ -263,6 +273,7 @@ impl Traffic {
     }
 }
 
-fn names(table: &Table) -> String {
-    table.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
+fn names(table: &Table, late: &[usize]) -> String {
+    let columns = table.columns.iter().enumerate().filter(|(at, _)| !late.contains(at));
+    columns.map(|(_, column)| column.name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,7 @@
 //! Changing a table: its definition, its indexes, or all of it.
 //!
-//! What concerns the catalog alone is one commit of the catalog. New indexes are built from the rows, old ones retired. Where rows look
-//! different afterwards, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
+//! What concerns the catalog alone is one commit of the catalog: also columns that come and go, if older rows need not be changed for
+//! it (`catalog::stored`). New indexes are built from the rows, old ones retired. Where rows have to be others, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
 //! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
 //! table wait meanwhile; reads go on.
 
@@ -32,6 +32,8 @@ pub struct Alteration<'a> {
     pub spec: TableSpec,
     /// For each of its columns, the column that it was.
     pub sources: Vec<Option<usize>>,
+    /// For each of its new columns, in their order, what the rows that there are hold in it, if they stay as they are.
+    pub older: Vec<Value>,
     /// The number from which AUTO_INCREMENT goes on, if no larger one is in use.
     pub next_auto_increment: Option<u64>,
     /// Foreign keys that come and go.
@@ -89,6 +91,7 @@ impl Target<'_> {
             database: self.spec.database.clone(),
             name: self.spec.name.clone(),
             columns: self.draft.columns.clone(),
+            dropped: Vec::new(),
             indexes: Vec::with_capacity(self.draft.indexes.len()),
             checks: self.spec.checks.clone(),
             foreign_keys: self.foreign_keys.clone(),
@@ -157,7 +160,8 @@ impl Engine {
         let altered = match alteration.rebuild {
             Some(rebuild) => self.rebuild_table(table, target, rebuild, next)?,
             None => {
-                self.redefine_table(table, target, next)?;
+                let (sources, older) = (&alteration.sources, alteration.older);
+                self.redefine_table(table, target, (sources, older), next)?;
                 (0, table.id)
             }
         };
@@ -220,24 +224,29 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes definitions and indexes; the rows stay as they are.
+    /// Changes definitions and indexes; the rows stay as they are. `older` is what they hold in new columns.
     fn redefine_table(
         &self,
         table: &TableDef,
         target: Target<'_>,
+        (sources, older): (&[Option<usize>], Vec<Value>),
         next_auto_increment: Option<u64>,
     ) -> Result<()> {
-        let draft = &target.draft;
-        let same = table.columns.iter().zip(&draft.columns).all(|(old, new)| {
-            (&old.ty, old.nullable, old.collation) == (&new.ty, new.nullable, new.collation)
-        });
-        let primary = draft.indexes.first().map(|clustered| clustered.parts.as_slice());
-        if !same || table.columns.len() != draft.columns.len() || primary != Some(&table.clustered().parts) {
+        let primary: Vec<IndexPart> =
+            target.draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
+        let source = |part: &IndexPart| {
+            let column = sources.get(part.column).copied().flatten()?;
+            Some(IndexPart { column, ..*part })
+        };
+        let same_primary = primary.iter().map(source).eq(table.clustered().parts.iter().copied().map(Some));
+        if !same_primary || !table.can_keep_rows(&target.draft.columns, sources, &self.limits) {
             return Err(TableError::Internal("a table whose rows change is not built anew".into()));
         }
+        let primary = (!table.has_hidden_row_id()).then_some(primary);
         let mut changed = target.shell(table.id);
         let unproven = target.unproven();
         changed.overflow = table.overflow;
+        changed.keep_rows(table, sources, older);
         changed.keep_histograms(table);
         let (mut kept, mut added) = (Vec::new(), Vec::new());
         for (position, index) in target.draft.indexes.into_iter().enumerate() {
@@ -246,16 +255,14 @@ impl Engine {
                 _ => index.existing.and_then(|id| table.index_by_id(id)),
             };
             let Some(old) = old else {
-                let shape =
-                    self.index_shape(index, &changed.columns, table.primary_key(), changed.schema_version);
+                let shape = self.index_shape(index, &changed, primary.as_deref());
                 // Root and tree are not known yet; the build fills them in.
                 added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
                 continue;
             };
             let name = if position == 0 { old.name.clone() } else { index.name.clone() };
             let draft = IndexDraft { name, ..index };
-            let mut shape =
-                self.index_shape(draft, &changed.columns, table.primary_key(), changed.schema_version);
+            let mut shape = self.index_shape(draft, &changed, primary.as_deref());
             shape.id = old.id;
             kept.push((position, shape.build(old.tree, old.root, old.valid_from)));
         }
@@ -271,11 +278,17 @@ impl Engine {
         }
         let tree = self.trees.current(changed.clustered().tree)?;
         check_references(self, &changed, &tree.tree, &unproven)?;
-        let mut counters = Vec::new();
+        let outside = match changed.overflow {
+            Some(_) => None,
+            None => self.new_overflow_table(&mut changed, &mut new)?,
+        };
+        let mut counters: Vec<CounterChange> = Vec::new();
+        let of_outside = |outside: &TableDef| CounterChange { table: outside.id, ..CounterChange::default() };
+        counters.extend(outside.as_ref().map(of_outside));
         if let Some(next_auto_increment) = next_auto_increment {
             counters.push(CounterChange { table: table.id, next_auto_increment, ..CounterChange::default() });
         }
-        let put_tables = [changed].into_iter().chain(target.children).collect();
+        let put_tables = [changed].into_iter().chain(outside).chain(target.children).collect();
         self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         new.keep();
         Ok(())
@@ -296,7 +309,7 @@ impl Engine {
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
         let primary = (!primary.is_empty()).then_some(primary);
         for index in draft.indexes {
-            let shape = self.index_shape(index, &table.columns, primary.as_deref(), table.schema_version);
+            let shape = self.index_shape(index, &table, primary.as_deref());
             table.indexes.push(Arc::new(shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
         }
         let numbers = table.auto_increment_column().is_some();

@@ -200,6 +200,7 @@ impl Engine {
             database: spec.database.clone(),
             name: spec.name.clone(),
             columns: draft.columns,
+            dropped: Vec::new(),
             indexes: Vec::with_capacity(draft.indexes.len()),
             checks: spec.checks.clone(),
             foreign_keys: Vec::new(),
@@ -213,7 +214,7 @@ impl Engine {
         for index in draft.indexes {
             let tree = create_tree(&self.store)?;
             new.note(tree.id());
-            let shape = self.index_shape(index, &table.columns, primary.as_deref(), table.schema_version);
+            let shape = self.index_shape(index, &table, primary.as_deref());
             table.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
         }
         let start = spec.options.auto_increment_start.unwrap_or(1);
@@ -312,13 +313,12 @@ impl Engine {
         Ok(id)
     }
 
-    /// What an index is derived from, with a number of its own.
+    /// What an index of a table is derived from, with a number of its own.
     pub(crate) fn index_shape<'c>(
         &self,
         draft: crate::catalog::IndexDraft,
-        columns: &'c [crate::catalog::ColumnDef],
+        table: &'c TableDef,
         primary: Option<&'c [IndexPart]>,
-        schema_version: u16,
     ) -> IndexShape<'c> {
         IndexShape {
             id: self.counters.new_object(),
@@ -327,9 +327,10 @@ impl Engine {
             parts: draft.parts,
             comment: draft.comment,
             invisible: draft.invisible,
-            columns,
+            columns: &table.columns,
+            dropped: &table.dropped,
             primary,
-            schema_version,
+            schema_version: table.schema_version,
         }
     }
 

@@ -142,7 +142,11 @@ impl From<BtreeError> for TableError {
 
 impl From<CodecError> for TableError {
     fn from(error: CodecError) -> TableError {
-        TableError::Sql(error.into())
+        match error {
+            // Who reads has an older definition than who wrote.
+            CodecError::UnknownVersion(_) => TableError::DefinitionChanged,
+            error => TableError::Sql(error.into()),
+        }
     }
 }
 

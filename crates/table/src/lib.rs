@@ -55,8 +55,9 @@ pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
     ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,
-    IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, PhysicalColumn,
-    ROW_ID_BYTES, ReferentialAction, TableDef, TableId, TableOptions, TableSpec, ViewAlgorithm, ViewDef,
+    IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, PRIMARY,
+    PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId, TableOptions,
+    TableSpec, ViewAlgorithm, ViewDef, is_extended,
 };
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};

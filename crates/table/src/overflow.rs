@@ -212,6 +212,7 @@ impl Engine {
             database: table.database.clone(),
             name: table.name.clone(),
             columns: draft.columns,
+            dropped: Vec::new(),
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
@@ -226,7 +227,7 @@ impl Engine {
             let tree = create_tree(&self.store)?;
             new.note(tree.id());
             let primary = Some(index.parts.clone());
-            let shape = self.index_shape(index, &overflow.columns, primary.as_deref(), 1);
+            let shape = self.index_shape(index, &overflow, primary.as_deref());
             overflow.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
         }
         table.overflow = Some(overflow.id);

@@ -206,6 +206,7 @@ pub(crate) fn unchanged(table: &TableDef, spec: TableSpec) -> Alteration<'static
     Alteration {
         spec,
         sources,
+        older: Vec::new(),
         next_auto_increment: None,
         foreign_keys: Default::default(),
         rebuild: None,

@@ -40,14 +40,16 @@ fn main() -> Result<(), CodecError> {
     ];
     let columns: Vec<EntryColumn> = types
         .iter()
-        .map(|ty| EntryColumn {
+        .zip(0..)
+        .map(|(ty, place)| EntryColumn {
             layout: ColumnLayout { ty: ty.clone(), nullable: false, collation: Collation::Utf8mb4Bin },
+            place,
             added_in: 0,
             default: Value::Null,
         })
         .collect();
     let key = [KeyPart::new(SqlType::BIGINT), KeyPart::new(int)];
-    let format = Arc::new(EntryFormat::clustered(1, &columns, &key, &[Some(0), Some(3)]));
+    let format = Arc::new(EntryFormat::clustered(1, &columns, &[], &key, &[Some(0), Some(3)]));
     let entries = (0..ROWS as i64).map(|n| entry(&format, n)).collect::<Result<Vec<_>, _>>()?;
     println!("payload: {} bytes", entries[0].1.len());
     for (name, wanted) in [

@@ -18,7 +18,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 #[derive(Debug, Default)]
 pub struct Statistics {
     indexes: Kept<u64, IndexStatistics>,
-    tables: Kept<TableId, TableSample>,
+    /// By the version of the table: another one may have other columns.
+    tables: Kept<(TableId, u16), TableSample>,
     hypothetical: Kept<u64, HypotheticalIndex>,
     /// Histograms of the catalog as they are looked up.
     asked_for: RwLock<HashMap<(TableId, usize), AskedFor>>,
@@ -136,7 +137,8 @@ impl Statistics {
     /// # Errors
     /// What reading pages returns.
     pub(crate) fn rows(&self, engine: &Engine, table: &TableDef) -> Result<Arc<TableSample>> {
-        self.tables.get(table.id, age(engine, table), || TableSample::take(engine, table))
+        self.tables
+            .get((table.id, table.schema_version), age(engine, table), || TableSample::take(engine, table))
     }
 
     /// The spread of the values of a column; `None` if there is no such column.
@@ -241,7 +243,7 @@ impl Statistics {
         self.indexes.forget(is_its);
         // Of which table each is, only sessions know.
         self.hypothetical.forget(|_| true);
-        self.tables.forget(|id| *id == table.id);
+        self.tables.forget(|(id, _)| *id == table.id);
         self.asked_for.write().unwrap_or_else(PoisonError::into_inner).retain(|(id, _), _| *id != table.id);
         self.sizes.write().unwrap_or_else(PoisonError::into_inner).retain(|id, _| !is_its(id));
     }

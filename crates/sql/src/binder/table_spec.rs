@@ -6,7 +6,7 @@
 use crate::session::settings::TimeSettings;
 use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, GeneratedKind, IndexSpec,
-    IndexSpecKind, IndexSpecPart, TableOptions, TableSpec,
+    IndexSpecKind, IndexSpecPart, StoredColumn, TableOptions, TableSpec,
 };
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
@@ -231,6 +231,7 @@ pub(super) fn column_def(
             kind: if generated.stored { GeneratedKind::Stored } else { GeneratedKind::Virtual },
         }),
         comment: column.comment.clone().unwrap_or_default(),
+        stored: StoredColumn::default(),
     })
 }
 

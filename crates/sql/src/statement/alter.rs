@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// How often a statement begins anew because another has changed the table meanwhile.
 const ATTEMPTS: usize = 16;
 
+/// Most bytes of a string that rows older than a column hold in it. Of a longer one rows are made that have it.
+const MAX_OLDER_BYTES: usize = 512;
+
 /// ALTER TABLE.
 pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
     let given = session.warnings.clone();
@@ -65,10 +68,18 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         altered.spec.columns.iter().any(|column| column.auto_increment)
             && next < engine.next_auto_increment(table.id)
     });
+    let older = in_older_rows(session, &table, &altered, engine.limits());
     if alter.algorithm == AlterAlgorithm::Copy
         || lowers_number
+        || older.is_none()
         || keeps_more(&altered, &table, engine.limits())
     {
+        if alter.algorithm == AlterAlgorithm::Instant
+            && altered.work == AlterWork::Definition
+            && table.is_last_version(&altered.spec.columns, &altered.sources)
+        {
+            return Err(MysqlError::too_many_row_versions(format!("{database}/{}", table.name)));
+        }
         altered.work = altered.work.max(AlterWork::Rows);
     }
     check_concurrency(alter, altered.work)?;
@@ -78,10 +89,12 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         let next_auto_increment = altered.next_auto_increment;
         let AlteredTable { spec, sources, foreign_keys, .. } = altered;
         let cancel = session.cancel.clone();
+        let older = older.unwrap_or_default();
         let alteration =
-            Alteration { spec, sources, next_auto_increment, foreign_keys, rebuild: None, cancel };
+            Alteration { spec, sources, older, next_auto_increment, foreign_keys, rebuild: None, cancel };
         let altered = engine.alter_table(&table, alteration);
         (copied, id) = altered.map_err(|error| of_table(error, session))?;
+        session.instance.statistics().forget(&table);
     } else {
         if order_needs_sort
             && altered.spec.indexes.iter().any(|i| i.kind == leafline_table::IndexSpecKind::Primary)
@@ -115,6 +128,33 @@ fn keeps_more(altered: &AlteredTable, old: &TableDef, limits: &Limits) -> bool {
     };
     let new = altered.spec.indexes.iter().filter(|index| index.existing.is_none());
     old.overflow.is_some() && new.flat_map(|index| &index.parts).any(may_be_outside)
+}
+
+/// What rows that there are hold in the new columns, in their order, if they can stay as they are.
+fn in_older_rows(
+    session: &mut Session,
+    table: &TableDef,
+    altered: &AlteredTable,
+    limits: &Limits,
+) -> Option<Vec<Value>> {
+    let AlteredTable { spec, sources, .. } = altered;
+    if !table.can_keep_rows(&spec.columns, sources, limits) {
+        return None;
+    }
+    let view = session.passing_view();
+    let execution = Execution::new(session, view, &[], true);
+    let new = spec.columns.iter().zip(sources).filter(|(_, source)| source.is_none());
+    let value = |(column, _): (&ColumnDef, _)| match added(&execution, column) {
+        Source::Constant(value) => Some(value),
+        Source::Missing => implicit_default(column).ok(),
+        _ => None,
+    };
+    new.map(value).map(|value| value.filter(|value| !is_long(value))).collect()
+}
+
+/// Whether a value is too long to be kept with the definition.
+fn is_long(value: &Value) -> bool {
+    value.as_bytes().is_some_and(|bytes| bytes.len() > MAX_OLDER_BYTES)
 }
 
 /// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.
@@ -167,6 +207,7 @@ fn rebuild(
     let alteration = Alteration {
         spec: spec.clone(),
         sources: sources.clone(),
+        older: Vec::new(),
         next_auto_increment,
         foreign_keys,
         rebuild: Some(rebuild),

@@ -9,10 +9,11 @@
 
 use super::foreign_key::ForeignKeyDef;
 use super::histogram::HistogramDef;
+use super::stored::{StoredColumn, entry_column};
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::row::EntryColumn;
-use leafline_types::{Collation, ColumnLayout, EntryFormat, KeyPart, SqlType, Value, is_restorable};
+use leafline_types::row::{DroppedColumn, EntryColumn};
+use leafline_types::{Collation, EntryFormat, KeyPart, SqlType, Value, is_restorable};
 use std::sync::Arc;
 
 /// Name of the primary key.
@@ -98,6 +99,8 @@ pub struct ColumnDef {
     pub invisible: bool,
     /// Comment.
     pub comment: String,
+    /// Where rows have it.
+    pub stored: StoredColumn,
 }
 
 impl ColumnDef {
@@ -114,6 +117,7 @@ impl ColumnDef {
             generated: None,
             invisible: false,
             comment: String::new(),
+            stored: StoredColumn::default(),
         }
     }
 
@@ -309,6 +313,8 @@ pub(crate) struct IndexShape<'a> {
     pub comment: String,
     pub invisible: bool,
     pub columns: &'a [ColumnDef],
+    /// Columns that the table has no more.
+    pub dropped: &'a [DroppedColumn],
     /// Parts of the primary key, `None` if rows have a hidden row id.
     pub primary: Option<&'a [IndexPart]>,
     pub schema_version: u16,
@@ -348,7 +354,13 @@ impl IndexShape<'_> {
             format_columns.push(None);
         }
         let format = if clustered {
-            EntryFormat::clustered(self.schema_version, &columns, &format_parts, &format_columns)
+            EntryFormat::clustered(
+                self.schema_version,
+                &columns,
+                self.dropped,
+                &format_parts,
+                &format_columns,
+            )
         } else {
             EntryFormat::secondary(&columns, &format_parts, &format_columns)
         };
@@ -370,12 +382,6 @@ impl IndexShape<'_> {
             columns: columns.len(),
         }
     }
-}
-
-fn entry_column(column: &ColumnDef) -> EntryColumn {
-    let layout =
-        ColumnLayout { ty: column.ty.clone(), nullable: column.nullable, collation: column.collation };
-    EntryColumn { layout, added_in: 0, default: Value::Null }
 }
 
 /// The part of a key that is the hidden row id.
@@ -410,6 +416,8 @@ pub struct TableDef {
     pub name: String,
     /// Columns, in order; those of functional key parts last.
     pub columns: Vec<ColumnDef>,
+    /// Columns that it has no more, and older rows have.
+    pub dropped: Vec<DroppedColumn>,
     /// Indexes; the first is the clustered one.
     pub indexes: Vec<Arc<IndexDef>>,
     /// CHECK constraints, which whoever writes a row sees to.

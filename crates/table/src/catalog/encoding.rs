@@ -7,12 +7,13 @@
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8 |
-//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression, place u16, schema version since which rows have it u16, what older ones hold as a one-column row |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8 |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION) |
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
+//! | dropped column | 9, table id u64, number u16 | see `catalog::stored` |
 //!
 //! Names, texts, comments and the constant are a u32 length and the bytes.
 
@@ -23,6 +24,7 @@ use super::definition::{
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::histogram::{self, HISTOGRAM};
 use super::published::{Catalog, DatabaseDef};
+use super::stored::{StoredColumn, decode_dropped, encode_dropped};
 use super::view::{CheckOption, ViewAlgorithm, ViewDef};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
@@ -32,7 +34,7 @@ use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const FORMAT: u8 = 6;
+pub(super) const FORMAT: u8 = 7;
 pub(super) const DATABASE: u8 = 1;
 pub(super) const TABLE: u8 = 2;
 pub(super) const COLUMN: u8 = 3;
@@ -40,6 +42,7 @@ pub(super) const INDEX: u8 = 4;
 pub(super) const CHECK: u8 = 5;
 pub(super) const FOREIGN_KEY: u8 = 6;
 pub(super) const VIEW: u8 = 7;
+pub(super) const DROPPED: u8 = 9;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -114,6 +117,10 @@ impl CatalogRow {
         for (position, foreign) in table.foreign_keys.iter().enumerate() {
             let key = key(FOREIGN_KEY, table.id.0, Some(position as u16));
             rows.push(CatalogRow { key, payload: encode_foreign_key(foreign) });
+        }
+        for (number, column) in table.dropped.iter().enumerate() {
+            let key = key(DROPPED, table.id.0, Some(number as u16));
+            rows.push(CatalogRow { key, payload: encode_dropped(column)? });
         }
         rows.extend(histogram::rows(table)?);
         Ok(rows)
@@ -227,7 +234,7 @@ fn constant_layout(ty: &SqlType, collation: Collation) -> RowLayout {
     RowLayout::new(0, &[ColumnLayout { ty: ty.clone(), nullable: true, collation }])
 }
 
-fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
+pub(super) fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
     let mut out = ByteWriter::default();
     let (tag, first, second) = type_code(&column.ty)?;
     out.u8(FORMAT).string(&column.name).u8(tag).u32(first).u32(second);
@@ -268,10 +275,14 @@ fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
             out.u8(kind).string(&generated.expression)
         }
     };
+    let StoredColumn { place, since, older } = &column.stored;
+    let mut row = Vec::new();
+    constant_layout(&column.ty, column.collation).encode(std::slice::from_ref(older), &mut row)?;
+    out.u16(*place).u16(*since).bytes(&row);
     Ok(out.finish())
 }
 
-fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
+pub(super) fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
     let mut from = ByteReader::new("catalog column", payload);
     from.format(FORMAT)?;
     let name = from.string()?;
@@ -309,6 +320,8 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
         3 => Some(GeneratedColumn { expression, kind: GeneratedKind::KeyPart }),
         other => return Err(from.damaged(format!("way {other} to generate it is not known"))),
     };
+    let (place, since) = (from.u16()?, from.u16()?);
+    let older = constant_layout(&ty, collation).decode_value(from.bytes()?, 0)?;
     from.end()?;
     Ok(ColumnDef {
         name,
@@ -321,6 +334,7 @@ fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
         generated,
         invisible: flags & INVISIBLE != 0,
         comment,
+        stored: StoredColumn { place, since, older },
     })
 }
 
@@ -487,6 +501,7 @@ impl Partial {
                 comment: row.comment,
                 invisible: row.invisible,
                 columns: &table.columns,
+                dropped: &table.dropped,
                 primary: primary.as_deref(),
                 schema_version: table.schema_version,
             };
@@ -565,6 +580,12 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                     partial.histograms.add(key.u16()?, &row.payload)?;
                 }
             }
+            DROPPED => {
+                let id = of_table(&mut tables)?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    partial.table.dropped.push(decode_dropped(&row.payload)?);
+                }
+            }
             other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
         }
     }
@@ -591,6 +612,7 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         database,
         name,
         columns: Vec::new(),
+        dropped: Vec::new(),
         indexes: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),

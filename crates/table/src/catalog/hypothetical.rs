@@ -51,6 +51,7 @@ impl TableDef {
             comment: draft.comment,
             invisible: draft.invisible,
             columns: &self.columns,
+            dropped: &self.dropped,
             primary: self.primary_key(),
             schema_version: self.schema_version,
         };

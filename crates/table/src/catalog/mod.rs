@@ -13,6 +13,7 @@ mod hypothetical;
 mod published;
 mod remains;
 mod spec;
+mod stored;
 mod unstored;
 mod view;
 
@@ -31,4 +32,5 @@ pub use published::{Catalog, DatabaseDef};
 pub(crate) use remains::decode_remains;
 pub(crate) use spec::{IndexDraft, TableDraft, check_name};
 pub use spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
+pub use stored::{MAX_ROW_VERSIONS, StoredColumn, is_extended};
 pub use view::{CheckOption, ViewAlgorithm, ViewDef};

@@ -2,7 +2,7 @@
 
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHECK, COLUMN, CatalogRow, DATABASE, FOREIGN_KEY, INDEX, KeyReader, TABLE, VIEW, decode_catalog,
+    CHECK, COLUMN, CatalogRow, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, TABLE, VIEW, decode_catalog,
     decode_table, decode_view, key,
 };
 use super::histogram::HISTOGRAM;
@@ -42,7 +42,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 Ok(view) => format!("view {}.{}: views are not written anew", view.database, view.name),
                 Err(error) => format!("a view: {error}"),
             }),
-            (Ok(TABLE..=FOREIGN_KEY), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
+            (Ok(TABLE..=FOREIGN_KEY | DROPPED), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             // They can be made anew.
             (Ok(HISTOGRAM), Ok(_)) => {}
             _ => senseless += 1,
@@ -54,7 +54,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
     for (id, rows) in of_tables {
         let lost = |kind| is_lost(&key(kind, id, None), &key(kind, id.saturating_add(1), None));
         let decoded = match decode_catalog(&rows) {
-            Ok(_) if lost(COLUMN) => Err("not all of its columns are known".to_owned()),
+            Ok(_) if lost(COLUMN) || lost(DROPPED) => Err("not all of its columns are known".to_owned()),
             Ok(_) if !is_contiguous(&rows) => Err("not all of its columns and indexes are known".to_owned()),
             Ok(catalog) => Ok(catalog),
             Err(error) => Err(error.to_string()),
@@ -83,7 +83,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
 
 /// Whether columns, and indexes, are numbered without a gap.
 fn is_contiguous(rows: &[CatalogRow]) -> bool {
-    [COLUMN, INDEX, CHECK, FOREIGN_KEY].iter().all(|kind| {
+    [COLUMN, INDEX, CHECK, FOREIGN_KEY, DROPPED].iter().all(|kind| {
         let of_kind = rows.iter().filter(|row| row.key.first() == Some(kind));
         of_kind.enumerate().all(|(at, row)| row.key.get(9..) == Some(&(at as u16).to_be_bytes()))
     })

@@ -4,6 +4,7 @@ use super::definition::{
     CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, TableDef, TableOptions,
 };
 use super::foreign_key::ForeignKeySpec;
+use super::stored::StoredColumn;
 use crate::error::Result;
 use crate::limits::Limits;
 use leafline_types::{MysqlError, SqlType};
@@ -162,6 +163,7 @@ impl TableDraft {
         check_name(&spec.name, |name| MysqlError::wrong_table_name(name))?;
         let mut columns = spec.columns.clone();
         check_columns(&columns, limits)?;
+        StoredColumn::place_all(&mut columns);
         let mut primary = spec.indexes.iter().filter(|index| index.kind == IndexSpecKind::Primary);
         let clustered = match (primary.next(), primary.next()) {
             (Some(_), Some(_)) => return Err(MysqlError::multiple_primary_key().into()),

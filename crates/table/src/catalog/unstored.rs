@@ -39,6 +39,7 @@ impl TableSpec {
                 comment: index.comment,
                 invisible: index.invisible,
                 columns: &draft.columns,
+                dropped: &[],
                 primary,
                 schema_version: 1,
             };
@@ -49,6 +50,7 @@ impl TableSpec {
             database: self.database.clone(),
             name: self.name.clone(),
             columns: draft.columns,
+            dropped: Vec::new(),
             indexes,
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),

@@ -37,6 +37,7 @@ fn doubled(engine: &crate::Engine, refused: Option<i64>, order: &[&str]) -> Resu
     let alteration = Alteration {
         spec,
         sources,
+        older: Vec::new(),
         next_auto_increment: None,
         foreign_keys,
         rebuild,

@@ -7,7 +7,8 @@
 //! snapshots are taken between every two of its steps: they must show the state before it, then and later.
 
 use super::leaping::leap;
-use crate::catalog::{IndexKind, IndexPart, TableDef};
+use crate::alter::Alteration;
+use crate::catalog::{IndexKind, IndexPart, TableDef, TableSpec};
 use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
 use crate::lock::LockLimits;
@@ -20,6 +21,7 @@ use leafline_storage::device::SimulatedEnv;
 use leafline_types::Value;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -487,6 +489,50 @@ impl Model {
         }
     }
 
+    /// A column comes or goes by definition alone, while older snapshots are held.
+    fn alter(&mut self) {
+        let table = self.random.random_range(0..self.tables.len());
+        let def = self.tables[table].clone();
+        let mut spec = TableSpec::of(&def);
+        let mut sources: Vec<Option<usize>> = (0..def.columns.len()).map(Some).collect();
+        let later: Vec<usize> =
+            (0..sources.len()).filter(|at| def.columns[*at].name.starts_with("later")).collect();
+        let (at, older) = match later.choose(&mut self.random) {
+            Some(at) if self.random.random() => {
+                spec.columns.remove(*at);
+                sources.remove(*at);
+                (*at, None)
+            }
+            _ => {
+                let at = self.random.random_range(0..=sources.len());
+                let ty = if self.random.random() { int() } else { varchar() };
+                let new = column(&format!("later{}", def.schema_version), ty, self.random.random());
+                let alone = TableDef { columns: vec![new.clone()], ..(*def).clone() };
+                let number = (!new.nullable || self.random.random()).then_some(7);
+                spec.columns.insert(at, new);
+                sources.insert(at, None);
+                (at, row(&alone, &[number]).pop())
+            }
+        };
+        if !def.can_keep_rows(&spec.columns, &sources, &self.engine.limits) {
+            return;
+        }
+        let alteration =
+            Alteration { sources, older: older.iter().cloned().collect(), ..unchanged(&def, spec) };
+        *self.engine.observer.lock() = None;
+        self.engine.alter_table(&def, alteration).unwrap();
+        self.tables[table] = self.engine.table("d", &def.name).unwrap();
+        let alter = |state: &mut Arc<State>| {
+            Arc::make_mut(state)[table].values_mut().for_each(|row| match &older {
+                Some(value) => row.insert(at, value.clone()),
+                None => drop(row.remove(at)),
+            });
+        };
+        alter(&mut self.committed);
+        self.held.lock().iter_mut().for_each(|(_, state)| alter(state));
+        self.observe();
+    }
+
     fn check_all(&mut self) {
         let view = view(&self.engine);
         let what = format!("seed {}: committed", self.seed);
@@ -565,6 +611,7 @@ fn run(seed: u64, steps: u64, options: &EngineOptions) {
                 model.observe();
             }
             37 => model.engine.store.checkpoint().unwrap(),
+            38 if sessions.is_empty() => model.alter(),
             _ => {}
         }
     }

@@ -52,7 +52,7 @@ pub enum CodecError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The row carries a schema version that the table never had.
+    /// The row carries a schema version that the table did not have when its definition was looked up.
     #[error("unknown schema version {0} in a row")]
     UnknownVersion(u16),
     /// The value is not in the row: see [`crate::row::OverflowRef`].

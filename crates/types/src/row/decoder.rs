@@ -249,8 +249,12 @@ impl RowDecoder {
     ) -> Result<(), CodecError> {
         debug_assert!(payloads.len() <= RUN);
         let steps = match self.payload.last() {
-            Some(steps) if steps.is_empty() || self.format.all_newest(payloads) => steps,
-            _ => {
+            Some(steps) if steps.is_empty() => Some(steps),
+            _ => self.format.version_of_all(payloads).and_then(|version| self.payload.get(version)),
+        };
+        let steps = match steps {
+            Some(steps) => steps,
+            None => {
                 let mut rests = rests.iter();
                 return payloads.iter().try_for_each(|payload| {
                     let key = rests.next().map_or(&[][..], |rest| whole(prefix, rest, key));

@@ -11,11 +11,26 @@ use crate::value::Value;
 pub struct EntryColumn {
     /// Type, nullability, collation.
     pub layout: ColumnLayout,
+    /// Where rows have it: columns are stored by their places, no two of which are the same.
+    pub place: u16,
     /// The schema version in which the table got the column; rows of older versions read as `default`. 0 for a column
     /// that was there from the start.
     pub added_in: u16,
     /// What rows older than the column hold.
     pub default: Value,
+}
+
+/// A column that the table has no more, and rows of older schema versions still have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedColumn {
+    /// Type, nullability, collation.
+    pub layout: ColumnLayout,
+    /// Where those rows have it.
+    pub place: u16,
+    /// The schema version in which the table got it.
+    pub added_in: u16,
+    /// The schema version since which it is gone.
+    pub dropped_in: u16,
 }
 
 /// Where one table column is in an entry.
@@ -32,10 +47,32 @@ pub(super) enum Source {
 /// The payload's layout from one schema version up to the next.
 #[derive(Debug, Clone)]
 pub(super) struct Version {
-    pub(super) since: u16,
+    since: u16,
     pub(super) layout: RowLayout,
     /// Per stored column its number in the layout; None where rows are older than the column.
     pub(super) columns: Vec<Option<usize>>,
+}
+
+/// A column as rows of some versions have it.
+struct Physical<'c> {
+    layout: &'c ColumnLayout,
+    since: u16,
+    until: Option<u16>,
+    /// Its number among the stored columns of the table, if it is still one.
+    stored: Option<usize>,
+}
+
+impl Version {
+    /// Of the columns, in the order of their places, that rows have in schema version `since`; `stored` of all versions are the table's.
+    fn new(since: u16, written: Option<u16>, columns: &[Physical<'_>], stored: usize) -> Version {
+        let is_present =
+            |column: &&Physical<'_>| column.since <= since && column.until.is_none_or(|until| since < until);
+        let present: Vec<&Physical<'_>> = columns.iter().filter(is_present).collect();
+        let layouts: Vec<ColumnLayout> = present.iter().map(|column| column.layout.clone()).collect();
+        let number = |stored| present.iter().position(|column| column.stored == Some(stored));
+        let columns = (0..stored).map(number).collect();
+        Version { since, layout: RowLayout::lay_out(written, &layouts), columns }
+    }
 }
 
 /// Where the columns of a table lie in the entries (key bytes and payload bytes) of one of its trees.
@@ -45,12 +82,54 @@ pub struct EntryFormat {
     key_columns: Vec<Option<usize>>,
     pub(super) columns: Vec<EntryColumn>,
     pub(super) sources: Vec<Source>,
-    /// Table columns in the payload, in order.
+    /// Table columns in the payload, in the order in which rows have them.
     pub(super) stored: Vec<usize>,
-    /// Oldest first; the last is what is written. None of them is empty of meaning: there is at least one.
+    /// Oldest first; the last is what is written. There is at least one.
     pub(super) versions: Vec<Version>,
+    layouts: Layouts,
+}
+
+/// Which of the layouts that rows may have, oldest first, a row has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Layouts {
     /// The current schema version; None if payloads carry none.
-    pub(super) schema_version: Option<u16>,
+    current: Option<u16>,
+    /// The schema version since which rows have each.
+    since: Vec<u16>,
+}
+
+impl Layouts {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.since.len()
+    }
+
+    /// The number of a payload's layout.
+    #[inline]
+    pub(super) fn of(&self, payload: &[u8]) -> Result<usize, CodecError> {
+        let last = self.since.len().saturating_sub(1);
+        let Some(current) = self.current else { return Ok(last) };
+        let found = row_version(payload)?;
+        if found == current {
+            return Ok(last);
+        }
+        if found > current {
+            return Err(CodecError::UnknownVersion(found));
+        }
+        // They begin at 0, so there is one.
+        Ok(self.since.iter().rposition(|since| *since <= found).unwrap_or(0))
+    }
+
+    /// The number of the layout that all these payloads have; None if they have several.
+    #[inline]
+    fn of_all(&self, payloads: &[&[u8]]) -> Option<usize> {
+        let Some(current) = self.current else { return Some(self.since.len().saturating_sub(1)) };
+        if payloads.iter().all(|payload| row_version(payload) == Ok(current)) {
+            return Some(self.since.len().saturating_sub(1));
+        }
+        let first = self.of(payloads.first()?).ok()?;
+        payloads.iter().all(|payload| self.of(payload) == Ok(first)).then_some(first)
+    }
 }
 
 impl EntryFormat {
@@ -59,12 +138,37 @@ impl EntryFormat {
     pub fn clustered(
         schema_version: u16,
         columns: &[EntryColumn],
+        dropped: &[DroppedColumn],
         key: &[KeyPart],
         key_columns: &[Option<usize>],
     ) -> Self {
         let in_key = |column| Self::restoring_part(key, key_columns, column).is_some();
-        let stored = (0..columns.len()).filter(|&column| !in_key(column)).collect();
-        Self::new(Some(schema_version), columns, key, key_columns, stored)
+        let mut stored: Vec<usize> = (0..columns.len()).filter(|&column| !in_key(column)).collect();
+        stored.sort_by_key(|&column| columns.get(column).map(|column| column.place));
+        let present = stored.iter().enumerate().filter_map(|(number, &column)| {
+            let column = columns.get(column)?;
+            let (layout, since) = (&column.layout, column.added_in);
+            Some((column.place, Physical { layout, since, until: None, stored: Some(number) }))
+        });
+        let gone = dropped.iter().map(|column| {
+            let (layout, since, until) = (&column.layout, column.added_in, Some(column.dropped_in));
+            (column.place, Physical { layout, since, until, stored: None })
+        });
+        let mut physical: Vec<(u16, Physical<'_>)> = present.chain(gone).collect();
+        physical.sort_by_key(|(place, _)| *place);
+        let physical: Vec<Physical<'_>> = physical.into_iter().map(|(_, column)| column).collect();
+        let mut starts: Vec<u16> =
+            physical.iter().flat_map(|column| [Some(column.since), column.until]).flatten().collect();
+        starts.push(0);
+        starts.sort_unstable();
+        starts.dedup();
+        let last = starts.last().copied();
+        let version = |since: u16| {
+            let written = if Some(since) == last { schema_version } else { since };
+            Version::new(since, Some(written), &physical, stored.len())
+        };
+        let versions = starts.into_iter().map(version).collect();
+        Self::new(Some(schema_version), columns, key, key_columns, stored, versions)
     }
 
     /// The entries of a secondary index: as payload the key columns that the key has, but does not restore, if any.
@@ -79,7 +183,13 @@ impl EntryFormat {
             seen.push(*c);
             first
         });
-        Self::new(None, columns, key, key_columns, stored)
+        let present = stored.iter().enumerate().filter_map(|(number, &column)| {
+            let layout = &columns.get(column)?.layout;
+            Some(Physical { layout, since: 0, until: None, stored: Some(number) })
+        });
+        let present: Vec<Physical<'_>> = present.collect();
+        let versions = vec![Version::new(0, None, &present, stored.len())];
+        Self::new(None, columns, key, key_columns, stored, versions)
     }
 
     fn restoring_part(key: &[KeyPart], key_columns: &[Option<usize>], column: usize) -> Option<usize> {
@@ -92,6 +202,7 @@ impl EntryFormat {
         key: &[KeyPart],
         key_columns: &[Option<usize>],
         stored: Vec<usize>,
+        versions: Vec<Version>,
     ) -> Self {
         debug_assert!(key.len() == key_columns.len());
         debug_assert!(key_columns.iter().flatten().all(|&c| c < columns.len()));
@@ -100,36 +211,14 @@ impl EntryFormat {
             None => stored.iter().position(|&s| s == column).map_or(Source::Absent, Source::Payload),
         };
         let sources = (0..columns.len()).map(source).collect();
-        let stored_columns: Vec<&EntryColumn> = stored.iter().filter_map(|&c| columns.get(c)).collect();
-        let mut starts: Vec<u16> = match schema_version {
-            Some(_) => stored_columns.iter().map(|c| c.added_in).chain([0]).collect(),
-            None => vec![u16::MAX],
-        };
-        starts.sort_unstable();
-        starts.dedup();
-        let last = starts.last().copied();
-        let version = |since: u16| {
-            let present: Vec<bool> = stored_columns.iter().map(|c| c.added_in <= since).collect();
-            let layouts: Vec<ColumnLayout> = stored_columns
-                .iter()
-                .zip(&present)
-                .filter(|(_, p)| **p)
-                .map(|(c, _)| c.layout.clone())
-                .collect();
-            let mut next = 0..;
-            let columns = present.iter().map(|&p| if p { next.next() } else { None }).collect();
-            let written = schema_version.map(|current| if Some(since) == last { current } else { since });
-            Version { since, layout: RowLayout::lay_out(written, &layouts), columns }
-        };
-        let versions = starts.into_iter().map(version).collect();
         EntryFormat {
             key: key.to_vec(),
             key_columns: key_columns.to_vec(),
             columns: columns.to_vec(),
             sources,
             stored,
+            layouts: Layouts { current: schema_version, since: versions.iter().map(|v| v.since).collect() },
             versions,
-            schema_version,
         }
     }
 
@@ -198,7 +287,7 @@ impl EntryFormat {
 
     /// Whether payloads are empty: a secondary index whose key restores all its columns.
     fn is_bare(&self) -> bool {
-        self.schema_version.is_none() && self.stored.is_empty()
+        self.layouts.current.is_none() && self.stored.is_empty()
     }
 
     /// The columns whose values are outside a row, and where those are.
@@ -288,30 +377,24 @@ impl EntryFormat {
     /// The number in `versions` of the layout that a payload has; always one there is.
     #[inline]
     pub(super) fn version_of(&self, payload: &[u8]) -> Result<usize, CodecError> {
-        let last = self.versions.len() - 1;
-        let Some(current) = self.schema_version else { return Ok(last) };
-        let found = row_version(payload)?;
-        if found == current {
-            return Ok(last);
-        }
-        if found > current {
-            return Err(CodecError::UnknownVersion(found));
-        }
-        // Versions begin at 0, so there is one.
-        Ok(self.versions.iter().rposition(|v| v.since <= found).unwrap_or(0))
+        self.layouts.of(payload)
     }
 
-    /// Whether all these payloads have the newest layout.
+    /// The number in `versions` of the layout that all these payloads have; None if they have several.
     #[inline]
-    pub(super) fn all_newest(&self, payloads: &[&[u8]]) -> bool {
-        let Some(current) = self.schema_version else { return true };
-        payloads.iter().all(|payload| row_version(payload) == Ok(current))
+    pub(super) fn version_of_all(&self, payloads: &[&[u8]]) -> Option<usize> {
+        self.layouts.of_all(payloads)
     }
 
-    /// The slot of a column in payloads of the newest layout, if it is stored there.
-    pub(super) fn newest_slot(&self, column: usize) -> Option<&Slot> {
+    /// The layouts that payloads may have.
+    pub(super) fn layouts(&self) -> &Layouts {
+        &self.layouts
+    }
+
+    /// The slot of a column in payloads of the layout of that number, if it is stored there.
+    pub(super) fn slot_in(&self, version: usize, column: usize) -> Option<&Slot> {
         let Some(Source::Payload(stored)) = self.sources.get(column) else { return None };
-        let version = self.versions.last()?;
+        let version = self.versions.get(version)?;
         version.layout.slot(version.columns.get(*stored).copied().flatten()?).ok()
     }
 

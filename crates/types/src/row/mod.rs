@@ -6,9 +6,13 @@
 //! |-------------------------|--------------------------------------------------------------------------------|
 //! | 2                       | schema version under which it was written (not in payloads of secondary indexes) |
 //! | nullable columns / 8    | NULL bitmap: bit i (from the lowest) is the i-th nullable column's             |
-//! | sum of widths           | fixed-width columns (`codec::fixed`), in column order; 0 where NULL            |
-//! | 2 per string column     | where each string ends, counted from the end of these offsets; in column order |
+//! | sum of widths           | fixed-width columns (`codec::fixed`), by their places; 0 where NULL            |
+//! | 2 per string column     | where each string ends, counted from the end of these offsets; by their places |
 //! | the rest                | the strings' bytes, one after the other; nothing where NULL                    |
+//!
+//! Which columns a row has depends on its schema version: a table gets and loses columns without its rows being touched. What is
+//! read of a column that is newer than the row is what the column was given then. The place of a column, which is where rows
+//! have it among the others, never changes, whatever its position in the table becomes.
 //!
 //! A JSON document (`json::binary`) is a string here.
 //!
@@ -38,7 +42,7 @@ use crate::value::{SqlType, Value};
 
 pub use block::RowBlock;
 pub use decoder::RowDecoder;
-pub use entry::{EntryColumn, EntryFormat};
+pub use entry::{DroppedColumn, EntryColumn, EntryFormat};
 pub use number_set::NumberSet;
 pub use overflow::{DecodedRows, Missing, OverflowRef};
 pub use screen::{Removed, RowScreen};

@@ -1,7 +1,7 @@
 //! Conditions tested on the bytes of rows, before anything is decoded.
 //!
 //! A screen lets every row pass for which the conditions are TRUE, and often others: of conditions that it cannot test, and of rows
-//! that it cannot read at once (of an older schema version, with the value outside the row). So the conditions are evaluated
+//! that it cannot read at once (older than the column, with the value outside the row). So the conditions are evaluated
 //! again on what passes, and a screen decides nothing but how much is decoded.
 //!
 //! | condition                                       | tested as                                                          |
@@ -19,9 +19,9 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::entry::EntryFormat;
+use super::entry::{EntryFormat, Layouts};
 use super::number_set::NumberSet;
-use super::{Place, Slot, row_version};
+use super::{Place, Slot};
 use crate::codec::CodecError;
 use crate::codec::narrow::Narrow;
 use crate::collation::Collation;
@@ -29,10 +29,18 @@ use crate::expr::encoded::EncodedTest;
 use crate::expr::{CompareDomain, CompareOp, Expr, ExprKind, InSet, LikePattern, push_down_not};
 use crate::key::KeyPart;
 
-/// Conditions on rows of the newest schema version of a table.
+/// Conditions on rows of a table.
 #[derive(Debug, Clone, Default)]
 pub struct RowScreen {
-    version: Option<u16>,
+    /// Those that rows may have.
+    layouts: Layouts,
+    /// For each of them.
+    screens: Vec<LayoutScreen>,
+}
+
+/// Conditions on rows of one layout.
+#[derive(Debug, Clone, Default)]
+struct LayoutScreen {
     tests: Vec<Test>,
     /// Columns whose numbers are looked up in sets.
     members: Vec<(Number, Arc<NumberSet>)>,
@@ -73,9 +81,10 @@ enum TextTest {
     Like(Arc<LikePattern>, bool),
 }
 
-/// The columns of a table under their numbers in conditions.
+/// The columns of a table under their numbers in conditions, as rows of one layout have them.
 struct Columns<'f> {
     format: &'f EntryFormat,
+    layout: usize,
     columns: &'f [usize],
 }
 
@@ -86,40 +95,63 @@ impl RowScreen {
         columns: &[usize],
         conditions: impl IntoIterator<Item = &'e Expr>,
     ) -> RowScreen {
-        let columns = Columns { format, columns };
         let unnoticed = conditions.into_iter().take_while(|condition| !condition.may_raise());
-        let tests =
-            unnoticed.filter_map(|condition| columns.test(&push_down_not(condition.clone()))).collect();
-        RowScreen { version: format.schema_version, tests, members: Vec::new() }
+        let conditions: Vec<Expr> = unnoticed.map(|condition| push_down_not(condition.clone())).collect();
+        let screen = |layout| {
+            let columns = Columns { format, layout, columns };
+            let tests = conditions.iter().filter_map(|condition| columns.test(condition)).collect();
+            LayoutScreen { tests, members: Vec::new() }
+        };
+        let screens = (0..format.layouts().count()).map(screen).collect();
+        RowScreen { layouts: format.layouts().clone(), screens }
     }
 
     /// From now on no row passes whose column, a table's by its ordinal, is NULL or a number that is not in the set. False if the bytes of
     /// the column are no number.
     pub fn require(&mut self, format: &EntryFormat, column: usize, set: &Arc<NumberSet>) -> bool {
-        let number = Columns { format, columns: &[column] }.number(0);
-        self.members.extend(number.map(|number| (number, set.clone())));
-        number.is_some()
+        let mut is_number = false;
+        for (layout, screen) in self.screens.iter_mut().enumerate() {
+            let number = Columns { format, layout, columns: &[column] }.number(0);
+            is_number |= number.is_some();
+            screen.members.extend(number.map(|number| (number, set.clone())));
+        }
+        is_number
     }
 
     /// Numbers are not looked up any more.
     pub fn forget_members(&mut self) {
-        self.members.clear();
+        self.screens.iter_mut().for_each(|screen| screen.members.clear());
     }
 
     /// Whether it lets everything pass.
     pub fn is_empty(&self) -> bool {
-        self.tests.is_empty() && self.members.is_empty()
+        self.screens.iter().all(|screen| screen.tests.is_empty() && screen.members.is_empty())
     }
 
     /// A bit for each of up to 64 rows (payloads of the clustered index): whether it passes. And how many do not because of a number that is
     /// not in its set, of how many.
     pub fn passing(&self, rows: &[&[u8]]) -> (u64, Removed) {
-        let all = u64::MAX.checked_shr(u64::BITS - rows.len() as u32).unwrap_or(0);
-        let mut known = all;
-        if let Some(version) = self.version {
-            known = bits_where(all, rows, |row| row_version(row) == Ok(version));
+        let mut left = u64::MAX.checked_shr(u64::BITS - rows.len() as u32).unwrap_or(0);
+        let (mut passing, mut removed) = (0, Removed::default());
+        for (layout, screen) in self.screens.iter().enumerate().rev() {
+            let these = bits_where(left, rows, |row| self.layouts.of(row) == Ok(layout));
+            left &= !these;
+            passing |= screen.passing(rows, these, &mut removed);
+            if left == 0 {
+                break;
+            }
         }
-        let passing = self.tests.iter().fold(known, |left, test| test.passing(rows, left));
+        (passing | left, removed)
+    }
+}
+
+impl LayoutScreen {
+    /// Those of `these` that pass.
+    fn passing(&self, rows: &[&[u8]], these: u64, removed: &mut Removed) -> u64 {
+        let passing = self.tests.iter().fold(these, |left, test| test.passing(rows, left));
+        if self.members.is_empty() {
+            return passing;
+        }
         let members = self.members.iter().fold(passing, |left, (number, set)| {
             bits_where(left, rows, |row| match number.get(row) {
                 Read::Value(v) => set.may_have(v),
@@ -127,11 +159,9 @@ impl RowScreen {
                 Read::Unreadable => true,
             })
         });
-        let removed = match self.members.is_empty() {
-            true => Removed::default(),
-            false => Removed { rows: (passing & !members).count_ones(), of: passing.count_ones() },
-        };
-        (members | (all & !known), removed)
+        removed.rows += (passing & !members).count_ones();
+        removed.of += passing.count_ones();
+        members
     }
 }
 
@@ -280,7 +310,7 @@ impl Columns<'_> {
     }
 
     fn slot(&self, column: usize) -> Option<&Slot> {
-        self.format.newest_slot(*self.columns.get(column)?)
+        self.format.slot_in(self.layout, *self.columns.get(column)?)
     }
 
     fn string(&self, column: usize) -> Option<Slot> {

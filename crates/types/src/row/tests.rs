@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::Array;
 use rand::Rng;
 use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
 
 use super::*;
 use crate::column::value_at;
@@ -86,7 +87,8 @@ impl Table {
         let columns = random_columns(rng, 12);
         let entry_columns = columns
             .iter()
-            .map(|c| EntryColumn { layout: layout_of(c), added_in: 0, default: Value::Null })
+            .zip(0..)
+            .map(|(c, place)| EntryColumn { layout: layout_of(c), place, added_in: 0, default: Value::Null })
             .collect();
         let (mut key, mut key_columns) = (Vec::new(), Vec::new());
         for _ in 0..rng.random_range(1..=4) {
@@ -180,7 +182,7 @@ fn entries_come_back_in_every_projection() {
     for round in 0..testing::iterations(1_000) {
         let table = Table::random(&mut rng);
         let format = Arc::new(if round % 2 == 0 {
-            EntryFormat::clustered(3, &table.entry_columns, &table.key, &table.key_columns)
+            EntryFormat::clustered(3, &table.entry_columns, &[], &table.key, &table.key_columns)
         } else {
             EntryFormat::secondary(&table.entry_columns, &table.key, &table.key_columns)
         });
@@ -214,49 +216,68 @@ fn entries_come_back_in_every_projection() {
     }
 }
 
+/// A table that gets and loses columns, and whose columns change their positions, reads rows of all its versions.
 #[test]
-fn rows_of_older_versions_get_the_defaults() {
+fn rows_of_older_versions_have_the_columns_of_their_time() {
     let mut rng = testing::rng("older_versions");
     for _ in 0..testing::iterations(500) {
         let table = Table::random(&mut rng);
+        let latest = 7;
         let mut columns = table.entry_columns.clone();
+        // The version since which each is gone.
+        let mut gone = vec![None; columns.len()];
+        let mut places: Vec<u16> = (0..columns.len() as u16).collect();
+        places.shuffle(&mut rng);
         for (i, (column, part)) in columns.iter_mut().zip(&table.columns).enumerate() {
+            column.place = places[i];
             if !table.key_columns.contains(&Some(i)) && rng.random() {
-                column.added_in = rng.random_range(1..=6);
+                column.added_in = rng.random_range(0..=6);
                 column.default = random_value(&mut rng, part);
+                gone[i] = rng.random_bool(0.3).then(|| rng.random_range(column.added_in + 1..=latest));
             }
         }
-        let latest = 7;
-        let current = Arc::new(EntryFormat::clustered(latest, &columns, &table.key, &table.key_columns));
+        // The table as it was in a version, or is in the latest.
+        let of_version = |version: u16| {
+            let is_there =
+                |c: &usize| columns[*c].added_in <= version && gone[*c].is_none_or(|g| g > version);
+            let then: Vec<usize> = (0..columns.len()).filter(is_there).collect();
+            let now: Vec<EntryColumn> = then.iter().map(|&c| columns[c].clone()).collect();
+            let position = |c: usize| then.iter().position(|&t| t == c).unwrap();
+            let key: Vec<Option<usize>> = table.key_columns.iter().map(|c| c.map(position)).collect();
+            let dropped: Vec<DroppedColumn> = (0..columns.len())
+                .filter_map(|c| {
+                    let dropped_in = gone[c].filter(|gone| *gone <= version)?;
+                    let EntryColumn { layout, place, added_in, .. } = columns[c].clone();
+                    Some(DroppedColumn { layout, place, added_in, dropped_in })
+                })
+                .collect();
+            (then, EntryFormat::clustered(version, &now, &dropped, &table.key, &key))
+        };
+        let (present, current) = of_version(latest);
+        let current = Arc::new(current);
         let (mut entries, mut rows) = (Vec::new(), Vec::new());
         for version in 0..=latest {
-            // The table as it was then: the columns that were not yet there are cut out.
-            let then: Vec<usize> = (0..columns.len()).filter(|&c| columns[c].added_in <= version).collect();
-            let old_columns: Vec<EntryColumn> = then.iter().map(|&c| columns[c].clone()).collect();
-            let old_key: Vec<Option<usize>> = table
-                .key_columns
-                .iter()
-                .map(|c| c.map(|c| then.iter().position(|&t| t == c).unwrap()))
-                .collect();
-            let old = EntryFormat::clustered(version, &old_columns, &table.key, &old_key);
-            let mut row = random_row(&mut rng, &table.columns);
-            let old_row: Vec<Value> = then.iter().map(|&c| row[c].clone()).collect();
-            let (mut key, mut payload) = (Vec::new(), Vec::new());
-            old.encode_key(&old_row, &table.hidden(), &mut key).unwrap();
-            old.encode_payload(&old_row, &mut payload).unwrap();
-            for (value, column) in row.iter_mut().zip(&columns) {
-                if column.added_in > version {
-                    *value = column.default.clone();
+            let (then, old) = of_version(version);
+            for _ in 0..rng.random_range(1..4) {
+                let mut row = random_row(&mut rng, &table.columns);
+                let old_row: Vec<Value> = then.iter().map(|&c| row[c].clone()).collect();
+                let (mut key, mut payload) = (Vec::new(), Vec::new());
+                old.encode_key(&old_row, &table.hidden(), &mut key).unwrap();
+                old.encode_payload(&old_row, &mut payload).unwrap();
+                for (value, column) in row.iter_mut().zip(&columns) {
+                    if column.added_in > version {
+                        *value = column.default.clone();
+                    }
                 }
+                current.verify(&key, &payload).unwrap();
+                entries.push((key, payload));
+                rows.push(present.iter().map(|&c| row[c].clone()).collect());
             }
-            current.verify(&key, &payload).unwrap();
-            entries.push((key, payload));
-            rows.push(row);
         }
         check_all_ways(&mut rng, &current, &entries, &rows);
         let (key, mut payload) = entries.remove(0);
         payload[..2].copy_from_slice(&(latest + 1).to_le_bytes());
-        let stored = (0..columns.len()).find(|&c| matches!(current.sources[c], entry::Source::Payload(_)));
+        let stored = (0..present.len()).find(|&c| matches!(current.sources[c], entry::Source::Payload(_)));
         if let Some(column) = stored {
             let found = current.decode_value(&key, &payload, column);
             assert_eq!(found, Err(CodecError::UnknownVersion(latest + 1)));
@@ -310,14 +331,16 @@ fn references_take_the_place_of_values() {
     let ty = [SqlType::Text { max_bytes: 1 << 24 }, SqlType::BIGINT, SqlType::Blob { max_bytes: 1 << 24 }];
     let columns: Vec<EntryColumn> = ty
         .iter()
-        .map(|ty| EntryColumn {
+        .zip(0..)
+        .map(|(ty, place)| EntryColumn {
             layout: ColumnLayout { ty: ty.clone(), nullable: true, collation: Collation::Utf8mb4Bin },
+            place,
             added_in: 0,
             default: Value::Null,
         })
         .collect();
     let key = KeyPart::new(SqlType::BIGINT);
-    let format = Arc::new(EntryFormat::clustered(1, &columns, &[key], &[Some(1)]));
+    let format = Arc::new(EntryFormat::clustered(1, &columns, &[], &[key], &[Some(1)]));
     let decoder = RowDecoder::new(&format, &[2, 0, 1, 0]).unwrap();
     let mut decoded = DecodedRows::new(&decoder, 0);
     let mut expected: Vec<Vec<Value>> = Vec::new();

@@ -4,7 +4,7 @@ use super::{Alter, AlterWork, Column};
 use crate::binder::table_spec::{column_def, default_value};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident};
 use crate::session::settings::TimeSettings;
-use leafline_table::{ColumnDef, DefaultValue, GeneratedKind};
+use leafline_table::{ColumnDef, DefaultValue, GeneratedKind, is_extended};
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, Members, MysqlError, SqlType, StoreContext, Warnings, store_cast};
 use std::sync::Arc;
@@ -116,13 +116,25 @@ impl Alter<'_> {
 /// What a new definition of a column takes.
 pub(super) fn work_of(old: &ColumnDef, new: &ColumnDef) -> AlterWork {
     let expression = |column: &ColumnDef| column.generated.as_ref().map(|one| one.expression.clone());
-    if (&old.ty, old.collation) != (&new.ty, new.collation) || expression(old) != expression(new) {
+    let extended = old.collation == new.collation && is_extended(&old.ty, &new.ty);
+    if !extended || expression(old) != expression(new) {
         return AlterWork::Conversion;
     }
     if old.nullable != new.nullable || (new.auto_increment && !old.auto_increment) {
         return AlterWork::Rows;
     }
     AlterWork::Definition
+}
+
+/// What a column takes that is new.
+pub(super) fn work_of_new(column: &ColumnDef) -> AlterWork {
+    let is_computed =
+        column.generated.is_some() || matches!(column.default, Some(DefaultValue::Expression(_)));
+    match is_computed || column.auto_increment {
+        true => AlterWork::Rows,
+        // The rows that there are have the same value in it.
+        false => AlterWork::Definition,
+    }
 }
 
 /// A column cannot become generated and STORED, or stop being so, by definition alone. Error 3106.

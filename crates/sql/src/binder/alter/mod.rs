@@ -11,7 +11,7 @@ use super::data_type::{table_collation, type_warnings};
 use super::table_spec::{check_engine, key_warnings, option_warnings};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use crate::session::settings::TimeSettings;
-use columns::work_of;
+use columns::{work_of, work_of_new};
 use leafline_table::{
     CheckDef, ColumnDef, ForeignKeyChanges, ForeignKeySpec, IndexSpec, IndexSpecKind, IndexSpecPart,
     TableDef, TableSpec,
@@ -206,17 +206,15 @@ impl<'a> Alter<'a> {
             (None, true) => true,
             _ => false,
         };
-        if !same_primary || self.columns.len() != self.old.columns.len() {
+        if !same_primary {
             self.work = self.work.max(AlterWork::Rows);
         }
-        for (at, column) in self.columns.iter().enumerate() {
+        for column in &self.columns {
             let old = column.source.and_then(|source| self.old.columns.get(source));
-            let work = match old {
+            self.work = self.work.max(match old {
                 Some(old) => work_of(old, &column.def),
-                None => AlterWork::Rows,
-            };
-            let moved = if column.source == Some(at) { AlterWork::Definition } else { AlterWork::Rows };
-            self.work = self.work.max(work).max(moved);
+                None => work_of_new(&column.def),
+            });
         }
         let position =
             |name: &String| self.columns.iter().position(|c| c.def.name.eq_ignore_ascii_case(name));
