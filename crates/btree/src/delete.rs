@@ -15,7 +15,7 @@ const SETTLE_FROM: usize = 4;
 /// What came of one attempt.
 enum Attempt {
     /// Whether the ghost was removed, and whether a merge is worth trying.
-    Done { removed: bool, under_full: bool },
+    Done { removed: bool, merge: bool },
     /// A page is not in memory.
     Missing(PageNo),
 }
@@ -32,8 +32,8 @@ impl Tree {
         loop {
             match self.try_purge(reservation, key, purge_before)? {
                 Attempt::Missing(page) => faults.fault_in(self, page)?,
-                Attempt::Done { removed, under_full } => {
-                    if under_full {
+                Attempt::Done { removed, merge } => {
+                    if merge {
                         self.merge(reservation, key, 0)?;
                     }
                     return Ok(removed);
@@ -53,7 +53,7 @@ impl Tree {
         let leaf = Node::open(mini.page(latched)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
         if !found || !purgeable(&leaf, slot, before).on(page)? {
-            return Ok(Attempt::Done { removed: false, under_full: false });
+            return Ok(Attempt::Done { removed: false, merge: false });
         }
         let record = if leaf.ghosts() >= SETTLE_FROM && all_purgeable(&leaf, before).on(page)? >= SETTLE_FROM
         {
@@ -62,9 +62,9 @@ impl Tree {
             Record::leaf_remove(slot)
         };
         apply(&mut mini, latched, &record)?;
-        let under_full = policy::under_full(&Node::open(mini.page(latched)).on(page)?);
+        let merge = policy::try_merge(&Node::open(mini.page(latched)).on(page)?);
         mini.commit();
-        Ok(Attempt::Done { removed: true, under_full })
+        Ok(Attempt::Done { removed: true, merge })
     }
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct Walk {
     pub pages: Vec<PageNo>,
     pub faults: BTreeMap<PageNo, TreeFault>,
     used: u64,
+    /// The leaf that the last branch ended with.
+    last_leaf: Option<PageNo>,
     /// Ended before the last node.
     pub stopped: bool,
 }
@@ -355,9 +357,23 @@ impl Walk {
             self.report.leaves += 1;
             self.report.entries += node.count() as u64;
             self.report.ghosts += node.ghosts() as u64;
+            self.report.unsettled += u64::from(node.unsettled() > 0);
             self.used += node.used() as u64;
         } else {
             self.report.branches += 1;
+        }
+        if node.level() == 1 {
+            self.count_breaks(node);
+        }
+    }
+
+    /// Branches right above the leaves are looked at in their order.
+    fn count_breaks(&mut self, node: &Node<'_>) {
+        // What is wrong with a damaged one has been noted.
+        for leaf in (0..node.count()).map_while(|slot| node.child(slot).ok()) {
+            let follows = self.last_leaf.is_none_or(|last| last.0 + 1 == leaf.0);
+            self.report.breaks += u64::from(!follows);
+            self.last_leaf = Some(leaf);
         }
     }
 
@@ -365,6 +381,7 @@ impl Walk {
         self.report.leaves += part.report.leaves;
         self.report.entries += part.report.entries;
         self.report.ghosts += part.report.ghosts;
+        self.report.unsettled += part.report.unsettled;
         self.used += part.used;
         self.stopped |= part.stopped;
         self.pages.extend(part.pages);

@@ -119,6 +119,7 @@ impl Tree {
         let above = Node::open(mini.page(parent)).on(parent_page)?;
         let go_on = above.count() == 1 || policy::under_full(&above);
         mini.commit();
+        self.count_merge();
         Ok(Attempt::Done(go_on))
     }
 

@@ -75,9 +75,9 @@ impl Tree {
             (Change::Keep, _) | (Change::Remove, None) => return Ok(Attempt::Done(false)),
             (Change::Remove, Some(_)) => {
                 apply(&mut mini, latched, &Record::leaf_remove(slot))?;
-                let under_full = policy::under_full(&Node::open(mini.page(latched)).on(page)?);
+                let merge = policy::try_merge(&Node::open(mini.page(latched)).on(page)?);
                 mini.commit();
-                return Ok(Attempt::Done(under_full));
+                return Ok(Attempt::Done(merge));
             }
             (Change::Put { payload, ts, has_previous }, _) => {
                 self.check_entry(key, &payload)?;

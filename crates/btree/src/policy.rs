@@ -307,9 +307,17 @@ pub fn capacity(page_size: usize) -> usize {
     page_size - SLOTS
 }
 
-/// Whether a node is so empty that a merge is worth trying.
+/// Whether a node is so empty that it should merge, if a neighbour has room.
 pub fn under_full(node: &Node<'_>) -> bool {
-    node.used() < capacity(node.bytes().len()) / 4
+    node.used() < capacity(node.bytes().len()) / 2
+}
+
+/// Whether a merge is worth trying after a removal from a leaf. An attempt latches the parent and may read neighbours, which mostly have
+/// no more room than the last time: there is one for each sixteenth of the entries that has gone, and below a quarter one for each.
+pub fn try_merge(leaf: &Node<'_>) -> bool {
+    let count = leaf.count();
+    under_full(leaf)
+        && (count.is_multiple_of((count / 16).max(1)) || leaf.used() < capacity(leaf.bytes().len()) / 4)
 }
 
 /// Whether two neighbours should become one node. Together they must leave room, or the next insert splits again;

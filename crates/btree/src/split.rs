@@ -118,6 +118,7 @@ impl Tree {
         };
         apply(&mut mini, parent, &Record::branch_insert(slot + 1, suffix, upper))?;
         mini.commit();
+        self.count_split();
         Ok(Attempt::Done)
     }
 

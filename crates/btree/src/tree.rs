@@ -1,5 +1,8 @@
 //! The tree handle: opening and creating, point reads, and what to reserve for changes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use leafline_storage::{HandlerId, MiniTransaction, PageNo, PageSlot, Reservation, SegmentId, Store};
 
 use crate::cursor::Cursor;
@@ -16,6 +19,14 @@ pub struct Tree {
     store: Store,
     id: SegmentId,
     root: PageNo,
+    changes: Arc<ShapeChanges>,
+}
+
+/// How often pages of a tree were split and merged since it was opened.
+#[derive(Default)]
+pub(crate) struct ShapeChanges {
+    splits: AtomicU64,
+    merges: AtomicU64,
 }
 
 impl Tree {
@@ -27,7 +38,7 @@ impl Tree {
         if !PAGE_SIZES.contains(&store.page_size()) {
             return Err(BtreeError::PageSize(store.page_size()));
         }
-        Ok(Tree { store: store.clone(), id, root })
+        Ok(Tree { store: store.clone(), id, root, changes: Arc::default() })
     }
 
     /// Creates an empty tree in `segment`: its root is an empty leaf. Needs one page and
@@ -62,6 +73,26 @@ impl Tree {
     /// The root page; never changes.
     pub fn root(&self) -> PageNo {
         self.root
+    }
+
+    /// How many pages were split, through this handle and its clones.
+    pub fn splits(&self) -> u64 {
+        self.changes.splits.load(Ordering::Relaxed)
+    }
+
+    /// How many were merged with a neighbour.
+    pub fn merges(&self) -> u64 {
+        self.changes.merges.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_split(&self) {
+        self.changes.splits.fetch_add(1, Ordering::Relaxed);
+        self.store.count_page_split();
+    }
+
+    pub(crate) fn count_merge(&self) {
+        self.changes.merges.fetch_add(1, Ordering::Relaxed);
+        self.store.count_page_merge();
     }
 
     /// A cursor before the first entry.

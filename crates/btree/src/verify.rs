@@ -31,6 +31,10 @@ pub struct TreeReport {
     pub entries: u64,
     /// Ghosts.
     pub ghosts: u64,
+    /// Leaves with entries whose time of change is still noted.
+    pub unsettled: u64,
+    /// Leaves that do not lie on the page behind that of the leaf before them.
+    pub breaks: u64,
     /// Used share of the leaves' bytes.
     pub fill: f64,
 }

@@ -53,7 +53,7 @@ pub use redo::{
 };
 pub use space::{
     BulkWriter, FREE_PAGE_LOG_BYTES, RemainingSegment, Remains, Reservation, SEGMENT_LOG_BYTES, SegmentInfo,
-    SegmentState, SpaceFault,
+    SegmentState, SpaceFault, SpaceUsage,
 };
 pub use stats::{Counter, StoreStats};
 pub use store::{RecoveryProgress, RecoveryStep, Store, StoreOptions};

@@ -71,6 +71,10 @@ pub struct StoreStats {
     pub log_syncs: AtomicU64,
     /// Pages handed out, ever.
     pub pages_allocated: AtomicU64,
+    /// Pages of trees split.
+    pub page_splits: AtomicU64,
+    /// Pages of trees merged with a neighbour.
+    pub page_merges: AtomicU64,
     /// Times a change of a tree needed more pages than it had reserved, because of what others did meanwhile.
     pub reservation_top_ups: AtomicU64,
     /// Pages dropped from memory to make room.

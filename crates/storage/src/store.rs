@@ -11,7 +11,8 @@ use crate::space::Space;
 use crate::{
     BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LockGuard, LogicalReplay, Lsn, LsnRange,
     MemoryLoan, MiniTransaction, Optimistic, PageNo, RecoveryReport, RedoHandler, Remains, Reservation,
-    Result, SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault, StorageError, StoreStats,
+    Result, SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault, SpaceUsage, StorageError,
+    StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -470,6 +471,11 @@ impl Store {
         self.inner.segments()
     }
 
+    /// How the pages of the file are used.
+    pub fn space_usage(&self) -> SpaceUsage {
+        self.inner.space.state().usage()
+    }
+
     /// Writes pages of `segment` past the pool and the log, into fresh extents. The segment must be in state
     /// `Building`; set it to `Live` after [`BulkWriter::finish`].
     ///
@@ -477,6 +483,16 @@ impl Store {
     /// `NoSuchSegment`, `Poisoned`.
     pub fn bulk_writer(&self, segment: SegmentId) -> Result<BulkWriter> {
         BulkWriter::new(&self.inner, segment)
+    }
+
+    /// A page of a tree was split.
+    pub fn count_page_split(&self) {
+        self.inner.stats.page_splits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A page of a tree was merged with a neighbour.
+    pub fn count_page_merge(&self) {
+        self.inner.stats.page_merges.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counters.

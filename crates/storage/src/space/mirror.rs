@@ -10,7 +10,7 @@
 use super::demand::Demand;
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
-use super::{SINGLE_PAGES, SegmentInfo, SegmentState};
+use super::{SINGLE_PAGES, SegmentInfo, SegmentState, SpaceUsage};
 use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -135,8 +135,19 @@ impl SpaceState {
             root: segment.root,
             pages: segment.pages,
             extents: segment.extents.len() as u64,
+            allocated: segment.extents.len() as u64 * EXTENT_PAGES
+                + (SINGLE_PAGES as u64 - segment.free_singles()),
         };
         self.segments.iter().map(info).collect()
+    }
+
+    /// How the file's pages are used.
+    pub(crate) fn usage(&self) -> SpaceUsage {
+        SpaceUsage {
+            file_pages: self.extents.len() as u64 * EXTENT_PAGES,
+            free_pages: self.free.len() as u64 * EXTENT_PAGES,
+            shared_free_pages: self.shared_free_pages,
+        }
     }
 
     /// What the page's extent is used for, if the page is in use.

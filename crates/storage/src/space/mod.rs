@@ -98,6 +98,19 @@ pub struct SegmentInfo {
     pub pages: u64,
     /// Whole extents owned.
     pub extents: u64,
+    /// Pages that are its own, in use or not: those of its extents, and those it has singly.
+    pub allocated: u64,
+}
+
+/// How the pages of the file are used.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SpaceUsage {
+    /// Pages of the file.
+    pub file_pages: u64,
+    /// Of these, pages of extents that are nobody's.
+    pub free_pages: u64,
+    /// Of these, unused pages of extents that small segments share.
+    pub shared_free_pages: u64,
 }
 
 /// The space manager.
