@@ -15,6 +15,7 @@ mod asking;
 mod conditions;
 mod coverage;
 mod kinds;
+mod partitions;
 mod paths;
 mod planted;
 mod questions;

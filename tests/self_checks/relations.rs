@@ -2,6 +2,7 @@
 //!
 //! * *partitions* (ternary logic partitioning, Rigger and Su, OOPSLA 2020): the rows where `p` is true, false and NULL together are all rows;
 //! * *no optimization* (NoREC, Rigger and Su, ESEC/FSE 2020): as many rows pass a WHERE as rows have `p` true in the select list;
+//! * *divided*: a table with partitions gives the rows that one without gives that holds the same;
 //! * *changes*: DELETE removes, in a transaction that is rolled back, as many rows as SELECT finds, and leaves the others.
 
 use super::asking::{Asking, Database, Rows};
@@ -37,6 +38,12 @@ pub fn run(seed: u64) -> (u64, u64) {
         for sql in traffic.fill(number, table, &mut random) {
             relations.asking.execute(&sql);
         }
+        if !table.partitions.is_empty() {
+            let (name, whole) = (&table.name, whole(table));
+            relations.asking.execute(&format!("CREATE TABLE {whole} LIKE {name}"));
+            relations.asking.execute(&format!("ALTER TABLE {whole} REMOVE PARTITIONING"));
+            relations.asking.execute(&format!("INSERT INTO {whole} SELECT * FROM {name}"));
+        }
     }
     for _ in 0..CONDITIONS {
         let number = random.random_range(0..tables.len());
@@ -46,6 +53,9 @@ pub fn run(seed: u64) -> (u64, u64) {
         let p =
             super::questions::with_tables(&p, &|number, alias| format!("{} {alias}", tables[number].name));
         relations.condition(&tables[number].name, &p);
+        if !tables[number].partitions.is_empty() {
+            relations.divided(&tables[number], &p);
+        }
         let index = tables[number].index_names().choose(&mut random).map(|name| (*name).to_owned());
         relations.change(&tables[number].name, index.as_deref(), &p);
     }
@@ -54,6 +64,11 @@ pub fn run(seed: u64) -> (u64, u64) {
     drop(relations);
     database.close();
     counts
+}
+
+/// The same rows without partitions.
+fn whole(table: &Table) -> String {
+    format!("{}_whole", table.name)
 }
 
 impl Relations {
@@ -71,6 +86,12 @@ impl Relations {
             }
             _ => self.failed += 1,
         }
+    }
+
+    fn divided(&mut self, table: &Table, p: &str) {
+        let mut rows = |table: &str| self.asking.rows(&format!("SELECT id, rev FROM {table} a WHERE {p}"));
+        let (parts, all) = (rows(&table.name), rows(&whole(table)));
+        self.same((parts, all), "divided", &format!("{p}, {}", table.partitions));
     }
 
     fn condition(&mut self, table: &str, p: &str) {

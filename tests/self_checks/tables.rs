@@ -5,6 +5,7 @@
 //! sessions never wait for each other. Some tables get and lose columns, all by definition alone, when half of their rows are there.
 
 use super::kinds::{Column, Indexed, KINDS};
+use super::partitions::divided;
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -46,6 +47,8 @@ pub struct Table {
     /// The columns that it has not at first, and what gives it these, and its last indexes.
     pub late: Vec<usize>,
     pub alterations: Vec<String>,
+    /// How it is divided into partitions; empty if it is not.
+    pub partitions: String,
     /// The rows at first: `id`, and `u` unless it is NULL.
     pub rows: Vec<(u32, u32)>,
 }
@@ -94,11 +97,12 @@ impl Table {
         // Rows of which few are on a leaf, so that threads have something to share, and not all that is read is in memory.
         let pad = ((150..1000).contains(&rows.len()) && random.random_ratio(3, 4)).then_some(1700);
         let (definition, alterations, late) = (String::new(), Vec::new(), Vec::new());
-        let mut table = Table { name, columns, indexes, definition, late, alterations, rows };
+        let partitions = divided(&columns, &mut indexes, random);
+        let mut table = Table { name, columns, indexes, definition, late, alterations, partitions, rows };
         if random.random() {
             table.alter_later(random);
         }
-        table.definition = table.create(pad);
+        table.definition = table.create(pad) + &table.partitions;
         table
     }
 
@@ -108,6 +112,7 @@ impl Table {
         let is_key =
             |at: usize| primary.is_some_and(|index| index.parts.iter().any(|part| part.column == at));
         let mut late: Vec<usize> = (4..self.columns.len()).filter(|at| !is_key(*at)).collect();
+        late.retain(|at| !self.partitions.contains(&format!("({}", self.columns[*at].name)));
         late.retain(|_| random.random());
         self.late = late;
         for at in &self.late {

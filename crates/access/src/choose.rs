@@ -15,7 +15,7 @@ use crate::leap_scan::FIRST_BATCH;
 use crate::path::{AccessPath, FirstOf, ScanOrder, more_comparisons};
 use crate::path_builder::PathRequest;
 use crate::stats::{Judged, KeySpan, Known, Sample, Selectivity, Statistics};
-use crate::stats::{joint_selectivity, key_span, sample_rows, share_in_order};
+use crate::stats::{joint_selectivity, key_span, largest_with, sample_rows, share_in_order};
 use crate::strategy::Permission;
 use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::expr::domain::null_range;
@@ -89,13 +89,24 @@ impl Planner<'_> {
     /// The candidates, at least one: the table scan, unless the index hints say otherwise and leave another. A unique key
     /// that constants identify is the only candidate, and found without a look at the data.
     pub fn candidates(&self, question: &Question<'_>, eval: &mut EvalContext<'_>) -> Result<Vec<Candidate>> {
+        match question.request.narrowed_table(eval)? {
+            None => self.candidates_over(question, eval),
+            Some(table) => {
+                let request = PathRequest { table: &table, ..question.request.clone() };
+                self.candidates_over(&Question { request, ..question.clone() }, eval)
+            }
+        }
+    }
+
+    /// The candidates over those partitions of the table that are left, if it has any.
+    fn candidates_over(&self, question: &Question<'_>, eval: &mut EvalContext<'_>) -> Result<Vec<Candidate>> {
         let request = &question.request;
         let table = request.table;
         let mut ways = Vec::new();
         for (position, index) in table.indexes.iter().enumerate() {
             eval.cancel.check()?;
             // One that is quarantined cannot be read, whatever hints say.
-            let readable = index.is_clustered() || !self.engine.is_quarantined(index);
+            let readable = index.is_clustered() || !is_quarantined(self.engine, table, position);
             let allowed = readable && question.allowed.allows(position);
             let (path, ranged) = match (index.is_clustered(), allowed) {
                 (true, false) => (request.build_scan(), vec![false; request.conjuncts.len()]),
@@ -164,7 +175,8 @@ impl Planner<'_> {
         order: ScanOrder,
     ) -> Result<Option<Candidate>> {
         let path = &candidate.path;
-        if path.evaluates() || path.constraint.is_correlated() || candidate.empty {
+        let partitioned = path.table.is_partitioned();
+        if path.evaluates() || path.constraint.is_correlated() || candidate.empty || partitioned {
             return Ok(None);
         }
         let statistics = self.statistics.index(self.engine, &path.table, &path.index)?;
@@ -199,8 +211,9 @@ impl Planner<'_> {
         eval: &mut EvalContext<'_>,
     ) -> Result<Candidate> {
         let path = &outer.path;
-        let hypothetical = path.index.is_hypothetical() || candidate.path.index.is_hypothetical();
-        if path.constraint.is_unbounded() || path.constraint.is_correlated() || outer.empty || hypothetical {
+        let unknown = |path: &AccessPath| path.index.is_hypothetical() || path.table.is_partitioned();
+        let unknown = unknown(path) || unknown(&candidate.path);
+        if path.constraint.is_unbounded() || path.constraint.is_correlated() || outer.empty || unknown {
             return Ok(candidate.clone());
         }
         let bounds = self.bounds(path, eval)?.without_tests();
@@ -255,6 +268,11 @@ impl Planner<'_> {
     /// The entries that a path whose bounds need no outer row has to examine.
     pub fn entries(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<f64> {
         let bounds = self.bounds(path, eval)?;
+        if let (Some(partitioning), Some(pruning)) = (&path.table.partitioning, &path.pruning) {
+            let possible = pruning.possible(partitioning, eval)?;
+            let left = path.table.with_partitions(|number| possible.has(number));
+            return Ok(self.extent(&left, &path.index, &bounds)?.entries);
+        }
         Ok(self.extent(&path.table, &path.index, &bounds)?.entries)
     }
 
@@ -310,7 +328,7 @@ impl Planner<'_> {
     }
 
     pub(crate) fn table_rows(&self, table: &TableDef) -> f64 {
-        (self.engine.row_count(table.id) as f64).max(1.0)
+        (self.engine.rows_of(table) as f64).max(1.0)
     }
 
     /// The conditions, hints included, that read no outer column.
@@ -533,7 +551,8 @@ impl Planner<'_> {
             let columns: Vec<usize> = (0..question.request.table.columns.len()).collect();
             let (columns, conditions) = compact(&columns, &on_entries);
             let within = bounds.clone().without_tests();
-            sample_rows(self.engine, (&*path.index, entries), &within, &columns, &conditions, eval)?
+            let index = largest_with(self.engine, &path.table, &path.index);
+            sample_rows(self.engine, (&*index, entries), &within, &columns, &conditions, eval)?
         };
         let selectivity = sample.selectivity(otherwise);
         let sampled = if sample.seen > 0 { selectivity } else { 1.0 };
@@ -565,6 +584,12 @@ struct Passing {
     remaining: f64,
     /// Per condition, whether ranges and sample say what it lets pass.
     covers: Vec<bool>,
+}
+
+/// Is an index of the table, or of a partition of it, quarantined?
+fn is_quarantined(engine: &Engine, table: &Arc<TableDef>, position: usize) -> bool {
+    let mut indexes = table.stored().filter_map(|table| table.indexes.get(position));
+    indexes.any(|index| engine.is_quarantined(index))
 }
 
 /// Is only a part of the index read?

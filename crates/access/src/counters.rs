@@ -81,6 +81,8 @@ counters! {
     leafline_runtime_filtered => "Leafline_runtime_filtered",
     /// Scans whose bounds were narrowed by the keys of the other side of a join.
     leafline_scans_narrowed => "Leafline_scans_narrowed",
+    /// Partitions that scans went into, again for each batch of outer rows.
+    leafline_partitions_scanned => "Leafline_partitions_scanned",
     /// Leaf pages handed to read-ahead.
     leafline_read_ahead_pages => "Leafline_read_ahead_pages",
 }

@@ -3,13 +3,13 @@
 //! Leaves that are in memory are looked at freely. Where each may be a read from the device few ranges are dived into, of longer ones only branch
 //! pages are read, and of a table that is read as quickly as that none.
 
-use crate::candidate::Extent;
+use crate::candidate::{Extent, position_in};
 use crate::choose::{Planner, Question};
 use crate::constraint::Bounds;
 use crate::cost::{point_read_us, scan_us};
 use crate::error::Result;
 use crate::path::AccessPath;
-use leafline_table::{IndexDef, TableDef};
+use leafline_table::{IndexDef, Partition, Partitioning, TableDef};
 
 /// Ranges that are dived into; of more, the others are taken to be like these.
 const DIVES: usize = 32;
@@ -18,6 +18,8 @@ const COMMON_DIVES: usize = 64;
 /// The same of either where each may be a read from the device, as no more than this share of the index is in memory.
 const COLD_DIVES: usize = 4;
 const COLD: f64 = 0.5;
+/// Partitions that are dived into; the others are taken to be like these.
+const PARTITIONS: usize = 16;
 /// Leaves that may have to be read for a dive.
 const READS_OF_A_DIVE: f64 = 2.0;
 
@@ -42,6 +44,9 @@ impl Planner<'_> {
                 leaves: sum.leaves + found.leaves,
                 resident: found.resident_fraction,
             }));
+        }
+        if let Some(partitioning) = &table.partitioning {
+            return self.extent_of_partitions((table, partitioning), index, bounds);
         }
         let tree = self.engine.tree(index)?;
         let whole = self.whole(table, index)?;
@@ -74,6 +79,36 @@ impl Planner<'_> {
             }
         }
         Ok(Extent { resident: sum.resident / f64::max(dives, 1.0), ..sum })
+    }
+
+    /// What lies in the ranges of all partitions; of many some are looked at, and the others taken to be like these.
+    fn extent_of_partitions(
+        &self,
+        (table, partitioning): (&TableDef, &Partitioning),
+        index: &IndexDef,
+        bounds: &Bounds,
+    ) -> Result<Extent> {
+        let position = position_in(table, index);
+        let rows = |partition: &Partition| self.engine.rows_of(&partition.table) as f64;
+        let filled: Vec<&Partition> = partitioning.partitions.iter().filter(|one| rows(one) > 0.0).collect();
+        let step = filled.len().div_ceil(PARTITIONS).max(1);
+        let (mut sum, mut seen, mut looked) = (Extent::default(), 0.0, 0.0);
+        for partition in filled.iter().step_by(step) {
+            let Some(own) = partition.table.indexes.get(position) else { continue };
+            let found = self.extent(&partition.table, own, bounds)?;
+            sum.entries += found.entries;
+            sum.leaves += found.leaves;
+            sum.resident += found.resident;
+            seen += rows(partition);
+            looked += 1.0;
+        }
+        let all: f64 = filled.iter().map(|partition| rows(partition)).sum();
+        let scale = if seen > 0.0 { all / seen } else { 1.0 };
+        Ok(Extent {
+            entries: sum.entries * scale,
+            leaves: sum.leaves * scale,
+            resident: sum.resident / f64::max(looked, 1.0),
+        })
     }
 
     /// What ranges of equal values hold on average, where looking would take longer than reading the table.

@@ -7,6 +7,7 @@
 //! | [`path`] | the immutable description of how a table is read |
 //! | [`path_scan`] | a path at work; `row_scan`: the short way along it, to few rows |
 //! | `leap_scan`, `merge_scan`, `targets`, `walk`, `condition`, `row_fetch`, `read_ahead`, `page_order` | its steps |
+//! | `partition_scan` | a path over the partitions of a table; `pruning`: over which |
 //! | `pieces`, `row_pieces` | a scan cut up for several threads |
 //! | `runtime_filter` | keys of a hash join as constraints of a scan |
 //! | `path_builder` | from a table, an index and conditions to a path |
@@ -29,10 +30,12 @@ mod locators;
 mod merge_scan;
 mod page_order;
 mod part_use;
+mod partition_scan;
 pub mod path;
 mod path_builder;
 pub mod path_scan;
 mod pieces;
+mod pruning;
 mod read_ahead;
 mod row_fetch;
 mod row_pieces;
@@ -54,6 +57,7 @@ pub use path::{AccessPath, Condition, FirstOf, JoinRows, ScanOrder};
 pub use path_builder::{Batches, PathRequest};
 pub use path_scan::{Budget, Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces, Share};
+pub use pruning::Pruning;
 pub use row_scan::RowScan;
 pub use runtime_filter::{FilterValues, MOST_FILTER_VALUES, RuntimeFilter};
 pub use stats::{Judged, Statistics};

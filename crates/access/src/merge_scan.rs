@@ -39,11 +39,11 @@ struct Stream {
 
 /// What a stream has next.
 #[derive(PartialEq, Eq)]
-struct Next {
+pub(crate) struct Next {
     /// The key behind the parts that are different.
-    key: Vec<u8>,
-    stream: usize,
-    reverse: bool,
+    pub(crate) key: Vec<u8>,
+    pub(crate) stream: usize,
+    pub(crate) reverse: bool,
 }
 
 impl Ord for Next {

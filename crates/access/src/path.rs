@@ -12,6 +12,7 @@
 
 use crate::constraint::Constraint;
 use crate::index_merge::LocatorSet;
+use crate::pruning::Pruning;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::expr::{Expr, ExprKind};
 use std::sync::Arc;
@@ -105,8 +106,10 @@ pub struct AccessPath {
     /// Rows are fetched many at a time, sorted by clustered key (multi-range read), and looked up for many outer rows at a time (batched
     /// key access); else one by one, in the order of the index.
     pub batched: bool,
-    /// Deliver the clustered key of each row as a last column of bytes: for UPDATE and DELETE.
+    /// Deliver the locator of each row as a last column of bytes: for UPDATE and DELETE.
     pub deliver_locators: bool,
+    /// Which partitions are read, if the table has any.
+    pub pruning: Option<Arc<Pruning>>,
 }
 
 /// Comparisons in whose time a function is called.

@@ -7,6 +7,7 @@
 use crate::candidate::position_in;
 use crate::constraint::{Built, Constraint, Implied, IndexKeyPart};
 use crate::path::{AccessPath, Condition, ScanOrder};
+use crate::pruning::Pruning;
 use crate::strategy::Permission;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::expr::Expr;
@@ -155,6 +156,7 @@ impl PathRequest<'_> {
             locators: None,
             batched,
             deliver_locators: self.deliver_locators,
+            pruning: Pruning::of(self).map(Arc::new),
         }
     }
 
@@ -178,6 +180,10 @@ impl AccessPath {
     #[must_use]
     pub fn map_outer(mut self, map: &mut dyn FnMut(usize) -> usize) -> AccessPath {
         self.constraint = self.constraint.map_values(&mut |value| value.map_columns(map));
+        self.pruning = self.pruning.map(|pruning| {
+            let constraint = pruning.constraint.map_values(&mut |value| value.map_columns(map));
+            Arc::new(Pruning { constraint })
+        });
         for (conditions, width) in [
             (&mut self.entry_conditions, self.entry_columns.len()),
             (&mut self.row_conditions, self.columns.len()),

@@ -14,13 +14,14 @@ use crate::in_order::{Gathered, InOrder};
 use crate::leap_scan::{Entries, FIRST_BATCH, GROWTH, LeapScan};
 use crate::locators::Locators;
 use crate::merge_scan::MergeScan;
+use crate::partition_scan::PartitionScan;
 use crate::path::{AccessPath, ScanOrder};
 use crate::pieces::{Part, ScanPiece};
 use crate::row_fetch::{Fetched, RowFetch};
 use crate::runtime_filter::{Lookups, RuntimeFilter};
 use crate::targets::{Targets, WalkKind};
 use arrow_array::{ArrayRef, BinaryArray};
-use leafline_table::ReadView;
+use leafline_table::{ReadView, locator_in_partition};
 use leafline_types::expr::{Datum, EvalContext, evaluate, evaluate_scalar};
 use leafline_types::{Batch, Value, value_at};
 use std::sync::Arc;
@@ -204,6 +205,8 @@ pub struct PathScan {
     filter: Option<Option<Locators>>,
     /// What is read in place of a path whose locators are too many.
     instead: Option<Box<PathScan>>,
+    /// What does all of it where the table is partitioned.
+    partitions: Option<Box<PartitionScan>>,
 }
 
 impl AccessPath {
@@ -221,7 +224,7 @@ impl AccessPath {
         self.is_clustered() && self.is_unique_lookup() && targets.are_keys(self.index.key_parts.len())
     }
 
-    /// The primary keys that a path without outer rows looks up, in order, if that is all it does.
+    /// The locators of the primary keys that a path without outer rows looks up, in order, if that is all it does.
     ///
     /// # Errors
     /// Those of the bounds.
@@ -229,12 +232,27 @@ impl AccessPath {
         if !(self.is_clustered() && self.is_unique_lookup()) {
             return Ok(None);
         }
+        let partition = match (&self.table.partitioning, &self.pruning) {
+            (Some(partitioning), Some(pruning)) => {
+                let possible = pruning.possible(partitioning, eval)?;
+                let mut left = partitioning.partitions.iter().filter(|part| possible.has(part.number));
+                match (left.next(), left.next()) {
+                    (Some(only), None) => Some(only.number),
+                    _ => return Ok(None),
+                }
+            }
+            _ => None,
+        };
         let targets = self.targets(eval)?;
         if !self.looks_up(&targets) {
             return Ok(None);
         }
         let (keys, _) = targets.into_points();
-        Ok(Some((0..keys.len()).map(|key| keys.get(key).to_vec()).collect()))
+        let locator = |key: &[u8]| match partition {
+            Some(number) => locator_in_partition(number, key),
+            None => key.to_vec(),
+        };
+        Ok(Some((0..keys.len()).map(|key| locator(keys.get(key))).collect()))
     }
 }
 
@@ -256,8 +274,14 @@ impl PathScan {
             pending: None,
             filter: None,
             instead: None,
+            partitions: PartitionScan::new(path).map(Box::new),
             path: path.clone(),
         }
+    }
+
+    /// So is it, for rows that are looked up before they are decoded.
+    pub(crate) fn with_lookups(path: &Arc<AccessPath>, lookups: &Lookups) -> PathScan {
+        PathScan { lookups: lookups.clone(), ..PathScan::new(path) }
     }
 
     /// From the next start on it is a scan of `path`, for rows that runtime filters let pass; about so many entries would be examined without
@@ -278,6 +302,10 @@ impl PathScan {
         if !filters.is_empty() {
             let (path, lookups) = path.narrowed_by(&filters, examined);
             (narrowed.path, narrowed.lookups, narrowed.filters) = (Arc::new(path), lookups, filters);
+            narrowed.partitions = PartitionScan::new(&narrowed.path).map(Box::new);
+            if let Some(partitions) = &mut narrowed.partitions {
+                partitions.set_lookups(&narrowed.lookups);
+            }
             cx.counters.leafline_scans_narrowed += 1;
         }
         *self = narrowed;
@@ -285,6 +313,9 @@ impl PathScan {
 
     /// Starts it with bounds that depend on no outer row.
     pub fn start(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        if let Some(partitions) = &mut self.partitions {
+            return partitions.start(demand, cx);
+        }
         self.outer = None;
         self.ends_at_first = None;
         self.filter = None;
@@ -324,6 +355,9 @@ impl PathScan {
         demand: Demand,
         cx: &mut ScanContext<'_, '_>,
     ) -> Result<()> {
+        if let Some(partitions) = &mut self.partitions {
+            return partitions.start_for(outer, first_only, demand, cx);
+        }
         let path = self.path.clone();
         let constraint = &path.constraint;
         let mut columns = Vec::with_capacity(constraint.values().len());
@@ -359,6 +393,9 @@ impl PathScan {
 
     /// What was read before is of no use for the next start: parameters may have changed.
     pub fn reset(&mut self) {
+        if let Some(partitions) = &mut self.partitions {
+            partitions.reset();
+        }
         self.filter = None;
     }
 
@@ -443,6 +480,9 @@ impl PathScan {
 
     /// The next rows; `None` when there are no more. A batch is never empty.
     pub fn next(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
+        if let Some(partitions) = &mut self.partitions {
+            return partitions.next(cx);
+        }
         if let Some(instead) = &mut self.instead {
             return instead.next(cx);
         }

@@ -54,6 +54,7 @@ impl AccessPath {
     pub fn can_be_cut(&self) -> bool {
         self.rowid_filter().is_none()
             && self.merged.is_none()
+            && !self.table.is_partitioned()
             && !self.is_unique_lookup()
             && !self.constraint.is_correlated()
     }

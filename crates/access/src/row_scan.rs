@@ -62,6 +62,7 @@ impl RowScan {
         if !known
             || one_by_one
             || path.merged.is_some()
+            || path.table.is_partitioned()
             || !path.delivers_all()
             || path.deliver_locators
             || output.is_empty()

@@ -14,6 +14,7 @@
 
 use crate::constraint::IntervalSet;
 use crate::path::AccessPath;
+use crate::pruning::Pruning;
 use leafline_table::TableDef;
 use leafline_types::expr::CompareDomain;
 use leafline_types::expr::domain::equal_key;
@@ -155,6 +156,20 @@ impl AccessPath {
         self.narrowed_by(filters, examined).0
     }
 
+    /// Partitions without any of the values are left out.
+    fn prune_by(&mut self, filter: &RuntimeFilter) {
+        let (Some(partitioning), Some(pruning)) = (&self.table.partitioning, &self.pruning) else { return };
+        let scheme = &partitioning.scheme;
+        let Some(position) = scheme.columns.iter().position(|column| *column == filter.column) else {
+            return;
+        };
+        let Some(part) = scheme.parts.get(position) else { return };
+        if let Some(set) = filter.points(part).or_else(|| filter.interval(part)) {
+            let constraint = pruning.constraint.clone().narrowed(position, part, set);
+            self.pruning = Some(Arc::new(Pruning { constraint }));
+        }
+    }
+
     /// So is it, with what is to be looked up before rows are decoded.
     pub(crate) fn narrowed_by(&self, filters: &[Arc<RuntimeFilter>], examined: f64) -> (AccessPath, Lookups) {
         let mut path = self.clone();
@@ -163,6 +178,7 @@ impl AccessPath {
             return (path, lookups);
         }
         for filter in filters {
+            path.prune_by(filter);
             let mut sought = false;
             let parts = self.index.key_columns.iter().zip(&self.index.key_parts).enumerate();
             let parts =

@@ -418,6 +418,9 @@ pub struct Scan {
     pub considered: Vec<Considered>,
     /// The runtime filters that it is told of, with their columns by ordinal.
     pub filters: Vec<(usize, usize)>,
+    /// The names of the partitions that are left for the values that the plan was made for, if the table has any and the plan was made
+    /// to be explained.
+    pub partitions: Option<Arc<str>>,
 }
 
 /// A way to read a table that was looked at.

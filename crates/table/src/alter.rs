@@ -5,7 +5,7 @@
 //! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
 //! table wait meanwhile; reads go on.
 
-use crate::build::{TableBuilder, TreeSource, build_indexes, check_references, numbered};
+use crate::build::{TreeSource, build_indexes, check_references, numbered};
 use crate::catalog::{
     Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDraft, IndexPart, IndexSpecPart, KeyAlteration,
     TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, key_part, rename_in,
@@ -13,9 +13,8 @@ use crate::catalog::{
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::overflow::{joined, part_of_payload, values_of_row};
+use crate::partition::{Partition, Partitioning, StoredRows, Targets, built};
 use crate::run::{EntrySource, Sorter};
-use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
@@ -100,6 +99,8 @@ impl Target<'_> {
             overflow: None,
             is_overflow: false,
             is_private: self.is_private,
+            partitioning: None,
+            partition_of: None,
             options: self.spec.options.clone(),
         }
     }
@@ -148,9 +149,10 @@ impl Engine {
             Some(parent.id)
         });
         let mut closed: Vec<TableId> = parents.chain(altered.children.iter().map(|child| child.id)).collect();
-        closed.push(table.id);
         closed.sort_unstable();
         closed.dedup();
+        closed.retain(|other| *other != table.id);
+        let partitions = self.close_gates(std::slice::from_ref(table));
         let unproven = if spec.unchecked_references { 0 } else { altered.added };
         let (foreign_keys, children) = (altered.own, altered.children);
         let (is_private, cancel) = (table.is_private, alteration.cancel);
@@ -165,7 +167,7 @@ impl Engine {
                 (0, table.id)
             }
         };
-        drop(closed);
+        drop((closed, partitions));
         self.after_drop()?;
         Ok(altered)
     }
@@ -204,13 +206,14 @@ impl Engine {
             };
             check_free(&catalog, new_database, new_name)?;
             let mut changed = (*table).clone();
-            (changed.database, changed.name) = ((*new_database).into(), (*new_name).into());
+            changed.rename(new_database, new_name);
             rename_constraints(&mut changed.checks, &mut changed.foreign_keys, &table.name, new_name);
             renamed.extend(rename_in(&mut catalog, changed, &table, unchecked)?);
         }
         renamed.sort_unstable();
         renamed.dedup();
-        let closed: Vec<_> = renamed.iter().map(|table| self.gates.close(*table)).collect();
+        let tables = renamed.iter().filter_map(|table| before.table_by_id(*table)).cloned();
+        let closed = self.close_gates(&tables.collect::<Vec<_>>());
         let changed = renamed.iter().filter_map(|table| catalog.table_by_id(*table));
         let databases: BTreeSet<&str> = renames.iter().map(|((database, _), _)| *database).collect();
         let old_views = databases.into_iter().flat_map(|database| before.views(database));
@@ -243,48 +246,32 @@ impl Engine {
             return Err(TableError::Internal("a table whose rows change is not built anew".into()));
         }
         let primary = (!table.has_hidden_row_id()).then_some(primary);
-        let mut changed = target.shell(table.id);
+        let mut shell = target.shell(table.id);
+        shell.keep_rows(table, sources, older);
         let unproven = target.unproven();
-        changed.overflow = table.overflow;
-        changed.keep_rows(table, sources, older);
-        changed.keep_histograms(table);
-        let (mut kept, mut added) = (Vec::new(), Vec::new());
-        for (position, index) in target.draft.indexes.into_iter().enumerate() {
-            let old = match position {
-                0 => Some(table.clustered()),
-                _ => index.existing.and_then(|id| table.index_by_id(id)),
-            };
-            let Some(old) = old else {
-                let shape = self.index_shape(index, &changed, primary.as_deref());
-                // Root and tree are not known yet; the build fills them in.
-                added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
-                continue;
-            };
-            let name = if position == 0 { old.name.clone() } else { index.name.clone() };
-            let draft = IndexDraft { name, ..index };
-            let mut shape = self.index_shape(draft, &changed, primary.as_deref());
-            shape.id = old.id;
-            kept.push((position, shape.build(old.tree, old.root, old.valid_from)));
-        }
-        changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();
         let mut new = NewTrees::new(self);
         new.cancel = target.cancel;
-        if !added.is_empty() {
-            let (positions, drafts): (Vec<usize>, Vec<_>) = added.into_iter().unzip();
-            let built = build_indexes(self, &changed, drafts, &mut new)?;
-            kept.extend(positions.into_iter().zip(built));
-            kept.sort_by_key(|(position, _)| *position);
-            changed.indexes = kept.into_iter().map(|(_, index)| Arc::new(index)).collect();
+        let primary = primary.as_deref();
+        let mut changed = self.redefined(table, table, (shell, primary), &target.draft, &mut new)?;
+        changed.keep_histograms(table);
+        let mut outside = Vec::new();
+        if let Some(partitioning) = &table.partitioning {
+            let model = changed.as_partition();
+            let redefined = partitioning.partitions.iter().map(|Partition { table: part, .. }| {
+                let shell = TableDef { id: part.id, ..model.clone() };
+                let redefined = self.redefined(part, table, (shell, primary), &target.draft, &mut new)?;
+                self.with_outside(part, redefined, &mut outside, &mut new)
+            });
+            let redefined = redefined.collect::<Result<Vec<_>>>()?;
+            let scheme = target.spec.partitioning.clone().unwrap_or_else(|| partitioning.scheme.clone());
+            changed.partitioning = Some(Partitioning::new(scheme, redefined));
+        } else {
+            let tree = self.trees.current(changed.clustered().tree)?;
+            check_references(self, &changed, &tree.tree, &unproven)?;
+            changed = self.with_outside(table, changed, &mut outside, &mut new)?;
         }
-        let tree = self.trees.current(changed.clustered().tree)?;
-        check_references(self, &changed, &tree.tree, &unproven)?;
-        let outside = match changed.overflow {
-            Some(_) => None,
-            None => self.new_overflow_table(&mut changed, &mut new)?,
-        };
-        let mut counters: Vec<CounterChange> = Vec::new();
         let of_outside = |outside: &TableDef| CounterChange { table: outside.id, ..CounterChange::default() };
-        counters.extend(outside.as_ref().map(of_outside));
+        let mut counters: Vec<CounterChange> = outside.iter().map(of_outside).collect();
         if let Some(next_auto_increment) = next_auto_increment {
             counters.push(CounterChange { table: table.id, next_auto_increment, ..CounterChange::default() });
         }
@@ -292,6 +279,61 @@ impl Engine {
         self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         new.keep();
         Ok(())
+    }
+
+    /// `changed`, what `stored` becomes, with a table of overflow values: that of `stored`, or one that is added to `outside`.
+    fn with_outside(
+        &self,
+        stored: &TableDef,
+        mut changed: TableDef,
+        outside: &mut Vec<TableDef>,
+        new: &mut NewTrees<'_>,
+    ) -> Result<TableDef> {
+        changed.overflow = stored.overflow;
+        if changed.overflow.is_none() {
+            outside.extend(self.new_overflow_table(&mut changed, new)?);
+        }
+        Ok(changed)
+    }
+
+    /// `changed`, the definition of a table or of a partition of it, which is `stored`, with the indexes of `draft`: those that the table
+    /// `of` has already, and others, which are built.
+    fn redefined(
+        &self,
+        stored: &TableDef,
+        of: &TableDef,
+        (mut changed, primary): (TableDef, Option<&[IndexPart]>),
+        draft: &TableDraft,
+        new: &mut NewTrees<'_>,
+    ) -> Result<TableDef> {
+        let (mut kept, mut added) = (Vec::new(), Vec::new());
+        for (position, index) in draft.indexes.iter().cloned().enumerate() {
+            let known = |id| of.indexes.iter().position(|index| index.id == id);
+            let old = if position == 0 { Some(0) } else { index.existing.and_then(known) };
+            let Some(old) = old.and_then(|old| stored.indexes.get(old)) else {
+                let shape = self.index_shape(index, &changed, primary);
+                // Root and tree are not known yet; the build fills them in.
+                added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
+                continue;
+            };
+            let name = if position == 0 { old.name.clone() } else { index.name.clone() };
+            let draft = IndexDraft { name, ..index };
+            let mut shape = self.index_shape(draft, &changed, primary);
+            shape.id = old.id;
+            kept.push((position, shape.build(old.tree, old.root, old.valid_from)));
+        }
+        changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();
+        if !added.is_empty() {
+            let (positions, drafts): (Vec<usize>, Vec<_>) = added.into_iter().unzip();
+            let built = match stored.is_partitioned() {
+                true => drafts,
+                false => build_indexes(self, &changed, drafts, new)?,
+            };
+            kept.extend(positions.into_iter().zip(built));
+            kept.sort_by_key(|(position, _)| *position);
+            changed.indexes = kept.into_iter().map(|(_, index)| Arc::new(index)).collect();
+        }
+        Ok(changed)
     }
 
     /// Puts a table with the converted rows in the place of a table. Returns how many there are, and the table's number.
@@ -319,30 +361,35 @@ impl Engine {
         } else if let Some(next) = next_auto_increment {
             self.counters.use_auto_increment(table.id, next.saturating_sub(1));
         }
-        let mut new = NewTrees::new(self);
-        let outside = self.new_overflow_table(&mut table, &mut new)?;
-        let mut builder = TableBuilder::new(self, &table, outside.clone().map(Arc::new))?;
-        builder.set_cancel(target.cancel);
-        self.convert_rows(old, &table, rebuild, &mut builder)?;
-        let rows = builder.rows();
-        builder.finish(&mut table, None)?;
-        let tree = Tree::open(&self.store, table.clustered().tree, table.clustered().root)?;
-        check_references(self, &table, &tree, &unproven)?;
-        let values = builder.finish_values(|_| Ok(None))?;
-        let id = table.id;
-        let counters = CounterChange {
-            table: id,
-            rows: i64::try_from(rows).unwrap_or(i64::MAX),
-            next_row_id: self.counters.next_row_id(table.id),
-            next_auto_increment: self.counters.next_auto_increment(table.id),
+        let scheme = target.spec.partitioning.clone();
+        let mut targets = Targets::new(self, &table, scheme.clone(), &target.cancel)?;
+        self.convert_rows(old, &table, rebuild, &mut targets)?;
+        let (id, rows) = (table.id, targets.rows());
+        let (mut put_tables, mut counters, mut stored) = (Vec::new(), Vec::new(), Vec::new());
+        for one in &mut targets.tables {
+            let finished = one.finish()?;
+            stored.push(finished.table);
+            put_tables.extend(finished.values);
+            counters.extend(finished.counters);
+        }
+        let table = match scheme {
+            Some(scheme) => {
+                counters.push(CounterChange {
+                    table: id,
+                    next_auto_increment: self.counters.next_auto_increment(id),
+                    ..CounterChange::default()
+                });
+                table.partitioning = Some(Partitioning::new(scheme, stored));
+                table
+            }
+            None => {
+                let table = stored.pop().unwrap_or(table);
+                let tree = Tree::open(&self.store, table.clustered().tree, table.clustered().root)?;
+                check_references(self, &table, &tree, &unproven)?;
+                table
+            }
         };
-        let is_filled = values.is_some();
-        let values = values.or(outside.map(|outside| {
-            let counters = CounterChange { table: outside.id, ..CounterChange::default() };
-            (outside, counters)
-        }));
-        let (mut put_tables, counters): (Vec<TableDef>, Vec<CounterChange>) =
-            [(table, counters)].into_iter().chain(values).unzip();
+        put_tables.push(table);
         put_tables.extend(target.children);
         let remove_tables = vec![old.clone()];
         self.change_catalog(CatalogChange {
@@ -351,21 +398,17 @@ impl Engine {
             counters,
             ..CatalogChange::default()
         })?;
-        // Where values were built, the empty tree that was made for them goes.
-        if !is_filled {
-            new.keep();
-        }
-        builder.keep()?;
+        built(targets.tables)?;
         Ok((rows, id))
     }
 
-    /// Gives the rows of `old`, converted, to the builder of `table`, in the order that is asked for.
+    /// Gives the rows of `old`, converted, to the tables that `table` is stored in, in the order that is asked for.
     fn convert_rows(
         &self,
-        old: &TableDef,
+        old: &Arc<TableDef>,
         table: &TableDef,
         rebuild: Rebuild<'_>,
-        builder: &mut TableBuilder<'_>,
+        targets: &mut Targets<'_>,
     ) -> Result<()> {
         let number = |row: Vec<Value>| match rebuild.numbers {
             true => numbered(self, table, &row, rebuild.zero_is_number).into_owned(),
@@ -374,13 +417,21 @@ impl Engine {
                 row
             }
         };
+        if old.is_partitioned() {
+            for part in old.stored() {
+                let rebuild =
+                    Rebuild { converter: &mut *rebuild.converter, order: rebuild.order.clone(), ..rebuild };
+                self.convert_rows(part, table, rebuild, targets)?;
+            }
+            return Ok(());
+        }
         let tree = self.trees.current(old.clustered().tree)?;
         let mut rows = TreeSource::new(&tree.tree);
         let stored = StoredRows::new(self, old)?;
         if rebuild.order.is_empty() || !table.has_hidden_row_id() {
             while let Some((key, payload)) = rows.next()? {
                 let row = rebuild.converter.convert(stored.row(key, payload)?)?;
-                builder.push(table, &number(row))?;
+                targets.push(&number(row))?;
             }
             return Ok(());
         }
@@ -409,41 +460,9 @@ impl Engine {
             let split = entry.split_at_checked(u32::from_le_bytes(*len) as usize);
             let (key, payload) = split.ok_or_else(damaged)?;
             let row = rebuild.converter.convert(stored.row(key, payload)?)?;
-            builder.push(table, &number(row))?;
+            targets.push(&number(row))?;
         }
         Ok(())
-    }
-}
-
-/// Rows of a table to which nobody commits, with the values that are outside them.
-struct StoredRows<'a> {
-    engine: &'a Engine,
-    table: &'a TableDef,
-    outside: Option<(Arc<TableDef>, Arc<TreeHandle>)>,
-}
-
-impl<'a> StoredRows<'a> {
-    fn new(engine: &'a Engine, table: &'a TableDef) -> Result<StoredRows<'a>> {
-        let outside = table.overflow.map(|_| {
-            let outside = engine.overflow_table(table)?;
-            let tree = engine.trees.current(outside.clustered().tree)?;
-            Ok::<_, TableError>((outside, tree))
-        });
-        Ok(StoredRows { engine, table, outside: outside.transpose()? })
-    }
-
-    fn row(&self, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
-        values_of_row(self.table, (key, payload), |reference| {
-            let Some((outside, tree)) = &self.outside else { return Ok(Vec::new()) };
-            joined(outside, &self.engine.limits, reference, |key, value| {
-                tree.tree.get(key, |entry| {
-                    if let Some(entry) = entry {
-                        value.extend_from_slice(part_of_payload(outside, entry.payload)?);
-                    }
-                    Ok(())
-                })?
-            })
-        })
     }
 }
 

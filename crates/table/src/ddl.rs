@@ -11,12 +11,14 @@ use crate::catalog::{
 };
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::txn::gates::Closed;
 use crate::txn::op::{CounterChange, Op};
 use crate::txn::recovery::create_tree;
 use crate::txn::{CommitPlan, commit_plan};
 use leafline_btree::CommitTs;
-use leafline_storage::SegmentId;
+use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{CancelToken, Collation, MysqlError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Trees made by a statement; freed unless the statement commits.
@@ -133,7 +135,7 @@ impl Engine {
         if !unchecked {
             check_not_referred_to(&catalog, &tables)?;
         }
-        let closed: Vec<_> = tables.iter().map(|table| self.gates.close(table.id)).collect();
+        let closed = self.close_gates(&tables);
         let count = tables.len();
         self.change_catalog(CatalogChange {
             remove_databases: vec![database.clone()],
@@ -161,6 +163,10 @@ impl Engine {
         if is_view || catalog.table(&spec.database, &spec.name).is_some() {
             return if if_not_exists { Ok(false) } else { Err(MysqlError::table_exists(&spec.name).into()) };
         }
+        let is_parent = catalog.references(&spec.database, &spec.name).next().is_some();
+        if spec.partitioning.is_some() && is_parent {
+            return Err(MysqlError::foreign_key_on_partitioned().into());
+        }
         let mut new = NewTrees::new(self);
         let (mut table, overflow, counters) = self.empty_table(spec, false, &mut new)?;
         let keys = keys_of(&table.indexes);
@@ -185,13 +191,13 @@ impl Engine {
         Ok(true)
     }
 
-    /// A new table without rows and foreign keys, its table of overflow values, and what it counts from.
+    /// A new table without rows and foreign keys, the tables of overflow values, and what it counts from.
     pub(crate) fn empty_table(
         &self,
         spec: &TableSpec,
         is_private: bool,
         new: &mut NewTrees<'_>,
-    ) -> Result<(TableDef, Option<TableDef>, CounterChange)> {
+    ) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
         let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &self.limits)?;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
         let primary = (!primary.is_empty()).then_some(primary);
@@ -209,18 +215,29 @@ impl Engine {
             overflow: None,
             is_overflow: false,
             is_private,
+            partitioning: None,
+            partition_of: None,
             options: spec.options.clone(),
         };
         for index in draft.indexes {
-            let tree = create_tree(&self.store)?;
-            new.note(tree.id());
             let shape = self.index_shape(index, &table, primary.as_deref());
-            table.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
+            let (tree, root) = match &spec.partitioning {
+                Some(_) => (SegmentId::NONE, PageNo::NONE),
+                None => {
+                    let tree = create_tree(&self.store)?;
+                    new.note(tree.id());
+                    (tree.id(), tree.root())
+                }
+            };
+            table.indexes.push(Arc::new(shape.build(tree, root, CommitTs::NONE)));
         }
         let start = spec.options.auto_increment_start.unwrap_or(1);
         let counters =
             CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
-        let overflow = self.new_overflow_table(&mut table, new)?;
+        let overflow = match &spec.partitioning {
+            Some(scheme) => self.add_empty_partitions(&mut table, scheme, new)?,
+            None => self.new_overflow_table(&mut table, new)?.into_iter().collect(),
+        };
         Ok((table, overflow, counters))
     }
 
@@ -262,7 +279,7 @@ impl Engine {
         if !unchecked {
             check_not_referred_to(&catalog, &found)?;
         }
-        let closed: Vec<_> = found.iter().map(|table| self.gates.close(table.id)).collect();
+        let closed = self.close_gates(&found);
         self.change_catalog(CatalogChange { remove_tables: found, ..CatalogChange::default() })?;
         drop(closed);
         self.after_drop()?;
@@ -287,19 +304,19 @@ impl Engine {
 
     /// Puts an empty table of the same definition in the place of `table`. Its number.
     pub(crate) fn replace_by_empty(&self, table: &Arc<TableDef>) -> Result<TableId> {
-        let closed = self.gates.close(table.id);
+        let closed = self.close_gates(std::slice::from_ref(table));
         let mut new = NewTrees::new(self);
-        let mut empty = (**table).clone();
-        empty.id = TableId(self.counters.new_object());
-        for index in &mut empty.indexes {
-            let tree = create_tree(&self.store)?;
-            new.note(tree.id());
-            let index = Arc::make_mut(index);
-            index.id = self.counters.new_object();
-            (index.tree, index.root) = (tree.id(), tree.root());
-        }
-        let overflow = self.new_overflow_table(&mut empty, &mut new)?;
+        let (mut empty, mut overflow) = self.emptied(table, &mut new)?;
         let id = empty.id;
+        if let Some(partitioning) = &table.partitioning {
+            let tables = partitioning.partitions.iter().map(|partition| {
+                let (emptied, values) = self.emptied(&partition.table, &mut new)?;
+                overflow.extend(values);
+                Ok(TableDef { partition_of: Some(id), ..emptied })
+            });
+            let tables = tables.collect::<Result<Vec<_>>>()?;
+            empty.partitioning = Some(partitioning.with_tables(tables));
+        }
         let counters = CounterChange { table: id, next_auto_increment: 1, ..CounterChange::default() };
         self.change_catalog(CatalogChange {
             remove_tables: vec![table.clone()],
@@ -311,6 +328,39 @@ impl Engine {
         drop(closed);
         self.after_drop()?;
         Ok(id)
+    }
+
+    /// A table like `table`, with a number of its own and without rows, and the table of its overflow values.
+    pub(crate) fn emptied(
+        &self,
+        table: &TableDef,
+        new: &mut NewTrees<'_>,
+    ) -> Result<(TableDef, Vec<TableDef>)> {
+        let mut empty = TableDef { id: TableId(self.counters.new_object()), ..table.clone() };
+        for index in &mut empty.indexes {
+            let index = Arc::make_mut(index);
+            index.id = self.counters.new_object();
+            if !table.is_partitioned() {
+                let tree = create_tree(&self.store)?;
+                new.note(tree.id());
+                (index.tree, index.root) = (tree.id(), tree.root());
+            }
+        }
+        let overflow = match table.is_partitioned() {
+            true => None,
+            false => self.new_overflow_table(&mut empty, new)?,
+        };
+        Ok((empty, overflow.into_iter().collect()))
+    }
+
+    /// Keeps commits away from tables and their partitions.
+    pub(crate) fn close_gates(&self, tables: &[Arc<TableDef>]) -> Vec<Closed<'_>> {
+        let partitions = |table: &TableDef| {
+            let parts = table.partitioning.iter().flat_map(|parts| parts.partitions.iter());
+            parts.map(|partition| partition.table.id).collect::<Vec<_>>()
+        };
+        let ids = tables.iter().flat_map(|table| [vec![table.id], partitions(table)].concat());
+        ids.map(|id| self.gates.close(id)).collect()
     }
 
     /// What an index of a table is derived from, with a number of its own.
@@ -346,6 +396,7 @@ impl Engine {
     /// tables that are changed or dropped.
     pub(crate) fn change_catalog(&self, mut change: CatalogChange) -> Result<()> {
         let before = self.catalog();
+        change.follow_partitions(&before);
         change.follow_overflow(&before);
         if change.is_private() {
             self.counters.merge(&change.counters);
@@ -377,7 +428,8 @@ impl Engine {
             }
             new.extend(CatalogRow::table(put)?);
         }
-        let gone = old.iter().filter(|row| !new.iter().any(|kept| kept.key == row.key));
+        let kept: BTreeSet<&[u8]> = new.iter().map(|row| row.key.as_slice()).collect();
+        let gone = old.iter().filter(|row| !kept.contains(row.key.as_slice()));
         let mut ops: Vec<Op> = gone.map(|row| Op::DeleteRow { table, tree, key: row.key.clone() }).collect();
         let entry = |row: &CatalogRow| row.key.len() + row.payload.len();
         if let Some(large) = new.iter().find(|row| entry(row) > self.limits.max_entry) {
@@ -385,7 +437,10 @@ impl Engine {
             let what = format!("a definition of {size} bytes, larger than half a page");
             return Err(MysqlError::not_supported(what).into());
         }
-        ops.extend(new.into_iter().filter(|row| !old.contains(row)).map(|row| Op::PutRow {
+        let known: BTreeMap<&[u8], &[u8]> =
+            old.iter().map(|row| (row.key.as_slice(), row.payload.as_slice())).collect();
+        let is_known = |row: &CatalogRow| known.get(row.key.as_slice()) == Some(&row.payload.as_slice());
+        ops.extend(new.into_iter().filter(|row| !is_known(row)).map(|row| Op::PutRow {
             table,
             tree,
             key: row.key,
@@ -421,7 +476,8 @@ impl Engine {
                 .map(|replaced| replaced.indexes.iter().map(|index| index.tree).collect())
                 .unwrap_or_default();
             let was_private = before.table_by_id(put.id).is_some_and(|table| table.is_private);
-            for index in &mut table.indexes {
+            let own = if put.is_partitioned() { &mut [][..] } else { &mut table.indexes[..] };
+            for index in own {
                 if !known.contains(&index.tree) {
                     new.push((index.tree, index.root));
                     Arc::make_mut(index).valid_from = ts;
@@ -433,6 +489,7 @@ impl Engine {
             old.extend(known.into_iter().filter(|tree| !put.indexes.iter().any(|index| index.tree == *tree)));
             catalog.put_table(Arc::new(table));
         }
+        Engine::link_partitions(&mut catalog, change);
         for (tree, root) in new {
             self.trees.add(&self.store, tree, root, ts)?;
         }

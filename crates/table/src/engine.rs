@@ -344,7 +344,21 @@ impl Engine {
 
     /// Committed rows of a table.
     pub fn row_count(&self, table: TableId) -> u64 {
-        self.counters.rows(table)
+        match self.counters.rows(table) {
+            // It may have partitions, which are counted.
+            0 => self.catalog().table_by_id(table).map_or(0, |table| self.rows_of(table)),
+            rows => rows,
+        }
+    }
+
+    /// Committed rows of a table, or of those partitions of it that its definition has.
+    pub fn rows_of(&self, table: &TableDef) -> u64 {
+        match &table.partitioning {
+            Some(partitioning) => {
+                partitioning.partitions.iter().map(|partition| self.counters.rows(partition.table.id)).sum()
+            }
+            None => self.counters.rows(table.id),
+        }
     }
 
     /// Rows that commits have inserted, changed or deleted in a table since the engine was opened: how old statistics are.

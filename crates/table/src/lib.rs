@@ -40,6 +40,7 @@ pub mod check;
 pub mod engine;
 pub mod index;
 pub mod lock;
+pub mod partition;
 pub mod read;
 pub mod repair;
 pub mod run;
@@ -68,6 +69,10 @@ pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
 pub use lock::{
     Excluding, LockLimits, LockStats, LockStrength, LockWait, MetadataKey, MetadataMode, SessionLocks,
+};
+pub use partition::{
+    BoundValue, MOST_PARTITIONS, Partition, PartitionChange, PartitionKey, PartitionMethod, PartitionScheme,
+    PartitionSpec, Partitioning, Possible, locator_in_partition,
 };
 pub use read::{
     EntryCursor, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, MOST_OF_A_RUN, ReadView,

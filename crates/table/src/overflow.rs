@@ -221,6 +221,8 @@ impl Engine {
             overflow: None,
             is_overflow: true,
             is_private: table.is_private,
+            partitioning: None,
+            partition_of: None,
             options: Default::default(),
         };
         for index in draft.indexes {

@@ -60,7 +60,7 @@ impl Engine {
         if remove_tables.is_empty() {
             return Ok(());
         }
-        let closed: Vec<_> = remove_tables.iter().map(|table| self.gates.close(table.id)).collect();
+        let closed = self.close_gates(&remove_tables);
         self.change_catalog(CatalogChange { remove_tables, ..CatalogChange::default() })?;
         drop(closed);
         self.after_drop()
@@ -91,9 +91,13 @@ impl Engine {
         let side = Side { table: &table.name, columns: &table.columns, keys: &keys };
         check_as_parent(&catalog, &table.database, &side, unchecked)?;
         let closed = self.gates.close(table.id);
-        let overflow = table.overflow.and_then(|id| catalog.table_by_id(id)).cloned();
-        let (put_tables, counters) =
-            [table].into_iter().chain(overflow).map(|table| self.public(&table)).unzip();
+        let overflow = |table: &Arc<TableDef>| table.overflow.and_then(|id| catalog.table_by_id(id)).cloned();
+        let parts = table.partitioning.iter().flat_map(|all| all.partitions.iter());
+        let parts: Vec<Arc<TableDef>> = parts.map(|partition| partition.table.clone()).collect();
+        let overflow: Vec<Arc<TableDef>> =
+            std::iter::once(&table).chain(&parts).filter_map(overflow).collect();
+        let all = [table].into_iter().chain(parts).chain(overflow);
+        let (put_tables, counters) = all.map(|table| self.public(&table)).unzip();
         self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         drop(closed);
         Ok(())

@@ -56,6 +56,18 @@ impl LocatorSet {
         }
     }
 
+    /// The same set along other paths.
+    pub(crate) fn map_paths(&self, map: &dyn Fn(&AccessPath) -> AccessPath) -> LocatorSet {
+        let all = |sets: &[LocatorSet]| sets.iter().map(|set| set.map_paths(map)).collect();
+        match self {
+            LocatorSet::Entries(located) => {
+                LocatorSet::Entries(Located { path: Arc::new(map(&located.path)), ..*located })
+            }
+            LocatorSet::All(sets) => LocatorSet::All(all(sets)),
+            LocatorSet::Any(sets) => LocatorSet::Any(all(sets)),
+        }
+    }
+
     /// How many entries are expected to be examined for it.
     pub fn expected(&self) -> f64 {
         match self {

@@ -13,6 +13,7 @@ use crate::error::Result;
 use leafline_table::{ColumnDef, Engine, HistogramBucket, HistogramDef, TableDef};
 use leafline_types::key::encode_part;
 use leafline_types::{CancelToken, SqlType, Value, value_at};
+use std::sync::Arc;
 
 /// Rows that are looked at: of a larger table, those of leaves that are spread evenly over it.
 const ROWS: f64 = 200_000.0;
@@ -25,46 +26,46 @@ const CHARACTERS: usize = 42;
 /// What reading pages returns; 1317 if it was cancelled.
 pub fn analyze_column(
     engine: &Engine,
-    table: &TableDef,
+    table: &Arc<TableDef>,
     (column, definition): (usize, &ColumnDef),
     buckets: u16,
     now: i64,
     cancel: &CancelToken,
 ) -> Result<HistogramDef> {
-    let rows = engine.row_count(table.id) as f64;
-    let size = engine.tree(table.clustered())?.estimate(&[], None)?;
+    let rows = engine.rows_of(table) as f64;
     let share = (ROWS / rows.max(1.0)).min(1.0);
-    // Twice as many as are estimated where all are meant.
-    let wanted = if share < 1.0 { size.leaves * share } else { size.leaves * 2.0 + 8.0 };
-    let most = Most { leaves: wanted.ceil() as usize, per_leaf: usize::MAX, read: true, mean: 1.0 };
-    let Looked { batch, leaf_ends, .. } = look(engine, table.clustered(), &Bounds::all(), &[column], most)?;
     let part = part_of(definition);
-    let mut values: Vec<(Vec<u8>, usize, Value)> = Vec::with_capacity(batch.rows);
-    let mut nulls = 0;
-    if let Some(all) = batch.columns.first() {
-        let mut start = 0;
-        for (leaf, end) in leaf_ends.iter().enumerate() {
-            cancel.check()?;
-            for row in start..*end {
-                let value = beginning(value_at(all, row, &definition.ty), definition);
-                let mut key = Vec::new();
-                encode_part(&part, &value, &mut key)?;
-                if key == NULL_KEY {
-                    nulls += 1;
-                } else {
-                    values.push((key, leaf, value));
+    let mut values: Vec<(Vec<u8>, usize, Value)> = Vec::new();
+    let mut seen = Seen { rows: 0, nulls: 0, leaves: 0, of: rows, of_leaves: 0.0 };
+    for stored in table.stored() {
+        let size = engine.tree(stored.clustered())?.estimate(&[], None)?;
+        // Twice as many as are estimated where all are meant.
+        let wanted = if share < 1.0 { size.leaves * share } else { size.leaves * 2.0 + 8.0 };
+        let most = Most { leaves: wanted.ceil() as usize, per_leaf: usize::MAX, read: true, mean: 1.0 };
+        let looked = look(engine, stored.clustered(), &Bounds::all(), &[column], most)?;
+        let Looked { batch, leaf_ends, .. } = looked;
+        if let Some(all) = batch.columns.first() {
+            let mut start = 0;
+            for (leaf, end) in leaf_ends.iter().enumerate() {
+                cancel.check()?;
+                for row in start..*end {
+                    let value = beginning(value_at(all, row, &definition.ty), definition);
+                    let mut key = Vec::new();
+                    encode_part(&part, &value, &mut key)?;
+                    if key == NULL_KEY {
+                        seen.nulls += 1;
+                    } else {
+                        values.push((key, seen.leaves + leaf, value));
+                    }
                 }
+                start = *end;
             }
-            start = *end;
         }
+        seen.rows += batch.rows;
+        seen.leaves += leaf_ends.len();
+        seen.of_leaves += size.leaves;
     }
-    let seen = Seen {
-        rows: batch.rows,
-        nulls,
-        leaves: leaf_ends.len(),
-        of: rows.max(batch.rows as f64),
-        of_leaves: size.leaves,
-    };
+    seen.of = seen.of.max(seen.rows as f64);
     Ok(of_values(values, seen, column, buckets, now))
 }
 

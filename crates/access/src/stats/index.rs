@@ -15,6 +15,8 @@ const COLD_LEAVES: usize = 8;
 pub(super) const LOCATED: usize = 32;
 /// Its multiples spread evenly between whole numbers, without a period.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
+/// Average number of entries from which on values are taken to repeat.
+const REPEATED: f64 = 1.5;
 /// Leaves whose entries' rows are located.
 const LOCATED_LEAVES: usize = 4;
 
@@ -31,6 +33,24 @@ pub struct IndexStatistics {
 }
 
 impl IndexStatistics {
+    /// Those of a partition, for a table of so many `rows` of which it is the largest: values that come more than once in it are taken to be in
+    /// the others, too, unless they are what rows are divided by.
+    pub(super) fn of_partitions(&self, rows: f64, table: &TableDef, index: &IndexDef) -> IndexStatistics {
+        let times = (rows / self.rows.max(1.0)).max(1.0);
+        let divides = |column: &usize| {
+            table.partitioning.as_ref().is_some_and(|all| all.scheme.columns.contains(column))
+        };
+        let of_prefix = |(part, entries): (usize, &f64)| {
+            let divided = index.key_columns.iter().take(part + 1).any(divides);
+            if divided || *entries < REPEATED { *entries } else { entries * times }
+        };
+        IndexStatistics {
+            rows,
+            entries_per_prefix: self.entries_per_prefix.iter().enumerate().map(of_prefix).collect(),
+            ..*self
+        }
+    }
+
     /// Average number of entries with the same first `parts` parts.
     pub fn entries_per(&self, parts: usize) -> f64 {
         match parts.checked_sub(1) {

@@ -47,3 +47,4 @@ pub use sample::Sample;
 pub(crate) use sample::sample_rows;
 pub use selectivity::Selectivity;
 pub use statistics::Statistics;
+pub(crate) use statistics::largest_with;

@@ -8,7 +8,8 @@ use super::table::TableSample;
 use crate::constraint::KeyRange;
 use crate::error::Result;
 use leafline_btree::Estimate;
-use leafline_table::{Engine, HistogramDef, IndexDef, TableDef, TableId};
+use leafline_table::{Engine, HistogramDef, IndexDef, Partition, TableDef, TableId};
+use leafline_types::MysqlError;
 use leafline_types::key::{KeyPart, skip_part};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -78,6 +79,13 @@ impl Statistics {
         if index.is_hypothetical() {
             return Ok(Arc::new(self.hypothetical(engine, table, index)?.statistics.clone()));
         }
+        if let Some((part, own)) = largest(engine, table).zip(position_of(table, index)) {
+            let Some(of_part) = part.indexes.get(own) else {
+                return Err(MysqlError::internal("an index").into());
+            };
+            let known = self.index(engine, part, of_part)?;
+            return Ok(Arc::new(known.of_partitions(engine.rows_of(table) as f64, table, index)));
+        }
         let age = age(engine, table);
         self.indexes.get(index.id, age, || sample(engine, table, index, age.rows))
     }
@@ -90,6 +98,19 @@ impl Statistics {
     pub fn size(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Estimate> {
         if index.is_hypothetical() {
             return Ok(self.hypothetical(engine, table, index)?.size);
+        }
+        if let (Some(partitioning), Some(position)) = (&table.partitioning, position_of(table, index)) {
+            let empty = Estimate { entries: 0.0, leaves: 0.0, resident_fraction: 0.0, depth: 1, exact: true };
+            let mut sum = empty;
+            for Partition { table, .. } in partitioning.partitions.iter() {
+                let Some(own) = table.indexes.get(position) else { continue };
+                let found = self.size(engine, table, own)?;
+                sum.resident_fraction += found.resident_fraction * found.leaves;
+                (sum.entries, sum.leaves) = (sum.entries + found.entries, sum.leaves + found.leaves);
+                (sum.depth, sum.exact) = (sum.depth.max(found.depth), sum.exact && found.exact);
+            }
+            sum.resident_fraction /= sum.leaves.max(1.0);
+            return Ok(sum);
         }
         let rows = engine.row_count(table.id) as f64;
         let pages = engine.store().stats();
@@ -137,6 +158,9 @@ impl Statistics {
     /// # Errors
     /// What reading pages returns.
     pub(crate) fn rows(&self, engine: &Engine, table: &TableDef) -> Result<Arc<TableSample>> {
+        if let Some(part) = largest(engine, table) {
+            return self.rows(engine, part);
+        }
         self.tables
             .get((table.id, table.schema_version), age(engine, table), || TableSample::take(engine, table))
     }
@@ -176,7 +200,7 @@ impl Statistics {
     /// # Errors
     /// What reading pages returns.
     pub fn distinct_values(&self, engine: &Engine, table: &TableDef, column: usize) -> Result<f64> {
-        let rows = engine.row_count(table.id) as f64;
+        let rows = engine.rows_of(table) as f64;
         let mut found = None;
         for index in &table.indexes {
             if index.leading_columns().first() != Some(&column) || index.parts.is_empty() {
@@ -239,6 +263,8 @@ impl Statistics {
 
     /// Forgets what is known of a table's indexes and columns, so that they are sampled again: `ANALYZE TABLE`.
     pub fn forget(&self, table: &TableDef) {
+        let partitions = table.partitioning.iter().flat_map(|all| all.partitions.iter());
+        partitions.for_each(|partition| self.forget(&partition.table));
         let is_its = |id: &u64| table.indexes.iter().any(|index| index.id == *id);
         self.indexes.forget(is_its);
         // Of which table each is, only sessions know.
@@ -247,6 +273,22 @@ impl Statistics {
         self.asked_for.write().unwrap_or_else(PoisonError::into_inner).retain(|(id, _), _| *id != table.id);
         self.sizes.write().unwrap_or_else(PoisonError::into_inner).retain(|id, _| !is_its(id));
     }
+}
+
+/// The partition with the most rows, which stands for the others; `None` if the table has none.
+pub(crate) fn largest<'t>(engine: &Engine, table: &'t TableDef) -> Option<&'t Arc<TableDef>> {
+    let partitions = table.partitioning.as_ref()?.partitions.iter().map(|partition| &partition.table);
+    partitions.max_by_key(|table| (engine.rows_of(table), std::cmp::Reverse(table.id)))
+}
+
+/// The index itself, or that of the largest partition.
+pub(crate) fn largest_with(engine: &Engine, table: &TableDef, index: &Arc<IndexDef>) -> Arc<IndexDef> {
+    let own = largest(engine, table).zip(position_of(table, index));
+    own.and_then(|(part, position)| part.indexes.get(position)).unwrap_or(index).clone()
+}
+
+fn position_of(table: &TableDef, index: &IndexDef) -> Option<usize> {
+    table.indexes.iter().position(|known| known.id == index.id)
 }
 
 fn age(engine: &Engine, table: &TableDef) -> Age {

@@ -61,6 +61,9 @@ impl Database {
             let what = "generated columns, CHECK constraints and DEFAULT (expression) outside SQL";
             return Err(MysqlError::not_supported(what).into());
         }
+        if def.is_partitioned() {
+            return Err(MysqlError::not_supported("partitioned tables outside SQL").into());
+        }
         if def.clustered().has_prefixes() {
             return Err(MysqlError::not_supported("prefixes in a primary key outside SQL").into());
         }

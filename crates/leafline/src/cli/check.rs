@@ -92,7 +92,12 @@ pub fn engine_options(existing: &ExistingArguments) -> EngineOptions {
 /// The tables that were named, or all. Values that are stored outside rows are part of the rows' table.
 pub fn chosen(engine: &Engine, names: &[String]) -> Result<Vec<Arc<TableDef>>, Failure> {
     if names.is_empty() {
-        return Ok(engine.catalog().all_tables().filter(|table| !table.is_overflow).cloned().collect());
+        return Ok(engine
+            .catalog()
+            .all_tables()
+            .filter(|table| !table.is_overflow && !table.is_partitioned())
+            .cloned()
+            .collect());
     }
     let table = |name: &String| match name.split_once('.') {
         Some((database, table)) => engine.table(database, table).map_err(failed),

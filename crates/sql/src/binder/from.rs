@@ -5,6 +5,7 @@ use leafline_types::expr::{CompareOp, Expr, ExprKind, build, conjuncts};
 use leafline_types::{ExprType, MysqlError, Value};
 
 use super::Binder;
+use super::partition::selected_partitions;
 use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
 use crate::bound::{
@@ -49,8 +50,8 @@ impl Binder<'_> {
         reference: &TableReference,
     ) -> Result<Part, MysqlError> {
         match reference {
-            TableReference::Table { name, alias, index_hints } => {
-                self.base_table(block, name, alias.as_ref(), index_hints)
+            TableReference::Table { name, partitions, alias, index_hints } => {
+                self.base_table(block, (name, partitions), alias.as_ref(), index_hints)
             }
             TableReference::Derived { lateral, query, alias, columns, .. } => {
                 let Some(alias) = alias else { return Err(MysqlError::derived_without_alias()) };
@@ -77,11 +78,22 @@ impl Binder<'_> {
     fn base_table(
         &mut self,
         block: &mut Block,
-        name: &TableName,
+        (name, partitions): (&TableName, &[Ident]),
         alias: Option<&Ident>,
         hints: &[IndexHint],
     ) -> Result<Part, MysqlError> {
         let named = self.common_table(name)?;
+        let is_other = named.is_some()
+            || !partitions.is_empty()
+                && (self.view_named(name)?.is_some()
+                    || self
+                        .context
+                        .catalog
+                        .schema_table(self.database_of(name)?, &name.name.value)
+                        .is_some());
+        if is_other && !partitions.is_empty() {
+            return Err(MysqlError::partition_clause_on_nonpartitioned());
+        }
         let alias = alias.unwrap_or(&name.name).value.clone();
         if let Some((source, columns)) = named {
             if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
@@ -113,7 +125,7 @@ impl Binder<'_> {
             }
             return Ok(part);
         }
-        let table = self.table(name)?;
+        let table = selected_partitions(self.table(name)?, partitions)?;
         if self.wildcards.is_some() && table.is_private {
             return Err(MysqlError::view_of_temporary_table(&table.name));
         }

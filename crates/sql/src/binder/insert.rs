@@ -16,7 +16,8 @@ use crate::parser::ast::{self, ColumnName, Insert, InsertSource, RowAlias};
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
-        let target = self.insert_target(&insert.table, insert.columns.as_ref(), insert.replace)?;
+        let target =
+            self.insert_target((&insert.table, &insert.partitions), insert.columns.as_ref(), insert.replace)?;
         let table = target.table.clone();
         if insert.delayed {
             let verb = if insert.replace { "REPLACE" } else { "INSERT" };

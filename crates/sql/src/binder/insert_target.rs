@@ -11,6 +11,7 @@ use leafline_types::expr::Expr;
 use leafline_types::{ExprType, MysqlError};
 
 use super::from::add_relation;
+use super::partition::selected_partitions;
 use super::scope::{Block, Clause, Scope};
 use super::view_changes::{Verb, origin, over_relation};
 use super::{Binder, select};
@@ -80,14 +81,17 @@ impl Binder<'_> {
     /// What an INSERT into `name` inserts into, or a REPLACE; `listed` are the columns that it names.
     pub(super) fn insert_target(
         &mut self,
-        name: &TableName,
+        (name, partitions): (&TableName, &[Ident]),
         listed: Option<&Vec<Ident>>,
         replace: bool,
     ) -> Result<InsertTarget, MysqlError> {
         if let Some(view) = self.view_named(name)? {
+            if !partitions.is_empty() {
+                return Err(MysqlError::partition_clause_on_nonpartitioned());
+            }
             return self.insert_view(name, view, listed, replace);
         }
-        let table = self.table(name)?;
+        let table = selected_partitions(self.table(name)?, partitions)?;
         let names = table.named_columns().map(|(at, column)| (column.name.clone(), at)).collect();
         Ok(InsertTarget {
             alias: table.name.clone(),
@@ -175,7 +179,12 @@ impl Binder<'_> {
     /// A block over nothing but a view that delivers all its columns, and their names.
     fn rows_of_view(&mut self, name: &TableName) -> Result<(BoundSelect, Vec<String>), MysqlError> {
         let mut block = Block::default();
-        let reference = TableReference::Table { name: name.clone(), alias: None, index_hints: Vec::new() };
+        let reference = TableReference::Table {
+            name: name.clone(),
+            partitions: Vec::new(),
+            alias: None,
+            index_hints: Vec::new(),
+        };
         let (from, scope) = self.reference(&mut block, &reference)?;
         let columns: Vec<Expr> = scope.columns.iter().map(|column| block.reference(column.id)).collect();
         let names = scope.columns.into_iter().map(|column| column.name).collect();

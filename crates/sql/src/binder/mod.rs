@@ -341,10 +341,12 @@ impl<'a> Binder<'a> {
     /// The table of that name; 1046 without a database.
     fn table(&self, name: &TableName) -> Result<Arc<TableDef>, MysqlError> {
         let (database, name) = (self.database_of(name)?, &name.name.value);
-        match self.own_table(database, name) {
-            Some(table) => Ok(table),
-            None => self.context.catalog.table(database, name),
-        }
+        let table = match self.own_table(database, name) {
+            Some(table) => table,
+            None => self.context.catalog.table(database, name)?,
+        };
+        partition::bind_partition_function(&table, self.context)?;
+        Ok(table)
     }
 
     /// The session's own table of that name, unless it is a view that names it: it means the same in every session.

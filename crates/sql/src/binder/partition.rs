@@ -3,23 +3,27 @@
 //! Three steps, because values are evaluated by who runs the statement: [`check_shape`] looks at what is written,
 //! [`partition_columns`] at the function, [`check_values`] and [`check_keys`] at what depends on its columns.
 
-use leafline_table::{ColumnDef, IndexSpecKind, TableSpec};
+use leafline_table::{
+    BoundValue, ColumnDef, IndexSpecKind, MOST_PARTITIONS, PartitionMethod as Method, PartitionScheme,
+    PartitionSpec, TableDef, TableSpec,
+};
+use leafline_types::expr::Expr;
 use leafline_types::expr::build::type_of;
 use leafline_types::key::encode_part;
 use leafline_types::{KeyPart, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::BindContext;
 use super::row_rules::bound_partition_function;
+use crate::parser::ast;
 use crate::parser::ast::{
-    BinaryOp, Expr, ExprKind, Ident, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem,
-    PartitionKey, PartitionMethod, PartitionValues, UnaryOp,
+    BinaryOp, ExprKind, Ident, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem, PartitionKey,
+    PartitionMethod, PartitionValues, Span, UnaryOp,
 };
 use crate::parser::parse_stored;
 use crate::session::settings::TimeSettings;
 
-/// As many partitions as a table of MySQL can have.
-const MOST_PARTITIONS: u64 = 8192;
 /// As many columns as can decide about the partition.
 const MOST_COLUMNS: usize = 16;
 /// The functions that can be in a partition function (MySQL 8.0 manual, "Partitioning Limitations Relating to Functions").
@@ -49,9 +53,6 @@ const FUNCTIONS: &[&str] = &[
     "yearweek",
 ];
 
-/// A value of a partition, evaluated; `None` is MAXVALUE.
-pub(crate) type BoundValue = Option<Value>;
-
 /// What is written behind VALUES, a row an item.
 pub(crate) fn rows(partition: &PartitionDefinition) -> Vec<&[PartitionBound]> {
     match &partition.values {
@@ -74,6 +75,32 @@ impl PartitionMethod {
             PartitionMethod::Range(key) => Some(("RANGE", "LESS THAN", key)),
             PartitionMethod::List(key) => Some(("LIST", "IN", key)),
             PartitionMethod::Hash { .. } | PartitionMethod::Key { .. } => None,
+        }
+    }
+
+    /// As it would be written for a table with these columns.
+    pub(crate) fn of(scheme: &PartitionScheme, columns: &[ColumnDef]) -> PartitionMethod {
+        let ident = |at: &usize| {
+            let value = columns.get(*at).map_or(String::new(), |column| column.name.clone());
+            Ident { value, span: Span::default() }
+        };
+        let names = || scheme.columns.iter().map(ident).collect();
+        let key = || match &scheme.key {
+            leafline_table::PartitionKey::Function(text) => PartitionKey::Expression(text.clone()),
+            leafline_table::PartitionKey::Columns => PartitionKey::Columns(names()),
+        };
+        match (scheme.method, &scheme.key) {
+            (Method::Range, _) => PartitionMethod::Range(key()),
+            (Method::List, _) => PartitionMethod::List(key()),
+            (Method::Hash { linear }, leafline_table::PartitionKey::Function(text)) => {
+                PartitionMethod::Hash { linear, expression: text.clone() }
+            }
+            (Method::Hash { linear }, leafline_table::PartitionKey::Columns) => {
+                PartitionMethod::Key { linear, columns: names() }
+            }
+            (Method::Key { linear, implicit }, _) => {
+                PartitionMethod::Key { linear, columns: if implicit { Vec::new() } else { names() } }
+            }
         }
     }
 }
@@ -105,7 +132,7 @@ pub(crate) fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
     if by.count.is_some_and(|count| listed > 0 && count != listed) {
         return Err(MysqlError::partition_wrong_count());
     }
-    if by.count.unwrap_or(listed) > MOST_PARTITIONS {
+    if by.count.unwrap_or(listed) > MOST_PARTITIONS as u64 {
         return Err(MysqlError::too_many_partitions());
     }
     let mut names = BTreeSet::new();
@@ -164,6 +191,10 @@ fn check_values_shape(
 pub(crate) struct PartitionColumns {
     /// The columns, by position.
     columns: BTreeSet<usize>,
+    /// The same in the order in which they are compared.
+    ordered: Vec<usize>,
+    /// The function, if there is one.
+    function: Option<Expr>,
     /// The types of the values of partitions, for RANGE and LIST.
     compared: Vec<Compared>,
 }
@@ -186,8 +217,8 @@ pub(crate) fn partition_columns(
     context: &BindContext<'_>,
 ) -> Result<PartitionColumns, MysqlError> {
     let (text, names, is_key) = match &by.method {
-        PartitionMethod::Hash { expression } => (Some(expression), None, false),
-        PartitionMethod::Key { columns } => (None, Some(columns), true),
+        PartitionMethod::Hash { expression, .. } => (Some(expression), None, false),
+        PartitionMethod::Key { columns, .. } => (None, Some(columns), true),
         PartitionMethod::Range(key) | PartitionMethod::List(key) => match key {
             PartitionKey::Expression(text) => (Some(text), None, false),
             PartitionKey::Columns(columns) => (None, Some(columns), false),
@@ -207,17 +238,46 @@ pub(crate) fn partition_columns(
 }
 
 fn listed_columns(names: &[Ident], is_key: bool, spec: &TableSpec) -> Result<PartitionColumns, MysqlError> {
-    let mut found = PartitionColumns { columns: BTreeSet::new(), compared: Vec::new() };
+    let mut found = PartitionColumns {
+        columns: BTreeSet::new(),
+        ordered: Vec::new(),
+        function: None,
+        compared: Vec::new(),
+    };
     for name in names {
         let at = position(spec, &name.value).ok_or_else(MysqlError::partition_field_not_found)?;
         if !found.columns.insert(at) {
             return Err(MysqlError::same_name_partition_field(&name.value));
         }
+        found.ordered.push(at);
         let Some(column) = spec.columns.get(at) else { continue };
         check_type(column, is_key)?;
         found.compared.push(Compared { part: key_part(column), column: Some(column.name.clone()) });
     }
     Ok(found)
+}
+
+/// Makes known what the partition function of a table is, before anybody looks for rows of it.
+///
+/// # Errors
+/// What is wrong with it, which was right when the table was made.
+pub(crate) fn bind_partition_function(table: &TableDef, context: &BindContext<'_>) -> Result<(), MysqlError> {
+    let scheme = table.partitioning.as_ref().map(|partitioning| &partitioning.scheme);
+    match scheme {
+        Some(scheme) => bind_scheme(scheme, &table.columns, context),
+        None => Ok(()),
+    }
+}
+
+fn bind_scheme(
+    scheme: &PartitionScheme,
+    columns: &[ColumnDef],
+    context: &BindContext<'_>,
+) -> Result<(), MysqlError> {
+    if let Some(text) = scheme.unbound_function() {
+        scheme.bind(bound_partition_function(text, columns, context)?.0);
+    }
+    Ok(())
 }
 
 fn position(spec: &TableSpec, name: &str) -> Option<usize> {
@@ -245,7 +305,8 @@ fn unique_columns(spec: &TableSpec) -> Result<PartitionColumns, MysqlError> {
     for column in columns.iter().filter_map(|at| spec.columns.get(*at)) {
         check_type(column, true)?;
     }
-    Ok(PartitionColumns { columns, compared: Vec::new() })
+    let ordered = columns.iter().copied().collect();
+    Ok(PartitionColumns { columns, ordered, function: None, compared: Vec::new() })
 }
 
 /// Whether a column can be in a list of KEY, or of COLUMNS.
@@ -289,12 +350,13 @@ fn function_columns(
         return Err(MysqlError::partition_function_wrong_type("PARTITION"));
     }
     let part = KeyPart { nullable: true, ..KeyPart::new(expr.ty.sql.clone()) };
-    Ok(PartitionColumns { columns, compared: vec![Compared { part, column: None }] })
+    let (ordered, compared) = (columns.iter().copied().collect(), vec![Compared { part, column: None }]);
+    Ok(PartitionColumns { columns, ordered, function: Some(expr), compared })
 }
 
 /// Whether everything in a partition function may be there, and has one value in all time zones.
-fn check_function(expr: &Expr, spec: &TableSpec) -> Result<(), MysqlError> {
-    let is_timestamp = |expr: &Expr| match &expr.kind {
+fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> {
+    let is_timestamp = |expr: &ast::Expr| match &expr.kind {
         ExprKind::Column(name) => {
             let column = position(spec, &name.column.value).and_then(|at| spec.columns.get(at));
             column.is_some_and(|column| matches!(column.ty, SqlType::Timestamp { .. }))
@@ -330,28 +392,33 @@ fn check_function(expr: &Expr, spec: &TableSpec) -> Result<(), MysqlError> {
     }
 }
 
-/// Checks the values of partitions, in the order in which these are written: for each its rows.
+/// Checks the values of partitions, in the order in which these are, and gives them as they are compared.
 ///
 /// # Errors
-/// 1493 where ranges do not ascend, 1495 for a value that is in two lists, 1563, 1654 and 1697 for values of another type, 1566 for
-/// NULL as the end of a range.
+/// 1481 for MAXVALUE in the middle, 1493 where ranges do not ascend, 1495 for a value that is in two lists, 1563, 1654 and 1697 for values of
+/// another type, 1566 for NULL as the end of a range.
 pub(crate) fn check_values(
     by: &PartitionBy,
     found: &PartitionColumns,
-    values: &[Vec<Vec<BoundValue>>],
+    mut partitions: Vec<PartitionSpec>,
     times: TimeSettings<'_>,
-) -> Result<(), MysqlError> {
+) -> Result<Vec<PartitionSpec>, MysqlError> {
+    let is_range = matches!(by.method, PartitionMethod::Range(_));
+    let last_at = partitions.len().saturating_sub(1);
     let mut last: Option<Vec<Key>> = None;
     let mut listed = BTreeSet::new();
-    for (partition, rows) in by.partitions.iter().zip(values) {
-        for row in rows {
-            let is_range = matches!(partition.values, PartitionValues::LessThan(_));
+    for (at, partition) in partitions.iter_mut().enumerate() {
+        for row in &mut partition.values {
             if is_range && row.iter().any(|value| matches!(value, Some(Value::Null))) {
                 return Err(MysqlError::null_in_values_less_than());
             }
-            let keys = row.iter().zip(&found.compared);
-            let keys = keys.map(|(value, with)| key(value, with, &partition.name.value, times));
-            let keys = keys.collect::<Result<Vec<Key>, MysqlError>>()?;
+            if found.function.is_some() && at < last_at && matches!(row.as_slice(), [None]) {
+                return Err(MysqlError::partition_maxvalue());
+            }
+            let mut keys = Vec::with_capacity(row.len());
+            for (value, with) in row.iter_mut().zip(&found.compared) {
+                keys.push(key(value, with, &partition.name, times)?);
+            }
             if is_range {
                 if last.as_ref().is_some_and(|last| *last >= keys) {
                     return Err(MysqlError::range_not_increasing());
@@ -362,7 +429,62 @@ pub(crate) fn check_values(
             }
         }
     }
-    Ok(())
+    Ok(partitions)
+}
+
+/// How a table is divided, of which everything was looked at.
+///
+/// # Errors
+/// If it is not what was looked at.
+pub(crate) fn scheme(
+    by: &PartitionBy,
+    found: PartitionColumns,
+    (partitions, listed): (Vec<PartitionSpec>, bool),
+    spec: &TableSpec,
+) -> Result<PartitionScheme, MysqlError> {
+    let of_key = |key: &PartitionKey| match key {
+        PartitionKey::Expression(text) => leafline_table::PartitionKey::Function(text.clone()),
+        PartitionKey::Columns(_) => leafline_table::PartitionKey::Columns,
+    };
+    let (method, key) = match &by.method {
+        PartitionMethod::Range(key) => (Method::Range, of_key(key)),
+        PartitionMethod::List(key) => (Method::List, of_key(key)),
+        PartitionMethod::Hash { linear, expression } => {
+            let key = leafline_table::PartitionKey::Function(expression.clone());
+            (Method::Hash { linear: *linear }, key)
+        }
+        PartitionMethod::Key { linear, columns } => {
+            let method = Method::Key { linear: *linear, implicit: columns.is_empty() };
+            (method, leafline_table::PartitionKey::Columns)
+        }
+    };
+    let scheme = PartitionScheme::new(method, key, found.ordered, (partitions, listed), &spec.columns)?;
+    if let Some(function) = found.function {
+        scheme.bind(function);
+    }
+    Ok(scheme)
+}
+
+/// The table with the partitions of these names alone; none: all of them.
+///
+/// # Errors
+/// 1747 if it has no partitions, 1735 for an unknown one.
+pub(crate) fn selected_partitions(
+    table: Arc<TableDef>,
+    names: &[Ident],
+) -> Result<Arc<TableDef>, MysqlError> {
+    if names.is_empty() {
+        return Ok(table);
+    }
+    let Some(partitioning) = &table.partitioning else {
+        return Err(MysqlError::partition_clause_on_nonpartitioned());
+    };
+    let mut selected = BTreeSet::new();
+    for name in names {
+        let number = partitioning.named(&name.value);
+        selected.insert(number.ok_or_else(|| MysqlError::unknown_partition(&name.value, &table.name))?);
+    }
+    Ok(Arc::new(table.with_partitions(|number| selected.contains(&number))))
 }
 
 /// A value as it compares with the others of its place.
@@ -372,13 +494,14 @@ enum Key {
     Max,
 }
 
+/// The value becomes one of the type that it is compared with.
 fn key(
-    value: &BoundValue,
+    bound: &mut BoundValue,
     with: &Compared,
     partition: &str,
     times: TimeSettings<'_>,
 ) -> Result<Key, MysqlError> {
-    let Some(value) = value else { return Ok(Key::Max) };
+    let Some(value) = bound else { return Ok(Key::Max) };
     let ty = &with.part.ty;
     let from = type_of(value);
     let wrong = || match with.column {
@@ -411,6 +534,7 @@ fn key(
     })?;
     let mut bytes = Vec::new();
     encode_part(&with.part, &cast, &mut bytes).map_err(|_| wrong())?;
+    *value = cast;
     Ok(Key::Bytes(bytes))
 }
 

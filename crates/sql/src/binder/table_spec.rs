@@ -58,6 +58,7 @@ pub fn table_spec(
         checks: checks(create)?,
         foreign_keys: create.foreign_keys.iter().map(|key| foreign_key_spec(key, database)).collect(),
         unchecked_references: false,
+        partitioning: None,
         options: TableOptions {
             comment: options.comment.clone().unwrap_or_default(),
             collation: Some(collation),

@@ -422,6 +422,10 @@ impl Writer<'_> {
 fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
     table.text("table_name", &scan.alias);
     table.text("access_type", row.access.unwrap_or("ALL"));
+    if let Some(names) = &scan.partitions {
+        let names = names.split(',').map(|name| Json::Text(name.to_owned()));
+        table.put("partitions", Json::Array(names.collect()));
+    }
     let texts = |names: &[std::sync::Arc<str>]| {
         Json::Array(names.iter().map(|name| Json::Text(name.to_string())).collect())
     };

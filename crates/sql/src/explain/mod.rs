@@ -40,6 +40,8 @@ pub struct ExplainRow {
     pub key: Option<String>,
     /// Bytes of the used parts of the key, or of each key.
     pub key_len: Option<String>,
+    /// The partitions that are left.
+    pub partitions: Option<String>,
     /// What the parts are compared with.
     pub reference: Option<String>,
     /// Rows examined, as expected.
@@ -78,7 +80,7 @@ impl ExplainRow {
             if self.id == 0 { Value::Null } else { Value::UInt(self.id) },
             Value::from(self.select_type),
             text(&self.table),
-            Value::Null,
+            text(&self.partitions),
             self.access.map_or(Value::Null, Value::from),
             text(&self.possible_keys),
             text(&self.key),
@@ -403,6 +405,7 @@ fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: bool) -> Ex
         id,
         select_type,
         table: Some(scan.alias.to_string()),
+        partitions: scan.partitions.as_deref().map(Into::into),
         access: Some(access),
         possible_keys: joined(&scan.possible_keys),
         key: uses_key.then(|| of_keys(path, |path| path.index.name.clone())),

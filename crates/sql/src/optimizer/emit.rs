@@ -393,6 +393,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 "outer column {column} is not delivered to a lookup"
             )));
         }
+        let mapped = match &bound.source {
+            RelationSource::Base(table) if table.is_partitioned() => mapped.over(table),
+            _ => mapped,
+        };
         let indexes = &path.table.indexes;
         let possible_keys = candidate
             .possible
@@ -411,6 +415,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             filters: Vec::new(),
             filtered: (filtered * 100.0).clamp(0.0, 100.0),
             references,
+            partitions: path.table.partitioning.as_ref().filter(|_| self.cx.explains).map(|left| {
+                let names = left.partitions.iter().map(|partition| left.name(partition.number));
+                names.collect::<Vec<_>>().join(",").into()
+            }),
             considered: if self.cx.explains { self.considered(relation) } else { Vec::new() },
         })
     }

@@ -72,7 +72,7 @@ impl JoinPlanner<'_, '_, '_> {
 
     fn table_rows(&self, relation: usize) -> Option<f64> {
         match &self.select.relations.get(relation)?.source {
-            RelationSource::Base(table) => Some(self.cx.planner.engine.row_count(table.id) as f64),
+            RelationSource::Base(table) => Some(self.cx.planner.engine.rows_of(table) as f64),
             _ => None,
         }
     }

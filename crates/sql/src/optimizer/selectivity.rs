@@ -148,7 +148,7 @@ fn leading(
     let Some(bound) = planner.select.relations.get(relation) else { return Ok(None) };
     let RelationSource::Base(table) = &bound.source else { return Ok(None) };
     let sources = &planner.cx.planner;
-    let rows = sources.engine.row_count(table.id) as f64;
+    let rows = sources.engine.rows_of(table) as f64;
     let mut best: Option<(Vec<usize>, f64)> = None;
     for index in table.indexes.iter().filter(|index| index.leading_columns().first() == Some(&ordinal)) {
         let led: Vec<usize> = index

@@ -11,19 +11,12 @@ use super::lexer::Symbol;
 const OTHER_ACTIONS: &[&str] = &[
     "ANALYZE",
     "CHECK",
-    "COALESCE",
     "DISCARD",
-    "EXCHANGE",
     "IMPORT",
     "OPTIMIZE",
-    "PARTITION",
-    "REBUILD",
-    "REMOVE",
-    "REORGANIZE",
     "REPAIR",
     "SECONDARY_LOAD",
     "SECONDARY_UNLOAD",
-    "TRUNCATE",
     "WITH",
     "WITHOUT",
 ];
@@ -111,13 +104,19 @@ impl Parser<'_> {
             if !self.algorithm_or_lock(&mut alter)? {
                 self.alter_action(&mut alter.actions)?;
             }
-            if !self.accept_symbol(Symbol::Comma) {
+            // These two stand behind the others without a comma.
+            let divides = self.at_words(&["PARTITION", "BY"]) || self.at_words(&["REMOVE", "PARTITIONING"]);
+            if !self.accept_symbol(Symbol::Comma) && !divides {
                 return Ok(StatementKind::AlterTable(Box::new(alter)));
             }
         }
     }
 
     fn alter_action(&mut self, actions: &mut Vec<AlterAction>) -> Parsed<()> {
+        if let Some(action) = self.partition_action()? {
+            actions.push(AlterAction::Partitions(Box::new(action)));
+            return Ok(());
+        }
         if self.accept_word("ADD") {
             return self.add_action(actions);
         }
@@ -195,9 +194,6 @@ impl Parser<'_> {
             actions.push(AlterAction::AddKey(self.table_key()?));
             return Ok(());
         }
-        if self.at_word("PARTITION") && !self.is_ident_at(1) {
-            return self.refuse("ALTER TABLE ... ADD PARTITION");
-        }
         self.accept_word("COLUMN");
         if !self.at_symbol(Symbol::LeftParen) {
             let column = Box::new(self.column_definition()?);
@@ -247,9 +243,6 @@ impl Parser<'_> {
         }
         if self.accept_words(&["FOREIGN", "KEY"]) {
             return Ok(AlterAction::DropForeignKey(self.ident()?));
-        }
-        if self.at_word("PARTITION") && self.is_ident_at(1) {
-            return self.refuse("ALTER TABLE ... DROP PARTITION");
         }
         self.accept_word("COLUMN");
         let column = self.ident()?;

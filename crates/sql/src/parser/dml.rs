@@ -21,9 +21,7 @@ impl Parser<'_> {
         let ignore = !replace && self.accept_word("IGNORE");
         self.accept_word("INTO");
         let table = self.table_name()?;
-        if self.at_word("PARTITION") {
-            return self.refuse("PARTITION selection");
-        }
+        let partitions = self.partition_selection()?;
         let (columns, mut source) = self.insert_source()?;
         let mut alias = None;
         if !replace && matches!(source, InsertSource::Values(_)) && self.accept_word("AS") {
@@ -45,7 +43,8 @@ impl Parser<'_> {
         {
             select.hints.splice(0..0, hints);
         }
-        let insert = Insert { replace, ignore, delayed, table, columns, source, alias, on_duplicate };
+        let insert =
+            Insert { replace, ignore, delayed, table, partitions, columns, source, alias, on_duplicate };
         Ok(StatementKind::Insert(Box::new(insert)))
     }
 

@@ -145,15 +145,13 @@ impl Parser<'_> {
     /// `[db.]table [AS alias] [index hints]`.
     pub(super) fn base_table(&mut self) -> Parsed<TableReference> {
         let name = self.table_name()?;
-        if self.at_word("PARTITION") {
-            return self.refuse("PARTITION selection");
-        }
+        let partitions = self.partition_selection()?;
         let alias = self.table_alias()?;
         let mut index_hints = Vec::new();
         while self.at_any_word(&["USE", "FORCE", "IGNORE"]) {
             self.index_hint(&mut index_hints)?;
         }
-        Ok(TableReference::Table { name, alias, index_hints })
+        Ok(TableReference::Table { name, partitions, alias, index_hints })
     }
 
     pub(super) fn table_alias(&mut self) -> Parsed<Option<Ident>> {

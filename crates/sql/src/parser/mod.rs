@@ -13,7 +13,7 @@
 //! | `hint` | optimizer hints |
 //! | `dml`, `ddl`, `table`, `alter`, `data_type` | INSERT, UPDATE, DELETE; CREATE, DROP; CREATE TABLE; ALTER TABLE; types |
 //! | `statement`, `transaction`, `set`, `show`, `account` | everything else |
-//! | `partition` | PARTITION BY |
+//! | `partition` | PARTITION BY, ALTER TABLE .. PARTITION |
 //! | `stored` | expressions of a table's definition |
 //! | `split` | scripts |
 

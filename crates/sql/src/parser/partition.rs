@@ -1,13 +1,81 @@
-//! PARTITION BY of CREATE TABLE.
+//! Partitions: PARTITION BY, ALTER TABLE, and PARTITION behind the name of a table.
 
 use super::ast::{
-    PartitionBound, PartitionBy, PartitionDefinition, PartitionItem, PartitionKey, PartitionMethod,
-    PartitionValues,
+    Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem, PartitionKey,
+    PartitionMethod, PartitionValues,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
 impl Parser<'_> {
+    /// `PARTITION (name, ..)` behind the name of a table: only those partitions of it. Nothing: all of them.
+    pub(super) fn partition_selection(&mut self) -> Parsed<Vec<Ident>> {
+        match self.accept_word("PARTITION") {
+            true => self.parenthesised_list(Self::ident),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// An action of ALTER TABLE that begins here, if it is about partitions; `None` if it is not.
+    pub(super) fn partition_action(&mut self) -> Parsed<Option<PartitionAction>> {
+        if self.at_words(&["PARTITION", "BY"]) {
+            return Ok(self.partition_by()?.map(PartitionAction::By));
+        }
+        if self.accept_words(&["REMOVE", "PARTITIONING"]) {
+            return Ok(Some(PartitionAction::Remove));
+        }
+        const VERBS: &[&str] = &["ADD", "COALESCE", "DROP", "EXCHANGE", "REBUILD", "REORGANIZE", "TRUNCATE"];
+        if !(self.at_any_word(VERBS) && self.is_word_at(1, "PARTITION")) {
+            return Ok(None);
+        }
+        let verb = self.any_word()?.value.to_ascii_uppercase();
+        self.advance();
+        if verb != "DROP" && verb != "TRUNCATE" {
+            // There is no binary log to keep it from.
+            self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        }
+        Ok(Some(match verb.as_str() {
+            "ADD" if self.accept_word("PARTITIONS") => PartitionAction::AddCount(self.integer()?),
+            "ADD" => PartitionAction::Add(self.parenthesised_list(Self::partition_definition)?),
+            "COALESCE" => PartitionAction::Coalesce(self.integer()?),
+            "DROP" => PartitionAction::Drop(self.comma_list(Self::ident)?),
+            "TRUNCATE" => PartitionAction::Truncate(self.partition_names()?),
+            "REBUILD" => PartitionAction::Rebuild(self.partition_names()?),
+            "EXCHANGE" => {
+                let name = self.ident()?;
+                self.expect_words(&["WITH", "TABLE"])?;
+                let table = self.table_name()?;
+                let validates = !self.accept_words(&["WITHOUT", "VALIDATION"]);
+                if validates {
+                    self.accept_words(&["WITH", "VALIDATION"]);
+                }
+                PartitionAction::Exchange { name, table, validates }
+            }
+            _ => {
+                let names = match self.at_end() || self.at_symbol(Symbol::Semicolon) {
+                    true => Vec::new(),
+                    false => self.comma_list(Self::ident)?,
+                };
+                let into = match names.is_empty() {
+                    true => Vec::new(),
+                    false => {
+                        self.expect_word("INTO")?;
+                        self.parenthesised_list(Self::partition_definition)?
+                    }
+                };
+                PartitionAction::Reorganize { names, into }
+            }
+        }))
+    }
+
+    /// Names of partitions, or ALL.
+    fn partition_names(&mut self) -> Parsed<Option<Vec<Ident>>> {
+        match self.accept_word("ALL") {
+            true => Ok(None),
+            false => self.comma_list(Self::ident).map(Some),
+        }
+    }
+
     /// `PARTITION BY ..`, or nothing.
     pub(super) fn partition_by(&mut self) -> Parsed<Option<PartitionBy>> {
         if !self.accept_word("PARTITION") {
@@ -29,7 +97,7 @@ impl Parser<'_> {
     fn partition_method(&mut self) -> Parsed<PartitionMethod> {
         let linear = self.accept_word("LINEAR");
         if self.accept_word("HASH") {
-            return Ok(PartitionMethod::Hash { expression: self.stored_expression()? });
+            return Ok(PartitionMethod::Hash { linear, expression: self.stored_expression()? });
         }
         if self.accept_word("KEY") {
             if self.accept_word("ALGORITHM") {
@@ -42,9 +110,9 @@ impl Parser<'_> {
             if none {
                 self.advance();
                 self.advance();
-                return Ok(PartitionMethod::Key { columns: Vec::new() });
+                return Ok(PartitionMethod::Key { linear, columns: Vec::new() });
             }
-            return Ok(PartitionMethod::Key { columns: self.parenthesised_list(Self::ident)? });
+            return Ok(PartitionMethod::Key { linear, columns: self.parenthesised_list(Self::ident)? });
         }
         if linear {
             return Err(self.syntax_error());
@@ -65,18 +133,18 @@ impl Parser<'_> {
     }
 
     /// `PARTITION name [VALUES ..] [option ..]`.
-    fn partition_definition(&mut self) -> Parsed<PartitionDefinition> {
+    pub(super) fn partition_definition(&mut self) -> Parsed<PartitionDefinition> {
         self.expect_word("PARTITION")?;
         let name = self.ident()?;
         let mut values = PartitionValues::None;
         if self.accept_word("VALUES") {
             values = self.partition_values()?;
         }
-        self.partition_options()?;
+        let comment = self.partition_options()?;
         if self.at_symbol(Symbol::LeftParen) {
             return self.refuse("SUBPARTITION");
         }
-        Ok(PartitionDefinition { name, values })
+        Ok(PartitionDefinition { name, values, comment })
     }
 
     fn partition_values(&mut self) -> Parsed<PartitionValues> {
@@ -101,8 +169,9 @@ impl Parser<'_> {
         self.stored_text().map(PartitionBound::Value)
     }
 
-    /// The options of a partition. Only those that change nothing are taken.
-    fn partition_options(&mut self) -> Parsed<()> {
+    /// The options of a partition. Only those that change nothing are taken. Its comment.
+    fn partition_options(&mut self) -> Parsed<String> {
+        let mut comment = String::new();
         loop {
             let storage = self.accept_word("STORAGE");
             if self.accept_word("ENGINE") {
@@ -112,14 +181,14 @@ impl Parser<'_> {
                 return Err(self.syntax_error());
             } else if self.accept_word("COMMENT") {
                 self.accept_symbol(Symbol::Eq);
-                self.string()?;
+                comment = self.string()?;
             } else if self.accept_any_word(&["MAX_ROWS", "MIN_ROWS"]) {
                 self.accept_symbol(Symbol::Eq);
                 self.integer()?;
             } else if self.at_any_word(&["DATA", "INDEX", "TABLESPACE", "NODEGROUP"]) {
                 return self.refuse("where a partition is stored");
             } else {
-                return Ok(());
+                return Ok(comment);
             }
         }
     }

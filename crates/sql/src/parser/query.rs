@@ -102,7 +102,12 @@ impl Parser<'_> {
         let span = self.span_from(start);
         Ok(Select {
             items: vec![SelectItem::Wildcard { table: None, span }],
-            from: vec![TableReference::Table { name, alias: None, index_hints: Vec::new() }],
+            from: vec![TableReference::Table {
+                name,
+                partitions: Vec::new(),
+                alias: None,
+                index_hints: Vec::new(),
+            }],
             span,
             ..Select::default()
         })

@@ -18,9 +18,7 @@ impl Parser<'_> {
         let ignore = !replace && self.accept_word("IGNORE");
         self.expect_words(&["INTO", "TABLE"])?;
         let table = self.table_name()?;
-        if self.at_word("PARTITION") {
-            return self.refuse("PARTITION selection");
-        }
+        let partitions = self.partition_selection()?;
         let charset = match self.accept_charset() {
             true => Some(self.charset_or_collation_name()?),
             false => None,
@@ -40,7 +38,19 @@ impl Parser<'_> {
         if self.accept_word("SET") {
             assignments = self.comma_list(Self::assignment)?;
         }
-        let load = Load { local, path, replace, ignore, table, charset, format, skip, fields, assignments };
+        let load = Load {
+            local,
+            path,
+            replace,
+            ignore,
+            table,
+            partitions,
+            charset,
+            format,
+            skip,
+            fields,
+            assignments,
+        };
         Ok(StatementKind::Load(Box::new(load)))
     }
 

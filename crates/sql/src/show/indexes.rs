@@ -63,7 +63,7 @@ fn cardinalities(session: &Session, table: &TableDef, index: &IndexDef) -> Resul
     if instance.engine().is_quarantined(index) {
         return Ok(Vec::new());
     }
-    let rows = instance.engine().row_count(table.id) as f64;
+    let rows = instance.engine().rows_of(table) as f64;
     let statistics = instance.statistics().index(instance.engine(), table, index)?;
     Ok((1..=index.parts.len())
         .map(|parts| (rows / statistics.entries_per(parts).max(1.0)).round() as i64)

@@ -1,6 +1,9 @@
 //! Definitions as the statements that would make them: SHOW CREATE TABLE.
 
-use leafline_table::{ColumnDef, DefaultValue, GeneratedKind, IndexDef, IndexKind, TableDef};
+use leafline_table::{
+    BoundValue, ColumnDef, DefaultValue, GeneratedKind, IndexDef, IndexKind, PartitionKey, PartitionMethod,
+    PartitionScheme, PartitionSpec, TableDef,
+};
 use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;
 use leafline_types::{SqlType, Value};
@@ -38,7 +41,100 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zo
     if !table.options.comment.is_empty() {
         write!(text, " COMMENT={}", literal(&table.options.comment)).ok();
     }
+    if let Some(partitioning) = &table.partitioning {
+        text.push_str(&partition_by(&partitioning.scheme, &table.columns, zone));
+    }
     text
+}
+
+/// PARTITION BY, as MySQL shows it: in a comment that others pass over.
+fn partition_by(scheme: &PartitionScheme, columns: &[ColumnDef], zone: &Zone) -> String {
+    let names: Vec<String> =
+        scheme.columns.iter().filter_map(|at| columns.get(*at)).map(|column| quoted(&column.name)).collect();
+    let (version, key) = match &scheme.key {
+        PartitionKey::Function(text) => ("50100", format!(" ({text})")),
+        PartitionKey::Columns => ("50500", format!("  COLUMNS({})", names.join(","))),
+    };
+    let linear = |linear: bool| if linear { "LINEAR " } else { "" };
+    let (version, method) = match scheme.method {
+        PartitionMethod::Range => (version, format!("RANGE{key}")),
+        PartitionMethod::List => (version, format!("LIST{key}")),
+        PartitionMethod::Hash { linear: is_linear } => (version, format!("{}HASH{key}", linear(is_linear))),
+        PartitionMethod::Key { linear: is_linear, implicit } => {
+            let names = if implicit { String::new() } else { names.join(",") };
+            ("50100", format!("{}KEY ({names})", linear(is_linear)))
+        }
+    };
+    let mut text = format!("\n/*!{version} PARTITION BY {method}\n");
+    if !scheme.listed {
+        write!(text, "PARTITIONS {} */", scheme.partitions.len()).ok();
+        return text;
+    }
+    let partitions: Vec<String> =
+        scheme.partitions.iter().map(|partition| partition_text(scheme, partition, columns, zone)).collect();
+    write!(text, "({}) */", partitions.join(",\n ")).ok();
+    text
+}
+
+fn partition_text(
+    scheme: &PartitionScheme,
+    partition: &PartitionSpec,
+    columns: &[ColumnDef],
+    zone: &Zone,
+) -> String {
+    let mut text = match is_plain(&partition.name) {
+        true => format!("PARTITION {}", partition.name),
+        false => format!("PARTITION {}", quoted(&partition.name)),
+    };
+    let rows: Vec<String> =
+        partition.values.iter().map(|row| partition_values(scheme, row, columns, zone).join(",")).collect();
+    let several = scheme.columns.len() > 1 && !scheme.has_function();
+    match scheme.method {
+        PartitionMethod::Range if scheme.has_function() && rows == ["MAXVALUE"] => {
+            text.push_str(" VALUES LESS THAN MAXVALUE");
+        }
+        PartitionMethod::Range => {
+            write!(text, " VALUES LESS THAN ({})", rows.join(",")).ok();
+        }
+        PartitionMethod::List => {
+            let rows = rows.into_iter().map(|row| if several { format!("({row})") } else { row });
+            write!(text, " VALUES IN ({})", rows.collect::<Vec<_>>().join(",")).ok();
+        }
+        PartitionMethod::Hash { .. } | PartitionMethod::Key { .. } => {}
+    }
+    if !partition.comment.is_empty() {
+        write!(text, " COMMENT = {}", literal(&partition.comment)).ok();
+    }
+    text.push_str(" ENGINE = Leafline");
+    text
+}
+
+/// The values of a row, as literals of the columns' types.
+pub(crate) fn partition_values(
+    scheme: &PartitionScheme,
+    row: &[BoundValue],
+    columns: &[ColumnDef],
+    zone: &Zone,
+) -> Vec<String> {
+    let value = |(at, value): (usize, &BoundValue)| {
+        let column = scheme.columns.get(at).and_then(|column| columns.get(*column));
+        match (value, column) {
+            (None, _) => "MAXVALUE".to_owned(),
+            (Some(Value::Int(number)), _) => number.to_string(),
+            (Some(Value::UInt(number)), _) => number.to_string(),
+            (Some(value), Some(column)) => {
+                default_text(&DefaultValue::Constant(value.clone()), &column.ty, true, zone)
+            }
+            (Some(_), None) => "NULL".to_owned(),
+        }
+    };
+    row.iter().enumerate().map(value).collect()
+}
+
+/// Whether a name needs no quotes.
+fn is_plain(name: &str) -> bool {
+    name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_' || one == '$')
+        && name.chars().any(|one| !one.is_ascii_digit())
 }
 
 fn column(column: &ColumnDef, zone: &Zone) -> String {

@@ -70,9 +70,10 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
         |tree| sizes.iter().find(|segment| segment.id == tree).map_or(0, |segment| segment.pages * page);
     let catalog = engine.catalog();
     for table in catalog.tables(database) {
-        let count = engine.row_count(table.id);
-        let data = bytes_of(table.clustered().tree);
-        let index: u64 = table.secondary().iter().map(|index| bytes_of(index.tree)).sum();
+        let count = engine.rows_of(table);
+        let data: u64 = table.stored().map(|table| bytes_of(table.clustered().tree)).sum();
+        let secondary = table.stored().flat_map(|table| table.secondary());
+        let index: u64 = secondary.map(|index| bytes_of(index.tree)).sum();
         let next = table.auto_increment_column().map(|_| engine.next_auto_increment(table.id));
         let collation = table.options.collation.unwrap_or(crate::statement::definitions::DEFAULT_COLLATION);
         rows.push(vec![
@@ -92,7 +93,7 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
             Value::Null,
             text(collation.name()),
             Value::Null,
-            text(""),
+            text(if table.is_partitioned() { "partitioned" } else { "" }),
             text(table.options.comment.as_str()),
         ]);
     }

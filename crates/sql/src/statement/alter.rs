@@ -4,9 +4,10 @@
 use super::change::{of_functional_index, of_table};
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
 use super::execution::{Execution, StoreRules, implicit_default};
+use super::partitions::{change_partitions, divide};
 use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
 use crate::bound::RowRules;
-use crate::parser::ast::{AlterAlgorithm, AlterLock, AlterTable, RenameTable};
+use crate::parser::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
 use crate::result::Done;
 use crate::session::Session;
 use crate::session::settings::Modes;
@@ -44,6 +45,11 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<D
 fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
     let database = database_of(session, &alter.table)?;
     let table = base_table(session, &alter.table)?;
+    if let [AlterAction::Partitions(action)] = alter.actions.as_slice()
+        && let Some(done) = change_partitions(session, &table, action)?
+    {
+        return Ok(done);
+    }
     let times = session.settings.time_settings();
     let catalog = session.instance.engine().catalog();
     let collation = catalog.database(&database).map_or(DEFAULT_COLLATION, |database| database.collation);
@@ -52,6 +58,12 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     refuse_system(session, &altered.spec.database)?;
     altered.spec.unchecked_references = !session.settings.foreign_key_checks;
     check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
+    if divide(session, alter, &table, &mut altered.spec)? {
+        altered.work = altered.work.max(AlterWork::Rows);
+    }
+    if altered.spec.partitioning.is_some() && !altered.foreign_keys.added.is_empty() {
+        return Err(MysqlError::foreign_key_on_partitioned());
+    }
     if table.is_private {
         let (database, name) = (&altered.spec.database, &altered.spec.name);
         if session.own_table(database, name).is_some_and(|other| other.id != table.id) {
@@ -119,7 +131,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
 }
 
 /// Whether a new index has the beginnings of values that may be stored outside their rows: the rows have to keep these then.
-fn keeps_more(altered: &AlteredTable, old: &TableDef, limits: &Limits) -> bool {
+fn keeps_more(altered: &AlteredTable, old: &Arc<TableDef>, limits: &Limits) -> bool {
     let may_be_outside = |part: &IndexSpecPart| {
         let is_named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(&part.column);
         let at = altered.spec.columns.iter().position(is_named);
@@ -127,7 +139,8 @@ fn keeps_more(altered: &AlteredTable, old: &TableDef, limits: &Limits) -> bool {
         part.prefix.is_some() && source.is_some_and(|source| old.may_overflow(source, limits))
     };
     let new = altered.spec.indexes.iter().filter(|index| index.existing.is_none());
-    old.overflow.is_some() && new.flat_map(|index| &index.parts).any(may_be_outside)
+    old.stored().any(|stored| stored.overflow.is_some())
+        && new.flat_map(|index| &index.parts).any(may_be_outside)
 }
 
 /// What rows that there are hold in the new columns, in their order, if they can stay as they are.

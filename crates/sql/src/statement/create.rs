@@ -5,7 +5,7 @@
 
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_taken_names};
 use super::evaluate;
-use super::partitions::refuse_partitions;
+use super::partitions::partitioning;
 use crate::binder::{
     add_key_columns, bind_kind, check_expressions, check_owners, selected_columns, table_spec,
 };
@@ -53,8 +53,13 @@ pub(super) fn create_table(
     }
     let selected = selected.unwrap_or_else(|| Ok(Vec::new()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
-    let spec = specification(session, create, &database, selected)?;
-    refuse_partitions(session, create, &spec)?;
+    let mut spec = specification(session, create, &database, selected)?;
+    if let Some(by) = &create.partition_by {
+        if create.temporary {
+            return Err(MysqlError::partitioned_temporary_table());
+        }
+        spec.partitioning = Some(partitioning(session, by, &spec)?);
+    }
     let Some(source) = &create.source else {
         match create.temporary {
             true => drop(session.create_own_table(&spec, None)?),
@@ -107,6 +112,9 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     (spec.database, spec.name) = (database, name.clone());
     spec.unchecked_references = !session.settings.foreign_key_checks;
     if create.temporary {
+        if spec.partitioning.is_some() {
+            return Err(MysqlError::partitioned_temporary_table());
+        }
         session.create_own_table(&spec, None)?;
         return Ok(Done::default());
     }
@@ -209,6 +217,7 @@ fn fill(
         ignore: source.ignore,
         delayed: false,
         table: TableName { database: Some(ident(database)), name: ident(BEING_FILLED) },
+        partitions: Vec::new(),
         columns: Some(columns.iter().map(|name| ident(name)).collect()),
         source: InsertSource::Query(source.query.clone()),
         alias: None,

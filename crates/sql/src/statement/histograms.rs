@@ -8,6 +8,7 @@ use crate::show;
 use leafline_access::stats::analyze_column;
 use leafline_table::{ColumnDef, TableDef};
 use leafline_types::{MysqlError, SqlType};
+use std::sync::Arc;
 
 /// What the messages are about.
 const OPERATION: &str = "histogram";
@@ -61,7 +62,7 @@ type Messages = Vec<(&'static str, String)>;
 
 fn change(
     session: &mut Session,
-    table: &TableDef,
+    table: &Arc<TableDef>,
     columns: &[Ident],
     buckets: Option<u16>,
 ) -> Result<Messages, MysqlError> {

@@ -1,6 +1,7 @@
 //! ANALYZE TABLE, CHECK TABLE, CHECKSUM TABLE, REPAIR TABLE, LOAD INDEX INTO CACHE, FLUSH, KILL.
 
 use super::evaluate;
+use crate::binder::partition::bind_partition_function;
 use crate::binder::view_faults;
 use crate::parser::ast::{Expr, FlushItem, LoadIndex, TableName};
 use crate::result::RowSet;
@@ -64,6 +65,7 @@ pub(super) fn check(
             continue;
         }
         let check = show::resolve(session, table).and_then(|table| {
+            bind_partition_function(&table, &session.bind_context(&[]))?;
             let engine = session.instance.engine();
             Ok(engine.check_table_with(&table, options, &|_| (), &session.cancel)?)
         });
@@ -166,7 +168,11 @@ pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<
                 chosen.clone_from(&table.indexes);
             }
             for index in chosen {
-                session.instance.engine().preload(&index, !wanted.ignore_leaves, &session.cancel)?;
+                let position = table.indexes.iter().position(|known| known.id == index.id);
+                for stored in table.stored() {
+                    let Some(index) = position.and_then(|at| stored.indexes.get(at)) else { continue };
+                    session.instance.engine().preload(index, !wanted.ignore_leaves, &session.cancel)?;
+                }
             }
             Ok(())
         });

@@ -1,8 +1,8 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
 use crate::parser::ast::{
-    AlterAction, AlterAlgorithm, AlterTable, CreateTableLike, DropTable, Ident, KeyKind, Span, StatementKind,
-    TableName,
+    AlterAction, AlterAlgorithm, AlterTable, CreateTableLike, DropTable, Ident, KeyKind, PartitionAction,
+    Span, StatementKind, TableName,
 };
 use crate::session::Session;
 use leafline_table::{Excluding, MetadataMode, PRIMARY};
@@ -58,6 +58,11 @@ impl Changed {
                     self.constraints(session, &alter.table);
                 }
                 AlterAction::AddCheck(_) => self.constraints(session, &alter.table),
+                AlterAction::Partitions(action) => {
+                    if let PartitionAction::Exchange { table, .. } = &**action {
+                        self.table(table);
+                    }
+                }
                 _ => {}
             }
         }

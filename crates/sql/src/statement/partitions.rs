@@ -1,43 +1,430 @@
-//! Tables with partitions, which cannot be made yet: what is wrong with a definition is said as MySQL says it, what is right is refused.
+//! How tables are divided into partitions: from what is written, or from what a table was, to what one is to be.
 
+use super::change::of_table;
 use super::evaluate::constant;
-use crate::binder::partition::{BoundValue, check_keys, check_shape, check_values, partition_columns, rows};
-use crate::parser::ast::{CreateTable, PartitionBound};
+use crate::binder::partition::{
+    bind_partition_function, check_keys, check_shape, check_values, partition_columns, rows, scheme,
+};
+use crate::parser::ast::{
+    self, AlterAction, AlterTable, Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition,
+};
 use crate::parser::parse_stored;
+use crate::result::Done;
 use crate::session::Session;
-use leafline_table::TableSpec;
+use crate::show::base_table;
+use leafline_table::{
+    BoundValue, ColumnDef, IndexDef, MOST_PARTITIONS, PartitionChange, PartitionMethod, PartitionScheme,
+    PartitionSpec, Partitioning, TableDef, TableSpec,
+};
 use leafline_types::MysqlError;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// Checks the PARTITION BY of a CREATE TABLE that asks for `spec`.
+/// The division that PARTITION BY asks for, of a table that is to be as `spec` says.
 ///
 /// # Errors
-/// MySQL's for definitions that cannot be; 1235 for all others.
-pub(super) fn refuse_partitions(
+/// MySQL's for definitions that cannot be.
+pub(super) fn partitioning(
     session: &mut Session,
-    create: &CreateTable,
+    by: &PartitionBy,
     spec: &TableSpec,
-) -> Result<(), MysqlError> {
-    let Some(by) = &create.partition_by else { return Ok(()) };
-    if create.temporary {
-        return Err(MysqlError::partitioned_temporary_table());
-    }
+) -> Result<Arc<PartitionScheme>, MysqlError> {
     check_shape(by)?;
-    let found = partition_columns(by, spec, &session.bind_context(&[]))?;
-    let mut values = Vec::with_capacity(by.partitions.len());
-    for partition in &by.partitions {
-        let mut own = Vec::new();
-        for row in rows(partition) {
-            let row = row.iter().map(|bound| evaluated(session, bound));
-            own.push(row.collect::<Result<Vec<BoundValue>, MysqlError>>()?);
-        }
-        values.push(own);
-    }
-    check_values(by, &found, &values, session.settings.time_settings())?;
-    check_keys(&found, spec)?;
-    Err(MysqlError::not_supported("PARTITION BY"))
+    let listed = !by.partitions.is_empty();
+    let partitions = match listed {
+        true => evaluated(session, &by.partitions)?,
+        false => unnamed(0, by.count.unwrap_or(1)),
+    };
+    divided(session, by, (partitions, listed), spec)
 }
 
-fn evaluated(session: &mut Session, bound: &PartitionBound) -> Result<BoundValue, MysqlError> {
+/// A division by what is written, among these partitions, of a table that is to be as `spec` says.
+///
+/// # Errors
+/// As [`partitioning`].
+fn divided(
+    session: &Session,
+    by: &PartitionBy,
+    (partitions, listed): (Vec<PartitionSpec>, bool),
+    spec: &TableSpec,
+) -> Result<Arc<PartitionScheme>, MysqlError> {
+    let found = partition_columns(by, spec, &session.bind_context(&[]))?;
+    let partitions = check_values(by, &found, partitions, session.settings.time_settings())?;
+    check_keys(&found, spec)?;
+    Ok(Arc::new(scheme(by, found, (partitions, listed), spec)?))
+}
+
+/// Says how a table that is altered is to be divided: as the statement says, or as it was, by the columns that have the same names. Whether
+/// its rows have to be divided anew for it.
+///
+/// # Errors
+/// As [`partitioning`]; 1505 for REMOVE PARTITIONING of a table without, 1506 where foreign keys refer to the table, 1562 for a temporary one.
+pub(super) fn divide(
+    session: &mut Session,
+    alter: &AlterTable,
+    table: &TableDef,
+    spec: &mut TableSpec,
+) -> Result<bool, MysqlError> {
+    let mut actions = alter.actions.iter().filter_map(|action| match action {
+        AlterAction::Partitions(action) => Some(&**action),
+        _ => None,
+    });
+    match (actions.next(), actions.next(), &table.partitioning) {
+        (None, _, None) => Ok(false),
+        (None, _, Some(partitioning)) => {
+            let scheme = &partitioning.scheme;
+            let partitions = (scheme.partitions.clone(), scheme.listed);
+            spec.partitioning = Some(divided(session, &written(scheme, table), partitions, spec)?);
+            Ok(false)
+        }
+        (Some(PartitionAction::By(by)), None, _) => {
+            if table.is_private {
+                return Err(MysqlError::partitioned_temporary_table());
+            }
+            let catalog = session.instance.engine().catalog();
+            if catalog.references(&table.database, &table.name).next().is_some() {
+                return Err(MysqlError::foreign_key_on_partitioned());
+            }
+            spec.partitioning = None;
+            spec.partitioning = Some(partitioning(session, by, spec)?);
+            Ok(true)
+        }
+        (Some(PartitionAction::Remove), None, None) => {
+            Err(MysqlError::partition_management_on_nonpartitioned())
+        }
+        (Some(PartitionAction::Remove), None, Some(_)) => {
+            spec.partitioning = None;
+            Ok(true)
+        }
+        _ => Err(MysqlError::not_supported("an action on partitions together with other actions")),
+    }
+}
+
+/// Runs an action of ALTER TABLE that concerns partitions alone; `None` if it concerns the whole table.
+///
+/// # Errors
+/// 1505 if the table is not partitioned, MySQL's for actions that its method does not have and for names, those of [`partitioning`]; what the
+/// engine returns.
+pub(super) fn change_partitions(
+    session: &mut Session,
+    table: &Arc<TableDef>,
+    action: &PartitionAction,
+) -> Result<Option<Done>, MysqlError> {
+    if matches!(action, PartitionAction::By(_) | PartitionAction::Remove) {
+        return Ok(None);
+    }
+    let Some(partitioning) = &table.partitioning else {
+        return Err(MysqlError::partition_management_on_nonpartitioned());
+    };
+    bind_partition_function(table, &session.bind_context(&[]))?;
+    if let PartitionAction::Exchange { name, table: other, validates } = action {
+        let numbers = known(table, partitioning, std::slice::from_ref(name))?;
+        let other = base_table(session, other)?;
+        check_exchange(session, table, &other)?;
+        let engine = session.instance.engine();
+        for number in numbers {
+            engine.exchange_partition(table, number, &other, *validates, &session.cancel)?;
+        }
+        return Ok(Some(Done::default()));
+    }
+    let change = change(session, table, partitioning, action)?;
+    let moved = session.instance.engine().change_partitions(table, change);
+    moved.map_err(|error| of_table(error, session))?;
+    Ok(Some(Done { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Done::default() }))
+}
+
+/// What an action makes of the partitions.
+fn change(
+    session: &mut Session,
+    table: &TableDef,
+    partitioning: &Partitioning,
+    action: &PartitionAction,
+) -> Result<PartitionChange, MysqlError> {
+    let scheme = &partitioning.scheme;
+    let by_values = matches!(scheme.method, PartitionMethod::Range | PartitionMethod::List);
+    let count = scheme.partitions.len();
+    let all = || (0..count).map(Some).collect::<Vec<_>>();
+    let cancel = session.cancel.clone();
+    let same = |kept: Vec<Option<usize>>, moved: Vec<usize>| PartitionChange {
+        scheme: scheme.clone(),
+        kept,
+        moved,
+        cancel: cancel.clone(),
+    };
+    // Of a hash all rows go elsewhere.
+    let counted = |partitions: Vec<PartitionSpec>| -> Result<PartitionChange, MysqlError> {
+        let kept = vec![None; partitions.len()];
+        check_count(partitions.len())?;
+        let scheme = Arc::new(scheme.with(partitions, scheme.listed)?);
+        Ok(PartitionChange { scheme, kept, moved: (0..count).collect(), cancel: cancel.clone() })
+    };
+    Ok(match action {
+        PartitionAction::AddCount(_) if by_values => {
+            return Err(MysqlError::partitions_must_be_defined(method_name(scheme)));
+        }
+        PartitionAction::AddCount(0) => return Err(MysqlError::add_no_partition()),
+        PartitionAction::AddCount(added) => {
+            let mut partitions = scheme.partitions.clone();
+            let room = (MOST_PARTITIONS + 1).saturating_sub(count) as u64;
+            partitions.extend(unnamed(count as u64, (*added).min(room)));
+            counted(partitions)?
+        }
+        PartitionAction::Add(added) => {
+            let added = defined(session, table, scheme, added)?;
+            let mut partitions = scheme.partitions.clone();
+            partitions.extend(added);
+            if !by_values {
+                return counted(partitions);
+            }
+            let kept = (0..partitions.len()).map(|at| (at < count).then_some(at)).collect();
+            let scheme = redefined(session, table, scheme, partitions)?;
+            PartitionChange { scheme, kept, moved: Vec::new(), cancel }
+        }
+        PartitionAction::Coalesce(_) if by_values => return Err(MysqlError::coalesce_only_on_hash()),
+        PartitionAction::Coalesce(0) => return Err(MysqlError::coalesce_no_partition()),
+        PartitionAction::Coalesce(less) => {
+            let left = count.checked_sub(usize::try_from(*less).unwrap_or(usize::MAX));
+            let left = left.filter(|left| *left > 0).ok_or_else(MysqlError::drop_last_partition)?;
+            counted(scheme.partitions.iter().take(left).cloned().collect())?
+        }
+        PartitionAction::Drop(_) if !by_values => return Err(MysqlError::only_on_range_or_list("DROP")),
+        PartitionAction::Drop(names) => {
+            let gone = numbers(partitioning, names, "DROP")?;
+            let kept: Vec<usize> = (0..count).filter(|number| !gone.contains(number)).collect();
+            if kept.is_empty() {
+                return Err(MysqlError::drop_last_partition());
+            }
+            let partitions =
+                kept.iter().filter_map(|number| scheme.partitions.get(*number)).cloned().collect();
+            let scheme = redefined(session, table, scheme, partitions)?;
+            PartitionChange { scheme, kept: kept.into_iter().map(Some).collect(), moved: Vec::new(), cancel }
+        }
+        PartitionAction::Truncate(names) => {
+            let emptied = match names {
+                None => (0..count).collect(),
+                Some(names) => known(table, partitioning, names)?,
+            };
+            same(without(all(), &emptied), Vec::new())
+        }
+        PartitionAction::Rebuild(names) => {
+            let rebuilt = match names {
+                None => (0..count).collect(),
+                Some(names) => numbers(partitioning, names, "REBUILD")?,
+            };
+            same(without(all(), &rebuilt), rebuilt.into_iter().collect())
+        }
+        PartitionAction::Reorganize { names, .. } if names.is_empty() => match by_values {
+            true => return Err(MysqlError::reorganize_without_parameters()),
+            // It is as its number says already.
+            false => same(all(), Vec::new()),
+        },
+        PartitionAction::Reorganize { names, into } => {
+            let replaced = numbers(partitioning, names, "REORGANIZE")?;
+            let into = defined(session, table, scheme, into)?;
+            reorganized(session, table, scheme, &replaced, into)?
+        }
+        PartitionAction::By(_) | PartitionAction::Remove | PartitionAction::Exchange { .. } => {
+            return Err(MysqlError::internal("an action on partitions that is another's"));
+        }
+    })
+}
+
+/// New ones in the place of some partitions.
+fn without(mut all: Vec<Option<usize>>, replaced: &BTreeSet<usize>) -> Vec<Option<usize>> {
+    all.iter_mut()
+        .filter(|kept| kept.is_some_and(|number| replaced.contains(&number)))
+        .for_each(|kept| *kept = None);
+    all
+}
+
+/// The partitions of these names; error 1735 if one is not there.
+fn known(
+    table: &TableDef,
+    partitioning: &Partitioning,
+    names: &[Ident],
+) -> Result<BTreeSet<usize>, MysqlError> {
+    let number = |name: &Ident| {
+        let number = partitioning.named(&name.value);
+        number.ok_or_else(|| MysqlError::unknown_partition(&name.value, &table.name))
+    };
+    names.iter().map(number).collect()
+}
+
+/// REORGANIZE PARTITION: other partitions in the place of some.
+fn reorganized(
+    session: &Session,
+    table: &TableDef,
+    scheme: &Arc<PartitionScheme>,
+    replaced: &BTreeSet<usize>,
+    into: Vec<PartitionSpec>,
+) -> Result<PartitionChange, MysqlError> {
+    let count = scheme.partitions.len();
+    let first = replaced.first().copied().unwrap_or(0);
+    let last = replaced.last().copied().unwrap_or(0);
+    let is_range = scheme.method == PartitionMethod::Range;
+    let by_values = is_range || scheme.method == PartitionMethod::List;
+    if !by_values && into.len() != replaced.len() {
+        return Err(MysqlError::reorganize_hash_only_on_same_number());
+    }
+    if (is_range || !by_values) && last - first + 1 != replaced.len() {
+        return Err(MysqlError::consecutive_reorganize());
+    }
+    let added = into.len();
+    let (mut partitions, mut kept) = (Vec::new(), Vec::new());
+    let mut into = Some(into);
+    for (number, partition) in scheme.partitions.iter().enumerate() {
+        if !replaced.contains(&number) {
+            partitions.push(partition.clone());
+            kept.push(Some(number));
+        } else if let Some(into) = into.take() {
+            // Of a hash only the names change.
+            kept.extend((0..added).map(|at| (!by_values).then_some(number + at)));
+            partitions.extend(into);
+        }
+    }
+    let new = redefined(session, table, scheme, partitions)?;
+    if is_range {
+        let ends = new.compare_ends(first + added - 1, scheme, last);
+        let is_wrong = if last + 1 == count { ends.is_lt() } else { ends.is_ne() };
+        if is_wrong {
+            return Err(MysqlError::reorganize_outside_range());
+        }
+    }
+    let moved = if by_values { replaced.iter().copied().collect() } else { Vec::new() };
+    Ok(PartitionChange { scheme: new, kept, moved, cancel: session.cancel.clone() })
+}
+
+/// Partitions that are written, of a table that is divided so.
+fn defined(
+    session: &mut Session,
+    table: &TableDef,
+    scheme: &PartitionScheme,
+    partitions: &[PartitionDefinition],
+) -> Result<Vec<PartitionSpec>, MysqlError> {
+    check_shape(&PartitionBy { partitions: partitions.to_vec(), ..written(scheme, table) })?;
+    evaluated(session, partitions)
+}
+
+/// The same division among other partitions.
+fn redefined(
+    session: &Session,
+    table: &TableDef,
+    scheme: &PartitionScheme,
+    partitions: Vec<PartitionSpec>,
+) -> Result<Arc<PartitionScheme>, MysqlError> {
+    check_count(partitions.len())?;
+    let mut names = BTreeSet::new();
+    for partition in &partitions {
+        if !names.insert(partition.name.to_lowercase()) {
+            return Err(MysqlError::same_name_partition(&partition.name));
+        }
+    }
+    divided(session, &written(scheme, table), (partitions, true), &TableSpec::of(table))
+}
+
+fn check_count(partitions: usize) -> Result<(), MysqlError> {
+    if partitions > MOST_PARTITIONS { Err(MysqlError::too_many_partitions()) } else { Ok(()) }
+}
+
+/// The partitions of these names; error 1507 if one is not there.
+fn numbers(
+    partitioning: &Partitioning,
+    names: &[Ident],
+    operation: &str,
+) -> Result<BTreeSet<usize>, MysqlError> {
+    let number = |name: &Ident| {
+        let number = partitioning.named(&name.value);
+        number.ok_or_else(|| MysqlError::drop_partition_non_existent(operation))
+    };
+    names.iter().map(number).collect()
+}
+
+fn method_name(scheme: &PartitionScheme) -> &'static str {
+    match scheme.method {
+        PartitionMethod::Range => "RANGE",
+        PartitionMethod::List => "LIST",
+        PartitionMethod::Hash { .. } => "HASH",
+        PartitionMethod::Key { .. } => "KEY",
+    }
+}
+
+/// Whether a table can take the place of a partition: it has the same columns and indexes, and nothing that is checked about its rows alone.
+fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Result<(), MysqlError> {
+    if other.is_private {
+        return Err(MysqlError::exchange_with_temporary(&other.name));
+    }
+    if other.is_partitioned() {
+        return Err(MysqlError::exchange_with_partitioned(&other.name));
+    }
+    let catalog = session.instance.engine().catalog();
+    let referred = catalog.references(&other.database, &other.name).next().is_some();
+    if referred || !other.foreign_keys.is_empty() {
+        return Err(MysqlError::exchange_with_foreign_key(&other.name));
+    }
+    let column = |column: &ColumnDef| {
+        (
+            column.name.to_lowercase(),
+            column.ty.clone(),
+            column.nullable,
+            column.collation,
+            column.auto_increment,
+            column.generated.clone(),
+        )
+    };
+    // Rows have the same places for their columns, those that are gone included.
+    let places = |table: &TableDef| {
+        let places = table.columns.iter().map(|column| column.stored.clone()).collect::<Vec<_>>();
+        (places, table.dropped.clone(), table.schema_version)
+    };
+    let index = |index: &Arc<IndexDef>| (index.name.to_lowercase(), index.kind, index.parts.clone());
+    let checks = |table: &TableDef| -> Vec<(String, bool)> {
+        table.checks.iter().map(|check| (check.expression.clone(), check.enforced)).collect()
+    };
+    let same = table.columns.iter().map(column).eq(other.columns.iter().map(column))
+        && table.indexes.iter().map(index).eq(other.indexes.iter().map(index))
+        && checks(table) == checks(other)
+        && places(table) == places(other);
+    if same { Ok(()) } else { Err(MysqlError::tables_different_metadata()) }
+}
+
+/// The division of a table as it would be written, without its partitions.
+fn written(scheme: &PartitionScheme, table: &TableDef) -> PartitionBy {
+    PartitionBy {
+        method: ast::PartitionMethod::of(scheme, &table.columns),
+        count: None,
+        partitions: Vec::new(),
+    }
+}
+
+/// Partitions that are only counted, with the names that they get.
+fn unnamed(first: u64, count: u64) -> Vec<PartitionSpec> {
+    let spec =
+        |number| PartitionSpec { name: format!("p{number}"), comment: String::new(), values: Vec::new() };
+    (first..first + count).map(spec).collect()
+}
+
+/// Partitions as they are written, with their values.
+///
+/// # Errors
+/// What evaluating the values returns.
+fn evaluated(
+    session: &mut Session,
+    partitions: &[PartitionDefinition],
+) -> Result<Vec<PartitionSpec>, MysqlError> {
+    let mut specs = Vec::with_capacity(partitions.len());
+    for partition in partitions {
+        let mut values = Vec::new();
+        for row in rows(partition) {
+            let row = row.iter().map(|bound| value(session, bound));
+            values.push(row.collect::<Result<Vec<BoundValue>, MysqlError>>()?);
+        }
+        let (name, comment) = (partition.name.value.clone(), partition.comment.clone());
+        specs.push(PartitionSpec { name, comment, values });
+    }
+    Ok(specs)
+}
+
+fn value(session: &mut Session, bound: &PartitionBound) -> Result<BoundValue, MysqlError> {
     match bound {
         PartitionBound::MaxValue => Ok(None),
         PartitionBound::Value(text) => {

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockMode, LockOwner};
 use crate::txn::op::CounterChange;
-use leafline_types::Value;
+use leafline_types::{MysqlError, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -31,6 +31,9 @@ impl Engine {
     /// # Errors
     /// What the store returns.
     pub fn bulk_load<'e>(self: &'e Arc<Self>, table: &Arc<TableDef>) -> Result<TableLoader<'e>> {
+        if table.is_partitioned() {
+            return Err(MysqlError::not_supported("bulk load of a partitioned table").into());
+        }
         let outside = table.overflow.is_some().then(|| self.overflow_table(table)).transpose()?;
         let builder = TableBuilder::new(self, table, outside)?;
         Ok(TableLoader { engine: self, table: table.clone(), builder })

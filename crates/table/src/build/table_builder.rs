@@ -7,7 +7,7 @@
 use super::indexes::{build_secondary, duplicate, push_entry};
 use super::source::TreeSource;
 use super::{finish_builder, new_builder};
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
@@ -18,6 +18,9 @@ use crate::txn::op::CounterChange;
 use leafline_btree::{BulkBuilder, Tree};
 use leafline_types::{CancelToken, MysqlError, Value};
 use std::sync::Arc;
+
+/// So many builders write at the same time.
+const MOST_AT_ONCE: usize = 8;
 
 /// Builds the trees of a table. Dropping it leaves nothing.
 pub(crate) struct TableBuilder<'e> {
@@ -49,12 +52,27 @@ impl<'e> TableBuilder<'e> {
         table: &TableDef,
         outside: Option<Arc<TableDef>>,
     ) -> Result<TableBuilder<'e>> {
-        let memory = engine.options.build_memory_bytes / table.indexes.len().max(1) as u64;
+        TableBuilder::sharing(engine, table, outside, 1)
+    }
+
+    /// As [`new`](Self::new), one of so many that are at work at the same time and share the memory for it. Of more than a few none
+    /// writes before all rows are there, because each that does has some extents in memory.
+    pub(crate) fn sharing(
+        engine: &'e Engine,
+        table: &TableDef,
+        outside: Option<Arc<TableDef>>,
+        among: usize,
+    ) -> Result<TableBuilder<'e>> {
+        let sorts = table.indexes.len().max(1) * among.max(1);
+        let memory = engine.options.build_memory_bytes / sorts as u64;
         let mut new = NewTrees::new(engine);
-        let (_, builder) = new_builder(engine, &mut new)?;
+        let ascending = match among <= MOST_AT_ONCE {
+            true => Some(new_builder(engine, &mut new)?.1),
+            false => None,
+        };
         Ok(TableBuilder {
             engine,
-            ascending: Some(builder),
+            ascending,
             base: None,
             unsorted: Sorter::new(&engine.env, memory),
             secondary: table.secondary().iter().map(|_| Sorter::new(&engine.env, memory)).collect(),
@@ -69,6 +87,16 @@ impl<'e> TableBuilder<'e> {
     /// Rows added so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// What a table of so many rows counts from, all of which were added here.
+    pub(crate) fn counters(&self, table: TableId, rows: u64) -> CounterChange {
+        CounterChange {
+            table,
+            rows: i64::try_from(rows).unwrap_or(i64::MAX),
+            next_row_id: self.engine.counters.next_row_id(table),
+            next_auto_increment: self.engine.counters.next_auto_increment(table),
+        }
     }
 
     /// Adds a row: one value per column, of the columns' types.

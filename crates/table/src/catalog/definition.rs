@@ -10,6 +10,7 @@
 use super::foreign_key::ForeignKeyDef;
 use super::histogram::HistogramDef;
 use super::stored::{StoredColumn, entry_column};
+use crate::partition::Partitioning;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::row::{DroppedColumn, EntryColumn};
@@ -434,6 +435,10 @@ pub struct TableDef {
     pub is_overflow: bool,
     /// Whether only who has made it knows it: it has a number, but nobody finds it by its name (`table::private`).
     pub is_private: bool,
+    /// How its rows are divided among other tables, if they are; then its own indexes have no trees (`table::partition`).
+    pub partitioning: Option<Partitioning>,
+    /// The table that it is a partition of. It has no name of its own then.
+    pub partition_of: Option<TableId>,
     /// What is shown only.
     pub options: TableOptions,
 }

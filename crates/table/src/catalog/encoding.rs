@@ -6,7 +6,7 @@
 //! | row      | key                             | payload after the format byte                               |
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
-//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8 |
+//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression, place u16, schema version since which rows have it u16, what older ones hold as a one-column row |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8 |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
@@ -14,6 +14,8 @@
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION) |
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
 //! | dropped column | 9, table id u64, number u16 | see `catalog::stored` |
+//! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions were listed, 8 by a function), text of the function, columns that decide (u16 count, each u16) |
+//! | partition | 11, table id u64, position u16 | name, comment, number of the table of its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row) |
 //!
 //! Names, texts, comments and the constant are a u32 length and the bytes.
 
@@ -21,6 +23,7 @@ use super::definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, IndexDef, IndexKind, IndexPart,
     IndexShape, TableDef, TableId, TableOptions,
 };
+use super::divided::put_together;
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::histogram::{self, HISTOGRAM};
 use super::published::{Catalog, DatabaseDef};
@@ -28,13 +31,14 @@ use super::stored::{StoredColumn, decode_dropped, encode_dropped};
 use super::view::{CheckOption, ViewAlgorithm, ViewDef};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
+use crate::partition::{PartitionRows, StoredScheme, decode_partition, decode_scheme, partition_rows};
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const FORMAT: u8 = 7;
+pub(super) const FORMAT: u8 = 8;
 pub(super) const DATABASE: u8 = 1;
 pub(super) const TABLE: u8 = 2;
 pub(super) const COLUMN: u8 = 3;
@@ -43,6 +47,8 @@ pub(super) const CHECK: u8 = 5;
 pub(super) const FOREIGN_KEY: u8 = 6;
 pub(super) const VIEW: u8 = 7;
 pub(super) const DROPPED: u8 = 9;
+pub(super) const PARTITIONING: u8 = 10;
+pub(super) const PARTITION: u8 = 11;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -99,8 +105,11 @@ impl CatalogRow {
         out.string(&table.options.comment).u16(table.options.collation.map_or(0, Collation::id));
         out.u64(table.options.auto_increment_start.unwrap_or(0));
         out.u64(table.overflow.map_or(0, |overflow| overflow.0)).bool(table.is_overflow);
+        out.u64(table.partition_of.map_or(0, |of| of.0));
         rows.push(CatalogRow { key: key(TABLE, table.id.0, None), payload: out.finish() });
-        for (position, column) in table.columns.iter().enumerate() {
+        // A partition has the columns of its table.
+        let own = if table.partition_of.is_none() { table.columns.as_slice() } else { &[] };
+        for (position, column) in own.iter().enumerate() {
             let payload = encode_column(column)?;
             rows.push(CatalogRow { key: key(COLUMN, table.id.0, Some(position as u16)), payload });
         }
@@ -123,6 +132,13 @@ impl CatalogRow {
             rows.push(CatalogRow { key, payload: encode_dropped(column)? });
         }
         rows.extend(histogram::rows(table)?);
+        if let Some(PartitionRows { scheme, partitions }) = partition_rows(table)? {
+            rows.push(CatalogRow { key: key(PARTITIONING, table.id.0, None), payload: scheme });
+            rows.extend((0u16..).zip(partitions).map(|(position, payload)| CatalogRow {
+                key: key(PARTITION, table.id.0, Some(position)),
+                payload,
+            }));
+        }
         Ok(rows)
     }
 }
@@ -471,15 +487,16 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
 }
 
 /// A table whose columns and indexes are still being read.
-struct Partial {
-    table: TableDef,
+pub(super) struct Partial {
+    pub(super) table: TableDef,
     indexes: Vec<IndexRow>,
     histograms: histogram::Pieces,
+    pub(super) partitioning: Option<StoredScheme>,
 }
 
 impl Partial {
-    fn finish(self) -> Result<TableDef> {
-        let Partial { mut table, indexes, histograms } = self;
+    pub(super) fn finish(self) -> Result<TableDef> {
+        let Partial { mut table, indexes, histograms, .. } = self;
         let damaged = |why: &str| {
             TableError::Corrupt(format!("catalog: table {}.{} {why}", table.database, table.name))
         };
@@ -541,7 +558,10 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
             TABLE => {
                 let table = decode_table(TableId(id), &row.payload)?;
                 let histograms = histogram::Pieces::default();
-                tables.insert(TableId(id), Partial { table, indexes: Vec::new(), histograms });
+                tables.insert(
+                    TableId(id),
+                    Partial { table, indexes: Vec::new(), histograms, partitioning: None },
+                );
             }
             COLUMN => {
                 let id = of_table(&mut tables)?;
@@ -552,8 +572,12 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
             }
             INDEX => {
                 let id = of_table(&mut tables)?;
+                let columns = tables.get(&id).map_or(0, |partial| match partial.table.partition_of {
+                    Some(of) => tables.get(&of).map_or(0, |of| of.table.columns.len()),
+                    None => partial.table.columns.len(),
+                });
                 if let Some(partial) = tables.get_mut(&id) {
-                    partial.indexes.push(decode_index(&row.payload, partial.table.columns.len())?);
+                    partial.indexes.push(decode_index(&row.payload, columns)?);
                 }
             }
             CHECK => {
@@ -586,11 +610,22 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                     partial.table.dropped.push(decode_dropped(&row.payload)?);
                 }
             }
+            PARTITIONING => {
+                let id = of_table(&mut tables)?;
+                if let Some(partial) = tables.get_mut(&id) {
+                    partial.partitioning = Some(decode_scheme(&row.payload)?);
+                }
+            }
+            PARTITION => {
+                let id = of_table(&mut tables)?;
+                if let Some(Partial { table, partitioning: Some(scheme), .. }) = tables.get_mut(&id) {
+                    decode_partition(&row.payload, scheme, &table.columns)?;
+                }
+            }
             other => return Err(TableError::Corrupt(format!("catalog: a row of kind {other}"))),
         }
     }
-    let tables: Result<Vec<TableDef>> = tables.into_values().map(Partial::finish).collect();
-    let mut catalog = Catalog::new(databases, tables?.into_iter().map(Arc::new).collect());
+    let mut catalog = Catalog::new(databases, put_together(tables)?);
     views.into_iter().for_each(|view| catalog.put_view(Arc::new(view)));
     Ok(catalog)
 }
@@ -604,7 +639,7 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         0 => None,
         id => Some(known_collation(id, &from)?),
     };
-    let (overflow, is_overflow) = (from.u64()?, from.bool()?);
+    let (overflow, is_overflow, partition_of) = (from.u64()?, from.bool()?, from.u64()?);
     from.end()?;
     let auto_increment_start = (start != 0).then_some(start);
     Ok(TableDef {
@@ -621,6 +656,8 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         overflow: (overflow != 0).then_some(TableId(overflow)),
         is_overflow,
         is_private: false,
+        partitioning: None,
+        partition_of: (partition_of != 0).then_some(TableId(partition_of)),
         options: TableOptions { comment, collation, auto_increment_start },
     })
 }

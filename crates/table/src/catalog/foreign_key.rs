@@ -286,6 +286,7 @@ fn check_against_parent(
         return key.check_parent(child.columns, child, unchecked);
     }
     match catalog.table(&key.parent_database, &key.parent_table) {
+        Some(parent) if parent.is_partitioned() => Err(MysqlError::foreign_key_on_partitioned().into()),
         Some(parent) => {
             let keys = keys_of(&parent.indexes);
             let side = Side { table: &parent.name, columns: &parent.columns, keys: &keys };

@@ -6,6 +6,7 @@
 
 mod altered_keys;
 mod definition;
+mod divided;
 mod encoding;
 mod foreign_key;
 mod histogram;

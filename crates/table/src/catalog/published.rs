@@ -18,8 +18,8 @@ pub struct DatabaseDef {
     pub collation: Collation,
 }
 
-/// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux). Tables of overflow values,
-/// and private ones, are found by number only.
+/// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux). Tables of overflow values, partitions
+/// and private tables are found by number only.
 #[derive(Clone, Default, Debug)]
 pub struct Catalog {
     databases: BTreeMap<String, Arc<DatabaseDef>>,
@@ -79,7 +79,7 @@ impl Catalog {
         self.tables.get(database).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// All tables, those of overflow values too, by number.
+    /// All tables, those of overflow values and partitions too, by number.
     pub fn all_tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.by_id.values()
     }
@@ -136,7 +136,7 @@ impl Catalog {
         if let Some(replaced) = self.by_id.get(&table.id).cloned() {
             self.remove_table(&replaced);
         }
-        if !table.is_overflow && !table.is_private {
+        if table.is_named() {
             self.tables.entry(table.database.clone()).or_default().insert(table.name.clone(), table.clone());
         }
         for key in &table.foreign_keys {

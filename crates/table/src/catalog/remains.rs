@@ -2,12 +2,12 @@
 
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHECK, COLUMN, CatalogRow, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, TABLE, VIEW, decode_catalog,
-    decode_table, decode_view, key,
+    CHECK, COLUMN, CatalogRow, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, PARTITION, PARTITIONING,
+    TABLE, VIEW, decode_catalog, decode_table, decode_view, key,
 };
 use super::histogram::HISTOGRAM;
 use super::published::DatabaseDef;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What can be known of a catalog that is not all there.
 #[derive(Default)]
@@ -28,6 +28,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
     if is_lost(&[DATABASE], &[TABLE]) {
         found.faults.push("databases, perhaps: a part of the catalog that may name some".into());
     }
+    let mut partitioned = BTreeSet::new();
     if is_lost(&[TABLE], &[VIEW + 1]) {
         found.faults.push("tables, perhaps: a part of the catalog that may define some".into());
     }
@@ -43,6 +44,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
                 Err(error) => format!("a view: {error}"),
             }),
             (Ok(TABLE..=FOREIGN_KEY | DROPPED), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
+            (Ok(PARTITIONING | PARTITION), Ok(id)) => drop(partitioned.insert(id)),
             // They can be made anew.
             (Ok(HISTOGRAM), Ok(_)) => {}
             _ => senseless += 1,
@@ -63,6 +65,16 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
         let name = name.and_then(|row| decode_table(TableId(id), &row.payload).ok());
         let name =
             name.map_or_else(|| format!("number {id}"), |table| format!("{}.{}", table.database, table.name));
+        let parts = rows.iter().find(|row| row.key.first() == Some(&TABLE)).and_then(|row| {
+            decode_table(TableId(id), &row.payload).ok().filter(|table| table.partition_of.is_some())
+        });
+        if parts.is_some() {
+            continue;
+        }
+        if partitioned.contains(&id) {
+            found.faults.push(format!("table {name}: partitioned tables are not written anew"));
+            continue;
+        }
         match decoded {
             Ok(catalog) => found.tables.extend(catalog.all_tables().map(|table| (**table).clone())),
             Err(why) => found.faults.push(format!("table {name}: its definition is not complete: {why}")),

@@ -7,7 +7,9 @@ use super::foreign_key::ForeignKeySpec;
 use super::stored::StoredColumn;
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::partition::PartitionScheme;
 use leafline_types::{MysqlError, SqlType};
+use std::sync::Arc;
 
 /// Most columns of a table, as InnoDB.
 const MAX_COLUMNS: usize = 1017;
@@ -37,6 +39,8 @@ pub struct TableSpec {
     pub foreign_keys: Vec<ForeignKeySpec>,
     /// With `foreign_key_checks` off: what foreign keys refer to may be missing.
     pub unchecked_references: bool,
+    /// How it is divided; columns are positions in `columns`.
+    pub partitioning: Option<Arc<PartitionScheme>>,
     /// Its options.
     pub options: TableOptions,
 }
@@ -80,6 +84,7 @@ impl TableSpec {
             columns: table.columns.clone(),
             indexes: shown.map(|index| IndexSpec::of(index, &table.columns)).collect(),
             checks: table.checks.clone(),
+            partitioning: table.partitioning.as_ref().map(|partitioning| partitioning.scheme.clone()),
             options: table.options.clone(),
             ..TableSpec::default()
         }

@@ -59,6 +59,8 @@ impl TableSpec {
             overflow: None,
             is_overflow: false,
             is_private: false,
+            partitioning: None,
+            partition_of: None,
             options: self.options.clone(),
         })
     }

@@ -17,6 +17,7 @@ mod compare;
 mod contents;
 mod overflow;
 mod parallel;
+mod partitions;
 mod structure;
 
 use crate::catalog::{IndexDef, TableDef};
@@ -169,6 +170,9 @@ impl Engine {
         cancel: &CancelToken,
     ) -> Result<TableCheck> {
         cancel.check()?;
+        if table.is_partitioned() {
+            return self.check_partitions(table, options, progress, cancel);
+        }
         let progress = |pages| {
             progress(pages);
             if cancel.reason().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -211,6 +215,10 @@ impl Engine {
     /// Pages that a check of the table reads, about.
     pub fn pages_to_check(&self, table: &TableDef, depth: CheckDepth) -> u64 {
         let times = if depth == CheckDepth::Quick { 1 } else { 2 };
+        if let Some(partitioning) = &table.partitioning {
+            let partitions = partitioning.partitions.iter();
+            return partitions.map(|partition| self.pages_to_check(&partition.table, depth)).sum();
+        }
         let overflow = table.overflow.and_then(|_| self.overflow_table(table).ok());
         let tables = [Some(table), overflow.as_deref()];
         let of_table =

@@ -297,8 +297,14 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
         if !table.secondary().iter().filter(|index| index.is_unique()).all(known) {
             return Err(TableError::DefinitionChanged);
         }
-        plan.add_tree(engine, table.clustered().tree)?;
         let mut counters = CounterChange { table: table.id, ..CounterChange::default() };
+        if table.is_partitioned() {
+            // Its rows are in other tables.
+            counters.next_auto_increment = writes.next_auto_increment(table.id);
+            plan.counters.push(counters);
+            continue;
+        }
+        plan.add_tree(engine, table.clustered().tree)?;
         let mut changes = writes.net_changes(table.id)?;
         let mut written = 0;
         while let Some(change) = changes.next()? {

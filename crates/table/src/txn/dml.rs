@@ -10,6 +10,7 @@ use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, describe_row, entry_of_row, row_id_of};
 use crate::lock::LockMode;
 use crate::overflow::NewRow;
+use crate::partition::Home;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -40,16 +41,23 @@ impl Transaction {
             auto_increment = self.fill_auto_increment(table, &mut filled);
             row = &filled;
         }
-        self.check_writable(table)?;
+        let home = Home::of_row(table, row)?;
+        self.check_writable(home.table)?;
         if auto_increment.is_none()
             && let Some(value) = table.auto_increment_column().and_then(|column| row.get(column))
         {
             self.use_auto_increment(table, value);
         }
+        let key = self.insert_numbered(home.table, row).map_err(|error| home.of_error(error))?;
+        Ok(InsertOutcome { auto_increment, locator: home.locator(key) })
+    }
+
+    /// Inserts a row that has its number into the table that it is to be in. Its key.
+    pub(crate) fn insert_numbered(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<Vec<u8>> {
         let row_id = if table.has_hidden_row_id() { self.engine.counters.new_row_id(table.id) } else { 0 };
         let new = self.engine.new_row(table, row, row_id, None)?;
         self.insert_entry(table, None, &new, row)?;
-        Ok(InsertOutcome { auto_increment, locator: new.entry.key })
+        Ok(new.entry.key)
     }
 
     /// Puts a new number in the AUTO_INCREMENT column of a row that is to be inserted, if NULL or 0 there asks for one, and
@@ -75,8 +83,9 @@ impl Transaction {
         old: &[Value],
         new: &[Value],
     ) -> Result<Vec<u8>> {
-        self.check_writable(table)?;
-        self.lock_read_row(table, locator)?;
+        let (home, key) = Home::of_locator(table, locator)?;
+        self.check_writable(home.table)?;
+        self.lock_read_row(home.table, key)?;
         self.update_locked(table, locator, old, new)
     }
 
@@ -92,7 +101,10 @@ impl Transaction {
         old: &[Value],
         new: &[Value],
     ) -> Result<Vec<u8>> {
-        self.check_writable(table)?;
+        let (home, key) = Home::of_locator(table, locator)?;
+        let to = Home::of_row(table, new)?;
+        self.check_writable(home.table)?;
+        self.check_writable(to.table)?;
         if let Some(column) = table.auto_increment_column()
             && old.get(column) != new.get(column)
             && let Some(value) = new.get(column)
@@ -100,6 +112,21 @@ impl Transaction {
             // As MySQL 8: the next INSERT continues after the larger value.
             self.use_auto_increment(table, value);
         }
+        if to.table.id != home.table.id {
+            return self.move_row((home, key, old), to, new);
+        }
+        let changed = self.update_stored(home.table, key, old, new);
+        changed.map(|key| home.locator(key)).map_err(|error| home.of_error(error))
+    }
+
+    /// Replaces a row within the table that it is in. Its key from now on.
+    fn update_stored(
+        &mut self,
+        table: &Arc<TableDef>,
+        locator: &[u8],
+        old: &[Value],
+        new: &[Value],
+    ) -> Result<Vec<u8>> {
         let row_id = match table.has_hidden_row_id() {
             true => row_id_of(locator)?,
             false => 0,
@@ -133,8 +160,9 @@ impl Transaction {
     /// Those of [`RowLocker::lock`](super::RowLocker::lock); `TransactionTooLarge`, disk full, what else
     /// the store returns.
     pub fn delete(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
-        self.check_writable(table)?;
-        self.lock_read_row(table, locator)?;
+        let (home, key) = Home::of_locator(table, locator)?;
+        self.check_writable(home.table)?;
+        self.lock_read_row(home.table, key)?;
         self.delete_locked(table, locator, old)
     }
 
@@ -143,6 +171,7 @@ impl Transaction {
     /// # Errors
     /// As [`delete`](Self::delete).
     pub fn delete_locked(&mut self, table: &Arc<TableDef>, locator: &[u8], old: &[Value]) -> Result<bool> {
+        let (Home { table, .. }, locator) = Home::of_locator(table, locator)?;
         self.check_writable(table)?;
         if let Some(None) = self.writes.read().row(table.id, locator, NOW)? {
             return Ok(false);
@@ -159,6 +188,7 @@ impl Transaction {
     /// `WriteConflict` (1213) if the row was committed after the transaction's snapshot, which could not change it
     /// then; those of [`RowLocker::lock`](super::RowLocker::lock); what the store returns.
     pub fn current_row(&mut self, table: &Arc<TableDef>, locator: &[u8]) -> Result<Option<Vec<Value>>> {
+        let (Home { table, .. }, locator) = Home::of_locator(table, locator)?;
         let present = self.lock_present(table, locator)?;
         present.map(|payload| self.present_values(table, locator, &payload)).transpose()
     }
@@ -232,6 +262,8 @@ impl Transaction {
         table: &Arc<TableDef>,
         row: &[Value],
     ) -> Result<Option<(String, Vec<u8>)>> {
+        let home = Home::of_row(table, row)?;
+        let table = home.table;
         let entry = self.engine.new_row(table, row, 0, None)?.entry;
         let clustered = match table.has_hidden_row_id() {
             true => Ok(()),
@@ -239,7 +271,9 @@ impl Transaction {
         };
         match clustered.and_then(|()| self.check_unique(table, &entry, None)) {
             Ok(()) => Ok(None),
-            Err(TableError::DuplicateEntry { index, locator, .. }) => Ok(Some((index, locator))),
+            Err(TableError::DuplicateEntry { index, locator, .. }) => {
+                Ok(Some((index, home.locator(locator))))
+            }
             Err(other) => Err(other),
         }
     }

@@ -18,6 +18,7 @@ use crate::error::{Result, TableError};
 use crate::index::entry::unique_prefix;
 use crate::lock::owner::RowLock;
 use crate::lock::{LockError, LockLimits, LockOwner, LockStrength, LockWait};
+use crate::partition::Home;
 use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -81,6 +82,7 @@ impl RowLocker {
         strength: LockStrength,
         wait: LockWait,
     ) -> Result<Locked> {
+        let (Home { table, .. }, locator) = Home::of_locator(table, locator)?;
         if self.writes.read().row(table.id, locator, NOW)?.is_some() {
             // Locked since it was written.
             return Ok(Locked { row: LockedRow::AsSeen, lock: None });
@@ -118,11 +120,12 @@ impl RowLocker {
     /// As [`lock`](Self::lock).
     pub fn lock_key(
         &self,
-        table: &TableDef,
+        table: &Arc<TableDef>,
         key: &[u8],
         strength: LockStrength,
         wait: LockWait,
     ) -> Result<()> {
+        let (Home { table, .. }, key) = Home::of_locator(table, key)?;
         let limits = (wait == LockWait::Wait).then_some(&self.limits);
         match self.locks.lock(table.id, table.id.0, key, strength, limits) {
             Err(LockError::WouldWait) if wait == LockWait::SkipLocked => Ok(()),

@@ -176,6 +176,9 @@ impl Recovered {
         for (table, index) in
             catalog.all_tables().flat_map(|table| table.indexes.iter().map(move |index| (table, index)))
         {
+            if table.is_partitioned() {
+                continue;
+            }
             if !segments.contains(&index.tree) {
                 let what = format!("the tree of index {} ({}) is not there", index.name, index.tree);
                 return Err(TableError::Corrupt(what));

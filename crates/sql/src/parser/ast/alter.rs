@@ -1,8 +1,8 @@
 //! ALTER TABLE and what is a form of it: CREATE INDEX, DROP INDEX, RENAME TABLE.
 
 use super::{
-    CheckDefinition, ColumnDefinition, DefaultValue, ForeignKeyDefinition, Ident, KeyDefinition, TableName,
-    TableOptions,
+    CheckDefinition, ColumnDefinition, DefaultValue, ForeignKeyDefinition, Ident, KeyDefinition,
+    PartitionAction, TableName, TableOptions,
 };
 
 /// `ALTER TABLE name action, ..`; CREATE INDEX and DROP INDEX are of one action.
@@ -126,6 +126,8 @@ pub enum AlterAction {
     Force,
     /// ENABLE KEYS, DISABLE KEYS.
     EnableKeys(bool),
+    /// Something about partitions.
+    Partitions(Box<PartitionAction>),
 }
 
 /// `RENAME TABLE a TO b, c TO d`.

@@ -15,6 +15,8 @@ pub struct Insert {
     pub delayed: bool,
     /// The table.
     pub table: TableName,
+    /// PARTITION: the only partitions that rows go to; none: all of them.
+    pub partitions: Vec<Ident>,
     /// The column list; `None` without one.
     pub columns: Option<Vec<Ident>>,
     /// Where the rows come from.
@@ -38,6 +40,8 @@ pub struct Load {
     pub ignore: bool,
     /// The table.
     pub table: TableName,
+    /// PARTITION: the only partitions that rows go to; none: all of them.
+    pub partitions: Vec<Ident>,
     /// CHARACTER SET.
     pub charset: Option<Ident>,
     /// FIELDS and LINES.

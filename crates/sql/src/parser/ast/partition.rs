@@ -1,6 +1,6 @@
 //! PARTITION BY: how a table is divided, as it is written.
 
-use super::Ident;
+use super::{Ident, TableName};
 
 /// `PARTITION BY method [PARTITIONS n] [(partition, ..)]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,11 +18,15 @@ pub struct PartitionBy {
 pub enum PartitionMethod {
     /// `[LINEAR] HASH (expression)`.
     Hash {
+        /// With LINEAR.
+        linear: bool,
         /// The text of the expression.
         expression: String,
     },
     /// `[LINEAR] KEY (columns)`.
     Key {
+        /// With LINEAR.
+        linear: bool,
         /// The columns; none for those of the primary key.
         columns: Vec<Ident>,
     },
@@ -48,6 +52,8 @@ pub struct PartitionDefinition {
     pub name: Ident,
     /// Which rows it holds.
     pub values: PartitionValues,
+    /// COMMENT.
+    pub comment: String,
 }
 
 /// Which rows a partition holds.
@@ -77,4 +83,41 @@ pub enum PartitionBound {
     MaxValue,
     /// The text of an expression without columns.
     Value(String),
+}
+
+/// An action of ALTER TABLE about partitions.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PartitionAction {
+    /// PARTITION BY.
+    By(PartitionBy),
+    /// REMOVE PARTITIONING.
+    Remove,
+    /// ADD PARTITION (definitions).
+    Add(Vec<PartitionDefinition>),
+    /// ADD PARTITION PARTITIONS.
+    AddCount(u64),
+    /// COALESCE PARTITION.
+    Coalesce(u64),
+    /// DROP PARTITION.
+    Drop(Vec<Ident>),
+    /// TRUNCATE PARTITION; `None`: ALL.
+    Truncate(Option<Vec<Ident>>),
+    /// REBUILD PARTITION; `None`: ALL.
+    Rebuild(Option<Vec<Ident>>),
+    /// REORGANIZE PARTITION .. INTO.
+    Reorganize {
+        /// Those that are replaced.
+        names: Vec<Ident>,
+        /// What replaces them.
+        into: Vec<PartitionDefinition>,
+    },
+    /// EXCHANGE PARTITION .. WITH TABLE.
+    Exchange {
+        /// The partition.
+        name: Ident,
+        /// The table.
+        table: TableName,
+        /// Without WITHOUT VALIDATION.
+        validates: bool,
+    },
 }

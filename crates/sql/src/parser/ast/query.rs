@@ -179,6 +179,8 @@ pub enum TableReference {
     Table {
         /// Its name.
         name: TableName,
+        /// PARTITION: the only partitions that are looked at; none: all of them.
+        partitions: Vec<Ident>,
         /// Its alias.
         alias: Option<Ident>,
         /// USE, FORCE and IGNORE INDEX.

@@ -15,7 +15,7 @@ fn query(sql: &str) -> Query {
 /// A reference with its joins in brackets.
 fn shape(reference: &TableReference) -> String {
     match reference {
-        TableReference::Table { name, alias, index_hints } => {
+        TableReference::Table { name, alias, index_hints, .. } => {
             let name = alias.as_ref().map_or(&name.name.value, |a| &a.value);
             format!("{name}{}", "!".repeat(index_hints.len()))
         }

@@ -2,7 +2,7 @@
 
 use super::foreign::{Changes, ignoring};
 use super::load::load;
-use super::{computed, default_of, generate, meets_checks, of_table, stays_in_view, touch};
+use super::{computed, default_of, generate, has_no_partition, meets_checks, of_table, stays_in_view, touch};
 use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
@@ -282,6 +282,10 @@ impl<'a> Run<'a> {
                     let zone = session.settings.time_zone.zone();
                     let key = format!("{table}.{index}");
                     (index, locator, MysqlError::duplicate_entry(&entry.in_zone(zone), &key))
+                }
+                Err(error) if self.insert.ignore && has_no_partition(&error) => {
+                    session.warnings.warn(error.into());
+                    return Ok(());
                 }
                 Err(error) => return Err(error.into()),
             };

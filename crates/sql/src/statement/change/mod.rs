@@ -103,6 +103,12 @@ pub(super) fn of_table(error: TableError, session: &Session) -> MysqlError {
     }
 }
 
+/// Whether a row has no partition that it could be in: with IGNORE it is left out.
+fn has_no_partition(error: &TableError) -> bool {
+    let codes = [errno::ER_NO_PARTITION_FOR_GIVEN_VALUE, errno::ER_ROW_DOES_NOT_MATCH_GIVEN_PARTITION_SET];
+    matches!(error, TableError::Sql(error) if codes.contains(&error.code))
+}
+
 /// What is wrong with the value of a functional key part, as MySQL says it.
 pub(super) fn of_functional_index(error: MysqlError, index: &str, row: u64) -> MysqlError {
     match error.code {

@@ -2,8 +2,8 @@
 
 use super::foreign::{Changes, ignoring};
 use super::{
-    FoundRows, Met, computed, default_of, generate, is_changed_twice, meets_checks, of_table, stays_in_view,
-    touch,
+    FoundRows, Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks,
+    of_table, stays_in_view, touch,
 };
 use crate::bound::{BoundUpdate, ChangedTable, NewValue};
 use crate::plan::{Plan, PlanParts};
@@ -172,7 +172,10 @@ impl Run<'_> {
                 let result = foreign.updated(table, (&old, &new), place != locator, &mut changes);
                 ignoring(result, self.update.ignore, mark, session, transaction)
             }
-            Err(error @ TableError::DuplicateEntry { .. }) if self.update.ignore => {
+            Err(error)
+                if self.update.ignore
+                    && (matches!(error, TableError::DuplicateEntry { .. }) || has_no_partition(&error)) =>
+            {
                 let error = of_table(error, session);
                 session.warnings.warn(error);
                 Ok(false)

@@ -1,0 +1,123 @@
+//! Which partitions of a table can have rows that meet conditions.
+//!
+//! What conditions say about the columns that decide about the partition is a constraint like that of an index of these columns. Its bounds
+//! are expressions over constants, parameters and columns of tables read before, so partitions are left out when a plan is priced, when it
+//! begins to run, and for each outer row of a lookup join, by one mechanism.
+
+use crate::constraint::{Bounds, Constraint, IndexKeyPart};
+use crate::error::Result;
+use crate::path::AccessPath;
+use crate::path_builder::PathRequest;
+use leafline_table::{Partition, Partitioning, Possible, TableDef};
+use leafline_types::Value;
+use leafline_types::expr::{EvalContext, evaluate_scalar};
+use std::sync::Arc;
+
+/// What conditions say about the columns that decide about the partition.
+#[derive(Clone, Debug)]
+pub struct Pruning {
+    pub(crate) constraint: Constraint,
+}
+
+impl Pruning {
+    /// What the conditions of a request say; outer columns are numbered from 0. `None` if the table is not partitioned.
+    pub(crate) fn of(request: &PathRequest<'_>) -> Option<Pruning> {
+        let scheme = &request.table.partitioning.as_ref()?.scheme;
+        let width = request.table.columns.len();
+        let parts = scheme.columns.iter().zip(&scheme.parts);
+        let parts: Vec<IndexKeyPart> =
+            parts.map(|(column, key)| IndexKeyPart { column: *column, key: key.clone() }).collect();
+        let own = |column| (column < width).then_some(column);
+        let constraint = Constraint::build(&parts, request.conjuncts, &own).constraint;
+        let constraint =
+            constraint.map_values(&mut |value| value.map_columns(&mut |column| column.saturating_sub(width)));
+        Some(Pruning { constraint })
+    }
+
+    /// Whether it depends on columns of tables read before.
+    pub(crate) fn is_correlated(&self) -> bool {
+        self.constraint.is_correlated()
+    }
+
+    /// The partitions that are left where bounds depend on no outer row; all if they do, or are not to be evaluated yet.
+    pub(crate) fn possible(
+        &self,
+        partitioning: &Partitioning,
+        eval: &mut EvalContext<'_>,
+    ) -> Result<Possible> {
+        let mut values = Vec::with_capacity(self.constraint.values().len());
+        for value in self.constraint.values() {
+            // One that cannot be evaluated fails where it is evaluated for the rows.
+            match (value.columns().is_empty(), evaluate_scalar(value, eval)) {
+                (true, Ok(value)) => values.push(value),
+                _ => return Ok(partitioning.scheme.all_possible()),
+            }
+        }
+        self.within(partitioning, &self.constraint.instantiate(&values))
+    }
+
+    /// Those that are left for these values of the bounds.
+    pub(crate) fn possible_for(&self, partitioning: &Partitioning, values: &[Value]) -> Result<Possible> {
+        self.within(partitioning, &self.constraint.instantiate(values))
+    }
+
+    fn within(&self, partitioning: &Partitioning, bounds: &Bounds) -> Result<Possible> {
+        let scheme = &partitioning.scheme;
+        if self.constraint.is_unbounded() && !bounds.ranges.is_empty() {
+            return Ok(scheme.all_possible());
+        }
+        let mut possible = scheme.none_possible();
+        for range in &bounds.ranges {
+            let equal = range.is_of_equal(scheme.parts.len());
+            scheme.add_possible((&range.lower, range.upper.as_deref()), equal, &mut possible)?;
+            if possible.is_all() {
+                break;
+            }
+        }
+        Ok(possible)
+    }
+}
+
+impl PathRequest<'_> {
+    /// The table with no more partitions than the conditions leave, as far as it is known before rows of other tables are; `None` if it
+    /// is not partitioned.
+    pub(crate) fn narrowed_table(&self, eval: &mut EvalContext<'_>) -> Result<Option<Arc<TableDef>>> {
+        let (Some(partitioning), Some(pruning)) = (&self.table.partitioning, Pruning::of(self)) else {
+            return Ok(None);
+        };
+        let is_known = |value: &leafline_types::expr::Expr| value.is_known_to_planner();
+        let possible = match pruning.constraint.values().iter().all(is_known) {
+            true => pruning.possible(partitioning, eval)?,
+            false => return Ok(Some(self.table.clone())),
+        };
+        Ok(Some(Arc::new(self.table.with_partitions(|number| possible.has(number)))))
+    }
+}
+
+impl AccessPath {
+    /// The same path over a partition of its table.
+    pub(crate) fn in_partition(&self, partition: &Partition) -> AccessPath {
+        let indexes = &self.table.indexes;
+        let position = indexes.iter().position(|index| index.id == self.index.id);
+        let own = position.and_then(|position| partition.table.indexes.get(position));
+        let locators = self.locators.as_ref();
+        AccessPath {
+            table: partition.table.clone(),
+            index: own.unwrap_or(&self.index).clone(),
+            pruning: None,
+            locators: locators.map(|set| Arc::new(set.map_paths(&|path| path.in_partition(partition)))),
+            ..self.clone()
+        }
+    }
+
+    /// The same path over all partitions of `table`, of which planning has left some out that other values of its parameters need.
+    #[must_use]
+    pub fn over(&self, table: &Arc<TableDef>) -> AccessPath {
+        let locators = self.locators.as_ref();
+        AccessPath {
+            table: table.clone(),
+            locators: locators.map(|set| Arc::new(set.map_paths(&|path| path.over(table)))),
+            ..self.clone()
+        }
+    }
+}

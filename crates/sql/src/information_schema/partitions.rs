@@ -1,0 +1,110 @@
+//! `information_schema.PARTITIONS`: a row for each partition, and one for each table without.
+
+use super::{SchemaTable, name_column, number_column, text_column};
+use crate::session::Session;
+use crate::show::statement_text::{partition_values, quoted};
+use leafline_table::{PartitionKey, PartitionMethod, PartitionScheme, TableDef};
+use leafline_types::temporal::Zone;
+use leafline_types::{ExprType, SqlType, Value};
+use std::sync::Arc;
+
+/// The partitions of all tables.
+pub(super) fn table(session: &Session) -> SchemaTable {
+    let text = |name| text_column(name, SqlType::Varchar { len: 2048 });
+    let number = |name| {
+        let (name, ty) = number_column(name, SqlType::BIGINT_UNSIGNED);
+        (name, ExprType { nullable: true, ..ty })
+    };
+    let columns = vec![
+        name_column("TABLE_CATALOG"),
+        name_column("TABLE_SCHEMA"),
+        name_column("TABLE_NAME"),
+        text("PARTITION_NAME"),
+        text("SUBPARTITION_NAME"),
+        number("PARTITION_ORDINAL_POSITION"),
+        number("SUBPARTITION_ORDINAL_POSITION"),
+        text("PARTITION_METHOD"),
+        text("SUBPARTITION_METHOD"),
+        text("PARTITION_EXPRESSION"),
+        text("SUBPARTITION_EXPRESSION"),
+        text("PARTITION_DESCRIPTION"),
+        number("TABLE_ROWS"),
+        number("AVG_ROW_LENGTH"),
+        number("DATA_LENGTH"),
+        number("INDEX_LENGTH"),
+        text("PARTITION_COMMENT"),
+    ];
+    let engine = session.instance.engine();
+    let page = session.instance.facts().page_bytes;
+    let segments = engine.store().segments();
+    let bytes = |tree| segments.iter().find(|segment| segment.id == tree).map_or(0, |one| one.pages * page);
+    let catalog = engine.catalog();
+    let zone = session.settings.time_zone.zone();
+    let mut rows = Vec::new();
+    for table in catalog.databases().flat_map(|database| catalog.tables(&database.name)) {
+        for (at, stored) in table.stored().enumerate() {
+            let count = engine.rows_of(stored);
+            let data = bytes(stored.clustered().tree);
+            let index: u64 = stored.secondary().iter().map(|index| bytes(index.tree)).sum();
+            let sizes = [count, data.checked_div(count).unwrap_or(0), data, index].map(Value::UInt);
+            let names = ["def", &table.database, &table.name].map(Value::string);
+            let (is, comment) = match &table.partitioning {
+                Some(partitioning) => described(table, &partitioning.scheme, at, zone),
+                None => (vec![Value::Null; 9], Value::string("")),
+            };
+            rows.push([names.to_vec(), is, sizes.to_vec(), vec![comment]].concat());
+        }
+    }
+    SchemaTable { columns, rows }
+}
+
+/// What a partition is, and its comment.
+fn described(
+    table: &Arc<TableDef>,
+    scheme: &PartitionScheme,
+    number: usize,
+    zone: &Zone,
+) -> (Vec<Value>, Value) {
+    let of_columns = scheme.key == PartitionKey::Columns;
+    let method = match scheme.method {
+        PartitionMethod::Range if of_columns => "RANGE COLUMNS",
+        PartitionMethod::Range => "RANGE",
+        PartitionMethod::List if of_columns => "LIST COLUMNS",
+        PartitionMethod::List => "LIST",
+        PartitionMethod::Hash { linear: true } => "LINEAR HASH",
+        PartitionMethod::Hash { linear: false } => "HASH",
+        PartitionMethod::Key { linear: true, .. } => "LINEAR KEY",
+        PartitionMethod::Key { linear: false, .. } => "KEY",
+    };
+    let names = || {
+        let columns = scheme.columns.iter().filter_map(|at| table.columns.get(*at));
+        columns.map(|column| quoted(&column.name)).collect::<Vec<_>>().join(",")
+    };
+    let expression = match &scheme.key {
+        PartitionKey::Function(text) => Value::string(text.as_str()),
+        PartitionKey::Columns if matches!(scheme.method, PartitionMethod::Key { implicit: true, .. }) => {
+            Value::Null
+        }
+        PartitionKey::Columns => Value::string(names()),
+    };
+    let Some(spec) = scheme.partitions.get(number) else { return (vec![Value::Null; 9], Value::Null) };
+    let several = of_columns && scheme.columns.len() > 1 && scheme.method == PartitionMethod::List;
+    let rows = spec.values.iter().map(|row| {
+        let row = partition_values(scheme, row, &table.columns, zone).join(",");
+        if several { format!("({row})") } else { row }
+    });
+    let description = rows.collect::<Vec<_>>().join(",");
+    let description = if spec.values.is_empty() { Value::Null } else { Value::string(description) };
+    let is = vec![
+        Value::string(spec.name.as_str()),
+        Value::Null,
+        Value::UInt(number as u64 + 1),
+        Value::Null,
+        Value::string(method),
+        Value::Null,
+        expression,
+        Value::Null,
+        description,
+    ];
+    (is, Value::string(spec.comment.as_str()))
+}

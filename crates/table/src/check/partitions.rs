@@ -1,0 +1,85 @@
+//! Checking a partitioned table: each partition as the table that it is, and whether its rows belong there.
+
+use super::{CheckDepth, CheckOptions, TableCheck, damage};
+use crate::catalog::TableDef;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::partition::{Partition, Partitioning};
+use leafline_btree::Direction;
+use leafline_types::{CancelToken, Value};
+use std::sync::Arc;
+
+/// A row with the values of the columns that decide about the partition, and NULL in place of the others.
+fn deciding_values(
+    table: &TableDef,
+    columns: &[usize],
+    (key, payload): (&[u8], &[u8]),
+) -> Result<Vec<Value>> {
+    let mut row = vec![Value::Null; table.columns.len()];
+    for column in columns {
+        let value = table.clustered().format.decode_value(key, payload, *column)?;
+        if let Some(slot) = row.get_mut(*column) {
+            *slot = value;
+        }
+    }
+    Ok(row)
+}
+
+impl Engine {
+    /// Checks all partitions of a table that its definition has. What is wrong names the partition. Where rows belong is looked at as far as the
+    /// partition function is known, which it is to who has found the table by its name in a statement.
+    pub(super) fn check_partitions(
+        self: &Arc<Self>,
+        table: &Arc<TableDef>,
+        options: CheckOptions,
+        progress: &(dyn Fn(u64) + Sync),
+        cancel: &CancelToken,
+    ) -> Result<TableCheck> {
+        let mut all = TableCheck::default();
+        let Some(partitioning) = &table.partitioning else { return Ok(all) };
+        for partition in partitioning.partitions.iter() {
+            let mut found = self.check_table_with(&partition.table, options, progress, cancel)?;
+            let is_known = partitioning.scheme.unbound_function().is_none();
+            if found.is_sound() && is_known && options.depth > CheckDepth::Quick {
+                self.check_places(partitioning, partition, &mut found, cancel)?;
+            }
+            for mut fault in found.faults {
+                fault.what = format!("partition {}: {}", partitioning.name(partition.number), fault.what);
+                all.faults.push(fault);
+            }
+            all.unlisted += found.unlisted;
+        }
+        Ok(all)
+    }
+
+    /// Whether the rows of a partition belong there.
+    fn check_places(
+        self: &Arc<Self>,
+        partitioning: &Partitioning,
+        partition: &Partition,
+        found: &mut TableCheck,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let (table, scheme) = (&partition.table, &partitioning.scheme);
+        let (mut misplaced, mut failed) = (0u64, None);
+        self.read_view().rows(table)?.scan(Direction::Forward, None, |row| {
+            let number = deciding_values(table, &scheme.columns, (row.key, row.payload))
+                .and_then(|row| scheme.partition_of(&row));
+            match (number, cancel.reason()) {
+                (Ok(number), None) => misplaced += u64::from(number != partition.number),
+                (Err(error), _) => match damage(error) {
+                    Ok(_) => misplaced += 1,
+                    Err(error) => failed = Some(error),
+                },
+                (Ok(_), Some(_)) => return false,
+            }
+            failed.is_none()
+        })?;
+        failed.map_or(Ok(()), Err)?;
+        cancel.check()?;
+        if misplaced > 0 {
+            found.note(table, None, None, format!("{misplaced} rows belong to another partition"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,284 @@
+//! The definitions of partitions: those of a new table, how they follow their table through the catalog, and their DDL.
+//!
+//! Adding, dropping and emptying partitions and exchanging one for a table change the catalog alone, whatever the partitions hold; empty trees are
+//! made where they are needed. Where rows have to be divided anew, the partitions that they are in are read and new ones are built
+//! (`rebuild`); all others stay as they are.
+
+use super::rebuild::{StoredRows, Target, built};
+use super::scheme::PartitionScheme;
+use super::{Partition, Partitioning};
+use crate::build::TreeSource;
+use crate::catalog::{Catalog, TableDef, TableId, TableOptions};
+use crate::ddl::{CatalogChange, NewTrees};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::run::EntrySource;
+use crate::txn::op::CounterChange;
+use leafline_types::{CancelToken, MysqlError};
+use std::sync::Arc;
+
+/// What is to become of the partitions of a table.
+#[derive(Clone, Debug)]
+pub struct PartitionChange {
+    /// How the table is to be divided.
+    pub scheme: Arc<PartitionScheme>,
+    /// For each partition that it is to have, which it is now; `None`: it is new.
+    pub kept: Vec<Option<usize>>,
+    /// The partitions whose rows go to new ones, in order. Rows of others that are not kept are gone.
+    pub moved: Vec<usize>,
+    /// Stops it, as long as rows are moved.
+    pub cancel: CancelToken,
+}
+
+impl TableDef {
+    /// Gives it another name, and its partitions with it.
+    pub(crate) fn rename(&mut self, database: &str, name: &str) {
+        (self.database, self.name) = (database.into(), name.into());
+        let renamed = |table: &Arc<TableDef>| {
+            let mut table = (**table).clone();
+            table.rename(database, name);
+            Arc::new(table)
+        };
+        self.partitioning = self.partitioning.as_ref().map(|partitioning| partitioning.map_tables(renamed));
+    }
+
+    /// What a partition of it is like: its columns and indexes, and none of what whoever writes a row has to know.
+    pub(crate) fn as_partition(&self) -> TableDef {
+        TableDef {
+            partitioning: None,
+            partition_of: Some(self.id),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            histograms: Vec::new(),
+            options: TableOptions::default(),
+            overflow: None,
+            ..self.clone()
+        }
+    }
+}
+
+impl CatalogChange {
+    /// Partitions come and go as the definition of their table says.
+    pub(crate) fn follow_partitions(&mut self, before: &Catalog) {
+        let partitions = |table: &TableDef| {
+            let all = table.partitioning.iter().flat_map(|partitioning| partitioning.partitions.iter());
+            all.map(|partition| partition.table.clone()).collect::<Vec<_>>()
+        };
+        let mut put: Vec<TableId> = self.put_tables.iter().map(|table| table.id).collect();
+        let mut new = Vec::new();
+        for table in self.put_tables.iter().flat_map(partitions) {
+            let is_known = before.table_by_id(table.id).is_some_and(|known| Arc::ptr_eq(known, &table));
+            if !put.contains(&table.id) {
+                put.push(table.id);
+                if !is_known {
+                    new.push((*table).clone());
+                }
+            }
+        }
+        let replaced = self.put_tables.iter().filter_map(|table| before.table_by_id(table.id));
+        let gone = replaced.chain(&self.remove_tables).flat_map(|table| partitions(table));
+        let gone: Vec<Arc<TableDef>> = gone.filter(|table| !put.contains(&table.id)).collect();
+        self.put_tables.extend(new);
+        for table in gone {
+            // Its definition in force.
+            let Some(table) = before.table_by_id(table.id) else { continue };
+            if !self.remove_tables.iter().any(|removed| removed.id == table.id) {
+                self.remove_tables.push(table.clone());
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// A partition of `table` with a number of its own, whose indexes have no trees yet.
+    pub(super) fn partition_shell(&self, table: &TableDef) -> TableDef {
+        let id = TableId(self.counters.new_object());
+        let mut shell = TableDef { id, ..table.as_partition() };
+        for index in &mut shell.indexes {
+            Arc::make_mut(index).id = self.counters.new_object();
+        }
+        shell
+    }
+
+    /// Gives a table that is being made partitions without rows. Returns their tables of overflow values.
+    pub(crate) fn add_empty_partitions(
+        &self,
+        table: &mut TableDef,
+        scheme: &Arc<PartitionScheme>,
+        new: &mut NewTrees<'_>,
+    ) -> Result<Vec<TableDef>> {
+        let model = table.as_partition();
+        let (mut partitions, mut overflow) = (Vec::new(), Vec::new());
+        for number in 0..scheme.partitions.len() {
+            let (partition, values) = self.emptied(&model, new)?;
+            partitions.push(Partition { number, table: Arc::new(partition) });
+            overflow.extend(values);
+        }
+        table.partitioning = Some(Partitioning { scheme: scheme.clone(), partitions: partitions.into() });
+        Ok(overflow)
+    }
+
+    /// The tables in `catalog` have the definitions of their partitions that are in it, where a change concerns either.
+    pub(crate) fn link_partitions(catalog: &mut Catalog, change: &CatalogChange) {
+        let mut linked: Vec<TableId> = Vec::new();
+        for table in &change.put_tables {
+            linked.extend(if table.is_partitioned() { Some(table.id) } else { table.partition_of });
+        }
+        linked.sort_unstable();
+        linked.dedup();
+        for id in linked {
+            let Some(table) = catalog.table_by_id(id).cloned() else { continue };
+            let current = |table: &Arc<TableDef>| catalog.table_by_id(table.id).unwrap_or(table).clone();
+            let partitioning = table.partitioning.as_ref().map(|all| all.map_tables(current));
+            catalog.put_table(Arc::new(TableDef { partitioning, ..(*table).clone() }));
+        }
+    }
+
+    /// Changes the partitions of `table`, all of it or nothing. Returns how many rows were moved.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` if that is not the definition in force; 1526 if there is no new partition for a row; what the store returns.
+    pub fn change_partitions(&self, table: &Arc<TableDef>, change: PartitionChange) -> Result<u64> {
+        let _ddl = self.ddl.lock();
+        let before = self.partitions_in_force(table)?;
+        let closed = self.close_gates(std::slice::from_ref(table));
+        let mut new = NewTrees::new(self);
+        new.cancel = change.cancel.clone();
+        let model = table.as_partition();
+        let (mut partitions, mut targets, mut put_tables) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, kept) in change.kept.iter().enumerate() {
+            let partition = match kept {
+                Some(old) => {
+                    let old = before.get(*old);
+                    old.ok_or_else(|| TableError::Internal("a partition that is not there".into()))?
+                        .table
+                        .clone()
+                }
+                None if change.moved.is_empty() => {
+                    let (empty, values) = self.emptied(&model, &mut new)?;
+                    put_tables.extend(values);
+                    Arc::new(empty)
+                }
+                None => {
+                    targets.push(number);
+                    Arc::new(self.partition_shell(table))
+                }
+            };
+            partitions.push(Partition { number, table: partition });
+        }
+        let mut counters = Vec::new();
+        let shells = targets.iter().filter_map(|number| partitions.get(*number));
+        let mut filled = shells
+            .map(|partition| Target::new(self, &partition.table, targets.len(), &change.cancel))
+            .collect::<Result<Vec<_>>>()?;
+        let mut moved = 0;
+        for old in change.moved.iter().filter_map(|number| before.get(*number)) {
+            let tree = self.trees.current(old.table.clustered().tree)?;
+            let mut rows = TreeSource::new(&tree.tree);
+            let stored = StoredRows::new(self, &old.table)?;
+            while let Some((key, payload)) = rows.next()? {
+                new.cancel.check()?;
+                let row = stored.row(key, payload)?;
+                let number = change.scheme.partition_of(&row)?;
+                let target = targets.binary_search(&number).ok().and_then(|at| filled.get_mut(at));
+                let target =
+                    target.ok_or_else(|| MysqlError::no_partition_for_value("of a row that is moved"))?;
+                target.push(&row)?;
+                moved += 1;
+            }
+        }
+        for (number, target) in targets.iter().zip(&mut filled) {
+            let finished = target.finish()?;
+            put_tables.extend(finished.values);
+            counters.extend(finished.counters);
+            if let Some(partition) = partitions.get_mut(*number) {
+                partition.table = Arc::new(finished.table);
+            }
+        }
+        let partitioning = Some(Partitioning { scheme: change.scheme, partitions: partitions.into() });
+        put_tables.push(TableDef { partitioning, ..(**table).clone() });
+        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
+        new.keep();
+        built(filled)?;
+        drop(closed);
+        self.after_drop()?;
+        Ok(moved)
+    }
+
+    /// The partitions of a table whose definition is in force.
+    fn partitions_in_force(&self, table: &Arc<TableDef>) -> Result<Partitioning> {
+        let current = self.catalog().table_by_id(table.id).cloned();
+        let current = current.filter(|current| Arc::ptr_eq(current, table));
+        current.and_then(|current| current.partitioning.clone()).ok_or(TableError::DefinitionChanged)
+    }
+
+    /// Puts `other` in the place of a partition of `table`, and the partition in the place of `other`. With `validates` every row of `other`
+    /// has to belong there. The caller has seen that both have the same columns and indexes.
+    ///
+    /// # Errors
+    /// `DefinitionChanged`; 1737 if a row does not belong there; what the store returns.
+    pub fn exchange_partition(
+        &self,
+        table: &Arc<TableDef>,
+        number: usize,
+        other: &Arc<TableDef>,
+        validates: bool,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let _ddl = self.ddl.lock();
+        let before = self.partitions_in_force(table)?;
+        if !self.catalog().table_by_id(other.id).is_some_and(|current| Arc::ptr_eq(current, other)) {
+            return Err(TableError::DefinitionChanged);
+        }
+        let closed = self.close_gates(&[table.clone(), other.clone()]);
+        let partition = before.get(number).ok_or(TableError::DefinitionChanged)?;
+        if validates {
+            let tree = self.trees.current(other.clustered().tree)?;
+            let mut rows = TreeSource::new(&tree.tree);
+            let stored = StoredRows::new(self, other)?;
+            while let Some((key, payload)) = rows.next()? {
+                cancel.check()?;
+                if before.scheme.partition_of(&stored.row(key, payload)?).ok() != Some(number) {
+                    return Err(MysqlError::row_does_not_match_partition().into());
+                }
+            }
+        }
+        // The rows change places; names, constraints and what is shown stay where they are.
+        let inside = TableDef {
+            id: other.id,
+            overflow: other.overflow,
+            indexes: other.indexes.clone(),
+            schema_version: other.schema_version,
+            ..table.as_partition()
+        };
+        let rows = &partition.table;
+        let outside = TableDef {
+            id: rows.id,
+            overflow: rows.overflow,
+            indexes: rows.indexes.clone(),
+            schema_version: rows.schema_version,
+            histograms: Vec::new(),
+            ..(**other).clone()
+        };
+        let next = |table: &TableDef| self.counters.next_auto_increment(table.id);
+        let counters = vec![
+            CounterChange { table: outside.id, next_auto_increment: next(other), ..CounterChange::default() },
+            CounterChange {
+                table: table.id,
+                next_auto_increment: next(table).max(next(other)),
+                ..CounterChange::default()
+            },
+        ];
+        let mut changed = (**table).clone();
+        let exchanged = before.partitions.iter().map(|known| Partition {
+            number: known.number,
+            table: if known.number == number { Arc::new(inside.clone()) } else { known.table.clone() },
+        });
+        let partitions = exchanged.collect();
+        changed.partitioning = Some(Partitioning { scheme: before.scheme.clone(), partitions });
+        let put_tables = vec![outside, inside, changed];
+        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
+        drop(closed);
+        self.after_drop()
+    }
+}

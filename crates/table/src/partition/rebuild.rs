@@ -1,0 +1,153 @@
+//! Rows that are written to new tables: the one or the many that an altered table is stored in.
+
+use super::PartitionScheme;
+use crate::build::TableBuilder;
+use crate::catalog::TableDef;
+use crate::ddl::NewTrees;
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::overflow::{joined, part_of_payload, values_of_row};
+use crate::trees::TreeHandle;
+use crate::txn::op::CounterChange;
+use leafline_types::{CancelToken, Value};
+use std::sync::Arc;
+
+/// A table that rows are written to.
+pub(crate) struct Target<'e> {
+    table: TableDef,
+    outside: Option<TableDef>,
+    builder: TableBuilder<'e>,
+    /// The trees of an empty table of overflow values, which are kept if no other takes their place.
+    new: NewTrees<'e>,
+}
+
+/// A table with its rows.
+pub(crate) struct Finished {
+    /// It.
+    pub(crate) table: TableDef,
+    /// The table of its overflow values.
+    pub(crate) values: Option<TableDef>,
+    /// What both count from.
+    pub(crate) counters: Vec<CounterChange>,
+}
+
+impl<'e> Target<'e> {
+    /// A table as `shell` says, whose indexes have no trees yet; `among` so many are built side by side.
+    pub(crate) fn new(
+        engine: &'e Engine,
+        shell: &TableDef,
+        among: usize,
+        cancel: &CancelToken,
+    ) -> Result<Target<'e>> {
+        let mut table = shell.clone();
+        let mut new = NewTrees::new(engine);
+        let outside = engine.new_overflow_table(&mut table, &mut new)?;
+        let mut builder = TableBuilder::sharing(engine, &table, outside.clone().map(Arc::new), among)?;
+        builder.set_cancel(cancel.clone());
+        Ok(Target { table, outside, builder, new })
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, row: &[Value]) -> Result<()> {
+        self.builder.push(&self.table, row)
+    }
+
+    /// Builds the trees.
+    pub(crate) fn finish(&mut self) -> Result<Finished> {
+        let mut table = self.table.clone();
+        let rows = self.builder.rows();
+        self.builder.finish(&mut table, None)?;
+        let values = self.builder.finish_values(|_| Ok(None))?;
+        if values.is_none() {
+            self.new.keep();
+        }
+        let empty = |outside: TableDef| {
+            let counters = CounterChange { table: outside.id, ..CounterChange::default() };
+            (outside, counters)
+        };
+        let (values, of_values) = values.or(self.outside.take().map(empty)).unzip();
+        let counts = self.builder.counters(table.id, rows);
+        Ok(Finished { table, values, counters: [counts].into_iter().chain(of_values).collect() })
+    }
+}
+
+/// The catalog names the trees of these now.
+pub(crate) fn built(targets: Vec<Target<'_>>) -> Result<()> {
+    targets.into_iter().try_for_each(|target| target.builder.keep())
+}
+
+/// All tables that the rows of one are in.
+pub(crate) struct Targets<'e> {
+    scheme: Option<Arc<PartitionScheme>>,
+    pub(crate) tables: Vec<Target<'e>>,
+    rows: u64,
+}
+
+impl<'e> Targets<'e> {
+    /// Those of `shell`, whose indexes have no trees; with `scheme`, partitions of it.
+    pub(crate) fn new(
+        engine: &'e Engine,
+        shell: &TableDef,
+        scheme: Option<Arc<PartitionScheme>>,
+        cancel: &CancelToken,
+    ) -> Result<Targets<'e>> {
+        let Some(division) = &scheme else {
+            let tables = vec![Target::new(engine, shell, 1, cancel)?];
+            return Ok(Targets { scheme, tables, rows: 0 });
+        };
+        let count = division.partitions.len();
+        let partitions = (0..count).map(|_| {
+            let partition = engine.partition_shell(shell);
+            Target::new(engine, &partition, count, cancel)
+        });
+        let tables = partitions.collect::<Result<_>>()?;
+        Ok(Targets { scheme, tables, rows: 0 })
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, row: &[Value]) -> Result<()> {
+        let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(row))?;
+        let target = self.tables.get_mut(number);
+        self.rows += 1;
+        target
+            .ok_or_else(|| TableError::Internal("a row for a partition that is not there".into()))?
+            .push(row)
+    }
+
+    /// Rows added so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+}
+
+/// Rows of a table to which nobody commits, with the values that are outside them.
+pub(crate) struct StoredRows<'a> {
+    engine: &'a Engine,
+    table: &'a TableDef,
+    outside: Option<(Arc<TableDef>, Arc<TreeHandle>)>,
+}
+
+impl<'a> StoredRows<'a> {
+    pub(crate) fn new(engine: &'a Engine, table: &'a TableDef) -> Result<StoredRows<'a>> {
+        let outside = table.overflow.map(|_| {
+            let outside = engine.overflow_table(table)?;
+            let tree = engine.trees.current(outside.clustered().tree)?;
+            Ok::<_, TableError>((outside, tree))
+        });
+        Ok(StoredRows { engine, table, outside: outside.transpose()? })
+    }
+
+    pub(crate) fn row(&self, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
+        values_of_row(self.table, (key, payload), |reference| {
+            let Some((outside, tree)) = &self.outside else { return Ok(Vec::new()) };
+            joined(outside, &self.engine.limits, reference, |key, value| {
+                tree.tree.get(key, |entry| {
+                    if let Some(entry) = entry {
+                        value.extend_from_slice(part_of_payload(outside, entry.payload)?);
+                    }
+                    Ok(())
+                })?
+            })
+        })
+    }
+}

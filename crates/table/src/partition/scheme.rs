@@ -1,0 +1,353 @@
+//! How rows are divided: the method, what it looks at, and the values of the partitions.
+//!
+//! Columns are compared by the bytes of their keys, with NULL below everything else; a partition function by its number. What a
+//! partition has for values is kept as it was given, for SHOW CREATE TABLE, and as it is compared.
+
+use crate::catalog::ColumnDef;
+use crate::error::{Result, TableError};
+use leafline_types::expr::{EvalContext, Expr, SessionFacts, evaluate_row};
+use leafline_types::temporal::DateTime;
+use leafline_types::{CancelToken, KeyPart, MysqlError, Value, Warnings, encode_part, prefix_successor};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, OnceLock};
+
+/// A value of a partition; `None` is MAXVALUE.
+pub type BoundValue = Option<Value>;
+
+/// Greater than the bytes of any part that can be NULL.
+const ABOVE_ALL: u8 = 0xff;
+
+/// How the partition of a row is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PartitionMethod {
+    /// The first whose end is beyond the row.
+    Range,
+    /// The one whose list has the row's value.
+    List,
+    /// By the number of the partition function.
+    Hash {
+        /// By powers of two, so that adding a partition divides one.
+        linear: bool,
+    },
+    /// By a hash of columns.
+    Key {
+        /// As for HASH.
+        linear: bool,
+        /// The columns were not named: they are those of the primary key.
+        implicit: bool,
+    },
+}
+
+/// What decides about the partition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PartitionKey {
+    /// The text of an expression over the columns of a row.
+    Function(String),
+    /// Columns.
+    Columns,
+}
+
+/// A partition as it is defined.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PartitionSpec {
+    /// Its name.
+    pub name: String,
+    /// Its comment.
+    pub comment: String,
+    /// The end of its range as one row; the rows of its list.
+    pub values: Vec<Vec<BoundValue>>,
+}
+
+/// How a table is divided.
+#[derive(Clone, Debug)]
+pub struct PartitionScheme {
+    /// How the partition of a row is found.
+    pub method: PartitionMethod,
+    /// What decides about it.
+    pub key: PartitionKey,
+    /// The columns that decide, by position: in the order in which they are compared, or those that the function reads.
+    pub columns: Vec<usize>,
+    /// The partitions, in order.
+    pub partitions: Vec<PartitionSpec>,
+    /// The partitions were given, not only their number.
+    pub listed: bool,
+    /// The parts of a key of the columns.
+    pub parts: Vec<KeyPart>,
+    pub(super) places: Places,
+    function: OnceLock<Expr>,
+}
+
+/// Where the values of a row are looked up.
+#[derive(Clone, Debug)]
+pub(super) enum Places {
+    /// Ends of ranges of keys.
+    KeyEnds(Vec<Vec<u8>>),
+    /// Ends of ranges of numbers; `None` is beyond all.
+    NumberEnds(Vec<Option<i128>>),
+    /// The partitions of keys.
+    KeyLists(BTreeMap<Vec<u8>, usize>),
+    /// The partitions of numbers, and of NULL.
+    NumberLists(BTreeMap<Option<i128>, usize>),
+    /// So many.
+    Counted(usize),
+}
+
+impl PartialEq for PartitionScheme {
+    fn eq(&self, other: &PartitionScheme) -> bool {
+        (self.method, &self.key, &self.columns, &self.partitions, self.listed)
+            == (other.method, &other.key, &other.columns, &other.partitions, other.listed)
+    }
+}
+
+/// The part of a column in a key that partitions are found by.
+fn key_part(column: &ColumnDef) -> KeyPart {
+    KeyPart { collation: column.collation, nullable: true, ..KeyPart::new(column.ty.clone()) }
+}
+
+impl PartitionScheme {
+    /// A way to divide a table with these columns. `columns` are positions among them.
+    ///
+    /// # Errors
+    /// `Corrupt` if the values are not what the method asks for: who makes a table checks them before.
+    pub fn new(
+        method: PartitionMethod,
+        key: PartitionKey,
+        columns: Vec<usize>,
+        (partitions, listed): (Vec<PartitionSpec>, bool),
+        of_table: &[ColumnDef],
+    ) -> Result<PartitionScheme> {
+        let parts: Option<Vec<KeyPart>> = columns.iter().map(|at| of_table.get(*at).map(key_part)).collect();
+        let parts = parts.ok_or_else(|| wrong("it names a column that is not there"))?;
+        if partitions.is_empty() || columns.is_empty() {
+            return Err(wrong("there are no partitions, or nothing that decides about them"));
+        }
+        let places = places(method, &key, &parts, &partitions)?;
+        Ok(PartitionScheme {
+            method,
+            key,
+            columns,
+            partitions,
+            listed,
+            parts,
+            places,
+            function: OnceLock::new(),
+        })
+    }
+
+    /// The same with other partitions.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with(&self, partitions: Vec<PartitionSpec>, listed: bool) -> Result<PartitionScheme> {
+        let places = places(self.method, &self.key, &self.parts, &partitions)?;
+        Ok(PartitionScheme { partitions, listed, places, ..self.clone() })
+    }
+
+    /// The text of the partition function, if it has still to be [bound](Self::bind).
+    pub fn unbound_function(&self) -> Option<&str> {
+        match &self.key {
+            PartitionKey::Function(text) if self.function.get().is_none() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Says what the partition function is, over the columns of a row. It means the same in every session.
+    pub fn bind(&self, function: Expr) {
+        // Another may have been quicker, with the same.
+        let _ = self.function.set(function);
+    }
+
+    /// Whether values are of a partition function.
+    pub fn has_function(&self) -> bool {
+        matches!(self.key, PartitionKey::Function(_))
+    }
+
+    /// Whether the range of a partition ends with that of one of another scheme for the same table, and whether it ends behind it.
+    pub fn compare_ends(&self, number: usize, other: &PartitionScheme, of_other: usize) -> Ordering {
+        match (&self.places, &other.places) {
+            (Places::KeyEnds(own), Places::KeyEnds(theirs)) => own.get(number).cmp(&theirs.get(of_other)),
+            (Places::NumberEnds(own), Places::NumberEnds(theirs)) => {
+                // No number is the end of what has none.
+                let end = |end: Option<&Option<i128>>| match end {
+                    Some(Some(number)) => (false, *number),
+                    _ => (true, 0),
+                };
+                end(own.get(number)).cmp(&end(theirs.get(of_other)))
+            }
+            _ => Ordering::Equal,
+        }
+    }
+
+    /// The columns whose values ascend from each partition to the next, if that is what divides them.
+    pub fn ranges_of_columns(&self) -> Option<&[usize]> {
+        let plain = match self.key {
+            PartitionKey::Columns => true,
+            PartitionKey::Function(_) => self.function.get().is_some_and(|f| f.as_column().is_some()),
+        };
+        (self.method == PartitionMethod::Range && plain).then_some(&self.columns)
+    }
+
+    /// The partition function.
+    pub(super) fn function(&self) -> Result<&Expr> {
+        let function = self.function.get();
+        function.ok_or_else(|| TableError::Internal("a partition function that was not bound".into()))
+    }
+
+    /// The position of the partition that a row belongs to.
+    ///
+    /// # Errors
+    /// 1526 if there is none, what evaluating the function returns.
+    pub fn partition_of(&self, row: &[Value]) -> Result<usize> {
+        if self.has_function() {
+            let number = self.number_of(row)?;
+            return self.partition_of_number(number).ok_or_else(|| {
+                let text = number.map_or_else(|| "NULL".to_owned(), |number| number.to_string());
+                MysqlError::no_partition_for_value(text).into()
+            });
+        }
+        let key = self.key_of(row)?;
+        self.partition_of_key(&key)
+            .ok_or_else(|| MysqlError::no_partition_for_value("from column_list").into())
+    }
+
+    /// The number that the function gives for a row, `None` for NULL.
+    pub(super) fn number_of(&self, row: &[Value]) -> Result<Option<i128>> {
+        let function = self.function()?;
+        let number = match function.as_column() {
+            Some(column) => row.get(column).and_then(number),
+            None => number(&evaluated(function, row)?),
+        };
+        Ok(number)
+    }
+
+    /// The bytes of the columns of a row.
+    pub(super) fn key_of(&self, row: &[Value]) -> Result<Vec<u8>> {
+        let mut key = Vec::new();
+        for (part, column) in self.parts.iter().zip(&self.columns) {
+            encode_part(part, row.get(*column).unwrap_or(&Value::Null), &mut key)?;
+        }
+        Ok(key)
+    }
+
+    pub(super) fn partition_of_number(&self, number: Option<i128>) -> Option<usize> {
+        match &self.places {
+            // NULL is less than any number.
+            Places::NumberEnds(ends) => {
+                let is_before = |end: &Option<i128>| match (end, number) {
+                    (Some(end), Some(number)) => *end <= number,
+                    _ => false,
+                };
+                Some(ends.partition_point(is_before)).filter(|at| *at < ends.len())
+            }
+            Places::NumberLists(lists) => lists.get(&number).copied(),
+            Places::Counted(count) => Some(self.hashed(number.unwrap_or(0).unsigned_abs(), *count)),
+            Places::KeyEnds(_) | Places::KeyLists(_) => None,
+        }
+    }
+
+    pub(super) fn partition_of_key(&self, key: &[u8]) -> Option<usize> {
+        match &self.places {
+            Places::KeyEnds(ends) => {
+                let at = ends.partition_point(|end| end.as_slice() <= key);
+                Some(at).filter(|at| *at < ends.len())
+            }
+            Places::KeyLists(lists) => lists.get(key).copied(),
+            Places::Counted(count) => Some(self.hashed(crc32c::crc32c(key).into(), *count)),
+            Places::NumberEnds(_) | Places::NumberLists(_) => None,
+        }
+    }
+
+    /// The partition of a hash. The linear way takes as many bits as number all partitions, and one less where there is none of that number.
+    fn hashed(&self, hash: u128, count: usize) -> usize {
+        let linear = matches!(
+            self.method,
+            PartitionMethod::Hash { linear: true } | PartitionMethod::Key { linear: true, .. }
+        );
+        if !linear {
+            return (hash % count.max(1) as u128) as usize;
+        }
+        let mask = count.next_power_of_two() - 1;
+        let found = (hash & mask as u128) as usize;
+        if found < count { found } else { found & (mask >> 1) }
+    }
+}
+
+fn wrong(what: &str) -> TableError {
+    TableError::Corrupt(format!("a partitioning: {what}"))
+}
+
+fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(number) => Some((*number).into()),
+        Value::UInt(number) => Some((*number).into()),
+        _ => None,
+    }
+}
+
+/// The value of a partition function for a row. It depends on nothing else, and warns nobody.
+fn evaluated(function: &Expr, row: &[Value]) -> Result<Value> {
+    static NOBODY: LazyLock<SessionFacts> = LazyLock::new(SessionFacts::default);
+    static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::default);
+    let mut warnings = Warnings::new();
+    let any = DateTime::from_epoch_micros(0);
+    let now = any.ok_or_else(|| TableError::Internal("a moment that is none".into()))?;
+    let mut cx = EvalContext::new(now, &NOBODY, &mut warnings, &NEVER);
+    Ok(evaluate_row(function, row, &mut cx)?)
+}
+
+/// What the values of partitions are as they are compared.
+fn places(
+    method: PartitionMethod,
+    key: &PartitionKey,
+    parts: &[KeyPart],
+    partitions: &[PartitionSpec],
+) -> Result<Places> {
+    let bytes = |row: &[BoundValue]| -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for (part, value) in parts.iter().zip(row) {
+            match value {
+                Some(value) => encode_part(part, value, &mut bytes)?,
+                // It is where the keys end that begin with the parts before.
+                None => {
+                    bytes = prefix_successor(&bytes).unwrap_or_else(|| vec![ABOVE_ALL]);
+                    break;
+                }
+            }
+        }
+        Ok(bytes)
+    };
+    let of_function = matches!(key, PartitionKey::Function(_));
+    let single = |row: &Vec<BoundValue>| match row.as_slice() {
+        [Some(value)] => Ok(number(value)),
+        [None] => Ok(None),
+        _ => Err(wrong("a value of several columns for one")),
+    };
+    Ok(match method {
+        PartitionMethod::Range => {
+            let end = |spec: &PartitionSpec| {
+                spec.values.first().cloned().ok_or_else(|| wrong("a range without an end"))
+            };
+            let ends = partitions.iter().map(end).collect::<Result<Vec<_>>>()?;
+            match of_function {
+                true => Places::NumberEnds(ends.iter().map(single).collect::<Result<_>>()?),
+                false => Places::KeyEnds(ends.iter().map(|end| bytes(end)).collect::<Result<_>>()?),
+            }
+        }
+        PartitionMethod::List => {
+            let rows = partitions
+                .iter()
+                .enumerate()
+                .flat_map(|(at, spec)| spec.values.iter().map(move |row| (row, at)));
+            match of_function {
+                true => {
+                    Places::NumberLists(rows.map(|(row, at)| Ok((single(row)?, at))).collect::<Result<_>>()?)
+                }
+                false => {
+                    Places::KeyLists(rows.map(|(row, at)| Ok((bytes(row)?, at))).collect::<Result<_>>()?)
+                }
+            }
+        }
+        PartitionMethod::Hash { .. } | PartitionMethod::Key { .. } => Places::Counted(partitions.len()),
+    })
+}

@@ -1,0 +1,86 @@
+//! Rows of partitioned tables in transactions: each is inserted, changed, deleted and locked in its partition.
+
+use super::{Partition, locator_in_partition};
+use crate::catalog::TableDef;
+use crate::error::{Result, TableError};
+use crate::txn::Transaction;
+use leafline_types::Value;
+use std::sync::Arc;
+
+/// The table that a row is in.
+#[derive(Clone, Copy)]
+pub(crate) struct Home<'t> {
+    /// It.
+    pub(crate) table: &'t Arc<TableDef>,
+    /// The number of the partition that it is.
+    number: Option<usize>,
+}
+
+impl<'t> Home<'t> {
+    /// Where a row of `table` belongs.
+    pub(crate) fn of_row(table: &'t Arc<TableDef>, row: &[Value]) -> Result<Home<'t>> {
+        match &table.partitioning {
+            None => Ok(Home { table, number: None }),
+            Some(partitioning) => partitioning.of_row(row).map(Home::partition),
+        }
+    }
+
+    /// Where the row of a locator is, and its key there.
+    pub(crate) fn of_locator<'l>(
+        table: &'t Arc<TableDef>,
+        locator: &'l [u8],
+    ) -> Result<(Home<'t>, &'l [u8])> {
+        match &table.partitioning {
+            None => Ok((Home { table, number: None }, locator)),
+            Some(partitioning) => {
+                let (partition, key) = partitioning.of_locator(locator)?;
+                Ok((Home::partition(partition), key))
+            }
+        }
+    }
+
+    fn partition(partition: &'t Partition) -> Home<'t> {
+        Home { table: &partition.table, number: Some(partition.number) }
+    }
+
+    /// The locator of a row with that key.
+    pub(crate) fn locator(self, key: Vec<u8>) -> Vec<u8> {
+        match self.number {
+            None => key,
+            Some(number) => locator_in_partition(number, &key),
+        }
+    }
+
+    /// What went wrong here, with the locator of a row in the way as the table knows it.
+    pub(crate) fn of_error(self, error: TableError) -> TableError {
+        match error {
+            TableError::DuplicateEntry { entry, table, index, locator } => {
+                TableError::DuplicateEntry { entry, table, index, locator: self.locator(locator) }
+            }
+            error => error,
+        }
+    }
+}
+
+impl Transaction {
+    /// Moves a row from one partition to another: gone there, new here. All of it or nothing.
+    pub(crate) fn move_row(
+        &mut self,
+        (from, key, old): (Home<'_>, &[u8], &[Value]),
+        to: Home<'_>,
+        new: &[Value],
+    ) -> Result<Vec<u8>> {
+        let mark = self.savepoint();
+        let moved = self
+            .delete_locked(from.table, key, old)
+            .and_then(|_| self.insert_numbered(to.table, new))
+            .map_err(|error| to.of_error(error));
+        match moved {
+            Ok(key) => Ok(to.locator(key)),
+            Err(error) => {
+                self.rollback_to(mark);
+                Err(error)
+            }
+        }
+    }
+}
