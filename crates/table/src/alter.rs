@@ -3,22 +3,25 @@
 //! What concerns the catalog alone is one commit of the catalog: also columns that come and go, if older rows need not be changed for
 //! it (`catalog::stored`). New indexes are built from the rows, old ones retired. Where rows have to be others, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
 //! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
-//! table wait meanwhile; reads go on.
+//! table wait meanwhile; reads go on. New indexes alone are built beside those who write (`crate::build::online`).
 
-use crate::build::{TreeSource, build_indexes, check_references, numbered};
+use crate::build::{CatchUp, SnapshotSource, TreeSource, build_indexes, check_references, numbered};
 use crate::catalog::{
-    Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDraft, IndexPart, IndexSpecPart, KeyAlteration,
-    TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, key_part, rename_in,
+    Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDef, IndexDraft, IndexPart, IndexSpecPart,
+    KeyAlteration, TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, key_part, rename_in,
 };
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::lock::Excluding;
 use crate::partition::{Partition, Partitioning, StoredRows, Targets, built};
 use crate::run::{EntrySource, Sorter};
+use crate::txn::gates::Closed;
 use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{CancelToken, MysqlError, Value, encode_part};
+use parking_lot::MutexGuard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -39,9 +42,15 @@ pub struct Alteration<'a> {
     pub foreign_keys: ForeignKeyChanges,
     /// How its rows are made, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
+    /// New indexes are built beside those who write, where nothing else is asked for: this is called before they come into force, to keep
+    /// away who must not be surprised by that.
+    pub switch: Option<Switch<'a>>,
     /// Stops it, as long as it is building.
     pub cancel: CancelToken,
 }
+
+/// Keeps those away who would be surprised by an index that comes into force, until that is done.
+pub type Switch<'a> = &'a dyn Fn() -> Result<Option<Excluding>>;
 
 /// How the rows of a table are made from those that it had.
 pub struct Rebuild<'a> {
@@ -77,7 +86,33 @@ struct Target<'a> {
     cancel: CancelToken,
 }
 
+/// Builds indexes of a table or partition that is stored, as it is to be defined.
+type BuildIndexes<'b> =
+    dyn FnMut(&TableDef, &TableDef, Vec<IndexDef>, &mut NewTrees<'_>) -> Result<Vec<IndexDef>> + 'b;
+
+/// What is held from the last round of a build beside writers until the index is in force.
+struct Held<'e> {
+    _ddl: MutexGuard<'e, ()>,
+    _closed: Closed<'e>,
+    _excluding: Option<Excluding>,
+}
+
 impl Target<'_> {
+    /// Whether nothing becomes of the table but that it gets indexes, and loses some.
+    fn adds_indexes_alone(&self, table: &TableDef, sources: &[Option<usize>]) -> bool {
+        let added = self.draft.indexes.iter().skip(1).any(|index| index.existing.is_none());
+        let same_columns = sources.iter().copied().eq((0..table.columns.len()).map(Some));
+        let same_name = (&self.spec.database, &self.spec.name) == (&table.database, &table.name);
+        added
+            && same_columns
+            && same_name
+            && self.draft.columns == table.columns
+            && self.unproven == 0
+            && self.children.is_empty()
+            && !self.is_private
+            && !table.is_partitioned()
+    }
+
     /// The foreign keys that its rows are to be checked against.
     fn unproven(&self) -> Vec<ForeignKeyDef> {
         self.foreign_keys.iter().rev().take(self.unproven).rev().cloned().collect()
@@ -114,15 +149,13 @@ impl Engine {
     /// there; the errors of [`TableSpec`]'s rules; those of foreign keys that lose what they need (1553, 1828 to 1833), and of new ones; 1452 if
     /// a row does not refer to one that is there; 1062 if there are duplicates in a new unique index; what the conversion and the store return.
     pub fn alter_table(
-        &self,
+        self: &Arc<Self>,
         table: &Arc<TableDef>,
         mut alteration: Alteration<'_>,
     ) -> Result<(u64, TableId)> {
-        let _ddl = self.ddl.lock();
+        let ddl = self.ddl.lock();
         let catalog = self.catalog();
-        if !catalog.table_by_id(table.id).is_some_and(|current| Arc::ptr_eq(current, table)) {
-            return Err(TableError::DefinitionChanged);
-        }
+        self.check_in_force(table)?;
         let spec = &mut alteration.spec;
         if !table.is_private && (&spec.database, &spec.name) != (&table.database, &table.name) {
             check_free(&catalog, &spec.database, &spec.name)?;
@@ -158,12 +191,20 @@ impl Engine {
         let (is_private, cancel) = (table.is_private, alteration.cancel);
         let target = Target { spec, draft, foreign_keys, unproven, children, is_private, cancel };
         let next = alteration.next_auto_increment;
+        let sources = &alteration.sources;
+        if let (Some(switch), None) = (alteration.switch, &alteration.rebuild)
+            && target.adds_indexes_alone(table, sources)
+        {
+            drop(ddl);
+            self.redefine_table(table, target, (sources, alteration.older), (next, Some(switch)))?;
+            self.after_drop()?;
+            return Ok((0, table.id));
+        }
         let closed: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
         let altered = match alteration.rebuild {
             Some(rebuild) => self.rebuild_table(table, target, rebuild, next)?,
             None => {
-                let (sources, older) = (&alteration.sources, alteration.older);
-                self.redefine_table(table, target, (sources, older), next)?;
+                self.redefine_table(table, target, (sources, alteration.older), (next, None))?;
                 (0, table.id)
             }
         };
@@ -227,13 +268,23 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes definitions and indexes; the rows stay as they are. `older` is what they hold in new columns.
+    /// `DefinitionChanged` if that is not the definition in force.
+    fn check_in_force(&self, table: &Arc<TableDef>) -> Result<()> {
+        let catalog = self.catalog();
+        match catalog.table_by_id(table.id).is_some_and(|current| Arc::ptr_eq(current, table)) {
+            true => Ok(()),
+            false => Err(TableError::DefinitionChanged),
+        }
+    }
+
+    /// Changes definitions and indexes; the rows stay as they are. `older` is what they hold in new columns. With `switch` no gate is closed
+    /// and `ddl` not held yet.
     fn redefine_table(
-        &self,
-        table: &TableDef,
+        self: &Arc<Self>,
+        table: &Arc<TableDef>,
         target: Target<'_>,
         (sources, older): (&[Option<usize>], Vec<Value>),
-        next_auto_increment: Option<u64>,
+        (next_auto_increment, switch): (Option<u64>, Option<Switch<'_>>),
     ) -> Result<()> {
         let primary: Vec<IndexPart> =
             target.draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
@@ -252,14 +303,27 @@ impl Engine {
         let mut new = NewTrees::new(self);
         new.cancel = target.cancel;
         let primary = primary.as_deref();
-        let mut changed = self.redefined(table, table, (shell, primary), &target.draft, &mut new)?;
+        let mut held = None;
+        let mut build =
+            |stored: &TableDef, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees<'_>| {
+                if let Some(switch) = switch {
+                    let (built, last) = self.build_beside_writers(table, changed, drafts, switch, new)?;
+                    held = Some(last);
+                    return Ok(built);
+                }
+                let clustered = self.trees.current(stored.clustered().tree)?;
+                let mut rows = TreeSource::in_any_order(&clustered.tree)?;
+                build_indexes(self, changed, drafts, &mut rows, new)
+            };
+        let (draft, of) = (&target.draft, table);
+        let mut changed = self.redefined((table, of), (shell, primary), draft, &mut new, &mut build)?;
         changed.keep_histograms(table);
         let mut outside = Vec::new();
         if let Some(partitioning) = &table.partitioning {
             let model = changed.as_partition();
             let redefined = partitioning.partitions.iter().map(|Partition { table: part, .. }| {
                 let shell = TableDef { id: part.id, ..model.clone() };
-                let redefined = self.redefined(part, table, (shell, primary), &target.draft, &mut new)?;
+                let redefined = self.redefined((part, of), (shell, primary), draft, &mut new, &mut build)?;
                 self.with_outside(part, redefined, &mut outside, &mut new)
             });
             let redefined = redefined.collect::<Result<Vec<_>>>()?;
@@ -278,7 +342,37 @@ impl Engine {
         let put_tables = [changed].into_iter().chain(outside).chain(target.children).collect();
         self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         new.keep();
+        drop(held);
         Ok(())
+    }
+
+    /// Builds indexes beside those who write to the table, who wait for the last round alone. What keeps them away is held from then on.
+    fn build_beside_writers<'e>(
+        self: &'e Arc<Self>,
+        table: &Arc<TableDef>,
+        changed: &TableDef,
+        drafts: Vec<IndexDef>,
+        switch: Switch<'_>,
+        new: &mut NewTrees<'_>,
+    ) -> Result<(Vec<IndexDef>, Held<'e>)> {
+        let (watch, view) = {
+            let _closed = self.gates.close(table.id);
+            (self.changes.watch(&self.env, table.id), self.applied_view())
+        };
+        let mut rows = SnapshotSource::new(&view, table)?;
+        let built = build_indexes(self, changed, drafts, &mut rows, new)?;
+        drop(rows);
+        let cancel = new.cancel.clone();
+        let mut catch_up = CatchUp::new(self, table, &built, (&watch, view), &cancel)?;
+        catch_up.run()?;
+        catch_up.verify()?;
+        catch_up.run()?;
+        let excluding = switch()?;
+        let ddl = self.ddl.lock();
+        self.check_in_force(table)?;
+        let closed = self.gates.close(table.id);
+        catch_up.finish()?;
+        Ok((built, Held { _ddl: ddl, _closed: closed, _excluding: excluding }))
     }
 
     /// `changed`, what `stored` becomes, with a table of overflow values: that of `stored`, or one that is added to `outside`.
@@ -300,11 +394,11 @@ impl Engine {
     /// `of` has already, and others, which are built.
     fn redefined(
         &self,
-        stored: &TableDef,
-        of: &TableDef,
+        (stored, of): (&TableDef, &TableDef),
         (mut changed, primary): (TableDef, Option<&[IndexPart]>),
         draft: &TableDraft,
         new: &mut NewTrees<'_>,
+        build: &mut BuildIndexes<'_>,
     ) -> Result<TableDef> {
         let (mut kept, mut added) = (Vec::new(), Vec::new());
         for (position, index) in draft.indexes.iter().cloned().enumerate() {
@@ -327,7 +421,7 @@ impl Engine {
             let (positions, drafts): (Vec<usize>, Vec<_>) = added.into_iter().unzip();
             let built = match stored.is_partitioned() {
                 true => drafts,
-                false => build_indexes(self, &changed, drafts, new)?,
+                false => build(stored, &changed, drafts, new)?,
             };
             kept.extend(positions.into_iter().zip(built));
             kept.sort_by_key(|(position, _)| *position);

@@ -7,6 +7,7 @@
 //! record) | page latches | version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group
 //! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
 
+use crate::build::ChangeLogs;
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::counters::Counters;
 use crate::error::{Result, TableError};
@@ -138,6 +139,7 @@ pub struct Engine {
     pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) gates: Gates,
+    pub(crate) changes: ChangeLogs,
     pub(crate) locks: Arc<LockTable>,
     metadata: Arc<Metadata>,
     pub(crate) ddl: Mutex<()>,
@@ -246,6 +248,7 @@ impl Engine {
             counters,
             clock,
             gates: Gates::default(),
+            changes: ChangeLogs::default(),
             locks,
             metadata: Arc::default(),
             ddl: Mutex::default(),
@@ -427,6 +430,11 @@ impl Engine {
             FlushPolicy::EachCommit => self.store.durable_lsn(),
             FlushPolicy::WriteEachCommit | FlushPolicy::EverySecond => self.store.log_end(),
         }
+    }
+
+    /// A view of that, of one who writes nothing.
+    pub(crate) fn applied_view(self: &Arc<Self>) -> ReadView {
+        ReadView::new(self.clone(), self.applied_snapshot(), self.no_writes.clone(), 0)
     }
 
     /// Whether there are threads that do in the background what can wait.

@@ -201,7 +201,7 @@ pub(crate) fn rows(view: &ReadView, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
 }
 
 /// An alteration that leaves columns as they are.
-pub(crate) fn unchanged(table: &TableDef, spec: TableSpec) -> Alteration<'static> {
+pub(crate) fn unchanged<'a>(table: &TableDef, spec: TableSpec) -> Alteration<'a> {
     let sources = (0..table.columns.len()).map(Some).collect();
     Alteration {
         spec,
@@ -210,6 +210,7 @@ pub(crate) fn unchanged(table: &TableDef, spec: TableSpec) -> Alteration<'static
         next_auto_increment: None,
         foreign_keys: Default::default(),
         rebuild: None,
+        switch: None,
         cancel: Default::default(),
     }
 }
@@ -218,7 +219,7 @@ pub(crate) fn unchanged(table: &TableDef, spec: TableSpec) -> Alteration<'static
 impl Engine {
     /// Builds indexes on a table.
     pub(crate) fn add_indexes(
-        &self,
+        self: &Arc<Self>,
         database: &str,
         name: &str,
         indexes: &[IndexSpec],
@@ -230,7 +231,12 @@ impl Engine {
     }
 
     /// Drops an index.
-    pub(crate) fn drop_index(&self, database: &str, name: &str, index: &str) -> Result<(), TableError> {
+    pub(crate) fn drop_index(
+        self: &Arc<Self>,
+        database: &str,
+        name: &str,
+        index: &str,
+    ) -> Result<(), TableError> {
         let table = self.table(database, name)?;
         let mut spec = TableSpec::of(&table);
         let position = spec.indexes.iter().position(|known| known.name.as_deref() == Some(index));

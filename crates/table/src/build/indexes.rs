@@ -1,6 +1,5 @@
 //! New indexes on a table that has rows already.
 
-use super::source::TreeSource;
 use super::{finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef};
 use crate::ddl::NewTrees;
@@ -11,18 +10,17 @@ use crate::run::{EntrySource, Sorter};
 use leafline_btree::Tree;
 use leafline_types::MysqlError;
 
-/// Builds the trees of `indexes` from the rows of `table`, whose gate is closed. The drafts come back with their
-/// trees.
+/// Builds the trees of `indexes` from `rows`, which are those of `table`. The drafts come back with their trees.
 pub(crate) fn build_indexes(
     engine: &Engine,
     table: &TableDef,
     indexes: Vec<IndexDef>,
+    rows: &mut dyn EntrySource,
     new: &mut NewTrees<'_>,
 ) -> Result<Vec<IndexDef>> {
     let memory = engine.options.build_memory_bytes / indexes.len().max(1) as u64;
     let mut sorters: Vec<Sorter> = indexes.iter().map(|_| Sorter::new(&engine.env, memory)).collect();
     let clustered = engine.trees.current(table.clustered().tree)?;
-    let mut rows = TreeSource::in_any_order(&clustered.tree)?;
     while let Some((key, payload)) = rows.next()? {
         new.cancel.check()?;
         for (index, sorter) in indexes.iter().zip(&mut sorters) {

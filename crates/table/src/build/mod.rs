@@ -6,13 +6,16 @@
 
 mod indexes;
 mod loader;
+mod online;
 mod references;
 mod source;
 mod table_builder;
 
+use indexes::duplicate;
 pub(crate) use indexes::{build_indexes, build_secondary, push_entry};
 pub(crate) use loader::numbered;
 pub use loader::{LoadOutcome, TableLoader};
+pub(crate) use online::{CatchUp, ChangeLogs, SnapshotSource};
 pub(crate) use references::check_references;
 pub(crate) use source::TreeSource;
 pub(crate) use table_builder::TableBuilder;

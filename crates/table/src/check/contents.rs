@@ -20,13 +20,13 @@ const PIECES_PER_THREAD: usize = 8;
 
 /// Number of entries and the sum of their hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Sum {
-    pub(super) entries: u64,
+pub(crate) struct Sum {
+    pub(crate) entries: u64,
     hashes: u64,
 }
 
 impl Sum {
-    fn add(&mut self, key: &[u8], payload: &[u8]) {
+    pub(crate) fn add(&mut self, key: &[u8], payload: &[u8]) {
         let mut hasher = DefaultHasher::new();
         hasher.write_usize(key.len());
         hasher.write(key);

@@ -20,6 +20,8 @@ mod parallel;
 mod partitions;
 mod structure;
 
+pub(crate) use contents::Sum;
+
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};

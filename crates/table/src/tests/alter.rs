@@ -25,7 +25,7 @@ impl RowConverter for Doubled {
     }
 }
 
-fn doubled(engine: &crate::Engine, refused: Option<i64>, order: &[&str]) -> Result<u64, TableError> {
+fn doubled(engine: &Arc<crate::Engine>, refused: Option<i64>, order: &[&str]) -> Result<u64, TableError> {
     let table = engine.table("d", "t")?;
     let mut spec = TableSpec::of(&table);
     spec.columns.insert(0, column("twice", int(), false));
@@ -41,6 +41,7 @@ fn doubled(engine: &crate::Engine, refused: Option<i64>, order: &[&str]) -> Resu
         next_auto_increment: None,
         foreign_keys,
         rebuild,
+        switch: None,
         cancel: Default::default(),
     };
     engine.alter_table(&table, alteration).map(|(rows, _)| rows)

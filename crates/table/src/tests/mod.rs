@@ -13,6 +13,7 @@ mod leaping;
 mod load;
 mod memory;
 mod model;
+mod online;
 mod overflow;
 mod power_cuts;
 mod private;

@@ -162,6 +162,7 @@ fn append_and_apply(
     for op in &record.ops {
         engine.make_room_for(op);
         applier.apply(plan.tree(op)?, op, ts, reservation)?;
+        engine.changes.note(op, ts);
         engine.observe();
     }
     engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;

@@ -160,6 +160,7 @@ fn append_and_apply(
     applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, op, reservation| {
         engine.make_room_for(op);
         applier.apply(tree, op, ts, reservation)?;
+        engine.changes.note(op, ts);
         if matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
             engine.ghosts.add(ts, std::iter::once((op.tree(), op.key())));
         }
