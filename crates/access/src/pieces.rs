@@ -67,10 +67,10 @@ impl AccessPath {
         if self.fetches() && self.batched && self.order == ScanOrder::Any {
             return Ok(match RowPieces::new(self, share, cx)? {
                 Some(rows) => ScanPieces::Rows(rows),
-                None => ScanPieces::Ranges(self.without_merge().ranges(share, cx)?),
+                None => ScanPieces::Ranges(Box::new(self.without_merge().ranges(share, cx)?)),
             });
         }
-        self.ranges(share, cx).map(ScanPieces::Ranges)
+        Ok(ScanPieces::Ranges(Box::new(self.ranges(share, cx)?)))
     }
 
     /// The pieces of a walk of the index.
@@ -111,7 +111,7 @@ impl AccessPath {
 /// The pieces of a scan, one after the other.
 pub enum ScanPieces {
     /// Ranges of an index.
-    Ranges(RangePieces),
+    Ranges(Box<RangePieces>),
     /// Rows.
     Rows(RowPieces),
 }

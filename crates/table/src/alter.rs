@@ -43,7 +43,7 @@ pub struct Alteration<'a> {
     /// How its rows are made, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
     /// New indexes are built beside those who write, where nothing else is asked for: this is called before they come into force, to keep
-    /// away who must not be surprised by that.
+    /// away who must not be surprised by that. Nobody else changes the table meanwhile.
     pub switch: Option<Switch<'a>>,
     /// Stops it, as long as it is building.
     pub cancel: CancelToken,
@@ -106,7 +106,7 @@ impl Target<'_> {
         added
             && same_columns
             && same_name
-            && self.draft.columns == table.columns
+            && self.spec.columns == table.columns
             && self.unproven == 0
             && self.children.is_empty()
             && !self.is_private
@@ -185,21 +185,22 @@ impl Engine {
         closed.sort_unstable();
         closed.dedup();
         closed.retain(|other| *other != table.id);
-        let partitions = self.close_gates(std::slice::from_ref(table));
         let unproven = if spec.unchecked_references { 0 } else { altered.added };
         let (foreign_keys, children) = (altered.own, altered.children);
         let (is_private, cancel) = (table.is_private, alteration.cancel);
         let target = Target { spec, draft, foreign_keys, unproven, children, is_private, cancel };
         let next = alteration.next_auto_increment;
         let sources = &alteration.sources;
-        if let (Some(switch), None) = (alteration.switch, &alteration.rebuild)
-            && target.adds_indexes_alone(table, sources)
-        {
+        if let Some(switch) = alteration.switch {
+            if alteration.rebuild.is_some() || !target.adds_indexes_alone(table, sources) {
+                return Err(TableError::Internal("nobody is kept away from a table that changes".into()));
+            }
             drop(ddl);
             self.redefine_table(table, target, (sources, alteration.older), (next, Some(switch)))?;
             self.after_drop()?;
             return Ok((0, table.id));
         }
+        let partitions = self.close_gates(std::slice::from_ref(table));
         let closed: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
         let altered = match alteration.rebuild {
             Some(rebuild) => self.rebuild_table(table, target, rebuild, next)?,

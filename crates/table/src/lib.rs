@@ -51,7 +51,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter};
+pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter, Switch};
 pub use build::{LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,

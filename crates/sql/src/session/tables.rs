@@ -8,7 +8,7 @@ use crate::binder::view_sources;
 use crate::bound::tables_of_query;
 use crate::parser::ast::{TableLock, TableName};
 use leafline_table::{
-    Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, SessionLocks, TableDef,
+    Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, SessionLocks, TableDef, TableError,
 };
 use leafline_types::MysqlError;
 use leafline_types::error::errno;
@@ -107,13 +107,13 @@ impl Session {
     }
 
     /// Keeps others away from what DDL changes, and waits for those who use it: the tables `changed`, with whether they may be read
-    /// meanwhile, and the databases that are made or dropped. The transaction has ended.
+    /// meanwhile (`None`: used as ever, until [`keep_writers_away`](Self::keep_writers_away)), and the databases that are made or dropped. The transaction has ended.
     ///
     /// # Errors
     /// 1099 and 1100 under LOCK TABLES, 1223; 1205, 1213, 1317.
     pub(crate) fn exclude(
         &mut self,
-        changed: &[(&TableName, MetadataMode)],
+        changed: &[(&TableName, Option<MetadataMode>)],
         databases: &[&str],
     ) -> Result<Excluding, MysqlError> {
         let mut wanted = Vec::new();
@@ -123,7 +123,8 @@ impl Session {
                 let (alias, writes) = (Some(table.name.value.clone()), true);
                 locked.allow(&TableUse { key, writes, alias })?;
             }
-            wanted.push((key, *mode));
+            wanted.extend(mode.map(|mode| (key, mode)));
+            wanted.push((self.change_key_of(table)?, MetadataMode::Exclusive));
         }
         wanted.extend(databases.iter().map(|name| (self.locks.database_key(name), MetadataMode::Exclusive)));
         match &self.locked_tables {
@@ -136,12 +137,34 @@ impl Session {
         Ok(self.locks.exclude(&wanted, &limits)?)
     }
 
+    /// What keeps writers away from a table whose change the session has announced, and waits for those there are.
+    pub(crate) fn keep_writers_away(
+        &self,
+        table: &TableDef,
+    ) -> impl Fn() -> Result<Excluding, TableError> + use<> {
+        let (locks, limits) = (self.locks.clone(), self.metadata_limits());
+        let key = locks.table_key(&table.database, &table.name);
+        move || locks.exclude(&[(key, MetadataMode::NoWrite)], &limits)
+    }
+
+    /// Whether LOCK TABLES, or FLUSH TABLES WITH READ LOCK, is in effect.
+    pub(crate) fn has_locked_tables(&self) -> bool {
+        self.locked_tables.is_some()
+    }
+
     fn key_of(&self, table: &TableName) -> Result<MetadataKey, MysqlError> {
-        let database = match &table.database {
-            Some(database) => database.value.as_str(),
-            None => self.database().ok_or_else(MysqlError::no_database_selected)?,
-        };
-        Ok(self.locks.table_key(database, &table.name.value))
+        Ok(self.locks.table_key(self.database_of(table)?, &table.name.value))
+    }
+
+    fn change_key_of(&self, table: &TableName) -> Result<MetadataKey, MysqlError> {
+        Ok(self.locks.change_key(self.database_of(table)?, &table.name.value))
+    }
+
+    fn database_of<'t>(&'t self, table: &'t TableName) -> Result<&'t str, MysqlError> {
+        match &table.database {
+            Some(database) => Ok(database.value.as_str()),
+            None => self.database().ok_or_else(MysqlError::no_database_selected),
+        }
     }
 
     /// LOCK TABLES: commits, and lets go of the tables locked before. With a view its tables are locked, by the names it has for them.

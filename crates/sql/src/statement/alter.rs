@@ -4,6 +4,7 @@
 use super::change::{of_functional_index, of_table};
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
 use super::execution::{Execution, StoreRules, implicit_default};
+use super::metadata::may_build_beside_writers;
 use super::partitions::{change_partitions, divide};
 use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
 use crate::bound::RowRules;
@@ -94,7 +95,11 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         }
         altered.work = altered.work.max(AlterWork::Rows);
     }
-    check_concurrency(alter, altered.work)?;
+    let beside_writers = may_build_beside_writers(session, alter) && adds_indexes_alone(&altered, &table);
+    check_concurrency(alter, altered.work, beside_writers)?;
+    let keep_writers_away = session.keep_writers_away(&table);
+    let waits = !table.is_private && !beside_writers && may_build_beside_writers(session, alter);
+    let _away = waits.then(&keep_writers_away).transpose()?;
     let order_needs_sort = !altered.order.is_empty();
     let (copied, id);
     if altered.work < AlterWork::Rows {
@@ -102,8 +107,17 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         let AlteredTable { spec, sources, foreign_keys, .. } = altered;
         let cancel = session.cancel.clone();
         let older = older.unwrap_or_default();
-        let alteration =
-            Alteration { spec, sources, older, next_auto_increment, foreign_keys, rebuild: None, cancel };
+        let switch = || keep_writers_away().map(Some);
+        let alteration = Alteration {
+            spec,
+            sources,
+            older,
+            next_auto_increment,
+            foreign_keys,
+            rebuild: None,
+            switch: beside_writers.then_some(&switch),
+            cancel,
+        };
         let altered = engine.alter_table(&table, alteration);
         (copied, id) = altered.map_err(|error| of_table(error, session))?;
         session.instance.statistics().forget(&table);
@@ -170,8 +184,19 @@ fn is_long(value: &Value) -> bool {
     value.as_bytes().is_some_and(|bytes| bytes.len() > MAX_OLDER_BYTES)
 }
 
+/// Whether nothing becomes of a table but that it gets indexes, and loses some: they are built beside those who write.
+fn adds_indexes_alone(altered: &AlteredTable, old: &TableDef) -> bool {
+    altered.work == AlterWork::Indexes
+        && altered.spec.indexes.iter().any(|index| index.existing.is_none())
+        && altered.sources.iter().copied().eq((0..old.columns.len()).map(Some))
+        && altered.spec.columns == old.columns
+        && altered.foreign_keys.added.is_empty()
+        && !old.is_private
+        && !old.is_partitioned()
+}
+
 /// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.
-fn check_concurrency(alter: &AlterTable, work: AlterWork) -> Result<(), MysqlError> {
+fn check_concurrency(alter: &AlterTable, work: AlterWork, beside_writers: bool) -> Result<(), MysqlError> {
     let only_definition = work == AlterWork::Definition;
     match (alter.algorithm, alter.lock) {
         (AlterAlgorithm::Instant, AlterLock::None | AlterLock::Shared | AlterLock::Exclusive) => {
@@ -190,7 +215,7 @@ fn check_concurrency(alter: &AlterTable, work: AlterWork) -> Result<(), MysqlErr
         (AlterAlgorithm::Copy, AlterLock::None) => {
             Err(MysqlError::alter_not_supported("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"))
         }
-        (_, AlterLock::None) if !only_definition => {
+        (_, AlterLock::None) if !only_definition && !beside_writers => {
             Err(MysqlError::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"))
         }
         _ => Ok(()),
@@ -224,6 +249,7 @@ fn rebuild(
         next_auto_increment,
         foreign_keys,
         rebuild: Some(rebuild),
+        switch: None,
         cancel,
     };
     let altered = engine.alter_table(table, alteration);

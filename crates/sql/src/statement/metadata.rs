@@ -1,8 +1,8 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
 use crate::parser::ast::{
-    AlterAction, AlterAlgorithm, AlterTable, CreateTableLike, DropTable, Ident, KeyKind, PartitionAction,
-    Span, StatementKind, TableName,
+    AlterAction, AlterAlgorithm, AlterLock, AlterTable, CreateTableLike, DropTable, Ident, KeyKind,
+    PartitionAction, Span, StatementKind, TableName,
 };
 use crate::session::Session;
 use leafline_table::{Excluding, MetadataMode, PRIMARY};
@@ -11,7 +11,8 @@ use leafline_types::MysqlError;
 /// What a statement changes.
 #[derive(Default)]
 struct Changed {
-    tables: Vec<(TableName, MetadataMode)>,
+    /// Those that are changed, with what they are kept from meanwhile; `None`: nothing, until the change comes into force.
+    tables: Vec<(TableName, Option<MetadataMode>)>,
     /// Tables whose names, or those of their columns, change: the foreign keys that refer to them follow.
     renamed: Vec<TableName>,
     databases: Vec<String>,
@@ -19,7 +20,7 @@ struct Changed {
 
 impl Changed {
     fn table(&mut self, table: &TableName) {
-        self.tables.push((table.clone(), MetadataMode::Exclusive));
+        self.tables.push((table.clone(), Some(MetadataMode::Exclusive)));
     }
 
     /// What a foreign key refers to: in the database of the table that has it, unless it says otherwise.
@@ -40,9 +41,13 @@ impl Changed {
             AlterAction::DropKey(name) => !name.value.eq_ignore_ascii_case(PRIMARY),
             _ => false,
         };
-        // Indexes are made and dropped beside who reads.
+        // Indexes are dropped beside who reads, and made beside who writes.
         let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(of_index);
-        let mode = if only_indexes { MetadataMode::NoWrite } else { MetadataMode::Exclusive };
+        let mode = match only_indexes {
+            true if may_build_beside_writers(session, alter) => None,
+            true => Some(MetadataMode::NoWrite),
+            false => Some(MetadataMode::Exclusive),
+        };
         self.tables.push((alter.table.clone(), mode));
         for action in &alter.actions {
             match action {
@@ -75,6 +80,21 @@ impl Changed {
         catalog.views(database).for_each(|view| self.table(&named(database, &view.name)));
         self.databases.push(database.to_owned());
     }
+}
+
+/// Whether a statement that makes and drops indexes may leave writers alone while it builds, as far as can be seen before its names are
+/// looked up.
+pub(super) fn may_build_beside_writers(session: &Session, alter: &AlterTable) -> bool {
+    matches!(alter.lock, AlterLock::Default | AlterLock::None)
+        && alter.algorithm != AlterAlgorithm::Copy
+        && !session.has_locked_tables()
+        && !alter.actions.is_empty()
+        && alter.actions.iter().all(|action| match action {
+            AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
+            AlterAction::DropKey(name) => !name.value.eq_ignore_ascii_case(PRIMARY),
+            _ => false,
+        })
+        && alter.actions.iter().any(|action| matches!(action, AlterAction::AddKey(_)))
 }
 
 /// Keeps others away from what the statement changes; `None` if it changes no definitions that they know.
@@ -135,7 +155,7 @@ pub(super) fn excluded_by(
             changed.table(&named(&child.database, &child.name));
         }
     }
-    let tables: Vec<(&TableName, MetadataMode)> =
+    let tables: Vec<(&TableName, Option<MetadataMode>)> =
         changed.tables.iter().map(|(table, mode)| (table, *mode)).collect();
     let databases: Vec<&str> = changed.databases.iter().map(String::as_str).collect();
     session.exclude(&tables, &databases).map(Some)

@@ -113,6 +113,11 @@ impl SessionLocks {
         MetadataKey(self.table.named(&[database, name]))
     }
 
+    /// The key of changing a table: whoever changes its definition has it, also while others still use the table.
+    pub fn change_key(&self, database: &str, name: &str) -> MetadataKey {
+        MetadataKey(self.table.named(&[database, name, "change"]))
+    }
+
     /// The key of a database.
     pub fn database_key(&self, database: &str) -> MetadataKey {
         MetadataKey(self.table.named(&[database]))
