@@ -132,6 +132,12 @@ impl Trees {
         }
     }
 
+    /// A tree that is not freed yet, and not refused.
+    pub(crate) fn even_retired(&self, id: SegmentId) -> Option<Arc<TreeHandle>> {
+        let trees = self.trees.read();
+        trees.get(&id).filter(|tree| tree.refused.is_none()).map(|tree| tree.handle.clone())
+    }
+
     /// The tree of an index, for reading at `snapshot`.
     pub(crate) fn for_snapshot(&self, index: &IndexDef, snapshot: &Snapshot) -> Result<Arc<TreeHandle>> {
         match self.trees.read().get(&index.tree) {

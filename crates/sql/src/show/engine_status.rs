@@ -80,6 +80,23 @@ fn report(session: &Session) -> String {
             ("dropped trees still read", figures.retired_trees.to_string()),
         ],
     );
+    let buffer = session.instance.engine().change_buffer_stats();
+    section(
+        "CHANGE BUFFER",
+        &[
+            ("changes buffered, merged", format!("{}, {}", buffer.buffered, buffer.merged)),
+            (
+                "leaves merged, in memory alone",
+                format!("{}, {}", buffer.leaves_merged, buffer.leaves_merged_softly),
+            ),
+            ("bytes in the tree, in the run", format!("{}, {}", buffer.l0_bytes, buffer.run_bytes)),
+            ("most bytes", buffer.most_bytes.to_string()),
+            ("runs written, bytes", format!("{}, {}", buffer.runs_written, buffer.run_bytes_written)),
+            ("a sweep is under way", if buffer.sweeping { "yes" } else { "no" }.to_owned()),
+            ("time of sweeps", format!("{} ms", buffer.swept_us / 1000)),
+            ("time that commits waited for them", format!("{} ms", buffer.waited_us / 1000)),
+        ],
+    );
     let log = store.log_space();
     let of_log = |bytes: u64| format!("{bytes} ({:.0} %)", 100.0 * bytes as f64 / log.capacity.max(1) as f64);
     section(

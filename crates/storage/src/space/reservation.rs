@@ -89,9 +89,14 @@ impl Reservation {
     /// # Errors
     /// `DiskFull`, `Io`, `Poisoned`.
     pub fn top_up(&mut self) -> Result<()> {
-        if self.pages > 0 {
-            return Ok(());
-        }
+        if self.pages > 0 { Ok(()) } else { self.add_one() }
+    }
+
+    /// Adds a page, as [`top_up`](Self::top_up) does.
+    ///
+    /// # Errors
+    /// As `top_up`.
+    pub fn add_one(&mut self) -> Result<()> {
         self.inner.stats.reservation_top_ups.fetch_add(1, Ordering::Relaxed);
         match self.add_pages(1) {
             Err(_) if self.more && self.inner.space.take_from_margin() => self.pages += 1,

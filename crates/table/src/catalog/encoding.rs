@@ -43,6 +43,8 @@ pub(super) const CHECK: u8 = 5;
 pub(super) const FOREIGN_KEY: u8 = 6;
 pub(super) const VIEW: u8 = 7;
 pub(super) const DROPPED: u8 = 9;
+/// The row of the change buffer: see `crate::change_buffer`.
+pub(crate) const CHANGE_BUFFER: u8 = 15;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -574,6 +576,8 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                 }
             }
             VIEW => views.push(decode_view(id, &row.payload)?),
+            // Read by its owner, before the catalog is.
+            CHANGE_BUFFER => {}
             HISTOGRAM => {
                 let id = of_table(&mut tables)?;
                 if let Some(partial) = tables.get_mut(&id) {

@@ -2,6 +2,7 @@
 
 mod alter;
 mod basics;
+mod change_buffer;
 mod crash;
 mod ddl;
 mod faults;
