@@ -53,7 +53,7 @@ pub use error::{BtreeError, Result};
 pub use estimate::{Estimate, SampledLeaves};
 pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use lookup::FoundLeaf;
-pub use node::TreeRedo;
+pub use node::{LeafFormat, TreeRedo};
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use salvage::Salvage;
 pub use tree::Tree;

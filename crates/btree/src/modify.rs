@@ -11,7 +11,7 @@ use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
 use crate::descend::{Faults, Latched};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{Node, NodeResult, Record, SLOT, leaf_cell_len, settle_gain};
+use crate::node::{LeafFormat, Node, NodeResult, Record, SLOT, Splice, leaf_cell_len, settle_gain};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
@@ -70,7 +70,7 @@ impl Tree {
         let page = mini.page_no(latched);
         let leaf = Node::open(mini.page(latched)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
-        let old = if found { Some(leaf.leaf_cell(slot).on(page)?.entry) } else { None };
+        let old = if found { Some(leaf.entry(slot).on(page)?) } else { None };
         let (flags, commit_ts, payload) = match (decide(old), old) {
             (Change::Keep, _) | (Change::Remove, None) => return Ok(Attempt::Done(false)),
             (Change::Remove, Some(_)) => {
@@ -96,7 +96,7 @@ impl Tree {
             mini.commit();
             return Ok(Attempt::Done(false));
         }
-        if settle_gain(&leaf, purge_before).on(page)? > 0 {
+        if settle_gain(&leaf, purge_before).on(page)? >= policy::worth_settling(&leaf) {
             apply(&mut mini, latched, &Record::leaf_settle(purge_before))?;
             let leaf = Node::open(mini.page(latched)).on(page)?;
             let found = leaf.lower_bound(key).on(page)?;
@@ -104,11 +104,11 @@ impl Tree {
             if let Some(records) = &records {
                 records.apply(&mut mini, latched)?;
             }
-            let room = room_needed(&Node::open(mini.page(latched)).on(page)?, key, entry);
+            let room = room_needed(&Node::open(mini.page(latched)).on(page)?, key, entry).on(page)?;
             mini.commit();
             return Ok(if records.is_some() { Attempt::Done(false) } else { Attempt::NoRoom(room) });
         }
-        Ok(Attempt::NoRoom(room_needed(&leaf, key, entry)))
+        Ok(Attempt::NoRoom(room_needed(&leaf, key, entry).on(page)?))
     }
 
     fn check_entry(&self, key: &[u8], payload: &[u8]) -> Result<()> {
@@ -118,9 +118,32 @@ impl Tree {
 }
 
 /// Bytes of heap that an insert may need, with what a shorter prefix would cost.
-fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> usize {
+fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeResult<usize> {
     let shorter = leaf.prefix_for(key).map_or(0, |prefix| leaf.free() - leaf.free_with_prefix(prefix));
-    leaf_cell_len(entry.commit_ts.is_some(), key.len(), entry.payload.len()) + shorter
+    let alone = leaf_cell_len(entry.commit_ts.is_some(), key.len(), entry.payload.len());
+    let broken = match leaf.format() {
+        LeafFormat::Plain => 0,
+        // What runs that are broken take more, and the lengths of the new one.
+        LeafFormat::Packed => splice(leaf, key, leaf.lower_bound(key)?, entry)?.room() + RUN_LENGTHS,
+    };
+    Ok(alone.max(broken) + shorter)
+}
+
+/// Bound of the bytes that a run of one entry has beside those of an entry of a plain leaf.
+const RUN_LENGTHS: usize = 8;
+
+/// What an entry makes of the runs of a packed leaf.
+fn splice(
+    leaf: &Node<'_>,
+    key: &[u8],
+    (position, found): (usize, bool),
+    entry: EntryView<'_>,
+) -> NodeResult<Splice> {
+    match found {
+        true => Splice::replace(leaf, position, entry),
+        // A key without the leaf's prefix comes when that has been made shorter: then all of it is counted.
+        false => Splice::insert(leaf, position, key.strip_prefix(leaf.prefix()).unwrap_or(key), entry),
+    }
 }
 
 /// The records that put an entry under a key.
@@ -143,17 +166,30 @@ impl ChangeRecords {
         let prefix_len = prefix.unwrap_or(leaf.prefix().len());
         let suffix = key.get(prefix_len..).unwrap_or_default();
         let len = leaf_cell_len(entry.commit_ts.is_some(), suffix.len(), entry.payload.len());
+        let packed = match leaf.format() {
+            LeafFormat::Packed => Some(splice(leaf, key, (slot, found), entry)?.room()),
+            LeafFormat::Plain => None,
+        };
         if found {
-            let room = leaf.free() + leaf.cell_len(slot)?;
-            let old = leaf.leaf_cell(slot)?.entry.payload;
+            let fits = match packed {
+                Some(room) => room <= leaf.free(),
+                None => len <= leaf.free() + leaf.cell_len(slot)?,
+            };
+            let old = leaf.entry(slot)?.payload;
             let replace = || ChangeRecords { prefix: None, entry: Record::leaf_replace(slot, old, entry) };
-            return Ok((len <= room).then(replace));
+            return Ok(fits.then(replace));
         }
         let insert = || ChangeRecords {
             prefix: prefix.map(Record::set_prefix),
             entry: Record::leaf_insert(slot, suffix, entry),
         };
-        Ok((len + SLOT <= leaf.free_with_prefix(prefix_len)).then(insert))
+        let needed = match (packed, prefix) {
+            (Some(room), None) => room,
+            // It goes behind all others, into their run or one of its own.
+            (Some(room), Some(_)) => room.max(len + SLOT) + RUN_LENGTHS,
+            (None, _) => len + SLOT,
+        };
+        Ok((needed <= leaf.free_with_prefix(prefix_len)).then(insert))
     }
 
     fn apply(&self, mini: &mut MiniTransaction<'_>, latched: PageSlot) -> Result<()> {

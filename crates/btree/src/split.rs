@@ -104,7 +104,7 @@ impl Tree {
         let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
         let new = mini.allocate(self.id(), class)?;
         let new_page = mini.page_no(new);
-        apply(&mut mini, new, &Record::format(moved))?;
+        apply(&mut mini, new, &Record::format(moved).on(page)?)?;
         apply(&mut mini, latched, &Record::truncate(stays, split.at, &split.separator, kept_history))?;
         if let Some(prefix_len) = prefix {
             apply(&mut mini, parent, &Record::set_prefix(prefix_len))?;
@@ -138,11 +138,11 @@ impl Tree {
                 return Ok(());
             }
             let mut copy = NodeBuilder::like(&node, &[], None).on(root)?;
-            copy.push_all(&node, 0..node.count()).on(root)?;
+            copy.push_all(&node, 0..node.slots()).on(root)?;
             let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
             let child = mini.allocate(self.id(), class)?;
             let child_page = mini.page_no(child);
-            apply(&mut mini, child, &Record::format(copy))?;
+            apply(&mut mini, child, &Record::format(copy).on(root)?)?;
             let record = parent_of_one(self.store().page_size(), level + 1, child_page).on(root)?;
             apply(&mut mini, latched, &record)?;
             mini.commit();
@@ -159,5 +159,5 @@ impl Tree {
 fn parent_of_one(page_size: usize, level: u8, child: PageNo) -> Result<Record, NodeFault> {
     let mut builder = NodeBuilder::new(page_size, level, &[], None)?;
     builder.push_child(&[], &[], child)?;
-    Ok(Record::format(builder))
+    Record::format(builder)
 }

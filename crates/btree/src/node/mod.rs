@@ -7,7 +7,8 @@
 //! | `search` | header, slots and binary search, over either |
 //! | `cell` | what slots lead to: leaf entries, child references |
 //! | `build` | laying a node out anew |
-//! | `edit` | changing a node in place |
+//! | `packed` | the runs of packed leaves |
+//! | `edit`, `packed_edit` | changing a node in place |
 //! | `check` | the invariants of one node |
 //! | `record` | redo records and their handler, the only caller of `edit` |
 //!
@@ -19,6 +20,8 @@ mod cell;
 mod check;
 mod edit;
 mod layout;
+mod packed;
+mod packed_edit;
 mod record;
 mod search;
 mod source;
@@ -28,10 +31,14 @@ pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
 pub use check::check;
 pub use edit::{Side, merged_prefix, part, settle_gain};
 pub use layout::{
-    CHILD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix, head_of,
+    CHILD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix,
+    head_of,
 };
-pub use record::{FORMAT_VERSION, RECORD_OVERHEAD, Record, TreeRedo};
-pub use search::{CellAt, Search};
+pub use packed::PackedSize;
+pub(crate) use packed::Unpacked;
+pub use packed_edit::Splice;
+pub use record::{RECORD_OVERHEAD, Record, TreeRedo, format_version};
+pub use search::{EntryAt, Search};
 pub use source::Source;
 
 #[cfg(test)]

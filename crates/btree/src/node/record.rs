@@ -14,6 +14,7 @@
 //!  10   branch set child  slot u16, child u48
 //!  11   set prefix        length u16
 //!
+//! slot: of a leaf insert, replace or remove the position of the entry, else of the cell.
 //! side: 0 left, 1 right.    [ts] only if flags has HAS_TS.
 //! image: node header (48 bytes), slots, heap from its start to the end of the page
 //! ```
@@ -27,11 +28,18 @@ use leafline_storage::{PAGE_HEADER, PageKind, PageNo, RedoError, RedoHandler};
 
 use super::build::NodeBuilder;
 use super::edit::{self, Side};
-use super::layout::{InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, field, u48, u48_bytes};
+use super::layout::{
+    InsertHistory, LeafFormat, Node, NodeFault, NodeResult, SLOT, SLOTS, field, u48, u48_bytes,
+};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// Version of the layout of tree pages, in the page header.
-pub const FORMAT_VERSION: u8 = 2;
+/// Version of the layout of a node, in the page header: packed leaves have one of their own, which older programs refuse.
+pub const fn format_version(format: LeafFormat) -> u8 {
+    match format {
+        LeafFormat::Plain => 2,
+        LeafFormat::Packed => 3,
+    }
+}
 
 const FORMAT: u8 = 1;
 const LEAF_INSERT: u8 = 2;
@@ -63,9 +71,12 @@ impl Record {
     }
 
     /// Lays the page out as `built` has it.
-    pub fn format(built: NodeBuilder) -> Record {
-        let page = built.finish();
-        Record { kind: FORMAT, payload: image(&page) }
+    ///
+    /// # Errors
+    /// What it was given last does not fit on the page.
+    pub fn format(built: NodeBuilder) -> NodeResult<Record> {
+        let page = built.finish()?;
+        Ok(Record { kind: FORMAT, payload: image(&page) })
     }
 
     /// Inserts a leaf entry.
@@ -126,8 +137,8 @@ impl Record {
     /// Adds the entries of a neighbour.
     pub fn absorb(side: Side, neighbour: &Node<'_>) -> NodeResult<Record> {
         let mut builder = NodeBuilder::like(neighbour, neighbour.lower_fence(), neighbour.upper_fence())?;
-        builder.push_all(neighbour, 0..neighbour.count())?;
-        Ok(Record::new(ABSORB, &[&[side_byte(side)], &image(&builder.finish())]))
+        builder.push_all(neighbour, 0..neighbour.slots())?;
+        Ok(Record::new(ABSORB, &[&[side_byte(side)], &image(&builder.finish()?)]))
     }
 
     /// Inserts a child.
@@ -280,7 +291,8 @@ fn format(page: &mut [u8], image: &[u8]) -> NodeResult<()> {
     let node = from_image(image, page.len())?;
     page[PAGE_HEADER..].copy_from_slice(&node[PAGE_HEADER..]);
     let kind = if node[field::LEVEL] == 0 { PageKind::LEAF } else { PageKind::BRANCH };
-    set_kind(page, kind, FORMAT_VERSION);
+    let format = Node::open(page)?.format();
+    set_kind(page, kind, format_version(format));
     Ok(())
 }
 
