@@ -5,7 +5,9 @@
 //! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
 //! table wait meanwhile; reads go on.
 
-use crate::build::{TableBuilder, TreeSource, build_indexes, check_references, numbered};
+use crate::build::{
+    BuildControl, TableBuilder, TreeSource, build_indexes, check_references, note_number, numbered,
+};
 use crate::catalog::{
     Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDraft, IndexPart, IndexSpecPart, KeyAlteration,
     TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, key_part, rename_in,
@@ -19,7 +21,7 @@ use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{CancelToken, MysqlError, Value, encode_part};
+use leafline_types::{MysqlError, Stage, Value, encode_part};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -40,8 +42,8 @@ pub struct Alteration<'a> {
     pub foreign_keys: ForeignKeyChanges,
     /// How its rows are made, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
-    /// Stops it, as long as it is building.
-    pub cancel: CancelToken,
+    /// What building may use, and who stops it.
+    pub control: BuildControl,
 }
 
 /// How the rows of a table are made from those that it had.
@@ -75,7 +77,7 @@ struct Target<'a> {
     /// Other tables, whose foreign keys refer to a name that changes.
     children: Vec<TableDef>,
     is_private: bool,
-    cancel: CancelToken,
+    control: BuildControl,
 }
 
 impl Target<'_> {
@@ -153,8 +155,8 @@ impl Engine {
         closed.dedup();
         let unproven = if spec.unchecked_references { 0 } else { altered.added };
         let (foreign_keys, children) = (altered.own, altered.children);
-        let (is_private, cancel) = (table.is_private, alteration.cancel);
-        let target = Target { spec, draft, foreign_keys, unproven, children, is_private, cancel };
+        let (is_private, control) = (table.is_private, alteration.control);
+        let target = Target { spec, draft, foreign_keys, unproven, children, is_private, control };
         let next = alteration.next_auto_increment;
         let closed: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
         let altered = match alteration.rebuild {
@@ -268,10 +270,9 @@ impl Engine {
         }
         changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();
         let mut new = NewTrees::new(self);
-        new.cancel = target.cancel;
         if !added.is_empty() {
             let (positions, drafts): (Vec<usize>, Vec<_>) = added.into_iter().unzip();
-            let built = build_indexes(self, &changed, drafts, &mut new)?;
+            let built = build_indexes(self, &changed, drafts, &target.control, &mut new)?;
             kept.extend(positions.into_iter().zip(built));
             kept.sort_by_key(|(position, _)| *position);
             changed.indexes = kept.into_iter().map(|(_, index)| Arc::new(index)).collect();
@@ -321,14 +322,15 @@ impl Engine {
         }
         let mut new = NewTrees::new(self);
         let outside = self.new_overflow_table(&mut table, &mut new)?;
-        let mut builder = TableBuilder::new(self, &table, outside.clone().map(Arc::new))?;
-        builder.set_cancel(target.cancel);
-        self.convert_rows(old, &table, rebuild, &mut builder)?;
+        let control = &target.control;
+        let mut builder = TableBuilder::new(self, &table, outside.clone().map(Arc::new), control)?;
+        control.progress.begin(Stage::CopyingTable, (1, 2), self.row_count(old.id));
+        self.convert_rows(old, &table, rebuild, control, &mut builder)?;
         let rows = builder.rows();
-        builder.finish(&mut table, None)?;
+        builder.finish(self, &mut table, None)?;
         let tree = Tree::open(&self.store, table.clustered().tree, table.clustered().root)?;
         check_references(self, &table, &tree, &unproven)?;
-        let values = builder.finish_values(|_| Ok(None))?;
+        let values = builder.finish_values(self, |_| Ok(None))?;
         let id = table.id;
         let counters = CounterChange {
             table: id,
@@ -355,7 +357,7 @@ impl Engine {
         if !is_filled {
             new.keep();
         }
-        builder.keep()?;
+        builder.keep(self)?;
         Ok((rows, id))
     }
 
@@ -365,7 +367,8 @@ impl Engine {
         old: &TableDef,
         table: &TableDef,
         rebuild: Rebuild<'_>,
-        builder: &mut TableBuilder<'_>,
+        control: &BuildControl,
+        builder: &mut TableBuilder,
     ) -> Result<()> {
         let number = |row: Vec<Value>| match rebuild.numbers {
             true => numbered(self, table, &row, rebuild.zero_is_number).into_owned(),
@@ -380,12 +383,13 @@ impl Engine {
         if rebuild.order.is_empty() || !table.has_hidden_row_id() {
             while let Some((key, payload)) = rows.next()? {
                 let row = rebuild.converter.convert(stored.row(key, payload)?)?;
-                builder.push(table, &number(row))?;
+                builder.push(self, table, &number(row))?;
+                control.progress.add(1);
             }
             return Ok(());
         }
         let order = order_parts(old, &rebuild.order)?;
-        let mut sorter = Sorter::new(&self.env, self.options.build_memory_bytes);
+        let mut sorter = Sorter::new(&self.env, control.memory_bytes);
         let mut position = 0u64;
         while let Some((key, payload)) = rows.next()? {
             let row = stored.row(key, payload)?;
@@ -409,7 +413,8 @@ impl Engine {
             let split = entry.split_at_checked(u32::from_le_bytes(*len) as usize);
             let (key, payload) = split.ok_or_else(damaged)?;
             let row = rebuild.converter.convert(stored.row(key, payload)?)?;
-            builder.push(table, &number(row))?;
+            builder.push(self, table, &number(row))?;
+            control.progress.add(1);
         }
         Ok(())
     }
@@ -444,18 +449,6 @@ impl<'a> StoredRows<'a> {
                 })?
             })
         })
-    }
-}
-
-/// The number that a row has in the AUTO_INCREMENT column is used.
-fn note_number(engine: &Engine, table: &TableDef, row: &[Value]) {
-    let used = match table.auto_increment_column().and_then(|column| row.get(column)) {
-        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),
-        Some(Value::UInt(number)) => *number,
-        _ => 0,
-    };
-    if used > 0 {
-        engine.counters.use_auto_increment(table.id, used);
     }
 }
 

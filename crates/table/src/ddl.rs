@@ -15,21 +15,19 @@ use crate::txn::op::{CounterChange, Op};
 use crate::txn::recovery::create_tree;
 use crate::txn::{CommitPlan, commit_plan};
 use leafline_btree::CommitTs;
-use leafline_storage::SegmentId;
-use leafline_types::{CancelToken, Collation, MysqlError};
+use leafline_storage::{SegmentId, Store};
+use leafline_types::{Collation, MysqlError};
 use std::sync::Arc;
 
 /// Trees made by a statement; freed unless the statement commits.
-pub(crate) struct NewTrees<'a> {
-    engine: &'a Engine,
+pub(crate) struct NewTrees {
+    store: Store,
     segments: Vec<SegmentId>,
-    /// Asked again and again while they are built.
-    pub(crate) cancel: CancelToken,
 }
 
-impl<'a> NewTrees<'a> {
-    pub(crate) fn new(engine: &'a Engine) -> NewTrees<'a> {
-        NewTrees { engine, segments: Vec::new(), cancel: CancelToken::default() }
+impl NewTrees {
+    pub(crate) fn new(engine: &Engine) -> NewTrees {
+        NewTrees { store: engine.store.clone(), segments: Vec::new() }
     }
 
     /// Notes a segment that is being built.
@@ -43,11 +41,11 @@ impl<'a> NewTrees<'a> {
     }
 }
 
-impl Drop for NewTrees<'_> {
+impl Drop for NewTrees {
     fn drop(&mut self) {
         for &segment in &self.segments {
             // If this fails the store has stopped, and the next open frees the segment.
-            let _ = self.engine.store.drop_segment(segment);
+            let _ = self.store.drop_segment(segment);
         }
     }
 }
@@ -190,7 +188,7 @@ impl Engine {
         &self,
         spec: &TableSpec,
         is_private: bool,
-        new: &mut NewTrees<'_>,
+        new: &mut NewTrees,
     ) -> Result<(TableDef, Option<TableDef>, CounterChange)> {
         let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &self.limits)?;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
@@ -402,6 +400,7 @@ impl Engine {
         }
         let mut old = Vec::new();
         let mut new = Vec::new();
+        let mut replaced = Vec::new();
         for removed in &change.remove_tables {
             old.extend(removed.indexes.iter().map(|index| index.tree));
             catalog.remove_table(removed);
@@ -423,6 +422,8 @@ impl Engine {
             let was_private = before.table_by_id(put.id).is_some_and(|table| table.is_private);
             for index in &mut table.indexes {
                 if !known.contains(&index.tree) {
+                    let of_before = before.table_by_id(put.id).and_then(|table| table.index_by_id(index.id));
+                    replaced.extend(of_before.map(|of_before| (of_before.tree, index.tree)));
                     new.push((index.tree, index.root));
                     Arc::make_mut(index).valid_from = ts;
                 } else if was_private && !put.is_private {
@@ -438,6 +439,9 @@ impl Engine {
         }
         for tree in old {
             self.trees.retire(tree, ts);
+        }
+        for (old, new) in replaced {
+            self.trees.replace(old, new);
         }
         self.set_catalog(catalog);
         Ok(())

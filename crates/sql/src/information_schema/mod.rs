@@ -4,6 +4,7 @@
 mod column_statistics;
 mod index_usage;
 mod optimizer_trace;
+mod process_list;
 mod resource_groups;
 mod statement_digests;
 
@@ -28,6 +29,9 @@ pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<Sch
     }
     if is(("information_schema", "OPTIMIZER_TRACE")) {
         return Some(optimizer_trace::table(session));
+    }
+    if is(("information_schema", "PROCESSLIST")) {
+        return Some(process_list::table(session));
     }
     if is(("information_schema", "RESOURCE_GROUPS")) {
         return Some(resource_groups::table(session));

@@ -7,6 +7,7 @@
 mod client_file;
 mod controlled;
 mod entry;
+mod filling;
 mod hypothetical;
 mod outcome;
 mod own_tables;
@@ -24,6 +25,7 @@ pub(crate) use client_file::WaitingLoad;
 use controlled::StatementGroups;
 use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
+use filling::Filling;
 pub(crate) use hypothetical::{HypotheticalIndexes, Supposed};
 pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
@@ -36,9 +38,9 @@ use crate::parser::ParseLimits;
 use crate::parser::ast::StatementHints;
 use crate::statement::execution::Now;
 use crate::status::{SessionCounters, StorageCounters};
-use leafline_table::{Isolation, SessionLocks};
+use leafline_table::{BuildControl, Isolation, SessionLocks};
 use leafline_types::expr::SessionFacts;
-use leafline_types::{CancelToken, Collation, DateTime, MysqlError, UserVariables, Warnings};
+use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, UserVariables, Warnings};
 use own_tables::OwnTables;
 use prepared::PreparedStatements;
 use running::Running;
@@ -84,6 +86,7 @@ pub struct Session {
     /// Plans of statements that came as text.
     statements: StatementCache,
     client_files: ClientFileState,
+    filling: Filling,
 }
 
 impl Session {
@@ -127,6 +130,7 @@ impl Session {
             kept_rows: None,
             statements: StatementCache::default(),
             client_files: ClientFileState::default(),
+            filling: Filling::default(),
         }
     }
 
@@ -275,9 +279,26 @@ impl Session {
         Now { utc, local: self.settings.time_zone.zone().to_local(utc).unwrap_or(DateTime::MAX) }
     }
 
+    /// Terms on which the statement at hand builds trees.
+    pub(crate) fn build_control(&self) -> BuildControl {
+        let threads = usize::try_from(self.settings.build_threads).unwrap_or(usize::MAX);
+        BuildControl {
+            memory_bytes: self.settings.build_memory,
+            // One of them is the statement's own, which reads.
+            threads: if threads > 1 { threads } else { 0 },
+            cancel: self.cancel.clone(),
+            progress: self.entry.progress.clone(),
+        }
+    }
+
     /// Stops the session's statement from another thread.
     pub fn cancel_token(&self) -> CancelToken {
         self.cancel.clone()
+    }
+
+    /// Tells how far its statement is.
+    pub fn progress(&self) -> Progress {
+        self.entry.progress.clone()
     }
 
     /// The instance it belongs to.
@@ -346,6 +367,7 @@ impl Session {
 
     /// Back to how it began: rolls back, drops temporary tables, forgets variables and prepared statements. The database stays.
     pub fn reset(&mut self) {
+        self.leave_filling();
         self.rollback();
         self.drop_all_own_tables();
         self.forget_hypothetical();
@@ -382,6 +404,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.leave_filling();
         self.rollback();
         self.drop_all_own_tables();
         self.forget_hypothetical();

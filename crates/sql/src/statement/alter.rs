@@ -6,7 +6,7 @@ use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_sy
 use super::execution::{Execution, StoreRules, implicit_default};
 use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
 use crate::bound::RowRules;
-use crate::parser::ast::{AlterAlgorithm, AlterLock, AlterTable, RenameTable};
+use crate::parser::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
 use crate::result::Done;
 use crate::session::Session;
 use crate::session::settings::Modes;
@@ -88,10 +88,10 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     if altered.work < AlterWork::Rows {
         let next_auto_increment = altered.next_auto_increment;
         let AlteredTable { spec, sources, foreign_keys, .. } = altered;
-        let cancel = session.cancel.clone();
+        let control = session.build_control();
         let older = older.unwrap_or_default();
         let alteration =
-            Alteration { spec, sources, older, next_auto_increment, foreign_keys, rebuild: None, cancel };
+            Alteration { spec, sources, older, next_auto_increment, foreign_keys, rebuild: None, control };
         let altered = engine.alter_table(&table, alteration);
         (copied, id) = altered.map_err(|error| of_table(error, session))?;
         session.instance.statistics().forget(&table);
@@ -109,6 +109,9 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     }
     if table.is_private {
         session.replace_own_table(&table, engine.private_table(id)?);
+    }
+    if let [AlterAction::EnableKeys(enabled)] = alter.actions[..] {
+        session.disable_keys(&table, !enabled);
     }
     let warnings = session.warnings.count() - warnings_before;
     Ok(Done {
@@ -201,7 +204,7 @@ fn rebuild(
         column.auto_increment && !old.is_some_and(|old| old.auto_increment)
     });
     let zero_is_number = session.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO);
-    let cancel = session.cancel.clone();
+    let control = session.build_control();
     let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
     let rebuild = Rebuild { converter: &mut converter, order, numbers, zero_is_number };
     let alteration = Alteration {
@@ -211,7 +214,7 @@ fn rebuild(
         next_auto_increment,
         foreign_keys,
         rebuild: Some(rebuild),
-        cancel,
+        control,
     };
     let altered = engine.alter_table(table, alteration);
     altered.map_err(|error| of_table(error, session))

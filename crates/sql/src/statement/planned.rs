@@ -146,6 +146,16 @@ impl Work {
         }
     }
 
+    /// The table that an INSERT of VALUES is into, and its database.
+    fn inserts_into(&self) -> Option<(&str, &str)> {
+        match self {
+            Work::Insert { insert, .. } if matches!(insert.rows, InsertRows::Values(_)) => {
+                Some((&insert.table.database, &insert.table.name))
+            }
+            _ => None,
+        }
+    }
+
     /// The plan of the rows that it reads.
     pub(super) fn plan(&self) -> Option<&Plan> {
         match self {
@@ -315,19 +325,14 @@ impl Session {
         sql: &str,
         parameters: Option<&[Value]>,
     ) -> Result<Option<Planned>, MysqlError> {
+        if parameters.is_some() {
+            self.end_filling_before(&statement.kind)?;
+        }
         let (kind, how) = match &statement.kind {
             StatementKind::Explain(explain) => (&*explain.statement, Some(How::of(explain))),
             kind => (kind, None),
         };
-        if !matches!(
-            kind,
-            StatementKind::Query(_)
-                | StatementKind::SelectInto { .. }
-                | StatementKind::Insert(_)
-                | StatementKind::Load(_)
-                | StatementKind::Update(_)
-                | StatementKind::Delete(_)
-        ) {
+        if !is_planned(kind) {
             return match how {
                 Some(_) => Err(MysqlError::not_supported("EXPLAIN of this statement")),
                 None => Ok(None),
@@ -552,6 +557,7 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Option<Outcome>, MysqlError> {
+        self.end_filling_unless(planned.work.inserts_into())?;
         if !planned.is_held(self, parameters)? {
             return Ok(None);
         }
@@ -620,7 +626,7 @@ impl Session {
                     return Ok(Outcome::Done(Done::default()));
                 }
                 let run = |session: &mut Session, transaction: &mut _| {
-                    change::insert(session, transaction, insert, plan.as_ref(), parts, parameters)
+                    change::insert(session, transaction, insert, (plan.as_ref(), None), parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }
@@ -663,6 +669,19 @@ impl Session {
         let root = operator::build(&plan.root, false);
         Ok(RowStream::running(columns.clone(), root, execution, window, self.statement_uses()))
     }
+}
+
+/// Whether statements of that kind are planned before they are run.
+fn is_planned(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::Query(_)
+            | StatementKind::SelectInto { .. }
+            | StatementKind::Insert(_)
+            | StatementKind::Load(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+    )
 }
 
 /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is taken off the query.

@@ -16,6 +16,7 @@ mod salvage;
 
 pub use report::{LostRange, Rescue, SalvageReport, TableRepair};
 
+use crate::build::BuildControl;
 use crate::catalog::{IndexDef, TableDef};
 use crate::check::TableCheck;
 use crate::ddl::{CatalogChange, NewTrees};
@@ -89,7 +90,9 @@ impl Engine {
                 .collect();
             repair.rebuilt = drafts.iter().map(|index| index.name.clone()).collect();
             if !dry_run && !drafts.is_empty() {
-                for built in crate::build::build_indexes(self, table, drafts, &mut new)? {
+                for built in
+                    crate::build::build_indexes(self, table, drafts, &BuildControl::of(self), &mut new)?
+                {
                     if let Some(index) = changed.indexes.iter_mut().find(|index| index.id == built.id) {
                         *index = Arc::new(built);
                     }
