@@ -128,6 +128,8 @@ impl StorageCounters {
             ("Leafline_exclusive_latch_waits", stats.exclusive_latch_waits.get()),
             ("Leafline_optimistic_restarts", stats.optimistic_restarts.get()),
             ("Leafline_page_faults", stats.page_faults.get()),
+            ("Leafline_page_merges", load(&stats.page_merges)),
+            ("Leafline_page_splits", load(&stats.page_splits)),
             ("Leafline_page_wait_us", stats.page_wait_us.get()),
             ("Leafline_page_waits", stats.page_waits.get()),
             ("Leafline_pages_evicted", load(&stats.evictions)),

@@ -36,6 +36,9 @@ pub enum Verb {
     Tpch(TpchOptions),
     /// Checks a database that nobody has open: every page, every tree, rows against entries; exits with 1 if it is damaged
     Check(CheckOptions),
+    /// Says of each index of a database that nobody has open how many pages, levels and entries it has, how full its leaves are and how they lie in the
+    /// file: Breaks counts leaves that do not lie right behind the one before; and what space is free
+    Inspect(InspectOptions),
     /// Measures the disk and the processor, some seconds, and keeps what plans of this database are priced with
     Calibrate(CalibrateOptions),
     /// Says which indexes would make the statements faster that were run so far, or those of a file, what they would cost, and which there
@@ -204,6 +207,19 @@ pub struct CheckOptions {
     /// Threads that work on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<usize>,
+}
+
+/// `leafline inspect`.
+#[derive(Args, Debug)]
+pub struct InspectOptions {
+    #[command(flatten)]
+    pub existing: ExistingArguments,
+    /// Only the indexes of this name
+    #[arg(long, value_name = "NAME")]
+    pub index: Option<String>,
+    /// How the result is written
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
 }
 
 /// `leafline repair`.

@@ -7,6 +7,7 @@
 //! | `serve` | the MySQL protocol |
 //! | `tpch` | the tables of TPC-H |
 //! | `check` | is a database sound? |
+//! | `inspect` | how do trees lie in the file? |
 //! | `repair` | new trees for damaged ones |
 //! | `advise` | which indexes would gain? |
 //! | `calibrate` | how fast are disk and processor? |
@@ -24,6 +25,7 @@ mod calibrate;
 mod check;
 mod demo;
 mod failure;
+mod inspect;
 mod open;
 mod output;
 mod progress;
@@ -55,6 +57,7 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
         Verb::Advise(options) => advise::run(options),
         Verb::Calibrate(options) => calibrate::run(options),
         Verb::Check(options) => check::run(options),
+        Verb::Inspect(options) => inspect::run(options),
         Verb::Repair(options) => repair::run(options),
         Verb::Demo(options) => demo::run(options),
     };

@@ -86,6 +86,7 @@ impl Parser<'_> {
                 Ok(StatementKind::Truncate(self.table_name()?))
             }
             "ANALYZE" => self.analyze_table(),
+            "OPTIMIZE" => self.optimize_table(),
             "CHECK" => self.check_table(),
             "REPAIR" => self.repair_table(),
             "ADVISE" => self.advise(),
@@ -131,7 +132,6 @@ impl Parser<'_> {
             | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if second == "XML" => "LOAD XML".to_owned(),
             "RENAME" if second == "USER" => "RENAME USER".to_owned(),
-            "OPTIMIZE" => "OPTIMIZE TABLE".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
             "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {
                 "GET DIAGNOSTICS".to_owned()
@@ -145,6 +145,13 @@ impl Parser<'_> {
             _ => return self.syntax_error(),
         };
         unsupported(&known)
+    }
+
+    fn optimize_table(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]); // as of ANALYZE TABLE
+        self.expect_any_word(&["TABLE", "TABLES"])?;
+        Ok(StatementKind::OptimizeTable(self.table_names()?))
     }
 
     fn analyze_table(&mut self) -> Parsed<StatementKind> {

@@ -66,14 +66,25 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
     let engine = session.instance.engine();
     let page = session.instance.facts().page_bytes;
     let sizes = engine.store().segments();
-    let bytes_of =
-        |tree| sizes.iter().find(|segment| segment.id == tree).map_or(0, |segment| segment.pages * page);
+    // Bytes in use, and bytes that are the tree's and unused.
+    let bytes_of = |tree| {
+        let segment = sizes.iter().find(|segment| segment.id == tree);
+        segment.map_or((0, 0), |s| (s.pages * page, s.allocated.saturating_sub(s.pages) * page))
+    };
     let catalog = engine.catalog();
     for table in catalog.tables(database) {
         let count = engine.rows_of(table);
-        let data: u64 = table.stored().map(|table| bytes_of(table.clustered().tree)).sum();
-        let secondary = table.stored().flat_map(|table| table.secondary());
-        let index: u64 = secondary.map(|index| bytes_of(index.tree)).sum();
+        let (mut data, mut index, mut free) = (0, 0, 0);
+        for stored in table.stored() {
+            let outside = stored.overflow.and_then(|outside| catalog.table_by_id(outside));
+            for rows in [Some(stored), outside].into_iter().flatten() {
+                let (used, unused) = bytes_of(rows.clustered().tree);
+                (data, free) = (data + used, free + unused);
+            }
+            for (used, unused) in stored.secondary().iter().map(|index| bytes_of(index.tree)) {
+                (index, free) = (index + used, free + unused);
+            }
+        }
         let next = table.auto_increment_column().map(|_| engine.next_auto_increment(table.id));
         let collation = table.options.collation.unwrap_or(crate::statement::definitions::DEFAULT_COLLATION);
         rows.push(vec![
@@ -86,7 +97,7 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
             Value::UInt(data),
             Value::UInt(0),
             Value::UInt(index),
-            Value::UInt(0),
+            Value::UInt(free),
             next.map_or(Value::Null, Value::UInt),
             Value::Null,
             Value::Null,

@@ -92,6 +92,7 @@ impl Session {
             StatementKind::AnalyzeHistogram(histogram) => histograms::analyze(self, histogram)?,
             StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth)?,
             StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
+            StatementKind::OptimizeTable(tables) => maintenance::optimize(self, tables)?,
             StatementKind::LoadIndex(tables) => maintenance::load_index(self, tables)?,
             StatementKind::Advise { workload, verify } => {
                 let text = workload.as_ref().map(|source| self.text_of(source));
@@ -179,6 +180,7 @@ impl Session {
             | StatementKind::ChecksumTable { .. }
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
+            | StatementKind::OptimizeTable(_)
             | StatementKind::Advise { .. }
             | StatementKind::Execute { .. } => {
                 return Err(MysqlError::unknown_error(
@@ -273,6 +275,7 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::CheckTable(..)
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
+            | StatementKind::OptimizeTable(_)
             | StatementKind::ResourceGroup(
                 ResourceGroupStatement::Create { .. }
                     | ResourceGroupStatement::Alter { .. }

@@ -61,6 +61,8 @@ pub enum StatementKind {
     Truncate(TableName),
     /// ANALYZE TABLE.
     AnalyzeTable(Vec<TableName>),
+    /// OPTIMIZE TABLE.
+    OptimizeTable(Vec<TableName>),
     /// ANALYZE TABLE .. HISTOGRAM.
     AnalyzeHistogram(AnalyzeHistogram),
     /// CHECK TABLE, and how thoroughly.

@@ -1,0 +1,130 @@
+//! `leafline inspect`: how the trees of a database that nobody uses lie in its file.
+//!
+//! A row for each index, of a partitioned table for those of each partition, found by a look at every page of it; then what the file has that is nobody's.
+
+use super::args::InspectOptions as Options;
+use super::check::{chosen, failed, open};
+use super::failure::Failure;
+use super::output::{Column, Kind, writer};
+use super::progress::Progress;
+use leafline_storage::SegmentInfo;
+use leafline_table::{CheckOptions, Engine, IndexDef, TableDef, TableError};
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+const COLUMNS: [(&str, Kind); 13] = [
+    ("Table", Kind::Text),
+    ("Index", Kind::Text),
+    ("Levels", Kind::Number),
+    ("Leaves", Kind::Number),
+    ("Branches", Kind::Number),
+    ("Entries", Kind::Number),
+    ("Ghosts", Kind::Number),
+    ("Unsettled_leaves", Kind::Number),
+    ("Fill_percent", Kind::Number),
+    ("Breaks", Kind::Number),
+    ("Extents", Kind::Number),
+    ("Bytes", Kind::Number),
+    ("Bytes_free", Kind::Number),
+];
+
+/// A row, NULL where it is about no index.
+type Row = Vec<Option<String>>;
+
+/// Runs the verb.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let engine = open(&options.existing)?;
+    let tables = chosen(&engine, &options.existing.table)?;
+    let segments = engine.store().segments();
+    let mut rows: Vec<Row> = Vec::new();
+    for table in &tables {
+        let name = format!("{}.{}", table.database, table.name);
+        for stored in table.stored() {
+            for index in indexes(stored, options)? {
+                rows.push(inspect(&engine, &name, index, &segments)?);
+            }
+            let outside = stored.overflow.filter(|_| options.index.is_none());
+            if let Some(outside) = outside.and_then(|outside| engine.catalog().table_by_id(outside).cloned())
+            {
+                let name = format!("{name} (values outside rows)");
+                rows.push(inspect(&engine, &name, outside.clustered(), &segments)?);
+            }
+        }
+    }
+    if options.existing.table.is_empty() && options.index.is_none() {
+        let (usage, page) = (engine.store().space_usage(), engine.store().page_size() as u64);
+        for (what, pages) in
+            [("(free extents)", usage.free_pages), ("(free in shared extents)", usage.shared_free_pages)]
+        {
+            let bytes = (pages * page).to_string();
+            let mut row = vec![Some(what.to_owned())];
+            row.resize(COLUMNS.len() - 2, None);
+            row.extend([Some(bytes.clone()), Some(bytes)]);
+            rows.push(row);
+        }
+    }
+    write(options, &rows).map_err(Failure::output)?;
+    engine.close().map_err(failed)
+}
+
+/// The indexes that were asked for.
+fn indexes<'t>(table: &'t TableDef, options: &Options) -> Result<Vec<&'t Arc<IndexDef>>, Failure> {
+    let Some(name) = &options.index else { return Ok(table.indexes.iter().collect()) };
+    match table.index(name) {
+        Some(index) => Ok(vec![index]),
+        None => Err(Failure::Message(format!("{}.{} has no index {name}", table.database, table.name))),
+    }
+}
+
+/// Looks at all pages of an index.
+fn inspect(engine: &Engine, table: &str, index: &IndexDef, segments: &[SegmentInfo]) -> Result<Row, Failure> {
+    let segment = segments.iter().find(|segment| segment.id == index.tree);
+    let (pages, allocated, extents) =
+        segment.map_or((0, 0, 0), |segment| (segment.pages, segment.allocated, segment.extents));
+    let bar = Progress::pages(&format!("{table} {}", index.name), pages);
+    let CheckOptions { threads, read_ahead, .. } = CheckOptions::default();
+    let tree = engine.tree(index).map_err(failed)?;
+    let looked_at = |pages| {
+        bar.add(pages);
+        ControlFlow::Continue(())
+    };
+    let (report, faults) =
+        tree.examine(threads, read_ahead, &looked_at).map_err(|error| failed(TableError::from(error)))?;
+    bar.finish();
+    if let Some(fault) = faults.first() {
+        return Err(Failure::Message(format!(
+            "{table}, index {}, page {}: {}; leafline check tells all that is damaged",
+            index.name, fault.page, fault.what
+        )));
+    }
+    let page = engine.store().page_size() as u64;
+    let numbers = [
+        u64::from(report.levels),
+        report.leaves,
+        report.branches,
+        report.entries,
+        report.ghosts,
+        report.unsettled,
+    ];
+    let mut row = vec![Some(table.to_owned()), Some(index.name.clone())];
+    row.extend(numbers.map(|number| Some(number.to_string())));
+    row.push(Some(format!("{:.1}", report.fill * 100.0)));
+    let rest = [report.breaks, extents, allocated * page, allocated.saturating_sub(pages) * page];
+    row.extend(rest.map(|number| Some(number.to_string())));
+    Ok(row)
+}
+
+fn write(options: &Options, rows: &[Row]) -> std::io::Result<()> {
+    let columns = COLUMNS.map(|(name, kind)| Column { name: name.into(), kind });
+    let mut out = std::io::stdout().lock();
+    let mut writer = writer(options.format, true);
+    writer.begin(&columns, &mut out)?;
+    for row in rows {
+        let cells: Vec<Option<&[u8]>> =
+            row.iter().map(|cell| cell.as_ref().map(|text| text.as_bytes())).collect();
+        writer.row(&cells, &mut out)?;
+    }
+    writer.end(&mut out)?;
+    out.flush()
+}
