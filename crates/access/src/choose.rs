@@ -93,6 +93,10 @@ impl Planner<'_> {
             None => self.candidates_over(question, eval),
             Some(table) => {
                 let request = PathRequest { table: &table, ..question.request.clone() };
+                if table.partitioning.as_ref().is_some_and(|left| left.partitions.is_empty()) {
+                    // No row can pass, and there is no tree to look into.
+                    return Ok(vec![Candidate::nothing(request.build_scan())]);
+                }
                 self.candidates_over(&Question { request, ..question.clone() }, eval)
             }
         }
