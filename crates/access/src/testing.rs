@@ -2,8 +2,8 @@
 
 use leafline_storage::device::SimulatedEnv;
 use leafline_table::{
-    ColumnDef, Engine, EngineOptions, IndexSpec, IndexSpecKind, IndexSpecPart, StoreOptions, TableDef,
-    TableSpec,
+    BuildControl, ColumnDef, Engine, EngineOptions, IndexSpec, IndexSpecKind, IndexSpecPart, StoreOptions,
+    TableDef, TableSpec,
 };
 use leafline_types::expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
 use leafline_types::expr::{CompareOp, EvalContext, Expr, SessionFacts};
@@ -152,7 +152,7 @@ fn filled(
     };
     engine.create_table(&spec, false).expect("a table");
     let table = engine.table("test", name).expect("the table");
-    let mut loader = engine.bulk_load(&table).expect("a loader");
+    let mut loader = engine.bulk_load(&table, &BuildControl::of(engine)).expect("a loader");
     rows.iter().for_each(|row| loader.push(row).expect("a row"));
     loader.finish().expect("a loaded table");
     engine.table("test", name).expect("the table")

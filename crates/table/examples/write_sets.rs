@@ -10,8 +10,8 @@
 
 use leafline_storage::device::DirectoryEnv;
 use leafline_table::{
-    ColumnDef, Engine, EngineOptions, FlushPolicy, IndexSpec, IndexSpecKind, IndexSpecPart, Isolation,
-    StoreOptions, TableDef, TableSpec, TxnMode,
+    BuildControl, ColumnDef, Engine, EngineOptions, FlushPolicy, IndexSpec, IndexSpecKind, IndexSpecPart,
+    Isolation, StoreOptions, TableDef, TableSpec, TxnMode,
 };
 use leafline_types::{Collation, SqlType, Value};
 use std::error::Error;
@@ -118,7 +118,7 @@ fn large(engine: &Arc<Engine>, rows: i64) -> Result<()> {
         );
     };
     let begun = Instant::now();
-    let mut loader = engine.bulk_load(&engine.table("d", "t")?)?;
+    let mut loader = engine.bulk_load(&engine.table("d", "t")?, &BuildControl::of(engine))?;
     (0..rows).try_for_each(|id| loader.push(&row(id, id % 1000)))?;
     loader.finish()?;
     report("load", begun);

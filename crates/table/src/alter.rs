@@ -5,7 +5,9 @@
 //! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
 //! table wait meanwhile; reads go on. New indexes alone are built beside those who write (`crate::build::online`).
 
-use crate::build::{CatchUp, SnapshotSource, TreeSource, build_indexes, check_references, numbered};
+use crate::build::{
+    BuildControl, CatchUp, SnapshotSource, TreeSource, build_indexes, check_references, note_number, numbered,
+};
 use crate::catalog::{
     Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDef, IndexDraft, IndexPart, IndexSpecPart,
     KeyAlteration, TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, key_part, rename_in,
@@ -20,7 +22,7 @@ use crate::txn::gates::Closed;
 use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{CancelToken, MysqlError, Value, encode_part};
+use leafline_types::{MysqlError, Stage, Value, encode_part};
 use parking_lot::MutexGuard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,8 +47,8 @@ pub struct Alteration<'a> {
     /// New indexes are built beside those who write, where nothing else is asked for: this is called before they come into force, to keep
     /// away who must not be surprised by that. Nobody else changes the table meanwhile.
     pub switch: Option<Switch<'a>>,
-    /// Stops it, as long as it is building.
-    pub cancel: CancelToken,
+    /// What building may use, and who stops it.
+    pub control: BuildControl,
 }
 
 /// Keeps those away who would be surprised by an index that comes into force, until that is done.
@@ -83,12 +85,12 @@ struct Target<'a> {
     /// Other tables, whose foreign keys refer to a name that changes.
     children: Vec<TableDef>,
     is_private: bool,
-    cancel: CancelToken,
+    control: BuildControl,
 }
 
 /// Builds indexes of a table or partition that is stored, as it is to be defined.
 type BuildIndexes<'b> =
-    dyn FnMut(&TableDef, &TableDef, Vec<IndexDef>, &mut NewTrees<'_>) -> Result<Vec<IndexDef>> + 'b;
+    dyn FnMut(&TableDef, &TableDef, Vec<IndexDef>, &mut NewTrees) -> Result<Vec<IndexDef>> + 'b;
 
 /// What is held from the last round of a build beside writers until the index is in force.
 struct Held<'e> {
@@ -187,8 +189,8 @@ impl Engine {
         closed.retain(|other| *other != table.id);
         let unproven = if spec.unchecked_references { 0 } else { altered.added };
         let (foreign_keys, children) = (altered.own, altered.children);
-        let (is_private, cancel) = (table.is_private, alteration.cancel);
-        let target = Target { spec, draft, foreign_keys, unproven, children, is_private, cancel };
+        let (is_private, control) = (table.is_private, alteration.control);
+        let target = Target { spec, draft, foreign_keys, unproven, children, is_private, control };
         let next = alteration.next_auto_increment;
         let sources = &alteration.sources;
         if let Some(switch) = alteration.switch {
@@ -302,20 +304,20 @@ impl Engine {
         shell.keep_rows(table, sources, older);
         let unproven = target.unproven();
         let mut new = NewTrees::new(self);
-        new.cancel = target.cancel;
         let primary = primary.as_deref();
+        let control = &target.control;
         let mut held = None;
-        let mut build =
-            |stored: &TableDef, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees<'_>| {
-                if let Some(switch) = switch {
-                    let (built, last) = self.build_beside_writers(table, changed, drafts, switch, new)?;
-                    held = Some(last);
-                    return Ok(built);
-                }
-                let clustered = self.trees.current(stored.clustered().tree)?;
-                let mut rows = TreeSource::in_any_order(&clustered.tree)?;
-                build_indexes(self, changed, drafts, &mut rows, new)
-            };
+        let mut build = |stored: &TableDef, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees| {
+            if let Some(switch) = switch {
+                let (built, last) =
+                    self.build_beside_writers(table, changed, drafts, (switch, control), new)?;
+                held = Some(last);
+                return Ok(built);
+            }
+            let clustered = self.trees.current(stored.clustered().tree)?;
+            let mut rows = TreeSource::in_any_order(&clustered.tree)?;
+            build_indexes(self, changed, drafts, &mut rows, control, new)
+        };
         let (draft, of) = (&target.draft, table);
         let mut changed = self.redefined((table, of), (shell, primary), draft, &mut new, &mut build)?;
         changed.keep_histograms(table);
@@ -353,18 +355,17 @@ impl Engine {
         table: &Arc<TableDef>,
         changed: &TableDef,
         drafts: Vec<IndexDef>,
-        switch: Switch<'_>,
-        new: &mut NewTrees<'_>,
+        (switch, control): (Switch<'_>, &BuildControl),
+        new: &mut NewTrees,
     ) -> Result<(Vec<IndexDef>, Held<'e>)> {
         let (watch, view) = {
             let _closed = self.gates.close(table.id);
             (self.changes.watch(&self.env, table.id), self.applied_view())
         };
         let mut rows = SnapshotSource::new(&view, table)?;
-        let built = build_indexes(self, changed, drafts, &mut rows, new)?;
+        let built = build_indexes(self, changed, drafts, &mut rows, control, new)?;
         drop(rows);
-        let cancel = new.cancel.clone();
-        let mut catch_up = CatchUp::new(self, table, &built, (&watch, view), &cancel)?;
+        let mut catch_up = CatchUp::new(self, table, &built, (&watch, view), &control.cancel)?;
         catch_up.run()?;
         catch_up.verify()?;
         catch_up.run()?;
@@ -382,7 +383,7 @@ impl Engine {
         stored: &TableDef,
         mut changed: TableDef,
         outside: &mut Vec<TableDef>,
-        new: &mut NewTrees<'_>,
+        new: &mut NewTrees,
     ) -> Result<TableDef> {
         changed.overflow = stored.overflow;
         if changed.overflow.is_none() {
@@ -398,7 +399,7 @@ impl Engine {
         (stored, of): (&TableDef, &TableDef),
         (mut changed, primary): (TableDef, Option<&[IndexPart]>),
         draft: &TableDraft,
-        new: &mut NewTrees<'_>,
+        new: &mut NewTrees,
         build: &mut BuildIndexes<'_>,
     ) -> Result<TableDef> {
         let (mut kept, mut added) = (Vec::new(), Vec::new());
@@ -457,8 +458,11 @@ impl Engine {
             self.counters.use_auto_increment(table.id, next.saturating_sub(1));
         }
         let scheme = target.spec.partitioning.clone();
-        let mut targets = Targets::new(self, &table, scheme.clone(), &target.cancel)?;
-        self.convert_rows(old, &table, rebuild, &mut targets)?;
+        let control = &target.control;
+        let mut targets = Targets::new(self, &table, scheme.clone(), control)?;
+        control.progress.begin(Stage::CopyingTable, (1, 2), self.row_count(old.id));
+        self.convert_rows(old, &table, rebuild, control, &mut targets)?;
+        control.progress.begin(Stage::BuildingTrees, (2, 2), targets.entries_left());
         let (id, rows) = (table.id, targets.rows());
         let (mut put_tables, mut counters, mut stored) = (Vec::new(), Vec::new(), Vec::new());
         for one in &mut targets.tables {
@@ -503,6 +507,7 @@ impl Engine {
         old: &Arc<TableDef>,
         table: &TableDef,
         rebuild: Rebuild<'_>,
+        control: &BuildControl,
         targets: &mut Targets<'_>,
     ) -> Result<()> {
         let number = |row: Vec<Value>| match rebuild.numbers {
@@ -516,7 +521,7 @@ impl Engine {
             for part in old.stored() {
                 let rebuild =
                     Rebuild { converter: &mut *rebuild.converter, order: rebuild.order.clone(), ..rebuild };
-                self.convert_rows(part, table, rebuild, targets)?;
+                self.convert_rows(part, table, rebuild, control, targets)?;
             }
             return Ok(());
         }
@@ -527,11 +532,12 @@ impl Engine {
             while let Some((key, payload)) = rows.next()? {
                 let row = rebuild.converter.convert(stored.row(key, payload)?)?;
                 targets.push(&number(row))?;
+                control.progress.add(1);
             }
             return Ok(());
         }
         let order = order_parts(old, &rebuild.order)?;
-        let mut sorter = Sorter::new(&self.env, self.options.build_memory_bytes);
+        let mut sorter = Sorter::new(&self.env, control.memory_bytes);
         let mut position = 0u64;
         while let Some((key, payload)) = rows.next()? {
             let row = stored.row(key, payload)?;
@@ -556,20 +562,9 @@ impl Engine {
             let (key, payload) = split.ok_or_else(damaged)?;
             let row = rebuild.converter.convert(stored.row(key, payload)?)?;
             targets.push(&number(row))?;
+            control.progress.add(1);
         }
         Ok(())
-    }
-}
-
-/// The number that a row has in the AUTO_INCREMENT column is used.
-fn note_number(engine: &Engine, table: &TableDef, row: &[Value]) {
-    let used = match table.auto_increment_column().and_then(|column| row.get(column)) {
-        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),
-        Some(Value::UInt(number)) => *number,
-        _ => 0,
-    };
-    if used > 0 {
-        engine.counters.use_auto_increment(table.id, used);
     }
 }
 

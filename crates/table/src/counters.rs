@@ -212,7 +212,14 @@ impl Counters {
         counters.next_auto_increment = counters.next_auto_increment.max(value.saturating_add(1));
     }
 
-    /// AUTO_INCREMENT values from here on are unused.
+    /// The table's next row gets that number: those from it on were not used.
+    pub(crate) fn take_back_auto_increment(&self, table: TableId, next: u64) {
+        if let Some(counters) = self.state.lock().tables.get_mut(&table) {
+            counters.next_auto_increment = next;
+        }
+    }
+
+    /// The number that the table's next row gets.
     pub(crate) fn next_auto_increment(&self, table: TableId) -> u64 {
         self.state.lock().tables.get(&table).map_or(1, |counters| counters.next_auto_increment)
     }

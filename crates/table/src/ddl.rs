@@ -16,22 +16,20 @@ use crate::txn::op::{CounterChange, Op};
 use crate::txn::recovery::create_tree;
 use crate::txn::{CommitPlan, commit_plan};
 use leafline_btree::CommitTs;
-use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{CancelToken, Collation, MysqlError};
+use leafline_storage::{PageNo, SegmentId, Store};
+use leafline_types::{Collation, MysqlError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Trees made by a statement; freed unless the statement commits.
-pub(crate) struct NewTrees<'a> {
-    engine: &'a Engine,
+pub(crate) struct NewTrees {
+    store: Store,
     segments: Vec<SegmentId>,
-    /// Asked again and again while they are built.
-    pub(crate) cancel: CancelToken,
 }
 
-impl<'a> NewTrees<'a> {
-    pub(crate) fn new(engine: &'a Engine) -> NewTrees<'a> {
-        NewTrees { engine, segments: Vec::new(), cancel: CancelToken::default() }
+impl NewTrees {
+    pub(crate) fn new(engine: &Engine) -> NewTrees {
+        NewTrees { store: engine.store.clone(), segments: Vec::new() }
     }
 
     /// Notes a segment that is being built.
@@ -45,11 +43,11 @@ impl<'a> NewTrees<'a> {
     }
 }
 
-impl Drop for NewTrees<'_> {
+impl Drop for NewTrees {
     fn drop(&mut self) {
         for &segment in &self.segments {
             // If this fails the store has stopped, and the next open frees the segment.
-            let _ = self.engine.store.drop_segment(segment);
+            let _ = self.store.drop_segment(segment);
         }
     }
 }
@@ -196,7 +194,7 @@ impl Engine {
         &self,
         spec: &TableSpec,
         is_private: bool,
-        new: &mut NewTrees<'_>,
+        new: &mut NewTrees,
     ) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
         let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &self.limits)?;
         let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
@@ -331,11 +329,7 @@ impl Engine {
     }
 
     /// A table like `table`, with a number of its own and without rows, and the table of its overflow values.
-    pub(crate) fn emptied(
-        &self,
-        table: &TableDef,
-        new: &mut NewTrees<'_>,
-    ) -> Result<(TableDef, Vec<TableDef>)> {
+    pub(crate) fn emptied(&self, table: &TableDef, new: &mut NewTrees) -> Result<(TableDef, Vec<TableDef>)> {
         let mut empty = TableDef { id: TableId(self.counters.new_object()), ..table.clone() };
         for index in &mut empty.indexes {
             let index = Arc::make_mut(index);
@@ -457,6 +451,7 @@ impl Engine {
         }
         let mut old = Vec::new();
         let mut new = Vec::new();
+        let mut replaced = Vec::new();
         for removed in &change.remove_tables {
             old.extend(removed.indexes.iter().map(|index| index.tree));
             catalog.remove_table(removed);
@@ -479,6 +474,8 @@ impl Engine {
             let own = if put.is_partitioned() { &mut [][..] } else { &mut table.indexes[..] };
             for index in own {
                 if !known.contains(&index.tree) {
+                    let of_before = before.table_by_id(put.id).and_then(|table| table.index_by_id(index.id));
+                    replaced.extend(of_before.map(|of_before| (of_before.tree, index.tree)));
                     new.push((index.tree, index.root));
                     Arc::make_mut(index).valid_from = ts;
                 } else if was_private && !put.is_private {
@@ -495,6 +492,9 @@ impl Engine {
         }
         for tree in old {
             self.trees.retire(tree, ts);
+        }
+        for (old, new) in replaced {
+            self.trees.replace(old, new);
         }
         self.set_catalog(catalog);
         Ok(())

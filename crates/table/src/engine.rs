@@ -44,8 +44,10 @@ pub struct EngineOptions {
     /// Most bytes of memory the writes of one transaction may take before they go to files. `None`: an eighth of the buffer
     /// pool, which they are borrowed from, but not less than 1 MiB nor more than 256 MiB.
     pub transaction_memory_bytes: Option<u64>,
-    /// Most bytes of memory a sort of a bulk load or index build may take before it goes to files.
+    /// Most bytes of memory the sorts of a bulk load or index build may take before they go to files.
     pub build_memory_bytes: u64,
+    /// Most threads that sort and build trees, besides the one that reads the rows.
+    pub build_threads: usize,
     /// Most bytes of memory that old versions of rows, and deleted ones that wait to be removed, may take before they go to
     /// files. `None`: a quarter of the buffer pool.
     pub version_memory_bytes: Option<u64>,
@@ -62,6 +64,7 @@ impl Default for EngineOptions {
             store: StoreOptions::default(),
             transaction_memory_bytes: None,
             build_memory_bytes: 64 << 20,
+            build_threads: std::thread::available_parallelism().map_or(1, |threads| threads.get().min(4)),
             version_memory_bytes: None,
             inline_commit_bytes: None,
             progress_bytes: None,
@@ -337,7 +340,7 @@ impl Engine {
     /// # Errors
     /// `DefinitionChanged` if the index is not there any more; `IndexQuarantined` (1712), `TableQuarantined` (1877).
     pub fn tree(&self, index: &IndexDef) -> Result<Tree> {
-        Ok(self.trees.current(index.tree)?.tree.clone())
+        Ok(self.trees.latest(index.tree)?.tree.clone())
     }
 
     /// Whether an index cannot be read, because it is quarantined or its table's rows are.

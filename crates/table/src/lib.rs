@@ -52,7 +52,7 @@ mod testing;
 mod tests;
 
 pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter, Switch};
-pub use build::{LoadOutcome, TableLoader};
+pub use build::{BuildControl, LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
     ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,

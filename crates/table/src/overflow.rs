@@ -199,7 +199,7 @@ impl Engine {
     pub(crate) fn new_overflow_table(
         &self,
         table: &mut TableDef,
-        new: &mut NewTrees<'_>,
+        new: &mut NewTrees,
     ) -> Result<Option<TableDef>> {
         table.overflow = None;
         let any = (0..table.columns.len()).any(|column| table.may_overflow(column, &self.limits));

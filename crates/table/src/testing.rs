@@ -1,6 +1,7 @@
 //! What the tests of this crate share.
 
 use crate::alter::Alteration;
+use crate::build::BuildControl;
 use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableSpec};
 use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
@@ -38,6 +39,7 @@ pub(crate) fn options() -> EngineOptions {
         },
         transaction_memory_bytes: None,
         build_memory_bytes: 16 << 10,
+        build_threads: 0,
         ..EngineOptions::default()
     }
 }
@@ -201,7 +203,7 @@ pub(crate) fn rows(view: &ReadView, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
 }
 
 /// An alteration that leaves columns as they are.
-pub(crate) fn unchanged<'a>(table: &TableDef, spec: TableSpec) -> Alteration<'a> {
+pub(crate) fn unchanged<'a>(engine: &Engine, table: &TableDef, spec: TableSpec) -> Alteration<'a> {
     let sources = (0..table.columns.len()).map(Some).collect();
     Alteration {
         spec,
@@ -211,7 +213,7 @@ pub(crate) fn unchanged<'a>(table: &TableDef, spec: TableSpec) -> Alteration<'a>
         foreign_keys: Default::default(),
         rebuild: None,
         switch: None,
-        cancel: Default::default(),
+        control: BuildControl::of(engine),
     }
 }
 
@@ -227,7 +229,7 @@ impl Engine {
         let table = self.table(database, name)?;
         let mut spec = TableSpec::of(&table);
         spec.indexes.extend_from_slice(indexes);
-        self.alter_table(&table, unchanged(&table, spec)).map(drop)
+        self.alter_table(&table, unchanged(self, &table, spec)).map(drop)
     }
 
     /// Drops an index.
@@ -242,6 +244,6 @@ impl Engine {
         let position = spec.indexes.iter().position(|known| known.name.as_deref() == Some(index));
         let position = position.ok_or_else(|| TableError::from(MysqlError::cannot_drop(index)))?;
         spec.indexes.remove(position);
-        self.alter_table(&table, unchanged(&table, spec)).map(drop)
+        self.alter_table(&table, unchanged(self, &table, spec)).map(drop)
     }
 }

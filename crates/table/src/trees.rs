@@ -5,6 +5,10 @@
 //! newer ones get error 1412, and its segment is freed once neither is left. Being retired is not recorded; after a
 //! crash, segments that the catalog does not name are freed.
 //!
+//! A tree that *replaces* another has what that one had, and perhaps more: a bulk load, a repair. Snapshots from before read the old one in its
+//! place, as it was when it was replaced, and whoever still has the definition of before is given the new one, if its snapshot sees it.
+//! So neither has to know. Who writes does: what has no timestamps does not tell what was written since.
+//!
 //! A tree that is quarantined ([`crate::quarantine`]), and every tree of a table whose rows are, is *refused* to who wants to
 //! use it; a check and a repair get it nevertheless. That is decided when the database is opened, and ends when another tree
 //! takes its place.
@@ -31,6 +35,8 @@ struct Registered {
     /// Snapshots that see this timestamp cannot use the tree any more.
     retired: Option<CommitTs>,
     refused: Option<Refusal>,
+    /// The tree that it has replaced.
+    before: Option<SegmentId>,
 }
 
 impl Registered {
@@ -72,6 +78,8 @@ impl Refusal {
 #[derive(Default)]
 pub(crate) struct Trees {
     trees: RwLock<HashMap<SegmentId, Registered>>,
+    /// By tree, which may be gone: the one that has replaced it. Numbers of trees are not used again.
+    replaced: RwLock<HashMap<SegmentId, SegmentId>>,
     /// Whether any is refused, so that who writes a row need not look.
     any_refused: AtomicBool,
 }
@@ -80,8 +88,26 @@ impl Trees {
     /// Makes a tree known. `valid_from` as in [`IndexDef`].
     pub(crate) fn add(&self, store: &Store, id: SegmentId, root: PageNo, valid_from: CommitTs) -> Result<()> {
         let handle = Arc::new(TreeHandle { tree: Tree::open(store, id, root)? });
-        self.trees.write().insert(id, Registered { handle, valid_from, retired: None, refused: None });
+        let registered = Registered { handle, valid_from, retired: None, refused: None, before: None };
+        self.trees.write().insert(id, registered);
         Ok(())
+    }
+
+    /// A tree that is known has replaced another.
+    pub(crate) fn replace(&self, old: SegmentId, new: SegmentId) {
+        if let Some(tree) = self.trees.write().get_mut(&new) {
+            tree.before = Some(old);
+            self.replaced.write().insert(old, new);
+        }
+    }
+
+    /// The tree in the place of that one.
+    fn successor(&self, mut id: SegmentId) -> SegmentId {
+        let replaced = self.replaced.read();
+        while let Some(&next) = replaced.get(&id) {
+            id = next;
+        }
+        id
     }
 
     /// Snapshots that do not see `ts` cannot use the tree from now on.
@@ -124,6 +150,14 @@ impl Trees {
         }
     }
 
+    /// As [`current`](Self::current), or what has replaced it: for who only looks.
+    pub(crate) fn latest(&self, id: SegmentId) -> Result<Arc<TreeHandle>> {
+        match self.current(id) {
+            Err(TableError::DefinitionChanged) => self.current(self.successor(id)),
+            current => current,
+        }
+    }
+
     /// As [`current`](Self::current), a refused one too: for a repair.
     pub(crate) fn current_even_refused(&self, id: SegmentId) -> Result<Arc<TreeHandle>> {
         match self.trees.read().get(&id) {
@@ -132,7 +166,29 @@ impl Trees {
         }
     }
 
-    /// The tree of an index, for reading at `snapshot`.
+    /// The tree of an index, for reading at `snapshot`: that one, one that it has replaced, or one that has replaced it.
+    pub(crate) fn for_reading(&self, index: &IndexDef, snapshot: &Snapshot) -> Result<Arc<TreeHandle>> {
+        let mut id = index.tree;
+        {
+            let trees = self.trees.read();
+            if trees.get(&id).is_none_or(|tree| tree.retired.is_some_and(|ts| snapshot.sees(ts))) {
+                id = self.successor(id);
+            }
+            while let Some(found) = trees.get(&id) {
+                if found.is_visible(snapshot) {
+                    return match &found.refused {
+                        Some(why) => Err(why.error()),
+                        None => Ok(found.handle.clone()),
+                    };
+                }
+                let Some(before) = found.before.filter(|_| !snapshot.sees(found.valid_from)) else { break };
+                id = before;
+            }
+        }
+        Err(TableError::DefinitionChanged)
+    }
+
+    /// The tree of an index, if that is the one for `snapshot`.
     pub(crate) fn for_snapshot(&self, index: &IndexDef, snapshot: &Snapshot) -> Result<Arc<TreeHandle>> {
         match self.trees.read().get(&index.tree) {
             Some(found) if found.is_visible(snapshot) => match &found.refused {

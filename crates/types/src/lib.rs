@@ -18,6 +18,7 @@ pub mod expr;
 pub mod functions;
 pub mod json;
 pub mod key;
+pub mod progress;
 pub mod row;
 pub mod statement;
 pub mod temporal;
@@ -37,6 +38,7 @@ pub use key::{
     KeyPart, decode_part, decode_value, encode_part, encode_stored_text, is_restorable, prefix_successor,
     skip_part,
 };
+pub use progress::{Progress, ProgressReport, Stage};
 pub use row::{
     ColumnLayout, DecodedRows, EntryFormat, Missing, NumberSet, OverflowRef, RowBlock, RowDecoder, RowLayout,
     RowScreen, StringPlace,

@@ -2,11 +2,71 @@
 
 use super::size::human_bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use leafline_sql::Session;
 use std::io::IsTerminal as _;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Rows between updates of a bar.
 const STEP: u64 = 1000;
+
+/// How long a statement runs before it gets a bar.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// Time between two looks at a statement.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A bar over a statement that runs, if it tells how far it is. Dropping it takes the bar away.
+pub struct Watched(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Watched {
+    /// The session is about to run a statement. Nothing is shown where nobody would see it.
+    pub fn begin(session: &Session) -> Watched {
+        if !std::io::stderr().is_terminal() {
+            return Watched(None);
+        }
+        let progress = session.progress();
+        let (sender, over) = channel();
+        let watching = std::thread::Builder::new().name("progress".into()).spawn(move || {
+            if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                show(&progress, &over);
+            }
+        });
+        // Without a thread there is no bar.
+        Watched(watching.ok().map(|thread| (sender, thread)))
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.0.take() {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Shows how far a statement is until it is over.
+fn show(progress: &leafline_types::Progress, over: &Receiver<()>) {
+    let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}  {elapsed}");
+    let bar = Progress::new("", ProgressBar::new(1000), style).bar;
+    loop {
+        let report = progress.report();
+        if report.of > 0 {
+            bar.set_prefix(format!("{} ({} of {})", report.stage.name(), report.number, report.of));
+            bar.set_position((report.percent * 10.0) as u64);
+            bar.set_message(if report.percent > 0.0 {
+                format!("{:.1} %", report.percent)
+            } else {
+                String::new()
+            });
+        }
+        if over.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+            bar.finish_and_clear();
+            return;
+        }
+    }
+}
 
 /// The progress of one thing that is done row by row, or in one piece.
 pub struct Progress {

@@ -5,6 +5,7 @@ mod column_statistics;
 mod index_usage;
 mod optimizer_trace;
 mod partitions;
+mod process_list;
 mod resource_groups;
 mod statement_digests;
 
@@ -32,6 +33,9 @@ pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<Sch
     }
     if is(("information_schema", "PARTITIONS")) {
         return Some(partitions::table(session));
+    }
+    if is(("information_schema", "PROCESSLIST")) {
+        return Some(process_list::table(session));
     }
     if is(("information_schema", "RESOURCE_GROUPS")) {
         return Some(resource_groups::table(session));

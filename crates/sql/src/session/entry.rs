@@ -3,7 +3,7 @@
 use crate::resource_group::ResourceGroup;
 use crate::statement::planned::RunningPlan;
 use crate::status::SessionCounters;
-use leafline_types::CancelToken;
+use leafline_types::{CancelToken, Progress};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +19,8 @@ pub struct SessionEntry {
     pub host: String,
     /// Stops its statement, or ends it.
     pub cancel: CancelToken,
+    /// How far its statement is.
+    pub progress: Progress,
     state: Mutex<State>,
 }
 
@@ -83,6 +85,7 @@ impl SessionEntry {
             user: user.into(),
             host: host.into(),
             cancel: CancelToken::new(),
+            progress: Progress::default(),
             state: Mutex::new(State {
                 database: None,
                 statement: Running::Nothing,
@@ -124,6 +127,7 @@ impl SessionEntry {
 
     /// The statement is over; the session has counted so much. One that was `short` took no time that anybody would see.
     pub(super) fn end(&self, counters: &SessionCounters, short: bool) {
+        self.progress.end();
         let mut state = self.state.lock();
         state.statement = Running::Nothing;
         if !short {

@@ -36,9 +36,9 @@ use crate::parser::ParseLimits;
 use crate::parser::ast::StatementHints;
 use crate::statement::execution::Now;
 use crate::status::{SessionCounters, StorageCounters};
-use leafline_table::{Isolation, SessionLocks};
+use leafline_table::{BuildControl, Isolation, SessionLocks};
 use leafline_types::expr::SessionFacts;
-use leafline_types::{CancelToken, Collation, DateTime, MysqlError, UserVariables, Warnings};
+use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, UserVariables, Warnings};
 use own_tables::OwnTables;
 use prepared::PreparedStatements;
 use running::Running;
@@ -275,9 +275,26 @@ impl Session {
         Now { utc, local: self.settings.time_zone.zone().to_local(utc).unwrap_or(DateTime::MAX) }
     }
 
+    /// Terms on which the statement at hand builds trees.
+    pub(crate) fn build_control(&self) -> BuildControl {
+        let threads = usize::try_from(self.settings.build_threads).unwrap_or(usize::MAX);
+        BuildControl {
+            memory_bytes: self.settings.build_memory,
+            // One of them is the statement's own, which reads.
+            threads: if threads > 1 { threads } else { 0 },
+            cancel: self.cancel.clone(),
+            progress: self.entry.progress.clone(),
+        }
+    }
+
     /// Stops the session's statement from another thread.
     pub fn cancel_token(&self) -> CancelToken {
         self.cancel.clone()
+    }
+
+    /// Tells how far its statement is.
+    pub fn progress(&self) -> Progress {
+        self.entry.progress.clone()
     }
 
     /// The instance it belongs to.

@@ -81,6 +81,14 @@ impl Session {
         self.own_tables.named.insert((new.database.clone(), new.name.clone()), new);
     }
 
+    /// A table of the session's own that has got other trees; nothing to others.
+    pub(crate) fn refresh_own_table(&mut self, table: &TableDef) {
+        let Ok(current) = self.instance.engine().private_table(table.id) else { return };
+        let known = self.own_tables.named.values_mut().filter(|known| known.id == table.id);
+        known.for_each(|known| *known = current.clone());
+        self.own_tables.version += 1;
+    }
+
     /// What the table was called means something else now.
     pub(crate) fn forget_own_table(&mut self, table: &TableDef) {
         self.own_tables.named.retain(|_, known| known.id != table.id);

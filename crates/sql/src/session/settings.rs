@@ -67,6 +67,12 @@ pub struct Settings {
     pub max_execution_time: u64,
     /// `parser_max_mem_size`: bytes that parsing a statement may take.
     pub parser_memory: u64,
+    /// `innodb_ddl_buffer_size`: bytes of memory for the sorts of a bulk load or of a build of indexes.
+    pub build_memory: u64,
+    /// `innodb_ddl_threads`: threads that read, sort and build.
+    pub build_threads: u64,
+    /// `leafline_bulk_load_rows`: a statement that inserts so many rows into an empty table builds its trees. 0: none does.
+    pub bulk_load_rows: u64,
     /// `foreign_key_checks`: foreign keys are heeded.
     pub foreign_key_checks: bool,
     /// `local_infile`: LOAD DATA reads files of clients that let it. Those of all sessions are the global ones.
@@ -107,6 +113,9 @@ impl Default for Settings {
             max_allowed_packet: 64 << 20,
             max_execution_time: 0,
             parser_memory: 1 << 30,
+            build_memory: 64 << 20,
+            build_threads: default_threads(),
+            bulk_load_rows: 4096,
             foreign_key_checks: true,
             local_infile: false,
             sql_notes: true,

@@ -212,6 +212,7 @@ impl Session {
             });
             transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
             transaction.set_zero_is_number(self.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO));
+            transaction.set_single(own);
             let mark = transaction.begin_statement();
             if attempt > 0 {
                 transaction.refresh_snapshot()?;

@@ -393,6 +393,13 @@ pub const VARIABLES: &[Variable] = &[
     shown("have_ssl", |_, _| text("NO")),
     shown("init_connect", |_, _| text("")),
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
+    number(
+        "innodb_ddl_buffer_size",
+        (1 << 16, u32::MAX as u64),
+        |s, _| Value::UInt(s.build_memory),
+        |s, n| s.build_memory = n,
+    ),
+    number("innodb_ddl_threads", (1, 64), |s, _| Value::UInt(s.build_threads), |s, n| s.build_threads = n),
     shown("innodb_flush_log_at_trx_commit", |_, f| Value::UInt(f.flush_log_at_commit.into())),
     number(
         "innodb_lock_wait_timeout",
@@ -415,6 +422,12 @@ pub const VARIABLES: &[Variable] = &[
     ),
     Variable { is_switch: true, ..shown("innodb_use_native_aio", |_, f| on_off(f.native_aio)) },
     shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
+    number(
+        "leafline_bulk_load_rows",
+        (0, u64::MAX),
+        |s, _| Value::UInt(s.bulk_load_rows),
+        |s, n| s.bulk_load_rows = n,
+    ),
     settable(
         "leafline_cpu_factor",
         |s, _| Value::Double(s.device.cpu.unwrap_or(0.0)),

@@ -4,7 +4,7 @@ mod absent;
 mod databases;
 mod engine_status;
 mod indexes;
-mod server;
+pub(crate) mod server;
 pub(crate) mod statement_text;
 mod tables;
 mod views;

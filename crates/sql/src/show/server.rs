@@ -4,13 +4,13 @@ use super::text;
 use crate::accounts::ROOT;
 use crate::parser::ast::AccountName;
 use crate::result::RowSet;
-use crate::session::Session;
 use crate::session::variables::{CONDITION_COUNTS, Scope, VARIABLES};
+use crate::session::{Activity, Session};
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
 use leafline_types::convert::to_text;
-use leafline_types::{Charset, Collation, MysqlError, SqlType, Value, WarningLevel};
+use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Stage, Value, WarningLevel};
 
 pub(super) fn status(session: &Session, global: bool) -> RowSet {
     let instance = &session.instance;
@@ -82,14 +82,16 @@ pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
         ("Time", SqlType::BIGINT),
         ("State", SqlType::Varchar { len: 64 }),
         ("Info", SqlType::Varchar { len: 1024 }),
+        ("Progress", PERCENT),
     ]);
     for entry in session.instance.sessions() {
         let activity = entry.activity();
+        let report = entry.progress.report();
+        let (command, state) = doing(&activity, report.stage);
         let statement = activity.statement.map(|sql| match full {
             true => sql,
             false => sql.chars().take(100).collect(),
         });
-        let (command, state) = if statement.is_some() { ("Query", "executing") } else { ("Sleep", "") };
         rows.push(vec![
             Value::UInt(entry.id),
             text(entry.user.as_str()),
@@ -99,9 +101,24 @@ pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
             Value::Int(activity.since.elapsed().as_secs() as i64),
             text(state),
             statement.map_or(Value::Null, text),
+            percent(report.overall()),
         ]);
     }
     rows
+}
+
+/// The type of a share in percent.
+pub(crate) const PERCENT: SqlType =
+    SqlType::Decimal { precision: 7, scale: 3, unsigned: false, zerofill: false };
+
+/// A share in percent, as a value.
+pub(crate) fn percent(share: f64) -> Value {
+    Value::Decimal(Decimal::from_i128((share * 1000.0).round() as i128, 3))
+}
+
+/// What a session does: its command, and what of that at the moment.
+pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'static str) {
+    if activity.statement.is_some() { ("Query", stage.name()) } else { ("Sleep", "") }
 }
 
 /// SHOW PLUGINS: what MySQL's plugins of that kind would be.

@@ -105,7 +105,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     if altered.work < AlterWork::Rows {
         let next_auto_increment = altered.next_auto_increment;
         let AlteredTable { spec, sources, foreign_keys, .. } = altered;
-        let cancel = session.cancel.clone();
+        let control = session.build_control();
         let older = older.unwrap_or_default();
         let switch = || keep_writers_away().map(Some);
         let alteration = Alteration {
@@ -116,7 +116,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
             foreign_keys,
             rebuild: None,
             switch: beside_writers.then_some(&switch),
-            cancel,
+            control,
         };
         let altered = engine.alter_table(&table, alteration);
         (copied, id) = altered.map_err(|error| of_table(error, session))?;
@@ -239,7 +239,7 @@ fn rebuild(
         column.auto_increment && !old.is_some_and(|old| old.auto_increment)
     });
     let zero_is_number = session.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO);
-    let cancel = session.cancel.clone();
+    let control = session.build_control();
     let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
     let rebuild = Rebuild { converter: &mut converter, order, numbers, zero_is_number };
     let alteration = Alteration {
@@ -250,7 +250,7 @@ fn rebuild(
         foreign_keys,
         rebuild: Some(rebuild),
         switch: None,
-        cancel,
+        control,
     };
     let altered = engine.alter_table(table, alteration);
     altered.map_err(|error| of_table(error, session))

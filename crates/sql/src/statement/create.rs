@@ -74,7 +74,8 @@ pub(super) fn create_table(
     let table = session.create_own_table(&spec, Some(BEING_FILLED))?;
     let filled = fill(session, &database, source, names, text);
     if create.temporary && filled.is_ok() {
-        session.replace_own_table(&table, table.clone());
+        let engine = session.instance.engine().clone();
+        session.replace_own_table(&table, engine.private_table(table.id)?);
         return filled;
     }
     let engine = session.instance.engine().clone();

@@ -5,6 +5,7 @@ use super::planned::Work;
 use crate::bound::InsertRows;
 use crate::plan::PlanParts;
 use crate::session::{Outcome, Session, WaitingLoad};
+use crate::text_file::ClientInput;
 use leafline_types::{MysqlError, Value};
 use std::io::Read;
 use std::sync::Arc;
@@ -38,11 +39,12 @@ impl Session {
         let Work::Insert { insert, .. } = &*load.work else {
             return Err(MysqlError::internal("a statement that reads no file has waited for one"));
         };
-        let mut file = Some(file);
+        let mut input = Some(ClientInput::new(file));
         let run = |session: &mut Session, transaction: &mut _| {
             // The client does not send it again.
-            let file = file.take().ok_or_else(MysqlError::deadlock)?;
-            change::load_from(session, transaction, insert, &load.parts, &load.parameters, file)
+            let mut input = input.take().ok_or_else(MysqlError::deadlock)?;
+            let given = (None, Some(&mut input));
+            change::insert(session, transaction, insert, given, &load.parts, &load.parameters)
         };
         self.write(run).map(Outcome::Done)
     }

@@ -144,19 +144,19 @@ fn change(
     let by_values = matches!(scheme.method, PartitionMethod::Range | PartitionMethod::List);
     let count = scheme.partitions.len();
     let all = || (0..count).map(Some).collect::<Vec<_>>();
-    let cancel = session.cancel.clone();
+    let control = session.build_control();
     let same = |kept: Vec<Option<usize>>, moved: Vec<usize>| PartitionChange {
         scheme: scheme.clone(),
         kept,
         moved,
-        cancel: cancel.clone(),
+        control: control.clone(),
     };
     // Of a hash all rows go elsewhere.
     let counted = |partitions: Vec<PartitionSpec>| -> Result<PartitionChange, MysqlError> {
         let kept = vec![None; partitions.len()];
         check_count(partitions.len())?;
         let scheme = Arc::new(scheme.with(partitions, scheme.listed)?);
-        Ok(PartitionChange { scheme, kept, moved: (0..count).collect(), cancel: cancel.clone() })
+        Ok(PartitionChange { scheme, kept, moved: (0..count).collect(), control: control.clone() })
     };
     Ok(match action {
         PartitionAction::AddCount(_) if by_values => {
@@ -178,7 +178,7 @@ fn change(
             }
             let kept = (0..partitions.len()).map(|at| (at < count).then_some(at)).collect();
             let scheme = redefined(session, table, scheme, partitions)?;
-            PartitionChange { scheme, kept, moved: Vec::new(), cancel }
+            PartitionChange { scheme, kept, moved: Vec::new(), control }
         }
         PartitionAction::Coalesce(_) if by_values => return Err(MysqlError::coalesce_only_on_hash()),
         PartitionAction::Coalesce(0) => return Err(MysqlError::coalesce_no_partition()),
@@ -197,7 +197,7 @@ fn change(
             let partitions =
                 kept.iter().filter_map(|number| scheme.partitions.get(*number)).cloned().collect();
             let scheme = redefined(session, table, scheme, partitions)?;
-            PartitionChange { scheme, kept: kept.into_iter().map(Some).collect(), moved: Vec::new(), cancel }
+            PartitionChange { scheme, kept: kept.into_iter().map(Some).collect(), moved: Vec::new(), control }
         }
         PartitionAction::Truncate(names) => {
             let emptied = match names {
@@ -291,7 +291,7 @@ fn reorganized(
         }
     }
     let moved = if by_values { replaced.iter().copied().collect() } else { Vec::new() };
-    Ok(PartitionChange { scheme: new, kept, moved, cancel: session.cancel.clone() })
+    Ok(PartitionChange { scheme: new, kept, moved, control: session.build_control() })
 }
 
 /// Partitions that are written, of a table that is divided so.

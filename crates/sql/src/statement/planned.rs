@@ -620,7 +620,7 @@ impl Session {
                     return Ok(Outcome::Done(Done::default()));
                 }
                 let run = |session: &mut Session, transaction: &mut _| {
-                    change::insert(session, transaction, insert, plan.as_ref(), parts, parameters)
+                    change::insert(session, transaction, insert, (plan.as_ref(), None), parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }

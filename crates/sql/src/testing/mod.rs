@@ -17,7 +17,7 @@ use crate::plan::{Plan, PlanParts};
 use leafline_access::cost::DeviceClass;
 use leafline_access::{CostModel, Counters, Judged, Planner, Statistics};
 use leafline_storage::device::SimulatedEnv;
-use leafline_table::{Engine, EngineOptions, Isolation, StoreOptions, TableDef, TxnMode};
+use leafline_table::{BuildControl, Engine, EngineOptions, Isolation, StoreOptions, TableDef, TxnMode};
 use leafline_types::expr::{EvalContext, SessionFacts};
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Value, Warnings, value_at};
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl Database {
     /// Fills an empty table.
     pub fn fill(&self, name: &str, rows: &[Vec<Value>]) {
         let table = self.engine.table("test", name).expect("the table");
-        let mut loader = self.engine.bulk_load(&table).expect("a loader");
+        let mut loader = self.engine.bulk_load(&table, &BuildControl::of(&self.engine)).expect("a loader");
         rows.iter().for_each(|row| loader.push(row).unwrap_or_else(|e| panic!("{row:?}: {e}")));
         loader.finish().expect("a loaded table");
     }

@@ -6,15 +6,18 @@
 //! | `write` | writes rows as lines |
 //! | `place` | opens files of the server, where `secure_file_priv` lets it |
 //! | `client` | asks for files of the client |
+//! | `replay` | reads one of them a second time |
 
 mod client;
 mod place;
 mod read;
+mod replay;
 mod write;
 
 pub use client::{ClientFiles, OwnFiles};
 pub(crate) use place::{create, open, read_error, write_error};
 pub(crate) use read::{Field, LineReader};
+pub(crate) use replay::ClientInput;
 pub(crate) use write::append_line;
 
 /// FIELDS and LINES of a statement.

@@ -3,20 +3,38 @@
 //! Entries are sorted (see [`crate::run`]) and written in key order to fresh extents, past the buffer pool and the
 //! log, then synced; only then does a commit of the catalog name the new trees. A failure at any point leaves the
 //! table as it was.
+//!
+//! | module | does |
+//! |---|---|
+//! | `control` | memory, threads, who stops it and who watches |
+//! | `source` | reads the rows of a tree that nobody changes |
+//! | `entry_sorters` | entries of several indexes, sorted by threads |
+//! | `secondary` | trees from sorted entries, by threads |
+//! | `indexes` | new indexes of a table with rows |
+//! | `online` | the same, while others go on changing the table |
+//! | `table_builder` | all trees of a table |
+//! | `loader` | rows in, in the place of a table's trees |
+//! | `references` | whether rows refer to rows that are there |
 
+mod control;
+mod entry_sorters;
 mod indexes;
 mod loader;
 mod online;
 mod references;
+mod secondary;
 mod source;
 mod table_builder;
 
-use indexes::duplicate;
-pub(crate) use indexes::{build_indexes, build_secondary, push_entry};
-pub(crate) use loader::numbered;
+pub use control::BuildControl;
+pub(crate) use entry_sorters::EntrySorters;
+pub(crate) use indexes::build_indexes;
 pub use loader::{LoadOutcome, TableLoader};
+pub(crate) use loader::{note_number, numbered};
 pub(crate) use online::{CatchUp, ChangeLogs, SnapshotSource};
 pub(crate) use references::check_references;
+pub(crate) use secondary::build_secondaries;
+use secondary::duplicate;
 pub(crate) use source::TreeSource;
 pub(crate) use table_builder::TableBuilder;
 
@@ -31,7 +49,7 @@ use leafline_storage::{SegmentId, SegmentState};
 pub const FILL_PERCENT: u32 = 94;
 
 /// A builder on a new segment.
-pub(crate) fn new_builder(engine: &Engine, new: &mut NewTrees<'_>) -> Result<(SegmentId, BulkBuilder)> {
+pub(crate) fn new_builder(engine: &Engine, new: &mut NewTrees) -> Result<(SegmentId, BulkBuilder)> {
     let mut reservation = crate::txn::recovery::tree_reservation(&engine.store)?;
     let segment = engine.store.create_segment(&mut reservation)?;
     new.note(segment);

@@ -33,6 +33,23 @@ impl TreeSource {
         TreeSource { cursor, spans, bytes, next: 0, begin: 0, more: true, ahead, by_page: None }
     }
 
+    /// Whether `tree` has no live entries; false as well if that cannot be said after a few leaves.
+    pub(crate) fn is_empty(tree: &Tree) -> Result<bool> {
+        /// Leaves of ghosts that are looked at.
+        const LEAVES: usize = 16;
+        let mut source = TreeSource::new(tree);
+        for _ in 0..LEAVES {
+            source.fill()?;
+            if !source.spans.is_empty() {
+                return Ok(false);
+            }
+            if !source.more {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The same in any order.
     pub(crate) fn in_any_order(tree: &Tree) -> Result<TreeSource> {
         let mut source = TreeSource::new(tree);

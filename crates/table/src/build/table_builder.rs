@@ -4,7 +4,10 @@
 //! of order turns that tree into one of several sorted sources: everything after it is sorted, and all sources,
 //! with the rows that the table had before, are merged at the end. Secondary entries are always sorted.
 
-use super::indexes::{build_secondary, duplicate, push_entry};
+use super::control::BuildControl;
+use super::entry_sorters::EntrySorters;
+use super::indexes::STEP;
+use super::secondary::{build_secondaries, duplicate};
 use super::source::TreeSource;
 use super::{finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef, TableId};
@@ -23,59 +26,61 @@ use std::sync::Arc;
 const MOST_AT_ONCE: usize = 8;
 
 /// Builds the trees of a table. Dropping it leaves nothing.
-pub(crate) struct TableBuilder<'e> {
-    engine: &'e Engine,
+pub(crate) struct TableBuilder {
+    control: BuildControl,
     /// Takes rows while they ascend.
     ascending: Option<BulkBuilder>,
     /// Holds the rows that ascended, once one did not.
     base: Option<Tree>,
     unsorted: Sorter,
-    secondary: Vec<Sorter>,
+    secondary: Option<EntrySorters>,
     last: Vec<u8>,
     rows: u64,
     /// The table of the values outside the rows, if there may be any, and what builds its trees if there are.
     outside: Option<Arc<TableDef>>,
-    values: Option<Box<TableBuilder<'e>>>,
+    values: Option<Box<TableBuilder>>,
     /// Last, so that nothing writes to the segments any more when they are freed.
-    new: NewTrees<'e>,
+    new: NewTrees,
 }
 
-impl<'e> TableBuilder<'e> {
-    /// Lets it be stopped.
-    pub(crate) fn set_cancel(&mut self, cancel: CancelToken) {
-        self.new.cancel = cancel;
-    }
-
+impl TableBuilder {
     /// A builder of the trees that `table` needs; its definition may have none yet. `outside` is its table of overflow values.
     pub(crate) fn new(
-        engine: &'e Engine,
+        engine: &Engine,
         table: &TableDef,
         outside: Option<Arc<TableDef>>,
-    ) -> Result<TableBuilder<'e>> {
-        TableBuilder::sharing(engine, table, outside, 1)
+        control: &BuildControl,
+    ) -> Result<TableBuilder> {
+        TableBuilder::sharing(engine, table, outside, 1, control)
     }
 
-    /// As [`new`](Self::new), one of so many that are at work at the same time and share the memory for it. Of more than a few none
-    /// writes before all rows are there, because each that does has some extents in memory.
+    /// As [`new`](Self::new), one of so many that are at work at the same time and share the memory and the threads for it. Of more than
+    /// a few none writes before all rows are there, because each that does has some extents in memory.
     pub(crate) fn sharing(
-        engine: &'e Engine,
+        engine: &Engine,
         table: &TableDef,
         outside: Option<Arc<TableDef>>,
         among: usize,
-    ) -> Result<TableBuilder<'e>> {
-        let sorts = table.indexes.len().max(1) * among.max(1);
-        let memory = engine.options.build_memory_bytes / sorts as u64;
+        control: &BuildControl,
+    ) -> Result<TableBuilder> {
         let mut new = NewTrees::new(engine);
         let ascending = match among <= MOST_AT_ONCE {
             true => Some(new_builder(engine, &mut new)?.1),
             false => None,
         };
+        let among = among.max(1);
+        let memory = control.memory_bytes / among as u64;
+        // A share for the rows, if they have to be sorted, as for each index.
+        let share = memory / table.indexes.len().max(1) as u64;
+        let mut of_entries = control.clone();
+        (of_entries.memory_bytes, of_entries.threads) = (memory - share, control.threads / among);
+        let secondary = EntrySorters::new(engine, table, table.secondary().to_vec(), &of_entries);
         Ok(TableBuilder {
-            engine,
+            control: control.clone(),
             ascending,
             base: None,
-            unsorted: Sorter::new(&engine.env, memory),
-            secondary: table.secondary().iter().map(|_| Sorter::new(&engine.env, memory)).collect(),
+            unsorted: Sorter::new(&engine.env, share),
+            secondary: Some(secondary),
             last: Vec::new(),
             rows: 0,
             outside,
@@ -84,35 +89,43 @@ impl<'e> TableBuilder<'e> {
         })
     }
 
+    /// Another can stop it from now on.
+    pub(crate) fn set_cancel(&mut self, cancel: CancelToken) {
+        self.control.cancel = cancel;
+    }
+
     /// Rows added so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
     /// What a table of so many rows counts from, all of which were added here.
-    pub(crate) fn counters(&self, table: TableId, rows: u64) -> CounterChange {
+    pub(crate) fn counters(&self, engine: &Engine, table: TableId, rows: u64) -> CounterChange {
         CounterChange {
             table,
             rows: i64::try_from(rows).unwrap_or(i64::MAX),
-            next_row_id: self.engine.counters.next_row_id(table),
-            next_auto_increment: self.engine.counters.next_auto_increment(table),
+            next_row_id: engine.counters.next_row_id(table),
+            next_auto_increment: engine.counters.next_auto_increment(table),
         }
     }
 
     /// Adds a row: one value per column, of the columns' types.
-    pub(crate) fn push(&mut self, table: &TableDef, row: &[Value]) -> Result<()> {
-        let row_id = if table.has_hidden_row_id() { self.engine.counters.new_row_id(table.id) } else { 0 };
-        let new = self.engine.new_row(table, row, row_id, None)?;
-        self.push_values(row, &new)?;
+    pub(crate) fn push(&mut self, engine: &Engine, table: &TableDef, row: &[Value]) -> Result<()> {
+        if self.rows.is_multiple_of(STEP) {
+            self.control.cancel.check()?;
+        }
+        let row_id = if table.has_hidden_row_id() { engine.counters.new_row_id(table.id) } else { 0 };
+        let new = engine.new_row(table, row, row_id, None)?;
+        self.push_values(engine, row, &new)?;
         let entry = new.entry;
-        let limits = &self.engine.limits;
+        let limits = &engine.limits;
         if entry.key.len() > limits.max_key {
             return Err(MysqlError::key_too_long(limits.max_key).into());
         }
         if entry.key.len() + entry.payload.len() > limits.max_entry {
             return Err(MysqlError::too_big_row_size(limits.max_entry).into());
         }
-        self.push_secondary(table, (&entry.key, &entry.payload))?;
+        self.push_secondary(&entry.key, &entry.payload)?;
         self.rows += 1;
         if self.rows > 1 && entry.key <= self.last {
             self.stop_ascending()?;
@@ -128,7 +141,7 @@ impl<'e> TableBuilder<'e> {
     }
 
     /// Adds the values that are stored outside a row.
-    fn push_values(&mut self, row: &[Value], new: &NewRow) -> Result<()> {
+    fn push_values(&mut self, engine: &Engine, row: &[Value], new: &NewRow) -> Result<()> {
         if new.values.is_empty() {
             return Ok(());
         }
@@ -137,12 +150,15 @@ impl<'e> TableBuilder<'e> {
         };
         let builder = match &mut self.values {
             Some(builder) => builder,
-            None => self.values.insert(Box::new(TableBuilder::new(self.engine, outside, None)?)),
+            None => {
+                let builder = TableBuilder::new(engine, outside, None, &self.control)?;
+                self.values.insert(Box::new(builder))
+            }
         };
         for (column, id) in &new.values {
             let bytes = row.get(*column).and_then(bytes_of).unwrap_or_default();
-            for part in part_rows(&self.engine.limits, *id, bytes) {
-                builder.push(outside, &part)?;
+            for part in part_rows(&engine.limits, *id, bytes) {
+                builder.push(engine, outside, &part)?;
             }
         }
         Ok(())
@@ -152,26 +168,33 @@ impl<'e> TableBuilder<'e> {
     /// them then and what it counts; `None` if no row has any.
     pub(crate) fn finish_values(
         &mut self,
+        engine: &Engine,
         old: impl FnOnce(&TableDef) -> Result<Option<Arc<TreeHandle>>>,
     ) -> Result<Option<(TableDef, CounterChange)>> {
         let (Some(outside), Some(builder)) = (&self.outside, &mut self.values) else { return Ok(None) };
         let old = old(outside)?;
         let mut changed = (**outside).clone();
-        builder.finish(&mut changed, old.as_ref().map(|old| &old.tree))?;
+        builder.finish(engine, &mut changed, old.as_ref().map(|old| &old.tree))?;
         let counters = CounterChange {
             table: changed.id,
             rows: i64::try_from(builder.rows).unwrap_or(i64::MAX),
-            next_row_id: self.engine.counters.next_row_id(changed.id),
+            next_row_id: engine.counters.next_row_id(changed.id),
             ..CounterChange::default()
         };
         Ok(Some((changed, counters)))
     }
 
-    fn push_secondary(&mut self, table: &TableDef, row: (&[u8], &[u8])) -> Result<()> {
-        for (index, sorter) in table.secondary().iter().zip(&mut self.secondary) {
-            push_entry(self.engine, table, index, sorter, row)?;
+    fn push_secondary(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+        match &mut self.secondary {
+            Some(sorters) => sorters.push(key, payload),
+            None => Err(TableError::Internal("a row for trees that are built".into())),
         }
-        Ok(())
+    }
+
+    /// How many entries are to be put in trees when so many rows of before join those that were added.
+    pub(crate) fn entries_left(&self, table: &TableDef, had_rows: u64) -> u64 {
+        let sorted = u64::from(self.ascending.is_none() || had_rows > 0);
+        (self.rows + had_rows) * (table.secondary().len() as u64 + sorted)
     }
 
     /// Builds what is left, with the rows of `old`, a clustered tree of the same format, and says in `table` which trees these are.
@@ -179,27 +202,32 @@ impl<'e> TableBuilder<'e> {
     ///
     /// # Errors
     /// `DuplicateEntry`, what the store returns.
-    pub(crate) fn finish(&mut self, table: &mut TableDef, old: Option<&Tree>) -> Result<()> {
-        let mut had_rows = false;
+    pub(crate) fn finish(&mut self, engine: &Engine, table: &mut TableDef, old: Option<&Tree>) -> Result<()> {
+        let mut had_rows = 0u64;
         if let Some(old) = old {
             let mut rows = TreeSource::new(old);
-            while let Some(row) = rows.next()? {
-                had_rows = true;
-                self.push_secondary(table, row)?;
+            while let Some((key, payload)) = rows.next()? {
+                if had_rows.is_multiple_of(STEP) {
+                    self.control.cancel.check()?;
+                }
+                had_rows += 1;
+                self.push_secondary(key, payload)?;
             }
         }
-        if had_rows {
+        if had_rows > 0 {
             self.stop_ascending()?;
         }
-        let clustered = match self.ascending.take() {
-            Some(builder) => finish_builder(self.engine, builder)?,
-            None => self.merge_clustered(table, old)?,
+        let Some(sorters) = self.secondary.take() else {
+            return Err(TableError::Internal("trees that are built already".into()));
         };
-        let mut secondary = Vec::new();
-        for (index, sorter) in table.secondary().iter().zip(std::mem::take(&mut self.secondary)) {
-            let tree = build_secondary(self.engine, table, index, (sorter, &clustered), &mut self.new)?;
-            secondary.push(tree);
-        }
+        let parts = sorters.finish()?;
+        let clustered = match self.ascending.take() {
+            Some(builder) => finish_builder(engine, builder)?,
+            None => self.merge_clustered(engine, table, old)?,
+        };
+        let sorted = (parts, &clustered);
+        let secondary =
+            build_secondaries(engine, table, table.secondary(), sorted, &self.control, &mut self.new)?;
         for (index, tree) in table.indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
             let index: &mut IndexDef = Arc::make_mut(index);
             (index.tree, index.root) = (tree.id(), tree.root());
@@ -208,13 +236,13 @@ impl<'e> TableBuilder<'e> {
     }
 
     /// The catalog names the trees now.
-    pub(crate) fn keep(mut self) -> Result<()> {
+    pub(crate) fn keep(mut self, engine: &Engine) -> Result<()> {
         if let Some(values) = self.values.take() {
-            values.keep()?;
+            values.keep(engine)?;
         }
         self.new.keep();
         if let Some(base) = self.base.take() {
-            self.engine.store.drop_segment(base.id())?;
+            engine.store.drop_segment(base.id())?;
         }
         Ok(())
     }
@@ -228,8 +256,7 @@ impl<'e> TableBuilder<'e> {
     }
 
     /// The new clustered tree, from the rows that ascended, those that did not, and those of the old tree.
-    fn merge_clustered(&mut self, table: &TableDef, old: Option<&Tree>) -> Result<Tree> {
-        let engine = self.engine;
+    fn merge_clustered(&mut self, engine: &Engine, table: &TableDef, old: Option<&Tree>) -> Result<Tree> {
         let unsorted = std::mem::replace(&mut self.unsorted, Sorter::new(&engine.env, 0));
         let mut sources: Vec<Box<dyn EntrySource>> = vec![Box::new(unsorted.finish()?)];
         sources.extend(old.map(|old| Box::new(TreeSource::new(old)) as Box<dyn EntrySource>));
@@ -239,7 +266,13 @@ impl<'e> TableBuilder<'e> {
         let (_, mut builder) = new_builder(engine, &mut self.new)?;
         let mut entries = Merge::new(sources)?;
         let mut last: Option<Vec<u8>> = None;
+        let mut count = 0u64;
         while let Some((key, payload)) = entries.next()? {
+            count += 1;
+            if count.is_multiple_of(STEP) {
+                self.control.cancel.check()?;
+                self.control.progress.add(STEP);
+            }
             if last.as_deref() == Some(key) {
                 return Err(duplicate(table, table.clustered(), key.to_vec(), payload));
             }

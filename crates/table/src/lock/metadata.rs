@@ -188,6 +188,35 @@ impl SessionLocks {
         wanted: &[(MetadataKey, MetadataMode)],
         limits: &LockLimits,
     ) -> Result<Excluding, crate::error::TableError> {
+        Ok(self.take(wanted, Some(limits))?)
+    }
+
+    /// As [`exclude`](Self::exclude), if nobody has to be waited for. The session may have a use of it, which ends with the lock.
+    ///
+    /// # Errors
+    /// `LockTableFull` (1206).
+    pub fn try_exclude(
+        self: &Arc<Self>,
+        key: MetadataKey,
+        mode: MetadataMode,
+    ) -> Result<Option<Excluding>, crate::error::TableError> {
+        match self.take(&[(key, mode)], None) {
+            Err(LockError::WouldWait) => Ok(None),
+            taken => Ok(Some(taken?)),
+        }
+    }
+
+    /// Whether the session keeps others away from it in that way.
+    pub fn excludes(&self, key: MetadataKey, mode: MetadataMode) -> bool {
+        let mode = mode.lock_mode();
+        self.held.lock().iter().any(|(held, modes)| *held == key.0 && modes.cover(mode))
+    }
+
+    fn take(
+        self: &Arc<Self>,
+        wanted: &[(MetadataKey, MetadataMode)],
+        limits: Option<&LockLimits>,
+    ) -> Result<Excluding, LockError> {
         // Always in one order, so that those who want the same do not wait for each other in a circle.
         let mut wanted: Vec<(LockKey, LockMode)> =
             wanted.iter().map(|(key, mode)| (key.0, mode.lock_mode())).collect();
@@ -200,7 +229,7 @@ impl SessionLocks {
         for (key, mode) in wanted {
             let has = self.held.lock().iter().any(|(held, modes)| *held == key && modes.cover(mode));
             if !has {
-                self.table.acquire(state, key, mode, Some(limits))?;
+                self.table.acquire(state, key, mode, limits)?;
                 self.held.lock().push((key, Modes::of(mode)));
                 taken.keys.push(key);
             }

@@ -7,14 +7,14 @@
 use super::rebuild::{StoredRows, Target, built};
 use super::scheme::PartitionScheme;
 use super::{Partition, Partitioning};
-use crate::build::TreeSource;
+use crate::build::{BuildControl, TreeSource};
 use crate::catalog::{Catalog, TableDef, TableId, TableOptions};
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::run::EntrySource;
 use crate::txn::op::CounterChange;
-use leafline_types::{CancelToken, MysqlError};
+use leafline_types::{CancelToken, MysqlError, Stage};
 use std::sync::Arc;
 
 /// What is to become of the partitions of a table.
@@ -26,8 +26,8 @@ pub struct PartitionChange {
     pub kept: Vec<Option<usize>>,
     /// The partitions whose rows go to new ones, in order. Rows of others that are not kept are gone.
     pub moved: Vec<usize>,
-    /// Stops it, as long as rows are moved.
-    pub cancel: CancelToken,
+    /// What moving rows may use, and who stops it.
+    pub control: BuildControl,
 }
 
 impl TableDef {
@@ -105,7 +105,7 @@ impl Engine {
         &self,
         table: &mut TableDef,
         scheme: &Arc<PartitionScheme>,
-        new: &mut NewTrees<'_>,
+        new: &mut NewTrees,
     ) -> Result<Vec<TableDef>> {
         let model = table.as_partition();
         let (mut partitions, mut overflow) = (Vec::new(), Vec::new());
@@ -143,7 +143,6 @@ impl Engine {
         let before = self.partitions_in_force(table)?;
         let closed = self.close_gates(std::slice::from_ref(table));
         let mut new = NewTrees::new(self);
-        new.cancel = change.cancel.clone();
         let model = table.as_partition();
         let (mut partitions, mut targets, mut put_tables) = (Vec::new(), Vec::new(), Vec::new());
         for (number, kept) in change.kept.iter().enumerate() {
@@ -169,15 +168,19 @@ impl Engine {
         let mut counters = Vec::new();
         let shells = targets.iter().filter_map(|number| partitions.get(*number));
         let mut filled = shells
-            .map(|partition| Target::new(self, &partition.table, targets.len(), &change.cancel))
+            .map(|partition| Target::new(self, &partition.table, targets.len(), &change.control))
             .collect::<Result<Vec<_>>>()?;
+        let moving = change.moved.iter().filter_map(|number| before.get(*number));
+        let total = moving.map(|old| self.row_count(old.table.id)).sum();
+        change.control.progress.begin(Stage::CopyingTable, (1, 2), total);
         let mut moved = 0;
         for old in change.moved.iter().filter_map(|number| before.get(*number)) {
             let tree = self.trees.current(old.table.clustered().tree)?;
             let mut rows = TreeSource::new(&tree.tree);
             let stored = StoredRows::new(self, &old.table)?;
             while let Some((key, payload)) = rows.next()? {
-                new.cancel.check()?;
+                change.control.cancel.check()?;
+                change.control.progress.add(1);
                 let row = stored.row(key, payload)?;
                 let number = change.scheme.partition_of(&row)?;
                 let target = targets.binary_search(&number).ok().and_then(|at| filled.get_mut(at));
@@ -187,6 +190,8 @@ impl Engine {
                 moved += 1;
             }
         }
+        let left = filled.iter().map(Target::entries_left).sum();
+        change.control.progress.begin(Stage::BuildingTrees, (2, 2), left);
         for (number, target) in targets.iter().zip(&mut filled) {
             let finished = target.finish()?;
             put_tables.extend(finished.values);

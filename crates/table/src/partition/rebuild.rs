@@ -1,7 +1,7 @@
 //! Rows that are written to new tables: the one or the many that an altered table is stored in.
 
 use super::PartitionScheme;
-use crate::build::TableBuilder;
+use crate::build::{BuildControl, TableBuilder};
 use crate::catalog::TableDef;
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
@@ -9,16 +9,17 @@ use crate::error::{Result, TableError};
 use crate::overflow::{joined, part_of_payload, values_of_row};
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
-use leafline_types::{CancelToken, Value};
+use leafline_types::Value;
 use std::sync::Arc;
 
 /// A table that rows are written to.
 pub(crate) struct Target<'e> {
     table: TableDef,
     outside: Option<TableDef>,
-    builder: TableBuilder<'e>,
+    engine: &'e Engine,
+    builder: TableBuilder,
     /// The trees of an empty table of overflow values, which are kept if no other takes their place.
-    new: NewTrees<'e>,
+    new: NewTrees,
 }
 
 /// A table with its rows.
@@ -37,27 +38,32 @@ impl<'e> Target<'e> {
         engine: &'e Engine,
         shell: &TableDef,
         among: usize,
-        cancel: &CancelToken,
+        control: &BuildControl,
     ) -> Result<Target<'e>> {
         let mut table = shell.clone();
         let mut new = NewTrees::new(engine);
         let outside = engine.new_overflow_table(&mut table, &mut new)?;
-        let mut builder = TableBuilder::sharing(engine, &table, outside.clone().map(Arc::new), among)?;
-        builder.set_cancel(cancel.clone());
-        Ok(Target { table, outside, builder, new })
+        let values = outside.clone().map(Arc::new);
+        let builder = TableBuilder::sharing(engine, &table, values, among, control)?;
+        Ok(Target { table, outside, engine, builder, new })
     }
 
     /// Adds a row.
     pub(crate) fn push(&mut self, row: &[Value]) -> Result<()> {
-        self.builder.push(&self.table, row)
+        self.builder.push(self.engine, &self.table, row)
+    }
+
+    /// How many entries are to be put in trees now that all rows are there.
+    pub(crate) fn entries_left(&self) -> u64 {
+        self.builder.entries_left(&self.table, 0)
     }
 
     /// Builds the trees.
     pub(crate) fn finish(&mut self) -> Result<Finished> {
         let mut table = self.table.clone();
         let rows = self.builder.rows();
-        self.builder.finish(&mut table, None)?;
-        let values = self.builder.finish_values(|_| Ok(None))?;
+        self.builder.finish(self.engine, &mut table, None)?;
+        let values = self.builder.finish_values(self.engine, |_| Ok(None))?;
         if values.is_none() {
             self.new.keep();
         }
@@ -66,14 +72,14 @@ impl<'e> Target<'e> {
             (outside, counters)
         };
         let (values, of_values) = values.or(self.outside.take().map(empty)).unzip();
-        let counts = self.builder.counters(table.id, rows);
+        let counts = self.builder.counters(self.engine, table.id, rows);
         Ok(Finished { table, values, counters: [counts].into_iter().chain(of_values).collect() })
     }
 }
 
 /// The catalog names the trees of these now.
 pub(crate) fn built(targets: Vec<Target<'_>>) -> Result<()> {
-    targets.into_iter().try_for_each(|target| target.builder.keep())
+    targets.into_iter().try_for_each(|target| target.builder.keep(target.engine))
 }
 
 /// All tables that the rows of one are in.
@@ -89,16 +95,16 @@ impl<'e> Targets<'e> {
         engine: &'e Engine,
         shell: &TableDef,
         scheme: Option<Arc<PartitionScheme>>,
-        cancel: &CancelToken,
+        control: &BuildControl,
     ) -> Result<Targets<'e>> {
         let Some(division) = &scheme else {
-            let tables = vec![Target::new(engine, shell, 1, cancel)?];
+            let tables = vec![Target::new(engine, shell, 1, control)?];
             return Ok(Targets { scheme, tables, rows: 0 });
         };
         let count = division.partitions.len();
         let partitions = (0..count).map(|_| {
             let partition = engine.partition_shell(shell);
-            Target::new(engine, &partition, count, cancel)
+            Target::new(engine, &partition, count, control)
         });
         let tables = partitions.collect::<Result<_>>()?;
         Ok(Targets { scheme, tables, rows: 0 })
@@ -117,6 +123,11 @@ impl<'e> Targets<'e> {
     /// Rows added so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// How many entries are to be put in trees now that all rows are there.
+    pub(crate) fn entries_left(&self) -> u64 {
+        self.tables.iter().map(Target::entries_left).sum()
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn fetch_rows(
     own: &[Option<State>],
     visitor: &mut dyn FnMut(usize, Option<RowRef<'_>>),
 ) -> Result<()> {
-    let handle = engine.trees.for_snapshot(table.clustered(), snapshot)?;
+    let handle = engine.trees.for_reading(table.clustered(), snapshot)?;
     let mut fetch = Fetch { engine, table, snapshot, locators, own, visitor, next: 0, spilled: false };
     if locators.len() == 1 {
         fetch.one(&handle.tree)?;

@@ -26,7 +26,7 @@ impl ReadView {
     /// # Errors
     /// `DefinitionChanged` (1412) if the table is newer than the snapshot or not there any more.
     pub fn rows(&self, table: &Arc<TableDef>) -> Result<RowReader> {
-        let tree = self.engine.trees.for_snapshot(table.clustered(), &self.snapshot)?;
+        let tree = self.engine.trees.for_reading(table.clustered(), &self.snapshot)?;
         Ok(RowReader { view: self.clone(), table: table.clone(), tree, overlay: self.has_writes(table.id) })
     }
 
@@ -35,7 +35,7 @@ impl ReadView {
     /// # Errors
     /// `DefinitionChanged` (1412), what the store returns.
     pub fn row<R>(&self, table: &TableDef, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
-        let tree = self.engine.trees.for_snapshot(table.clustered(), &self.snapshot)?;
+        let tree = self.engine.trees.for_reading(table.clustered(), &self.snapshot)?;
         self.row_in(&tree.tree, table, self.has_writes(table.id), key, f)
     }
 

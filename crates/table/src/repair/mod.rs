@@ -16,7 +16,7 @@ mod salvage;
 
 pub use report::{LostRange, Rescue, SalvageReport, TableRepair};
 
-use crate::build::{TreeSource, build_indexes};
+use crate::build::{BuildControl, TreeSource, build_indexes};
 use crate::catalog::{IndexDef, TableDef};
 use crate::check::TableCheck;
 use crate::ddl::{CatalogChange, NewTrees};
@@ -92,7 +92,8 @@ impl Engine {
             if !dry_run && !drafts.is_empty() {
                 let clustered = self.trees.current(table.clustered().tree)?;
                 let mut rows = TreeSource::in_any_order(&clustered.tree)?;
-                for built in build_indexes(self, table, drafts, &mut rows, &mut new)? {
+                let control = BuildControl::of(self);
+                for built in build_indexes(self, table, drafts, &mut rows, &control, &mut new)? {
                     if let Some(index) = changed.indexes.iter_mut().find(|index| index.id == built.id) {
                         *index = Arc::new(built);
                     }

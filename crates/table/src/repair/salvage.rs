@@ -2,7 +2,7 @@
 
 use super::pending::PendingRows;
 use super::report::{LostRange, SalvageReport};
-use crate::build::{build_secondary, finish_builder, new_builder, push_entry};
+use crate::build::{BuildControl, EntrySorters, build_secondaries, finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef};
 use crate::check::{damage, hex};
 use crate::ddl::NewTrees;
@@ -11,7 +11,6 @@ use crate::error::{Result, TableError};
 use crate::index::entry::{describe_entry, read_row, row_id_of};
 use crate::quarantine::Quarantined;
 use crate::read::ReadView;
-use crate::run::Sorter;
 use crate::txn::write_set::WriteSet;
 use leafline_btree::{BulkBuilder, KeyRange, Salvage};
 use leafline_storage::{Env, SegmentId};
@@ -35,7 +34,7 @@ pub(super) fn salvage(
     engine: &Arc<Engine>,
     table: &TableDef,
     dry_run: bool,
-    new: &mut NewTrees<'_>,
+    new: &mut NewTrees,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Salvaged> {
     let id = table.clustered().tree;
@@ -63,7 +62,7 @@ pub(super) fn build(
     found: Salvage,
     source: &Source<'_>,
     dry_run: bool,
-    new: &mut NewTrees<'_>,
+    new: &mut NewTrees,
 ) -> Result<Salvaged> {
     // Rows of an older state of a leaf may be in the way of newer ones: what is left out is found by trying.
     let mut left_out: BTreeMap<Vec<u8>, String> = BTreeMap::new();
@@ -99,11 +98,11 @@ struct Building<'a, 'e> {
     view: ReadView,
     table: &'a TableDef,
     left_out: &'a BTreeMap<Vec<u8>, String>,
-    new: &'a mut NewTrees<'e>,
+    new: &'a mut NewTrees,
     report: SalvageReport,
     gaps: Gaps<'a>,
-    /// One for each secondary index.
-    sorters: Vec<Sorter>,
+    control: BuildControl,
+    sorters: EntrySorters,
     /// The new clustered index, unless it is a dry run.
     builder: Option<BulkBuilder>,
 }
@@ -115,9 +114,9 @@ impl<'a, 'e> Building<'a, 'e> {
         found: &'a Salvage,
         left_out: &'a BTreeMap<Vec<u8>, String>,
         dry_run: bool,
-        new: &'a mut NewTrees<'e>,
+        new: &'a mut NewTrees,
     ) -> Result<Building<'a, 'e>> {
-        let memory = engine.options.build_memory_bytes / table.indexes.len().max(1) as u64;
+        let control = BuildControl::of(engine);
         Ok(Building {
             view: ReadView::new(engine.clone(), engine.snapshot(), Arc::new(WriteSet::default().into()), 0),
             engine,
@@ -125,7 +124,8 @@ impl<'a, 'e> Building<'a, 'e> {
             left_out,
             report: SalvageReport::default(),
             gaps: Gaps { ranges: &found.lost, last: None },
-            sorters: table.secondary().iter().map(|_| Sorter::new(&engine.env, memory)).collect(),
+            sorters: EntrySorters::new(engine, table, table.secondary().to_vec(), &control),
+            control,
             builder: match dry_run {
                 true => None,
                 false => Some(new_builder(engine, new)?.1),
@@ -168,9 +168,7 @@ impl<'a, 'e> Building<'a, 'e> {
         self.gaps.pass(self.table, key, payload, &mut self.report.lost)?;
         self.report.rows += 1;
         if let Some(builder) = &mut self.builder {
-            for (index, sorter) in self.table.secondary().iter().zip(&mut self.sorters) {
-                push_entry(self.engine, self.table, index, sorter, (key, payload))?;
-            }
+            self.sorters.push(key, payload)?;
             builder.push(key, payload)?;
         }
         Ok(())
@@ -194,11 +192,9 @@ impl<'a, 'e> Building<'a, 'e> {
         let mut indexes = self.table.indexes.clone();
         if let Some(builder) = self.builder {
             let clustered = finish_builder(self.engine, builder)?;
-            let mut secondary = Vec::new();
-            for (index, sorter) in self.table.secondary().iter().zip(self.sorters) {
-                let sorted = (sorter, &clustered);
-                secondary.push(build_secondary(self.engine, self.table, index, sorted, self.new)?);
-            }
+            let sorted = (self.sorters.finish()?, &clustered);
+            let (table, of) = (self.table, self.table.secondary());
+            let secondary = build_secondaries(self.engine, table, of, sorted, &self.control, self.new)?;
             for (index, tree) in indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
                 let index: &mut IndexDef = Arc::make_mut(index);
                 (index.tree, index.root) = (tree.id(), tree.root());

@@ -1,7 +1,7 @@
 //! Merging sorted sources into one.
 
 use crate::error::Result;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Entries in ascending key order.
@@ -13,42 +13,100 @@ pub trait EntrySource: Send {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>>;
 }
 
-/// The next entry of a source: key, number of the source, payload.
-type Head = (Vec<u8>, usize, Vec<u8>);
+/// The next entry of a source. Most comparisons are decided by the first eight bytes.
+struct Head {
+    first: u64,
+    key: Vec<u8>,
+    source: usize,
+    payload: Vec<u8>,
+}
+
+impl Head {
+    fn place(&self) -> (u64, &[u8], usize) {
+        (self.first, &self.key, self.source)
+    }
+
+    fn fill(&mut self, key: &[u8], payload: &[u8]) {
+        self.first = first_bytes(key);
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.payload.clear();
+        self.payload.extend_from_slice(payload);
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Head) -> bool {
+        self.place() == other.place()
+    }
+}
+
+impl Eq for Head {}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Head) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Head) -> Ordering {
+        self.place().cmp(&other.place())
+    }
+}
+
+/// The first eight bytes as a number; shorter keys as if followed by zeros, which the full comparison sorts out.
+pub(super) fn first_bytes(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = key.len().min(8);
+    bytes[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(bytes)
+}
 
 /// Merges sources. Equal keys come one after the other.
 pub struct Merge<'a> {
     sources: Vec<Box<dyn EntrySource + 'a>>,
     heads: BinaryHeap<Reverse<Head>>,
-    current: (Vec<u8>, Vec<u8>),
+    /// The head on top was given out: its source is to be asked for the next one.
+    is_used: bool,
 }
 
 impl<'a> Merge<'a> {
     pub(crate) fn new(mut sources: Vec<Box<dyn EntrySource + 'a>>) -> Result<Merge<'a>> {
         let mut heads = BinaryHeap::with_capacity(sources.len());
-        for (number, source) in sources.iter_mut().enumerate() {
-            if let Some((key, payload)) = source.next()? {
-                heads.push(Reverse((key.to_vec(), number, payload.to_vec())));
+        // A single source needs no order.
+        if sources.len() > 1 {
+            for (number, source) in sources.iter_mut().enumerate() {
+                if let Some((key, payload)) = source.next()? {
+                    let mut head = Head { first: 0, key: Vec::new(), source: number, payload: Vec::new() };
+                    head.fill(key, payload);
+                    heads.push(Reverse(head));
+                }
             }
         }
-        Ok(Merge { sources, heads, current: (Vec::new(), Vec::new()) })
+        Ok(Merge { sources, heads, is_used: false })
     }
 }
 
 impl EntrySource for Merge<'_> {
     fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        let Some(Reverse((key, number, payload))) = self.heads.pop() else { return Ok(None) };
-        // The buffers of the entry before are used again for the source's next one.
-        let (mut next_key, mut next_payload) = std::mem::replace(&mut self.current, (key, payload));
-        if let Some(source) = self.sources.get_mut(number)
-            && let Some((key, payload)) = source.next()?
-        {
-            next_key.clear();
-            next_key.extend_from_slice(key);
-            next_payload.clear();
-            next_payload.extend_from_slice(payload);
-            self.heads.push(Reverse((next_key, number, next_payload)));
+        if self.sources.len() == 1 {
+            return self.sources.first_mut().map_or(Ok(None), |only| only.next());
         }
-        Ok(Some((&self.current.0, &self.current.1)))
+        if std::mem::take(&mut self.is_used)
+            && let Some(mut top) = self.heads.peek_mut()
+        {
+            let next = match self.sources.get_mut(top.0.source) {
+                Some(source) => source.next()?,
+                None => None,
+            };
+            match next {
+                // It sinks to its place when it is let go of.
+                Some((key, payload)) => top.0.fill(key, payload),
+                None => drop(std::collections::binary_heap::PeekMut::pop(top)),
+            }
+        }
+        self.is_used = !self.heads.is_empty();
+        Ok(self.heads.peek().map(|Reverse(head)| (&head.key[..], &head.payload[..])))
     }
 }

@@ -1,7 +1,7 @@
 //! The external sort.
 
 use super::file::{RunFile, RunReader, RunWriter};
-use super::merge::{EntrySource, Merge};
+use super::merge::{EntrySource, Merge, first_bytes};
 use crate::error::Result;
 use leafline_storage::Env;
 use std::sync::Arc;
@@ -40,16 +40,15 @@ impl Sorter {
     /// # Errors
     /// A run cannot be written.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
-        let bytes = key.len() + payload.len() + size_of::<Span>();
-        let used = self.arena.len() + self.spans.len() * size_of::<Span>();
-        if used + bytes > self.memory && !self.spans.is_empty() {
+        let bytes = key.len() + payload.len();
+        if !self.make_room(bytes) && !self.spans.is_empty() {
             self.spill()?;
         }
         let begin = self.arena.len();
         self.arena.extend_from_slice(key);
         self.arena.extend_from_slice(payload);
         self.spans.push(Span {
-            head: head(key),
+            head: first_bytes(key),
             begin,
             key: key.len() as u32,
             payload: payload.len() as u32,
@@ -57,21 +56,55 @@ impl Sorter {
         Ok(())
     }
 
+    /// Makes room in memory for an entry. False if that would take more than there may be: vectors that double would take up to twice that.
+    fn make_room(&mut self, bytes: usize) -> bool {
+        let (arena, spans) = (self.arena.len() + bytes, self.spans.len() + 1);
+        if arena <= self.arena.capacity() && spans <= self.spans.capacity() {
+            return true;
+        }
+        // By a half, or a little where a half is too much.
+        for part in [2, 16] {
+            let wanted =
+                |needed: usize, now: usize| if needed > now { needed.max(now + now / part) } else { now };
+            let arena = wanted(arena, self.arena.capacity());
+            let spans = wanted(spans, self.spans.capacity());
+            if arena + spans * size_of::<Span>() <= self.memory {
+                self.arena.reserve_exact(arena - self.arena.len());
+                self.spans.reserve_exact(spans - self.spans.len());
+                return true;
+            }
+        }
+        false
+    }
+
     /// All entries in key order.
     ///
     /// # Errors
     /// Runs cannot be read.
-    pub fn finish(mut self) -> Result<Merge<'static>> {
-        self.sort();
-        let mut sources: Vec<Box<dyn EntrySource>> = Vec::with_capacity(self.runs.len() + 1);
-        for run in self.runs {
-            sources.push(Box::new(RunReader::new(Arc::new(run))));
+    pub fn finish(self) -> Result<Merge<'static>> {
+        Sorter::merge(vec![self])
+    }
+
+    /// The entries of several in key order.
+    ///
+    /// # Errors
+    /// Runs cannot be read.
+    pub(crate) fn merge(parts: Vec<Sorter>) -> Result<Merge<'static>> {
+        let mut sources: Vec<Box<dyn EntrySource>> = Vec::new();
+        for mut part in parts {
+            part.sort();
+            for run in part.runs {
+                sources.push(Box::new(RunReader::new(Arc::new(run))));
+            }
+            if !part.spans.is_empty() {
+                sources.push(Box::new(MemoryRun { arena: part.arena, spans: part.spans, next: 0 }));
+            }
         }
-        sources.push(Box::new(MemoryRun { arena: self.arena, spans: self.spans, next: 0 }));
         Merge::new(sources)
     }
 
-    fn sort(&mut self) {
+    /// Puts what is in memory in order.
+    pub(crate) fn sort(&mut self) {
         let arena = &self.arena;
         let key = |span: &Span| &arena[span.begin..span.begin + span.key as usize];
         let in_order = |a: &Span, b: &Span| (a.head, key(a)) <= (b.head, key(b));
@@ -94,10 +127,12 @@ impl Sorter {
         let (arena, spans) = (std::mem::take(&mut self.arena), std::mem::take(&mut self.spans));
         let mut memory = MemoryRun { arena, spans, next: 0 };
         self.runs.push(write_run(&self.env, &mut memory)?);
-        // The memory is used again.
-        (self.arena, self.spans) = (memory.arena, memory.spans);
-        self.arena.clear();
-        self.spans.clear();
+        // The memory is used again, unless it was divided between bytes and places as other entries needed it.
+        if (memory.arena.len() + memory.spans.len() * size_of::<Span>()) * 2 >= self.memory {
+            (self.arena, self.spans) = (memory.arena, memory.spans);
+            self.arena.clear();
+            self.spans.clear();
+        }
         Ok(())
     }
 }
@@ -108,14 +143,6 @@ fn write_run(env: &Arc<dyn Env>, source: &mut dyn EntrySource) -> Result<RunFile
         writer.push(key, payload)?;
     }
     writer.finish()
-}
-
-/// The first eight bytes as a number; shorter keys as if followed by zeros, which the full comparison sorts out.
-fn head(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = key.len().min(8);
-    bytes[..length].copy_from_slice(&key[..length]);
-    u64::from_be_bytes(bytes)
 }
 
 /// Sorted entries in memory.
@@ -152,6 +179,8 @@ mod tests {
             random.fill(&mut key[..]);
             let payload = vec![7; random.random_range(0..300)];
             sorter.push(&key, &payload).unwrap();
+            let taken = sorter.arena.capacity() + sorter.spans.capacity() * size_of::<Span>();
+            assert!(taken as u64 <= memory, "seed {seed}: {taken}");
             expected.push((key, payload));
         }
         assert_eq!(!sorter.runs.is_empty(), expect_runs);

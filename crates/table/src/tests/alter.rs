@@ -1,6 +1,7 @@
 //! Tables that are changed: rows converted, old snapshots, names, crashes.
 
 use crate::alter::{Alteration, Rebuild, RowConverter};
+use crate::build::BuildControl;
 use crate::catalog::*;
 use crate::testing::*;
 use crate::{Isolation, TableError, TxnMode};
@@ -42,7 +43,7 @@ fn doubled(engine: &Arc<crate::Engine>, refused: Option<i64>, order: &[&str]) ->
         foreign_keys,
         rebuild,
         switch: None,
-        cancel: Default::default(),
+        control: BuildControl::of(engine),
     };
     engine.alter_table(&table, alteration).map(|(rows, _)| rows)
 }
@@ -60,13 +61,13 @@ fn an_index_whose_building_is_stopped_leaves_nothing() {
     let segments = engine.store.segments().len();
     let mut spec = TableSpec::of(&table);
     spec.indexes.push(index(IndexSpecKind::Plain, "late", &[&spec.columns[3].name]));
-    let alteration = unchanged(&table, spec.clone());
-    alteration.cancel.cancel(CancelReason::QueryKilled);
+    let alteration = unchanged(&engine, &table, spec.clone());
+    alteration.control.cancel.cancel(CancelReason::QueryKilled);
     let error = MysqlError::from(engine.alter_table(&table, alteration).unwrap_err());
     assert_eq!(error.code, 1317);
     assert_eq!(engine.store.segments().len(), segments, "nothing was left behind");
     assert!(Arc::ptr_eq(&engine.table("d", "t").unwrap(), &table));
-    engine.alter_table(&table, unchanged(&table, spec)).unwrap();
+    engine.alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
     let table = engine.table("d", "t").unwrap();
     assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
 }
@@ -109,7 +110,7 @@ fn rows_are_converted_all_or_none() {
 
     // An alteration of a definition that is not in force any more.
     let spec = TableSpec::of(&old);
-    let stale = engine.alter_table(&old, unchanged(&old, spec));
+    let stale = engine.alter_table(&old, unchanged(&engine, &old, spec));
     assert!(matches!(stale, Err(TableError::DefinitionChanged)));
 
     drop(engine);
@@ -237,7 +238,7 @@ fn histograms_stay_with_columns_that_stay_what_they_are() {
     let old = std::mem::replace(&mut spec.columns[4].name, "renamed".into());
     let parts = spec.indexes.iter_mut().flat_map(|index| &mut index.parts);
     parts.filter(|part| part.column == old).for_each(|part| part.column = "renamed".into());
-    engine.alter_table(&table, unchanged(&table, spec)).unwrap();
+    engine.alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
     assert_eq!(columns(&engine), [2]);
     drop(engine);
     let engine = open(&env);

@@ -5,6 +5,7 @@
 //! tables must be as after the last acknowledged step, or as after the one that was running, and nothing else; every
 //! check must find them sound.
 
+use crate::build::BuildControl;
 use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
 use crate::engine::{Engine, EngineOptions};
 use crate::error::{Result, TableError};
@@ -172,7 +173,7 @@ impl Workload {
         }
         let table = self.engine.table("d", "t")?;
         let engine = self.engine.clone();
-        let mut loader = engine.bulk_load(&table)?;
+        let mut loader = engine.bulk_load(&table, &BuildControl::of(&engine))?;
         let mut after = self.acknowledged.clone();
         for _ in 0..self.random.random_range(0..60) {
             let values = self.values(&table);

@@ -1,12 +1,21 @@
 //! Bulk loads: sorted and unsorted, into empty tables and others, through files, and those that fail.
 
+use crate::build::BuildControl;
 use crate::testing::*;
 use crate::{Direction, TableError};
 use leafline_storage::device::SimulatedEnv;
-use leafline_types::Value;
+use leafline_types::statement::CancelReason;
+use leafline_types::{MysqlError, Value};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
+
+fn key(row: &[Value]) -> i64 {
+    match &row[0] {
+        Value::Int(id) => *id,
+        other => panic!("{other:?}"),
+    }
+}
 
 #[test]
 fn a_load_is_as_if_the_rows_had_been_inserted() {
@@ -24,7 +33,9 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
                 part.shuffle(&mut random);
             }
             let before = view(&engine);
-            let mut loader = engine.bulk_load(&table_now(&engine, &table.name)).unwrap();
+            let seen = expected.clone();
+            let definition = table_now(&engine, &table.name);
+            let mut loader = engine.bulk_load(&definition, &BuildControl::of(&engine)).unwrap();
             for &id in &*part {
                 let other = random.random_range(0..100);
                 let numbers = [Some(id), Some(id), (other > 20).then_some(id), Some(other)];
@@ -32,21 +43,28 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
                 loader.push(&values).unwrap();
                 expected.push(values);
             }
+            expected.sort_by_key(|row| key(row));
             assert_eq!(loader.finish().unwrap().rows, part.len() as u64);
-            let stale =
-                before.entries(&table_now(&engine, &table.name), table_now(&engine, &table.name).clustered());
-            assert!(matches!(stale, Err(TableError::DefinitionChanged)), "older than the load");
+            // Who has begun before the load sees what was there then, by the definition of before and by the new one; who begins
+            // now sees the new rows by either.
+            let (old, new) = (&definition, &table_now(&engine, &table.name));
+            assert!(old.clustered().tree != new.clustered().tree);
+            for (view, definition, expected) in
+                [(&before, old, &seen), (&before, new, &seen), (&view(&engine), old, &expected)]
+            {
+                let mut found = rows(view, definition);
+                found.sort_by_key(|row| key(row));
+                assert_eq!(&found, expected, "seed {seed}");
+            }
+            let index = new.indexes.len() - 1;
+            assert_eq!(scan(&before, new, index, &[], Direction::Forward).unwrap().len(), seen.len());
             drop(before);
             let table = table_now(&engine, &table.name);
             assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
             assert_eq!(engine.row_count(table.id), expected.len() as u64);
-            let key = |row: &Vec<Value>| match &row[0] {
-                Value::Int(id) => *id,
-                other => panic!("{other:?}"),
-            };
             let mut found = rows(&view(&engine), &table);
-            found.sort_by_key(key);
-            expected.sort_by_key(key);
+            found.sort_by_key(|row| key(row));
+            expected.sort_by_key(|row| key(row));
             assert_eq!(found, expected, "seed {seed}");
         }
         // The table goes on as any other.
@@ -87,19 +105,58 @@ fn a_load_that_fails_leaves_nothing() {
         (vec![values(1, 1), values(7, 2)], "Duplicate entry '7' for key 't.PRIMARY'"),
         (vec![values(1, 1), values(8, 7)], "Duplicate entry '7' for key 't.a'"),
     ] {
-        let mut loader = engine.bulk_load(&table).unwrap();
+        let mut loader = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
         rows.iter().for_each(|row| loader.push(row).unwrap());
         assert_eq!(loader.finish().unwrap_err().to_string(), message);
         assert_eq!(engine.store.segments().len(), segments);
     }
-    let mut abandoned = engine.bulk_load(&table).unwrap();
+    let mut abandoned = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
     abandoned.push(&values(1, 1)).unwrap();
     drop(abandoned);
     assert_eq!(engine.store.segments().len(), segments);
-    let late = engine.bulk_load(&table).unwrap();
+    let late = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
     engine.drop_index("d", "t", "c").unwrap();
     assert!(matches!(late.finish(), Err(TableError::DefinitionChanged)));
     engine.purge().unwrap();
     assert_eq!(engine.store.segments().len(), segments - 1);
     assert_eq!(rows(&view(&engine), &table_now(&engine, "t")), [values(7, 7)]);
+}
+
+#[test]
+fn threads_build_what_one_would_within_the_memory() {
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    let table = create(&engine, &keyed_spec());
+    let threads = BuildControl { threads: 3, memory_bytes: 4 << 20, ..BuildControl::of(&engine) };
+    let mut ids: Vec<i64> = (0..60_000).collect();
+    ids.shuffle(&mut random);
+    let mut loader = engine.bulk_load(&table, &threads).unwrap();
+    for &id in &ids {
+        loader.push(&row(&table, &[Some(id), Some(id), Some(random.random_range(0..50)), Some(1)])).unwrap();
+    }
+    assert_eq!(loader.finish().unwrap().rows, 60_000);
+    let table = table_now(&engine, "t");
+    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    // A duplicate is found whoever has sorted it, and a load that is stopped leaves nothing.
+    let segments = engine.store.segments().len();
+    let mut loader = engine.bulk_load(&table, &threads).unwrap();
+    for id in (60_000..120_000).chain([60_007]) {
+        loader.push(&row(&table, &[Some(id), Some(id), None, Some(1)])).unwrap();
+    }
+    let message = "Duplicate entry '60007' for key 't.PRIMARY'";
+    assert_eq!(loader.finish().unwrap_err().to_string(), message);
+    let mut loader = engine.bulk_load(&table, &threads).unwrap();
+    let stopped = (120_000..).find_map(|id| {
+        if id == 170_000 {
+            threads.cancel.cancel(CancelReason::QueryKilled);
+        }
+        loader.push(&row(&table, &[Some(id), Some(id), None, Some(1)])).err()
+    });
+    assert_eq!(stopped.map(|error| MysqlError::from(error).code), Some(1317));
+    drop(loader);
+    assert_eq!(engine.store.segments().len(), segments);
+    assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new());
+    assert!(engine.env.list("temp").unwrap().is_empty(), "files of sorts are gone");
 }

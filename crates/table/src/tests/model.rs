@@ -517,8 +517,11 @@ impl Model {
         if !def.can_keep_rows(&spec.columns, &sources, &self.engine.limits) {
             return;
         }
-        let alteration =
-            Alteration { sources, older: older.iter().cloned().collect(), ..unchanged(&def, spec) };
+        let alteration = Alteration {
+            sources,
+            older: older.iter().cloned().collect(),
+            ..unchanged(&self.engine, &def, spec)
+        };
         *self.engine.observer.lock() = None;
         self.engine.alter_table(&def, alteration).unwrap();
         self.tables[table] = self.engine.table("d", &def.name).unwrap();

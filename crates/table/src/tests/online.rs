@@ -20,7 +20,7 @@ fn add_beside(engine: &Arc<Engine>, added: &[IndexSpec], switch: Switch<'_>) -> 
     let table = engine.table("d", "t")?;
     let mut spec = TableSpec::of(&table);
     spec.indexes.extend_from_slice(added);
-    let alteration = Alteration { switch: Some(switch), ..unchanged(&table, spec) };
+    let alteration = Alteration { switch: Some(switch), ..unchanged(engine, &table, spec) };
     engine.alter_table(&table, alteration).map(drop)
 }
 

@@ -1,6 +1,7 @@
 //! Values that are stored outside their rows, against a model: transactions, snapshots, power cuts, loads, damage.
 
 use super::interleaved::Seed;
+use crate::build::BuildControl;
 use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
 use crate::check::{CheckDepth, CheckOptions};
 use crate::engine::{Engine, EngineOptions};
@@ -157,7 +158,7 @@ fn run(seed: u64) {
                 engine = open();
             }
             1 => {
-                let mut loader = engine.bulk_load(&table).unwrap();
+                let mut loader = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
                 let free = (100..).filter(|id| !rows.contains_key(id)).take(random.random_range(1..5));
                 for id in free.collect::<Vec<i64>>() {
                     let row = new_row(random, id);

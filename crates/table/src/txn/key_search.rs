@@ -140,7 +140,7 @@ impl Transaction {
         from: &[u8],
         applied: &RegisteredSnapshot,
     ) -> Result<Entries> {
-        let tree = self.engine.trees.current(search.index.tree)?;
+        let tree = self.engine.trees.latest(search.index.tree)?;
         let mut cursor = tree.tree.cursor();
         cursor.seek(from);
         let mut found = Entries { live: Vec::new(), ghosts: Vec::new(), next: None };

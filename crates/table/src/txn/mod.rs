@@ -88,6 +88,8 @@ pub struct Transaction {
     statement: Mark,
     /// Somebody has seen what it has read.
     shown: bool,
+    /// It is the running statement alone, and ends with it.
+    single: bool,
 }
 
 impl Transaction {
@@ -111,6 +113,7 @@ impl Transaction {
             snapshot: None,
             statement,
             shown: false,
+            single: false,
         }
     }
 
@@ -179,6 +182,17 @@ impl Transaction {
     /// NULL does.
     pub fn set_zero_is_number(&mut self, on: bool) {
         self.zero_is_number = on;
+    }
+
+    /// Whether it is the running statement alone, and is committed when that has succeeded.
+    pub fn set_single(&mut self, single: bool) {
+        self.single = single;
+    }
+
+    /// Whether the rows that the running statement inserts into `table` can be loaded in bulk in their place: nothing else is to be
+    /// committed or rolled back with them.
+    pub fn can_load(&self) -> bool {
+        self.single && self.mode == TxnMode::ReadWrite
     }
 
     /// Whether statements that write or lock go on with the newest version of a row that their snapshot does not see.

@@ -83,7 +83,7 @@ impl Transaction {
                 return Ok(true);
             }
             self.lock_duplicate(&table, &locator)?;
-            let tree = self.engine.trees.current(search.index().tree)?;
+            let tree = self.engine.trees.latest(search.index().tree)?;
             if tree.tree.get(&key, |entry| entry.is_some_and(|entry| !entry.is_ghost()))? {
                 return Ok(true);
             }

@@ -3,6 +3,7 @@
 use super::super::args::Format;
 use super::super::failure::Failure;
 use super::super::output::{self, Column, Kind};
+use super::super::progress::Watched;
 use super::super::script::Statement;
 use super::interrupt::Interrupts;
 use leafline_sql::result::Done;
@@ -78,7 +79,10 @@ impl Runner {
     fn run_and_write(&mut self, statement: &Statement, out: &mut dyn Write) -> Result<(), RunError> {
         let begun = Instant::now();
         let database = self.session.database().map(str::to_owned);
-        match self.session.execute_with_files(&statement.sql, &mut OwnFiles)? {
+        let watched = Watched::begin(&self.session);
+        let outcome = self.session.execute_with_files(&statement.sql, &mut OwnFiles);
+        drop(watched);
+        match outcome? {
             Outcome::Done(done) if self.summaries => {
                 let took = begun.elapsed();
                 if database.as_deref() != self.session.database()

@@ -6,7 +6,7 @@ use super::rows::{generate, row_bytes};
 use super::schema::Table;
 use leafline::{Connection, Database};
 use leafline_storage::SegmentId;
-use leafline_table::{TableDef, TableError};
+use leafline_table::{BuildControl, TableDef, TableError};
 use leafline_types::{MysqlError, Value};
 use tpchgen::text::TextPool;
 
@@ -47,7 +47,7 @@ pub fn load(
     connection.execute(table.definition(), ())?;
     let engine = database.instance().engine();
     let definition = engine.table(DATABASE, table.name()).map_err(failed)?;
-    let mut loader = engine.bulk_load(&definition).map_err(failed)?;
+    let mut loader = engine.bulk_load(&definition, &BuildControl::of(engine)).map_err(failed)?;
     let mut progress = Progress::rows(table.name(), table.rows(scale));
     generate(table, scale, &mut |row: &[Value]| {
         progress.row(row_bytes(row));

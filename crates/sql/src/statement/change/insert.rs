@@ -1,5 +1,6 @@
 //! INSERT and REPLACE.
 
+use super::bulk::{Bulk, begin_progress};
 use super::foreign::{Changes, ignoring};
 use super::load::load;
 use super::{computed, default_of, generate, has_no_partition, meets_checks, of_table, stays_in_view, touch};
@@ -8,82 +9,49 @@ use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules, implicit_default};
-use crate::text_file;
+use crate::text_file::{self, ClientInput};
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
 use leafline_types::{MysqlError, Value};
-use std::io::Read;
 use std::sync::Arc;
 
-/// Runs an INSERT or REPLACE. `plan` is the plan of its SELECT, if it has one.
+/// Runs an INSERT, REPLACE or LOAD DATA. `plan` is the plan of its SELECT, `input` the client's file, if it has one.
 pub(in crate::statement) fn insert(
     session: &mut Session,
     transaction: &mut Transaction,
     insert: &BoundInsert,
-    plan: Option<&Arc<Plan>>,
+    (plan, mut input): (Option<&Arc<Plan>>, Option<&mut ClientInput<'_>>),
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
-    let one_row = matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1);
     let mut execution = execution_of(session, transaction, insert, parts, parameters);
-    let mut run = Run::new(insert, &execution, session)?;
-    match (&insert.rows, plan) {
-        (InsertRows::Values(rows), _) => {
-            for row in rows {
-                run.begin_row(&mut execution, session)?;
-                for (value, &column) in row.iter().zip(&insert.columns) {
-                    run.give(column, value, &mut execution, session)?;
-                }
-                run.finish_row(&mut execution, session, transaction)?;
-            }
-        }
-        (InsertRows::Select(_), Some(plan)) => {
-            let mut root = crate::operator::build(&plan.root, false);
-            while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
-                for at in 0..batch.rows {
-                    run.begin_row(&mut execution, session)?;
-                    let mut values = batch.columns.iter().zip(plan.root.types.iter());
-                    for ((array, ty), &column) in values.by_ref().zip(&insert.columns) {
-                        let value = value_at(array, at, &ty.sql);
-                        let definition = run.column(column)?;
-                        let number = run.records + 1;
-                        let value = execution.store(session, &value, &ty.sql, definition, number)?;
-                        run.set(column, value);
-                    }
-                    let others = batch.columns.iter().zip(plan.root.types.iter()).skip(insert.columns.len());
-                    run.others = others.map(|(array, ty)| value_at(array, at, &ty.sql)).collect();
-                    run.finish_row(&mut execution, session, transaction)?;
-                }
-            }
-        }
-        (InsertRows::File(lines), _) => {
-            let mut file =
-                text_file::open(&lines.path, session.instance.facts().secure_file_priv.as_deref())?;
-            load(&mut run, (lines, &mut file), &mut execution, session, transaction)?;
-        }
-        (InsertRows::Select(_), None) => {
-            return Err(MysqlError::unknown_error("INSERT .. SELECT without a plan"));
-        }
+    let bulk = Bulk::new(insert, session, transaction);
+    let begins_again = bulk.may_begin_again(insert);
+    let mut run = Run::new(insert, bulk, &execution, session)?;
+    if !begins_again {
+        run.give_rows((plan, input), &mut execution, session, transaction)?;
+        run.bulk.finish(insert, session)?;
+        return Ok(run.counts.done(insert, session));
     }
-    Ok(run.done(one_row, session))
-}
-
-/// Runs a LOAD DATA LOCAL, whose lines come from the client.
-pub(in crate::statement) fn load_from(
-    session: &mut Session,
-    transaction: &mut Transaction,
-    insert: &BoundInsert,
-    parts: &Arc<PlanParts>,
-    parameters: &[Value],
-    file: &mut dyn Read,
-) -> Result<Done, MysqlError> {
-    let InsertRows::File(lines) = &insert.rows else {
-        return Err(MysqlError::internal("an INSERT that reads no file is given one"));
-    };
+    let engine = session.instance.engine().clone();
+    if let Some(input) = &mut input {
+        input.keep(engine.temporary_run()?);
+    }
+    let (warnings, mark) = (session.warnings.clone(), transaction.savepoint());
+    run.give_rows((plan, input.as_deref_mut()), &mut execution, session, transaction)?;
+    if run.bulk.finish(insert, session)? {
+        return Ok(run.counts.done(insert, session));
+    }
+    // Once more, row by row.
+    session.warnings.clone_from(&warnings);
+    transaction.rollback_to(mark);
+    if let Some(input) = &mut input {
+        input.rewind()?;
+    }
     let mut execution = execution_of(session, transaction, insert, parts, parameters);
-    let mut run = Run::new(insert, &execution, session)?;
-    load(&mut run, (lines, file), &mut execution, session, transaction)?;
-    Ok(run.done(false, session))
+    let mut run = Run::new(insert, Bulk::Off, &execution, session)?;
+    run.give_rows((plan, input), &mut execution, session, transaction)?;
+    Ok(run.counts.done(insert, session))
 }
 
 fn execution_of(
@@ -93,10 +61,13 @@ fn execution_of(
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Execution {
-    let one_row = matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1);
-    let rules = StoreRules { ignore: insert.ignore, null_is_default: !one_row };
+    let rules = StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert) };
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
     execution.storing(rules).locking(transaction)
+}
+
+fn is_one_row(insert: &BoundInsert) -> bool {
+    matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1)
 }
 
 /// An INSERT at work.
@@ -111,6 +82,13 @@ pub(super) struct Run<'a> {
     late: Vec<usize>,
     /// What assignments need of the query's row besides.
     others: Vec<Value>,
+    pub(super) counts: Counts,
+    bulk: Bulk,
+}
+
+/// What an INSERT has done.
+#[derive(Default)]
+pub(super) struct Counts {
     /// Rows given.
     pub(super) records: u64,
     /// Those of them that did not meet a condition, with IGNORE.
@@ -129,6 +107,7 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(
         insert: &'a BoundInsert,
+        bulk: Bulk,
         execution: &Execution,
         session: &mut Session,
     ) -> Result<Run<'a>, MysqlError> {
@@ -156,15 +135,74 @@ impl<'a> Run<'a> {
             row: vec![Value::Null; table.columns.len()],
             late: Vec::new(),
             others: Vec::new(),
-            records: 0,
-            left_out: 0,
-            inserted: 0,
-            deleted: 0,
-            updated: 0,
-            unchanged: 0,
-            first_generated: None,
-            last_number: 0,
+            counts: Counts::default(),
+            bulk,
         })
+    }
+
+    /// Gives it all rows of the statement.
+    fn give_rows(
+        &mut self,
+        (plan, input): (Option<&Arc<Plan>>, Option<&mut ClientInput<'_>>),
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        match (&self.insert.rows, plan, input) {
+            (InsertRows::Values(rows), ..) => {
+                begin_progress(session, rows.len() as u64);
+                for row in rows {
+                    self.begin_row(execution, session)?;
+                    for (value, &column) in row.iter().zip(&self.insert.columns) {
+                        self.give(column, value, execution, session)?;
+                    }
+                    self.finish_row(execution, session, transaction)?;
+                }
+                Ok(())
+            }
+            (InsertRows::Select(_), Some(plan), _) => self.give_query(plan, execution, session, transaction),
+            (InsertRows::File(lines), _, Some(input)) => {
+                begin_progress(session, 0);
+                load(self, (lines, input), execution, session, transaction)
+            }
+            (InsertRows::File(lines), _, None) => {
+                let allowed = session.instance.facts().secure_file_priv.clone();
+                let mut file = text_file::open(&lines.path, allowed.as_deref())?;
+                begin_progress(session, file.metadata().map_or(0, |file| file.len()));
+                load(self, (lines, &mut file), execution, session, transaction)
+            }
+            (InsertRows::Select(_), None, _) => {
+                Err(MysqlError::unknown_error("INSERT .. SELECT without a plan"))
+            }
+        }
+    }
+
+    fn give_query(
+        &mut self,
+        plan: &Arc<Plan>,
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        begin_progress(session, plan.root.estimate.rows as u64);
+        let mut root = crate::operator::build(&plan.root, false);
+        while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
+            for at in 0..batch.rows {
+                self.begin_row(execution, session)?;
+                let mut values = batch.columns.iter().zip(plan.root.types.iter());
+                for ((array, ty), &column) in values.by_ref().zip(&self.insert.columns) {
+                    let value = value_at(array, at, &ty.sql);
+                    let definition = self.column(column)?;
+                    let number = self.counts.records + 1;
+                    let value = execution.store(session, &value, &ty.sql, definition, number)?;
+                    self.set(column, value);
+                }
+                let others = batch.columns.iter().zip(plan.root.types.iter()).skip(self.insert.columns.len());
+                self.others = others.map(|(array, ty)| value_at(array, at, &ty.sql)).collect();
+                self.finish_row(execution, session, transaction)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn column(&self, at: usize) -> Result<&'a leafline_table::ColumnDef, MysqlError> {
@@ -211,7 +249,9 @@ impl<'a> Run<'a> {
     ) -> Result<(), MysqlError> {
         let column = self.column(at)?;
         let value = match value {
-            NewValue::Expr(expr) => computed(expr, &self.row, column, self.records + 1, execution, session)?,
+            NewValue::Expr(expr) => {
+                computed(expr, &self.row, column, self.counts.records + 1, execution, session)?
+            }
             NewValue::Default if matches!(column.default, Some(DefaultValue::Expression(_))) => {
                 self.late.push(at);
                 return Ok(());
@@ -244,7 +284,7 @@ impl<'a> Run<'a> {
             let value = default_of(at, column, &self.insert.rules, &self.row, execution, session)?;
             self.set(at, value);
         }
-        generate(self.table, &self.insert.rules, &mut self.row, self.records + 1, execution, session)
+        generate(self.table, &self.insert.rules, &mut self.row, self.counts.records + 1, execution, session)
     }
 
     /// Gives the columns that were not named their defaults, and stores the row.
@@ -255,15 +295,29 @@ impl<'a> Run<'a> {
         transaction: &mut Transaction,
     ) -> Result<(), MysqlError> {
         self.complete_row(execution, session)?;
-        self.records += 1;
+        self.counts.records += 1;
         let BoundInsert { view_checks, ignore, .. } = self.insert;
         if !stays_in_view(view_checks, &self.row, *ignore, execution, session)?
             || !meets_checks(&self.insert.rules, &self.row, *ignore, execution, session)?
         {
-            self.left_out += 1;
+            self.counts.left_out += 1;
             return Ok(());
         }
+        if !matches!(self.insert.rows, InsertRows::File(_)) {
+            session.entry.progress.add(1);
+        }
         let generated = transaction.fill_auto_increment(self.table, &mut self.row);
+        if self.bulk.takes_rows() {
+            let mark = transaction.savepoint();
+            let result = self.insert.foreign.inserted(self.table, &self.row, transaction);
+            if ignoring(result, self.insert.ignore, mark, session, transaction)? {
+                self.bulk.take(&self.row)?;
+                self.counts.inserted += 1;
+                self.counts.first_generated = self.counts.first_generated.or(generated);
+                self.note_number();
+            }
+            return Ok(());
+        }
         loop {
             session.cancel.check()?;
             let mark = transaction.savepoint();
@@ -273,10 +327,10 @@ impl<'a> Run<'a> {
                     if !ignoring(result, self.insert.ignore, mark, session, transaction)? {
                         return Ok(());
                     }
-                    self.inserted += 1;
-                    self.first_generated = self.first_generated.or(generated);
+                    self.counts.inserted += 1;
+                    self.counts.first_generated = self.counts.first_generated.or(generated);
                     self.note_number();
-                    return Ok(());
+                    return self.bulk.note(self.table, &self.row, session, transaction);
                 }
                 Err(TableError::DuplicateEntry { entry, table, index, locator }) => {
                     let zone = session.settings.time_zone.zone();
@@ -321,7 +375,7 @@ impl<'a> Run<'a> {
         let last = self.table.indexes.iter().rfind(|index| index.is_unique());
         if last.is_none_or(|last| last.name != index) || foreign.refer_to(self.table) {
             changes.transaction.delete_locked(self.table, locator, &old)?;
-            self.deleted += 1;
+            self.counts.deleted += 1;
             foreign.deleted(self.table, &old, changes)?;
             return Ok(false);
         }
@@ -329,9 +383,9 @@ impl<'a> Run<'a> {
             let place = changes.transaction.update_locked(self.table, locator, &old, &self.row);
             let place = place.map_err(|error| of_table(error, changes.session))?;
             foreign.updated(self.table, (&old, &self.row), place != locator, changes)?;
-            self.deleted += 1;
+            self.counts.deleted += 1;
         }
-        self.inserted += 1;
+        self.counts.inserted += 1;
         self.note_number();
         Ok(true)
     }
@@ -354,7 +408,7 @@ impl<'a> Run<'a> {
             let definition = self.column(*column)?;
             let stored = match value {
                 NewValue::Expr(expr) => {
-                    computed(expr, &values, definition, self.records, execution, session)?
+                    computed(expr, &values, definition, self.counts.records, execution, session)?
                 }
                 NewValue::Default => {
                     default_of(*column, definition, &self.insert.rules, &values, execution, session)?
@@ -366,14 +420,14 @@ impl<'a> Run<'a> {
         }
         values.truncate(columns);
         let rules = &self.insert.rules;
-        generate(self.table, rules, &mut values, self.records, execution, session)?;
+        generate(self.table, rules, &mut values, self.counts.records, execution, session)?;
         if values == old {
-            self.unchanged += 1;
+            self.counts.unchanged += 1;
             return Ok(true);
         }
         let is_assigned = |column| assignments.iter().any(|assignment| assignment.column == column);
         if touch(self.table, &mut values, is_assigned, execution, session)? {
-            generate(self.table, rules, &mut values, self.records, execution, session)?;
+            generate(self.table, rules, &mut values, self.counts.records, execution, session)?;
         }
         let BoundInsert { view_checks, ignore, .. } = self.insert;
         if !stays_in_view(view_checks, &values, *ignore, execution, session)? {
@@ -388,7 +442,8 @@ impl<'a> Run<'a> {
                 let mut changes = Changes { execution, session, transaction };
                 let foreign = &self.insert.foreign;
                 let result = foreign.updated(self.table, (&old, &values), place != locator, &mut changes);
-                self.updated += u64::from(ignoring(result, self.insert.ignore, mark, session, transaction)?);
+                self.counts.updated +=
+                    u64::from(ignoring(result, self.insert.ignore, mark, session, transaction)?);
             }
             Err(error @ TableError::DuplicateEntry { .. }) if self.insert.ignore => {
                 let error = of_table(error, session);
@@ -401,14 +456,16 @@ impl<'a> Run<'a> {
 
     fn note_number(&mut self) {
         let value = self.table.auto_increment_column().and_then(|column| self.row.get(column));
-        self.last_number = match value {
+        self.counts.last_number = match value {
             Some(Value::Int(number)) => *number as u64,
             Some(Value::UInt(number)) => *number,
             _ => 0,
         };
     }
+}
 
-    fn done(self, one_row: bool, session: &mut Session) -> Done {
+impl Counts {
+    fn done(self, insert: &BoundInsert, session: &mut Session) -> Done {
         let warnings = session.warnings.count();
         let counters = &mut session.counters.access;
         counters.handler_write += self.inserted;
@@ -417,13 +474,13 @@ impl<'a> Run<'a> {
         // A row that was changed counts twice, so that clients can tell it from one that was inserted.
         let affected = self.inserted + self.deleted + 2 * self.updated;
         let records = self.records - self.left_out;
-        let duplicates = match &self.insert.on_duplicate {
+        let duplicates = match &insert.on_duplicate {
             OnDuplicate::Fail => records - self.inserted,
             OnDuplicate::Replace => self.deleted,
-            OnDuplicate::Update(_) if self.insert.ignore => records - self.inserted - self.updated,
+            OnDuplicate::Update(_) if insert.ignore => records - self.inserted - self.updated,
             OnDuplicate::Update(_) => self.updated,
         };
-        let info = match (one_row, &self.insert.rows) {
+        let info = match (is_one_row(insert), &insert.rows) {
             (true, _) => String::new(),
             (false, InsertRows::File(_)) => {
                 let (deleted, skipped) = (self.deleted, self.records.saturating_sub(self.inserted));

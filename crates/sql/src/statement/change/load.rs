@@ -7,8 +7,8 @@ use crate::session::Session;
 use crate::statement::execution::{Execution, implicit_default};
 use crate::text_file::{self, Field, LineReader};
 use leafline_table::Transaction;
-use leafline_types::{Charset, MysqlError, SqlType, Value};
-use std::io::Read;
+use leafline_types::{Charset, MysqlError, Progress, SqlType, Value};
+use std::io::{self, Read};
 
 /// Gives `run` the lines of the file.
 pub(super) fn load(
@@ -19,8 +19,9 @@ pub(super) fn load(
     transaction: &mut Transaction,
 ) -> Result<(), MysqlError> {
     let most_bytes = session.settings.evaluation_mode().max_result;
+    let file = Counted { file, progress: session.entry.progress.clone() };
     let mut lines = LineReader::new(file, &load.format, most_bytes);
-    let failed = |e: std::io::Error| text_file::read_error(&load.path, &e);
+    let failed = |e: io::Error| text_file::read_error(&load.path, &e);
     for _ in 0..load.skip {
         session.cancel.check()?;
         lines.end_line().map_err(failed)?;
@@ -38,7 +39,7 @@ pub(super) fn load(
                     keep_variables(load, session, &variables);
                     return Ok(());
                 }
-                told(MysqlError::too_few_records(run.records + 1), strict, session)?;
+                told(MysqlError::too_few_records(run.counts.records + 1), strict, session)?;
             }
             match target {
                 LoadTarget::Column(column) => {
@@ -55,7 +56,7 @@ pub(super) fn load(
             let stored = match new {
                 NewValue::Expr(expr) => {
                     let values = [&run.row[..], &variables[..]].concat();
-                    computed(expr, &values, definition, run.records + 1, execution, session)?
+                    computed(expr, &values, definition, run.counts.records + 1, execution, session)?
                 }
                 NewValue::Default => {
                     default_of(*column, definition, &run.insert.rules, &run.row, execution, session)?
@@ -66,8 +67,22 @@ pub(super) fn load(
         keep_variables(load, session, &variables);
         run.finish_row(execution, session, transaction)?;
         if lines.end_line().map_err(failed)? {
-            told(MysqlError::too_many_records(run.records), strict, session)?;
+            told(MysqlError::too_many_records(run.counts.records), strict, session)?;
         }
+    }
+}
+
+/// Tells how much of a file was read.
+struct Counted<'f> {
+    file: &'f mut dyn Read,
+    progress: Progress,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.progress.add(read as u64);
+        Ok(read)
     }
 }
 
@@ -90,7 +105,7 @@ fn give(
     session: &mut Session,
 ) -> Result<(), MysqlError> {
     let column = run.column(at)?;
-    let number = run.records + 1;
+    let number = run.counts.records + 1;
     let stored = match field {
         Field::Missing => default_of(at, column, &run.insert.rules, &run.row, execution, session)?,
         Field::Null if column.nullable || column.auto_increment => Value::Null,

@@ -8,10 +8,12 @@
 //! |---|---|
 //! | `insert` | INSERT, REPLACE |
 //! | `load` | LOAD DATA |
+//! | `bulk` | those of them that fill an empty table |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
 //! | `foreign` | what foreign keys ask of all of them |
 
+mod bulk;
 mod delete;
 mod foreign;
 mod insert;
@@ -19,7 +21,7 @@ mod load;
 mod update;
 
 pub(super) use delete::delete;
-pub(super) use insert::{insert, load_from};
+pub(super) use insert::insert;
 pub(super) use update::update;
 
 use super::execution::Execution;

@@ -1,0 +1,200 @@
+//! An INSERT that fills an empty table: its trees are built from the rows instead of being changed row by row.
+//!
+//! The first rows are inserted as ever. When there are as many as `leafline_bulk_load_rows`, or megabytes of them, they are taken back and go, with all
+//! that follow, to a [`TableLoader`]: sorted by key, written once, past the log, and made known by one commit of the catalog. Nobody else writes to the table
+//! from then on (`MetadataMode::NoWrite`); who reads it sees it empty until the end. What is in somebody's way goes row by row: a transaction that is more
+//! than the statement, a table with rows or with partitions, one that others are writing to, or one whose keys foreign keys may be waiting for.
+//!
+//! Duplicates show when entries are sorted. Where they are no error (IGNORE, REPLACE, ON DUPLICATE KEY UPDATE) the statement begins again, row by row, as
+//! the order of rows decides then what is left out or replaced.
+
+use super::of_table;
+use crate::bound::{BoundInsert, InsertRows, OnDuplicate};
+use crate::session::Session;
+use leafline_table::{
+    Excluding, IndexDef, MetadataMode, StatementMark, TableDef, TableError, TableLoader, Transaction,
+};
+use leafline_types::{MysqlError, Stage, Value};
+use std::sync::Arc;
+
+/// Bytes of values that are many, whatever the number of rows.
+const MANY_BYTES: usize = 4 << 20;
+
+/// How the rows of an INSERT are written.
+pub(super) enum Bulk {
+    /// Row by row.
+    Off,
+    /// Row by row, until there are many.
+    Watching(Watched),
+    /// Trees are being built.
+    Loading(Box<Loading>),
+}
+
+/// The rows so far.
+pub(super) struct Watched {
+    rows: Vec<Vec<Value>>,
+    bytes: usize,
+    /// How many are many.
+    most: u64,
+    /// Before the first of them.
+    begin: StatementMark,
+    /// The next AUTO_INCREMENT number then.
+    next_number: u64,
+}
+
+/// A load at work.
+pub(super) struct Loading {
+    loader: TableLoader,
+    /// The next AUTO_INCREMENT number when the statement began.
+    next_number: u64,
+    /// Others do not write to it. Nobody else knows a private table.
+    _excluding: Option<Excluding>,
+}
+
+impl Bulk {
+    /// For a statement that begins.
+    pub(super) fn new(insert: &BoundInsert, session: &Session, transaction: &Transaction) -> Bulk {
+        let most = session.settings.bulk_load_rows;
+        let there = match &insert.rows {
+            InsertRows::Values(rows) => rows.len() as u64,
+            InsertRows::Select(_) | InsertRows::File(_) => u64::MAX,
+        };
+        let engine = session.instance.engine();
+        let may = most > 0
+            && there >= most
+            && transaction.can_load()
+            && !transaction.has_writes()
+            && !insert.table.is_partitioned()
+            && !insert.foreign.refer_to(&insert.table)
+            && engine.is_empty(&insert.table).unwrap_or(false);
+        if !may {
+            return Bulk::Off;
+        }
+        Bulk::Watching(Watched {
+            rows: Vec::new(),
+            bytes: 0,
+            most,
+            begin: transaction.savepoint(),
+            next_number: engine.next_auto_increment(insert.table.id),
+        })
+    }
+
+    /// Whether the statement may have to begin again, and its rows with it.
+    pub(super) fn may_begin_again(&self, insert: &BoundInsert) -> bool {
+        match self {
+            Bulk::Off => false,
+            Bulk::Watching(_) | Bulk::Loading(_) => {
+                let is_key = |index: &Arc<IndexDef>| index.is_unique() && !index.parts.is_empty();
+                allows_duplicates(insert) && insert.table.indexes.iter().any(is_key)
+            }
+        }
+    }
+
+    /// A row was inserted. When there are many, trees are built from here on.
+    pub(super) fn note(
+        &mut self,
+        table: &Arc<TableDef>,
+        row: &[Value],
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        let Bulk::Watching(watched) = self else { return Ok(()) };
+        watched.rows.push(row.to_vec());
+        watched.bytes += row.iter().map(value_bytes).sum::<usize>();
+        if (watched.rows.len() as u64) < watched.most && watched.bytes < MANY_BYTES {
+            return Ok(());
+        }
+        let (rows, begin) = (std::mem::take(&mut watched.rows), watched.begin);
+        let next_number = watched.next_number;
+        *self = Bulk::Off;
+        let Some(mut loading) = Loading::start(table, next_number, session)? else { return Ok(()) };
+        transaction.rollback_to(begin);
+        for row in rows {
+            loading.push(&row)?;
+        }
+        *self = Bulk::Loading(Box::new(loading));
+        Ok(())
+    }
+
+    /// Takes a row, if it [takes rows](Self::takes_rows).
+    pub(super) fn take(&mut self, row: &[Value]) -> Result<(), MysqlError> {
+        match self {
+            Bulk::Off | Bulk::Watching(_) => Ok(()),
+            Bulk::Loading(loading) => loading.push(row),
+        }
+    }
+
+    /// Whether it takes rows.
+    pub(super) fn takes_rows(&self) -> bool {
+        matches!(self, Bulk::Loading(_))
+    }
+
+    /// All rows were given. False if some of them are in each other's way and the statement is to begin again.
+    pub(super) fn finish(self, insert: &BoundInsert, session: &mut Session) -> Result<bool, MysqlError> {
+        let loading = match self {
+            Bulk::Off | Bulk::Watching(_) => return Ok(true),
+            Bulk::Loading(loading) => loading,
+        };
+        let Loading { loader, next_number, _excluding } = *loading;
+        match loader.finish() {
+            Ok(_) => {
+                session.instance.statistics().forget(&insert.table);
+                session.refresh_own_table(&insert.table);
+                Ok(true)
+            }
+            Err(TableError::DuplicateEntry { .. }) if allows_duplicates(insert) => {
+                // Nobody else has asked for numbers.
+                session.instance.engine().take_back_auto_increment(insert.table.id, next_number);
+                Ok(false)
+            }
+            Err(error) => Err(of_table(error, session)),
+        }
+    }
+}
+
+impl Loading {
+    /// `None` if somebody else uses the table, or has been quicker.
+    fn start(
+        table: &Arc<TableDef>,
+        next_number: u64,
+        session: &mut Session,
+    ) -> Result<Option<Loading>, MysqlError> {
+        let mut excluding = None;
+        if !table.is_private {
+            let key = session.locks.table_key(&table.database, &table.name);
+            excluding = session.locks.try_exclude(key, MetadataMode::NoWrite)?;
+            if excluding.is_none() {
+                return Ok(None);
+            }
+        }
+        let engine = session.instance.engine();
+        if !engine.is_empty(table)? {
+            return Ok(None);
+        }
+        let loader = engine.bulk_load_locked(table, &session.build_control())?;
+        Ok(Some(Loading { loader, next_number, _excluding: excluding }))
+    }
+
+    /// Adds a row.
+    fn push(&mut self, row: &[Value]) -> Result<(), MysqlError> {
+        Ok(self.loader.push_numbered(row)?)
+    }
+}
+
+/// Whether a row whose key is there is no error.
+fn allows_duplicates(insert: &BoundInsert) -> bool {
+    insert.ignore || !matches!(insert.on_duplicate, OnDuplicate::Fail)
+}
+
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => size_of::<Value>(),
+    }
+}
+
+/// Tells how far an INSERT is: of so many rows, or bytes; 0 if nobody knows.
+pub(super) fn begin_progress(session: &Session, total: u64) {
+    session.entry.progress.begin(Stage::Loading, (1, 2), total);
+}

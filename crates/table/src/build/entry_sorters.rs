@@ -1,0 +1,229 @@
+//! Entries of several secondary indexes, made of rows and sorted: by the caller, or by threads that share the rows.
+//!
+//! Rows come one after the other and are handed on in batches. While there are few of them the caller does the work, so that small
+//! builds start no threads. Then each thread takes batches and has a sort of its own for every index; what all of them
+//! have sorted is merged in the end. All sorts together keep within the memory of the build.
+
+use super::control::BuildControl;
+use crate::catalog::{IndexDef, TableDef};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::index::entry::entry_of_row;
+use crate::limits::Limits;
+use crate::run::Sorter;
+use leafline_storage::Env;
+use leafline_types::MysqlError;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Bytes of rows that are handed on together.
+const BATCH_BYTES: usize = 256 << 10;
+/// Batches that wait for a thread, for each of them.
+const WAITING: usize = 2;
+/// Batches that the caller works on before it asks for help.
+const ALONE: usize = 8;
+
+/// Rows as keys and payloads, one behind the other.
+#[derive(Default)]
+struct RowBatch {
+    bytes: Vec<u8>,
+    /// Where key and payload of each end.
+    ends: Vec<(usize, usize)>,
+}
+
+/// What all threads know.
+struct Work {
+    table: Arc<TableDef>,
+    indexes: Vec<Arc<IndexDef>>,
+    limits: Limits,
+    env: Arc<dyn Env>,
+    /// Memory of each sort.
+    memory: u64,
+    batches: Mutex<Option<Receiver<RowBatch>>>,
+}
+
+/// Sorts the entries of indexes.
+pub(crate) struct EntrySorters {
+    work: Arc<Work>,
+    threads: usize,
+    batch: RowBatch,
+    batches: usize,
+    own: Vec<Sorter>,
+    sender: Option<SyncSender<RowBatch>>,
+    helpers: Vec<JoinHandle<Result<Vec<Sorter>>>>,
+}
+
+impl RowBatch {
+    fn each(&self, mut row: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        let mut begin = 0;
+        for &(key_end, end) in &self.ends {
+            row(&self.bytes[begin..key_end], &self.bytes[key_end..end])?;
+            begin = end;
+        }
+        Ok(())
+    }
+}
+
+impl Work {
+    fn sorters(&self) -> Vec<Sorter> {
+        self.indexes.iter().map(|_| Sorter::new(&self.env, self.memory)).collect()
+    }
+
+    fn sort(&self, batch: &RowBatch, sorters: &mut [Sorter]) -> Result<()> {
+        batch.each(|key, payload| {
+            for (index, sorter) in self.indexes.iter().zip(&mut *sorters) {
+                push_entry(&self.table, index, &self.limits, sorter, (key, payload))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn help(&self) -> Result<Vec<Sorter>> {
+        let mut sorters = self.sorters();
+        while let Some(batch) = self.next_batch() {
+            if let Err(error) = self.sort(&batch, &mut sorters) {
+                // Nobody is to wait for room.
+                *self.batches.lock() = None;
+                return Err(error);
+            }
+        }
+        Ok(sorters)
+    }
+
+    fn next_batch(&self) -> Option<RowBatch> {
+        self.batches.lock().as_ref()?.recv().ok()
+    }
+}
+
+/// Adds the entry of a row to the sort of an index.
+pub(crate) fn push_entry(
+    table: &TableDef,
+    index: &IndexDef,
+    limits: &Limits,
+    sorter: &mut Sorter,
+    (key, payload): (&[u8], &[u8]),
+) -> Result<()> {
+    let entry = entry_of_row(table, index, key, payload)?;
+    if entry.key.len() > limits.max_key || entry.key.len() + entry.payload.len() > limits.max_entry {
+        return Err(MysqlError::key_too_long(limits.max_key).into());
+    }
+    sorter.push(&entry.key, &entry.payload)
+}
+
+impl EntrySorters {
+    /// For `indexes` of `table`.
+    pub(crate) fn new(
+        engine: &Engine,
+        table: &TableDef,
+        indexes: Vec<Arc<IndexDef>>,
+        control: &BuildControl,
+    ) -> EntrySorters {
+        let threads = if indexes.is_empty() { 0 } else { control.threads };
+        let sorts = indexes.len().max(1) * (threads + 1);
+        // What is handed on takes memory, too.
+        let batches = (threads * (WAITING + 1) + 1) * BATCH_BYTES;
+        let least = control.memory_bytes / 4;
+        let memory = control.memory_bytes.saturating_sub(batches as u64).max(least) / sorts as u64;
+        let work = Arc::new(Work {
+            table: Arc::new(table.clone()),
+            indexes,
+            limits: engine.limits,
+            env: engine.env.clone(),
+            memory,
+            batches: Mutex::new(None),
+        });
+        EntrySorters {
+            own: work.sorters(),
+            work,
+            threads,
+            batch: RowBatch::default(),
+            batches: 0,
+            sender: None,
+            helpers: Vec::new(),
+        }
+    }
+
+    /// Adds the entries of a row.
+    pub(crate) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
+        if self.own.is_empty() {
+            return Ok(());
+        }
+        let batch = &mut self.batch;
+        batch.bytes.extend_from_slice(key);
+        let key_end = batch.bytes.len();
+        batch.bytes.extend_from_slice(payload);
+        batch.ends.push((key_end, batch.bytes.len()));
+        if batch.bytes.len() >= BATCH_BYTES { self.hand_on() } else { Ok(()) }
+    }
+
+    fn hand_on(&mut self) -> Result<()> {
+        self.batches += 1;
+        if self.threads > 0 && self.sender.is_none() && self.batches > ALONE {
+            self.start()?;
+        }
+        let Some(sender) = &self.sender else {
+            self.work.sort(&self.batch, &mut self.own)?;
+            self.batch.bytes.clear();
+            self.batch.ends.clear();
+            return Ok(());
+        };
+        let batch = std::mem::take(&mut self.batch);
+        match sender.send(batch) {
+            Ok(()) => Ok(()),
+            // A thread has failed: it says why.
+            Err(_) => self.join().map(drop),
+        }
+    }
+
+    fn start(&mut self) -> Result<()> {
+        let (sender, receiver) = sync_channel(self.threads * WAITING);
+        *self.work.batches.lock() = Some(receiver);
+        for _ in 0..self.threads {
+            let work = self.work.clone();
+            let helper = std::thread::Builder::new().name("build".into()).spawn(move || work.help());
+            match helper {
+                Ok(helper) => self.helpers.push(helper),
+                // Fewer do as well, or the caller alone.
+                Err(_) => break,
+            }
+        }
+        self.sender = (!self.helpers.is_empty()).then_some(sender);
+        Ok(())
+    }
+
+    fn join(&mut self) -> Result<Vec<Vec<Sorter>>> {
+        self.sender = None;
+        let mut sorted = Vec::new();
+        let mut failed = None;
+        for helper in self.helpers.drain(..) {
+            let ended = helper.join();
+            match ended
+                .unwrap_or_else(|_| Err(TableError::Internal("a thread of a build has panicked".into())))
+            {
+                Ok(sorters) => sorted.push(sorters),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(sorted), Err)
+    }
+
+    /// For each index what was sorted, in parts.
+    pub(crate) fn finish(mut self) -> Result<Vec<Vec<Sorter>>> {
+        self.work.sort(&self.batch, &mut self.own)?;
+        let mut parts: Vec<Vec<Sorter>> =
+            std::mem::take(&mut self.own).into_iter().map(|sorter| vec![sorter]).collect();
+        for sorters in self.join()? {
+            parts.iter_mut().zip(sorters).for_each(|(part, sorter)| part.push(sorter));
+        }
+        Ok(parts)
+    }
+}
+
+impl Drop for EntrySorters {
+    fn drop(&mut self) {
+        // Files of threads that are still at work are theirs to remove.
+        let _ = self.join();
+    }
+}

@@ -1,0 +1,138 @@
+//! Trees of secondary indexes from their sorted entries: several at once, by threads.
+
+use super::control::BuildControl;
+use super::indexes::STEP;
+use super::{finish_builder, new_builder};
+use crate::catalog::{IndexDef, TableDef};
+use crate::ddl::NewTrees;
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::index::entry::{describe_row, locator_of_entry, unique_prefix};
+use crate::run::{EntrySource, Sorter};
+use leafline_btree::{BulkBuilder, Tree};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// One tree to be built.
+struct Job<'a> {
+    /// Its place among the indexes.
+    number: usize,
+    index: &'a IndexDef,
+    parts: Vec<Sorter>,
+    builder: BulkBuilder,
+}
+
+/// What the jobs of a build share.
+struct Jobs<'a> {
+    engine: &'a Engine,
+    table: &'a TableDef,
+    /// The clustered tree that the entries are of.
+    rows: &'a Tree,
+    control: &'a BuildControl,
+    waiting: Mutex<Vec<Job<'a>>>,
+    /// The first job that has failed: those behind it need not be finished.
+    failed: AtomicUsize,
+    built: Mutex<Vec<(usize, Result<Tree>)>>,
+}
+
+/// Builds the trees of `indexes`, whose entries, of the rows of a tree, were sorted in parts.
+///
+/// # Errors
+/// `DuplicateEntry` of the first index that has duplicates; what the store returns.
+pub(crate) fn build_secondaries(
+    engine: &Engine,
+    table: &TableDef,
+    indexes: &[Arc<IndexDef>],
+    (parts, rows): (Vec<Vec<Sorter>>, &Tree),
+    control: &BuildControl,
+    new: &mut NewTrees,
+) -> Result<Vec<Tree>> {
+    let mut waiting = Vec::with_capacity(indexes.len());
+    for (number, (index, parts)) in indexes.iter().zip(parts).enumerate() {
+        let (_, builder) = new_builder(engine, new)?;
+        waiting.push(Job { number, index, parts, builder });
+    }
+    // Taken from the end.
+    waiting.reverse();
+    let threads = control.threads.min(indexes.len().saturating_sub(1));
+    let jobs = Jobs {
+        engine,
+        table,
+        rows,
+        control,
+        waiting: Mutex::new(waiting),
+        failed: AtomicUsize::new(usize::MAX),
+        built: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let helper = std::thread::Builder::new().name("build".into());
+            // Fewer do as well, or the caller alone.
+            if helper.spawn_scoped(scope, || jobs.work()).is_err() {
+                break;
+            }
+        }
+        jobs.work();
+    });
+    let mut built = jobs.built.into_inner();
+    built.sort_by_key(|(number, _)| *number);
+    built.into_iter().map(|(_, tree)| tree).collect()
+}
+
+impl Jobs<'_> {
+    fn work(&self) {
+        loop {
+            let next = self.waiting.lock().pop();
+            let Some(job) = next else { return };
+            let number = job.number;
+            let tree = self.build(job);
+            if tree.is_err() {
+                self.failed.fetch_min(number, Ordering::Relaxed);
+            }
+            self.built.lock().push((number, tree));
+        }
+    }
+
+    fn build(&self, job: Job<'_>) -> Result<Tree> {
+        let Job { number, index, parts, mut builder } = job;
+        let mut entries = Sorter::merge(parts)?;
+        let mut last: Vec<u8> = Vec::new();
+        let mut count = 0u64;
+        while let Some((key, payload)) = entries.next()? {
+            count += 1;
+            if count.is_multiple_of(STEP) {
+                self.control.cancel.check()?;
+                self.control.progress.add(STEP);
+                if self.failed.load(Ordering::Relaxed) < number {
+                    return Err(TableError::Internal("another index was not built".into()));
+                }
+            }
+            if let Some(prefix) = unique_prefix(index, key)? {
+                if prefix == last {
+                    let mut locator = Vec::new();
+                    locator_of_entry(index, key, &mut locator)?;
+                    let row = self.rows.get(&locator, |row| row.map(|row| row.payload.to_vec()))?;
+                    return Err(duplicate(self.table, index, locator, &row.unwrap_or_default()));
+                }
+                last.clear();
+                last.extend_from_slice(prefix);
+            }
+            builder.push(key, payload)?;
+        }
+        finish_builder(self.engine, builder)
+    }
+}
+
+/// Error 1062 for the entry of a row in `index`.
+pub(super) fn duplicate(table: &TableDef, index: &IndexDef, locator: Vec<u8>, payload: &[u8]) -> TableError {
+    match describe_row(table, index, &locator, payload) {
+        Ok(entry) => TableError::DuplicateEntry {
+            entry,
+            table: table.name.clone(),
+            index: index.name.clone(),
+            locator,
+        },
+        Err(error) => error,
+    }
+}
