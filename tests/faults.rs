@@ -3,6 +3,8 @@
 
 #[path = "support/rows.rs"]
 mod rows;
+#[path = "support/settings.rs"]
+mod settings;
 
 use leafline_sql::accounts::{Login, ROOT, double_sha1};
 use leafline_sql::session::Session;
@@ -20,7 +22,7 @@ const PAGE: u64 = 16 << 10;
 const ROWS: u32 = 8000;
 
 fn open(env: &SimulatedEnv) -> Arc<Instance> {
-    let mut options = InstanceOptions::default();
+    let mut options = InstanceOptions { variables: settings::test_variables(), ..InstanceOptions::default() };
     options.engine.store.buffer_pool_bytes = 4 << 20;
     options.engine.store.log_capacity_bytes = 16 << 20;
     Instance::open(Arc::new(env.clone()), options).expect("the database opens")

@@ -3,6 +3,8 @@
 //! NULL is written `NULL`, an empty string `(empty)`. An expected error is compared with
 //! `ERROR <number> (<SQLSTATE>): <message>`. Connections are sessions of one instance.
 
+#[path = "support/settings.rs"]
+mod settings;
 #[path = "support/sqllogictest.rs"]
 mod sqllogictest;
 
@@ -81,6 +83,7 @@ fn open(directory: &Path, bulk_load_rows: &str) -> Arc<Instance> {
     options.engine.store.log_capacity_bytes = 32 << 20;
     let files = directory.join("files");
     std::fs::create_dir(&files).expect("a directory for LOAD DATA and OUTFILE");
+    options.variables = settings::test_variables();
     options.variables.push(("secure_file_priv".into(), files.to_string_lossy().into_owned()));
     options.variables.push(("leafline_bulk_load_rows".into(), bulk_load_rows.into()));
     Instance::open(env, options).expect("a new database")

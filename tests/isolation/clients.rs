@@ -1,6 +1,7 @@
 //! Clients that run statements at the same time, each in a thread of its own.
 
 use crate::rows::rows_of;
+use crate::settings::test_variables;
 use leafline_sql::session::Session;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::SimulatedEnv;
@@ -12,7 +13,7 @@ pub type Answer = Result<Vec<String>, u16>;
 
 /// A database in memory.
 pub fn database() -> Arc<Instance> {
-    let mut options = InstanceOptions::default();
+    let mut options = InstanceOptions { variables: test_variables(), ..InstanceOptions::default() };
     options.engine.store.buffer_pool_bytes = 4 << 20;
     options.engine.store.log_capacity_bytes = 16 << 20;
     Instance::open(Arc::new(SimulatedEnv::new()), options).expect("the database opens")

@@ -11,3 +11,5 @@ mod metadata;
 #[path = "../support/rows.rs"]
 mod rows;
 mod seeds;
+#[path = "../support/settings.rs"]
+mod settings;

@@ -1,6 +1,7 @@
 //! A database of a seed, sessions on it, and their answers.
 
 use super::rows::values_of;
+use super::settings::test_variables;
 use leafline_sql::session::{Outcome, Session};
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::FlushPolicy;
@@ -25,7 +26,7 @@ impl Database {
     pub fn new(pages: u64) -> Database {
         let directory = tempfile::tempdir().expect("a directory");
         let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
-        let mut options = InstanceOptions::default();
+        let mut options = InstanceOptions { variables: test_variables(), ..InstanceOptions::default() };
         // Small pages, so that small tables have many.
         options.engine.store.page_size = 4096;
         options.engine.store.buffer_pool_bytes = pages * 4096;

@@ -22,6 +22,8 @@ mod questions;
 mod relations;
 #[path = "../support/rows.rs"]
 mod rows;
+#[path = "../support/settings.rs"]
+mod settings;
 mod tables;
 mod traffic;
 mod ways;

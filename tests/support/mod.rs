@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod client;
+mod settings;
 
 use client::Client;
 use std::io::{BufRead, BufReader};
@@ -23,6 +24,11 @@ impl Served {
         let mut child = Command::new(env!("CARGO_BIN_EXE_leafline"))
             .args(["serve", &directory.display().to_string(), "--port", "0", "--buffer-pool-size", "16M"])
             .args(options)
+            .args(
+                settings::test_variables()
+                    .into_iter()
+                    .flat_map(|(name, value)| ["--set".into(), format!("{name}={value}")]),
+            )
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,6 +1,6 @@
 //! Purging: removing ghosts that no snapshot can need any more.
 
-use leafline_storage::{PageNo, Reservation};
+use leafline_storage::{PageNo, Reservation, page};
 
 use crate::descend::{Faults, Latched};
 use crate::entry::CommitTs;
@@ -50,6 +50,10 @@ impl Tree {
             Latched::NoSuchLevel => return Err(self.no_leaf_level()),
         };
         let page = mini.page_no(latched);
+        if page::is_soft(mini.page(latched)) {
+            // Who merges it by log sees to ghosts, too.
+            return Ok(Attempt::Done { removed: false, merge: false });
+        }
         let leaf = Node::open(mini.page(latched)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
         if !found || !purgeable(&leaf, slot, before).on(page)? {

@@ -10,6 +10,7 @@
 //! | `policy` | limits, split points, thresholds: every choice that is a matter of taste |
 //! | `descend`, `optimistic` | from the root to a page, with latches and without; how readers and writers latch |
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
+//! | `buffered` | changes of leaves that are not in memory, which are kept elsewhere |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
 //! | `lookup` | many known keys at a time |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
@@ -23,6 +24,7 @@
 
 pub mod node;
 
+mod buffered;
 mod bulk;
 mod claimed;
 mod cursor;
@@ -45,6 +47,7 @@ mod tree;
 mod verify;
 mod view;
 
+pub use buffered::{HeldLeaf, Modified, RawLeaf};
 pub use bulk::BulkBuilder;
 pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};
@@ -53,7 +56,7 @@ pub use error::{BtreeError, Result};
 pub use estimate::{Estimate, SampledLeaves};
 pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use lookup::FoundLeaf;
-pub use node::TreeRedo;
+pub use node::{BufferedEntry, TreeRedo};
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use salvage::Salvage;
 pub use tree::Tree;

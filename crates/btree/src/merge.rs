@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
+use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation, page};
 
 use crate::descend::{Faults, Latched};
 use crate::error::{OnPage, Result};
@@ -150,6 +150,9 @@ impl Tree {
                 }
                 Latched::NoSuchLevel => return Ok(false),
             };
+            if page::is_soft(mini.page(child)) {
+                return Ok(false);
+            }
             let child_page = mini.page_no(child);
             let node = Node::open(mini.page(child)).on(child_page)?;
             let mut copy = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence()).on(child_page)?;
@@ -170,7 +173,7 @@ impl Tree {
 /// Which of two neighbours takes over the other's entries; `None` if they are better left apart.
 fn plan(mini: &MiniTransaction<'_>, left: PageSlot, right: PageSlot) -> NodeResult<Option<Side>> {
     let (left, right) = (Node::open(mini.page(left))?, Node::open(mini.page(right))?);
-    if left.merged_through() != right.merged_through() {
+    if [left.bytes(), right.bytes()].into_iter().any(page::is_soft) {
         return Ok(None);
     }
     let size = policy::merged_size(&left, &right)?;

@@ -6,12 +6,13 @@
 
 use std::borrow::Cow;
 
-use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
+use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation, page};
 
+use crate::buffered::Modified;
 use crate::descend::{Faults, Latched};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{Node, NodeResult, Record, SLOT, leaf_cell_len, settle_gain};
+use crate::node::{Node, NodeFault, NodeResult, Record, SLOT, leaf_cell_len, settle_gain};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
@@ -23,6 +24,8 @@ enum Attempt {
     Missing(PageNo),
     /// The leaf has no room for a cell of this size.
     NoRoom(usize),
+    /// It was merged in memory alone.
+    Softly,
 }
 
 impl Tree {
@@ -39,6 +42,24 @@ impl Tree {
         purge_before: CommitTs,
         decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
     ) -> Result<()> {
+        match self.modify_leaf(reservation, key, purge_before, decide, true)? {
+            Modified::Done => Ok(()),
+            Modified::NotInMemory | Modified::Softly => {
+                let fault = NodeFault("a change of a leaf that lacks what is kept elsewhere");
+                Err(BtreeError::corrupt(self.root(), fault))
+            }
+        }
+    }
+
+    /// As [`modify`](Self::modify); a leaf that is not in memory is read in only if `read` says so.
+    pub(crate) fn modify_leaf<'b>(
+        &self,
+        reservation: &mut Reservation,
+        key: &[u8],
+        purge_before: CommitTs,
+        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+        read: bool,
+    ) -> Result<Modified> {
         let limit = self.max_key_len();
         if key.len() > limit {
             return Err(BtreeError::KeyTooLong { len: key.len(), limit });
@@ -46,8 +67,15 @@ impl Tree {
         let mut faults = Faults::default();
         loop {
             match self.try_modify(reservation, key, purge_before, decide)? {
-                Attempt::Done(false) => return Ok(()),
-                Attempt::Done(true) => return self.merge(reservation, key, 0),
+                Attempt::Done(under_full) => {
+                    if under_full {
+                        self.merge(reservation, key, 0)?;
+                    }
+                    return Ok(Modified::Done);
+                }
+                Attempt::Softly => return Ok(Modified::Softly),
+                // Its caller looks whether this is the leaf.
+                Attempt::Missing(_) if !read => return Ok(Modified::NotInMemory),
                 Attempt::Missing(page) => faults.fault_in(self, page)?,
                 Attempt::NoRoom(cell_len) => self.split(reservation, key, 0, cell_len)?,
             }
@@ -68,6 +96,9 @@ impl Tree {
             Latched::NoSuchLevel => return Err(self.no_leaf_level()),
         };
         let page = mini.page_no(latched);
+        if page::is_soft(mini.page(latched)) {
+            return Ok(Attempt::Softly);
+        }
         let leaf = Node::open(mini.page(latched)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
         let old = if found { Some(leaf.leaf_cell(slot).on(page)?.entry) } else { None };

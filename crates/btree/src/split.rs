@@ -10,7 +10,7 @@
 //! he reserved for does so because others filled pages and did not split. The page that he lacks is added then
 //! ([`Reservation::top_up`]); only on a disk that has since become full can that fail.
 
-use leafline_storage::{PageClass, PageNo, Reservation};
+use leafline_storage::{PageClass, PageNo, Reservation, page};
 
 use crate::descend::{Faults, Latched};
 use crate::error::{BtreeError, OnPage, Result};
@@ -75,7 +75,8 @@ impl Tree {
         };
         let page = mini.page_no(latched);
         let node = Node::open(mini.page(latched)).on(page)?;
-        if node.free() >= cell_len + SLOT {
+        // A softly merged one is merged by log first.
+        if node.free() >= cell_len + SLOT || page::is_soft(node.bytes()) {
             return Ok(Attempt::Done);
         }
         let split = if level == 0 {

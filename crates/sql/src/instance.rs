@@ -156,10 +156,18 @@ impl Instance {
             user_locks: Arc::default(),
             opened: Instant::now(),
         });
+        instance.apply_globals();
         if has_threads {
             *instance.upkeep.lock() = Some(Upkeep::start(&instance)?);
         }
         Ok(instance)
+    }
+
+    /// Has the engine follow the global variables that are its own.
+    pub(crate) fn apply_globals(&self) {
+        let globals = self.globals.read();
+        self.engine.set_change_buffering(globals.change_buffering, globals.change_buffer_percent);
+        self.engine.force_change_buffering(globals.change_buffering_forced);
     }
 
     /// The number of a connection that has begun: what its session will have as `CONNECTION_ID()`.
@@ -336,6 +344,7 @@ impl Instance {
 
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         Gauges {
+            change_buffer: self.engine.change_buffer_stats(),
             store: self.engine.store().stats(),
             engine: self.engine.stats(),
             page_bytes: self.facts.page_bytes,

@@ -6,7 +6,7 @@
 
 use leafline_access::Counters;
 use leafline_storage::StoreStats;
-use leafline_table::EngineStats;
+use leafline_table::{ChangeBufferStats, EngineStats};
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -167,6 +167,8 @@ pub struct Gauges<'a> {
     pub store: &'a StoreStats,
     /// The engine.
     pub engine: EngineStats,
+    /// Its change buffer.
+    pub change_buffer: ChangeBufferStats,
     /// Bytes of a page.
     pub page_bytes: u64,
     /// Open connections.
@@ -195,6 +197,17 @@ impl Gauges<'_> {
             ("Innodb_row_lock_time", self.engine.locks.wait_us / 1000),
             ("Innodb_row_lock_time_max", self.engine.locks.longest_wait_us / 1000),
             ("Innodb_row_lock_waits", self.engine.locks.waits),
+            ("Leafline_change_buffer_bytes", self.change_buffer.l0_bytes + self.change_buffer.run_bytes),
+            ("Leafline_change_buffer_bytes_most", self.change_buffer.most_bytes),
+            ("Leafline_change_buffer_buffered", self.change_buffer.buffered),
+            ("Leafline_change_buffer_leaves_merged", self.change_buffer.leaves_merged),
+            ("Leafline_change_buffer_leaves_merged_softly", self.change_buffer.leaves_merged_softly),
+            ("Leafline_change_buffer_merged", self.change_buffer.merged),
+            ("Leafline_change_buffer_runs_written", self.change_buffer.runs_written),
+            ("Leafline_change_buffer_run_bytes_written", self.change_buffer.run_bytes_written),
+            ("Leafline_change_buffer_sweep_time_us", self.change_buffer.swept_us),
+            ("Leafline_change_buffer_sweeping", u64::from(self.change_buffer.sweeping)),
+            ("Leafline_change_buffer_wait_us", self.change_buffer.waited_us),
             ("Leafline_lock_timeouts", self.engine.locks.timeouts),
             ("Leafline_locks", self.engine.locks.held),
             ("Leafline_old_versions", self.engine.versions),
@@ -239,6 +252,7 @@ mod tests {
         stats.batched_reads.store(40, Ordering::Relaxed);
         stats.batched_bytes.store(4000, Ordering::Relaxed);
         let gauges = Gauges {
+            change_buffer: ChangeBufferStats::default(),
             store: &stats,
             engine: EngineStats::default(),
             page_bytes: 16384,

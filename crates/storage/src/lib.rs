@@ -45,7 +45,9 @@ pub use log::{FlushPolicy, LogSpace};
 pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
 pub use open::page_size_of;
 pub use page::{PAGE_HEADER, PageKind};
-pub use pool::{MemoryLoan, Optimistic, OptimisticPage, SharedGuard, prefetch_line};
+pub use pool::{
+    HeldPage, MemoryLoan, Optimistic, OptimisticPage, PageMerger, RawPage, SharedGuard, prefetch_line,
+};
 pub use recovery::{RecoveryReport, UnreadablePage};
 pub use redo::{
     CheckpointSource, GROUP_OVERHEAD, HandlerId, LogicalReplay, NoReplay, RECORD_OVERHEAD, RedoError,

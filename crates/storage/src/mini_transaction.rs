@@ -22,7 +22,7 @@ use crate::pool::{ExclusiveGuard, Latch, OwnedFrame, held};
 use crate::redo::{GROUP_OVERHEAD, PageRecord, RECORD_OVERHEAD};
 use crate::space::{ExtentNo, ExtentUse, SpaceRecord, Taken};
 use crate::store::Inner;
-use crate::{HandlerId, Lsn, PageKind, PageNo, Reservation, Result, SegmentId, StorageError, page};
+use crate::{HandlerId, Lsn, PageKind, PageNo, RawPage, Reservation, Result, SegmentId, StorageError, page};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -117,6 +117,18 @@ impl<'a> MiniTransaction<'a> {
         match self.inner.cache.pool.exclusive(page) {
             Latch::Held(guard) => Ok(Some(self.hold(guard))),
             Latch::NotResident => Ok(None),
+        }
+    }
+
+    /// Takes over a page that nobody has seen, exclusively latched; it must lack nothing when the group is committed. The caller
+    /// may hold latches, but makes sure first that nothing can go wrong.
+    ///
+    /// # Errors
+    /// The page is of another store.
+    pub fn adopt(&mut self, page: RawPage) -> Result<PageSlot> {
+        match page.into_exclusive(&self.inner.cache.pool) {
+            Some(guard) => Ok(self.hold(guard)),
+            None => Err(StorageError::Misuse { what: "a page of another store".into() }),
         }
     }
 
@@ -294,6 +306,11 @@ impl<'a> MiniTransaction<'a> {
         let Some(guard) = &mut latched.guard else {
             return Err(StorageError::Misuse { what: format!("change of page {page}, which was released") });
         };
+        if page::is_soft(guard) {
+            return Err(StorageError::Misuse {
+                what: format!("change of page {page}, which was merged softly"),
+            });
+        }
         let size = self.group.len() + RECORD_OVERHEAD + payload.len() + GROUP_OVERHEAD;
         if payload.len() > MAX_PAYLOAD || !self.reservation.covers(size) {
             return Err(StorageError::Misuse {

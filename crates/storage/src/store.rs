@@ -9,10 +9,10 @@ use crate::pool::PageCache;
 use crate::redo::{CHECKPOINT_KIND, Handlers};
 use crate::space::Space;
 use crate::{
-    BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, LockGuard, LogicalReplay, Lsn, LsnRange,
-    MemoryLoan, MiniTransaction, Optimistic, PageNo, RecoveryReport, RedoHandler, Remains, Reservation,
-    Result, SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault, SpaceUsage, StorageError,
-    StoreStats,
+    BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, HeldPage, LockGuard, LogicalReplay, Lsn,
+    LsnRange, MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport,
+    RedoHandler, Remains, Reservation, Result, SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault,
+    SpaceUsage, StorageError, StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -229,6 +229,62 @@ impl Store {
     /// called once it has.
     pub fn set_checkpoint_source(&self, source: Arc<dyn CheckpointSource>) {
         self.inner.checkpointer.set_source(source);
+    }
+
+    /// Sets who keeps changes of pages that are not in memory (see [`PageMerger`]). Pages that came in before, and that `concerns`
+    /// says may lack something, are evicted, changed ones once they are written: what recovery made anew of a page that was damaged may lack
+    /// what was kept after the page had been evicted. To be called once, before others use the store.
+    ///
+    /// # Errors
+    /// `Io` (the store is poisoned then), `Poisoned`.
+    pub fn set_page_merger(
+        &self,
+        merger: Arc<dyn PageMerger>,
+        concerns: &dyn Fn(SegmentId) -> bool,
+    ) -> Result<()> {
+        self.inner.cache.set_merger(merger);
+        self.inner.cache.evict_all_of(concerns)
+    }
+
+    /// Keeps an evicted page from being read in; `None` if it is in memory. Waits for a read that is under way. The caller holds no
+    /// latch.
+    pub fn hold(&self, page: PageNo) -> Option<HeldPage> {
+        crate::pool::held::assert_none("holding a page");
+        self.inner.cache.pool.hold(page)
+    }
+
+    /// The page as the file has it, to be changed before anybody sees it; `None` if it is in memory and lacks nothing. What was made
+    /// softly is dropped. The caller holds no latch.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Poisoned`.
+    pub fn raw(&self, page: PageNo) -> Result<Option<RawPage>> {
+        self.inner.cache.raw(page)
+    }
+
+    /// Sets pages and log bytes aside at once, beyond the log's limit if need be: for small changes on behalf of somebody who may
+    /// hold a reservation. `needed`: he cannot go back, so pages may come from the margin that there is for such.
+    ///
+    /// # Errors
+    /// `DiskFull`, `Io`, `Poisoned`.
+    pub fn reserve_at_once(&self, pages: usize, log_bytes: usize, needed: bool) -> Result<Reservation> {
+        let mut reservation = Reservation::at_once(&self.inner, log_bytes)?;
+        reservation.add_pages_at_once(pages, needed)?;
+        Ok(reservation)
+    }
+
+    /// Writes the page if it is changed, and evicts it, unless it is latched or pinned; whether it is out of memory. For tests.
+    ///
+    /// # Errors
+    /// `Io` (the store is poisoned then), `Poisoned`.
+    pub fn force_out(&self, page: PageNo) -> Result<bool> {
+        self.inner.cache.write_back(vec![page], crate::pool::Latching::Try)?;
+        Ok(self.inner.cache.pool.evict_clean(page) || !self.is_resident(page))
+    }
+
+    /// Root page of a segment, if there is such a segment; 0 before it has one.
+    pub fn root_of(&self, segment: SegmentId) -> Option<PageNo> {
+        self.inner.space.state().segment(segment).ok().map(|segment| segment.root)
     }
 
     /// Bytes of a page.

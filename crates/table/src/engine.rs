@@ -7,8 +7,10 @@
 //! record) | page latches | version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group
 //! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
 
+use crate::background::{BackgroundThread, Round};
 use crate::build::ChangeLogs;
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
+use crate::change_buffer::{ChangeBuffer, ChangeBufferStats, ChangeBuffering};
 use crate::counters::Counters;
 use crate::error::{Result, TableError};
 use crate::limits::Limits;
@@ -22,16 +24,16 @@ use crate::txn::clock::{Clock, RegisteredSnapshot};
 use crate::txn::gates::Gates;
 use crate::txn::ghosts::GhostQueue;
 use crate::txn::history_memory::HistoryMemory;
-use crate::txn::purge::PurgeThread;
 use crate::txn::recovery::{Recovered, Replay, catalog_segment};
 use crate::txn::versions::VersionStore;
 use crate::txn::write_set::WriteSet;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::{CommitTs, Tree, TreeRedo};
 use leafline_storage::{
-    CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, StorageError, Store, StoreOptions,
+    CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, SegmentId, StorageError, Store, StoreOptions,
 };
 use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -54,6 +56,12 @@ pub struct EngineOptions {
     /// Bytes of operations up to which a commit has them in its log record, and beyond which in a file of its own. `None`:
     /// one part in sixteen of the log.
     pub inline_commit_bytes: Option<u64>,
+    /// Which changes of non-unique secondary indexes are buffered where their leaves are not in memory.
+    pub change_buffering: ChangeBuffering,
+    /// Most bytes of buffered changes. `None`: as many as the buffer pool has.
+    pub change_buffer_bytes: Option<u64>,
+    /// Leaves are driven out of memory, so that all changes are buffered that can be: for tests.
+    pub force_change_buffering: bool,
     /// Bytes of log after which a commit with such a file records how far it is. `None`: one part in thirty-two of the log.
     pub progress_bytes: Option<u64>,
 }
@@ -68,6 +76,9 @@ impl Default for EngineOptions {
             version_memory_bytes: None,
             inline_commit_bytes: None,
             progress_bytes: None,
+            change_buffering: ChangeBuffering::default(),
+            change_buffer_bytes: None,
+            force_change_buffering: false,
         }
     }
 }
@@ -149,6 +160,7 @@ pub struct Engine {
     pub(crate) history: Arc<HistoryMemory>,
     pub(crate) versions: VersionStore,
     pub(crate) ghosts: GhostQueue,
+    pub(crate) change_buffer: Arc<ChangeBuffer>,
     /// Held by who makes room for old versions; usage below which it is of no use to try again.
     pub(crate) relief: Mutex<u64>,
     pub(crate) counts: EngineCounts,
@@ -156,7 +168,7 @@ pub struct Engine {
     no_writes: Arc<RwLock<WriteSet>>,
     /// Number of the last run of operations.
     pub(crate) last_op_run: AtomicU64,
-    purge_thread: Mutex<Option<PurgeThread>>,
+    threads: Mutex<Vec<BackgroundThread>>,
     /// Called between the steps of a commit's application.
     #[cfg(test)]
     pub(crate) observer: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
@@ -248,6 +260,7 @@ impl Engine {
             catalog: RwLock::new(Arc::new(recovered.catalog)),
             trees: recovered.trees,
             quarantine: Mutex::new(recovered.quarantine),
+            change_buffer: recovered.change_buffer,
             counters,
             clock,
             gates: Gates::default(),
@@ -258,12 +271,27 @@ impl Engine {
             counts: EngineCounts::default(),
             no_writes: Arc::default(),
             last_op_run: AtomicU64::new(0),
-            purge_thread: Mutex::default(),
+            threads: Mutex::default(),
             #[cfg(test)]
             observer: Mutex::default(),
         });
+        engine.change_buffer.set_limits(engine.limits.change_buffer, engine.limits.change_buffer_l0);
+        engine.change_buffer.set_mode(engine.options.change_buffering);
+        engine.change_buffer.set_forced(engine.options.force_change_buffering);
         if background {
-            *engine.purge_thread.lock() = Some(PurgeThread::start(&engine)?);
+            let threads: [(_, Round); 2] = [
+                // What fails here fails for the sessions too, which report it; ghosts cost space only.
+                ("leafline-purge", |engine| {
+                    let _ = engine.purge();
+                    false
+                }),
+                // What fails here is tried again, and fails for the sessions, too, if it stops the store.
+                ("change-buffer", |engine| engine.tend_change_buffer().unwrap_or(false)),
+            ];
+            for (name, round) in threads {
+                let thread = BackgroundThread::start(&engine, name, round)?;
+                engine.threads.lock().push(thread);
+            }
         }
         Ok(engine)
     }
@@ -273,9 +301,8 @@ impl Engine {
     /// # Errors
     /// What the store returns.
     pub fn close(&self) -> Result<()> {
-        if let Some(thread) = self.purge_thread.lock().take() {
-            thread.stop();
-        }
+        let threads = std::mem::take(&mut *self.threads.lock());
+        threads.into_iter().for_each(BackgroundThread::stop);
         self.purge()?;
         Ok(self.store.clone().close()?)
     }
@@ -387,6 +414,29 @@ impl Engine {
         &self.limits
     }
 
+    /// Which changes of non-unique secondary indexes are buffered from now on, and how many percent of the buffer pool's size they may
+    /// take. What is buffered is merged nevertheless.
+    pub fn set_change_buffering(&self, mode: ChangeBuffering, percent: u64) {
+        let limits = Limits::of_change_buffer(self.options.store.buffer_pool_bytes, Some(percent));
+        self.change_buffer.set_limits(limits.0, limits.1);
+        self.change_buffer.set_mode(mode);
+    }
+
+    /// Whether leaves leave memory before their entries change, from now on, so that all changes are buffered that can be: for tests.
+    pub fn force_change_buffering(&self, forced: bool) {
+        self.change_buffer.set_forced(forced || self.options.force_change_buffering);
+    }
+
+    /// The segments that buffered changes are in.
+    pub fn change_buffer_segments(&self) -> BTreeSet<SegmentId> {
+        self.change_buffer.segments()
+    }
+
+    /// What the change buffer has done and holds.
+    pub fn change_buffer_stats(&self) -> ChangeBufferStats {
+        self.change_buffer.stats()
+    }
+
     /// Counters.
     pub fn stats(&self) -> EngineStats {
         let (snapshots, oldest_snapshot) = self.clock.snapshots();
@@ -479,9 +529,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if let Some(thread) = self.purge_thread.get_mut().take() {
-            thread.stop();
-        }
+        std::mem::take(self.threads.get_mut()).into_iter().for_each(BackgroundThread::stop);
     }
 }
 

@@ -117,6 +117,11 @@ impl TableError {
             _ => false,
         }
     }
+
+    /// Whether the disk is full.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        matches!(self, TableError::Storage(StorageError::DiskFull))
+    }
 }
 
 impl From<StorageError> for TableError {

@@ -20,7 +20,9 @@
 //! | `quarantine` | trees that recovery could not bring up to date, until they are repaired |
 
 mod alter;
+mod background;
 mod bytes;
+mod change_buffer;
 mod counters;
 mod ddl;
 mod error;
@@ -60,6 +62,7 @@ pub use catalog::{
     PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId, TableOptions,
     TableSpec, ViewAlgorithm, ViewDef, is_extended,
 };
+pub use change_buffer::{ChangeBufferStats, ChangeBuffering};
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
 pub use engine::{Engine, EngineOptions, EngineStats};
 pub use error::{Result, TableError};

@@ -23,6 +23,9 @@ const LARGEST_WRITE_SET: u64 = 256 << 20;
 /// What is put together, in memory, when files are merged.
 const LARGEST_ROW_HISTORY: u64 = 256 << 20;
 
+/// What takes buffered changes may take this part of the buffer pool, and of all that are allowed.
+const L0_SHARE: u64 = 8;
+
 /// A commit record may take this part of the log.
 const INLINE_SHARE: u64 = 16;
 /// A large commit records how far it is after this part of the log.
@@ -47,6 +50,10 @@ pub struct Limits {
     pub max_row_history: u64,
     /// Memory of old versions and of ghosts that wait to be removed; more goes to files.
     pub version_memory: u64,
+    /// Bytes of buffered changes.
+    pub change_buffer: u64,
+    /// Bytes of those in the tree that takes them; then they are written to a run.
+    pub change_buffer_l0: u64,
     /// Locks held at once, by all transactions, if the buffer pool lends the memory.
     pub max_locks: u64,
 }
@@ -58,6 +65,10 @@ impl Limits {
         let inline = (store.max_logical_payload() / 2).min((log / INLINE_SHARE) as usize);
         let pool = options.store.buffer_pool_bytes;
         let of_transaction = (pool / WRITE_SET_SHARE).clamp(LEAST_WRITE_SET, LARGEST_WRITE_SET);
+        let (change_buffer, change_buffer_l0) = match options.change_buffer_bytes {
+            Some(bytes) => (bytes, bytes / L0_SHARE),
+            None => Limits::of_change_buffer(pool, None),
+        };
         Limits {
             max_key: policy::max_key_len(store.page_size()),
             max_entry: policy::max_entry_len(store.page_size()),
@@ -67,7 +78,15 @@ impl Limits {
             commit_memory: of_transaction,
             max_row_history: LARGEST_ROW_HISTORY,
             version_memory: options.version_memory_bytes.unwrap_or(pool / VERSION_SHARE),
+            change_buffer,
+            change_buffer_l0,
             max_locks: (pool / LOCK_SHARE / LOCK_BYTES).max(LEAST_LOCKS),
         }
+    }
+
+    /// Bytes of buffered changes, and of those in the tree that takes them, where they may take so many percent of a pool.
+    pub(crate) fn of_change_buffer(pool: u64, percent: Option<u64>) -> (u64, u64) {
+        let most = pool / 100 * percent.unwrap_or(100);
+        (most, most.min(pool) / L0_SHARE)
     }
 }

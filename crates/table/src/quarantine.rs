@@ -194,6 +194,12 @@ impl Quarantine {
         Ok(())
     }
 
+    /// Sets a tree aside that lacks changes. To be saved.
+    pub(crate) fn set_aside(&mut self, tree: SegmentId, reason: String) {
+        self.trees.entry(tree).or_default().note(PageNo::NONE, reason);
+        self.changed.insert(tree);
+    }
+
     /// Makes a change of the commit at `ts` by `apply`. If its tree is quarantined, or is now because the change cannot be made,
     /// the change is kept instead: by itself, or as one of all that are in the file `run`. To be saved.
     pub(crate) fn apply_or_keep(

@@ -3,6 +3,7 @@
 use crate::alter::Alteration;
 use crate::build::BuildControl;
 use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableSpec};
+use crate::change_buffer::ChangeBuffering;
 use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
 use crate::read::{EntryStep, ReadView};
@@ -47,6 +48,16 @@ pub(crate) fn options() -> EngineOptions {
 /// As [`options`], but every commit is by reference and records how far it is again and again.
 pub(crate) fn by_reference_options() -> EngineOptions {
     EngineOptions { inline_commit_bytes: Some(0), progress_bytes: Some(500), ..options() }
+}
+
+/// As [`options`], but every change that can be is buffered; the buffer is small, so that runs are written and swept all the time.
+pub(crate) fn buffering_options() -> EngineOptions {
+    EngineOptions {
+        change_buffering: ChangeBuffering::All,
+        change_buffer_bytes: Some(24 << 10),
+        force_change_buffering: true,
+        ..options()
+    }
 }
 
 /// An engine on a simulated device.

@@ -166,6 +166,12 @@ impl Trees {
         }
     }
 
+    /// A tree that is not freed yet, and not refused.
+    pub(crate) fn even_retired(&self, id: SegmentId) -> Option<Arc<TreeHandle>> {
+        let trees = self.trees.read();
+        trees.get(&id).filter(|tree| tree.refused.is_none()).map(|tree| tree.handle.clone())
+    }
+
     /// The tree of an index, for reading at `snapshot`: that one, one that it has replaced, or one that has replaced it.
     pub(crate) fn for_reading(&self, index: &IndexDef, snapshot: &Snapshot) -> Result<Arc<TreeHandle>> {
         let mut id = index.tree;

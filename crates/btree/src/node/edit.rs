@@ -220,6 +220,8 @@ pub fn absorb(page: &mut [u8], side: Side, other: &Node<'_>) -> NodeResult<()> {
     let (lower, upper) = (left.lower_fence(), right.upper_fence());
     let mut builder = NodeBuilder::like_with_prefix(&node, lower, upper, merged_prefix(left, right)?)?;
     builder.set_max_commit_ts(left.max_commit_ts().max(right.max_commit_ts()));
+    // Both are in memory and lack nothing, so what is older than either is on them.
+    builder.set_merged_through(left.merged_through().max(right.merged_through()));
     builder.set_history(InsertHistory::default());
     builder.push_all(left, 0..left.count())?;
     builder.push_all(right, 0..right.count())?;

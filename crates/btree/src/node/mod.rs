@@ -8,6 +8,7 @@
 //! | `cell` | what slots lead to: leaf entries, child references |
 //! | `build` | laying a node out anew |
 //! | `edit` | changing a node in place |
+//! | `merge_entries` | changes that were kept elsewhere, into a leaf |
 //! | `check` | the invariants of one node |
 //! | `record` | redo records and their handler, the only caller of `edit` |
 //!
@@ -19,6 +20,7 @@ mod cell;
 mod check;
 mod edit;
 mod layout;
+mod merge_entries;
 mod record;
 mod search;
 mod source;
@@ -26,10 +28,11 @@ mod source;
 pub use build::{NodeBuilder, prefix_len};
 pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
 pub use check::check;
-pub use edit::{Side, merged_prefix, part, settle_gain};
+pub use edit::{Side, leaf_settle as settle, merged_prefix, part, settle_gain};
 pub use layout::{
     CHILD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix, head_of,
 };
+pub use merge_entries::{BufferedEntry, merge_entries};
 pub use record::{FORMAT_VERSION, RECORD_OVERHEAD, Record, TreeRedo};
 pub use search::{CellAt, Search};
 pub use source::Source;

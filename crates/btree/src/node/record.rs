@@ -13,6 +13,8 @@
 //!   9   branch remove     slot u16
 //!  10   branch set child  slot u16, child u48
 //!  11   set prefix        length u16
+//!  12   leaf merge        generation u64, threshold u48, entries: ghost u8, ts u48, key length u16, payload length u16,
+//!                        key, payload
 //!
 //! side: 0 left, 1 right.    [ts] only if flags has HAS_TS.
 //! image: node header (48 bytes), slots, heap from its start to the end of the page
@@ -28,6 +30,7 @@ use leafline_storage::{PAGE_HEADER, PageKind, PageNo, RedoError, RedoHandler};
 use super::build::NodeBuilder;
 use super::edit::{self, Side};
 use super::layout::{InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, field, u48, u48_bytes};
+use super::merge_entries::{self, BufferedEntry};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Version of the layout of tree pages, in the page header.
@@ -44,6 +47,7 @@ const BRANCH_INSERT: u8 = 8;
 const BRANCH_REMOVE: u8 = 9;
 const BRANCH_SET_CHILD: u8 = 10;
 const SET_PREFIX: u8 = 11;
+const LEAF_MERGE: u8 = 12;
 
 /// Upper bound of what a record adds to the key, payload or image in it.
 pub const RECORD_OVERHEAD: usize = 24;
@@ -64,8 +68,12 @@ impl Record {
 
     /// Lays the page out as `built` has it.
     pub fn format(built: NodeBuilder) -> Record {
-        let page = built.finish();
-        Record { kind: FORMAT, payload: image(&page) }
+        Record::format_image(&built.finish())
+    }
+
+    /// Lays the page out as `page`, a finished node, is.
+    pub fn format_image(page: &[u8]) -> Record {
+        Record { kind: FORMAT, payload: image(page) }
     }
 
     /// Inserts a leaf entry.
@@ -114,6 +122,11 @@ impl Record {
     /// Settles a leaf.
     pub fn leaf_settle(before: CommitTs) -> Record {
         Record::new(LEAF_SETTLE, &[&u48_bytes(before.0)])
+    }
+
+    /// Merges entries that were kept elsewhere; the leaf contains all changes before generation `through` then.
+    pub fn leaf_merge(entries: &[BufferedEntry], through: u64, purge_before: CommitTs) -> Record {
+        Record { kind: LEAF_MERGE, payload: merge_entries::encode(entries, through, purge_before) }
     }
 
     /// Keeps one side of a node that is split.
@@ -252,6 +265,7 @@ fn redo(kind: u8, page: &mut [u8], payload: &[u8]) -> Option<NodeResult<()>> {
             edit::branch_set_child(page, slot, PageNo(u48(r.take(6)?)))
         }
         SET_PREFIX => edit::set_prefix(page, usize::from(r.u16()?)),
+        LEAF_MERGE => return merge_entries::redo(page, r),
         _ => return None,
     })
 }

@@ -63,9 +63,23 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             row.extend([Some(bytes.clone()), Some(bytes)]);
             rows.push(row);
         }
+        rows.extend(buffered(&engine, &segments));
     }
     write(options, &rows).map_err(Failure::output)?;
     engine.close().map_err(failed)
+}
+
+/// What changes take that are kept until they are merged into indexes.
+fn buffered(engine: &Engine, segments: &[SegmentInfo]) -> Option<Row> {
+    let trees = engine.change_buffer_segments();
+    let of_them = segments.iter().filter(|segment| trees.contains(&segment.id));
+    let (pages, used) =
+        of_them.fold((0, 0), |sum, segment| (sum.0 + segment.allocated, sum.1 + segment.pages));
+    let page = engine.store().page_size() as u64;
+    let mut row = vec![Some("(buffered changes)".to_owned())];
+    row.resize(COLUMNS.len() - 2, None);
+    row.extend([pages, pages.saturating_sub(used)].map(|pages| Some((pages * page).to_string())));
+    (!trees.is_empty()).then_some(row)
 }
 
 /// The indexes that were asked for.

@@ -4,7 +4,7 @@ use super::tracing::TraceSettings;
 use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
 use leafline_access::cost::Device;
-use leafline_table::{Isolation, ReadAheadSettings};
+use leafline_table::{ChangeBuffering, Isolation, ReadAheadSettings};
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
@@ -51,6 +51,12 @@ pub struct Settings {
     pub device: Device,
     /// `leafline_digests_persistent`: the digests are kept from one opening of the database to the next.
     pub digests_persistent: bool,
+    /// `change_buffering`: which changes of indexes are kept where their pages are not in memory.
+    pub change_buffering: ChangeBuffering,
+    /// `change_buffering_debug`: the pages leave memory before each change.
+    pub change_buffering_forced: bool,
+    /// `change_buffer_max_size`: what they may take, in percent of the buffer pool.
+    pub change_buffer_percent: u64,
     /// `read_ahead`, `logical_read_ahead_size` and `read_ahead_pause`: what scans read before they get there.
     pub read_ahead: ReadAheadSettings,
     /// `wait_timeout`: seconds that a connection may be idle.
@@ -105,6 +111,9 @@ impl Default for Settings {
             parallel_degree: default_threads(),
             device: Device::default(),
             digests_persistent: true,
+            change_buffering: ChangeBuffering::None,
+            change_buffering_forced: false,
+            change_buffer_percent: 100,
             read_ahead: ReadAheadSettings::default(),
             wait_timeout: 28_800,
             net_write_timeout: 60,

@@ -6,7 +6,7 @@
 use super::settings::{Modes, Settings, TimeZone};
 use crate::optimizer::OptimizerSwitches;
 use leafline_access::cost::DeviceChoice;
-use leafline_table::{Isolation, ReadAheadKind};
+use leafline_table::{ChangeBuffering, Isolation, ReadAheadKind};
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
@@ -256,6 +256,23 @@ fn set_read_ahead(settings: &mut Settings, value: Value) -> Result<(), MysqlErro
     Ok(())
 }
 
+/// What `change_buffering` can be.
+const CHANGE_BUFFERING: [(&str, ChangeBuffering); 3] =
+    [("none", ChangeBuffering::None), ("inserts", ChangeBuffering::Inserts), ("all", ChangeBuffering::All)];
+
+fn change_buffering(settings: &Settings) -> Value {
+    let known = CHANGE_BUFFERING.iter().find(|(_, mode)| *mode == settings.change_buffering);
+    text(known.map_or("", |(name, _)| name))
+}
+
+fn set_change_buffering(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    let known = CHANGE_BUFFERING.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    settings.change_buffering =
+        known.ok_or_else(|| MysqlError::wrong_value_for_variable("change_buffering", &name))?.1;
+    Ok(())
+}
+
 const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
     Variable { name, scope: Scope::ReadOnly, is_switch: false, get, setter: Setter::Any(|_, _| Ok(())) }
 }
@@ -346,6 +363,24 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
+    Variable {
+        name: "change_buffer_max_size",
+        scope: Scope::Global,
+        is_switch: false,
+        get: |s, _| Value::UInt(s.change_buffer_percent),
+        setter: Setter::Number { least: 0, most: 1000, step: 1, set: |s, n| s.change_buffer_percent = n },
+    },
+    Variable {
+        scope: Scope::Global,
+        ..settable("change_buffering", |s, _| change_buffering(s), set_change_buffering)
+    },
+    Variable {
+        name: "change_buffering_debug",
+        scope: Scope::Global,
+        is_switch: false,
+        get: |s, _| Value::UInt(u64::from(s.change_buffering_forced)),
+        setter: Setter::Number { least: 0, most: 1, step: 1, set: |s, n| s.change_buffering_forced = n != 0 },
+    },
     settable(
         "character_set_client",
         |s, _| text(s.client_charset.name()),

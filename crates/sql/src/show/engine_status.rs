@@ -3,6 +3,7 @@
 use super::text;
 use crate::result::RowSet;
 use crate::session::Session;
+use leafline_table::ChangeBufferStats;
 use leafline_types::{MysqlError, SqlType};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,6 +81,7 @@ fn report(session: &Session) -> String {
             ("dropped trees still read", figures.retired_trees.to_string()),
         ],
     );
+    section("CHANGE BUFFER", &of_change_buffer(engine.change_buffer_stats()));
     let log = store.log_space();
     let of_log = |bytes: u64| format!("{bytes} ({:.0} %)", 100.0 * bytes as f64 / log.capacity.max(1) as f64);
     section(
@@ -116,4 +118,20 @@ fn report(session: &Session) -> String {
         ],
     );
     report
+}
+
+fn of_change_buffer(buffer: ChangeBufferStats) -> [(&'static str, String); 8] {
+    [
+        ("changes buffered, merged", format!("{}, {}", buffer.buffered, buffer.merged)),
+        (
+            "leaves merged, in memory alone",
+            format!("{}, {}", buffer.leaves_merged, buffer.leaves_merged_softly),
+        ),
+        ("bytes in the tree, in the run", format!("{}, {}", buffer.l0_bytes, buffer.run_bytes)),
+        ("most bytes", buffer.most_bytes.to_string()),
+        ("runs written, bytes", format!("{}, {}", buffer.runs_written, buffer.run_bytes_written)),
+        ("a sweep is under way", if buffer.sweeping { "yes" } else { "no" }.to_owned()),
+        ("time of sweeps", format!("{} ms", buffer.swept_us / 1000)),
+        ("time that commits waited for them", format!("{} ms", buffer.waited_us / 1000)),
+    ]
 }

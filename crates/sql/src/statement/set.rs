@@ -92,6 +92,7 @@ fn set_system(
     if scope == Some(VariableScope::Global) {
         let strict = session.settings.sql_mode.has(Modes::STRICT_ALL_TABLES);
         let set = variable.set_within(&mut session.instance.globals().write(), value, strict);
+        session.instance.apply_globals();
         return warned(session, set);
     }
     if matches!(variable.scope, Scope::Global | Scope::Shared) {

@@ -7,7 +7,7 @@
 //! |      0 |     4 | checksum | crc32c of bytes 4.. of the page, written when the page leaves memory |
 //! |      4 |     1 | kind     | [`PageKind`]                                                       |
 //! |      5 |     1 | format   | version of the layout of this kind                                 |
-//! |      6 |     2 | flags    | owned by the layout of this kind                                   |
+//! |      6 |     2 | flags    | owned by the layout of this kind, but the highest: [`SOFT`]         |
 //! |      8 |     8 | page_no  | the page's own number: finds misdirected writes                    |
 //! |     16 |     8 | lsn      | end of the last mini-transaction that changed the page             |
 //! |     24 |     8 | owner    | id of the segment the page belongs to, 0 for the store's own pages |
@@ -27,6 +27,9 @@ pub const MAX_PAGE_SIZE: usize = 65536;
 
 /// Version of the layouts of the store's own pages: superblock, space map, segment directory.
 const STORE_FORMAT: u8 = 1;
+
+/// Flag of any kind of page: changes were made in memory that are neither in the log nor to be written. Never on disk.
+pub const SOFT: u16 = 0x8000;
 
 const CHECKSUM: usize = 0;
 const KIND: usize = 4;
@@ -85,6 +88,11 @@ pub(crate) fn check_kind(page: &[u8], expected: PageKind) -> Result<(), String> 
 /// Flags owned by the layout of the page's kind.
 pub fn flags(page: &[u8]) -> u16 {
     u16::from_le_bytes(field(page, FLAGS))
+}
+
+/// Whether the page holds changes that are neither in the log nor to be written.
+pub fn is_soft(page: &[u8]) -> bool {
+    flags(page) & SOFT != 0
 }
 
 /// The number the page believes to have.

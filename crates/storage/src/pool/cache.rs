@@ -152,7 +152,19 @@ impl PageCache {
             return Ok(());
         }
         self.stats.page_faults.add(1);
+        while let Some(fault) = self.fetch(page)? {
+            self.complete(fault)?;
+        }
+        Ok(())
+    }
+
+    /// Has the page read, unless it is in memory, and takes it over before anybody sees it. The caller holds no latch.
+    pub(super) fn fetch(&self, page: PageNo) -> Result<Option<PageFault>> {
+        held::assert_none("reading a page in");
         while !self.pool.is_resident(page) {
+            if let Some(fault) = self.pool.take_parked(page) {
+                return Ok(Some(fault));
+            }
             if page.0 >= self.file_pages() {
                 return Err(StorageError::Corrupt {
                     page,
@@ -170,12 +182,12 @@ impl PageCache {
                     if read.is_ok() {
                         self.pool.count_read(bytes);
                     }
-                    fault.finish(read)?;
+                    return fault.verified(read).map(Some);
                 }
                 None => self.pool.wait_for_fault(page),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Most pages that one prefetch begins to read.
@@ -271,7 +283,7 @@ impl PageCache {
                 let available = self.pool.free_count();
                 return Err(StorageError::PoolTooSmall { wanted: count, available });
             }
-            if self.make_room_in_passing(count)? == 0 {
+            if self.make_room_in_passing(count)? == 0 && self.pool.drop_parked(count) == 0 {
                 // All frames are latched, or taken by others who are about to give them back.
                 fruitless += 1;
                 std::thread::sleep(ROUND_PAUSE);

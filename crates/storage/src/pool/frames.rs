@@ -12,6 +12,7 @@
 use super::arena::{Arena, FrameId};
 use super::dirty::DirtyFrames;
 use super::guard::{ExclusiveGuard, OwnedFrame, SharedGuard};
+use super::pending::Pending;
 use super::probation::Probation;
 use super::translation::{LARGEST_GROWTH, TranslationArray};
 use super::wait::WaitTable;
@@ -55,6 +56,7 @@ pub(crate) struct BufferPool {
     free: Mutex<FreeList>,
     pub(super) hand: AtomicUsize,
     pub(super) probation: Probation,
+    pub(super) pending: Pending,
     residents: RwLock<HashMap<u64, PlainU64>>,
     /// No page in `data` has a higher LSN.
     newest: PlainU64,
@@ -99,6 +101,7 @@ impl BufferPool {
             free: Mutex::new(FreeList { frames: free, retired: 0 }),
             hand: AtomicUsize::new(0),
             probation: Probation::default(),
+            pending: Pending::default(),
             residents: RwLock::default(),
             newest: PlainU64::new(0),
             stats,
@@ -290,6 +293,15 @@ impl BufferPool {
     pub(crate) fn pages(&self) -> Vec<PageNo> {
         let pages = self.frames.iter().map(|frame| frame.page.load(Ordering::SeqCst));
         pages.filter(|page| *page != NO_PAGE).map(PageNo).collect()
+    }
+
+    /// As [`pages`](Self::pages), with the segments they belong to.
+    pub(super) fn pages_with_segments(&self) -> Vec<(PageNo, SegmentId)> {
+        let of = |frame: &Frame| {
+            let page = PageNo(frame.page.load(Ordering::SeqCst));
+            (page.0 != NO_PAGE).then(|| (page, SegmentId(frame.segment.load(Ordering::Relaxed))))
+        };
+        self.frames.iter().filter_map(of).collect()
     }
 
     /// All changed pages with the LSN since when. Pages changed while this runs may be missing: read the log's

@@ -265,8 +265,38 @@ impl PageFault {
         self.frame.0 as usize
     }
 
-    /// Ends the fault with the outcome of the read: verifies the page and opens it to all, or gives up.
-    pub(crate) fn finish(mut self, read: io::Result<()>) -> Result<()> {
+    /// The page's number.
+    pub(super) fn page_no(&self) -> PageNo {
+        self.page
+    }
+
+    pub(super) fn pool(&self) -> &Arc<BufferPool> {
+        &self.pool
+    }
+
+    /// The page latched exclusively, which nobody has seen; `None` (and evicted) if the pool is another one.
+    pub(super) fn into_exclusive(mut self, pool: &BufferPool) -> Option<ExclusiveGuard<'_>> {
+        if !std::ptr::eq(pool, Arc::as_ptr(&self.pool)) {
+            return None;
+        }
+        let word = pool.words.get(self.page)?;
+        let owner = page::owner(self.frame_mut());
+        pool.remember_page(self.frame, self.page, owner);
+        self.done = true;
+        let current = Word(word.load(Ordering::SeqCst));
+        word.swap(current.with_state(EXCLUSIVE).0, Ordering::SeqCst);
+        pool.wake(self.page);
+        Some(ExclusiveGuard::new(pool, word, self.page, self.frame))
+    }
+
+    /// Ends the fault with the outcome of the read: verifies the page and opens it to all, if it lacks nothing, or gives up.
+    pub(crate) fn finish(self, read: io::Result<()>) -> Result<()> {
+        self.verified(read)?.admit_or_park();
+        Ok(())
+    }
+
+    /// The outcome of the read: the page is what it should be, or evicted.
+    pub(super) fn verified(mut self, read: io::Result<()>) -> Result<PageFault> {
         let page = self.page;
         read.map_err(|source| StorageError::io("read", "data", source))?;
         if let Err(reason) = page::verify(self.frame_mut(), page) {
@@ -280,8 +310,7 @@ impl PageFault {
             let reason = format!("its LSN {lsn} is after the end of the log, or {newest} at least");
             return Err(StorageError::Corrupt { page, reason });
         }
-        self.publish();
-        Ok(())
+        Ok(self)
     }
 
     /// Opens the page to all, unverified: recovery has put right what the frame holds.

@@ -9,7 +9,7 @@ use super::frames::BufferPool;
 use super::guard::{ExclusiveGuard, OwnedFrame, PageFault, SharedGuard};
 use super::word::{EVICTED, EXCLUSIVE, FAULTING, UNLATCHED, Word};
 use crate::sync::{AtomicU64, fence};
-use crate::{PageNo, SegmentId};
+use crate::{PageNo, SegmentId, page};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -21,6 +21,11 @@ const SPINS: usize = if cfg!(loom) { 0 } else { 100 };
 /// change without a latch sees the state, too (see [`super::optimistic`]).
 fn before_writing() {
     fence(Ordering::Release);
+}
+
+/// Whether somebody is at work on the page: a parked one is anybody's.
+fn is_faulting(word: Word) -> bool {
+    word.state() == FAULTING && !word.is_parked()
 }
 
 /// What became of an attempt to latch without waiting for I/O.
@@ -164,9 +169,11 @@ impl BufferPool {
         segment: SegmentId,
         frames: &mut Vec<OwnedFrame>,
     ) -> Option<ExclusiveGuard<'_>> {
+        // A straggler's prefetch, of what it was before it was freed.
+        drop(self.take_parked(page));
         let word = self.word_or_create(page)?;
         let current = Word(word.load(Ordering::SeqCst));
-        let guard = if current.admits_exclusive() {
+        let mut guard = if current.admits_exclusive() {
             let guard = self.try_exclusive_from(page, word, current)?;
             self.forget_page(guard.frame());
             guard
@@ -182,6 +189,8 @@ impl BufferPool {
         } else {
             return None;
         };
+        // What the frame held before may have been merged softly; this is about to be made anew.
+        page::set_flags(&mut guard, 0);
         self.remember_page(guard.frame(), page, segment);
         Some(guard)
     }
@@ -193,7 +202,10 @@ impl BufferPool {
             match self.exclusive(page) {
                 Latch::Held(guard) => return guard.evict(),
                 Latch::NotResident if Word(word.load(Ordering::SeqCst)).state() == EVICTED => return,
-                Latch::NotResident => self.wait_for_fault(page),
+                Latch::NotResident => {
+                    drop(self.take_parked(page));
+                    self.wait_for_fault(page);
+                }
             }
         }
     }
@@ -238,14 +250,14 @@ impl BufferPool {
         }
     }
 
-    /// Waits until the page is not being read in any more.
+    /// Waits until the page is not being read in, or held, any more; or is parked.
     pub(crate) fn wait_for_fault(&self, page: PageNo) {
         if let Some(word) = self.words.get(page)
-            && Word(word.load(Ordering::SeqCst)).state() == FAULTING
+            && is_faulting(Word(word.load(Ordering::SeqCst)))
         {
             self.stats.page_waits.add(1);
             let begun = Instant::now();
-            self.waits.wait_while(page, word, |word| word.state() == FAULTING);
+            self.waits.wait_while(page, word, is_faulting);
             self.stats.page_wait_us.add(begun.elapsed().as_micros() as u64);
         }
     }

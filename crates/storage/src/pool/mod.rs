@@ -8,6 +8,7 @@
 //! | `frames` | what is known of each frame; the free list; `dirty`: which are changed |
 //! | `latch`, `wait` | how words change hands, and where threads sleep until they do |
 //! | `optimistic` | reading without a latch |
+//! | `pending` | pages that lack changes which are kept elsewhere |
 //! | `clock` | which pages leave memory |
 //! | `cache` | the above with the file: faults, prefetch, making room |
 //! | `write_back` | changed pages to the file, through the doublewrite file |
@@ -27,6 +28,7 @@ mod latch;
 #[cfg(loom)]
 mod model;
 mod optimistic;
+mod pending;
 mod probation;
 #[cfg(test)]
 #[cfg(not(loom))]
@@ -43,5 +45,6 @@ pub use guard::SharedGuard;
 pub(crate) use guard::{ExclusiveGuard, OwnedFrame, held};
 pub(crate) use latch::Latch;
 pub use optimistic::{Optimistic, OptimisticPage, prefetch_line};
+pub use pending::{HeldPage, PageMerger, RawPage};
 pub(crate) use translation::MAX_PAGES;
 pub(crate) use write_back::Latching;

@@ -51,9 +51,15 @@ impl World {
 
     /// Reads the page in if it is evicted and a frame is free: both its words are `value`.
     fn fault_in(&self, page: u64, value: u64) -> bool {
+        self.fault_in_as(page, || value)
+    }
+
+    /// The same; `value` is asked for once nobody else can touch the page.
+    fn fault_in_as(&self, page: u64, value: impl Fn() -> u64) -> bool {
         let Some(mut frames) = self.pool.try_take(1) else { return false };
         let Some(mut fault) = self.pool.begin_fault(PageNo(page), &mut frames) else { return false };
         fault.frame_mut().fill(0);
+        let value = value();
         self.contents.write(fault.frame_number(), value, value);
         fault.publish();
         true
@@ -330,5 +336,39 @@ fn a_descent_finds_what_a_merge_moves_though_the_page_is_used_anew() {
         assert_ne!(find_high_latched(&world), Some(false), "a key was missed beside a merge");
         writer.join().expect("a writer");
         assert_eq!(find_high(&world), Some(true));
+    });
+}
+
+#[test]
+fn a_change_that_is_kept_for_an_evicted_page_is_made_by_who_reads_it_in() {
+    check(|| {
+        let world = World::new(1);
+        // The page has a word.
+        world.fault_in(1, 7);
+        world.pool.purge(PageNo(1));
+        let kept = Arc::new(AtomicU64::new(0));
+        let (keeper, reader) = (Arc::clone(&kept), Arc::clone(&kept));
+        let writer = spawn(&world, move |world| match world.pool.hold(PageNo(1)) {
+            Some(held) => {
+                keeper.store(1, Ordering::Relaxed);
+                drop(held);
+            }
+            None => {
+                let guard = world.exclusive(1).expect("in memory, as it is not evicted");
+                world.change(&guard, 8, 8);
+            }
+        });
+        let reader = spawn(&world, move |world| {
+            world.fault_in_as(1, || 7 + reader.load(Ordering::Relaxed));
+            if let Some((first, second)) = world.optimistic(1) {
+                assert_eq!(first, second);
+            }
+        });
+        writer.join().expect("the writer");
+        reader.join().expect("the reader");
+        match world.shared(1) {
+            Some(words) => assert_eq!(words, (8, 8), "a page in memory lacks nothing"),
+            None => assert_eq!(kept.load(Ordering::Relaxed), 1),
+        }
     });
 }

@@ -3,14 +3,16 @@
 //! | bits   | field   | meaning                                                                        |
 //! |-------:|---------|--------------------------------------------------------------------------------|
 //! |   0..7 | state   | see below                                                                      |
-//! |      7 | waiting | a thread waits for the exclusive latch: no new shared latches until it got it  |
+//! |      7 | waiting | a thread waits for the exclusive latch: no new shared latches until it got it; |
+//! |        |         | in state faulting: *parked*, see [`super::pending`]                            |
 //! |  8..36 | frame   | frame of the page; 0 while evicted                                             |
 //! | 36..64 | version | grows when an exclusive latch is released and when the page is evicted; wraps  |
 //!
 //! | state  | name      | next states                                                                    |
 //! |-------:|-----------|--------------------------------------------------------------------------------|
-//! |      0 | evicted   | faulting (a reader fetches it), exclusive (it is allocated anew)               |
-//! |      1 | faulting  | unlatched (read and verified), evicted (the read failed)                       |
+//! |      0 | evicted   | faulting (fetched, or held by [`super::pending`]), exclusive (allocated anew)  |
+//! |      1 | faulting  | unlatched (read and verified), evicted (the read failed), exclusive (read, and |
+//! |        |           | to be changed before anybody sees it); held without a frame: evicted           |
 //! |      2 | exclusive | unlatched, evicted (freed, or dropped to make room)                            |
 //! |      3 | marked    | unlatched but cooling: shared, exclusive (used again, or evicted)              |
 //! |      4 | unlatched | shared, exclusive, marked                                                      |
@@ -65,6 +67,11 @@ impl Word {
     #[inline]
     pub(crate) fn is_awaited(self) -> bool {
         self.0 & WAITING != 0
+    }
+
+    /// Whether the page has come and waits for the first who wants it.
+    pub(crate) fn is_parked(self) -> bool {
+        self.state() == FAULTING && self.is_awaited()
     }
 
     #[inline]

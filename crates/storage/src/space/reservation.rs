@@ -89,9 +89,14 @@ impl Reservation {
     /// # Errors
     /// `DiskFull`, `Io`, `Poisoned`.
     pub fn top_up(&mut self) -> Result<()> {
-        if self.pages > 0 {
-            return Ok(());
-        }
+        if self.pages > 0 { Ok(()) } else { self.add_one() }
+    }
+
+    /// Adds a page, as [`top_up`](Self::top_up) does.
+    ///
+    /// # Errors
+    /// As `top_up`.
+    pub fn add_one(&mut self) -> Result<()> {
         self.inner.stats.reservation_top_ups.fetch_add(1, Ordering::Relaxed);
         match self.add_pages(1) {
             Err(_) if self.more && self.inner.space.take_from_margin() => self.pages += 1,
@@ -99,6 +104,15 @@ impl Reservation {
         }
         self.log_bytes += 2 * self.inner.cache.page_size;
         Ok(())
+    }
+
+    /// Adds pages, from the margin if `needed` and there are no others.
+    pub(crate) fn add_pages_at_once(&mut self, pages: usize, needed: bool) -> Result<()> {
+        self.more |= needed;
+        match self.add_pages(pages) {
+            Err(_) if needed => (0..pages).try_for_each(|_| self.add_one()),
+            added => added,
+        }
     }
 
     /// Whether a group of `size` bytes may be appended.

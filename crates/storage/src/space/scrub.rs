@@ -102,7 +102,8 @@ impl Inner {
                     if self.cache.pool.dirty_since(&guard).is_some() {
                         return Ok(None);
                     }
-                    Some(guard.lsn())
+                    // What was merged in memory alone has another LSN there.
+                    (!page::is_soft(&guard)).then(|| guard.lsn())
                 }
                 None => None,
             };

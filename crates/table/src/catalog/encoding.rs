@@ -49,6 +49,8 @@ pub(super) const VIEW: u8 = 7;
 pub(super) const DROPPED: u8 = 9;
 pub(super) const PARTITIONING: u8 = 10;
 pub(super) const PARTITION: u8 = 11;
+/// The row of the change buffer: see `crate::change_buffer`.
+pub(crate) const CHANGE_BUFFER: u8 = 15;
 
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
@@ -598,6 +600,8 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                 }
             }
             VIEW => views.push(decode_view(id, &row.payload)?),
+            // Read by its owner, before the catalog is.
+            CHANGE_BUFFER => {}
             HISTOGRAM => {
                 let id = of_table(&mut tables)?;
                 if let Some(partial) = tables.get_mut(&id) {

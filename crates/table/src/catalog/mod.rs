@@ -25,7 +25,7 @@ pub use definition::{
     IndexPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
 };
 pub(crate) use definition::{IndexShape, LocatorMap, key_part, row_id_part};
-pub(crate) use encoding::{CatalogRow, decode_catalog};
+pub(crate) use encoding::{CHANGE_BUFFER, CatalogRow, decode_catalog};
 pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
 pub use histogram::{HistogramBucket, HistogramDef};

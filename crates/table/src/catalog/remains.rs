@@ -2,8 +2,8 @@
 
 use super::definition::{TableDef, TableId};
 use super::encoding::{
-    CHECK, COLUMN, CatalogRow, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, PARTITION, PARTITIONING,
-    TABLE, VIEW, decode_catalog, decode_table, decode_view, key,
+    CHANGE_BUFFER, CHECK, COLUMN, CatalogRow, DATABASE, DROPPED, FOREIGN_KEY, INDEX, KeyReader, PARTITION,
+    PARTITIONING, TABLE, VIEW, decode_catalog, decode_table, decode_view, key,
 };
 use super::histogram::HISTOGRAM;
 use super::published::DatabaseDef;
@@ -46,7 +46,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
             (Ok(TABLE..=FOREIGN_KEY | DROPPED), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             (Ok(PARTITIONING | PARTITION), Ok(id)) => drop(partitioned.insert(id)),
             // They can be made anew.
-            (Ok(HISTOGRAM), Ok(_)) => {}
+            (Ok(HISTOGRAM | CHANGE_BUFFER), Ok(_)) => {}
             _ => senseless += 1,
         }
     }

@@ -24,6 +24,8 @@ impl TableSpec {
             commit_memory: u64::MAX,
             max_row_history: u64::MAX,
             version_memory: u64::MAX,
+            change_buffer: 0,
+            change_buffer_l0: 0,
             max_locks: u64::MAX,
         };
         let draft = TableDraft::new(self, &limits)?;

@@ -49,7 +49,13 @@ pub(super) fn read_state(engine: &Arc<Engine>, what: &str) -> State {
     }
     let named: Vec<_> =
         catalog.all_tables().flat_map(|table| &table.indexes).map(|index| index.tree).collect();
-    let strays = engine.store.segments().into_iter().filter(|segment| !named.contains(&segment.id)).count();
+    let buffered = engine.change_buffer.segments();
+    let strays = engine
+        .store
+        .segments()
+        .into_iter()
+        .filter(|segment| !named.contains(&segment.id) && !buffered.contains(&segment.id))
+        .count();
     assert_eq!(strays, 1, "{what}: only the catalog's own segment is not named");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
     state
@@ -321,6 +327,21 @@ fn a_power_cut_at_any_write_loses_nothing_acknowledged() {
 #[test]
 fn a_power_cut_at_any_write_of_commits_by_reference_loses_nothing_acknowledged() {
     cut_at_any_write(&by_reference_options());
+}
+
+#[test]
+fn a_power_cut_at_any_write_of_buffered_changes_loses_nothing_acknowledged() {
+    cut_at_any_write(&buffering_options());
+}
+
+#[test]
+fn a_power_cut_during_recovery_with_buffered_changes_loses_nothing_either() {
+    cut_during_recovery(&buffering_options());
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_changes_nothing_where_changes_are_buffered() {
+    fill_the_disk(&buffering_options());
 }
 
 #[test]

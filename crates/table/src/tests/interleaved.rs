@@ -8,6 +8,7 @@
 
 use super::crash::read_state;
 use crate::catalog::TableDef;
+use crate::change_buffer::ChangeBuffering;
 use crate::engine::{Engine, EngineOptions};
 use crate::error::{Result, TableError};
 use crate::lock::LockLimits;
@@ -97,6 +98,11 @@ pub(super) fn random_options(random: &mut SmallRng) -> EngineOptions {
     options.inline_commit_bytes = [None, Some(0), Some(600)][random.random_range(0..3)];
     options.progress_bytes = [None, Some(500)][random.random_range(0..2)];
     options.store.buffer_pool_bytes = [2 << 20, 256 << 10][random.random_range(0..2)];
+    if random.random() {
+        options.change_buffering = ChangeBuffering::All;
+        options.change_buffer_bytes = Some(24 << 10);
+        options.force_change_buffering = random.random();
+    }
     options
 }
 

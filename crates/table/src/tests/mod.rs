@@ -2,6 +2,8 @@
 
 mod alter;
 mod basics;
+mod buffered_cuts;
+mod change_buffer;
 mod crash;
 mod ddl;
 mod faults;

@@ -657,6 +657,17 @@ fn so_they_do_when_every_commit_is_by_reference() {
 }
 
 #[test]
+fn so_they_do_when_changes_are_buffered() {
+    let first = seed();
+    for round in 0..3 * scale() {
+        let common = if round % 2 == 0 { options() } else { by_reference_options() };
+        let buffering = buffering_options();
+        let options = EngineOptions { inline_commit_bytes: common.inline_commit_bytes, ..buffering };
+        run(first.wrapping_add(round), 350, &options);
+    }
+}
+
+#[test]
 fn so_they_do_when_writes_go_to_files_at_once() {
     let first = seed();
     let options = EngineOptions { transaction_memory_bytes: Some(600), ..options() };

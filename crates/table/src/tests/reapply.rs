@@ -2,6 +2,7 @@
 //! or twice, the trees end as if each had been applied once.
 
 use crate::catalog::TableId;
+use crate::change_buffer::{ChangeBuffer, ChangeBuffering};
 use crate::quarantine::Quarantine;
 use crate::testing::{scale, seed};
 use crate::txn::apply::{Applier, reapply};
@@ -14,7 +15,7 @@ use crate::txn::recovery::{create_tree, finish_commit};
 use crate::txn::versions::VersionStore;
 use leafline_btree::{CommitTs, Direction, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{Env, HandlerId, LogicalReplay, LsnRange, ReplayError, Store};
+use leafline_storage::{Env, HandlerId, LogicalReplay, LsnRange, ReplayError, SegmentId, Store};
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -58,16 +59,27 @@ fn entries(tree: &Tree, seed: u64) -> Entries {
     found
 }
 
-fn apply(store: &Store, tree: &Tree, versions: &VersionStore, op: &Op, ts: CommitTs) {
-    let applier = Applier { versions, purge_before: CommitTs(0) };
-    let log = tree.worst_case_log(op.key().len(), op.payload_len());
-    let mut reservation = store.reserve(tree.worst_case_pages(), log).unwrap();
-    applier.apply(tree, op, ts, &mut reservation).unwrap();
+/// Applies to two trees, `bufferable` being the second.
+struct Applying<'a> {
+    store: &'a Store,
+    versions: &'a VersionStore,
+    change_buffer: &'a ChangeBuffer,
+    bufferable: BTreeSet<SegmentId>,
+}
+
+impl Applying<'_> {
+    fn apply(&self, tree: &Tree, op: &Op, ts: CommitTs) {
+        let Applying { store, versions, change_buffer, bufferable } = self;
+        let applier = Applier { versions, change_buffer, bufferable, purge_before: CommitTs(0) };
+        let (pages, log) = change_buffer.worst_case(tree, op);
+        let mut reservation = store.reserve(pages, log).unwrap();
+        applier.apply(tree, op, ts, &mut reservation).unwrap();
+    }
 }
 
 /// Finishes a commit by reference: its operations in a file, some of them, as far as the last progress record says, applied.
 fn finish_from_anywhere(
-    store: &Store,
+    (store, change_buffer): (&Store, &ChangeBuffer),
     (env, file): (Arc<SimulatedEnv>, u64),
     [rows, index]: [&Tree; 2],
     commit: &CommitRecord,
@@ -88,19 +100,42 @@ fn finish_from_anywhere(
     let done = random.random_range(0..=ops.len());
     for op in &ops[..done] {
         let tree = tree_of(op);
-        let log = tree.worst_case_log(op.key().len(), op.payload_len());
-        let mut reservation = store.reserve(tree.worst_case_pages(), log).unwrap();
-        reapply(tree, op, commit.ts, &mut reservation).unwrap();
+        let (pages, log) = change_buffer.worst_case(tree, op);
+        let mut reservation = store.reserve(pages, log).unwrap();
+        reapply(change_buffer, tree, op, commit.ts, &mut reservation).unwrap();
     }
     let from = RunPosition { block: 0, entries: done as u32 };
     let mut found = |op: &Op| Ok(Some(tree_of(op).clone()));
     let piece = random.random_range(0..2000);
     let quarantine = &mut Quarantine::load(&env, None).unwrap();
-    finish_commit_by_reference(store, clock, &run, commit.ts, from, piece, quarantine, &mut found).unwrap();
+    finish_commit_by_reference(
+        store,
+        clock,
+        change_buffer,
+        &run,
+        commit.ts,
+        from,
+        piece,
+        quarantine,
+        &mut found,
+    )
+    .unwrap();
     assert!(quarantine.get(rows.id()).is_none() && quarantine.get(index.id()).is_none());
 }
 
-fn run(seed: u64) {
+fn open_buffer(env: &Arc<dyn Env>, store: &Store, buffering: bool) -> Arc<ChangeBuffer> {
+    let catalog = create_tree(store).unwrap();
+    let (buffer, _) = ChangeBuffer::open(store, &catalog, &Quarantine::load(env, None).unwrap()).unwrap();
+    if buffering {
+        buffer.set_limits(1 << 20, 1 << 20);
+        buffer.set_mode(ChangeBuffering::All);
+        buffer.set_forced(true);
+        buffer.prepare().unwrap();
+    }
+    buffer
+}
+
+fn run(seed: u64, buffering: bool) {
     let mut random = SmallRng::seed_from_u64(seed);
     let env = Arc::new(SimulatedEnv::new());
     let handlers: Vec<(HandlerId, Arc<dyn leafline_storage::RedoHandler>)> =
@@ -109,6 +144,9 @@ fn run(seed: u64) {
     let memory = Arc::new(HistoryMemory::new(None, 1 << 20));
     let versions = VersionStore::new(&(env.clone() as Arc<dyn Env>), &memory);
     let (rows, index) = (create_tree(&store).unwrap(), create_tree(&store).unwrap());
+    let change_buffer = open_buffer(&(env.clone() as Arc<dyn Env>), &store, buffering);
+    let bufferable = if buffering { BTreeSet::from([index.id()]) } else { BTreeSet::new() };
+    let applying = Applying { store: &store, versions: &versions, change_buffer: &change_buffer, bufferable };
     let table = TableId(9);
     let key = |number: u32| number.to_be_bytes().to_vec();
     let payload = |random: &mut SmallRng| vec![random.random(); random.random_range(0..400)];
@@ -117,10 +155,10 @@ fn run(seed: u64) {
     for number in 0..60 {
         for tree in [&rows, &index] {
             let op = Op::PutEntry { tree: tree.id(), key: key(number), payload: payload(&mut random) };
-            apply(&store, tree, &versions, &op, CommitTs(1));
+            applying.apply(tree, &op, CommitTs(1));
             if random.random_range(0..4) == 0 {
                 let op = Op::DropEntry { tree: tree.id(), key: key(number) };
-                apply(&store, tree, &versions, &op, CommitTs(2));
+                applying.apply(tree, &op, CommitTs(2));
             }
         }
     }
@@ -166,7 +204,7 @@ fn run(seed: u64) {
     for (number, op) in parts {
         let (commit, tree) =
             (&commits[number], if commits[number].ops[op].tree() == rows.id() { &rows } else { &index });
-        apply(&store, tree, &versions, &commit.ops[op], commit.ts);
+        applying.apply(tree, &commit.ops[op], commit.ts);
     }
     // Some are finished twice.
     let mut order: Vec<usize> =
@@ -179,7 +217,7 @@ fn run(seed: u64) {
         if random.random() {
             let commit = &commits[number];
             finish_from_anywhere(
-                &store,
+                (&store, &change_buffer),
                 (env.clone(), turn as u64),
                 [&rows, &index],
                 commit,
@@ -189,15 +227,24 @@ fn run(seed: u64) {
             continue;
         }
         let quarantine = &mut Quarantine::load(&(env.clone() as Arc<dyn Env>), None).unwrap();
-        finish_commit(&store, commits[number].ts, &commits[number].ops, quarantine).unwrap();
+        finish_commit(&store, &change_buffer, commits[number].ts, &commits[number].ops, quarantine).unwrap();
     }
     assert_eq!([entries(&rows, seed), entries(&index, seed)], expected, "seed {seed}");
+    assert_eq!(change_buffer.stats().buffered > 0, buffering, "seed {seed}");
 }
 
 #[test]
 fn any_part_applied_and_applied_again_is_all_applied_once() {
     let first = seed();
     for round in 0..8 * scale() {
-        run(first.wrapping_add(round));
+        run(first.wrapping_add(round), false);
+    }
+}
+
+#[test]
+fn so_it_is_when_changes_are_buffered() {
+    let first = seed();
+    for round in 0..8 * scale() {
+        run(first.wrapping_add(round), true);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::interleaved::{Seed, open_with};
 use crate::catalog::TableDef;
+use crate::change_buffer::ChangeBuffering;
 use crate::engine::{Engine, EngineOptions};
 use crate::error::{Result, TableError};
 use crate::testing::*;
@@ -180,7 +181,10 @@ fn run(seed: u64) -> usize {
         buffer_pool_bytes: [2 << 20, 400 << 10][random.random_range(0..2)],
         ..base.store.clone()
     };
-    let options = EngineOptions { store, ..base };
+    let mut options = EngineOptions { store, ..base };
+    if random.random() {
+        (options.change_buffering, options.change_buffer_bytes) = (ChangeBuffering::All, Some(64 << 10));
+    }
     let env = SimulatedEnv::new();
     let engine = open_with(&env, &options).unwrap();
     create(&engine, &keyed_spec());

@@ -9,27 +9,32 @@
 use super::op::Op;
 use super::versions::{Version, VersionStore};
 use crate::catalog::TableId;
+use crate::change_buffer::ChangeBuffer;
 use crate::error::Result;
 use leafline_btree::{Change, CommitTs, EntryView, Tree};
-use leafline_storage::Reservation;
+use leafline_storage::{Reservation, SegmentId};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Who applies.
 pub(crate) struct Applier<'a> {
     pub(crate) versions: &'a VersionStore,
+    pub(crate) change_buffer: &'a ChangeBuffer,
+    /// Non-unique secondary indexes.
+    pub(crate) bufferable: &'a BTreeSet<SegmentId>,
     /// What was deleted or settled before this may be cleared away.
     pub(crate) purge_before: CommitTs,
 }
 
 impl Applier<'_> {
-    /// Makes the change of `op` for the commit at `ts`, which has the row locked.
+    /// Makes the change of `op` for the commit at `ts`, which has the row locked. Whether it was buffered.
     pub(crate) fn apply(
         &self,
         tree: &Tree,
         op: &Op,
         ts: CommitTs,
         reservation: &mut Reservation,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let key = op.key();
         let save = |table: TableId, entry: Option<EntryView<'_>>| match entry {
             None => false,
@@ -40,7 +45,7 @@ impl Applier<'_> {
                 true
             }
         };
-        tree.modify(reservation, key, self.purge_before, &mut |entry| match op {
+        let mut decide = |entry: Option<EntryView<'_>>| match op {
             Op::PutRow { table, payload, .. } => {
                 let has_previous = save(*table, entry);
                 Change::Put { payload: Cow::Borrowed(payload), ts, has_previous }
@@ -54,14 +59,24 @@ impl Applier<'_> {
                 Change::Put { payload: Cow::Borrowed(payload), ts, has_previous: entry.is_some() }
             }
             Op::DropEntry { .. } => Change::Ghost { ts, has_previous: entry.is_some(), keep_payload: false },
-        })?;
-        Ok(())
+        };
+        if self.bufferable.contains(&op.tree()) {
+            return self.change_buffer.apply(tree, op, ts, reservation, &mut decide);
+        }
+        tree.modify(reservation, key, self.purge_before, &mut decide)?;
+        Ok(false)
     }
 }
 
 /// Makes the change of `op` for the commit at `ts` again, in recovery.
-pub(crate) fn reapply(tree: &Tree, op: &Op, ts: CommitTs, reservation: &mut Reservation) -> Result<()> {
-    tree.modify(reservation, op.key(), CommitTs(0), &mut |entry| {
+pub(crate) fn reapply(
+    change_buffer: &ChangeBuffer,
+    tree: &Tree,
+    op: &Op,
+    ts: CommitTs,
+    reservation: &mut Reservation,
+) -> Result<()> {
+    let mut decide = |entry: Option<EntryView<'_>>| {
         if entry.is_some_and(|entry| entry.commit_ts >= ts && !(entry.is_ghost() && entry.commit_ts == ts)) {
             return Change::Keep;
         }
@@ -71,6 +86,11 @@ pub(crate) fn reapply(tree: &Tree, op: &Op, ts: CommitTs, reservation: &mut Rese
             }
             Op::DeleteRow { .. } | Op::DropEntry { .. } => Change::Remove,
         }
-    })?;
+    };
+    if change_buffer.is_pending(tree.id()) {
+        change_buffer.apply(tree, op, ts, reservation, &mut decide)?;
+    } else {
+        tree.modify(reservation, op.key(), CommitTs(0), &mut decide)?;
+    }
     Ok(())
 }

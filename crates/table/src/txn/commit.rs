@@ -26,6 +26,7 @@ use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, END_RECO
 use super::splits::SplitEstimate;
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
+use crate::change_buffer::{ChangeBuffer, ChangeBuffering};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::entry_of_row;
@@ -35,7 +36,7 @@ use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{Lsn, PageNo, Reservation, SegmentId, StorageError};
 use parking_lot::RwLockWriteGuard;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -57,6 +58,10 @@ pub(crate) struct CommitPlan {
     large: Option<Sorter>,
     pub(crate) counters: Vec<CounterChange>,
     pub(crate) trees: BTreeMap<SegmentId, Arc<TreeHandle>>,
+    /// Those of non-unique secondary indexes.
+    pub(super) bufferable: BTreeSet<SegmentId>,
+    /// Bytes of the operations on these.
+    buffered_bytes: u64,
 }
 
 /// Bytes of an operation in memory beyond twice its bytes in a record: its place in the vector, which may have room for as
@@ -102,6 +107,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     let (ts, end) = commit_plan(engine, plan, &mut |_| Ok(()))?;
     drop(inside);
     transaction.locks.release_all();
+    engine.tend_change_buffer_here();
     engine.store.commit_durable(end)?;
     Ok(CommitOutcome { ts: Some(ts) })
 }
@@ -113,6 +119,10 @@ pub(crate) fn commit_plan(
     mut plan: CommitPlan,
     publish: &mut dyn FnMut(CommitTs) -> Result<()>,
 ) -> Result<(CommitTs, Lsn)> {
+    if plan.buffered_bytes > 0 && engine.change_buffer.mode() != ChangeBuffering::None {
+        engine.change_buffer.prepare()?;
+        engine.change_buffer.admit(plan.buffered_bytes);
+    }
     let size = plan.ops.iter().map(Op::encoded_len).sum::<usize>();
     if plan.large.is_none() && size <= engine.limits.inline_commit {
         plan.sort();
@@ -158,16 +168,20 @@ fn append_and_apply(
     })?;
     drop(payload);
     engine.observe();
-    let applier = Applier { versions: &engine.versions, purge_before };
+    let applier = plan.applier(engine, purge_before);
+    let mut ghosts = Vec::new();
     for op in &record.ops {
         engine.make_room_for(op);
-        applier.apply(plan.tree(op)?, op, ts, reservation)?;
+        let buffered = applier.apply(plan.tree(op)?, op, ts, reservation)?;
         engine.changes.note(op, ts);
+        // Of a buffered one, who merges it takes care.
+        if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
+            ghosts.push((op.tree(), op.key()));
+        }
         engine.observe();
     }
     engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;
-    let ghosts = record.ops.iter().filter(|op| matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }));
-    engine.ghosts.add(ts, ghosts.map(|op| (op.tree(), op.key())));
+    engine.ghosts.add(ts, ghosts.into_iter());
     publish(ts)?;
     engine.clock.applied(ts);
     Ok((ts, end))
@@ -182,6 +196,8 @@ impl Default for CommitPlan {
             large: None,
             counters: Vec::new(),
             trees: BTreeMap::new(),
+            bufferable: BTreeSet::new(),
+            buffered_bytes: 0,
         }
     }
 }
@@ -193,6 +209,18 @@ impl CommitPlan {
             Some(handle) => Ok(&handle.tree),
             None => Err(TableError::Internal("an operation names a tree that is not open".into())),
         }
+    }
+
+    /// Who applies the operations.
+    pub(super) fn applier<'a>(&'a self, engine: &'a Engine, purge_before: CommitTs) -> Applier<'a> {
+        engine.change_buffer.set_bound(purge_before);
+        let (versions, change_buffer) = (&engine.versions, &*engine.change_buffer);
+        Applier { versions, change_buffer, bufferable: &self.bufferable, purge_before }
+    }
+
+    /// Whether a change is buffered if its leaf is not in memory.
+    fn may_buffer(&self, engine: &Engine, op: &Op) -> bool {
+        self.bufferable.contains(&op.tree()) && engine.change_buffer.takes(op)
     }
 
     /// Puts the operations in the order of trees and keys: neighbours on a page follow each other.
@@ -209,6 +237,9 @@ impl CommitPlan {
     /// on disk.
     fn push(&mut self, engine: &Engine, op: Op) -> Result<()> {
         self.bytes += op.encoded_len();
+        if self.bufferable.contains(&op.tree()) {
+            self.buffered_bytes += op.encoded_len() as u64;
+        }
         self.ops.push(op);
         let used = 2 * self.bytes as u64 + self.ops.len() as u64 * OP_OVERHEAD;
         let full = if self.large.is_some() {
@@ -266,6 +297,9 @@ impl CommitPlan {
         self.push(engine, op)?;
         for index in table.secondary() {
             self.add_tree(engine, index.tree)?;
+            if !index.is_unique() {
+                self.bufferable.insert(index.tree);
+            }
             let entry = |payload| entry_of_row(table, index, change.key, payload);
             let old = change.before.map(entry).transpose()?;
             let new = change.after.map(entry).transpose()?;
@@ -333,7 +367,10 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>
     for op in ops {
         let page = plan.tree(op)?.leaf_of(op.key())?;
         leaves.push(page);
-        if pages.last() != Some(&page) && !engine.store.is_resident(page) && pages.len() < most {
+        let is_missing = pages.last() != Some(&page) && !engine.store.is_resident(page);
+        if is_missing && plan.may_buffer(engine, op) {
+            engine.change_buffer.read_in(op)?;
+        } else if is_missing && pages.len() < most {
             pages.push(page);
             missing.push(op);
         }
@@ -369,6 +406,15 @@ fn reserve(
         let (on_leaves, others) = leaves.split_at_checked(group.len()).unwrap_or((leaves, &[]));
         leaves = others;
         let tree = plan.tree(first)?;
+        let is_missing = |leaf: &PageNo| !engine.store.is_resident(*leaf);
+        // A leaf that was merged in memory alone may turn out to be one that cannot be merged by log.
+        if engine.change_buffer.is_pending(first.tree())
+            || (on_leaves.iter().any(is_missing) && group.iter().any(|op| plan.may_buffer(engine, op)))
+        {
+            let (more_pages, more_log) = reserve_in_buffer(engine, group)?;
+            pages += more_pages;
+            log += more_log;
+        }
         let key = group.iter().map(|op| op.key().len()).max().unwrap_or(0);
         let payload = group.iter().map(Op::payload_len).max().unwrap_or(0);
         if group.len() <= SMALL_COMMIT {
@@ -400,6 +446,24 @@ fn reserve(
         Err(StorageError::TooLarge { .. }) => Ok(None),
         Err(other) => Err(other.into()),
     }
+}
+
+/// Pages and log bytes that operations take if all of them are buffered.
+fn reserve_in_buffer(engine: &Engine, ops: &[Op]) -> Result<(usize, usize)> {
+    let Some(l0) = engine.change_buffer.l0() else { return Ok((0, 0)) };
+    let lens = || ops.iter().map(ChangeBuffer::entry_lens);
+    let (key, payload) = lens().fold((0, 0), |most, len| (most.0.max(len.0), most.1.max(len.1)));
+    if ops.len() <= SMALL_COMMIT {
+        let pages = l0.worst_case_pages_for(ops.len(), key + payload);
+        return Ok((pages, l0.worst_case_log_for(ops.len(), key, payload)));
+    }
+    // They come in the order of its keys, so they fill pages; what is lacking is added.
+    let page_size = engine.store.page_size();
+    let bytes: usize = lens().map(|(key, payload)| key + payload + LOG_OVERHEAD).sum();
+    let splits = 2 * bytes / page_size + 1;
+    let split = page_size / 2 + 2 * key + 2 * LOG_OVERHEAD;
+    let worst = l0.worst_case_log_for(1, key, payload);
+    Ok((splits + l0.worst_case_pages_for(1, key + payload), bytes + splits * split + worst))
 }
 
 /// Log bytes of a change beyond key and payload: frames of records and groups.

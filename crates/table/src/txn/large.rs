@@ -21,11 +21,11 @@ use super::op_run::{
     RunPosition,
 };
 use super::splits::{BRANCH_OVERHEAD, SplitEstimate};
+use crate::change_buffer::ChangeBuffer;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::quarantine::Quarantine;
 use crate::run::EntrySource;
-use crate::txn::apply::Applier;
 use crate::txn::clock::Clock;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError, Store};
@@ -147,7 +147,7 @@ fn append_and_apply(
         Ok::<_, TableError>((ts, range.end))
     })?;
     engine.observe();
-    let applier = Applier { versions: &engine.versions, purge_before };
+    let applier = plan.applier(engine, purge_before);
     let applying = Applying {
         store: &engine.store,
         clock: &engine.clock,
@@ -159,9 +159,9 @@ fn append_and_apply(
     let mut tree_of = |op: &Op| plan.tree(op).map(|tree| Some(tree.clone()));
     applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, op, reservation| {
         engine.make_room_for(op);
-        applier.apply(tree, op, ts, reservation)?;
+        let buffered = applier.apply(tree, op, ts, reservation)?;
         engine.changes.note(op, ts);
-        if matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
+        if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
             engine.ghosts.add(ts, std::iter::once((op.tree(), op.key())));
         }
         engine.observe();
@@ -179,6 +179,7 @@ fn append_and_apply(
 pub(crate) fn finish_commit_by_reference(
     store: &Store,
     clock: &Clock,
+    change_buffer: &ChangeBuffer,
     run: &OpRun,
     ts: CommitTs,
     from: RunPosition,
@@ -190,7 +191,7 @@ pub(crate) fn finish_commit_by_reference(
     let applying = Applying { store, clock, run, ts, piece, recovery: true };
     applying.run(from, &mut reservation, tree_of, &mut |tree, op, reservation| {
         quarantine.apply_or_keep(op, ts, Some(run.name()), &mut || {
-            super::apply::reapply(tree, op, ts, reservation)
+            super::apply::reapply(change_buffer, tree, op, ts, reservation)
         })?;
         // Before a progress record passes it.
         quarantine.save()

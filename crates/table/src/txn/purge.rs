@@ -9,14 +9,7 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use leafline_btree::CommitTs;
 use leafline_storage::StorageError;
-use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
-use std::time::Duration;
-
-/// How often the background thread looks.
-const PURGE_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Engine {
     /// Removes every ghost, old version and dropped tree that nobody needs any more. Done in the background where
@@ -42,6 +35,7 @@ impl Engine {
         while let Some(segment) = self.trees.take_unused(bound) {
             self.store.drop_segment(segment)?;
             self.quarantine.lock().forget(segment);
+            self.change_buffer.retain(|tree| tree != segment);
         }
         Ok(removed)
     }
@@ -74,59 +68,5 @@ impl Engine {
         let mut reservation =
             self.store.reserve(tree.worst_case_pages(), tree.worst_case_log(ghost.key.len(), 0))?;
         Ok(tree.purge(&mut reservation, ghost.key, bound)?)
-    }
-}
-
-#[derive(Default)]
-struct Signal {
-    stop: Mutex<bool>,
-    changed: Condvar,
-}
-
-/// The background thread.
-pub(crate) struct PurgeThread {
-    signal: Arc<Signal>,
-    thread: JoinHandle<()>,
-}
-
-impl PurgeThread {
-    /// Starts it. It does not keep the engine open.
-    pub(crate) fn start(engine: &Arc<Engine>) -> Result<PurgeThread> {
-        let signal = Arc::new(Signal::default());
-        let (weak, shared) = (Arc::downgrade(engine), signal.clone());
-        let thread =
-            std::thread::Builder::new().name("leafline-purge".into()).spawn(move || run(&weak, &shared));
-        let thread = thread.map_err(|error| TableError::Internal(format!("no thread for purge: {error}")))?;
-        Ok(PurgeThread { signal, thread })
-    }
-
-    /// Stops it and waits for it.
-    pub(crate) fn stop(self) {
-        *self.signal.stop.lock() = true;
-        self.signal.changed.notify_all();
-        // The engine may be dropped by this very thread.
-        if self.thread.thread().id() != std::thread::current().id() {
-            // A panic there has been reported by the panic hook; nothing of it is needed here.
-            let _ = self.thread.join();
-        }
-    }
-}
-
-fn run(engine: &Weak<Engine>, signal: &Signal) {
-    let mut stop = signal.stop.lock();
-    while !*stop {
-        signal.changed.wait_for(&mut stop, PURGE_INTERVAL);
-        if *stop {
-            return;
-        }
-        let is_there = parking_lot::MutexGuard::unlocked(&mut stop, || {
-            let Some(engine) = engine.upgrade() else { return false };
-            // What fails here fails for the sessions too, which report it; ghosts cost space only.
-            let _ = engine.purge();
-            true
-        });
-        if !is_there {
-            return;
-        }
     }
 }

@@ -15,7 +15,8 @@ use super::op_run::{
     OpRun, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord, RunName, RunPosition,
     remove_leftovers,
 };
-use crate::catalog::{Catalog, CatalogRow, decode_catalog};
+use crate::catalog::{Catalog, CatalogRow, IndexDef, decode_catalog};
+use crate::change_buffer::ChangeBuffer;
 use crate::counters::CounterState;
 use crate::error::{Result, TableError};
 use crate::quarantine::{Quarantine, Quarantined};
@@ -130,6 +131,7 @@ pub(crate) struct Recovered {
     pub(crate) catalog: Catalog,
     pub(crate) trees: Trees,
     pub(crate) quarantine: Quarantine,
+    pub(crate) change_buffer: Arc<ChangeBuffer>,
 }
 
 impl Recovered {
@@ -142,9 +144,13 @@ impl Recovered {
         pending: Vec<Pending>,
         mut quarantine: Quarantine,
     ) -> Result<Recovered> {
+        let catalog_tree = catalog_tree(store)?;
+        let (change_buffer, lost) = ChangeBuffer::open(store, &catalog_tree, &quarantine)?;
         for commit in pending {
             match commit.work {
-                Work::Ops(ops) => finish_commit(store, commit.ts, &ops, &mut quarantine)?,
+                Work::Ops(ops) => {
+                    finish_commit(store, &change_buffer, commit.ts, &ops, &mut quarantine)?;
+                }
                 Work::Run(name, position) => {
                     let (run, trees) = (OpRun::open(env, name)?, OpenTrees::new(store));
                     let mut tree_of = |op: &Op| trees.tree_of(op);
@@ -153,6 +159,7 @@ impl Recovered {
                     finish_commit_by_reference(
                         store,
                         clock,
+                        &change_buffer,
                         &run,
                         ts,
                         position,
@@ -167,11 +174,14 @@ impl Recovered {
             clock.applied(commit.ts);
         }
         remove_leftovers(&**env, &|run| quarantine.needs_run(run))?;
-        let catalog_tree = catalog_tree(store)?;
         let catalog = decode_catalog(&catalog_rows(&catalog_tree)?)?;
+        let buffered = |index: &&Arc<IndexDef>| !index.is_clustered() && !index.is_unique();
+        let indexes = catalog.all_tables().flat_map(|table| table.indexes.iter().filter(buffered));
+        change_buffer.give_up_at_open(&lost, &indexes.map(|index| index.tree).collect(), &mut quarantine)?;
         let trees = Trees::default();
         trees.add(store, catalog_tree.id(), catalog_tree.root(), CommitTs::NONE)?;
-        let mut named = BTreeSet::from([catalog_tree.id()]);
+        let mut named = change_buffer.segments();
+        named.insert(catalog_tree.id());
         let segments: BTreeSet<SegmentId> = store.segments().iter().map(|segment| segment.id).collect();
         for (table, index) in
             catalog.all_tables().flat_map(|table| table.indexes.iter().map(move |index| (table, index)))
@@ -193,16 +203,18 @@ impl Recovered {
             named.insert(index.tree);
         }
         quarantine.retain(&named);
+        change_buffer.retain(|tree| named.contains(&tree) && !trees.is_refused(tree));
         for segment in segments.difference(&named) {
             store.drop_segment(*segment)?;
         }
-        Ok(Recovered { catalog_tree, catalog, trees, quarantine })
+        Ok(Recovered { catalog_tree, catalog, trees, quarantine, change_buffer })
     }
 }
 
 /// Applies a commit in doubt, but for what concerns quarantined trees, and ends it. Doing it again changes nothing.
 pub(crate) fn finish_commit(
     store: &Store,
+    change_buffer: &ChangeBuffer,
     ts: CommitTs,
     ops: &[Op],
     quarantine: &mut Quarantine,
@@ -210,9 +222,10 @@ pub(crate) fn finish_commit(
     let trees = OpenTrees::new(store);
     for op in ops {
         let Some(tree) = trees.tree_of(op)? else { continue };
-        let log = tree.worst_case_log(op.key().len(), op.payload_len());
-        let mut reservation = store.reserve(tree.worst_case_pages(), log)?;
-        quarantine.apply_or_keep(op, ts, None, &mut || reapply(&tree, op, ts, &mut reservation))?;
+        let (pages, log) = change_buffer.worst_case(&tree, op);
+        let mut reservation = store.reserve(pages, log)?;
+        quarantine
+            .apply_or_keep(op, ts, None, &mut || reapply(change_buffer, &tree, op, ts, &mut reservation))?;
     }
     quarantine.save()?;
     let mut reservation = store.reserve(0, END_RECORD_BYTES + 256)?;

@@ -1,0 +1,387 @@
+//! Changes of leaves that are not in memory: who keeps them elsewhere finds here how to keep a leaf away meanwhile, and how to
+//! merge into it what was kept.
+//!
+//! A leaf that is in memory lacks nothing (see `storage::pool::pending`): it was merged when it came in, *softly*, in memory alone,
+//! if somebody wanted to read it, or by a logged record. A softly merged leaf is not changed by anybody: [`Tree::modify_in_memory`]
+//! says so, a purge or a merge with a neighbour leaves it alone, and whoever has to change it merges it by log first.
+//!
+//! # Splits
+//! Entries that do not fit are merged into several leaves, in one mini-transaction: the leaf, as the file has it, is cut in
+//! parts, each of which its entries fit; the first stays, the others go to new pages, and the entries are merged into each.
+//! The parent is latched before, and the leaf is taken over from the state *faulting*, for which nobody waits with a latch
+//! held; so this keeps the order of latches.
+
+use std::borrow::Cow;
+
+use leafline_storage::{HeldPage, Lsn, MiniTransaction, PageClass, PageNo, PageSlot, RawPage, Reservation};
+
+use crate::descend::{Faults, Latched, Target};
+use crate::entry::{Change, CommitTs, EntryView};
+use crate::error::{BtreeError, OnPage, Result};
+use crate::merge::freed_pages;
+use crate::node::{
+    BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, branch_cell_len,
+    merge_entries, part, settle_gain,
+};
+use crate::optimistic::Walk;
+use crate::policy;
+use crate::tree::{Tree, apply};
+
+/// What came of a change that must not read the leaf in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modified {
+    /// It is made.
+    Done,
+    /// The leaf is not in memory.
+    NotInMemory,
+    /// The leaf was merged in memory alone.
+    Softly,
+}
+
+/// The leaf of a key, to keep a change of it elsewhere.
+pub enum HeldLeaf {
+    /// It cannot come into memory before this is dropped.
+    Held(HeldPage),
+    /// It is in memory.
+    InMemory,
+    /// The tree is one leaf, of which nothing is kept elsewhere.
+    IsRoot,
+}
+
+/// A leaf as the file has it, which nobody sees.
+pub struct RawLeaf {
+    page: RawPage,
+    /// First key that may be on it.
+    pub lower: Vec<u8>,
+    /// First key beyond it.
+    pub upper: Option<Vec<u8>>,
+    /// It contains the changes before this generation.
+    pub merged_through: u64,
+}
+
+/// A part of a leaf, with the entries that go to it.
+struct Part {
+    /// The leaf as it is before they are merged; its first 32 bytes are zero.
+    image: Vec<u8>,
+    entries: std::ops::Range<usize>,
+}
+
+impl RawLeaf {
+    /// Looks at a leaf that has just come in.
+    ///
+    /// # Errors
+    /// The page: it is no leaf.
+    pub fn open(mut page: RawPage) -> Result<RawLeaf, RawPage> {
+        let Some(leaf) = Node::open(page.bytes()).ok().filter(Node::is_leaf) else { return Err(page) };
+        let (lower, upper) = (leaf.lower_fence().to_vec(), leaf.upper_fence().map(<[u8]>::to_vec));
+        let merged_through = leaf.merged_through();
+        Ok(RawLeaf { page, lower, upper, merged_through })
+    }
+
+    /// Its page.
+    pub fn page_no(&self) -> PageNo {
+        self.page.page_no()
+    }
+
+    /// Opens it to all: it lacks nothing.
+    pub fn publish(self) {
+        self.page.publish();
+    }
+
+    /// Merges entries, ascending by key, in memory alone, and opens the leaf to all; gives it back if they do not fit. `now` is the end of
+    /// the log.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn merge_softly(
+        mut self,
+        entries: &[BufferedEntry],
+        purge_before: CommitTs,
+        now: Lsn,
+    ) -> Result<Option<RawLeaf>> {
+        let number = self.page.page_no();
+        let bytes = self.page.bytes();
+        let Some((merged, _)) = merged(bytes, entries, purge_before).on(number)? else {
+            return Ok(Some(self));
+        };
+        self.page.publish_softly(&merged, now);
+        Ok(None)
+    }
+}
+
+/// The leaf with the entries merged, and whether it had to be settled for that; `None` if they do not fit.
+fn merged(
+    page: &[u8],
+    entries: &[BufferedEntry],
+    purge_before: CommitTs,
+) -> NodeResult<Option<(Vec<u8>, bool)>> {
+    let mut copy = page.to_vec();
+    if merge_entries(&mut copy, entries, purge_before)? {
+        return Ok(Some((copy, false)));
+    }
+    if settle_gain(&Node::open(page)?, purge_before)? == 0 {
+        return Ok(None);
+    }
+    copy.copy_from_slice(page);
+    crate::node::settle(&mut copy, purge_before)?;
+    Ok(merge_entries(&mut copy, entries, purge_before)?.then_some((copy, true)))
+}
+
+impl Tree {
+    /// As [`modify`](Self::modify), if the leaf is in memory and not softly merged.
+    ///
+    /// # Errors
+    /// As [`modify`](Self::modify).
+    pub fn modify_in_memory<'b>(
+        &self,
+        reservation: &mut Reservation,
+        key: &[u8],
+        purge_before: CommitTs,
+        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+    ) -> Result<Modified> {
+        self.modify_leaf(reservation, key, purge_before, decide, false)
+    }
+
+    /// The leaf of `key`, kept out of memory if it is there not. The caller holds no latch.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn hold_leaf(&self, key: &[u8]) -> Result<HeldLeaf> {
+        let mut faults = Faults::default();
+        loop {
+            match self.find_reference(Target::Key(key), 0) {
+                Walk::There(reference) if reference.parent.is_none() => return Ok(HeldLeaf::IsRoot),
+                Walk::There(reference) => {
+                    let Some(held) = self.store().hold(reference.page) else { return Ok(HeldLeaf::InMemory) };
+                    // From here on the leaf is neither split nor merged: both need it in memory.
+                    if reference.stands() {
+                        return Ok(HeldLeaf::Held(held));
+                    }
+                }
+                Walk::Missing(page) => faults.fault_in(self, page)?,
+                Walk::Contended => std::thread::yield_now(),
+                Walk::NoSuchLevel => return Err(self.no_leaf_level()),
+            }
+        }
+    }
+
+    /// The leaf of `key` as the file has it; `None` if it is in memory and lacks nothing, or is the root. The caller holds no latch.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn raw_leaf(&self, key: &[u8]) -> Result<Option<RawLeaf>> {
+        let mut faults = Faults::default();
+        loop {
+            let freed = freed_pages();
+            let reference = match self.find_reference(Target::Key(key), 0) {
+                Walk::There(reference) => reference,
+                Walk::Missing(page) => {
+                    faults.fault_in(self, page)?;
+                    continue;
+                }
+                Walk::Contended => {
+                    std::thread::yield_now();
+                    continue;
+                }
+                Walk::NoSuchLevel => return Err(self.no_leaf_level()),
+            };
+            if reference.parent.is_none() {
+                return Ok(None);
+            }
+            let read = self.store().raw(reference.page);
+            let stands = reference.stands();
+            let mut page = match read {
+                Ok(Some(page)) => page,
+                // It was another leaf's page, perhaps.
+                Ok(None) if !stands => continue,
+                Ok(None) => return Ok(None),
+                Err(_) if !stands => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let number = page.page_no();
+            let node = self.node(page.bytes(), number, Some(0))?;
+            let is_the_one = stands || (freed == freed_pages() && node.covers(key));
+            if is_the_one {
+                let leaf = RawLeaf::open(page);
+                return leaf.map(Some).map_err(|_| BtreeError::corrupt(number, NodeFault("no leaf")));
+            }
+        }
+    }
+
+    /// Merges entries, ascending by key and all of them the leaf's, by log. The leaf contains all changes before generation `through` then. `reserve`
+    /// sets pages and log bytes aside; nothing is latched when it is called.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store and `reserve` return; the leaf is evicted then.
+    pub fn merge_raw(
+        &self,
+        leaf: RawLeaf,
+        entries: &[BufferedEntry],
+        through: u64,
+        purge_before: CommitTs,
+        reserve: &mut dyn FnMut(usize, usize) -> Result<Reservation>,
+    ) -> Result<()> {
+        let RawLeaf { mut page, .. } = leaf;
+        let number = page.page_no();
+        let bytes: usize = entries.iter().map(BufferedEntry::encoded_len).sum();
+        let overhead = 8 * self.store().page_size() / 16;
+        if let Some((_, settled)) = merged(page.bytes(), entries, purge_before).on(number)? {
+            let mut reservation = reserve(0, bytes + overhead)?;
+            let mut mini = self.store().begin(&mut reservation, 0)?;
+            let latched = mini.adopt(page)?;
+            if settled {
+                apply(&mut mini, latched, &Record::leaf_settle(purge_before))?;
+            }
+            apply(&mut mini, latched, &Record::leaf_merge(entries, through, purge_before))?;
+            mini.commit();
+            return Ok(());
+        }
+        let parts = parts_of(page.bytes(), entries, purge_before).on(number)?;
+        let splits = parts.len() + 1;
+        let mut reservation =
+            reserve(self.pages_of_splits(splits), bytes + overhead + self.log_of_splits(splits))?;
+        self.merge_parts(&mut reservation, page, &parts, entries, (through, purge_before))
+    }
+
+    /// Puts parts in the place of a leaf.
+    fn merge_parts(
+        &self,
+        reservation: &mut Reservation,
+        page: RawPage,
+        parts: &[Part],
+        entries: &[BufferedEntry],
+        (through, purge_before): (u64, CommitTs),
+    ) -> Result<()> {
+        let number = page.page_no();
+        let lowers = parts.iter().map(|part| Ok(Node::open(&part.image)?.lower_fence().to_vec()));
+        let lowers: Vec<Vec<u8>> = lowers.collect::<NodeResult<_>>().on(number)?;
+        let Some(key) = lowers.first() else { return Ok(()) };
+        let mut faults = Faults::default();
+        loop {
+            while reservation.pages() < parts.len() {
+                reservation.add_one()?;
+            }
+            let mut mini = self.store().begin(reservation, parts.len())?;
+            let parent = match self.latch(&mut mini, key, 1)? {
+                Latched::Page(parent) => parent,
+                Latched::Missing(missing) => {
+                    drop(mini);
+                    faults.fault_in(self, missing)?;
+                    continue;
+                }
+                Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+            };
+            let parent_page = mini.page_no(parent);
+            let above = Node::open(mini.page(parent)).on(parent_page)?;
+            let slot = above.child_for(key).on(parent_page)?;
+            if above.child(slot).on(parent_page)? != number {
+                return Err(BtreeError::corrupt(
+                    parent_page,
+                    NodeFault("not the parent of a leaf that was held"),
+                ));
+            }
+            let needed: usize = lowers.iter().skip(1).map(|lower| branch_cell_len(lower.len()) + SLOT).sum();
+            let prefix = lowers.iter().skip(1).filter_map(|lower| above.prefix_for(lower)).min();
+            let shorter = prefix.map_or(0, |prefix| above.free() - above.free_with_prefix(prefix));
+            if above.free() < needed + shorter {
+                let separator = lowers.get(1).unwrap_or(key).clone();
+                drop(mini);
+                self.split(reservation, &separator, 1, needed + shorter)?;
+                continue;
+            }
+            let mut pages = Vec::with_capacity(parts.len());
+            for part in parts.iter().skip(1) {
+                let new = mini.allocate(self.id(), PageClass::Leaf)?;
+                apply(&mut mini, new, &Record::format_image(&part.image))?;
+                pages.push(new);
+            }
+            let first = mini.adopt(page)?;
+            if let Some(separator) = lowers.get(1) {
+                let leaf = Node::open(mini.page(first)).on(number)?;
+                let at = leaf.lower_bound(separator).on(number)?.0;
+                let record = Record::truncate(Side::Left, at, separator, InsertHistory::default());
+                apply(&mut mini, first, &record)?;
+            }
+            pages.insert(0, first);
+            for (latched, part) in pages.iter().zip(parts) {
+                let entries = entries.get(part.entries.clone()).unwrap_or_default();
+                apply(&mut mini, *latched, &Record::leaf_merge(entries, through, purge_before))?;
+            }
+            insert_children(&mut mini, parent, (slot, prefix), &lowers, &pages)?;
+            mini.commit();
+            return Ok(());
+        }
+    }
+}
+
+/// Refers to the new leaves behind the first one.
+fn insert_children(
+    mini: &mut MiniTransaction<'_>,
+    parent: PageSlot,
+    (slot, prefix): (usize, Option<usize>),
+    lowers: &[Vec<u8>],
+    pages: &[PageSlot],
+) -> Result<()> {
+    if let Some(prefix) = prefix {
+        apply(mini, parent, &Record::set_prefix(prefix))?;
+    }
+    for (at, (lower, page)) in lowers.iter().zip(pages).enumerate().skip(1) {
+        let parent_page = mini.page_no(parent);
+        let above = Node::open(mini.page(parent)).on(parent_page)?;
+        let suffix = lower.get(above.prefix().len()..);
+        let suffix =
+            suffix.ok_or(NodeFault("separator outside the parent's fences")).on(parent_page)?.to_vec();
+        let child = mini.page_no(*page);
+        apply(mini, parent, &Record::branch_insert(slot + at, &suffix, child))?;
+    }
+    Ok(())
+}
+
+/// Cuts a leaf in parts that the entries fit.
+fn parts_of(page: &[u8], entries: &[BufferedEntry], purge_before: CommitTs) -> NodeResult<Vec<Part>> {
+    let mut parts = Vec::new();
+    let whole = Part { image: page.to_vec(), entries: 0..entries.len() };
+    let mut left = vec![whole];
+    while let Some(next) = left.pop() {
+        let of_part = entries.get(next.entries.clone()).unwrap_or_default();
+        let mut copy = next.image.clone();
+        if merge_entries(&mut copy, of_part, purge_before)? {
+            parts.push(next);
+            continue;
+        }
+        let node = Node::open(&next.image)?;
+        let separator = middle(&node, of_part)?;
+        let slot = node.lower_bound(&separator)?.0;
+        let cut = next.entries.start + of_part.partition_point(|entry| entry.key < separator);
+        let image = |side| Ok(part(&node, side, slot, &separator, InsertHistory::default())?.finish());
+        let right = Part { image: image(Side::Right)?, entries: cut..next.entries.end };
+        left.push(right);
+        left.push(Part { image: image(Side::Left)?, entries: next.entries.start..cut });
+    }
+    Ok(parts)
+}
+
+/// A separator near the middle of what a leaf and the entries hold together.
+fn middle(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Vec<u8>> {
+    let mut keys: Vec<(Cow<'_, [u8]>, usize)> = Vec::with_capacity(node.count() + entries.len());
+    for slot in 0..node.count() {
+        keys.push((Cow::Owned(node.key(slot)?), node.cell_len(slot)? + SLOT));
+    }
+    keys.extend(entries.iter().map(|entry| (Cow::Borrowed(&*entry.key), entry.encoded_len())));
+    keys.sort_by(|a, b| a.0.cmp(&b.0));
+    let total: usize = keys.iter().map(|(_, len)| len).sum();
+    let mut before = 0;
+    let mut best: Option<(usize, Vec<u8>)> = None;
+    for pair in keys.windows(2) {
+        let [(below, len), (upto, _)] = pair else { continue };
+        before += len;
+        if below == upto {
+            continue;
+        }
+        let distance = before.abs_diff(total / 2);
+        if best.as_ref().is_none_or(|(least, _)| distance < *least) {
+            best = Some((distance, policy::separator(below, upto).to_vec()));
+        }
+    }
+    best.map(|(_, separator)| separator).ok_or(NodeFault("no room on a leaf without other entries"))
+}

@@ -1,0 +1,133 @@
+//! Merging changes that were kept elsewhere into a leaf: one function for doing it in memory alone, for doing it logged, and for
+//! replaying that.
+//!
+//! An [`BufferedEntry`] says what is to be under a key. What it replaced is not known, so `HAS_PREVIOUS` is set: whoever does not
+//! see the change asks the row. A deletion that no snapshot needs any more removes the entry at once, and a change that all see
+//! carries no timestamp.
+
+use leafline_storage::page::bytes::Reader;
+
+use super::cell::leaf_cell_len;
+use super::edit;
+use super::layout::{Node, NodeFault, NodeResult, field, u48, u48_bytes};
+use crate::entry::{CommitTs, EntryFlags, EntryView};
+
+/// What is to be under a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BufferedEntry {
+    /// The key.
+    pub key: Vec<u8>,
+    /// The entry is deleted.
+    pub ghost: bool,
+    /// Timestamp of the commit.
+    pub ts: CommitTs,
+    /// The bytes stored under the key.
+    pub payload: Vec<u8>,
+}
+
+/// Bytes of a record besides keys and payloads: of all of it, and of each entry.
+const HEAD: usize = 14;
+const ENTRY_HEAD: usize = 11;
+
+impl BufferedEntry {
+    /// Bytes it takes in a record, and on a leaf at most.
+    pub fn encoded_len(&self) -> usize {
+        ENTRY_HEAD + leaf_cell_len(true, self.key.len(), self.payload.len())
+    }
+
+    fn view(&self, purge_before: CommitTs) -> EntryView<'_> {
+        view(self.ghost, self.ts, &self.payload, purge_before)
+    }
+}
+
+fn view(ghost: bool, ts: CommitTs, payload: &[u8], purge_before: CommitTs) -> EntryView<'_> {
+    let settled = ts < purge_before;
+    let commit_ts = if settled { CommitTs::NONE } else { ts };
+    EntryView { flags: EntryFlags::of(ghost, commit_ts, !settled), commit_ts, payload }
+}
+
+/// Merges entries, in the order of their keys, into a leaf. `Ok(false)`: they do not fit, and the page is to be thrown away.
+pub fn merge_entries(page: &mut [u8], entries: &[BufferedEntry], purge_before: CommitTs) -> NodeResult<bool> {
+    for entry in entries {
+        if !merge_one(page, &entry.key, entry.ts, entry.view(purge_before))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Merges one entry; `Ok(false)`: there is no room.
+fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> NodeResult<bool> {
+    let leaf = Node::open(page)?;
+    if !leaf.is_leaf() || !leaf.covers(key) {
+        return Err(NodeFault("an entry merged into a node that does not hold its key"));
+    }
+    let (slot, found) = leaf.lower_bound(key)?;
+    if found {
+        let cell = leaf.leaf_cell(slot)?;
+        // A commit that is finished after a crash was there before.
+        if cell.entry.commit_ts > ts {
+            return Ok(true);
+        }
+        if new.is_ghost() && !new.commit_ts.is_some() {
+            edit::leaf_remove(page, slot)?;
+            return Ok(true);
+        }
+        let room = leaf.free() + leaf.cell_len(slot)?;
+        if leaf_cell_len(new.commit_ts.is_some(), cell.suffix.len(), new.payload.len()) > room {
+            return Ok(false);
+        }
+        edit::leaf_replace(page, slot, new.flags, new.commit_ts, (0, 0), new.payload)?;
+        return Ok(true);
+    }
+    if new.is_ghost() && !new.commit_ts.is_some() {
+        return Ok(true);
+    }
+    let prefix = leaf.prefix_for(key);
+    let prefix_len = prefix.unwrap_or(leaf.prefix().len());
+    let suffix = key.get(prefix_len..).unwrap_or_default();
+    let len = leaf_cell_len(new.commit_ts.is_some(), suffix.len(), new.payload.len());
+    if len + super::SLOT > leaf.free_with_prefix(prefix_len) {
+        return Ok(false);
+    }
+    if let Some(prefix) = prefix {
+        edit::set_prefix(page, prefix)?;
+    }
+    edit::leaf_insert(page, slot, suffix, new)?;
+    Ok(true)
+}
+
+/// The payload of a record that merges entries, after which the leaf contains all changes up to generation `through`.
+pub(super) fn encode(entries: &[BufferedEntry], through: u64, purge_before: CommitTs) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEAD + entries.iter().map(BufferedEntry::encoded_len).sum::<usize>());
+    out.extend(through.to_le_bytes());
+    out.extend(u48_bytes(purge_before.0));
+    for entry in entries {
+        out.push(u8::from(entry.ghost));
+        out.extend(u48_bytes(entry.ts.0));
+        out.extend((entry.key.len() as u16).to_le_bytes());
+        out.extend((entry.payload.len() as u16).to_le_bytes());
+        out.extend(&entry.key);
+        out.extend(&entry.payload);
+    }
+    out
+}
+
+/// Makes the change of such a record. `None`: it ends early.
+pub(super) fn redo(page: &mut [u8], from: &mut Reader<'_>) -> Option<NodeResult<()>> {
+    let through = from.u64()?;
+    let purge_before = CommitTs(u48(from.take(6)?));
+    while !from.is_empty() {
+        let ghost = from.u8()? != 0;
+        let ts = CommitTs(u48(from.take(6)?));
+        let (key_len, payload_len) = (usize::from(from.u16()?), usize::from(from.u16()?));
+        let (key, payload) = (from.take(key_len)?, from.take(payload_len)?);
+        match merge_one(page, key, ts, view(ghost, ts, payload, purge_before)) {
+            Ok(true) => {}
+            Ok(false) => return Some(Err(NodeFault("entries that do not fit the leaf"))),
+            Err(fault) => return Some(Err(fault)),
+        }
+    }
+    page[field::MERGED_THROUGH..][..8].copy_from_slice(&through.to_le_bytes());
+    Some(Ok(()))
+}

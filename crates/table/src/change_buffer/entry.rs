@@ -1,0 +1,114 @@
+//! Entries of the buffer's trees: keys and payloads.
+//!
+//! | key | bytes |
+//! |---|---|
+//! | tree | u64, *big-endian* |
+//! | key of the entry in that tree | the rest |
+//!
+//! | payload | bytes |
+//! |---|---|
+//! | ghost | u8: 1 if the entry is deleted |
+//! | timestamp of the commit | u48 |
+//! | generation | u64: end of the log when the change was buffered |
+//! | payload of the entry | the rest |
+
+use crate::bytes::{ByteReader, ByteWriter};
+use crate::error::{Result, TableError};
+use crate::txn::op::Op;
+use leafline_btree::{BufferedEntry, CommitTs, Cursor, Direction, LeafStep, Tree};
+use leafline_storage::SegmentId;
+use std::collections::VecDeque;
+
+/// Bytes of a key before the key, and of a payload before the payload.
+pub(super) const KEY_HEAD: usize = 8;
+pub(super) const PAYLOAD_HEAD: usize = 15;
+
+/// Key of a change.
+pub(super) fn buffer_key(tree: SegmentId, key: &[u8]) -> Vec<u8> {
+    [&tree.0.to_be_bytes(), key].concat()
+}
+
+/// The tree of a change, and its key there.
+pub(super) fn split_key(key: &[u8]) -> Result<(SegmentId, &[u8])> {
+    match key.split_first_chunk() {
+        Some((tree, key)) => Ok((SegmentId(u64::from_be_bytes(*tree)), key)),
+        None => Err(TableError::Corrupt("change buffer: a key is too short".into())),
+    }
+}
+
+/// Payload of a change that is buffered in `generation`.
+pub(super) fn encode(op: &Op, ts: CommitTs, generation: u64) -> Vec<u8> {
+    let (ghost, payload): (_, &[u8]) = match op {
+        Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => (false, payload),
+        Op::DeleteRow { .. } | Op::DropEntry { .. } => (true, &[]),
+    };
+    let mut out = ByteWriter::with_capacity(PAYLOAD_HEAD + payload.len());
+    out.bool(ghost).u16((ts.0 >> 32) as u16).u32(ts.0 as u32).u64(generation);
+    let mut out = out.finish();
+    out.extend_from_slice(payload);
+    out
+}
+
+/// Timestamp and generation of a change.
+pub(super) fn decode_head(payload: &[u8]) -> Result<(bool, CommitTs, u64)> {
+    let mut from = ByteReader::new("change buffer", payload);
+    let ghost = from.bool()?;
+    let ts = CommitTs(u64::from(from.u16()?) << 32 | u64::from(from.u32()?));
+    Ok((ghost, ts, from.u64()?))
+}
+
+/// What is to be under `key`, as [`encode`] has it, and in which generation it was buffered.
+pub(super) fn decode(key: &[u8], payload: &[u8]) -> Result<(BufferedEntry, u64)> {
+    let (ghost, ts, generation) = decode_head(payload)?;
+    let payload = payload.get(PAYLOAD_HEAD..).unwrap_or_default().to_vec();
+    Ok((BufferedEntry { key: key.to_vec(), ghost, ts, payload }, generation))
+}
+
+/// Reads a tree of the buffer from a key on, a leaf at a time.
+pub(super) struct Entries {
+    cursor: Cursor,
+    upper: Option<Vec<u8>>,
+    read: VecDeque<(Vec<u8>, Vec<u8>)>,
+    done: bool,
+}
+
+impl Entries {
+    /// From `lower` on, up to `upper`.
+    pub(super) fn new(tree: &Tree, lower: &[u8], upper: Option<&[u8]>) -> Entries {
+        let mut cursor = tree.clone().into_cursor();
+        cursor.seek(lower);
+        Entries { cursor, upper: upper.map(<[u8]>::to_vec), read: VecDeque::new(), done: false }
+    }
+
+    /// The next entry, which stays.
+    pub(super) fn peek(&mut self) -> Result<Option<&(Vec<u8>, Vec<u8>)>> {
+        while self.read.is_empty() && !self.done {
+            let Entries { cursor, upper, read, done } = self;
+            let more = cursor.visit_leaf(Direction::Forward, |leaf, slots| {
+                for slot in slots {
+                    let mut key = Vec::new();
+                    leaf.key_into(slot, &mut key);
+                    if upper.as_ref().is_some_and(|upper| key >= *upper) {
+                        *done = true;
+                        return LeafStep::Stop;
+                    }
+                    read.push_back((key, leaf.entry(slot).payload.to_vec()));
+                }
+                LeafStep::NextLeaf
+            })?;
+            *done |= !more;
+        }
+        Ok(self.read.front())
+    }
+
+    /// Takes the next entry.
+    pub(super) fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.peek()?;
+        Ok(self.read.pop_front())
+    }
+}
+
+/// First key of what is behind all changes of a tree.
+pub(super) fn after_tree(tree: SegmentId) -> Vec<u8> {
+    tree.0.saturating_add(1).to_be_bytes().to_vec()
+}

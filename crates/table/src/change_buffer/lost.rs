@@ -1,0 +1,154 @@
+//! Trees of the buffer that cannot be read: what had changes there lacks them for good, and is set aside.
+//!
+//! | when | what is set aside |
+//! |---|---|
+//! | opening, L0 damaged | every non-unique secondary index: which ones had changes is not known |
+//! | opening, what is frozen or the run damaged | the indexes that the row lists, or every one where it lists none |
+//! | writing a run | the indexes that may have changes in what cannot be read, after [`ATTEMPTS`] |
+//!
+//! An index that is set aside is in quarantine (`crate::quarantine`) before the row ceases to name the damaged tree, so no crash lets an index be
+//! read that lacks changes. Whoever reads it at that moment gets an error at the next leaf that he has to read in: leaves in
+//! memory lack nothing. A repair builds the index anew, under another number.
+
+use super::ChangeBuffer;
+use super::state::Sources;
+use super::sweep::Sweep;
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use crate::quarantine::Quarantine;
+use crate::trees::Refusal;
+use leafline_btree::Tree;
+use leafline_storage::SegmentId;
+use std::collections::BTreeSet;
+
+/// What the device does not give now and then is no damage.
+const ATTEMPTS: u32 = 3;
+
+/// What is lost when the buffer is opened.
+#[derive(Default)]
+pub(crate) struct LostAtOpen {
+    /// Trees of the buffer that cannot be used.
+    sources: BTreeSet<SegmentId>,
+    /// Trees that lack changes.
+    concerned: BTreeSet<SegmentId>,
+    /// Others may lack changes, too.
+    unknown: bool,
+    reason: String,
+}
+
+impl LostAtOpen {
+    /// Takes note of a tree of the buffer that cannot be used, and of those that it has changes of, as far as they are known.
+    pub(super) fn note(&mut self, source: &Tree, of_trees: Option<&BTreeSet<SegmentId>>, reason: String) {
+        self.sources.insert(source.id());
+        self.reason = reason;
+        match of_trees {
+            Some(trees) => self.concerned.extend(trees),
+            None => self.unknown = true,
+        }
+    }
+
+    /// The trees that are known to lack changes.
+    pub(super) fn listed(&self) -> impl Iterator<Item = &SegmentId> {
+        self.concerned.iter()
+    }
+
+    /// Whether a tree, that of a non-unique secondary index, may lack changes.
+    fn concerns(&self, tree: SegmentId) -> bool {
+        self.unknown || self.concerned.contains(&tree)
+    }
+}
+
+/// The error of who would read a leaf that lacks changes.
+fn lost(tree: SegmentId) -> TableError {
+    TableError::Corrupt(format!(
+        "tree {tree}: changes that were buffered are lost; its index is to be built anew"
+    ))
+}
+
+impl ChangeBuffer {
+    /// An error if a tree lacks changes for good.
+    pub(super) fn check_not_lost(&self, tree: SegmentId) -> Result<()> {
+        if self.lost.read().contains(&tree) { Err(lost(tree)) } else { Ok(()) }
+    }
+
+    /// Sets aside the indexes that lack changes since the database was opened, of all those that there are, and gives up the
+    /// trees of the buffer that cannot be read.
+    pub(crate) fn give_up_at_open(
+        &self,
+        lost: &LostAtOpen,
+        indexes: &BTreeSet<SegmentId>,
+        quarantine: &mut Quarantine,
+    ) -> Result<()> {
+        if lost.sources.is_empty() {
+            return Ok(());
+        }
+        for tree in indexes.iter().filter(|tree| lost.concerns(**tree)) {
+            quarantine.set_aside(*tree, lost.reason.clone());
+        }
+        quarantine.save()?;
+        lost.sources.iter().try_for_each(|source| self.forget_source(*source))
+    }
+
+    /// From now on the trees that a source has changes of are errors to who reads their leaves in. Which they are.
+    fn lose(&self, source: SegmentId) -> BTreeSet<SegmentId> {
+        let sources = self.sources.write();
+        let is_l0 = sources.l0.as_ref().is_some_and(|l0| l0.id() == source);
+        let listed = sources.of_trees.clone().filter(|_| !is_l0);
+        let concerned = listed.unwrap_or_else(|| self.trees.read().iter().copied().collect());
+        self.lost.write().extend(concerned.iter().copied());
+        concerned
+    }
+
+    /// The row does not name a source any more.
+    fn forget_source(&self, source: SegmentId) -> Result<()> {
+        let mut reservation = Sources::reserve(&self.catalog)?;
+        let mut sources = self.sources.write();
+        let mut next = sources.clone();
+        next.forget(source);
+        next.save(&self.catalog, &mut reservation)?;
+        self.counts.set_bytes(if next.l0.is_some() { self.counts.l0_bytes() } else { 0 }, next.bytes);
+        *sources = next;
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Writes a run, and gives up what cannot be read for that.
+    pub(super) fn freeze_changes(&self, sweep: &mut Sweep) -> Result<()> {
+        let buffer = &self.change_buffer;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let outcome = buffer.freeze(sweep, &|tree| self.has_use_for(tree));
+            match (outcome, sweep.unreadable.take()) {
+                (Err(error), Some(source)) if error.is_damage() => {
+                    if attempts % ATTEMPTS == 0 {
+                        self.give_up_changes(source, &error)?;
+                    }
+                }
+                (outcome, _) => return outcome,
+            }
+        }
+    }
+
+    fn give_up_changes(&self, source: SegmentId, error: &TableError) -> Result<()> {
+        let buffer = &self.change_buffer;
+        let concerned = buffer.lose(source);
+        let catalog = self.catalog();
+        let indexes =
+            catalog.all_tables().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
+        let concerned: Vec<_> = indexes.filter(|(_, index)| concerned.contains(&index.tree)).collect();
+        {
+            let mut quarantine = self.quarantine.lock();
+            for (_, index) in &concerned {
+                quarantine.set_aside(index.tree, format!("buffered changes of it cannot be read: {error}"));
+            }
+            quarantine.save()?;
+        }
+        for (table, index) in concerned {
+            self.trees.refuse(index.tree, Refusal::of_index(table, index));
+        }
+        buffer.forget_source(source)?;
+        Ok(self.store.drop_segment(source)?)
+    }
+}

@@ -1,0 +1,340 @@
+//! The change buffer: changes of leaves of non-unique secondary indexes that are not in memory.
+//!
+//! Reading in a leaf for every entry that a commit changes is a random read each, and a page written twice. Instead the change is
+//! kept here, ordered by (tree, key), and merged into its leaf with others: when the leaf is read, or by a sweep.
+//!
+//! | module | is |
+//! |---|---|
+//! | `entry` | keys and payloads |
+//! | `state` | the row of the catalog that names the trees |
+//! | `route` | where a change goes: to its leaf or here; merging a leaf by log |
+//! | `run` | from L0 to the run |
+//! | `lost` | what becomes of indexes whose changes cannot be read any more |
+//! | `sweep` | merging all leaves in the order of keys; when; how writers are slowed down |
+//!
+//! # Where changes are
+//! *L0* is an ordinary logged tree, small enough to stay in memory. When it has grown to its limit it is *frozen*, another one
+//! takes its place, and it is merged with the *run* into a new run, a tree that is written at once, past pool and log. One logged
+//! change of the catalog's row swaps each in. So a change is durable and redone like any other, and no record of the log is kept
+//! for it. A leaf's changes are in at most three ranges, one of each tree; the newest of a key counts.
+//!
+//! # What is pending
+//! A change carries its *generation*: the end of the log when it was buffered. A leaf's `merged_through` is the end of the log
+//! when it was last merged by log. A change is pending if its generation is not below that. So nothing has to be removed here
+//! when a leaf is merged, and a run is freed when a sweep has gone over all of it. It is right because the log gets longer with
+//! each change that is buffered and each merge, and because both happen with the leaf *held* (`storage::pool::pending`).
+//!
+//! # Invariants
+//! - A leaf in memory lacks nothing: changes are buffered only while the leaf is held out of memory, and whoever reads a leaf in merges it first.
+//! - No leaf is changed that was merged in memory alone; it is merged by log before.
+//! - The root of a tree that is one leaf has nothing pending.
+//! - Removals are not buffered: a purge leaves a leaf alone that is not merged by log. A deletion that no snapshot needs removes
+//!   the entry when it comes to the leaf.
+//! - Trees are never used again under the same number; changes of trees that are gone are left out when a run is written.
+//! - What recovery left in memory of these trees is evicted before anybody reads it.
+//!
+//! # An index that is being built
+//! Its leaves are not there yet, so every change of it is to be kept here whatever is in memory, and merged by a sweep of its range
+//! when they are: [`ChangeBuffer::buffer`] takes a change of any tree without a look at its leaf, bulk-built leaves are merged
+//! through generation 0, and [`ChangeBuffer::merge_leaf`] merges one at a time.
+
+mod entry;
+mod lost;
+mod route;
+mod run;
+mod state;
+mod sweep;
+
+pub use route::ChangeBuffering;
+pub use sweep::ChangeBufferStats;
+
+use crate::error::{Result, TableError};
+use crate::quarantine::Quarantine;
+use crate::txn::op::Op;
+use entry::{Entries, after_tree, buffer_key, decode, decode_head, encode, split_key};
+use hashbrown::HashSet;
+use leafline_btree::{BtreeError, BufferedEntry, Change, CommitTs, RawLeaf, Tree};
+use leafline_storage::{PageKind, PageMerger, PageNo, RawPage, Reservation, SegmentId, StorageError, Store};
+use lost::LostAtOpen;
+use parking_lot::{Mutex, RwLock};
+use route::Heavy;
+use state::Sources;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use sweep::{Counts, Sweep};
+
+/// The buffer of a database.
+pub(crate) struct ChangeBuffer {
+    store: Store,
+    catalog: Tree,
+    /// Read while L0 is changed or any of them is read, so that none is freed meanwhile; written to swap them. Pages are waited for
+    /// while it is read.
+    sources: RwLock<Sources>,
+    /// Trees that may have something pending. Grows with `sources` read, shrinks with it written.
+    trees: RwLock<HashSet<SegmentId>>,
+    /// Whether there is any.
+    any: AtomicBool,
+    /// Trees that lack changes for good.
+    lost: RwLock<HashSet<SegmentId>>,
+    /// One of the sources could not be read.
+    suspect: AtomicBool,
+    /// Leaves with much pending.
+    heavy: Mutex<Heavy>,
+    /// What was deleted before this is needed by nobody.
+    purge_before: AtomicU64,
+    mode: AtomicU8,
+    /// Leaves are driven out of memory so that all changes are buffered: a mode for tests.
+    force: AtomicBool,
+    most_bytes: AtomicU64,
+    freeze_bytes: AtomicU64,
+    counts: Counts,
+    /// Who freezes or sweeps.
+    sweep: Mutex<Sweep>,
+}
+
+/// What the pool is given: it does not keep the buffer, and with it the store, open.
+struct Merger(Weak<ChangeBuffer>);
+
+impl PageMerger for Merger {
+    fn concerns(&self, kind: PageKind, owner: SegmentId) -> bool {
+        kind == PageKind::LEAF && self.0.upgrade().is_some_and(|buffer| buffer.is_pending(owner))
+    }
+
+    fn merge(&self, page: RawPage) -> leafline_storage::Result<()> {
+        match self.0.upgrade() {
+            Some(buffer) => buffer.merge_in_memory(page).map_err(to_storage),
+            None => Err(StorageError::Poisoned { why: "the database was closed".into() }),
+        }
+    }
+}
+
+/// What the pool can be told of an error.
+fn to_storage(error: TableError) -> StorageError {
+    match error {
+        TableError::Storage(error) | TableError::Tree(BtreeError::Storage(error)) => error,
+        TableError::Tree(BtreeError::Corrupt { page, what }) => StorageError::Corrupt { page, reason: what },
+        other => StorageError::Corrupt { page: PageNo::NONE, reason: other.to_string() },
+    }
+}
+
+impl ChangeBuffer {
+    /// Opens the buffer that the catalog's row names. From here on leaves are merged when they come in. What of it is damaged is to be given
+    /// up ([`give_up_at_open`](Self::give_up_at_open)) when the indexes are known.
+    pub(crate) fn open(
+        store: &Store,
+        catalog: &Tree,
+        quarantine: &Quarantine,
+    ) -> Result<(Arc<ChangeBuffer>, LostAtOpen)> {
+        let sources = Sources::load(store, catalog)?;
+        let (mut trees, mut lost) = (HashSet::new(), LostAtOpen::default());
+        let mut look_into = |source: &Tree, listed: Option<&BTreeSet<SegmentId>>| -> Result<usize> {
+            let damage =
+                quarantine.get(source.id()).map(|_| "recovery could not bring it up to date".to_owned());
+            let found = match (&damage, listed) {
+                (None, None) => trees_in(source),
+                _ => Ok(Vec::new()),
+            };
+            let damage = match &found {
+                Err(error) if error.is_damage() => Some(error.to_string()),
+                _ => damage,
+            };
+            match damage {
+                Some(why) => {
+                    lost.note(source, listed, format!("buffered changes of it cannot be read: {why}"))
+                }
+                None => trees.extend(found?.iter().chain(listed.into_iter().flatten())),
+            }
+            Ok(trees.len())
+        };
+        let of_l0 = sources.l0.iter().try_fold(0, |_, l0| look_into(l0, None))?;
+        for source in [&sources.frozen, &sources.run].into_iter().flatten() {
+            look_into(source, sources.of_trees.as_ref())?;
+        }
+        let counts = Counts::default();
+        counts.set_bytes(if of_l0 == 0 { 0 } else { bytes_of(store, &sources.l0) }, sources.bytes);
+        trees.extend(lost.listed());
+        let buffer = Arc::new(ChangeBuffer {
+            store: store.clone(),
+            catalog: catalog.clone(),
+            sources: RwLock::new(sources),
+            any: AtomicBool::new(!trees.is_empty()),
+            trees: RwLock::new(trees),
+            lost: RwLock::new(lost.listed().copied().collect()),
+            suspect: AtomicBool::new(false),
+            heavy: Mutex::default(),
+            purge_before: AtomicU64::new(0),
+            mode: AtomicU8::new(ChangeBuffering::None as u8),
+            force: AtomicBool::new(false),
+            most_bytes: AtomicU64::new(0),
+            freeze_bytes: AtomicU64::new(u64::MAX),
+            counts,
+            sweep: Mutex::default(),
+        });
+        let merger = Arc::new(Merger(Arc::downgrade(&buffer)));
+        store.set_page_merger(merger, &|segment| buffer.is_pending(segment))?;
+        Ok((buffer, lost))
+    }
+
+    /// The segments it owns.
+    pub(crate) fn segments(&self) -> BTreeSet<SegmentId> {
+        self.sources.read().trees().map(Tree::id).collect()
+    }
+
+    /// Whether a tree may have something pending.
+    pub(crate) fn is_pending(&self, tree: SegmentId) -> bool {
+        self.any.load(Ordering::Acquire) && self.trees.read().contains(&tree)
+    }
+
+    /// Forgets trees that are gone; what is left of their changes is left out when the next run is written.
+    pub(crate) fn retain(&self, is_there: impl Fn(SegmentId) -> bool) {
+        let sources = self.sources.write();
+        let mut trees = self.trees.write();
+        trees.retain(|tree| is_there(*tree));
+        self.lost.write().retain(|tree| is_there(*tree));
+        self.any.store(!trees.is_empty(), Ordering::Release);
+        drop(sources);
+    }
+
+    /// What was deleted or settled before this may be cleared away.
+    fn purge_before(&self) -> CommitTs {
+        CommitTs(self.purge_before.load(Ordering::Relaxed))
+    }
+
+    /// Tells it what no snapshot needs any more.
+    pub(crate) fn set_bound(&self, bound: CommitTs) {
+        self.purge_before.fetch_max(bound.0, Ordering::Relaxed);
+    }
+
+    /// Keeps a change of the commit at `ts`. The caller holds the leaf, or knows that there is none.
+    pub(crate) fn buffer(&self, op: &Op, ts: CommitTs, reservation: &mut Reservation) -> Result<()> {
+        let sources = self.sources.read();
+        let Some(l0) = &sources.l0 else {
+            return Err(TableError::Internal("a change was buffered before there was a buffer".into()));
+        };
+        if !self.is_pending(op.tree()) {
+            self.trees.write().insert(op.tree());
+            self.any.store(true, Ordering::Release);
+        }
+        let payload = encode(op, ts, self.store.log_end().0);
+        let key = buffer_key(op.tree(), op.key());
+        let mut added = key.len() + payload.len();
+        l0.modify(reservation, &key, CommitTs::NONE, &mut |entry| {
+            if let Some(entry) = entry {
+                added = added.saturating_sub(key.len() + entry.payload.len());
+                // Of a commit that is finished after a crash it may be there.
+                if decode_head(entry.payload).is_ok_and(|(_, there, _)| there > ts) {
+                    return Change::Keep;
+                }
+            }
+            Change::Put { payload: Cow::Borrowed(&payload), ts: CommitTs::NONE, has_previous: false }
+        })?;
+        self.counts.buffered(added as u64);
+        Ok(())
+    }
+
+    /// Reserved for a change in L0: the key and payload it takes there.
+    pub(crate) fn entry_lens(op: &Op) -> (usize, usize) {
+        (entry::KEY_HEAD + op.key().len(), entry::PAYLOAD_HEAD + op.payload_len())
+    }
+
+    /// Pages and log bytes that one change can take, on its leaf or here.
+    pub(crate) fn worst_case(&self, tree: &Tree, op: &Op) -> (usize, usize) {
+        let (key, payload) = ChangeBuffer::entry_lens(op);
+        let of = |tree: &Tree| (tree.worst_case_pages(), tree.worst_case_log(key, payload));
+        let (here, there) = (self.l0().map_or((0, 0), |l0| of(&l0)), of(tree));
+        (here.0.max(there.0), here.1.max(there.1))
+    }
+
+    /// Reads in where a change would be kept, while that can still fail.
+    pub(crate) fn read_in(&self, op: &Op) -> Result<()> {
+        let Some(l0) = self.l0() else { return Ok(()) };
+        let key = buffer_key(op.tree(), op.key());
+        let there = l0.leaf_of(&key).is_ok_and(|leaf| self.store.is_resident(leaf));
+        if there { Ok(()) } else { self.watched(l0.get(&key, |_| ()).map_err(TableError::from)) }
+    }
+
+    /// What came of reading a source: where it is damaged, it is seen to soon.
+    fn watched<T>(&self, read: Result<T>) -> Result<T> {
+        read.inspect_err(|error| self.suspect.store(error.is_damage(), Ordering::Relaxed))
+    }
+
+    /// L0, if there is one.
+    pub(crate) fn l0(&self) -> Option<Tree> {
+        self.sources.read().l0.clone()
+    }
+
+    /// The pending changes of a leaf, which is held: ascending by key.
+    fn pending_of(&self, tree: SegmentId, leaf: &RawLeaf) -> Result<Vec<BufferedEntry>> {
+        let lower = buffer_key(tree, &leaf.lower);
+        let upper = leaf.upper.as_ref().map_or_else(|| after_tree(tree), |upper| buffer_key(tree, upper));
+        self.check_not_lost(tree)?;
+        let sources = self.sources.read();
+        let mut newest = BTreeMap::new();
+        for source in sources.trees() {
+            let mut entries = Entries::new(source, &lower, Some(&upper));
+            while let Some((key, payload)) = self.watched(entries.next())? {
+                newest.insert(key, payload);
+            }
+        }
+        drop(sources);
+        let mut pending = Vec::with_capacity(newest.len());
+        for (key, payload) in &newest {
+            let (entry, generation) = decode(split_key(key)?.1, payload)?;
+            if generation >= leaf.merged_through {
+                pending.push(entry);
+            }
+        }
+        Ok(pending)
+    }
+
+    /// Merges a page that has come in, in memory alone if its changes fit.
+    fn merge_in_memory(&self, mut page: RawPage) -> Result<()> {
+        let tree = leafline_storage::page::owner(page.bytes());
+        let leaf = match RawLeaf::open(page) {
+            Ok(leaf) => leaf,
+            // Who reads it gets to know what is wrong.
+            Err(page) => {
+                page.publish();
+                return Ok(());
+            }
+        };
+        let pending = self.pending_of(tree, &leaf)?;
+        if pending.is_empty() {
+            leaf.publish();
+            return Ok(());
+        }
+        self.counts.softly_merged();
+        let Some(leaf) = leaf.merge_softly(&pending, self.purge_before(), self.store.log_end())? else {
+            return Ok(());
+        };
+        let Some(root) = self.store.root_of(tree) else {
+            return Err(TableError::Internal(format!("leaf of tree {tree}, which is not there")));
+        };
+        let tree = Tree::open(&self.store, tree, root)?;
+        self.merge_by_log(&tree, leaf, &pending, &|pages, log| {
+            self.store.reserve_at_once(pages, log, false)
+        })?;
+        Ok(())
+    }
+}
+
+/// The trees that a tree of the buffer has changes of.
+fn trees_in(tree: &Tree) -> Result<Vec<SegmentId>> {
+    let mut found = Vec::new();
+    let mut from = Vec::new();
+    while let Some((key, _)) = Entries::new(tree, &from, None).next()? {
+        let (of, _) = split_key(&key)?;
+        found.push(of);
+        from = after_tree(of);
+    }
+    Ok(found)
+}
+
+/// Bytes of changes in a tree, about: its pages are two thirds full.
+fn bytes_of(store: &Store, tree: &Option<Tree>) -> u64 {
+    let segments = store.segments();
+    let segment = tree.as_ref().and_then(|tree| segments.iter().find(|segment| segment.id == tree.id()));
+    segment.map_or(0, |segment| segment.pages * store.page_size() as u64 * 2 / 3)
+}

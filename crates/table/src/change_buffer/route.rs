@@ -1,0 +1,223 @@
+//! Where a change goes: to its leaf, if that is in memory, else to the buffer.
+//!
+//! | leaf | change |
+//! |---|---|
+//! | in memory, lacks nothing | is made there |
+//! | in memory, merged in memory alone | the leaf is merged by log first |
+//! | not in memory | is buffered; of a leaf with much pending, or a change that is not to be buffered, the leaf is merged by log first |
+//!
+//! Much pending: half a page. More would not fit the leaf anyhow; and where inserts ascend, all go to one leaf, which had
+//! better be in memory.
+
+use super::ChangeBuffer;
+use super::sweep::MergedLeaf;
+use crate::error::Result;
+use crate::txn::op::Op;
+use leafline_btree::{
+    BtreeError, BufferedEntry, Change, CommitTs, Direction, EntryView, HeldLeaf, Modified, RawLeaf, Tree,
+};
+use leafline_storage::{PageNo, Reservation};
+use std::sync::atomic::Ordering;
+
+/// Which changes are buffered.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(u8)]
+pub enum ChangeBuffering {
+    /// None.
+    #[default]
+    None,
+    /// New entries.
+    Inserts,
+    /// New entries, and that entries are deleted.
+    All,
+}
+
+/// Bytes that are pending of leaves, about, since the database was opened. Leaves share counters, of which there are enough for what may be
+/// buffered in all, so that one seldom has to answer for others.
+#[derive(Default)]
+pub(super) struct Heavy(Vec<u32>);
+
+/// Bytes of changes for each counter.
+const BYTES_PER_COUNTER: u64 = 256;
+const MOST_COUNTERS: u64 = 1 << 22;
+
+impl Heavy {
+    /// Has counters for so many bytes.
+    pub(super) fn set_most(&mut self, bytes: u64) {
+        let counters = (bytes / BYTES_PER_COUNTER).clamp(1 << 10, MOST_COUNTERS).next_power_of_two() as usize;
+        if self.0.len() != counters {
+            self.0 = vec![0; counters];
+        }
+    }
+
+    fn counter(&mut self, leaf: PageNo) -> Option<&mut u32> {
+        // Fibonacci hashing: neighbours are far apart.
+        let hash = leaf.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let at = hash as usize & self.0.len().wrapping_sub(1);
+        self.0.get_mut(at)
+    }
+
+    fn add(&mut self, leaf: PageNo, bytes: usize) {
+        if let Some(sum) = self.counter(leaf) {
+            *sum = sum.saturating_add(bytes as u32);
+        }
+    }
+
+    fn bytes(&mut self, leaf: PageNo) -> usize {
+        self.counter(leaf).map_or(0, |bytes| *bytes as usize)
+    }
+
+    fn forget(&mut self, leaf: PageNo) {
+        if let Some(sum) = self.counter(leaf) {
+            *sum = 0;
+        }
+    }
+}
+
+/// How a change is made on a leaf in memory.
+pub(crate) type Decide<'d, 'b> = &'d mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>;
+
+impl ChangeBuffer {
+    /// Which changes are buffered from now on.
+    pub(crate) fn set_mode(&self, mode: ChangeBuffering) {
+        self.mode.store(mode as u8, Ordering::Relaxed);
+    }
+
+    /// Which changes are buffered.
+    pub(crate) fn mode(&self) -> ChangeBuffering {
+        match self.mode.load(Ordering::Relaxed) {
+            1 => ChangeBuffering::Inserts,
+            2 => ChangeBuffering::All,
+            _ => ChangeBuffering::None,
+        }
+    }
+
+    /// Drives leaves out of memory so that all changes are buffered: for tests.
+    pub(crate) fn set_forced(&self, forced: bool) {
+        self.force.store(forced, Ordering::Relaxed);
+    }
+
+    /// Whether a change of a non-unique secondary index would be buffered if its leaf is not in memory.
+    pub(crate) fn takes(&self, op: &Op) -> bool {
+        let wanted = match (self.mode(), op) {
+            (ChangeBuffering::All, _) => true,
+            (ChangeBuffering::Inserts, Op::PutEntry { .. }) => true,
+            (ChangeBuffering::Inserts | ChangeBuffering::None, _) => false,
+        };
+        wanted && self.fits(op) && !self.is_over_full()
+    }
+
+    fn fits(&self, op: &Op) -> bool {
+        let (key, payload) = ChangeBuffer::entry_lens(op);
+        key <= self.catalog.max_key_len() && key + payload <= self.catalog.max_entry_len()
+    }
+
+    /// Makes the change of `op` for the commit at `ts` on a non-unique secondary index, by `decide` where its leaf is in memory. True: it
+    /// was buffered. The commit cannot go back: where its leaf cannot be merged, because it is damaged or the disk is full, the change is
+    /// buffered whatever the mode.
+    pub(crate) fn apply(
+        &self,
+        tree: &Tree,
+        op: &Op,
+        ts: CommitTs,
+        reservation: &mut Reservation,
+        decide: Decide<'_, '_>,
+    ) -> Result<bool> {
+        let purge_before = self.purge_before();
+        if self.force.load(Ordering::Relaxed) && self.takes(op) {
+            self.store.force_out(tree.leaf_of(op.key())?)?;
+        }
+        let mut cannot_merge = false;
+        loop {
+            match tree.modify_in_memory(reservation, op.key(), purge_before, decide)? {
+                Modified::Done => return Ok(false),
+                Modified::Softly => {
+                    cannot_merge |= !self.merge_for_commit(tree, op)?;
+                    continue;
+                }
+                Modified::NotInMemory => {}
+            }
+            let to_buffer = cannot_merge || (self.takes(op) && self.l0().is_some());
+            if !to_buffer {
+                if self.is_pending(tree.id()) {
+                    cannot_merge = !self.merge_for_commit(tree, op)?;
+                } else {
+                    // What is buffered from here on is none of this leaf: its rows' commits are this one's.
+                    tree.get(op.key(), |_| ())?;
+                }
+                continue;
+            }
+            match tree.hold_leaf(op.key())? {
+                HeldLeaf::InMemory => {}
+                HeldLeaf::IsRoot => tree.get(op.key(), |_| ())?,
+                HeldLeaf::Held(held) => {
+                    let leaf = held.page_no();
+                    let (key, payload) = ChangeBuffer::entry_lens(op);
+                    if !cannot_merge && self.heavy.lock().bytes(leaf) > self.store.page_size() / 2 {
+                        drop(held);
+                        cannot_merge = !self.merge_for_commit(tree, op)?;
+                        continue;
+                    }
+                    self.buffer(op, ts, reservation)?;
+                    self.heavy.lock().add(leaf, key + payload);
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Merges the leaf of a change by log, at the cost of the margin if need be. False: that cannot be done, and the leaf is not in memory;
+    /// the change can be buffered.
+    fn merge_for_commit(&self, tree: &Tree, op: &Op) -> Result<bool> {
+        let reserve = |pages, log| self.store.reserve_at_once(pages, log, true);
+        match self.merge_leaf(tree, op.key(), &reserve) {
+            Ok(_) => Ok(true),
+            Err(error) if (error.is_damage() || error.is_disk_full()) && self.can_buffer(op) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn can_buffer(&self, op: &Op) -> bool {
+        self.fits(op) && self.l0().is_some()
+    }
+
+    /// Merges the leaf that holds `key` by log; then it is in memory, and lacks nothing.
+    pub(crate) fn merge_leaf(&self, tree: &Tree, key: &[u8], reserve: &Reserve<'_>) -> Result<MergedLeaf> {
+        let Some(leaf) = tree.raw_leaf(key)? else {
+            let next = tree.leaves(Direction::Forward, key, None, 1)?.resume;
+            return Ok(MergedLeaf { next, ..MergedLeaf::default() });
+        };
+        let mut merged = MergedLeaf { next: leaf.upper.clone(), ..MergedLeaf::default() };
+        let pending = self.pending_of(tree.id(), &leaf)?;
+        if pending.is_empty() {
+            self.heavy.lock().forget(leaf.page_no());
+            leaf.publish();
+        } else {
+            let purge_before = self.merge_by_log(tree, leaf, &pending, reserve)?;
+            let left = pending.into_iter().filter(|entry| entry.ghost && entry.ts >= purge_before);
+            merged.ghosts = left.map(|entry| (entry.ts, entry.key)).collect();
+        }
+        Ok(merged)
+    }
+
+    /// Merges a leaf by log; what was deleted before the timestamp returned is removed from it.
+    pub(super) fn merge_by_log(
+        &self,
+        tree: &Tree,
+        leaf: RawLeaf,
+        pending: &[BufferedEntry],
+        reserve: &Reserve<'_>,
+    ) -> Result<CommitTs> {
+        let (page, purge_before) = (leaf.page_no(), self.purge_before());
+        // Nothing of this leaf is buffered while it is held: all there is has an older generation.
+        let through = self.store.log_end().0;
+        let mut reserve = |pages, log| reserve(pages, log).map_err(BtreeError::from);
+        tree.merge_raw(leaf, pending, through, purge_before, &mut reserve)?;
+        self.heavy.lock().forget(page);
+        self.counts.merged(pending);
+        Ok(purge_before)
+    }
+}
+
+/// Sets pages and log bytes aside.
+pub(crate) type Reserve<'r> = dyn Fn(usize, usize) -> leafline_storage::Result<Reservation> + 'r;

@@ -1,0 +1,197 @@
+//! From L0 to the run: freezing, and merging what is frozen with the run there is.
+//!
+//! 1. An empty L0 takes the place of the one that is full, which is *frozen*; both are in the catalog's row by one record.
+//! 2. A new run is written of what is frozen and of the old run, past pool and log. Left out is what a sweep has merged, and
+//!    changes of trees that are gone.
+//! 3. One record puts it in the place of both, whose segments are freed then.
+//!
+//! What a crash leaves is named by the row, or freed by the next open. Changes are buffered, and leaves merged, all the while.
+
+use super::entry::{Entries, split_key};
+use super::state::Sources;
+use super::sweep::Sweep;
+use super::{ChangeBuffer, trees_in};
+use crate::error::Result;
+use crate::txn::recovery::{create_tree, tree_reservation};
+use hashbrown::HashSet;
+use leafline_btree::{BulkBuilder, Tree};
+use leafline_storage::{SegmentId, SegmentState};
+use std::cmp::Ordering as Order;
+use std::sync::atomic::Ordering;
+
+/// How full the pages of a run are: they never change.
+const FILL_PERCENT: u32 = 100;
+
+/// What is in a new run.
+#[derive(Default)]
+struct Written {
+    tree: Option<Tree>,
+    trees: HashSet<SegmentId>,
+    bytes: u64,
+}
+
+/// The next entry of a tree, if there is one; `unreadable` tells which tree cannot be read.
+fn peek<'e>(
+    entries: &'e mut Option<Entries>,
+    tree: Option<&Tree>,
+    unreadable: &mut Option<SegmentId>,
+) -> Result<Option<&'e (Vec<u8>, Vec<u8>)>> {
+    let Some(entries) = entries else { return Ok(None) };
+    entries.peek().inspect_err(|_| *unreadable = tree.map(Tree::id))
+}
+
+impl ChangeBuffer {
+    /// Makes L0 if there is none.
+    pub(crate) fn prepare(&self) -> Result<()> {
+        if self.sources.read().l0.is_some() {
+            return Ok(());
+        }
+        let _one = self.sweep.lock();
+        if self.sources.read().l0.is_some() {
+            return Ok(());
+        }
+        self.put_l0(&mut |sources, l0| sources.l0 = Some(l0))
+    }
+
+    /// Makes a tree and has `place` put it among the others; the row names it before anybody finds it there.
+    fn put_l0(&self, place: &mut dyn FnMut(&mut Sources, Tree)) -> Result<()> {
+        let l0 = create_tree(&self.store)?;
+        let mut reservation = match Sources::reserve(&self.catalog) {
+            Ok(reservation) => reservation,
+            Err(error) => {
+                self.store.drop_segment(l0.id())?;
+                return Err(error);
+            }
+        };
+        let mut sources = self.sources.write();
+        let mut next = sources.clone();
+        place(&mut next, l0);
+        // If this fails the row may name the tree all the same, so it stays until the next open.
+        next.save(&self.catalog, &mut reservation)?;
+        *sources = next;
+        self.counts.freeze();
+        Ok(())
+    }
+
+    /// Writes L0, if there is anything in it, and the run to a new run. `is_there` says which trees are not gone.
+    pub(super) fn freeze(&self, sweep: &mut Sweep, is_there: &dyn Fn(SegmentId) -> bool) -> Result<()> {
+        if self.sources.read().frozen.is_none() && self.counts.l0_bytes() > 0 {
+            // All that have anything pending: those of L0 are among them.
+            self.put_l0(&mut |sources, l0| {
+                sources.freeze(l0, self.counts.l0_bytes(), self.trees.read().iter().copied());
+            })?;
+        }
+        let (frozen, run) = {
+            let sources = self.sources.read();
+            (sources.frozen.clone(), sources.run.clone())
+        };
+        let written = self.write_run((frozen.as_ref(), run.as_ref()), sweep, is_there)?;
+        self.replace(written)?;
+        sweep.restart();
+        Ok(())
+    }
+
+    /// Frees the run: all of it has been merged.
+    pub(super) fn drop_run(&self) -> Result<()> {
+        self.replace(Written::default())
+    }
+
+    /// Puts a run in the place of what is frozen and of the run.
+    fn replace(&self, written: Written) -> Result<()> {
+        let mut reservation = Sources::reserve(&self.catalog)?;
+        let before = {
+            let mut sources = self.sources.write();
+            // Before the set is locked: the threads that complete reads ask it.
+            let of_l0 = sources.l0.as_ref().map(trees_in).transpose()?.unwrap_or_default();
+            let next = Sources {
+                run: written.tree,
+                bytes: [0, written.bytes],
+                of_trees: Some(written.trees.iter().copied().collect()),
+                ..Sources::new(sources.l0.clone())
+            };
+            next.save(&self.catalog, &mut reservation)?;
+            let before = std::mem::replace(&mut *sources, next);
+            let mut trees = self.trees.write();
+            *trees = written.trees;
+            trees.extend(of_l0);
+            trees.extend(self.lost.read().iter());
+            self.any.store(!trees.is_empty(), Ordering::Release);
+            self.counts.run_written(written.bytes);
+            before
+        };
+        drop(reservation);
+        for tree in [before.frozen, before.run].into_iter().flatten() {
+            self.store.drop_segment(tree.id())?;
+        }
+        Ok(())
+    }
+
+    fn write_run(
+        &self,
+        sources: (Option<&Tree>, Option<&Tree>),
+        sweep: &mut Sweep,
+        is_there: &dyn Fn(SegmentId) -> bool,
+    ) -> Result<Written> {
+        let mut written = Written::default();
+        let mut reservation = tree_reservation(&self.store)?;
+        let segment = self.store.create_segment(&mut reservation)?;
+        drop(reservation);
+        let result = self.fill_run(segment, sources, sweep, is_there, &mut written);
+        if result.is_err() || written.tree.is_none() {
+            self.store.drop_segment(segment)?;
+        }
+        result.map(|()| written)
+    }
+
+    fn fill_run(
+        &self,
+        segment: SegmentId,
+        (frozen, run): (Option<&Tree>, Option<&Tree>),
+        sweep: &mut Sweep,
+        is_there: &dyn Fn(SegmentId) -> bool,
+        written: &mut Written,
+    ) -> Result<()> {
+        let mut builder = BulkBuilder::new(&self.store, segment, FILL_PERCENT)?;
+        let mut newer = frozen.map(|tree| Entries::new(tree, &[], None));
+        let mut older = run.map(|tree| Entries::new(tree, &[], None));
+        let mut last = None;
+        loop {
+            let new = peek(&mut newer, frozen, &mut sweep.unreadable)?;
+            let old = peek(&mut older, run, &mut sweep.unreadable)?;
+            let order = match (new, old) {
+                (None, None) => break,
+                (Some(_), None) => Order::Less,
+                (None, Some(_)) => Order::Greater,
+                (Some((new, _)), Some((old, _))) => new.cmp(old),
+            };
+            let taken = match order {
+                Order::Less => newer.as_mut().map(Entries::next).transpose()?.flatten(),
+                Order::Greater => older.as_mut().map(Entries::next).transpose()?.flatten(),
+                Order::Equal => {
+                    older.as_mut().map(Entries::next).transpose()?;
+                    newer.as_mut().map(Entries::next).transpose()?.flatten()
+                }
+            };
+            let Some((key, payload)) = taken else { break };
+            if order == Order::Greater && sweep.has_passed(&key) {
+                continue;
+            }
+            let (tree, _) = split_key(&key)?;
+            if last.is_none_or(|(of, _)| of != tree) {
+                last = Some((tree, is_there(tree)));
+            }
+            if last.is_some_and(|(_, there)| there) {
+                written.trees.insert(tree);
+                written.bytes += (key.len() + payload.len()) as u64;
+                builder.push(&key, &payload)?;
+            }
+        }
+        if written.bytes > 0 {
+            let tree = builder.finish()?;
+            let mut reservation = tree_reservation(&self.store)?;
+            self.store.set_segment_state(&mut reservation, segment, SegmentState::Live)?;
+            written.tree = Some(tree);
+        }
+        Ok(())
+    }
+}

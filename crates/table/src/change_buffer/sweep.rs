@@ -1,0 +1,478 @@
+//! Sweeps: merging the leaves that the run has changes of, in the order of keys, many changes a leaf; and when that is done.
+//!
+//! A sweep begins where the last run was written and goes round: to the end of the run, then from its beginning. When it has gone
+//! over all of it the run is freed. A leaf is merged with all that is pending of it, what is in L0 included. Leaves are read ahead in
+//! batches. A leaf that cannot be read keeps its tree's changes: the run is not freed as long as there are any.
+//!
+//! | backlog | what the thread does |
+//! |---|---|
+//! | L0 at its limit | writes a run |
+//! | below a half of what is allowed | nothing, unless nothing was buffered for some seconds: then it sweeps until nothing is left |
+//! | from a half on | sweeps, [`BATCH`] leaves a round |
+//! | from three quarters on | sweeps without a pause; writers wait the longer the more there is |
+//! | beyond half as much again | no more is buffered: writers read their leaves |
+//!
+//! **Writers** pay, beyond three quarters, for what they add with the time that sweeping it takes, measured; by then the share of that time
+//! grows from none to all of it. So they are slowed down to what sweeps can do, smoothly, and never stopped.
+
+use super::ChangeBuffer;
+use super::entry::{Entries, after_tree, buffer_key, split_key};
+use crate::engine::Engine;
+use crate::error::{Result, TableError};
+use leafline_btree::{BufferedEntry, CommitTs, Direction, LeafWalk, Tree};
+use leafline_storage::SegmentId;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Leaves that are read as one batch, and merged in a round.
+const BATCH: usize = 64;
+/// Nothing was buffered for so long: there is time to sweep.
+const IDLE: Duration = Duration::from_secs(2);
+/// Changes are swept at the latest when they are about so old.
+const OLDEST: Duration = Duration::from_secs(600);
+/// Pauses after rounds that fail.
+const FIRST_REST: Duration = Duration::from_millis(200);
+const LONGEST_REST: Duration = Duration::from_secs(60);
+/// Longest that a commit waits.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+/// What the buffer has done and holds.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ChangeBufferStats {
+    /// Changes buffered.
+    pub buffered: u64,
+    /// Changes merged into leaves by log.
+    pub merged: u64,
+    /// Leaves merged by log.
+    pub leaves_merged: u64,
+    /// Leaves merged in memory alone, by who read them.
+    pub leaves_merged_softly: u64,
+    /// Bytes of changes in L0.
+    pub l0_bytes: u64,
+    /// Bytes of changes in runs that have not been swept.
+    pub run_bytes: u64,
+    /// Most bytes that there are to be.
+    pub most_bytes: u64,
+    /// Runs written.
+    pub runs_written: u64,
+    /// Bytes of changes written to them.
+    pub run_bytes_written: u64,
+    /// Microseconds that commits waited for sweeps.
+    pub waited_us: u64,
+    /// Microseconds that sweeps took.
+    pub swept_us: u64,
+    /// Whether a sweep is under way.
+    pub sweeping: bool,
+}
+
+/// Counters.
+#[derive(Default)]
+pub(super) struct Counts {
+    buffered: AtomicU64,
+    merged: AtomicU64,
+    leaves: AtomicU64,
+    softly: AtomicU64,
+    l0_bytes: AtomicU64,
+    frozen_bytes: AtomicU64,
+    run_bytes: AtomicU64,
+    runs: AtomicU64,
+    written: AtomicU64,
+    waited_us: AtomicU64,
+    swept_us: AtomicU64,
+    swept_bytes: AtomicU64,
+    sweeping: AtomicU64,
+}
+
+impl Counts {
+    /// The buffer holds so many bytes: in L0, in what is frozen and in the run.
+    pub(super) fn set_bytes(&self, l0: u64, [frozen, run]: [u64; 2]) {
+        self.l0_bytes.store(l0, Ordering::Relaxed);
+        self.frozen_bytes.store(frozen, Ordering::Relaxed);
+        self.run_bytes.store(run, Ordering::Relaxed);
+    }
+
+    pub(super) fn buffered(&self, bytes: u64) {
+        self.buffered.fetch_add(1, Ordering::Relaxed);
+        self.l0_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn softly_merged(&self) {
+        self.softly.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn merged(&self, entries: &[BufferedEntry]) {
+        self.leaves.fetch_add(1, Ordering::Relaxed);
+        self.merged.fetch_add(entries.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes of changes in L0.
+    pub(super) fn l0_bytes(&self) -> u64 {
+        self.l0_bytes.load(Ordering::Relaxed)
+    }
+
+    /// L0 is frozen. The caller keeps everybody from it.
+    pub(super) fn freeze(&self) {
+        self.frozen_bytes.fetch_add(self.l0_bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// All but L0 is a run of so many bytes.
+    pub(super) fn run_written(&self, bytes: u64) {
+        self.frozen_bytes.store(0, Ordering::Relaxed);
+        self.run_bytes.store(bytes, Ordering::Relaxed);
+        if bytes > 0 {
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            self.written.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes that are pending, about.
+    fn backlog(&self) -> u64 {
+        [&self.l0_bytes, &self.frozen_bytes, &self.run_bytes]
+            .map(|bytes| bytes.load(Ordering::Relaxed))
+            .iter()
+            .sum()
+    }
+
+    /// A sweep has gone over so many bytes of the run.
+    fn swept(&self, bytes: u64, took: Duration) {
+        let left = |run: u64| Some(run.saturating_sub(bytes));
+        let _ = self.run_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        self.swept_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.swept_us.fetch_add(took.as_micros() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Where the sweep is.
+#[derive(Default)]
+pub(super) struct Sweep {
+    active: bool,
+    /// Where it began on this run.
+    origin: Vec<u8>,
+    /// It has gone over what is before this, from the origin.
+    position: Vec<u8>,
+    /// It has come to the end of the run and begun at its beginning.
+    wrapped: bool,
+    /// Trees with a leaf that could not be merged.
+    failed: BTreeSet<SegmentId>,
+    /// When something was buffered last, and how much had been by then.
+    busy: Option<(Instant, u64)>,
+    /// Since when there has been something.
+    since: Option<Instant>,
+    /// Bytes of changes that a sweep could not merge; they are tried again when the database is opened, or merged on demand.
+    stuck: u64,
+    /// The tree that a run could not be written from.
+    pub(super) unreadable: Option<SegmentId>,
+    /// After a round that failed: until when there is none, and how long the pause is.
+    rest: Option<(Instant, Duration)>,
+}
+
+impl Sweep {
+    /// Whether the sweep has gone over this key of the run.
+    pub(super) fn has_passed(&self, key: &[u8]) -> bool {
+        let passed = match self.wrapped {
+            false => self.origin.as_slice() <= key && key < self.position.as_slice(),
+            true => self.origin.as_slice() <= key || key < self.position.as_slice(),
+        };
+        passed && !split_key(key).is_ok_and(|(tree, _)| self.failed.contains(&tree))
+    }
+
+    /// There is another run: the sweep goes round it from here.
+    pub(super) fn restart(&mut self) {
+        self.origin.clone_from(&self.position);
+        self.wrapped = false;
+    }
+
+    fn end(&mut self) {
+        *self = Sweep {
+            busy: self.busy,
+            since: self.since,
+            stuck: self.stuck,
+            rest: self.rest,
+            ..Sweep::default()
+        };
+    }
+
+    /// What fails is tried again after a while, each time after a longer one.
+    fn rest_after(&mut self, failed: bool) {
+        let pause = self.rest.map_or(FIRST_REST, |(_, pause)| (2 * pause).min(LONGEST_REST));
+        self.rest = failed.then(|| (Instant::now() + pause, pause));
+    }
+}
+
+impl ChangeBuffer {
+    /// Sets the most bytes of changes there are to be, and those of L0.
+    pub(crate) fn set_limits(&self, most: u64, freeze: u64) {
+        self.heavy.lock().set_most(most);
+        self.most_bytes.store(most, Ordering::Relaxed);
+        self.freeze_bytes.store(freeze, Ordering::Relaxed);
+    }
+
+    fn most(&self) -> u64 {
+        self.most_bytes.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Whether so much is pending that no more is taken.
+    pub(super) fn is_over_full(&self) -> bool {
+        self.counts.backlog() > self.most() / 2 * 3
+    }
+
+    /// What it has done and holds.
+    pub(crate) fn stats(&self) -> ChangeBufferStats {
+        let counts = &self.counts;
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        ChangeBufferStats {
+            buffered: load(&counts.buffered),
+            merged: load(&counts.merged),
+            leaves_merged: load(&counts.leaves),
+            leaves_merged_softly: load(&counts.softly),
+            l0_bytes: load(&counts.l0_bytes),
+            run_bytes: load(&counts.frozen_bytes) + load(&counts.run_bytes),
+            most_bytes: load(&self.most_bytes),
+            runs_written: load(&counts.runs),
+            run_bytes_written: load(&counts.written),
+            waited_us: load(&counts.waited_us),
+            swept_us: load(&counts.swept_us),
+            sweeping: load(&counts.sweeping) != 0,
+        }
+    }
+
+    /// How long a commit that will buffer `bytes` waits before it begins.
+    pub(crate) fn admit(&self, bytes: u64) {
+        let (backlog, most) = (self.counts.backlog(), self.most());
+        let gentle = most / 4 * 3;
+        if backlog <= gentle {
+            return;
+        }
+        let (swept, took) =
+            (self.counts.swept_bytes.load(Ordering::Relaxed), self.counts.swept_us.load(Ordering::Relaxed));
+        let share = ((backlog - gentle) as f64 / (most - gentle).max(1) as f64).min(2.0);
+        let wait = share * bytes as f64 * took as f64 / swept.max(1) as f64;
+        let wait = Duration::from_micros(wait as u64).min(LONGEST_WAIT);
+        self.counts.waited_us.fetch_add(wait.as_micros() as u64, Ordering::Relaxed);
+        std::thread::sleep(wait);
+    }
+}
+
+impl Engine {
+    /// What is to be done about buffered changes now. True: there is more to be done at once.
+    pub(crate) fn tend_change_buffer(&self) -> Result<bool> {
+        let mut sweep = self.change_buffer.sweep.lock();
+        if sweep.rest.is_some_and(|(until, _)| Instant::now() < until) {
+            return Ok(false);
+        }
+        let outcome = self.tend_changes(&mut sweep);
+        sweep.rest_after(outcome.is_err());
+        outcome
+    }
+
+    fn tend_changes(&self, sweep: &mut Sweep) -> Result<bool> {
+        let buffer = &self.change_buffer;
+        buffer.set_bound(self.bound());
+        let (counts, now) = (&buffer.counts, Instant::now());
+        let buffered = counts.buffered.load(Ordering::Relaxed);
+        let (at, before) = *sweep.busy.get_or_insert((now, buffered));
+        if before != buffered {
+            sweep.busy = Some((now, buffered));
+        }
+        let is_idle = before == buffered && now.duration_since(at) > IDLE;
+        let backlog = counts.backlog().saturating_sub(sweep.stuck);
+        if backlog == 0 {
+            sweep.since = None;
+            return Ok(false);
+        }
+        let is_old = now.duration_since(*sweep.since.get_or_insert(now)) > OLDEST;
+        let l0 = counts.l0_bytes.load(Ordering::Relaxed);
+        let is_due = l0 > buffer.freeze_bytes.load(Ordering::Relaxed)
+            || counts.frozen_bytes.load(Ordering::Relaxed) > 0
+            || buffer.suspect.swap(false, Ordering::Relaxed);
+        if is_due {
+            self.freeze_changes(sweep)?;
+        }
+        if !sweep.active && (is_idle || is_old || backlog > buffer.most() / 2) {
+            if counts.l0_bytes.load(Ordering::Relaxed) > 0 {
+                self.freeze_changes(sweep)?;
+            }
+            sweep.active = true;
+        }
+        if !sweep.active {
+            return Ok(false);
+        }
+        counts.sweeping.store(1, Ordering::Relaxed);
+        let done = self.sweep_some(sweep, BATCH)?;
+        if done {
+            counts.sweeping.store(0, Ordering::Relaxed);
+        }
+        Ok(!done && (is_idle || backlog > buffer.most() / 4 * 3))
+    }
+
+    /// The same where there are no threads for it: after a commit, by who has made it, until it is not urgent.
+    pub(crate) fn tend_change_buffer_here(&self) {
+        if self.has_background_threads() || self.change_buffer.counts.backlog() == 0 {
+            return;
+        }
+        // What fails is tried again by the next; what has stopped the store is reported to who uses it.
+        while self.tend_change_buffer().unwrap_or(false) {}
+    }
+
+    /// Merges all changes that are buffered now into their leaves.
+    ///
+    /// # Errors
+    /// What the store returns. Changes of leaves that cannot be read stay.
+    pub fn merge_changes(&self) -> Result<()> {
+        let buffer = &self.change_buffer;
+        let mut sweep = buffer.sweep.lock();
+        buffer.set_bound(self.bound());
+        if buffer.counts.backlog() == 0 {
+            return Ok(());
+        }
+        sweep.end();
+        sweep.stuck = 0;
+        self.freeze_changes(&mut sweep)?;
+        while !self.sweep_some(&mut sweep, BATCH)? {}
+        Ok(())
+    }
+
+    /// Whether changes of a tree are of any use: it is not gone, nor to be built anew.
+    pub(super) fn has_use_for(&self, tree: SegmentId) -> bool {
+        self.trees.even_retired(tree).is_some()
+    }
+
+    /// Goes on with the sweep, for so many leaves; whether the run is done.
+    fn sweep_some(&self, sweep: &mut Sweep, leaves: usize) -> Result<bool> {
+        let buffer = &self.change_buffer;
+        let Some(run) = buffer.sources.read().run.clone() else {
+            sweep.end();
+            return Ok(true);
+        };
+        let begun = Instant::now();
+        let swept = self.sweep_leaves(&run, sweep, leaves);
+        let (bytes, done) = match swept {
+            // Writing a run tells what is to be given up.
+            Err(error) if error.is_damage() => {
+                self.freeze_changes(sweep)?;
+                return Ok(false);
+            }
+            swept => swept?,
+        };
+        buffer.counts.swept(bytes, begun.elapsed());
+        if done {
+            sweep.stuck = self.finish_run(sweep)?;
+            sweep.end();
+        }
+        Ok(done)
+    }
+
+    /// Merges the next leaves that the run has changes of: bytes of changes gone over, and whether the run is done.
+    fn sweep_leaves(&self, run: &Tree, sweep: &mut Sweep, leaves: usize) -> Result<(u64, bool)> {
+        self.read_ahead_of_sweep(run, sweep, leaves)?;
+        let mut entries = Entries::new(run, &sweep.position, None);
+        let mut swept = 0;
+        for _ in 0..leaves {
+            let end = if sweep.wrapped { Some(sweep.origin.as_slice()) } else { None };
+            let next = entries.peek()?.filter(|(key, _)| end.is_none_or(|end| key.as_slice() < end));
+            let Some((key, _)) = next else {
+                if sweep.wrapped || sweep.origin.is_empty() {
+                    return Ok((swept, true));
+                }
+                sweep.wrapped = true;
+                sweep.position.clear();
+                entries = Entries::new(run, &[], None);
+                continue;
+            };
+            let (tree, in_tree) = split_key(key)?;
+            let beyond = match self.sweep_leaf(tree, in_tree) {
+                Ok(Some(upper)) => buffer_key(tree, &upper),
+                Ok(None) => after_tree(tree),
+                Err(error) if error.is_damage() => {
+                    sweep.failed.insert(tree);
+                    after_tree(tree)
+                }
+                Err(error) => return Err(error),
+            };
+            // What of the run lies on the leaf.
+            while let Some((key, payload)) = entries.peek()?.filter(|(key, _)| *key < beyond) {
+                swept += (key.len() + payload.len()) as u64;
+                entries.next()?;
+            }
+            sweep.position = beyond;
+        }
+        Ok((swept, false))
+    }
+
+    /// Has the next leaves read that the run has changes of, as one batch.
+    fn read_ahead_of_sweep(&self, run: &Tree, sweep: &Sweep, leaves: usize) -> Result<()> {
+        let mut entries = Entries::new(run, &sweep.position, None);
+        let mut pages = Vec::with_capacity(leaves);
+        while let Some((key, _)) = entries.peek()?
+            && pages.len() < leaves
+        {
+            let (id, from) = split_key(key)?;
+            let from = from.to_vec();
+            let Some(handle) = self.trees.even_retired(id) else { break };
+            let mut failed = None;
+            let walked = handle.tree.for_each_leaf(Direction::Forward, &from, None, &mut |leaf| {
+                pages.push(leaf.page);
+                let beyond =
+                    leaf.keys.upper.as_ref().map_or_else(|| after_tree(id), |upper| buffer_key(id, upper));
+                match skip_to(&mut entries, &beyond) {
+                    Ok(Some((of, key))) if of == id && pages.len() < leaves => LeafWalk::SkipTo(key),
+                    Ok(_) => LeafWalk::Stop,
+                    Err(error) => {
+                        failed = Some(error);
+                        LeafWalk::Stop
+                    }
+                }
+            });
+            failed.map_or(Ok(()), Err)?;
+            if let Err(error) = walked.map_err(TableError::from) {
+                // Who comes to the damaged page sees to that.
+                if error.is_damage() { break } else { return Err(error) }
+            }
+        }
+        Ok(self.store.prefetch(&pages)?)
+    }
+
+    /// A sweep has gone over all of the run: frees it, but for what could not be merged. How many bytes that is.
+    fn finish_run(&self, sweep: &mut Sweep) -> Result<u64> {
+        let buffer = &self.change_buffer;
+        if sweep.failed.is_empty() {
+            buffer.drop_run()?;
+            return Ok(0);
+        }
+        self.freeze_changes(sweep)?;
+        Ok(buffer.counts.run_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Merges a leaf; where the next begins.
+    fn sweep_leaf(&self, tree: SegmentId, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        // Held, so that its segment is not freed.
+        let Some(handle) = self.trees.even_retired(tree) else { return Ok(None) };
+        let tree = &handle.tree;
+        let merged =
+            self.change_buffer.merge_leaf(tree, key, &|pages, log| self.store.reserve(pages, log))?;
+        for (ts, key) in merged.ghosts {
+            self.ghosts.add(ts, std::iter::once((tree.id(), key.as_slice())));
+        }
+        Ok(merged.next)
+    }
+}
+
+/// Takes entries up to `beyond`; the tree and key of the next one.
+fn skip_to(entries: &mut Entries, beyond: &[u8]) -> Result<Option<(SegmentId, Vec<u8>)>> {
+    while entries.peek()?.is_some_and(|(key, _)| key.as_slice() < beyond) {
+        entries.next()?;
+    }
+    let Some((key, _)) = entries.peek()? else { return Ok(None) };
+    let (tree, key) = split_key(key)?;
+    Ok(Some((tree, key.to_vec())))
+}
+
+/// What merging a leaf has come to.
+#[derive(Default)]
+pub(crate) struct MergedLeaf {
+    /// Where the next leaf begins; `None` is the end of the tree.
+    pub(crate) next: Option<Vec<u8>>,
+    /// Deleted entries that are left for a purge.
+    pub(crate) ghosts: Vec<(CommitTs, Vec<u8>)>,
+}
