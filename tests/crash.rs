@@ -59,7 +59,7 @@ fn kill_during_commits_loses_no_acknowledged_row() {
     let server = Served::start(directory.path(), &[]);
     let mut client = server.connect();
     client.run("CREATE DATABASE crash");
-    client.run("CREATE TABLE crash.t (w INT, n BIGINT, part INT, parts INT, PRIMARY KEY (w, n, part), KEY (n), KEY (parts, part))");
+    client.run("CREATE TABLE crash.t (w INT, n BIGINT, part INT, parts INT, PRIMARY KEY (w, n, part), KEY (n) PACKED, KEY (parts, part))");
     drop(client);
     assert!(server.terminate(), "the server ends well when it is asked to");
 

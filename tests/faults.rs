@@ -40,7 +40,7 @@ fn must(session: &mut Session, sql: &str) -> Vec<String> {
 fn with_table(instance: &Arc<Instance>) -> Session {
     let mut session = instance.connect().expect("a session");
     must(&mut session, "CREATE DATABASE d");
-    must(&mut session, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(700), KEY (b))");
+    must(&mut session, "CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(700), KEY (b) PACKED)");
     session
 }
 

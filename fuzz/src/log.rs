@@ -1,7 +1,7 @@
 //! A store is made, written to and damaged; then it is opened.
 
 use crate::input::Input;
-use leafline_btree::{Change, CommitTs, Tree, TreeRedo};
+use leafline_btree::{Change, CommitTs, LeafFormat, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, HandlerId, NoReplay, RedoHandler, Result, Store, StoreOptions};
 use std::sync::{Arc, LazyLock};
@@ -11,9 +11,10 @@ static SOUND: LazyLock<SimulatedEnv> = LazyLock::new(|| {
     let env = SimulatedEnv::new();
     let store = open(&env).expect("a new store");
     for round in 0..20 {
+        let format = if round % 2 == 0 { LeafFormat::Plain } else { LeafFormat::Packed };
         let mut reservation = store.reserve(4, 64 << 10).expect("room");
         let segment = store.create_segment(&mut reservation).expect("a segment");
-        let tree = Tree::create(&store, &mut reservation, segment).expect("a tree");
+        let tree = Tree::create(&store, &mut reservation, segment, format).expect("a tree");
         drop(reservation);
         for key in 0..10u8 {
             let mut reservation = store.reserve(8, tree.worst_case_log(1, 100)).expect("room");

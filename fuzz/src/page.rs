@@ -1,7 +1,8 @@
 //! A tree page of any bytes.
 
 use crate::input::Input;
-use leafline_btree::node::{FORMAT_VERSION, Node, NodeBuilder, check};
+use leafline_btree::LeafFormat;
+use leafline_btree::node::{Node, NodeBuilder, check, format_version};
 use leafline_storage::page::set_kind;
 use leafline_storage::{PAGE_HEADER, PageKind};
 
@@ -15,7 +16,7 @@ pub(crate) fn target(data: &[u8]) {
     let len = body.len().min(PAGE - PAGE_HEADER);
     page[PAGE_HEADER..PAGE_HEADER + len].copy_from_slice(&body[..len]);
     let kind = if page[PAGE_HEADER] == 0 { PageKind::LEAF } else { PageKind::BRANCH };
-    set_kind(&mut page, kind, FORMAT_VERSION);
+    set_kind(&mut page, kind, format_version(LeafFormat::Plain));
     let Ok(node) = Node::open(&page) else { return };
     let sound = check(&node).is_ok();
     read(&node, key, sound);
@@ -25,9 +26,13 @@ pub(crate) fn target(data: &[u8]) {
 fn read(node: &Node<'_>, key: &[u8], sound: bool) {
     let mut failed = node.lower_bound(key).is_err();
     if node.is_leaf() {
-        for slot in 0..node.count() {
-            failed |= node.key(slot).is_err() || node.leaf_cell(slot).is_err();
+        for slot in 0..node.slots() {
+            failed |= node.key(slot).is_err() || node.last_key(slot).is_err() || node.stamp(slot).is_err();
         }
+        for position in 0..node.count() {
+            failed |= node.entry(position).is_err();
+        }
+        failed |= node.for_each_entry(0..node.slots(), |_, _| Ok(())).is_err();
     } else {
         failed |= node.child_for(key).is_err() || node.child_before(Some(key)).is_err();
         failed |= node.children_before(key).is_err();
@@ -40,10 +45,10 @@ fn read(node: &Node<'_>, key: &[u8], sound: bool) {
     // The copy that a split or merge makes.
     let (lower, upper) = (node.lower_fence().to_vec(), node.upper_fence().map(<[u8]>::to_vec));
     if let Ok(mut copy) = NodeBuilder::like(node, &lower, upper.as_deref()) {
-        let copied = copy.push_all(node, 0..node.count());
+        let copied = copy.push_all(node, 0..node.slots());
         if sound {
             copied.expect("a sound node can be copied");
-            let image = copy.finish();
+            let image = copy.finish().expect("a sound node can be copied");
             let copy = Node::open(&image).expect("the copy is a node");
             assert_eq!(copy.count(), node.count());
         }

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use leafline_btree::node::{Node, NodeBuilder, TreeRedo, check};
-use leafline_btree::{CommitTs, EntryFlags, EntryView};
+use leafline_btree::{CommitTs, EntryFlags, EntryView, LeafFormat};
 use leafline_storage::PageNo;
 use leafline_storage::RedoHandler;
 
@@ -33,11 +33,14 @@ pub(crate) fn target(data: &[u8]) {
     }
 }
 
-/// A leaf or a branch, with room or nearly full.
+/// A leaf, plain or packed, or a branch, with room or nearly full.
 fn build(page: &mut [u8], shape: u8) -> Option<()> {
     let (level, full) = (shape & 1, shape & 2 != 0);
     let mut builder =
         NodeBuilder::new(PAGE, level, b"aaa", (shape & 4 != 0).then_some(b"aaz".as_slice())).ok()?;
+    if level == 0 && shape & 8 != 0 {
+        builder = builder.in_format(LeafFormat::Packed);
+    }
     let prefix = if shape & 4 != 0 { b"".as_slice() } else { b"aa" };
     for n in 0..if full { 60u8 } else { 10 } {
         let suffix = [prefix, &[b'b', n, n]].concat();

@@ -1,7 +1,7 @@
 //! Operations on a small tree beside a sorted map.
 
 use crate::input::Input;
-use leafline_btree::{Change, CommitTs, Direction, EntryView, LeafStep, Tree, TreeRedo};
+use leafline_btree::{Change, CommitTs, Direction, EntryView, LeafFormat, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, HandlerId, NoReplay, RedoHandler, SegmentState, Store, StoreOptions};
 use std::collections::BTreeMap;
@@ -11,8 +11,13 @@ use std::sync::Arc;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 pub(crate) fn target(data: &[u8]) {
+    run(data, LeafFormat::Plain);
+    run(data, LeafFormat::Packed);
+}
+
+fn run(data: &[u8], format: LeafFormat) {
     let mut input = Input::new(data);
-    let (store, tree) = empty_tree();
+    let (store, tree) = empty_tree(format);
     let mut model = Model::new();
     let mut now = 1;
     while !input.is_empty() {
@@ -57,7 +62,7 @@ pub(crate) fn target(data: &[u8]) {
     assert!(report.entries >= model.len() as u64);
 }
 
-fn empty_tree() -> (Store, Tree) {
+fn empty_tree(format: LeafFormat) -> (Store, Tree) {
     let options = StoreOptions {
         page_size: 4096,
         buffer_pool_bytes: 256 * 4096,
@@ -71,7 +76,7 @@ fn empty_tree() -> (Store, Tree) {
     let store = Store::open(env, options, handlers, &mut NoReplay).expect("a new store");
     let mut reservation = store.reserve(2, 64 << 10).expect("room");
     let segment = store.create_segment(&mut reservation).expect("a segment");
-    let tree = Tree::create(&store, &mut reservation, segment).expect("a tree");
+    let tree = Tree::create(&store, &mut reservation, segment, format).expect("a tree");
     store.set_segment_state(&mut reservation, segment, SegmentState::Live).expect("a state");
     drop(reservation);
     (store, tree)

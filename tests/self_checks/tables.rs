@@ -10,6 +10,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Sessions that change tables.
@@ -173,7 +174,19 @@ impl Table {
             name if index.unique => format!("UNIQUE KEY {name}"),
             name => format!("KEY {name}"),
         };
-        format!("{what} ({})", parts.join(", "))
+        format!("{what} ({}){}", parts.join(", "), self.packing(index))
+    }
+
+    /// What an index says of packing, drawn by what the table is.
+    fn packing(&self, index: &Index) -> &'static str {
+        let mut drawn = DefaultHasher::new();
+        index.name.hash(&mut drawn);
+        self.columns.iter().for_each(|column| column.definition().hash(&mut drawn));
+        match drawn.finish() % 4 {
+            0 => " NOT PACKED",
+            1 => "",
+            _ => " PACKED",
+        }
     }
 
     fn part(&self, part: &Part) -> String {

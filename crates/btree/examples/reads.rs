@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use leafline_btree::{BulkBuilder, Direction, LeafStep, Tree, TreeRedo};
+use leafline_btree::{BulkBuilder, Direction, LeafFormat, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{HandlerId, NoReplay, SegmentState, Store, StoreOptions};
 use rand::rngs::SmallRng;
@@ -58,7 +58,7 @@ fn build(keys: Keys, count: u64) -> Result<Tree, Error> {
     drop(reservation);
     let mut sorted: Vec<u64> = (0..count).map(|n| keys.key(n)).collect();
     sorted.sort_unstable();
-    let mut builder = BulkBuilder::new(&store, segment, 100)?;
+    let mut builder = BulkBuilder::new(&store, segment, 100, LeafFormat::Plain)?;
     let mut payload = [7; PAYLOAD];
     for key in sorted {
         payload[..8].copy_from_slice(&key.to_le_bytes());

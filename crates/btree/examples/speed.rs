@@ -6,7 +6,9 @@ use std::hint::black_box;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use leafline_btree::{BtreeError, BulkBuilder, Change, CommitTs, Direction, LeafStep, Tree, TreeRedo};
+use leafline_btree::{
+    BtreeError, BulkBuilder, Change, CommitTs, Direction, LeafFormat, LeafStep, Tree, TreeRedo,
+};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{HandlerId, NoReplay, SegmentState, Store, StoreOptions};
 
@@ -28,7 +30,7 @@ fn main() -> Result<(), BtreeError> {
     let mut reservation = store.reserve(2, 64 << 10)?;
     let segment = store.create_segment(&mut reservation)?;
     drop(reservation);
-    let mut builder = BulkBuilder::new(&store, segment, 100)?;
+    let mut builder = BulkBuilder::new(&store, segment, 100, LeafFormat::Plain)?;
     let start = cpu_time();
     for n in 0..entries {
         builder.push(&key(n), &payload)?;
@@ -109,7 +111,7 @@ fn changes(
 ) -> Result<(), BtreeError> {
     let mut reservation = store.reserve(2, 64 << 10)?;
     let segment = store.create_segment(&mut reservation)?;
-    let tree = Tree::create(store, &mut reservation, segment)?;
+    let tree = Tree::create(store, &mut reservation, segment, LeafFormat::Plain)?;
     drop(reservation);
     let (pages, log) = (tree.worst_case_pages(), tree.worst_case_log(8, payload.len()));
     for (what, byte) in [("insert", 0u8), ("update", 1)] {

@@ -353,7 +353,7 @@ fn parts_of(page: &[u8], entries: &[BufferedEntry], purge_before: CommitTs) -> N
         let separator = middle(&node, of_part)?;
         let slot = node.lower_bound(&separator)?.0;
         let cut = next.entries.start + of_part.partition_point(|entry| entry.key < separator);
-        let image = |side| Ok(part(&node, side, slot, &separator, InsertHistory::default())?.finish());
+        let image = |side| part(&node, side, slot, &separator, InsertHistory::default())?.finish();
         let right = Part { image: image(Side::Right)?, entries: cut..next.entries.end };
         left.push(right);
         left.push(Part { image: image(Side::Left)?, entries: next.entries.start..cut });
@@ -364,23 +364,32 @@ fn parts_of(page: &[u8], entries: &[BufferedEntry], purge_before: CommitTs) -> N
 /// A separator near the middle of what a leaf and the entries hold together.
 fn middle(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Vec<u8>> {
     let mut keys: Vec<(Cow<'_, [u8]>, usize)> = Vec::with_capacity(node.count() + entries.len());
-    for slot in 0..node.count() {
-        keys.push((Cow::Owned(node.key(slot)?), node.cell_len(slot)? + SLOT));
+    for slot in 0..node.slots() {
+        // All bytes of a run count as its first entry's.
+        let mut len = node.cell_len(slot)? + SLOT;
+        node.for_each_entry(slot..slot + 1, |suffix, _| {
+            keys.push((Cow::Owned([node.prefix(), suffix].concat()), std::mem::take(&mut len)));
+            Ok(())
+        })?;
     }
     keys.extend(entries.iter().map(|entry| (Cow::Borrowed(&*entry.key), entry.encoded_len())));
     keys.sort_by(|a, b| a.0.cmp(&b.0));
     let total: usize = keys.iter().map(|(_, len)| len).sum();
     let mut before = 0;
-    let mut best: Option<(usize, Vec<u8>)> = None;
+    let mut best: Option<((bool, usize), Vec<u8>)> = None;
     for pair in keys.windows(2) {
         let [(below, len), (upto, _)] = pair else { continue };
         before += len;
         if below == upto {
             continue;
         }
-        let distance = before.abs_diff(total / 2);
-        if best.as_ref().is_none_or(|(least, _)| distance < *least) {
-            best = Some((distance, policy::separator(below, upto).to_vec()));
+        let separator = policy::separator(below, upto);
+        let position = node.lower_bound(separator)?.0;
+        // A run that is broken takes more room: only where there is no other way.
+        let breaks = position < node.count() && node.search().slot_of(position)?.1 > 0;
+        let rank = (breaks, before.abs_diff(total / 2));
+        if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+            best = Some((rank, separator.to_vec()));
         }
     }
     best.map(|(_, separator)| separator).ok_or(NodeFault("no room on a leaf without other entries"))

@@ -11,8 +11,8 @@ use leafline_storage::{BulkWriter, PageClass, PageKind, PageNo, SegmentId, Store
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{
-    CHILD, FORMAT_VERSION, NodeBuilder, NodeFault, NodeResult, SLOT, branch_cell_len, common_prefix,
-    leaf_cell_len,
+    CHILD, LeafFormat, NodeBuilder, NodeFault, NodeResult, PackedSize, SLOT, branch_cell_len, common_prefix,
+    format_version, leaf_cell_len,
 };
 use crate::policy;
 use crate::tree::Tree;
@@ -33,6 +33,14 @@ struct Shape {
     page_size: usize,
     /// Bytes of a page to fill.
     target: usize,
+    format: LeafFormat,
+}
+
+impl Shape {
+    /// The format of the nodes of a level.
+    fn format_of(self, level: u8) -> LeafFormat {
+        if level == 0 { self.format } else { LeafFormat::Plain }
+    }
 }
 
 /// One level under construction.
@@ -40,8 +48,8 @@ struct Level {
     level: u8,
     lower: Vec<u8>,
     items: Items,
-    /// Sum of the slots and cells of `items` with whole keys.
-    bytes: usize,
+    /// Slots and cells of `items` with whole keys.
+    sum: Sum,
     held: Option<Closed>,
     written: bool,
 }
@@ -53,11 +61,17 @@ struct Closed {
 }
 
 impl BulkBuilder {
-    /// Begins a tree in `segment` (state `Building`, without a root); pages are filled to `fill_percent` (10 to 100).
+    /// Begins a tree in `segment` (state `Building`, without a root); pages are filled to `fill_percent` (10 to 100), leaves
+    /// laid out in `format`.
     ///
     /// # Errors
     /// `PageSize`, what the store returns.
-    pub fn new(store: &Store, segment: SegmentId, fill_percent: u32) -> Result<BulkBuilder> {
+    pub fn new(
+        store: &Store,
+        segment: SegmentId,
+        fill_percent: u32,
+        format: LeafFormat,
+    ) -> Result<BulkBuilder> {
         Tree::open(store, segment, PageNo::NONE)?;
         let page_size = store.page_size();
         let target = policy::capacity(page_size) * fill_percent.clamp(10, 100) as usize / 100;
@@ -65,8 +79,8 @@ impl BulkBuilder {
             store: store.clone(),
             segment,
             writer: store.bulk_writer(segment)?,
-            shape: Shape { page_size, target },
-            levels: vec![Level::new(0, Vec::new())],
+            shape: Shape { page_size, target, format },
+            levels: vec![Level::new(Shape { page_size, target, format }, 0, Vec::new())],
             last_key: None,
         })
     }
@@ -141,7 +155,7 @@ impl BulkBuilder {
 
     fn add_child(&mut self, level: usize, lower: &[u8], page: PageNo) -> Result<()> {
         if self.levels.len() == level + 1 {
-            self.levels.push(Level::new(level as u8 + 1, Vec::new()));
+            self.levels.push(Level::new(self.shape, level as u8 + 1, Vec::new()));
         }
         self.add(level + 1, lower, &page.0.to_le_bytes()[..CHILD])
     }
@@ -152,21 +166,22 @@ impl BulkBuilder {
             _ => (PageClass::Branch, PageKind::BRANCH),
         };
         let page = self.writer.allocate(class)?;
-        let builder = closed.build(self.shape.page_size, level as u8, upper).on(page)?;
-        let mut bytes = builder.finish();
-        set_kind(&mut bytes, kind, FORMAT_VERSION);
+        let builder = closed.build(self.shape, level as u8, upper).on(page)?;
+        let mut bytes = builder.finish().on(page)?;
+        set_kind(&mut bytes, kind, format_version(self.shape.format_of(level as u8)));
         self.writer.write(page, &bytes)?;
         Ok(page)
     }
 }
 
 impl Level {
-    fn new(level: u8, lower: Vec<u8>) -> Level {
-        Level { level, lower, items: Items::default(), bytes: 0, held: None, written: false }
+    fn new(shape: Shape, level: u8, lower: Vec<u8>) -> Level {
+        let sum = Sum::new(shape, level);
+        Level { level, lower, items: Items::default(), sum, held: None, written: false }
     }
 
     fn push(&mut self, key: &[u8], payload: &[u8]) {
-        self.bytes += item_len(self.level, key.len(), payload.len());
+        self.sum.add(key, payload);
         self.items.push(key, payload);
     }
 
@@ -184,21 +199,21 @@ impl Level {
         }
         // No separator gives a longer prefix than the key itself.
         let prefix = common_prefix(&self.lower, key);
-        let whole = self.bytes + item_len(self.level, key.len(), payload_len);
-        if whole.saturating_sub((count + 1) * prefix) + self.lower.len() <= shape.target {
+        let with = self.sum.with(key, payload_len);
+        if with.without_prefix(prefix) + self.lower.len() <= shape.target {
             return None;
         }
         let (at, separator) = self.boundary(shape, key);
-        Some(self.close(at, separator))
+        Some(self.close(shape, at, separator))
     }
 
     /// Closes the page with its first `at` items; returns the page held back before and its upper fence.
-    fn close(&mut self, at: usize, separator: Vec<u8>) -> (Option<Closed>, Vec<u8>) {
+    fn close(&mut self, shape: Shape, at: usize, separator: Vec<u8>) -> (Option<Closed>, Vec<u8>) {
         let rest = self.items.split_off(at);
         let lower = std::mem::replace(&mut self.lower, separator);
         let upper = lower.clone();
         let items = std::mem::replace(&mut self.items, rest);
-        self.bytes = self.items.bytes(self.level);
+        self.sum = self.items.sum(shape, self.level, 0);
         (self.held.replace(Closed { lower, items }), upper)
     }
 
@@ -206,11 +221,11 @@ impl Level {
     fn boundary(&self, shape: Shape, next: &[u8]) -> (usize, Vec<u8>) {
         let count = self.items.len();
         let window = (count / 16).max(1);
-        let sums = self.items.sums(self.level);
+        let sums = self.items.sums(shape, self.level);
         let mut best: Option<(usize, usize)> = None;
         for at in (1..=count).rev() {
             let separator = self.separator(at, next);
-            let fits = size(&self.lower, separator, at, sums[at]) <= shape.target;
+            let fits = size(&self.lower, separator, sums[at]) <= shape.target;
             if fits && best.is_none_or(|(len, _)| separator.len() < len) {
                 best = Some((separator.len(), at));
             }
@@ -231,29 +246,28 @@ impl Level {
     /// Moves items from the page held back to the last one, if that is much emptier.
     fn balance(&mut self, shape: Shape) {
         let Some(held) = &mut self.held else { return };
-        let held_bytes = held.items.bytes(self.level);
-        if self.bytes * 2 >= held_bytes {
+        let held_bytes = held.items.sum(shape, self.level, 0).total.bytes;
+        if self.sum.total.bytes * 2 >= held_bytes {
             return;
         }
         let mut all = std::mem::take(&mut held.items);
         let at_now = all.len();
         all.append(&self.items);
-        let sums = all.sums(self.level);
+        let sums = all.sums(shape, self.level);
         let total = sums[all.len()];
         let capacity = policy::capacity(shape.page_size);
-        let mut best: Option<(usize, usize)> = None;
-        for (at, bytes) in sums.iter().copied().enumerate().take(at_now + 1).skip(1) {
+        let mut nearest: Vec<usize> = (1..=at_now).collect();
+        nearest.sort_by_key(|at| sums[*at].bytes.abs_diff(total.bytes / 2));
+        let fits = |at: usize| {
             let separator =
                 if self.level == 0 { policy::separator(all.key(at - 1), all.key(at)) } else { all.key(at) };
             // With fewer items a page may need more room: their common prefix may be shorter.
-            let fits = size(&held.lower, separator, at, bytes) <= capacity
-                && size(separator, all.key(all.len() - 1), all.len() - at, total - bytes) <= capacity;
-            let distance = bytes.abs_diff(total / 2);
-            if fits && best.is_none_or(|(least, _)| distance < least) {
-                best = Some((distance, at));
-            }
-        }
-        let at = best.map_or(at_now, |(_, at)| at);
+            // Runs begin elsewhere on the right, so that what they take is not the difference of two sums.
+            let right = all.sum(shape, self.level, at).total;
+            size(&held.lower, separator, sums[at]) <= capacity
+                && size(separator, all.key(all.len() - 1), right) <= capacity
+        };
+        let at = nearest.into_iter().find(|at| fits(*at)).unwrap_or(at_now);
         if at != at_now {
             self.lower = match self.level {
                 0 => policy::separator(all.key(at - 1), all.key(at)).to_vec(),
@@ -266,10 +280,11 @@ impl Level {
 }
 
 impl Closed {
-    fn build(&self, page_size: usize, level: u8, upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
+    fn build(&self, shape: Shape, level: u8, upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
         let last = self.items.len().checked_sub(1).map(|last| self.items.key(last));
         let prefix = upper.or(last).map_or(0, |end| common_prefix(&self.lower, end));
-        let mut builder = NodeBuilder::with_prefix(page_size, level, &self.lower, upper, prefix)?;
+        let mut builder = NodeBuilder::with_prefix(shape.page_size, level, &self.lower, upper, prefix)?
+            .in_format(shape.format_of(level));
         for item in 0..self.items.len() {
             let (key, payload) = (self.items.key(item), self.items.payload(item));
             if level == 0 {
@@ -287,15 +302,65 @@ impl Closed {
     }
 }
 
-/// Bytes that a page takes with `count` items of `bytes` bytes with whole keys; `end` is its upper fence, or its last
-/// key if it has none. An upper bound: of a branch's first item the key is not stored.
-fn size(lower: &[u8], end: &[u8], count: usize, bytes: usize) -> usize {
-    bytes - count * common_prefix(lower, end) + lower.len() + end.len()
+/// What some items of a page take with whole keys.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    bytes: usize,
+    /// Slots, each of which saves the prefix of the page once.
+    slots: usize,
 }
 
-/// Bytes of slot and cell of an item with its whole key.
-fn item_len(level: u8, key_len: usize, payload_len: usize) -> usize {
-    SLOT + if level == 0 { leaf_cell_len(false, key_len, payload_len) } else { branch_cell_len(key_len) }
+impl Size {
+    fn without_prefix(self, prefix: usize) -> usize {
+        self.bytes.saturating_sub(self.slots * prefix)
+    }
+}
+
+/// Bytes that a page takes with items of such a size; `end` is its upper fence, or its last
+/// key if it has none. An upper bound: of a branch's first item the key is not stored.
+fn size(lower: &[u8], end: &[u8], items: Size) -> usize {
+    items.without_prefix(common_prefix(lower, end)) + lower.len() + end.len()
+}
+
+/// The size of items that come one after the other; exact on plain nodes, a bound on packed leaves.
+struct Sum {
+    level: u8,
+    total: Size,
+    packed: Option<PackedSize>,
+}
+
+impl Sum {
+    fn new(shape: Shape, level: u8) -> Sum {
+        let packed = match shape.format_of(level) {
+            LeafFormat::Plain => None,
+            LeafFormat::Packed => Some(PackedSize::new(shape.page_size)),
+        };
+        Sum { level, total: Size::default(), packed }
+    }
+
+    fn add(&mut self, key: &[u8], payload: &[u8]) {
+        self.total = match &mut self.packed {
+            Some(packed) => {
+                packed.add(key, payload);
+                let (bytes, slots) = packed.get();
+                Size { bytes, slots }
+            }
+            None => self.with(key, payload.len()),
+        };
+    }
+
+    /// The size with another item.
+    fn with(&self, key: &[u8], payload_len: usize) -> Size {
+        if let Some(packed) = &self.packed {
+            let (bytes, slots) = packed.with(key, payload_len);
+            return Size { bytes, slots };
+        }
+        let cell = match self.level {
+            0 => leaf_cell_len(false, key.len(), payload_len),
+            _ => branch_cell_len(key.len()),
+        };
+        Size { bytes: self.total.bytes + cell + SLOT, slots: self.total.slots + 1 }
+    }
 }
 
 /// Keys and payloads, back to back.
@@ -349,18 +414,21 @@ impl Items {
     }
 
     /// Slots and cells before each item, with whole keys.
-    fn sums(&self, level: u8) -> Vec<usize> {
+    fn sums(&self, shape: Shape, level: u8) -> Vec<Size> {
         let mut sums = Vec::with_capacity(self.len() + 1);
-        let mut sum = 0;
-        sums.push(0);
+        let mut sum = Sum::new(shape, level);
+        sums.push(sum.total);
         for item in 0..self.len() {
-            sum += item_len(level, self.key(item).len(), self.payload(item).len());
-            sums.push(sum);
+            sum.add(self.key(item), self.payload(item));
+            sums.push(sum.total);
         }
         sums
     }
 
-    fn bytes(&self, level: u8) -> usize {
-        self.sums(level).last().copied().unwrap_or_default()
+    /// The size of the items from `at` on.
+    fn sum(&self, shape: Shape, level: u8, at: usize) -> Sum {
+        let mut sum = Sum::new(shape, level);
+        (at..self.len()).for_each(|item| sum.add(self.key(item), self.payload(item)));
+        sum
     }
 }

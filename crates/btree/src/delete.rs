@@ -3,7 +3,7 @@
 use leafline_storage::{PageNo, Reservation, page};
 
 use crate::descend::{Faults, Latched};
-use crate::entry::CommitTs;
+use crate::entry::{CommitTs, EntryFlags};
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult, Record};
 use crate::policy;
@@ -73,15 +73,18 @@ impl Tree {
 }
 
 fn purgeable(leaf: &Node<'_>, slot: usize, before: CommitTs) -> NodeResult<bool> {
-    let entry = leaf.leaf_cell(slot)?.entry;
+    let entry = leaf.entry(slot)?;
     Ok(entry.is_ghost() && entry.commit_ts < before)
 }
 
 /// How many ghosts of the leaf can go.
 fn all_purgeable(leaf: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
     let mut number = 0;
-    for slot in 0..leaf.count() {
-        number += usize::from(purgeable(leaf, slot, before)?);
+    for slot in 0..leaf.slots() {
+        let (flags, commit_ts) = leaf.stamp(slot)?;
+        if flags.contains(EntryFlags::GHOST) && commit_ts < before {
+            number += leaf.positions(slot).len();
+        }
     }
     Ok(number)
 }

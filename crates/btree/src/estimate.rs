@@ -342,14 +342,7 @@ fn range_on(leaf: &Node<'_>, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<R
 
 /// Entries in the slots that are not ghosts.
 fn live(leaf: &Node<'_>, slots: Range<usize>) -> NodeResult<usize> {
-    if leaf.ghosts() == 0 {
-        return Ok(slots.len());
-    }
-    let mut number = 0;
-    for slot in slots {
-        number += usize::from(!leaf.flags(slot)?.contains(crate::entry::EntryFlags::GHOST));
-    }
-    Ok(number)
+    leaf.search().live(slots)
 }
 
 #[derive(Default)]

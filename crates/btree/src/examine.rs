@@ -19,7 +19,7 @@ use leafline_storage::{PageNo, SharedGuard};
 use crate::cursor::Direction;
 use crate::enumerate::LeavesByPage;
 use crate::error::{BtreeError, Result};
-use crate::node::{Node, NodeFault, check};
+use crate::node::{LeafFormat, Node, NodeFault, check};
 use crate::policy;
 use crate::read_ahead::{RangeCourse, ReadAhead, ReadAheadSettings};
 use crate::tree::Tree;
@@ -355,6 +355,7 @@ impl Walk {
         self.pages.push(page);
         if node.is_leaf() {
             self.report.leaves += 1;
+            self.report.packed += u64::from(node.format() == LeafFormat::Packed);
             self.report.entries += node.count() as u64;
             self.report.ghosts += node.ghosts() as u64;
             self.report.unsettled += u64::from(node.unsettled() > 0);
@@ -379,6 +380,7 @@ impl Walk {
 
     fn add(&mut self, part: Walk) {
         self.report.leaves += part.report.leaves;
+        self.report.packed += part.report.packed;
         self.report.entries += part.report.entries;
         self.report.ghosts += part.report.ghosts;
         self.report.unsettled += part.report.unsettled;

@@ -56,7 +56,7 @@ pub use error::{BtreeError, Result};
 pub use estimate::{Estimate, SampledLeaves};
 pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use lookup::FoundLeaf;
-pub use node::{BufferedEntry, TreeRedo};
+pub use node::{BufferedEntry, LeafFormat, TreeRedo};
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use salvage::Salvage;
 pub use tree::Tree;

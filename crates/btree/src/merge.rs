@@ -156,8 +156,8 @@ impl Tree {
             let child_page = mini.page_no(child);
             let node = Node::open(mini.page(child)).on(child_page)?;
             let mut copy = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence()).on(child_page)?;
-            copy.push_all(&node, 0..node.count()).on(child_page)?;
-            apply(&mut mini, latched, &Record::format(copy))?;
+            copy.push_all(&node, 0..node.slots()).on(child_page)?;
+            apply(&mut mini, latched, &Record::format(copy).on(child_page)?)?;
             self.free(&mut mini, child)?;
             mini.commit();
         }

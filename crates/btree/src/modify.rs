@@ -12,7 +12,7 @@ use crate::buffered::Modified;
 use crate::descend::{Faults, Latched};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{Node, NodeFault, NodeResult, Record, SLOT, leaf_cell_len, settle_gain};
+use crate::node::{Node, NodeFault, NodeResult, Record, has_room, room_needed, settle_gain};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
@@ -101,7 +101,7 @@ impl Tree {
         }
         let leaf = Node::open(mini.page(latched)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
-        let old = if found { Some(leaf.leaf_cell(slot).on(page)?.entry) } else { None };
+        let old = if found { Some(leaf.entry(slot).on(page)?) } else { None };
         let (flags, commit_ts, payload) = match (decide(old), old) {
             (Change::Keep, _) | (Change::Remove, None) => return Ok(Attempt::Done(false)),
             (Change::Remove, Some(_)) => {
@@ -127,7 +127,7 @@ impl Tree {
             mini.commit();
             return Ok(Attempt::Done(false));
         }
-        if settle_gain(&leaf, purge_before).on(page)? > 0 {
+        if settle_gain(&leaf, purge_before).on(page)? >= policy::worth_settling(&leaf) {
             apply(&mut mini, latched, &Record::leaf_settle(purge_before))?;
             let leaf = Node::open(mini.page(latched)).on(page)?;
             let found = leaf.lower_bound(key).on(page)?;
@@ -135,23 +135,17 @@ impl Tree {
             if let Some(records) = &records {
                 records.apply(&mut mini, latched)?;
             }
-            let room = room_needed(&Node::open(mini.page(latched)).on(page)?, key, entry);
+            let room = room_needed(&Node::open(mini.page(latched)).on(page)?, key, entry).on(page)?;
             mini.commit();
             return Ok(if records.is_some() { Attempt::Done(false) } else { Attempt::NoRoom(room) });
         }
-        Ok(Attempt::NoRoom(room_needed(&leaf, key, entry)))
+        Ok(Attempt::NoRoom(room_needed(&leaf, key, entry).on(page)?))
     }
 
     fn check_entry(&self, key: &[u8], payload: &[u8]) -> Result<()> {
         let (len, limit) = (key.len() + payload.len(), self.max_entry_len());
         if len > limit { Err(BtreeError::EntryTooLarge { len, limit }) } else { Ok(()) }
     }
-}
-
-/// Bytes of heap that an insert may need, with what a shorter prefix would cost.
-fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> usize {
-    let shorter = leaf.prefix_for(key).map_or(0, |prefix| leaf.free() - leaf.free_with_prefix(prefix));
-    leaf_cell_len(entry.commit_ts.is_some(), key.len(), entry.payload.len()) + shorter
 }
 
 /// The records that put an entry under a key.
@@ -171,20 +165,18 @@ impl ChangeRecords {
         entry: EntryView<'_>,
     ) -> NodeResult<Option<ChangeRecords>> {
         let prefix = leaf.prefix_for(key);
-        let prefix_len = prefix.unwrap_or(leaf.prefix().len());
-        let suffix = key.get(prefix_len..).unwrap_or_default();
-        let len = leaf_cell_len(entry.commit_ts.is_some(), suffix.len(), entry.payload.len());
-        if found {
-            let room = leaf.free() + leaf.cell_len(slot)?;
-            let old = leaf.leaf_cell(slot)?.entry.payload;
-            let replace = || ChangeRecords { prefix: None, entry: Record::leaf_replace(slot, old, entry) };
-            return Ok((len <= room).then(replace));
+        let suffix = key.get(prefix.unwrap_or(leaf.prefix().len())..).unwrap_or_default();
+        if !has_room(leaf, key, (slot, found), entry)? {
+            return Ok(None);
         }
-        let insert = || ChangeRecords {
+        if found {
+            let old = leaf.entry(slot)?.payload;
+            return Ok(Some(ChangeRecords { prefix: None, entry: Record::leaf_replace(slot, old, entry) }));
+        }
+        Ok(Some(ChangeRecords {
             prefix: prefix.map(Record::set_prefix),
             entry: Record::leaf_insert(slot, suffix, entry),
-        };
-        Ok((len + SLOT <= leaf.free_with_prefix(prefix_len)).then(insert))
+        }))
     }
 
     fn apply(&self, mini: &mut MiniTransaction<'_>, latched: PageSlot) -> Result<()> {

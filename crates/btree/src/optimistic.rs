@@ -355,7 +355,7 @@ fn look_up<'p>(
 ) -> NodeResult<bool> {
     let (slot, found) = node.find_within(0, key)?;
     if found {
-        let cell = node.leaf_cell(slot)?;
+        let cell = node.entry(slot)?;
         (out.flags, out.commit_ts, out.len) = (cell.flags, cell.commit_ts, cell.payload_len);
         let payload = match out.short.get_mut(..cell.payload_len) {
             Some(payload) => payload,
@@ -364,7 +364,7 @@ fn look_up<'p>(
                 &mut out.long
             }
         };
-        leaf.copy(cell.payload_at(), payload);
+        leaf.copy(cell.payload_at, payload);
     }
     Ok(found)
 }

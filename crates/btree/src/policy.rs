@@ -8,7 +8,7 @@
 //! find room. Otherwise the split is near the middle, at the boundary with the shortest separator.
 
 use crate::node::{
-    InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, Side, common_prefix, merged_prefix,
+    InsertHistory, LeafFormat, Node, NodeFault, NodeResult, SLOT, SLOTS, Side, common_prefix, merged_prefix,
 };
 
 /// Longest key any page size allows, in bytes.
@@ -86,11 +86,15 @@ pub struct Split {
 
 /// Decides how to split a leaf that has no room for a cell of `cell_len` bytes under `key`.
 pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Split> {
-    let count = node.count();
-    let (slot, found) = node.lower_bound(key)?;
-    if count <= usize::from(found) {
+    let (position, found) = node.lower_bound(key)?;
+    if node.count() <= usize::from(found) {
         return Err(NodeFault("no room on a leaf without other entries"));
     }
+    let count = node.slots();
+    let slot = first_slot(node, position)?;
+    // On a packed leaf an entry may go into a run: it is next to no boundary then.
+    let inside = position < node.positions(slot).start;
+    let boundary = |at: usize| boundary(node, at, if inside { None } else { Some(slot) }, key);
     let bytes = NodeBytes::of(node)?;
     let trend = node.history().trend;
     let spread = usize::from(node.history().spread);
@@ -100,19 +104,26 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
         // The entry there grows: that says nothing about where inserts go.
     } else if count > 0 && node.prefix_for(key).is_some() {
         // Beyond all others, and they would all get longer with it on their node.
-        choice = Some(boundary(node, count, slot, key)?);
+        choice = Some(boundary(count)?);
+    } else if inside
+        && trend.abs() >= ORDERED
+        && (bytes.from(slot) >= quarter || bytes.before(slot) >= quarter)
+    {
+        choice = Some(boundary(slot.min(count - 1))?);
+    } else if inside {
+        // In a run that is nearly all of the leaf.
     } else if trend >= ORDERED {
         if bytes.from(slot) >= quarter && slot > 0 {
             // The run is in front of many greater keys: it goes on filling the left page.
             choice = Some((slot, checked_separator(key, &node.key(slot)?)?));
         } else {
-            choice = Some(boundary(node, slot.saturating_sub(spread), slot, key)?);
+            choice = Some(boundary(first_slot(node, position.saturating_sub(spread))?)?);
         }
     } else if trend <= -ORDERED {
         if bytes.before(slot) >= quarter && slot < count {
-            choice = Some((slot, checked_separator(&node.key(slot - 1)?, key)?));
-        } else if slot + spread < count && spread > 0 {
-            choice = Some(boundary(node, slot + spread, slot, key)?);
+            choice = Some((slot, checked_separator(&node.last_key(slot - 1)?, key)?));
+        } else if position + spread < node.count() && spread > 0 {
+            choice = Some(boundary(first_slot(node, position + spread)?)?);
         } else if slot < count {
             choice = Some((slot, checked_separator(key, &node.key(slot)?)?));
         }
@@ -122,28 +133,42 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
         // No room for the separator: one entry less makes some.
         Some((at, _)) if count > 1 && at == count => near_end(node, &bytes, count - 1)?,
         Some((0, _)) if count > 1 => near_end(node, &bytes, 1)?,
-        _ => middle(node, &bytes, slot, key, cell_len)?,
+        _ => middle(node, &bytes, slot, cell_len, boundary)?,
     };
-    Ok(finish(node, &bytes, at, separator, slot, key))
+    Ok(finish(node, &bytes, at, separator, position, key))
 }
 
-/// The boundary at `at` with its shortest separator; the new key counts as a neighbour where it goes there.
-fn boundary(node: &Node<'_>, at: usize, slot: usize, key: &[u8]) -> NodeResult<(usize, Vec<u8>)> {
-    let count = node.count();
-    let at = at.clamp(usize::from(slot > 0), count);
-    if at == slot {
+/// First slot whose entries are all at `position` or behind it.
+fn first_slot(node: &Node<'_>, position: usize) -> NodeResult<usize> {
+    if position >= node.count() {
+        return Ok(node.slots());
+    }
+    let (slot, index) = node.search().slot_of(position)?;
+    Ok(slot + usize::from(index > 0))
+}
+
+/// The boundary at `at` with its shortest separator; the new key counts as a neighbour where it goes there, in front of `slot`.
+fn boundary(node: &Node<'_>, at: usize, slot: Option<usize>, key: &[u8]) -> NodeResult<(usize, Vec<u8>)> {
+    let at = at.clamp(usize::from(slot != Some(0)), node.slots());
+    if slot == Some(at) {
         // The new key goes right of the boundary, or is the only one on the left.
         return Ok(match at {
             0 => (0, checked_separator(key, &node.key(0)?)?),
-            _ => (at, checked_separator(&node.key(at - 1)?, key)?),
+            _ => (at, checked_separator(&node.last_key(at - 1)?, key)?),
         });
     }
-    Ok((at, checked_separator(&node.key(at - 1)?, &node.key(at)?)?))
+    between(node, at)
+}
+
+/// The boundary in front of a slot, between keys that are there.
+fn between(node: &Node<'_>, at: usize) -> NodeResult<(usize, Vec<u8>)> {
+    let before = at.checked_sub(1).ok_or(NodeFault("split in front of all keys"))?;
+    Ok((at, checked_separator(&node.last_key(before)?, &node.key(at)?)?))
 }
 
 /// The boundary nearest to `wanted` where both parts fit.
 fn near_end(node: &Node<'_>, bytes: &NodeBytes, wanted: usize) -> NodeResult<(usize, Vec<u8>)> {
-    bytes.best(node, |at| Ok(at.abs_diff(wanted)), |at| checked_separator(&node.key(at - 1)?, &node.key(at)?))
+    bytes.best(node, |at| Ok(at.abs_diff(wanted)), |at| Ok(between(node, at)?.1))
 }
 
 /// The boundary near the middle of the bytes, the new cell included, that has the shortest separator.
@@ -151,12 +176,11 @@ fn middle(
     node: &Node<'_>,
     bytes: &NodeBytes,
     slot: usize,
-    key: &[u8],
     cell_len: usize,
+    boundary: impl Fn(usize) -> NodeResult<(usize, Vec<u8>)>,
 ) -> NodeResult<(usize, Vec<u8>)> {
-    let count = node.count();
-    if count == 1 {
-        return boundary(node, slot, slot, key);
+    if node.slots() == 1 {
+        return boundary(slot);
     }
     let total = bytes.total() + cell_len + SLOT;
     let rank = |at: usize| {
@@ -165,12 +189,15 @@ fn middle(
         let far = distance > total / 16;
         Ok((far, if far { 0 } else { boundary_len(node, at)? }, distance))
     };
-    bytes.best(node, rank, |at| checked_separator(&node.key(at - 1)?, &node.key(at)?))
+    bytes.best(node, rank, |at| Ok(between(node, at)?.1))
 }
 
 /// Length of the separator at `at`, without building keys.
 fn boundary_len(node: &Node<'_>, at: usize) -> NodeResult<usize> {
-    Ok(common_prefix(node.suffix(at - 1)?, node.suffix(at)?) + 1)
+    Ok(match node.format() {
+        LeafFormat::Plain => common_prefix(node.suffix(at - 1)?, node.suffix(at)?) + 1,
+        LeafFormat::Packed => between(node, at)?.1.len(),
+    })
 }
 
 /// Decides how to split a branch that has no room for another child that begins at `key`.
@@ -207,20 +234,20 @@ fn finish(
     bytes: &NodeBytes,
     at: usize,
     separator: Vec<u8>,
-    slot: usize,
+    position: usize,
     key: &[u8],
 ) -> Split {
     let goes_left = key < separator.as_slice();
     let old = node.history();
     // The next insert continues the trend on the part that gets the new key; the other part starts afresh.
-    let continued = |slot: usize| {
-        let last = if old.trend > 0 { slot.saturating_sub(1) } else { slot };
+    let continued = |position: usize| {
+        let last = if old.trend > 0 { position.saturating_sub(1) } else { position };
         InsertHistory { last: last as u16, trend: old.trend, spread: old.spread / 4 * 3 + old.spread % 4 / 2 }
     };
     let (left, right) = if goes_left {
-        (continued(slot), InsertHistory::default())
+        (continued(position), InsertHistory::default())
     } else {
-        (InsertHistory::default(), continued(slot.saturating_sub(at)))
+        (InsertHistory::default(), continued(position.saturating_sub(node.positions(at).start)))
     };
     let new_page = if bytes.before(at) < bytes.from(at) { Side::Left } else { Side::Right };
     Split { at, separator, new_page, left, right }
@@ -233,10 +260,10 @@ struct NodeBytes {
 
 impl NodeBytes {
     fn of(node: &Node<'_>) -> NodeResult<NodeBytes> {
-        let mut before = Vec::with_capacity(node.count() + 1);
+        let mut before = Vec::with_capacity(node.slots() + 1);
         let mut sum = 0;
         before.push(0);
-        for slot in 0..node.count() {
+        for slot in 0..node.slots() {
             sum += node.cell_len(slot)? + SLOT;
             before.push(sum);
         }
@@ -270,7 +297,7 @@ impl NodeBytes {
         // Without an upper fence the prefix does not get shorter.
         let prefix = upper.map_or(old, |upper| common_prefix(separator, upper));
         let fences = separator.len() + upper.map_or(0, <[u8]>::len);
-        let right = size(node.count() - at, self.from(at), prefix, fences);
+        let right = size(node.slots() - at, self.from(at), prefix, fences);
         let (left_new, right_new) = match new {
             Some((key, cell_len)) if key < separator => (cell_len + SLOT, 0),
             Some((_, cell_len)) => (0, cell_len + SLOT),
@@ -286,8 +313,8 @@ impl NodeBytes {
         rank: impl Fn(usize) -> NodeResult<R>,
         separator: impl Fn(usize) -> NodeResult<Vec<u8>>,
     ) -> NodeResult<(usize, Vec<u8>)> {
-        let mut ranked = Vec::with_capacity(node.count());
-        for at in 1..node.count() {
+        let mut ranked = Vec::with_capacity(node.slots());
+        for at in 1..node.slots() {
             ranked.push((rank(at)?, at));
         }
         // The first nearly always fits: no need to sort.
@@ -305,6 +332,14 @@ impl NodeBytes {
 /// Bytes of a page for slots, cells and fences.
 pub fn capacity(page_size: usize) -> usize {
     page_size - SLOTS
+}
+
+/// Bytes that settling a full leaf has to free, at least: on a packed one everything is laid out anew for it.
+pub fn worth_settling(node: &Node<'_>) -> usize {
+    match node.format() {
+        LeafFormat::Plain => 1,
+        LeafFormat::Packed => capacity(node.bytes().len()) / 64,
+    }
 }
 
 /// Whether a node is so empty that it should merge, if a neighbour has room.
@@ -334,8 +369,7 @@ pub fn merged_size(left: &Node<'_>, right: &Node<'_>) -> NodeResult<usize> {
     let prefix = merged_prefix(left, right)?;
     let mut size = lower.len() + upper.map_or(0, <[u8]>::len);
     for node in [left, right] {
-        let longer = node.prefix().len().saturating_sub(prefix);
-        size += NodeBytes::of(node)?.total() + node.count() * longer;
+        size += NodeBytes::of(node)?.total() + node.slots() * node.longer_with(prefix);
     }
     if !right.is_leaf() {
         // The first child of the right branch gets its key back.

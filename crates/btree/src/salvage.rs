@@ -114,12 +114,14 @@ impl Salvage {
     fn read(&self, page: PageNo, mut f: impl FnMut(&[u8], EntryView<'_>)) -> Result<()> {
         let guard = self.tree.store().shared(page)?;
         let leaf = Node::open(&guard).on(page)?;
-        let mut key = Vec::new();
-        for slot in 0..leaf.count() {
-            leaf.key_into(slot, &mut key).on(page)?;
-            f(&key, leaf.leaf_cell(slot).on(page)?.entry);
-        }
-        Ok(())
+        let mut key = leaf.prefix().to_vec();
+        let shown = leaf.for_each_entry(0..leaf.slots(), |suffix, entry| {
+            key.truncate(leaf.prefix().len());
+            key.extend_from_slice(suffix);
+            f(&key, entry);
+            Ok(())
+        });
+        shown.on(page)
     }
 }
 

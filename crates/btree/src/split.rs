@@ -101,12 +101,13 @@ impl Tree {
             Side::Left => (Side::Right, split.left, split.right),
             Side::Right => (Side::Left, split.right, split.left),
         };
-        let moved = part(&node, split.new_page, split.at, &split.separator, moved_history).on(page)?;
+        let at = node.positions(split.at).start;
+        let moved = part(&node, split.new_page, at, &split.separator, moved_history).on(page)?;
         let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
         let new = mini.allocate(self.id(), class)?;
         let new_page = mini.page_no(new);
-        apply(&mut mini, new, &Record::format(moved))?;
-        apply(&mut mini, latched, &Record::truncate(stays, split.at, &split.separator, kept_history))?;
+        apply(&mut mini, new, &Record::format(moved).on(page)?)?;
+        apply(&mut mini, latched, &Record::truncate(stays, at, &split.separator, kept_history))?;
         if let Some(prefix_len) = prefix {
             apply(&mut mini, parent, &Record::set_prefix(prefix_len))?;
         }
@@ -140,11 +141,11 @@ impl Tree {
                 return Ok(());
             }
             let mut copy = NodeBuilder::like(&node, &[], None).on(root)?;
-            copy.push_all(&node, 0..node.count()).on(root)?;
+            copy.push_all(&node, 0..node.slots()).on(root)?;
             let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
             let child = mini.allocate(self.id(), class)?;
             let child_page = mini.page_no(child);
-            apply(&mut mini, child, &Record::format(copy))?;
+            apply(&mut mini, child, &Record::format(copy).on(root)?)?;
             let record = parent_of_one(self.store().page_size(), level + 1, child_page).on(root)?;
             apply(&mut mini, latched, &record)?;
             mini.commit();
@@ -161,5 +162,5 @@ impl Tree {
 fn parent_of_one(page_size: usize, level: u8, child: PageNo) -> Result<Record, NodeFault> {
     let mut builder = NodeBuilder::new(page_size, level, &[], None)?;
     builder.push_child(&[], &[], child)?;
-    Ok(Record::format(builder))
+    Record::format(builder)
 }

@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::descend::Target;
 use crate::entry::EntryView;
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
+use crate::node::{LeafFormat, Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
 use crate::optimistic::{Copied, Walk};
 use crate::policy;
 
@@ -41,18 +41,23 @@ impl Tree {
         Ok(Tree { store: store.clone(), id, root, changes: Arc::default() })
     }
 
-    /// Creates an empty tree in `segment`: its root is an empty leaf. Needs one page and
+    /// Creates an empty tree in `segment`: its root is an empty leaf in `format`, as all its leaves will be. Needs one page and
     /// [`CREATE_LOG`](Self::CREATE_LOG) bytes of log.
     ///
     /// # Errors
     /// `PageSize`, what the store returns.
-    pub fn create(store: &Store, reservation: &mut Reservation, segment: SegmentId) -> Result<Tree> {
+    pub fn create(
+        store: &Store,
+        reservation: &mut Reservation,
+        segment: SegmentId,
+        format: LeafFormat,
+    ) -> Result<Tree> {
         let tree = Tree::open(store, segment, PageNo::NONE)?;
         let mut mini = store.begin(reservation, 1)?;
         let slot = mini.create_root(segment)?;
         let root = mini.page_no(slot);
-        let empty = NodeBuilder::new(store.page_size(), 0, &[], None).on(root)?;
-        apply(&mut mini, slot, &Record::format(empty))?;
+        let empty = NodeBuilder::new(store.page_size(), 0, &[], None).on(root)?.in_format(format);
+        apply(&mut mini, slot, &Record::format(empty).on(root)?)?;
         mini.commit();
         Ok(Tree { root, ..tree })
     }
@@ -136,7 +141,7 @@ impl Tree {
         let page = guard.page_no();
         let leaf = Node::open(&guard).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
-        let entry = if found { Some(leaf.leaf_cell(slot).on(page)?.entry) } else { None };
+        let entry = if found { Some(leaf.entry(slot).on(page)?) } else { None };
         Ok(f(entry))
     }
 

@@ -25,6 +25,8 @@ pub struct TreeReport {
     pub levels: u32,
     /// Leaf pages.
     pub leaves: u64,
+    /// Leaf pages that are packed.
+    pub packed: u64,
     /// Branch pages.
     pub branches: u64,
     /// Entries, ghosts included.

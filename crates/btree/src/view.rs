@@ -1,13 +1,14 @@
-//! A latched leaf as visitors see it.
+//! A latched leaf as visitors see it: by positions of entries, which are called slots here as on a plain leaf. Runs of a packed
+//! leaf are taken apart when one of their entries is asked for, once for a view.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 
 use leafline_storage::{Lsn, PageNo};
 
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, Result};
-use crate::node::{LeafCell, Node, NodeFault, NodeResult};
+use crate::node::{LeafCell, LeafFormat, Node, NodeFault, NodeResult, Unpacked};
 
 /// A leaf under its latch: entries by slot, in key order, ghosts included.
 ///
@@ -18,6 +19,60 @@ pub struct LeafView<'a> {
     page_no: PageNo,
     lsn: Lsn,
     fault: Cell<Option<NodeFault>>,
+    unpacked: Runs,
+}
+
+/// The runs of a packed leaf that were taken apart: they stay as long as the view, as others may refer to them.
+#[derive(Default)]
+struct Runs {
+    /// The slot that was read last.
+    last: Cell<usize>,
+    /// Mostly one is all that is read.
+    first: OnceCell<(usize, Unpacked)>,
+    others: OnceCell<Box<[OnceCell<Box<Unpacked>>]>>,
+}
+
+impl Runs {
+    /// The entry at a position.
+    fn cell<'v>(&'v self, node: &Node<'v>, position: usize) -> NodeResult<LeafCell<'v>> {
+        let slot = self.slot_of(node, position)?;
+        let index = position - node.positions(slot).start;
+        let run = self.run(node, slot)?;
+        Ok(LeafCell { suffix: run.suffix(index)?, entry: run.entry(node.bytes(), index) })
+    }
+
+    /// The slot of a position: mostly that of the last one, or its neighbour.
+    #[inline]
+    fn slot_of(&self, node: &Node<'_>, position: usize) -> NodeResult<usize> {
+        let last = self.last.get();
+        let near = [last, last + 1, last.wrapping_sub(1)];
+        let near =
+            near.into_iter().find(|slot| *slot < node.slots() && node.positions(*slot).contains(&position));
+        let slot = match near {
+            Some(slot) => slot,
+            None => node.search().slot_of(position)?.0,
+        };
+        self.last.set(slot);
+        Ok(slot)
+    }
+
+    fn run(&self, node: &Node<'_>, slot: usize) -> NodeResult<&Unpacked> {
+        if self.first.get().is_none() {
+            // It is not set, so it is now.
+            let _ = self.first.set((slot, node.unpacked(slot)?));
+        }
+        match self.first.get() {
+            Some((first, run)) if *first == slot => return Ok(run),
+            _ => {}
+        }
+        let others = self.others.get_or_init(|| (0..node.slots()).map(|_| OnceCell::new()).collect());
+        let other = others.get(slot).ok_or(NodeFault("no such slot"))?;
+        if let Some(run) = other.get() {
+            return Ok(run);
+        }
+        let run = Box::new(node.unpacked(slot)?);
+        Ok(other.get_or_init(|| run))
+    }
 }
 
 const NO_ENTRY: LeafCell<'static> = LeafCell {
@@ -27,7 +82,7 @@ const NO_ENTRY: LeafCell<'static> = LeafCell {
 
 impl<'a> LeafView<'a> {
     pub(crate) fn new(node: Node<'a>, page_no: PageNo, lsn: Lsn) -> LeafView<'a> {
-        LeafView { node, page_no, lsn, fault: Cell::new(None) }
+        LeafView { node, page_no, lsn, fault: Cell::new(None), unpacked: Runs::default() }
     }
 
     /// The first damage that was met through this view.
@@ -69,8 +124,12 @@ impl<'a> LeafView<'a> {
 
     /// Key without the prefix, and entry, of `slot`.
     #[inline]
-    pub fn cell(&self, slot: usize) -> LeafCell<'a> {
-        match self.node.leaf_cell(slot) {
+    pub fn cell(&self, slot: usize) -> LeafCell<'_> {
+        let cell = match self.node.format() {
+            LeafFormat::Plain => self.node.leaf_cell(slot),
+            LeafFormat::Packed => self.unpacked.cell(&self.node, slot),
+        };
+        match cell {
             Ok(cell) => cell,
             Err(fault) => {
                 self.damaged(fault);
@@ -81,11 +140,8 @@ impl<'a> LeafView<'a> {
 
     /// The key of `slot` without the prefix.
     #[inline]
-    pub fn suffix(&self, slot: usize) -> &'a [u8] {
-        self.node.suffix(slot).unwrap_or_else(|fault| {
-            self.damaged(fault);
-            &[]
-        })
+    pub fn suffix(&self, slot: usize) -> &[u8] {
+        self.cell(slot).suffix
     }
 
     /// Replaces `key` by the whole key of `slot`.
@@ -98,7 +154,7 @@ impl<'a> LeafView<'a> {
 
     /// The entry of `slot`.
     #[inline]
-    pub fn entry(&self, slot: usize) -> EntryView<'a> {
+    pub fn entry(&self, slot: usize) -> EntryView<'_> {
         self.cell(slot).entry
     }
 
@@ -106,13 +162,16 @@ impl<'a> LeafView<'a> {
     /// key order would wait for memory at each.
     #[inline]
     pub fn prefetch(&self, slot: usize) {
-        self.node.prefetch_cell(slot);
+        if self.node.format() == LeafFormat::Plain {
+            self.node.prefetch_cell(slot);
+        }
     }
 
-    /// The flags of `slot`, without looking at its cell.
+    /// The flags of `slot`, without looking at more of its cell.
     #[inline]
     pub fn flags(&self, slot: usize) -> EntryFlags {
-        self.node.flags(slot).unwrap_or_else(|fault| {
+        let search = self.node.search();
+        search.slot_of(slot).and_then(|(slot, _)| search.flags(slot)).unwrap_or_else(|fault| {
             self.damaged(fault);
             EntryFlags(0)
         })

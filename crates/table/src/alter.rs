@@ -416,6 +416,7 @@ impl Engine {
             let draft = IndexDraft { name, ..index };
             let mut shape = self.index_shape(draft, &changed, primary);
             shape.id = old.id;
+            shape.packing.packed = old.packing.packed;
             kept.push((position, shape.build(old.tree, old.root, old.valid_from)));
         }
         changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();

@@ -6,8 +6,8 @@
 //! statement takes out of the catalog are retired and freed when nobody reads them any more.
 
 use crate::catalog::{
-    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, Side, TableDef, TableDraft, TableId, TableSpec,
-    ViewDef, check_as_parent, check_name, keys_of, resolve_foreign_keys,
+    Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, Packing, Side, TableDef, TableDraft, TableId,
+    TableSpec, ViewDef, check_as_parent, check_name, keys_of, resolve_foreign_keys,
 };
 use crate::engine::Engine;
 use crate::error::Result;
@@ -222,7 +222,8 @@ impl Engine {
             let (tree, root) = match &spec.partitioning {
                 Some(_) => (SegmentId::NONE, PageNo::NONE),
                 None => {
-                    let tree = create_tree(&self.store)?;
+                    let format = shape.packing.leaf_format();
+                    let tree = create_tree(&self.store, format)?;
                     new.note(tree.id());
                     (tree.id(), tree.root())
                 }
@@ -335,7 +336,7 @@ impl Engine {
             let index = Arc::make_mut(index);
             index.id = self.counters.new_object();
             if !table.is_partitioned() {
-                let tree = create_tree(&self.store)?;
+                let tree = create_tree(&self.store, index.leaf_format())?;
                 new.note(tree.id());
                 (index.tree, index.root) = (tree.id(), tree.root());
             }
@@ -371,6 +372,7 @@ impl Engine {
             parts: draft.parts,
             comment: draft.comment,
             invisible: draft.invisible,
+            packing: Packing::of_new(draft.kind, draft.packed, table.options.pack_keys),
             columns: &table.columns,
             dropped: &table.dropped,
             primary,

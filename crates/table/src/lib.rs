@@ -59,7 +59,7 @@ pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
     ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,
     IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, PRIMARY,
-    PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId, TableOptions,
+    Packing, PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId, TableOptions,
     TableSpec, ViewAlgorithm, ViewDef, is_extended,
 };
 pub use change_buffer::{ChangeBufferStats, ChangeBuffering};

@@ -25,7 +25,7 @@ use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, clustered_entry, row_values};
 use crate::limits::Limits;
 use crate::txn::recovery::create_tree;
-use leafline_btree::CommitTs;
+use leafline_btree::{CommitTs, LeafFormat};
 use leafline_types::row::stored_value;
 use leafline_types::{Collation, EntryFormat, OverflowRef, SqlType, Value};
 use std::sync::Arc;
@@ -226,7 +226,7 @@ impl Engine {
             options: Default::default(),
         };
         for index in draft.indexes {
-            let tree = create_tree(&self.store)?;
+            let tree = create_tree(&self.store, LeafFormat::Plain)?;
             new.note(tree.id());
             let primary = Some(index.parts.clone());
             let shape = self.index_shape(index, &overflow, primary.as_deref());

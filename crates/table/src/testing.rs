@@ -100,7 +100,12 @@ pub(crate) fn spec(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexSpec>)
     TableSpec { database: "d".into(), name: name.into(), columns, indexes, ..TableSpec::default() }
 }
 
-/// `t (id INT PRIMARY KEY, a INT UNIQUE, b VARCHAR(40), c INT NOT NULL, KEY (b DESC, c), KEY (c))`.
+/// The same index, packed.
+pub(crate) fn packed(index: IndexSpec) -> IndexSpec {
+    IndexSpec { packed: Some(true), ..index }
+}
+
+/// `t (id INT PRIMARY KEY, a INT UNIQUE PACKED, b VARCHAR(40), c INT NOT NULL, KEY (b DESC, c) PACKED, KEY (c))`.
 pub(crate) fn keyed_spec() -> TableSpec {
     let columns = vec![
         column("id", int(), false),
@@ -110,20 +115,22 @@ pub(crate) fn keyed_spec() -> TableSpec {
     ];
     let indexes = vec![
         index(IndexSpecKind::Primary, "", &["id"]),
-        index(IndexSpecKind::Unique, "a", &["a"]),
-        index(IndexSpecKind::Plain, "bc", &["-b", "c"]),
+        packed(index(IndexSpecKind::Unique, "a", &["a"])),
+        packed(index(IndexSpecKind::Plain, "bc", &["-b", "c"])),
         index(IndexSpecKind::Plain, "c", &["c"]),
     ];
     spec("t", columns, indexes)
 }
 
-/// A table with hidden row ids, or with a descending two-part key that one index repeats the other way round.
+/// A table with hidden row ids, or with a packed descending two-part key that one index repeats the other way round.
 pub(crate) fn other_spec(hidden: bool) -> TableSpec {
     let columns = vec![column("x", int(), false), column("y", varchar(), false), column("z", int(), true)];
-    let mut indexes =
-        vec![index(IndexSpecKind::Plain, "zx", &["z", "x"]), index(IndexSpecKind::Unique, "u", &["-z", "y"])];
+    let mut indexes = vec![
+        packed(index(IndexSpecKind::Plain, "zx", &["z", "x"])),
+        index(IndexSpecKind::Unique, "u", &["-z", "y"]),
+    ];
     if !hidden {
-        indexes.push(index(IndexSpecKind::Primary, "", &["y", "-x"]));
+        indexes.push(packed(index(IndexSpecKind::Primary, "", &["y", "-x"])));
     }
     spec(if hidden { "h" } else { "p" }, columns, indexes)
 }
@@ -134,7 +141,7 @@ pub(crate) fn prefix_spec() -> TableSpec {
         vec![column("x", int(), false), column("y", varchar(), false), column("z", varchar(), true)];
     let indexes = vec![
         index(IndexSpecKind::Primary, "", &["y:4", "-x"]),
-        index(IndexSpecKind::Unique, "u", &["-z:3", "x"]),
+        packed(index(IndexSpecKind::Unique, "u", &["-z:3", "x"])),
         index(IndexSpecKind::Plain, "y", &["y"]),
         index(IndexSpecKind::Plain, "z", &["z:2", "y:3"]),
     ];

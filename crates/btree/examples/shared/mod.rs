@@ -1,6 +1,6 @@
 //! What the examples that update a loaded tree share.
 
-use leafline_btree::{BtreeError, BulkBuilder, Tree};
+use leafline_btree::{BtreeError, BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentState, Store};
 
 /// Bytes of each entry's payload.
@@ -16,7 +16,7 @@ pub fn load(store: &Store, entries: u64) -> Result<Tree, BtreeError> {
     let mut reservation = store.reserve(2, 64 << 10)?;
     let segment = store.create_segment(&mut reservation)?;
     drop(reservation);
-    let mut builder = BulkBuilder::new(store, segment, 90)?;
+    let mut builder = BulkBuilder::new(store, segment, 90, LeafFormat::Plain)?;
     for n in 0..entries {
         builder.push(&n.to_be_bytes(), &[0; PAYLOAD])?;
     }

@@ -3,23 +3,29 @@
 //!
 //! The builder works in a buffer of its own and is copied over the page at the end, so the source of the entries
 //! may be the page itself. Entries come in key order and with the prefix they were stored under; the builder
-//! computes the prefix of the new fences.
+//! computes the prefix of the new fences. On a packed leaf they are gathered into runs as they come; runs of another leaf are taken over as they
+//! are, so that what moves takes no more room than before.
 
 use leafline_storage::PageNo;
 
 use super::cell::{branch_cell_len, leaf_cell_len};
 use super::layout::{
-    CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS,
-    Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16, u48_bytes,
+    CHILD, HAS_PAYLOAD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PACKED, PAGE_SIZES,
+    PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16,
+    u48_bytes,
 };
+use super::packed::{Gathered, Run};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// A node under construction.
 pub struct NodeBuilder {
     page: Vec<u8>,
     prefix_len: usize,
-    count: usize,
+    slots: usize,
     heap: usize,
+    /// Of a packed leaf: the entries that wait for their run to be full.
+    gathered: Option<Gathered>,
+    entries: usize,
     ghosts: usize,
     unsettled: usize,
 }
@@ -46,8 +52,10 @@ impl NodeBuilder {
         let mut builder = NodeBuilder {
             page: vec![0; page_size],
             prefix_len,
-            count: 0,
+            slots: 0,
             heap: page_size,
+            gathered: None,
+            entries: 0,
             ghosts: 0,
             unsettled: 0,
         };
@@ -63,6 +71,17 @@ impl NodeBuilder {
         }
         put_u16(&mut builder.page, field::PREFIX_LEN, builder.prefix_len);
         Ok(builder)
+    }
+
+    /// Lays the leaf out in `format`; before there is an entry.
+    #[must_use]
+    pub fn in_format(mut self, format: LeafFormat) -> NodeBuilder {
+        debug_assert!(self.slots == 0 && self.gathered.as_ref().is_none_or(|gathered| gathered.len() == 0));
+        if format == LeafFormat::Packed {
+            self.page[field::FLAGS] |= PACKED;
+            self.gathered = Some(Gathered::default());
+        }
+        self
     }
 
     /// Begins a node that takes over the properties of `node` and its keys above `lower`, with new fences.
@@ -84,6 +103,7 @@ impl NodeBuilder {
     ) -> NodeResult<NodeBuilder> {
         let mut builder =
             NodeBuilder::with_prefix(node.bytes().len(), node.level(), lower, upper, prefix_len)?;
+        builder = builder.in_format(node.format());
         builder.set_max_commit_ts(node.max_commit_ts());
         builder.set_merged_through(node.merged_through());
         builder.set_history(node.history());
@@ -104,7 +124,7 @@ impl NodeBuilder {
     /// Takes `len` bytes of heap, leaving room for `slots` more slots.
     fn take(&mut self, len: usize, slots: usize) -> NodeResult<usize> {
         let start = self.heap.checked_sub(len).ok_or(FULL)?;
-        if start < SLOTS + (self.count + slots) * SLOT {
+        if start < SLOTS + (self.slots + slots) * SLOT {
             return Err(FULL);
         }
         self.heap = start;
@@ -130,6 +150,13 @@ impl NodeBuilder {
     /// Appends an entry with key `prefix` + `suffix`.
     pub fn push_leaf(&mut self, prefix: &[u8], suffix: &[u8], entry: EntryView<'_>) -> NodeResult<()> {
         let (head, tail) = cut(self.prefix_len, prefix, suffix)?;
+        if let Some(gathered) = &mut self.gathered {
+            if gathered.add(self.page.len(), self.prefix_len, (head, tail), entry) {
+                return Ok(());
+            }
+            self.close_run()?;
+            return self.push_leaf(prefix, suffix, entry);
+        }
         let has_ts = entry.flags.contains(EntryFlags::HAS_TS);
         let len = leaf_cell_len(has_ts, head.len() + tail.len(), entry.payload.len());
         let start = self.take(len, 1)?;
@@ -156,7 +183,7 @@ impl NodeBuilder {
     /// Appends a child that begins at key `prefix` + `suffix`; of the first child the key is not stored.
     pub fn push_child(&mut self, prefix: &[u8], suffix: &[u8], child: PageNo) -> NodeResult<()> {
         let (head, tail) =
-            if self.count == 0 { (&[][..], &[][..]) } else { cut(self.prefix_len, prefix, suffix)? };
+            if self.slots == 0 { (&[][..], &[][..]) } else { cut(self.prefix_len, prefix, suffix)? };
         let start = self.take(branch_cell_len(head.len() + tail.len()), 1)?;
         self.page[start..start + CHILD].copy_from_slice(&u48_bytes(child.0));
         self.put_key(start, start + CHILD, head, tail, 0);
@@ -168,18 +195,71 @@ impl NodeBuilder {
         self.page[at..at + head.len()].copy_from_slice(head);
         self.page[at + head.len()..end].copy_from_slice(tail);
         let slot = Slot { head: head_of(&self.page[at..end]), offset: cell, suffix_len: end - at, flags };
-        let position = SLOTS + self.count * SLOT;
-        self.page[position..position + SLOT].copy_from_slice(&slot.encode());
-        self.count += 1;
+        self.put_slot(slot.encode());
+    }
+
+    fn put_slot(&mut self, slot: [u8; SLOT]) {
+        let position = SLOTS + self.slots * SLOT;
+        self.page[position..position + SLOT].copy_from_slice(&slot);
+        self.slots += 1;
+    }
+
+    /// Writes the run that was gathered, if there is one: entries that come later are of another.
+    pub(super) fn close_run(&mut self) -> NodeResult<()> {
+        let Some(mut gathered) = self.gathered.take() else { return Ok(()) };
+        if gathered.len() > 0 {
+            let mut cell = Vec::new();
+            gathered.encode(&mut cell);
+            self.push_run(&cell)?;
+            gathered.clear();
+        }
+        self.gathered = Some(gathered);
+        Ok(())
+    }
+
+    /// Appends a run to a packed leaf as it is.
+    pub(super) fn push_run(&mut self, cell: &[u8]) -> NodeResult<()> {
+        let start = self.take(cell.len(), 1)?;
+        self.page[start..start + cell.len()].copy_from_slice(cell);
+        let run = Run::read(self.page.as_slice(), start)?;
+        let head = head_of(&self.page[run.suffix_at..run.suffix_at + run.suffix_len]);
+        self.put_slot(packed_slot(head, start, self.entries));
+        self.entries += run.count;
+        self.ghosts += if run.entry_flags().contains(EntryFlags::GHOST) { run.count } else { 0 };
+        self.unsettled += if run.entry_flags().contains(EntryFlags::HAS_TS) { run.count } else { 0 };
+        Ok(())
+    }
+
+    /// Appends runs of another packed leaf; they stay as they are but for the prefix.
+    fn push_runs(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
+        self.close_run()?;
+        let prefix = node.prefix();
+        let more = prefix.get(self.prefix_len..).unwrap_or_default();
+        let mut cell = Vec::new();
+        for slot in slots {
+            cell.clear();
+            let run = node.search().run(slot)?;
+            if run.copy_to(node.bytes(), self.prefix_len.saturating_sub(prefix.len()), more, &mut cell)? {
+                self.push_run(&cell)?;
+            } else {
+                node.for_each_entry(slot..slot + 1, |suffix, entry| self.push_leaf(prefix, suffix, entry))?;
+                self.close_run()?;
+            }
+        }
+        Ok(())
     }
 
     /// Appends slots of `node` as they are.
     pub fn push_all(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
+        if node.is_packed() && self.gathered.is_some() {
+            return self.push_runs(node, slots);
+        }
+        if node.is_leaf() {
+            let prefix = node.prefix();
+            return node.for_each_entry(slots, |suffix, entry| self.push_leaf(prefix, suffix, entry));
+        }
         for slot in slots {
-            if node.is_leaf() {
-                let cell = node.leaf_cell(slot)?;
-                self.push_leaf(node.prefix(), cell.suffix, cell.entry)?;
-            } else if slot == 0 {
+            if slot == 0 {
                 // The key of slot 0 is the lower fence.
                 self.push_child(node.lower_fence(), &[], node.child(0)?)?;
             } else {
@@ -190,24 +270,33 @@ impl NodeBuilder {
     }
 
     /// The finished page; its first 32 bytes are zero.
-    pub fn finish(mut self) -> Vec<u8> {
-        put_u16(&mut self.page, field::COUNT, self.count);
+    pub fn finish(mut self) -> NodeResult<Vec<u8>> {
+        self.close_run()?;
+        put_u16(&mut self.page, field::COUNT, self.slots);
+        put_u16(&mut self.page, field::ENTRIES, self.entries);
         // The end of a 64 KiB page wraps to 0.
         put_u16(&mut self.page, field::HEAP_START, self.heap & 0xffff);
         put_u16(&mut self.page, field::GHOSTS, self.ghosts);
         put_u16(&mut self.page, field::UNSETTLED, self.unsettled);
-        self.page
+        Ok(self.page)
     }
 
     /// Copies the finished node over `page`, leaving the page header alone.
     pub fn finish_into(self, page: &mut [u8]) -> NodeResult<()> {
-        let built = self.finish();
+        let built = self.finish()?;
         if built.len() != page.len() {
             return Err(NodeFault("page of another size"));
         }
         page[field::LEVEL..].copy_from_slice(&built[field::LEVEL..]);
         Ok(())
     }
+}
+
+/// The slot of a run behind `before` entries.
+pub(super) fn packed_slot(head: u32, offset: usize, before: usize) -> [u8; SLOT] {
+    let (head, offset, before) =
+        (head.to_le_bytes(), (offset as u16).to_le_bytes(), (before as u16).to_le_bytes());
+    [head[0], head[1], head[2], head[3], offset[0], offset[1], before[0], before[1]]
 }
 
 /// Writes the split policy's memory.
@@ -219,7 +308,7 @@ pub(super) fn put_history(page: &mut [u8], history: InsertHistory) {
 
 /// The longest prefix of a node with no upper fence that begins at `lower` and ends with the keys of `last`.
 pub fn prefix_without_upper_fence(lower: &[u8], last: &Node<'_>) -> NodeResult<usize> {
-    if last.has_keys() { Ok(common_prefix(lower, &last.key(last.count() - 1)?)) } else { Ok(0) }
+    if last.has_keys() { Ok(common_prefix(lower, &last.last_key(last.slots() - 1)?)) } else { Ok(0) }
 }
 
 /// Length of the prefix that all keys between the fences share.

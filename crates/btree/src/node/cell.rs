@@ -1,10 +1,13 @@
 //! What the slots of a leaf and of a branch lead to: reading cells and searching.
 
+use std::ops::Range;
+
 use leafline_storage::PageNo;
 
 use super::Source;
 use super::layout::{CHILD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
-use crate::entry::{EntryFlags, EntryView};
+use super::packed::Unpacked;
+use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -31,29 +34,73 @@ pub fn branch_cell_len(suffix_len: usize) -> usize {
 }
 
 impl<'a> Node<'a> {
-    /// The cell of a slot of a leaf.
+    /// The cell of a slot of a plain leaf.
     #[inline]
     pub fn leaf_cell(&self, slot: usize) -> NodeResult<LeafCell<'a>> {
-        let at = self.search().leaf_cell(slot)?;
-        let body = self.bytes().get(at.suffix_at..at.payload_at() + at.payload_len);
-        let (suffix, payload) = body.ok_or(NodeFault("entry outside the page"))?.split_at(at.suffix_len);
+        let at = self.search().entry(slot)?;
+        let suffix_len = self.slot(slot)?.suffix_len;
+        let body = self.bytes().get(at.payload_at - suffix_len..at.payload_at + at.payload_len);
+        let (suffix, payload) = body.ok_or(NodeFault("entry outside the page"))?.split_at(suffix_len);
         let entry = EntryView { flags: at.flags, commit_ts: at.commit_ts, payload };
         Ok(LeafCell { suffix, entry })
+    }
+
+    /// The entry at `position` of a leaf.
+    #[inline]
+    pub fn entry(&self, position: usize) -> NodeResult<EntryView<'a>> {
+        let at = self.search().entry(position)?;
+        let payload = self.bytes().get(at.payload_at..at.payload_at + at.payload_len);
+        let payload = payload.ok_or(NodeFault("entry outside the page"))?;
+        Ok(EntryView { flags: at.flags, commit_ts: at.commit_ts, payload })
+    }
+
+    /// Flags and timestamp of the entries of a slot of a leaf.
+    pub fn stamp(&self, slot: usize) -> NodeResult<(EntryFlags, CommitTs)> {
+        let at = self.search().entry(self.positions(slot).start)?;
+        Ok((at.flags, at.commit_ts))
+    }
+
+    /// The positions of the entries of a slot.
+    pub fn positions(&self, slot: usize) -> Range<usize> {
+        self.search().positions(slot)
+    }
+
+    /// Calls `f` with the suffix and the entry of every entry of some slots of a leaf.
+    pub fn for_each_entry(
+        &self,
+        slots: Range<usize>,
+        mut f: impl FnMut(&[u8], EntryView<'_>) -> NodeResult<()>,
+    ) -> NodeResult<()> {
+        let mut unpacked = Unpacked::default();
+        for slot in slots {
+            if !self.is_packed() {
+                let cell = self.leaf_cell(slot)?;
+                f(cell.suffix, cell.entry)?;
+                continue;
+            }
+            unpacked.read(self.bytes(), &self.search().run(slot)?)?;
+            for index in 0..unpacked.len() {
+                f(unpacked.suffix(index)?, unpacked.entry(self.bytes(), index))?;
+            }
+        }
+        Ok(())
     }
 
     /// Says that the cell of a slot, if there is one, will be read soon.
     #[inline]
     pub fn prefetch_cell(&self, slot: usize) {
-        if let Ok(slot) = self.slot(slot) {
+        if let Ok(offset) = self.cell_offset(slot) {
             // Its beginning, and what follows of a row of usual length.
-            self.bytes().prefetch(slot.offset);
-            self.bytes().prefetch(slot.offset + LINE);
+            self.bytes().prefetch(offset);
+            self.bytes().prefetch(offset + LINE);
         }
     }
 
     /// Bytes of the heap that the cell of a slot takes.
     pub fn cell_len(&self, slot: usize) -> NodeResult<usize> {
-        if self.is_leaf() {
+        if self.is_packed() {
+            Ok(self.search().run(slot)?.end(self.bytes())? - self.cell_offset(slot)?)
+        } else if self.is_leaf() {
             let cell = self.leaf_cell(slot)?;
             let has_ts = cell.entry.flags.contains(EntryFlags::HAS_TS);
             Ok(leaf_cell_len(has_ts, cell.suffix.len(), cell.entry.payload.len()))
@@ -62,7 +109,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// First slot of a leaf whose key is at least `key`, and whether it is equal.
+    /// Position of the first entry of a leaf whose key is at least `key`, and whether it is equal.
     #[inline]
     pub fn lower_bound(&self, key: &[u8]) -> NodeResult<(usize, bool)> {
         self.search().find(0, key)

@@ -1,6 +1,7 @@
 //! The invariants of one node, executable.
 
 use super::layout::{Node, NodeFault, NodeResult, head_of};
+use super::packed::MISCOUNTED;
 use super::{SLOT, SLOTS, prefix_len};
 use crate::entry::EntryFlags;
 use crate::policy;
@@ -19,39 +20,60 @@ pub fn check(node: &Node<'_>) -> NodeResult<()> {
     if node.search().upper_head() != upper_head {
         return Err(NodeFault("upper head differs from the upper fence"));
     }
+    check_slots(node)?;
     check_keys(node)?;
     check_space(node)?;
     if node.is_leaf() { check_entries(node) } else { check_children(node) }
 }
 
+/// Slots say what their cells do.
+fn check_slots(node: &Node<'_>) -> NodeResult<()> {
+    let mut entries = 0;
+    for slot in 0..node.slots() {
+        if (slot > 0 || node.is_leaf()) && node.slot(slot)?.head != head_of(node.suffix(slot)?) {
+            return Err(NodeFault("head differs from the key"));
+        }
+        if node.is_packed() {
+            if node.positions(slot).start != entries {
+                return Err(MISCOUNTED);
+            }
+            entries += node.search().run(slot)?.count;
+        }
+    }
+    if node.is_packed() && entries != node.count() {
+        return Err(MISCOUNTED);
+    }
+    Ok(())
+}
+
 fn check_keys(node: &Node<'_>) -> NodeResult<()> {
     let mut last: Option<Vec<u8>> = None;
-    let first = usize::from(!node.is_leaf());
-    for slot in first..node.count() {
-        let key = node.key(slot)?;
+    let mut check_key = |suffix: &[u8]| {
+        let key = [node.prefix(), suffix].concat();
         if key.len() > policy::max_key_len(node.bytes().len()) {
             return Err(NodeFault("key longer than the limit"));
         }
         if !node.covers(&key) {
             return Err(NodeFault("key outside the fences"));
         }
-        if last.is_some_and(|last| last >= key) {
+        if last.as_ref().is_some_and(|last| *last >= key) {
             return Err(NodeFault("keys out of order"));
         }
-        if node.slot(slot)?.head != head_of(node.suffix(slot)?) {
-            return Err(NodeFault("head differs from the key"));
-        }
         last = Some(key);
+        Ok(())
+    };
+    if node.is_leaf() {
+        return node.for_each_entry(0..node.slots(), |suffix, _| check_key(suffix));
     }
-    Ok(())
+    (1..node.slots()).try_for_each(|slot| check_key(node.suffix(slot)?))
 }
 
 /// Cells and fences lie in the heap, do not overlap, and fill it but for the garbage.
 fn check_space(node: &Node<'_>) -> NodeResult<()> {
     let page = node.bytes();
-    let mut spans = Vec::with_capacity(node.count() + 2);
-    for slot in 0..node.count() {
-        spans.push((node.slot(slot)?.offset, node.cell_len(slot)?));
+    let mut spans = Vec::with_capacity(node.slots() + 2);
+    for slot in 0..node.slots() {
+        spans.push((node.cell_offset(slot)?, node.cell_len(slot)?));
     }
     for fence in [Some(node.lower_fence()), node.upper_fence()].into_iter().flatten() {
         // Where the fence lies, from where its bytes are.
@@ -74,14 +96,13 @@ fn check_space(node: &Node<'_>) -> NodeResult<()> {
     if used + node.garbage() != page.len() - node.heap_start() {
         return Err(NodeFault("garbage miscounted"));
     }
-    debug_assert!(SLOTS + node.count() * SLOT <= node.heap_start());
+    debug_assert!(SLOTS + node.slots() * SLOT <= node.heap_start());
     Ok(())
 }
 
 fn check_entries(node: &Node<'_>) -> NodeResult<()> {
     let (mut ghosts, mut unsettled) = (0, 0);
-    for slot in 0..node.count() {
-        let entry = node.leaf_cell(slot)?.entry;
+    node.for_each_entry(0..node.slots(), |_, entry| {
         ghosts += usize::from(entry.is_ghost());
         let has_ts = entry.flags.contains(EntryFlags::HAS_TS);
         unsettled += usize::from(has_ts);
@@ -91,7 +112,8 @@ fn check_entries(node: &Node<'_>) -> NodeResult<()> {
         if entry.commit_ts > node.max_commit_ts() {
             return Err(NodeFault("entry newer than the page maximum"));
         }
-    }
+        Ok(())
+    })?;
     if ghosts != node.ghosts() || unsettled != node.unsettled() {
         return Err(NodeFault("ghosts or timestamps miscounted"));
     }
@@ -101,7 +123,7 @@ fn check_entries(node: &Node<'_>) -> NodeResult<()> {
 fn check_children(node: &Node<'_>) -> NodeResult<()> {
     for slot in 0..node.count() {
         node.child(slot)?;
-        if node.flags(slot)? != EntryFlags::default() {
+        if node.search().flags(slot)? != EntryFlags::default() {
             return Err(NodeFault("child reference with flags"));
         }
     }

@@ -1,6 +1,8 @@
 //! Changes to the bytes of one node. Called by the redo handler only, so that making a change and replaying it
 //! are the same code. Every function checks before it writes: on `Err` the page is unchanged.
 
+use std::cmp::Ordering;
+
 use leafline_storage::PageNo;
 
 use super::build::{NodeBuilder, prefix_without_upper_fence, put_history};
@@ -9,6 +11,8 @@ use super::layout::{
     CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAYLOAD_LEN, SLOT, SLOTS, Slot,
     TIMESTAMP, common_prefix, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
 };
+use super::packed::RUN;
+use super::packed_edit::Splice;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::policy;
 
@@ -23,10 +27,15 @@ pub enum Side {
     Right,
 }
 
-/// Inserts an entry at `slot`.
+/// Inserts an entry at position `slot`.
 pub fn leaf_insert(page: &mut [u8], slot: usize, suffix: &[u8], entry: EntryView<'_>) -> NodeResult<()> {
     let node = leaf(page)?;
     let history = policy::insert_history(node.history(), slot, node.count());
+    if node.is_packed() {
+        Splice::insert(&node, slot, suffix, entry)?.apply(page)?;
+        put_history(page, history);
+        return Ok(());
+    }
     let has_ts = entry.flags.contains(EntryFlags::HAS_TS);
     let len = leaf_cell_len(has_ts, suffix.len(), entry.payload.len());
     let start = insert_cell(page, slot, len, |page, start| {
@@ -34,13 +43,13 @@ pub fn leaf_insert(page: &mut [u8], slot: usize, suffix: &[u8], entry: EntryView
         Slot { head: head_of(suffix), offset: start, suffix_len: suffix.len(), flags }
     })?;
     debug_assert!(start >= SLOTS);
-    count_flags(page, EntryFlags::default(), entry.flags);
+    count_flags(page, (EntryFlags::default(), 0), (entry.flags, 1));
     raise_max_commit_ts(page, entry.commit_ts);
     put_history(page, history);
     Ok(())
 }
 
-/// Replaces the payload, flags and timestamp of the entry at `slot`. The new payload is the first `keep_head`
+/// Replaces the payload, flags and timestamp of the entry at position `slot`. The new payload is the first `keep_head`
 /// bytes of the old one, `middle`, and the last `keep_tail` bytes of the old one.
 pub fn leaf_replace(
     page: &mut [u8],
@@ -51,13 +60,18 @@ pub fn leaf_replace(
     middle: &[u8],
 ) -> NodeResult<()> {
     let node = leaf(page)?;
-    let old = node.slot(slot)?;
-    let cell = node.leaf_cell(slot)?;
     let (head, tail) = keep;
-    let old_payload = cell.entry.payload;
+    let old_payload = node.entry(slot)?.payload;
     if head + tail > old_payload.len() {
         return Err(NodeFault("more of the old payload kept than there is"));
     }
+    if node.is_packed() {
+        let payload = [&old_payload[..head], middle, &old_payload[old_payload.len() - tail..]].concat();
+        return Splice::replace(&node, slot, EntryView { flags, commit_ts: ts, payload: &payload })?
+            .apply(page);
+    }
+    let old = node.slot(slot)?;
+    let cell = node.leaf_cell(slot)?;
     let old_len = node.cell_len(slot)?;
     let payload_len = head + middle.len() + tail;
     let has_ts = flags.contains(EntryFlags::HAS_TS);
@@ -89,7 +103,7 @@ pub fn leaf_replace(
             let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
             builder.push_all(&node, 0..slot)?;
             builder.push_leaf(node.prefix(), &suffix, entry)?;
-            builder.push_all(&node, slot + 1..node.count())?;
+            builder.push_all(&node, slot + 1..node.slots())?;
             // The builder has counted the flags.
             builder.finish_into(page)?;
             raise_max_commit_ts(page, ts);
@@ -98,33 +112,50 @@ pub fn leaf_replace(
             return Err(NO_ROOM);
         }
     }
-    count_flags(page, old_flags, flags);
+    count_flags(page, (old_flags, 1), (flags, 1));
     raise_max_commit_ts(page, ts);
     Ok(())
 }
 
-/// Removes the entry at `slot`.
+/// Removes the entry at position `slot`.
 pub fn leaf_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
-    let flags = leaf(page)?.flags(slot)?;
+    let node = leaf(page)?;
+    if node.is_packed() {
+        return Splice::remove(&node, slot)?.apply(page);
+    }
+    let flags = node.search().flags(slot)?;
     remove_cell(page, slot)?;
-    count_flags(page, flags, EntryFlags::default());
+    count_flags(page, (flags, 1), (EntryFlags::default(), 0));
     Ok(())
 }
 
 /// Removes ghosts and strips timestamps below `before`, and the page maximum if it is below.
 pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     let node = leaf(page)?;
-    let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
-    for slot in 0..node.count() {
-        let cell = node.leaf_cell(slot)?;
-        let mut entry = cell.entry;
-        if entry.commit_ts < before {
-            if entry.is_ghost() {
-                continue;
-            }
-            entry = EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, ..entry };
+    let built = match settled(&node, before, true) {
+        // Gathered anew, runs take less room but for rare ones that did better as they were.
+        Err(_) if node.is_packed() => settled(&node, before, false)?,
+        built => built?,
+    };
+    page[field::LEVEL..].copy_from_slice(&built[field::LEVEL..]);
+    Ok(())
+}
+
+/// The leaf, settled; whether runs are gathered anew, if it is packed.
+fn settled(node: &Node<'_>, before: CommitTs, anew: bool) -> NodeResult<Vec<u8>> {
+    let mut builder = NodeBuilder::like(node, node.lower_fence(), node.upper_fence())?;
+    for slot in 0..node.slots() {
+        node.for_each_entry(slot..slot + 1, |suffix, entry| {
+            let entry = match entry.commit_ts < before {
+                true if entry.is_ghost() => return Ok(()),
+                true => EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, ..entry },
+                false => entry,
+            };
+            builder.push_leaf(node.prefix(), suffix, entry)
+        })?;
+        if !anew {
+            builder.close_run()?;
         }
-        builder.push_leaf(node.prefix(), cell.suffix, entry)?;
     }
     // Else the maximum stays, even if no entry has it any more: changes above the threshold may have removed theirs.
     if node.max_commit_ts() < before {
@@ -133,61 +164,77 @@ pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     // Slots have moved; the trend is still worth something.
     let last = usize::from(node.history().last).min(node.count()) as u16;
     builder.set_history(InsertHistory { last, ..node.history() });
-    builder.finish_into(page)
+    builder.finish()
 }
 
-/// Bytes that settling the leaf would free.
+/// Bytes that settling the leaf would free, about: less than on a packed one, where runs are gathered anew.
 pub fn settle_gain(node: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
+    let mut gain =
+        node.slots().saturating_sub(node.count().div_ceil(RUN) * 2) * SLOT * usize::from(node.is_packed());
     if node.unsettled() == 0 && node.ghosts() == 0 {
-        return Ok(0);
+        return Ok(gain);
     }
-    let mut gain = 0;
-    for slot in 0..node.count() {
-        let flags = node.flags(slot)?;
-        if flags == EntryFlags::default() {
+    for slot in 0..node.slots() {
+        let (flags, commit_ts) = node.stamp(slot)?;
+        if flags == EntryFlags::default() || commit_ts >= before {
             continue;
         }
-        let entry = node.leaf_cell(slot)?.entry;
-        if entry.commit_ts < before {
-            if entry.is_ghost() {
-                gain += node.cell_len(slot)? + SLOT;
-            } else if flags.contains(EntryFlags::HAS_TS) {
-                gain += TIMESTAMP;
-            }
+        if flags.contains(EntryFlags::GHOST) {
+            gain += node.cell_len(slot)? + SLOT;
+        } else if flags.contains(EntryFlags::HAS_TS) {
+            gain += TIMESTAMP;
         }
     }
     Ok(gain)
 }
 
-/// Keeps one side of a node that is split at `slot`; `separator` becomes the fence there.
+/// Keeps one side of a node that is split at `position`; `separator` becomes the fence there.
 pub fn truncate(
     page: &mut [u8],
     keep: Side,
-    slot: usize,
+    position: usize,
     separator: &[u8],
     history: InsertHistory,
 ) -> NodeResult<()> {
     let node = Node::open(page)?;
-    if slot > node.count() {
-        return Err(NodeFault("split beyond the last slot"));
-    }
-    part(&node, keep, slot, separator, history)?.finish_into(page)
+    part(&node, keep, position, separator, history)?.finish_into(page)
 }
 
-/// One side of a node that is split at `slot`, as a node of its own.
+/// One side of a node that is split at `position`, as a node of its own. A run that this falls into is broken.
 pub fn part(
     node: &Node<'_>,
     side: Side,
-    slot: usize,
+    position: usize,
     separator: &[u8],
     history: InsertHistory,
 ) -> NodeResult<NodeBuilder> {
+    let (slot, index) = match position.cmp(&node.count()) {
+        Ordering::Less if node.is_packed() => node.search().slot_of(position)?,
+        Ordering::Less => (position, 0),
+        Ordering::Equal => (node.slots(), 0),
+        Ordering::Greater => return Err(NodeFault("split beyond the last entry")),
+    };
     let (lower, upper, slots) = match side {
         Side::Left => (node.lower_fence(), Some(separator), 0..slot),
-        Side::Right => (separator, node.upper_fence(), slot..node.count()),
+        Side::Right => (separator, node.upper_fence(), slot + usize::from(index > 0)..node.slots()),
     };
     let mut builder = NodeBuilder::like(node, lower, upper)?;
-    builder.push_all(node, slots)?;
+    if side == Side::Left {
+        builder.push_all(node, slots.clone())?;
+    }
+    if index > 0 {
+        let mut at = 0;
+        node.for_each_entry(slot..slot + 1, |suffix, entry| {
+            at += 1;
+            match (at <= index) == (side == Side::Left) {
+                true => builder.push_leaf(node.prefix(), suffix, entry),
+                false => Ok(()),
+            }
+        })?;
+    }
+    if side == Side::Right {
+        builder.push_all(node, slots)?;
+    }
     builder.set_history(history);
     Ok(builder)
 }
@@ -223,8 +270,8 @@ pub fn absorb(page: &mut [u8], side: Side, other: &Node<'_>) -> NodeResult<()> {
     // Both are in memory and lack nothing, so what is older than either is on them.
     builder.set_merged_through(left.merged_through().max(right.merged_through()));
     builder.set_history(InsertHistory::default());
-    builder.push_all(left, 0..left.count())?;
-    builder.push_all(right, 0..right.count())?;
+    builder.push_all(left, 0..left.slots())?;
+    builder.push_all(right, 0..right.slots())?;
     builder.finish_into(page)
 }
 
@@ -236,7 +283,7 @@ pub fn set_prefix(page: &mut [u8], prefix_len: usize) -> NodeResult<()> {
         return Err(NodeFault("prefix that keys need not share"));
     }
     let mut builder = NodeBuilder::like_with_prefix(&node, node.lower_fence(), None, prefix_len)?;
-    builder.push_all(&node, 0..node.count())?;
+    builder.push_all(&node, 0..node.slots())?;
     builder.finish_into(page)
 }
 
@@ -338,7 +385,7 @@ fn remove_cell(page: &mut [u8], slot: usize) -> NodeResult<()> {
 fn compact(page: &mut [u8]) -> NodeResult<usize> {
     let node = Node::open(page)?;
     let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
-    builder.push_all(&node, 0..node.count())?;
+    builder.push_all(&node, 0..node.slots())?;
     builder.finish_into(page)?;
     Ok(Node::open(page)?.heap_start())
 }
@@ -367,15 +414,16 @@ fn write_leaf_cell(page: &mut [u8], start: usize, suffix: &[u8], entry: EntryVie
     flags
 }
 
-/// Keeps the numbers of ghosts and unsettled entries when flags change.
-fn count_flags(page: &mut [u8], old: EntryFlags, new: EntryFlags) {
+/// Keeps the numbers of ghosts and unsettled entries when so many entries with some flags become others.
+pub(super) fn count_flags(page: &mut [u8], old: (EntryFlags, usize), new: (EntryFlags, usize)) {
     for (at, flag) in [(field::GHOSTS, EntryFlags::GHOST), (field::UNSETTLED, EntryFlags::HAS_TS)] {
-        let number = usize::from(get_u16(page, at)) + usize::from(new.contains(flag));
-        put_u16(page, at, number.saturating_sub(usize::from(old.contains(flag))));
+        let of = |(flags, number): (EntryFlags, usize)| if flags.contains(flag) { number } else { 0 };
+        let number = usize::from(get_u16(page, at)) + of(new);
+        put_u16(page, at, number.saturating_sub(of(old)));
     }
 }
 
-fn raise_max_commit_ts(page: &mut [u8], ts: CommitTs) {
+pub(super) fn raise_max_commit_ts(page: &mut [u8], ts: CommitTs) {
     if ts.0 > get_u64(page, field::MAX_COMMIT_TS) {
         page[field::MAX_COMMIT_TS..field::MAX_COMMIT_TS + 8].copy_from_slice(&ts.0.to_le_bytes());
     }

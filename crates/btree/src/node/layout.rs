@@ -8,7 +8,7 @@
 //! offset size  field
 //!      0   32  page header (owned by leafline_storage)
 //!     32    1  level: 0 = leaf, parents one more
-//!     33    1  flags: bit 0 = the upper fence is +infinity
+//!     33    1  flags: bit 0 = the upper fence is +infinity; bit 1 = the leaf is packed, see [`super::packed`]
 //!     34    2  slot count
 //!     36    2  heap start: lowest byte used by cells and fences, which grow downwards from the page end
 //!              (0 = the end of a 64 KiB page)
@@ -21,7 +21,7 @@
 //!     54    2  slot of the last insert                                  (split policy)
 //!     56    1  insert trend, signed                                     (split policy)
 //!     57    1  insert spread                                            (split policy)
-//!     58    2  zero
+//!     58    2  entries                                              (packed leaf; else 0)
 //!     60    4  upper head: the head (see slot) of the upper fence without the prefix; 0 without an upper fence
 //!     64    8  max_commit_ts: 48 bits, see below                        (leaf)
 //!     72    8  merged_through: generation of buffered changes merged    (leaf)
@@ -37,6 +37,9 @@
 //! branch cell: 6 child page number, key suffix
 //! ```
 //!
+//! Slots and cells of a packed leaf are those of [`super::packed`]; everything else is as on a plain one. What is called a
+//! *position* is the number of an entry on its leaf; on a plain leaf it is its slot.
+//!
 //! The prefix is the common prefix of both fences. Without an upper fence it is one that the keys present share with
 //! the lower fence: the last node of a level is where ascending inserts go, and must not be the one with the longest
 //! keys. A greater key that does not share it is preceded by a change of the prefix.
@@ -51,6 +54,7 @@
 
 use leafline_storage::PAGE_HEADER;
 
+use super::packed::Unpacked;
 use super::search::Search;
 use crate::entry::{CommitTs, EntryFlags};
 
@@ -74,6 +78,8 @@ const FLAGS_SHIFT: u32 = 12;
 pub(super) const HAS_PAYLOAD: u8 = 8;
 /// Node flag: no upper fence.
 pub(super) const UPPER_INFINITE: u8 = 1;
+/// Node flag: slots lead to runs.
+pub(super) const PACKED: u8 = 2;
 
 /// Offsets of the header fields; the length of a fence follows its offset.
 pub(super) mod field {
@@ -91,6 +97,7 @@ pub(super) mod field {
     pub const LAST_INSERT: usize = PAGE_HEADER + 22;
     pub const TREND: usize = PAGE_HEADER + 24;
     pub const SPREAD: usize = PAGE_HEADER + 25;
+    pub const ENTRIES: usize = PAGE_HEADER + 26;
     pub const UPPER_HEAD: usize = PAGE_HEADER + 28;
     pub const MAX_COMMIT_TS: usize = PAGE_HEADER + 32;
     pub const MERGED_THROUGH: usize = PAGE_HEADER + 40;
@@ -158,7 +165,17 @@ pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// One decoded slot.
+/// How the leaves of a tree are laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LeafFormat {
+    /// A slot for each entry.
+    #[default]
+    Plain,
+    /// Runs of entries, each the difference to the one before.
+    Packed,
+}
+
+/// One decoded slot of a node that is not a packed leaf.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     pub head: u32,
@@ -256,10 +273,27 @@ impl<'a> Node<'a> {
         self.level() == 0
     }
 
-    /// Number of slots.
+    /// How the node is laid out; a branch is plain.
+    #[inline]
+    pub fn format(&self) -> LeafFormat {
+        self.search.format()
+    }
+
+    #[inline]
+    pub(super) fn is_packed(&self) -> bool {
+        self.format() == LeafFormat::Packed
+    }
+
+    /// Number of entries, or of children.
     #[inline]
     pub fn count(&self) -> usize {
         self.search.count()
+    }
+
+    /// Number of slots: on a packed leaf fewer than entries.
+    #[inline]
+    pub fn slots(&self) -> usize {
+        self.search.slots()
     }
 
     /// Whether there is a key: the first child of a branch has none.
@@ -278,8 +312,14 @@ impl<'a> Node<'a> {
 
     /// Bytes free after a compaction and a change to a prefix of `prefix_len` bytes.
     pub fn free_with_prefix(&self, prefix_len: usize) -> usize {
+        self.free().saturating_sub(self.slots() * self.longer_with(prefix_len))
+    }
+
+    /// Bound of what each cell takes more with a prefix of `prefix_len` bytes.
+    pub fn longer_with(&self, prefix_len: usize) -> usize {
         let longer = self.prefix.len().saturating_sub(prefix_len);
-        self.free().saturating_sub(self.count() * longer)
+        // Two lengths of a run may need a second byte.
+        if self.is_packed() && longer > 0 { longer + 2 } else { longer }
     }
 
     /// Bytes cut off every key.
@@ -350,7 +390,7 @@ impl<'a> Node<'a> {
 
     /// Bytes between the slots and the heap.
     pub(super) fn contiguous_free(&self) -> usize {
-        self.heap_start() - (SLOTS + self.count() * SLOT)
+        self.heap_start() - (SLOTS + self.slots() * SLOT)
     }
 
     /// Bytes free after a compaction.
@@ -369,37 +409,61 @@ impl<'a> Node<'a> {
         self.search.slot(slot)
     }
 
-    /// The public flags of an entry.
+    /// Where the cell of a slot begins.
     #[inline]
-    pub fn flags(&self, slot: usize) -> NodeResult<EntryFlags> {
-        Ok(EntryFlags(self.slot(slot)?.flags & EntryFlags::ALL))
+    pub(super) fn cell_offset(&self, slot: usize) -> NodeResult<usize> {
+        self.search.cell_offset(slot)
     }
 
-    /// The key of a slot without the node's prefix.
+    /// The first key of a slot without the node's prefix.
     #[inline]
     pub fn suffix(&self, slot: usize) -> NodeResult<&'a [u8]> {
-        let slot = self.slot(slot)?;
-        let start = slot.offset + self.search.cell_header(slot);
-        self.page.get(start..start + slot.suffix_len).ok_or(NodeFault("key outside the page"))
+        let (start, len) = self.search.suffix(slot)?;
+        self.page.get(start..start + len).ok_or(NodeFault("key outside the page"))
     }
 
-    /// Appends nothing, replaces `key` by the whole key of a slot.
-    pub fn key_into(&self, slot: usize, key: &mut Vec<u8>) -> NodeResult<()> {
-        let suffix = self.suffix(slot)?;
-        key.clear();
-        key.extend_from_slice(self.prefix);
-        key.extend_from_slice(suffix);
-        Ok(())
-    }
-
-    /// The whole key of a slot.
+    /// The first key of a slot.
     pub fn key(&self, slot: usize) -> NodeResult<Vec<u8>> {
         Ok([self.prefix, self.suffix(slot)?].concat())
     }
 
-    /// Length of the whole key of a slot.
+    /// Length of the first key of a slot.
     pub fn key_len(&self, slot: usize) -> NodeResult<usize> {
-        Ok(self.prefix.len() + self.slot(slot)?.suffix_len)
+        Ok(self.prefix.len() + self.search.suffix(slot)?.1)
+    }
+
+    /// The last key of a slot.
+    pub fn last_key(&self, slot: usize) -> NodeResult<Vec<u8>> {
+        let mut key = self.prefix.to_vec();
+        match self.is_packed() {
+            true => {
+                let run = self.unpacked(slot)?;
+                key.extend_from_slice(run.suffix(run.len() - 1)?);
+            }
+            false => key.extend_from_slice(self.suffix(slot)?),
+        }
+        Ok(key)
+    }
+
+    /// The run of a slot of a packed leaf, taken apart.
+    pub(crate) fn unpacked(&self, slot: usize) -> NodeResult<Unpacked> {
+        let mut unpacked = Unpacked::default();
+        unpacked.read(self.page, &self.search.run(slot)?)?;
+        Ok(unpacked)
+    }
+
+    /// Replaces `key` by the whole key of the entry at `position` of a leaf.
+    pub fn key_into(&self, position: usize, key: &mut Vec<u8>) -> NodeResult<()> {
+        key.clear();
+        key.extend_from_slice(self.prefix);
+        match self.is_packed() {
+            true => {
+                let (slot, index) = self.search.slot_of(position)?;
+                key.extend_from_slice(self.unpacked(slot)?.suffix(index)?);
+            }
+            false => key.extend_from_slice(self.suffix(position)?),
+        }
+        Ok(())
     }
 }
 

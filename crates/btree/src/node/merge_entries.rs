@@ -10,6 +10,7 @@ use leafline_storage::page::bytes::Reader;
 use super::cell::leaf_cell_len;
 use super::edit;
 use super::layout::{Node, NodeFault, NodeResult, field, u48, u48_bytes};
+use super::room::has_room;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// What is to be under a key.
@@ -64,17 +65,15 @@ fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> N
     }
     let (slot, found) = leaf.lower_bound(key)?;
     if found {
-        let cell = leaf.leaf_cell(slot)?;
         // A commit that is finished after a crash was there before.
-        if cell.entry.commit_ts > ts {
+        if leaf.entry(slot)?.commit_ts > ts {
             return Ok(true);
         }
         if new.is_ghost() && !new.commit_ts.is_some() {
             edit::leaf_remove(page, slot)?;
             return Ok(true);
         }
-        let room = leaf.free() + leaf.cell_len(slot)?;
-        if leaf_cell_len(new.commit_ts.is_some(), cell.suffix.len(), new.payload.len()) > room {
+        if !has_room(&leaf, key, (slot, found), new)? {
             return Ok(false);
         }
         edit::leaf_replace(page, slot, new.flags, new.commit_ts, (0, 0), new.payload)?;
@@ -84,10 +83,8 @@ fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> N
         return Ok(true);
     }
     let prefix = leaf.prefix_for(key);
-    let prefix_len = prefix.unwrap_or(leaf.prefix().len());
-    let suffix = key.get(prefix_len..).unwrap_or_default();
-    let len = leaf_cell_len(new.commit_ts.is_some(), suffix.len(), new.payload.len());
-    if len + super::SLOT > leaf.free_with_prefix(prefix_len) {
+    let suffix = key.get(prefix.unwrap_or(leaf.prefix().len())..).unwrap_or_default();
+    if !has_room(&leaf, key, (slot, found), new)? {
         return Ok(false);
     }
     if let Some(prefix) = prefix {

@@ -7,7 +7,9 @@
 //! | `search` | header, slots and binary search, over either |
 //! | `cell` | what slots lead to: leaf entries, child references |
 //! | `build` | laying a node out anew |
-//! | `edit` | changing a node in place |
+//! | `packed` | the runs of packed leaves |
+//! | `edit`, `packed_edit` | changing a node in place |
+//! | `room` | whether a change fits |
 //! | `merge_entries` | changes that were kept elsewhere, into a leaf |
 //! | `check` | the invariants of one node |
 //! | `record` | redo records and their handler, the only caller of `edit` |
@@ -21,7 +23,10 @@ mod check;
 mod edit;
 mod layout;
 mod merge_entries;
+mod packed;
+mod packed_edit;
 mod record;
+mod room;
 mod search;
 mod source;
 
@@ -30,11 +35,15 @@ pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
 pub use check::check;
 pub use edit::{Side, leaf_settle as settle, merged_prefix, part, settle_gain};
 pub use layout::{
-    CHILD, InsertHistory, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix, head_of,
+    CHILD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix,
+    head_of,
 };
 pub use merge_entries::{BufferedEntry, merge_entries};
-pub use record::{FORMAT_VERSION, RECORD_OVERHEAD, Record, TreeRedo};
-pub use search::{CellAt, Search};
+pub use packed::PackedSize;
+pub(crate) use packed::Unpacked;
+pub use record::{RECORD_OVERHEAD, Record, TreeRedo, format_version};
+pub use room::{has_room, room_needed};
+pub use search::{EntryAt, Search};
 pub use source::Source;
 
 #[cfg(test)]

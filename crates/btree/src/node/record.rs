@@ -7,7 +7,7 @@
 //!   3   leaf replace      slot u16, flags u8, [ts u48], kept head u16, kept tail u16, middle
 //!   4   leaf remove       slot u16
 //!   5   leaf settle       threshold u48
-//!   6   truncate          side kept u8, slot u16, last u16, trend u8, spread u8, separator
+//!   6   truncate          side kept u8, position u16, last u16, trend u8, spread u8, separator
 //!   7   absorb            side u8 of the neighbour, image of the neighbour
 //!   8   branch insert     slot u16, child u48, suffix
 //!   9   branch remove     slot u16
@@ -16,6 +16,7 @@
 //!  12   leaf merge        generation u64, threshold u48, entries: ghost u8, ts u48, key length u16, payload length u16,
 //!                        key, payload
 //!
+//! slot: of a leaf insert, replace or remove the position of the entry, else of the cell.
 //! side: 0 left, 1 right.    [ts] only if flags has HAS_TS.
 //! image: node header (48 bytes), slots, heap from its start to the end of the page
 //! ```
@@ -29,12 +30,19 @@ use leafline_storage::{PAGE_HEADER, PageKind, PageNo, RedoError, RedoHandler};
 
 use super::build::NodeBuilder;
 use super::edit::{self, Side};
-use super::layout::{InsertHistory, Node, NodeFault, NodeResult, SLOT, SLOTS, field, u48, u48_bytes};
+use super::layout::{
+    InsertHistory, LeafFormat, Node, NodeFault, NodeResult, SLOT, SLOTS, field, u48, u48_bytes,
+};
 use super::merge_entries::{self, BufferedEntry};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// Version of the layout of tree pages, in the page header.
-pub const FORMAT_VERSION: u8 = 2;
+/// Version of the layout of a node, in the page header: packed leaves have one of their own, which older programs refuse.
+pub const fn format_version(format: LeafFormat) -> u8 {
+    match format {
+        LeafFormat::Plain => 2,
+        LeafFormat::Packed => 3,
+    }
+}
 
 const FORMAT: u8 = 1;
 const LEAF_INSERT: u8 = 2;
@@ -67,8 +75,11 @@ impl Record {
     }
 
     /// Lays the page out as `built` has it.
-    pub fn format(built: NodeBuilder) -> Record {
-        Record::format_image(&built.finish())
+    ///
+    /// # Errors
+    /// What it was given last does not fit on the page.
+    pub fn format(built: NodeBuilder) -> NodeResult<Record> {
+        Ok(Record::format_image(&built.finish()?))
     }
 
     /// Lays the page out as `page`, a finished node, is.
@@ -130,17 +141,17 @@ impl Record {
     }
 
     /// Keeps one side of a node that is split.
-    pub fn truncate(keep: Side, slot: usize, separator: &[u8], history: InsertHistory) -> Record {
+    pub fn truncate(keep: Side, position: usize, separator: &[u8], history: InsertHistory) -> Record {
         let last = history.last.to_le_bytes();
         let policy = [last[0], last[1], history.trend as u8, history.spread];
-        Record::new(TRUNCATE, &[&[side_byte(keep)], &slot_bytes(slot), &policy, separator])
+        Record::new(TRUNCATE, &[&[side_byte(keep)], &slot_bytes(position), &policy, separator])
     }
 
     /// Adds the entries of a neighbour.
     pub fn absorb(side: Side, neighbour: &Node<'_>) -> NodeResult<Record> {
         let mut builder = NodeBuilder::like(neighbour, neighbour.lower_fence(), neighbour.upper_fence())?;
-        builder.push_all(neighbour, 0..neighbour.count())?;
-        Ok(Record::new(ABSORB, &[&[side_byte(side)], &image(&builder.finish())]))
+        builder.push_all(neighbour, 0..neighbour.slots())?;
+        Ok(Record::new(ABSORB, &[&[side_byte(side)], &image(&builder.finish()?)]))
     }
 
     /// Inserts a child.
@@ -294,7 +305,8 @@ fn format(page: &mut [u8], image: &[u8]) -> NodeResult<()> {
     let node = from_image(image, page.len())?;
     page[PAGE_HEADER..].copy_from_slice(&node[PAGE_HEADER..]);
     let kind = if node[field::LEVEL] == 0 { PageKind::LEAF } else { PageKind::BRANCH };
-    set_kind(page, kind, FORMAT_VERSION);
+    let format = Node::open(page)?.format();
+    set_kind(page, kind, format_version(format));
     Ok(())
 }
 

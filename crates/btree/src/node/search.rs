@@ -10,10 +10,11 @@ use std::ops::Range;
 use leafline_storage::{PageKind, PageNo, SegmentId};
 
 use super::layout::{
-    CHILD, HAS_PAYLOAD, NodeFault, NodeResult, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP,
-    UPPER_INFINITE, head_of,
+    CHILD, HAS_PAYLOAD, LeafFormat, NodeFault, NodeResult, PACKED, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS,
+    Slot, TIMESTAMP, UPPER_INFINITE, head_of,
 };
-use super::record::FORMAT_VERSION;
+use super::packed::{MISCOUNTED, Run};
+use super::record::format_version;
 use super::source::Source;
 use crate::entry::{CommitTs, EntryFlags};
 
@@ -35,6 +36,8 @@ const SLOTS_OF_A_LINE: usize = 8;
 pub struct Search<S> {
     source: S,
     level: u8,
+    format: LeafFormat,
+    slots: usize,
     count: usize,
     prefix_at: usize,
     prefix_len: usize,
@@ -42,27 +45,17 @@ pub struct Search<S> {
     upper_head: u32,
 }
 
-/// Where the parts of a leaf cell are; all within the page.
+/// Where the parts of an entry of a leaf are; all within the page.
 #[derive(Debug, Clone, Copy)]
-pub struct CellAt {
+pub struct EntryAt {
     /// The public flags of the entry.
     pub flags: EntryFlags,
     /// Its timestamp.
     pub commit_ts: CommitTs,
-    /// Offset of the key suffix; the payload follows it.
-    pub suffix_at: usize,
+    /// Offset of the payload. On a plain leaf the key suffix is before it.
+    pub payload_at: usize,
     /// Its length.
-    pub suffix_len: usize,
-    /// Length of the payload.
     pub payload_len: usize,
-}
-
-impl CellAt {
-    /// Offset of the payload.
-    #[inline]
-    pub fn payload_at(&self) -> usize {
-        self.suffix_at + self.suffix_len
-    }
 }
 
 #[inline]
@@ -80,12 +73,12 @@ impl<S: Source> Search<S> {
         }
         // See the table in `layout`; few words are read instead of many fields, all in one cache line.
         let (first, second, third) = (source.word(32), source.word(40), source.word(48));
-        let (level, flags, count) = (first as u8, (first >> 8) as u8, bytes(first, 2));
+        let (level, flags, slots) = (first as u8, (first >> 8) as u8, bytes(first, 2));
         let heap = match bytes(first, 4) {
             0 => 1 << 16,
             start => start,
         };
-        if heap > size || SLOTS + count * SLOT > heap {
+        if heap > size || SLOTS + slots * SLOT > heap {
             return Err(NodeFault("slots and heap overlap or leave the page"));
         }
         if bytes(first, 6) > size - heap {
@@ -99,12 +92,21 @@ impl<S: Source> Search<S> {
         if prefix_len > lower_len {
             return Err(NodeFault("prefix longer than the lower fence"));
         }
-        if level > 0 && count == 0 {
+        if level > 0 && slots == 0 {
             return Err(NodeFault("branch without a child"));
         }
         let upper_infinite = flags & UPPER_INFINITE != 0;
-        let upper_head = (source.word(56) >> 32) as u32;
-        Ok(Search { source, level, count, prefix_at: lower_at, prefix_len, upper_infinite, upper_head })
+        let fourth = source.word(56);
+        let upper_head = (fourth >> 32) as u32;
+        let (format, count) = match flags & PACKED {
+            0 => (LeafFormat::Plain, slots),
+            _ => (LeafFormat::Packed, bytes(fourth, 2)),
+        };
+        if format == LeafFormat::Packed && (level > 0 || count < slots || (slots == 0) != (count == 0)) {
+            return Err(NodeFault("packed leaf with impossible numbers"));
+        }
+        let prefix_at = lower_at;
+        Ok(Search { source, level, format, slots, count, prefix_at, prefix_len, upper_infinite, upper_head })
     }
 
     /// Checks that the page is a node of the tree `owner`, at `level` where it is known.
@@ -113,7 +115,7 @@ impl<S: Source> Search<S> {
         let kind = if self.level == 0 { PageKind::LEAF } else { PageKind::BRANCH };
         // The page header's kind and format; its owner.
         let identity = self.source.word(0) >> 32 & 0xffff;
-        if identity != u64::from(kind.0) | u64::from(FORMAT_VERSION) << 8 {
+        if identity != u64::from(kind.0) | u64::from(format_version(self.format)) << 8 {
             return Err(NodeFault("not a tree page of this format"));
         }
         if self.source.word(24) != owner.0 {
@@ -131,10 +133,27 @@ impl<S: Source> Search<S> {
         self.level
     }
 
-    /// Number of slots.
+    /// How the node is laid out; a branch is plain.
+    #[inline]
+    pub fn format(&self) -> LeafFormat {
+        self.format
+    }
+
+    #[inline]
+    fn is_packed(&self) -> bool {
+        self.format == LeafFormat::Packed
+    }
+
+    /// Number of entries of a leaf, of children of a branch.
     #[inline]
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Number of slots.
+    #[inline]
+    pub fn slots(&self) -> usize {
+        self.slots
     }
 
     /// The head of the upper fence; 0 if there is none.
@@ -157,16 +176,20 @@ impl<S: Source> Search<S> {
         (!self.upper_infinite).then(|| (bytes(second, 6), bytes(third, 0)))
     }
 
-    /// Entries in slots of a leaf that are not ghosts.
+    /// Entries at positions of a leaf that are not ghosts.
     #[inline]
-    pub fn live(&self, slots: Range<usize>) -> NodeResult<usize> {
+    pub fn live(&self, positions: Range<usize>) -> NodeResult<usize> {
         let ghosts = bytes(self.source.word(48), 2);
-        if ghosts == 0 || slots.len() >= self.count {
-            return Ok(slots.len().saturating_sub(ghosts));
+        if ghosts == 0 || positions.len() >= self.count {
+            return Ok(positions.len().saturating_sub(ghosts));
         }
         let mut number = 0;
-        for slot in slots {
-            number += usize::from(self.slot(slot)?.flags & EntryFlags::GHOST.0 == 0);
+        let mut at = positions.start;
+        while at < positions.end {
+            let (slot, _) = self.slot_of(at)?;
+            let end = self.positions(slot).end.clamp(at + 1, positions.end);
+            number += if self.flags(slot)?.contains(EntryFlags::GHOST) { 0 } else { end - at };
+            at = end;
         }
         Ok(number)
     }
@@ -188,22 +211,91 @@ impl<S: Source> Search<S> {
         self.slot_word(slot) as u32
     }
 
-    /// Slot number `slot`; a number that is too large is a fault, not a panic.
+    /// Slot number `slot` of a node that is not packed; a number that is too large is a fault, not a panic.
     #[inline]
     pub(super) fn slot(&self, slot: usize) -> NodeResult<Slot> {
-        match slot < self.count {
+        match slot < self.slots {
             true => Ok(Slot::decode(self.slot_word(slot).to_le_bytes())),
             false => Err(NodeFault("no such slot")),
         }
     }
 
-    /// Bytes of a cell before the key suffix.
+    /// Where the cell of a slot begins.
+    #[inline]
+    pub(super) fn cell_offset(&self, slot: usize) -> NodeResult<usize> {
+        Ok(self.slot(slot)?.offset)
+    }
+
+    /// The run of a slot of a packed leaf.
+    #[inline]
+    pub(super) fn run(&self, slot: usize) -> NodeResult<Run> {
+        Run::read(self.source, self.cell_offset(slot)?)
+    }
+
+    /// The positions of the entries of a slot; what a damaged page says is cut to be possible.
+    #[inline]
+    pub fn positions(&self, slot: usize) -> Range<usize> {
+        if !self.is_packed() {
+            return slot..slot + 1;
+        }
+        let start = |slot: usize| match slot < self.slots {
+            true => bytes(self.slot_word(slot), 6).min(self.count),
+            false => self.count,
+        };
+        let first = start(slot);
+        first..start(slot + 1).max(first)
+    }
+
+    /// The slot of the entry at `position`, and which of its entries it is.
+    #[inline]
+    pub fn slot_of(&self, position: usize) -> NodeResult<(usize, usize)> {
+        if !self.is_packed() {
+            return Ok((position, 0));
+        }
+        if position >= self.count {
+            return Err(NodeFault("no such entry"));
+        }
+        let (mut low, mut high) = (0, self.slots);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if bytes(self.slot_word(middle), 6) <= position {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        match position.checked_sub(self.positions(low).start) {
+            Some(index) => Ok((low, index)),
+            None => Err(MISCOUNTED),
+        }
+    }
+
+    /// The public flags of the entries of a slot.
+    #[inline]
+    pub fn flags(&self, slot: usize) -> NodeResult<EntryFlags> {
+        match self.is_packed() {
+            true => Ok(self.run(slot)?.entry_flags()),
+            false => Ok(EntryFlags(self.slot(slot)?.flags & EntryFlags::ALL)),
+        }
+    }
+
+    /// Bytes of a cell before the key suffix, where the node is not packed.
     #[inline]
     pub(super) fn cell_header(&self, slot: Slot) -> usize {
         if self.level == 0 { slot.leaf_cell_header() } else { CHILD }
     }
 
-    /// First slot from `first` on whose key is at least `key`, and whether it is equal.
+    /// Where the first suffix of a slot is, and how long.
+    #[inline]
+    pub(super) fn suffix(&self, slot: usize) -> NodeResult<(usize, usize)> {
+        let slot_word = self.slot(slot)?;
+        match self.is_packed() {
+            true => self.run(slot).map(|run| (run.suffix_at, run.suffix_len)),
+            false => Ok((slot_word.offset + self.cell_header(slot_word), slot_word.suffix_len)),
+        }
+    }
+
+    /// First entry from position `first` on whose key is at least `key`, and whether it is equal.
     #[inline]
     pub fn find(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
         if self.prefix_len > 0 {
@@ -233,10 +325,32 @@ impl<S: Source> Search<S> {
 
     #[inline]
     fn find_suffix(&self, first: usize, suffix: &[u8]) -> NodeResult<(usize, bool)> {
+        match self.is_packed() {
+            true => self.find_packed(suffix),
+            false => self.find_slot(first, suffix),
+        }
+    }
+
+    /// As [`find_suffix`](Self::find_suffix) on a packed leaf.
+    fn find_packed(&self, suffix: &[u8]) -> NodeResult<(usize, bool)> {
+        let (slot, found) = self.find_slot(0, suffix)?;
+        let start = self.positions(slot).start;
+        let Some(before) = slot.checked_sub(1).filter(|_| !found) else { return Ok((start, found)) };
+        let first = self.positions(before).start;
+        if start - first.min(start) < 2 {
+            return Ok((start, false));
+        }
+        let (index, found) = self.run(before)?.find(self.source, suffix)?;
+        Ok((first + index, found))
+    }
+
+    /// First slot from `first` on whose first key is at least `suffix`, and whether it is equal.
+    #[inline]
+    fn find_slot(&self, first: usize, suffix: &[u8]) -> NodeResult<(usize, bool)> {
         let head = head_of(suffix);
         let low = self.first_at_least(first, head);
         // Ties are decided by the whole keys; mostly there is none, or one.
-        let ties = |slot: usize| slot < self.count && self.head(slot) == head;
+        let ties = |slot: usize| slot < self.slots && self.head(slot) == head;
         match (ties(low), ties(low + 1)) {
             (false, _) => Ok((low, false)),
             (true, false) => self.find_tied(low..low + 1, suffix),
@@ -277,7 +391,7 @@ impl<S: Source> Search<S> {
 
     /// Behind the last of the slots from `low` on that have this head.
     fn end_of_ties(&self, low: usize, head: u32) -> usize {
-        let (mut start, mut end) = (low, self.count);
+        let (mut start, mut end) = (low, self.slots);
         if self.head(end - 1) == head {
             return end;
         }
@@ -297,9 +411,8 @@ impl<S: Source> Search<S> {
     #[inline]
     fn guess_tied(&self, slots: &Range<usize>, suffix: &[u8]) -> NodeResult<Option<usize>> {
         let behind_head = |slot: usize| {
-            let slot = self.slot(slot)?;
             // Where a key has fewer bytes, others are taken for them: it is a guess.
-            Ok(self.source.u64(slot.offset + self.cell_header(slot) + HEAD).swap_bytes())
+            Ok(self.source.u64(self.suffix(slot)?.0 + HEAD).swap_bytes())
         };
         let (low, high) = (behind_head(slots.start)?, behind_head(slots.end - 1)?);
         let mut key = [0; 8];
@@ -321,17 +434,16 @@ impl<S: Source> Search<S> {
     /// Compares the key of a slot whose head is that of `suffix`.
     #[inline]
     fn compare_tied(&self, slot: usize, suffix: &[u8]) -> NodeResult<Ordering> {
-        let slot = self.slot(slot)?;
-        if slot.suffix_len <= HEAD || suffix.len() <= HEAD {
-            return Ok(slot.suffix_len.cmp(&suffix.len()));
+        let (at, len) = self.suffix(slot)?;
+        if len <= HEAD || suffix.len() <= HEAD {
+            return Ok(len.cmp(&suffix.len()));
         }
-        let at = slot.offset + self.cell_header(slot);
-        if at + slot.suffix_len > self.source.size() {
+        if at + len > self.source.size() {
             return Err(NodeFault("key outside the page"));
         }
         // Of the rest of the key, or of what is stored under it, if it is the one.
         self.source.prefetch(at + 64);
-        Ok(self.source.compare(at + HEAD, slot.suffix_len - HEAD, &suffix[HEAD..]))
+        Ok(self.source.compare(at + HEAD, len - HEAD, &suffix[HEAD..]))
     }
 
     /// First slot from `first` on whose head is at least `head`.
@@ -341,7 +453,7 @@ impl<S: Source> Search<S> {
     /// lines around the guess are all that is needed.
     #[inline]
     fn first_at_least(&self, first: usize, head: u32) -> usize {
-        let end = self.count;
+        let end = self.slots;
         if end < first + GUESS_FROM {
             return self.halve(first, end, |other| other >= head);
         }
@@ -416,10 +528,21 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// Where the parts of the cell of a slot of a leaf are.
+    /// Where the parts of the entry at `position` of a leaf are.
     #[inline]
-    pub fn leaf_cell(&self, slot: usize) -> NodeResult<CellAt> {
-        let slot = self.slot(slot)?;
+    pub fn entry(&self, position: usize) -> NodeResult<EntryAt> {
+        if self.is_packed() {
+            let (slot, index) = self.slot_of(position)?;
+            let run = self.run(slot)?;
+            let (payload_at, payload_len) = run.payload_of(self.source, index)?;
+            return Ok(EntryAt {
+                flags: run.entry_flags(),
+                commit_ts: run.commit_ts,
+                payload_at,
+                payload_len,
+            });
+        }
+        let slot = self.slot(position)?;
         let mut at = slot.offset;
         let mut commit_ts = CommitTs::NONE;
         if slot.flags & EntryFlags::HAS_TS.0 != 0 {
@@ -431,11 +554,12 @@ impl<S: Source> Search<S> {
             payload_len = self.source.u64(at) as usize & 0xffff;
             at += PAYLOAD_LEN;
         }
-        if at + slot.suffix_len + payload_len > self.source.size() {
+        let payload_at = at + slot.suffix_len;
+        if payload_at + payload_len > self.source.size() {
             return Err(NodeFault("entry outside the page"));
         }
         let flags = EntryFlags(slot.flags & EntryFlags::ALL);
-        Ok(CellAt { flags, commit_ts, suffix_at: at, suffix_len: slot.suffix_len, payload_len })
+        Ok(EntryAt { flags, commit_ts, payload_at, payload_len })
     }
 }
 

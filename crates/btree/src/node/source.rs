@@ -44,6 +44,23 @@ pub trait Source: Copy {
         len.cmp(&key.len())
     }
 
+    /// How many of the `len` bytes at `at`, all of the page, `key` begins with.
+    #[inline]
+    fn common(self, at: usize, len: usize, key: &[u8]) -> usize {
+        let most = len.min(key.len());
+        let mut same = 0;
+        for chunk in key[..most].chunks(8) {
+            let mut wide = [0; 8];
+            wide[..chunk.len()].copy_from_slice(chunk);
+            let different = (self.u64(at + same) ^ u64::from_le_bytes(wide)).trailing_zeros() as usize / 8;
+            if different < chunk.len() {
+                return same + different;
+            }
+            same += chunk.len();
+        }
+        most
+    }
+
     /// Copies the bytes from `at` on, as many as `out` has, all of the page.
     #[inline]
     fn copy(self, at: usize, out: &mut [u8]) {
@@ -157,6 +174,11 @@ mod tests {
                     let expected = a.as_slice().cmp(&other);
                     assert_eq!(slice.compare(at, len, &other), expected);
                     assert_eq!(words.compare(at, len, &other), expected);
+                    let common = a.iter().zip(&other).take_while(|(a, b)| a == b).count();
+                    assert_eq!(
+                        (slice.common(at, len, &other), words.common(at, len, &other)),
+                        (common, common)
+                    );
                 }
             }
         }

@@ -7,8 +7,8 @@ use leafline_storage::SegmentState;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::fixture::{Entry, Fixture, bulk, scan, seeds};
-use crate::shape::{Keys, Payloads};
+use super::fixture::{Entry, Fixture, bulk, scan, seeds};
+use super::shape::{Keys, Payloads};
 
 fn entries(
     keys: Keys,
@@ -78,7 +78,7 @@ fn a_bulk_built_tree_takes_changes_and_survives_a_reopen() {
     let Fixture { env, store, tree } = changed;
     drop(tree);
     store.close().expect("closed");
-    let store = crate::fixture::open(&env, crate::fixture::options(4096, 64)).expect("opened again");
+    let store = super::fixture::open(&env, super::fixture::options(4096, 64)).expect("opened again");
     let tree = leafline_btree::Tree::open(&store, id, root).expect("a tree");
     tree.verify().expect("a sound tree");
     assert!(scan(&tree, Direction::Forward) == expected);
@@ -90,7 +90,7 @@ fn keys_that_do_not_ascend_or_are_too_large_are_refused() {
     let mut reservation = fixture.store.reserve(2, 64 << 10).expect("a reservation");
     let segment = fixture.store.create_segment(&mut reservation).expect("a segment");
     drop(reservation);
-    let mut builder = BulkBuilder::new(&fixture.store, segment, 100).expect("a builder");
+    let mut builder = BulkBuilder::new(&fixture.store, segment, 100, super::format()).expect("a builder");
     builder.push(b"b", b"").expect("the first key");
     assert!(matches!(builder.push(b"b", b""), Err(BtreeError::NotAscending)));
     assert!(matches!(builder.push(b"a", b""), Err(BtreeError::NotAscending)));

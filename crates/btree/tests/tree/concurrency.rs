@@ -7,7 +7,7 @@ use leafline_btree::{Change, CommitTs, Cursor, Direction, LeafStep, Tree};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::{Entry, Fixture, get, options, scale, scan, seeds};
+use super::fixture::{Entry, Fixture, get, options, scale, scan, seeds};
 
 const WRITERS: u64 = 4;
 const KEYS: u32 = 3000;

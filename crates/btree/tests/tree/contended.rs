@@ -11,7 +11,7 @@ use leafline_storage::{PageNo, SegmentId, Store, StoreOptions};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::{Entry, Fixture, create, open, options, scale, scan, seeds};
+use super::fixture::{Entry, Fixture, create, open, options, scale, scan, seeds};
 
 const WRITERS: u64 = 4;
 const KEYS: u32 = 4000;

@@ -8,7 +8,7 @@ use leafline_storage::{PageNo, SegmentId, StoreOptions};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::{Entry, create, open, options, scan, seeds};
+use super::fixture::{Entry, create, open, options, scan, seeds};
 
 type State = BTreeMap<Vec<u8>, Entry>;
 

@@ -4,7 +4,7 @@ use leafline_btree::node::{NodeBuilder, Record};
 use leafline_btree::{BtreeError, Change, CommitTs, Direction, EntryFlags, EntryView, LeafStep};
 use leafline_storage::HandlerId;
 
-use crate::fixture::Fixture;
+use super::fixture::Fixture;
 
 /// Formats the root with a leaf of 20 entries after `damage` to its image.
 fn damaged(damage: impl Fn(&mut [u8])) -> Fixture {
@@ -15,7 +15,7 @@ fn damaged(damage: impl Fn(&mut [u8])) -> Fixture {
             EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, payload: b"payload" };
         builder.push_leaf(&[n], &[], entry).expect("room");
     }
-    let mut record = Record::format(builder);
+    let mut record = Record::format(builder).expect("a record");
     damage(&mut record.payload);
     let mut reservation = fixture.reserve(1, 2000);
     let mut mini = fixture.store.begin(&mut reservation, 0).expect("a mini-transaction");

@@ -5,7 +5,7 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::Fixture;
+use super::fixture::Fixture;
 
 const ENTRIES: u32 = 20_000;
 const PAYLOAD: [u8; 60] = [7; 60];

@@ -6,7 +6,7 @@ use leafline_btree::{Change, Cursor, Direction, LeafStep, Tree};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::{Fixture, bulk, seeds};
+use super::fixture::{Fixture, bulk, seeds};
 
 /// Keys that differ late, mostly: with long separators few of them make many levels.
 fn key(n: u32) -> Vec<u8> {

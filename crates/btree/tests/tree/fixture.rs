@@ -95,7 +95,7 @@ impl Fixture {
 pub fn create(store: &Store) -> leafline_btree::Result<Tree> {
     let mut reservation = store.reserve(2, 64 << 10)?;
     let segment = store.create_segment(&mut reservation)?;
-    let tree = Tree::create(store, &mut reservation, segment)?;
+    let tree = Tree::create(store, &mut reservation, segment, super::format())?;
     store.set_segment_state(&mut reservation, segment, SegmentState::Live)?;
     Ok(tree)
 }
@@ -105,7 +105,7 @@ pub fn bulk<'e>(store: &Store, fill: u32, entries: impl Iterator<Item = (&'e [u8
     let mut reservation = store.reserve(2, 64 << 10).expect("a reservation");
     let segment = store.create_segment(&mut reservation).expect("a segment");
     drop(reservation);
-    let mut builder = BulkBuilder::new(store, segment, fill).expect("a builder");
+    let mut builder = BulkBuilder::new(store, segment, fill, super::format()).expect("a builder");
     for (key, payload) in entries {
         builder.push(key, payload).expect("a push");
     }

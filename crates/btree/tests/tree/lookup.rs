@@ -6,7 +6,7 @@ use leafline_btree::{Change, Direction, FoundLeaf};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::{Fixture, get, seeds};
+use super::fixture::{Fixture, get, seeds};
 
 const KEYS: u32 = 6_000;
 

@@ -1,16 +1,8 @@
-//! Trees in a store: against a model, with many threads, after crashes.
+//! Trees in a store: against a model, with many threads, after crashes. Every test runs with plain leaves and with packed ones.
 
-mod bulk;
-mod concurrency;
-mod contended;
-mod crash;
-mod damage;
-mod estimates;
-mod fill;
-mod finger;
-mod fixture;
-mod lookup;
-mod model;
-mod read_ahead;
-mod shape;
-mod splits;
+#![expect(clippy::duplicate_mod, reason = "the same tests run once for each format")]
+
+#[path = "suite.rs"]
+mod packed;
+#[path = "suite.rs"]
+mod plain;

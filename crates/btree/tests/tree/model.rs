@@ -10,8 +10,8 @@ use leafline_btree::{Change, CommitTs, Direction, LeafStep};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fixture::{Entry, Fixture, get, scale, scan};
-use crate::shape::{Keys, Payloads};
+use super::fixture::{Entry, Fixture, get, scale, scan};
+use super::shape::{Keys, Payloads};
 
 type Model = BTreeMap<Vec<u8>, Entry>;
 

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use leafline_btree::{BtreeError, Change, CommitTs};
+use leafline_btree::{BtreeError, Change, CommitTs, LeafFormat};
 use leafline_storage::{Reservation, StorageError};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::fixture::Fixture;
-use crate::shape::Keys;
+use super::fixture::Fixture;
+use super::shape::Keys;
 
 /// Inserts `number` keys and returns how full the leaves are.
 fn fill(keys: Keys, number: u64, payload_len: usize, ts: u64) -> f64 {
@@ -29,15 +29,17 @@ fn ordered_inserts_leave_full_pages_behind() {
         (Keys::Ascending8, 0.96),
         // The first leaf has no prefix to cut off, so what it leaves behind shrinks.
         (Keys::Descending8, 0.7),
-        // Jumps back of up to ten slots.
-        (Keys::NearSorted8, 0.85),
+        // Jumps back of up to ten slots. Packed leaves are split between runs, so that some more is left to the next one.
+        (Keys::NearSorted8, if super::format() == LeafFormat::Packed { 0.8 } else { 0.85 }),
     ] {
         for payload_len in [0, 20, 150] {
             if keys == Keys::NearSorted8 && payload_len == 150 {
                 // On a page of 24 entries that is not nearly sorted any more.
                 continue;
             }
-            let fill = fill(keys, 8000, payload_len, 5);
+            // Enough leaves for the last one not to matter.
+            let number = if payload_len == 0 { 80_000 } else { 8000 };
+            let fill = fill(keys, number, payload_len, 5);
             assert!(fill > least, "{keys:?} with {payload_len} bytes: filled {fill:.3}");
         }
     }

@@ -13,11 +13,12 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-const COLUMNS: [(&str, Kind); 13] = [
+const COLUMNS: [(&str, Kind); 14] = [
     ("Table", Kind::Text),
     ("Index", Kind::Text),
     ("Levels", Kind::Number),
     ("Leaves", Kind::Number),
+    ("Packed_leaves", Kind::Number),
     ("Branches", Kind::Number),
     ("Entries", Kind::Number),
     ("Ghosts", Kind::Number),
@@ -116,6 +117,7 @@ fn inspect(engine: &Engine, table: &str, index: &IndexDef, segments: &[SegmentIn
     let numbers = [
         u64::from(report.levels),
         report.leaves,
+        report.packed,
         report.branches,
         report.entries,
         report.ghosts,

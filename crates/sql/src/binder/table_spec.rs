@@ -12,7 +12,9 @@ use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Valu
 
 use super::data_type::{ColumnType, column_type, table_collation, type_warnings};
 use super::literal::constant_value;
-use crate::parser::ast::{self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind};
+use crate::parser::ast::{
+    self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind, PackKeys,
+};
 
 /// What the engine calls itself in `ENGINE =`, and the name under which MySQL's tables mean the same.
 const ENGINES: &[&str] = &["Leafline", "InnoDB"];
@@ -63,6 +65,7 @@ pub fn table_spec(
             comment: options.comment.clone().unwrap_or_default(),
             collation: Some(collation),
             auto_increment_start: options.auto_increment,
+            pack_keys: options.pack_keys.and_then(pack_keys),
         },
     };
     let mut warnings: Vec<MysqlError> =
@@ -143,7 +146,17 @@ pub(crate) fn index_spec(key: &KeyDefinition) -> IndexSpec {
         parts: key.parts.iter().map(part).collect(),
         comment: key.options.comment.clone().unwrap_or_default(),
         invisible: key.options.invisible,
+        packed: key.options.packed,
         existing: None,
+    }
+}
+
+/// PACK_KEYS as tables have it: `None` for DEFAULT.
+pub(super) fn pack_keys(option: PackKeys) -> Option<bool> {
+    match option {
+        PackKeys::Default => None,
+        PackKeys::Off => Some(false),
+        PackKeys::On => Some(true),
     }
 }
 

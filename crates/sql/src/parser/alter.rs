@@ -254,6 +254,9 @@ impl Parser<'_> {
     fn alter_part(&mut self) -> Parsed<AlterAction> {
         if self.accept_word("INDEX") {
             let index = self.index_name()?;
+            if let Some(packed) = self.packing()? {
+                return Ok(AlterAction::SetKeyPacked(index, packed));
+            }
             let visible = self.at_word("VISIBLE");
             self.expect_any_word(&["VISIBLE", "INVISIBLE"])?;
             return Ok(AlterAction::SetKeyVisible(index, visible));

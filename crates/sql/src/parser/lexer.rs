@@ -6,11 +6,13 @@
 //! source text when the grammar wants them (module `literal`).
 //!
 //! Comments: `# ..`, `-- ..` (a space or control character must follow the dashes), `/* .. */`.
-//! `/*! .. */` and `/*!50000 .. */` are executed when the version is not above [`EXECUTED_VERSION`].
+//! `/*! .. */` and `/*!50000 .. */` are executed when the version is not above [`EXECUTED_VERSION`], or is [`OWN_VERSION`].
 //! `/*+ .. */` is a token directly after SELECT, INSERT, REPLACE, UPDATE and DELETE, a comment elsewhere.
 
 use super::ast::Span;
 
+/// A version comment of this version is executed here and passed over by MySQL and MariaDB: what they do not have.
+pub const OWN_VERSION: u32 = 99_990;
 /// Version comments up to this version are executed: the MySQL version whose grammar is followed.
 pub const EXECUTED_VERSION: u32 = 80_036;
 
@@ -212,7 +214,7 @@ impl<'a> Lexer<'a> {
         let digits = (3..9).take_while(|&i| self.peek(i).is_ascii_digit()).count();
         let digits = if digits >= 5 { digits } else { 0 };
         let version = self.sql.get(self.position + 3..self.position + 3 + digits).unwrap_or("");
-        let executed = version.parse::<u32>().map_or(true, |v| v <= EXECUTED_VERSION);
+        let executed = version.parse::<u32>().map_or(true, |v| v <= EXECUTED_VERSION || v == OWN_VERSION);
         if executed {
             let rest = self.bytes.get(self.position + 3 + digits..).unwrap_or(&[]);
             if !rest.windows(2).any(|pair| pair == b"*/") {
@@ -507,7 +509,10 @@ mod tests {
         let words = |sql| kinds(sql).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         assert_eq!(words("a -- b\nc # d\ne /* f */ g"), ["a", "c", "e", "g"]);
         assert_eq!(words("1--1"), ["1", "-", "-", "1"]);
-        assert_eq!(words("a /*! b */ c /*!40101 d */ /*!99999 e */ f /*M! g */"), ["a", "b", "c", "d", "f"]);
+        assert_eq!(
+            words("a /*! b */ c /*!40101 d */ /*!99999 e */ /*!99990 f */ /*M! g */"),
+            ["a", "b", "c", "d", "f"]
+        );
         assert_eq!(kinds("a /* b"), [(TokenKind::Word, "a"), (TokenKind::Invalid, "/* b")]);
         assert_eq!(words("/*!40101 SET x */ */"), ["SET", "x", "*", "/"]);
     }

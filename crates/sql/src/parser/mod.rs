@@ -59,7 +59,7 @@ mod tests;
 pub use bytes::statement_text;
 pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
-pub use lexer::LexMode;
+pub use lexer::{LexMode, OWN_VERSION};
 pub use lift::{ColumnKind, lift};
 pub use normalized::normalized;
 pub use reserved::is_reserved;

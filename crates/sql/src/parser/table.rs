@@ -2,8 +2,8 @@
 
 use super::ast::{
     ColumnDefinition, CreateTable, CreateTableLike, DefaultValue, Expr, ExprKind, Ident, KeyDefinition,
-    KeyKind, KeyOptions, KeyPartDefinition, KeyPartValue, Literal, StatementKind, TableName, TableOptions,
-    TableSource, UnaryOp,
+    KeyKind, KeyOptions, KeyPartDefinition, KeyPartValue, Literal, PackKeys, StatementKind, TableName,
+    TableOptions, TableSource, UnaryOp,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
@@ -19,7 +19,6 @@ const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
     "KEY_BLOCK_SIZE",
     "MAX_ROWS",
     "MIN_ROWS",
-    "PACK_KEYS",
     "STATS_AUTO_RECALC",
     "STATS_PERSISTENT",
     "STATS_SAMPLE_PAGES",
@@ -208,6 +207,8 @@ impl Parser<'_> {
             } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {
                 options.invisible = self.at_word("INVISIBLE");
                 self.advance();
+            } else if let Some(packed) = self.packing()? {
+                options.packed = Some(packed);
             } else if self.accept_word("KEY_BLOCK_SIZE") {
                 self.accept_symbol(Symbol::Eq);
                 options.block_size = self.integer()? > 0;
@@ -218,6 +219,17 @@ impl Parser<'_> {
                 return Ok(options);
             }
         }
+    }
+
+    /// PACKED or NOT PACKED, or nothing.
+    pub(super) fn packing(&mut self) -> Parsed<Option<bool>> {
+        let packed = !self.accept_word("NOT");
+        if !packed {
+            self.expect_word("PACKED")?;
+        } else if !self.accept_word("PACKED") {
+            return Ok(None);
+        }
+        Ok(Some(packed))
     }
 
     pub(super) fn column_definition(&mut self) -> Parsed<ColumnDefinition> {
@@ -381,6 +393,9 @@ impl Parser<'_> {
         } else if self.accept_word("AUTO_INCREMENT") {
             self.accept_symbol(Symbol::Eq);
             options.auto_increment = Some(self.integer()?);
+        } else if self.accept_word("PACK_KEYS") {
+            self.accept_symbol(Symbol::Eq);
+            options.pack_keys = Some(self.pack_keys()?);
         } else if self.accept_word("ROW_FORMAT") {
             self.accept_symbol(Symbol::Eq);
             options.row_format = Some(self.any_word()?);
@@ -395,6 +410,20 @@ impl Parser<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// What stands behind PACK_KEYS.
+    fn pack_keys(&mut self) -> Parsed<PackKeys> {
+        if self.accept_word("DEFAULT") {
+            return Ok(PackKeys::Default);
+        }
+        let start = self.span();
+        match self.integer()? {
+            0 => Ok(PackKeys::Off),
+            1 => Ok(PackKeys::On),
+            2 => Ok(PackKeys::Default),
+            _ => Err(self.syntax_error_at(start)),
+        }
     }
 
     /// What stands behind ENCRYPTION: 'N', as there is none.

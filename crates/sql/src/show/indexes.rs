@@ -27,7 +27,8 @@ pub(super) fn indexes(session: &Session, table: &Arc<TableDef>) -> Result<RowSet
         ("Visible", SqlType::Varchar { len: 3 }),
         ("Expression", SqlType::Varchar { len: 16_383 }),
     ]);
-    for index in table.indexes.iter().filter(|index| !index.parts.is_empty()) {
+    for (number, index) in table.indexes.iter().enumerate().filter(|(_, index)| !index.parts.is_empty()) {
+        let packed = if table.has_packed(number) { text("PACKED") } else { Value::Null };
         let cardinality = cardinalities(session, table, index)?;
         for (position, part) in index.parts.iter().enumerate() {
             let Some(column) = table.columns.get(part.column) else { continue };
@@ -44,7 +45,7 @@ pub(super) fn indexes(session: &Session, table: &Arc<TableDef>) -> Result<RowSet
                 text(if part.descending { "D" } else { "A" }),
                 cardinality.get(position).map_or(Value::Null, |&n| Value::Int(n)),
                 part.prefix.map_or(Value::Null, |prefix| Value::Int(prefix.into())),
-                Value::Null,
+                packed.clone(),
                 text(if column.nullable { "YES" } else { "" }),
                 text("BTREE"),
                 text(if index.is_hypothetical() { "hypothetical" } else { "" }),

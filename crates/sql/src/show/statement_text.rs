@@ -1,5 +1,6 @@
 //! Definitions as the statements that would make them: SHOW CREATE TABLE.
 
+use crate::parser::OWN_VERSION;
 use leafline_table::{
     BoundValue, ColumnDef, DefaultValue, GeneratedKind, IndexDef, IndexKind, PartitionKey, PartitionMethod,
     PartitionScheme, PartitionSpec, TableDef,
@@ -38,6 +39,9 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zo
     }
     let collation = table.options.collation.unwrap_or(crate::statement::definitions::DEFAULT_COLLATION);
     write!(text, " DEFAULT CHARSET={} COLLATE={}", collation.charset().name(), collation.name()).ok();
+    if let Some(pack_keys) = table.options.pack_keys {
+        write!(text, " PACK_KEYS={}", u8::from(pack_keys)).ok();
+    }
     if !table.options.comment.is_empty() {
         write!(text, " COMMENT={}", literal(&table.options.comment)).ok();
     }
@@ -240,6 +244,9 @@ fn key(table: &TableDef, index: &IndexDef) -> String {
     }
     if index.invisible {
         text.push_str(" /*!80000 INVISIBLE */");
+    }
+    if let Some(packed) = index.packing.declared {
+        write!(text, " /*!{OWN_VERSION} {} */", if packed { "PACKED" } else { "NOT PACKED" }).ok();
     }
     text
 }

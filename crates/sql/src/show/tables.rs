@@ -104,7 +104,7 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
             Value::Null,
             text(collation.name()),
             Value::Null,
-            text(if table.is_partitioned() { "partitioned" } else { "" }),
+            text(create_options(table)),
             text(table.options.comment.as_str()),
         ]);
     }
@@ -116,6 +116,13 @@ pub(super) fn table_status(session: &Session, database: &str) -> Result<RowSet, 
     }
     rows.rows.sort_by_key(|row| row.first().and_then(Value::as_bytes).map(<[u8]>::to_vec));
     Ok(rows)
+}
+
+/// The options that a table was created with, as far as it has no columns of their own.
+fn create_options(table: &TableDef) -> String {
+    let pack_keys = table.options.pack_keys.map(|pack_keys| format!("pack_keys={}", u8::from(pack_keys)));
+    let partitioned = table.is_partitioned().then(|| "partitioned".to_owned());
+    pack_keys.into_iter().chain(partitioned).collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn columns(session: &Session, table: &TableDef, full: bool) -> RowSet {

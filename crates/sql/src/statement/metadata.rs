@@ -36,13 +36,8 @@ impl Changed {
     }
 
     fn alter(&mut self, session: &Session, alter: &AlterTable) {
-        let of_index = |action: &AlterAction| match action {
-            AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
-            AlterAction::DropKey(name) => !name.value.eq_ignore_ascii_case(PRIMARY),
-            _ => false,
-        };
         // Indexes are dropped beside who reads, and made beside who writes.
-        let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(of_index);
+        let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(is_of_index);
         let mode = match only_indexes {
             true if may_build_beside_writers(session, alter) => None,
             true => Some(MetadataMode::NoWrite),
@@ -89,12 +84,20 @@ pub(super) fn may_build_beside_writers(session: &Session, alter: &AlterTable) ->
         && alter.algorithm != AlterAlgorithm::Copy
         && !session.has_locked_tables()
         && !alter.actions.is_empty()
-        && alter.actions.iter().all(|action| match action {
-            AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
-            AlterAction::DropKey(name) => !name.value.eq_ignore_ascii_case(PRIMARY),
-            _ => false,
-        })
-        && alter.actions.iter().any(|action| matches!(action, AlterAction::AddKey(_)))
+        && alter.actions.iter().all(is_of_index)
+        && !alter.actions.iter().all(|action| matches!(action, AlterAction::DropKey(_)))
+}
+
+/// Whether an action is about secondary indexes alone.
+fn is_of_index(action: &AlterAction) -> bool {
+    match action {
+        AlterAction::AddKey(key) => key.kind != KeyKind::Primary,
+        AlterAction::DropKey(name) | AlterAction::SetKeyPacked(name, _) => {
+            !name.value.eq_ignore_ascii_case(PRIMARY)
+        }
+        AlterAction::Options(options) => options.has_pack_keys_alone(),
+        _ => false,
+    }
 }
 
 /// Keeps others away from what the statement changes; `None` if it changes no definitions that they know.

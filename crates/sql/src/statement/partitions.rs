@@ -376,13 +376,16 @@ fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Resu
         let places = table.columns.iter().map(|column| column.stored.clone()).collect::<Vec<_>>();
         (places, table.dropped.clone(), table.schema_version)
     };
-    let index = |index: &Arc<IndexDef>| (index.name.to_lowercase(), index.kind, index.parts.clone());
+    let index = |index: &Arc<IndexDef>| {
+        (index.name.to_lowercase(), index.kind, index.parts.clone(), index.packing.declared)
+    };
     let checks = |table: &TableDef| -> Vec<(String, bool)> {
         table.checks.iter().map(|check| (check.expression.clone(), check.enforced)).collect()
     };
     let same = table.columns.iter().map(column).eq(other.columns.iter().map(column))
         && table.indexes.iter().map(index).eq(other.indexes.iter().map(index))
         && checks(table) == checks(other)
+        && table.options.pack_keys == other.options.pack_keys
         && places(table) == places(other);
     if same { Ok(()) } else { Err(MysqlError::tables_different_metadata()) }
 }

@@ -41,19 +41,23 @@ pub(crate) use table_builder::TableBuilder;
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::Result;
-use leafline_btree::{BulkBuilder, Tree};
+use leafline_btree::{BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentId, SegmentState};
 
 /// How full bulk-built pages are, in percent: room for a few later inserts before the first split, as InnoDB's
 /// `innodb_fill_factor` leaves.
 pub const FILL_PERCENT: u32 = 94;
 
-/// A builder on a new segment.
-pub(crate) fn new_builder(engine: &Engine, new: &mut NewTrees) -> Result<(SegmentId, BulkBuilder)> {
+/// A builder, on a new segment, of a tree whose leaves are laid out in `format`.
+pub(crate) fn new_builder(
+    engine: &Engine,
+    format: LeafFormat,
+    new: &mut NewTrees,
+) -> Result<(SegmentId, BulkBuilder)> {
     let mut reservation = crate::txn::recovery::tree_reservation(&engine.store)?;
     let segment = engine.store.create_segment(&mut reservation)?;
     new.note(segment);
-    Ok((segment, BulkBuilder::new(&engine.store, segment, FILL_PERCENT)?))
+    Ok((segment, BulkBuilder::new(&engine.store, segment, FILL_PERCENT, format)?))
 }
 
 /// Finishes a tree and makes it live.

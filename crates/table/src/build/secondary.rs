@@ -50,7 +50,7 @@ pub(crate) fn build_secondaries(
 ) -> Result<Vec<Tree>> {
     let mut waiting = Vec::with_capacity(indexes.len());
     for (number, (index, parts)) in indexes.iter().zip(parts).enumerate() {
-        let (_, builder) = new_builder(engine, new)?;
+        let (_, builder) = new_builder(engine, index.leaf_format(), new)?;
         waiting.push(Job { number, index, parts, builder });
     }
     // Taken from the end.

@@ -65,7 +65,7 @@ impl TableBuilder {
     ) -> Result<TableBuilder> {
         let mut new = NewTrees::new(engine);
         let ascending = match among <= MOST_AT_ONCE {
-            true => Some(new_builder(engine, &mut new)?.1),
+            true => Some(new_builder(engine, table.clustered().leaf_format(), &mut new)?.1),
             false => None,
         };
         let among = among.max(1);
@@ -263,7 +263,7 @@ impl TableBuilder {
         if let Some(base) = &self.base {
             sources.push(Box::new(TreeSource::new(base)));
         }
-        let (_, mut builder) = new_builder(engine, &mut self.new)?;
+        let (_, mut builder) = new_builder(engine, table.clustered().leaf_format(), &mut self.new)?;
         let mut entries = Merge::new(sources)?;
         let mut last: Option<Vec<u8>> = None;
         let mut count = 0u64;

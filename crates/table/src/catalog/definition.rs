@@ -9,6 +9,7 @@
 
 use super::foreign_key::ForeignKeyDef;
 use super::histogram::HistogramDef;
+use super::packing::Packing;
 use super::stored::{StoredColumn, entry_column};
 use crate::partition::Partitioning;
 use leafline_btree::CommitTs;
@@ -137,7 +138,7 @@ impl ColumnDef {
     }
 }
 
-/// Options of a table that change no behaviour but are shown.
+/// Options of a table.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TableOptions {
     /// Comment.
@@ -146,6 +147,8 @@ pub struct TableOptions {
     pub collation: Option<Collation>,
     /// First value for AUTO_INCREMENT.
     pub auto_increment_start: Option<u64>,
+    /// PACK_KEYS; `None` for DEFAULT.
+    pub pack_keys: Option<bool>,
 }
 
 /// What an index is.
@@ -217,6 +220,8 @@ pub struct IndexDef {
     pub comment: String,
     /// `INVISIBLE`: it is kept up to date, and plans do without it.
     pub invisible: bool,
+    /// Whether it is packed.
+    pub packing: Packing,
     /// Column of each part of the physical key.
     pub key_columns: Vec<usize>,
     /// The physical key: own parts, then the missing parts of the primary key. A hidden row id follows where there
@@ -313,6 +318,7 @@ pub(crate) struct IndexShape<'a> {
     pub parts: Vec<IndexPart>,
     pub comment: String,
     pub invisible: bool,
+    pub packing: Packing,
     pub columns: &'a [ColumnDef],
     /// Columns that the table has no more.
     pub dropped: &'a [DroppedColumn],
@@ -376,6 +382,7 @@ impl IndexShape<'_> {
             valid_from,
             comment: self.comment,
             invisible: self.invisible,
+            packing: self.packing,
             key_columns,
             key_parts,
             format: Arc::new(format),
@@ -439,7 +446,7 @@ pub struct TableDef {
     pub partitioning: Option<Partitioning>,
     /// The table that it is a partition of. It has no name of its own then.
     pub partition_of: Option<TableId>,
-    /// What is shown only.
+    /// Its options.
     pub options: TableOptions,
 }
 

@@ -6,9 +6,9 @@
 //! | row      | key                             | payload after the format byte                               |
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
-//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), number of its table of overflow values u64 (0: none), whether it is one u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
+//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), PACK_KEYS u8 (see `catalog::packing`), number of its table of overflow values u64 (0: none), whether it is one u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression, place u16, schema version since which rows have it u16, what older ones hold as a one-column row |
-//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8 |
+//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8, packing u8 (see `catalog::packing`) |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION) |
@@ -26,6 +26,7 @@ use super::definition::{
 use super::divided::put_together;
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::histogram::{self, HISTOGRAM};
+use super::packing::{Packing, decode_choice, encode_choice};
 use super::published::{Catalog, DatabaseDef};
 use super::stored::{StoredColumn, decode_dropped, encode_dropped};
 use super::view::{CheckOption, ViewAlgorithm, ViewDef};
@@ -38,7 +39,7 @@ use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const FORMAT: u8 = 8;
+pub(super) const FORMAT: u8 = 9;
 pub(super) const DATABASE: u8 = 1;
 pub(super) const TABLE: u8 = 2;
 pub(super) const COLUMN: u8 = 3;
@@ -105,7 +106,7 @@ impl CatalogRow {
         let mut out = ByteWriter::default();
         out.u8(FORMAT).string(&table.database).string(&table.name).u16(table.schema_version);
         out.string(&table.options.comment).u16(table.options.collation.map_or(0, Collation::id));
-        out.u64(table.options.auto_increment_start.unwrap_or(0));
+        out.u64(table.options.auto_increment_start.unwrap_or(0)).u8(encode_choice(table.options.pack_keys));
         out.u64(table.overflow.map_or(0, |overflow| overflow.0)).bool(table.is_overflow);
         out.u64(table.partition_of.map_or(0, |of| of.0));
         rows.push(CatalogRow { key: key(TABLE, table.id.0, None), payload: out.finish() });
@@ -368,6 +369,7 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
         out.u16(part.column as u16).bool(part.descending).u32(part.prefix.unwrap_or(0));
     }
     out.u64(index.tree.0).u64(index.root.0).string(&index.comment).bool(index.invisible);
+    out.u8(index.packing.encode());
     out.finish()
 }
 
@@ -460,6 +462,7 @@ struct IndexRow {
     root: PageNo,
     comment: String,
     invisible: bool,
+    packing: Packing,
 }
 
 fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
@@ -483,9 +486,9 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
         parts.push(part);
     }
     let (tree, root, comment) = (SegmentId(from.u64()?), PageNo(from.u64()?), from.string()?);
-    let invisible = from.bool()?;
+    let (invisible, packing) = (from.bool()?, Packing::decode(&mut from)?);
     from.end()?;
-    Ok(IndexRow { id, name, kind, parts, tree, root, comment, invisible })
+    Ok(IndexRow { id, name, kind, parts, tree, root, comment, invisible, packing })
 }
 
 /// A table whose columns and indexes are still being read.
@@ -519,6 +522,7 @@ impl Partial {
                 parts: row.parts,
                 comment: row.comment,
                 invisible: row.invisible,
+                packing: row.packing,
                 columns: &table.columns,
                 dropped: &table.dropped,
                 primary: primary.as_deref(),
@@ -638,7 +642,8 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
     let mut from = ByteReader::new("catalog table", payload);
     from.format(FORMAT)?;
     let (database, name, schema_version) = (from.string()?, from.string()?, from.u16()?);
-    let (comment, collation, start) = (from.string()?, from.u16()?, from.u64()?);
+    let (comment, collation, start, keys) = (from.string()?, from.u16()?, from.u64()?, from.u8()?);
+    let pack_keys = decode_choice(keys, &from)?;
     let collation = match collation {
         0 => None,
         id => Some(known_collation(id, &from)?),
@@ -662,7 +667,7 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         is_private: false,
         partitioning: None,
         partition_of: (partition_of != 0).then_some(TableId(partition_of)),
-        options: TableOptions { comment, collation, auto_increment_start },
+        options: TableOptions { comment, collation, auto_increment_start, pack_keys },
     })
 }
 

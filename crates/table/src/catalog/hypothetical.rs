@@ -4,6 +4,7 @@
 //! catalog, and have no tree, so that whoever tries to read one fails (`DefinitionChanged`).
 
 use super::definition::{IndexDef, IndexShape, TableDef};
+use super::packing::Packing;
 use super::spec::{IndexSpec, MAX_INDEXES, validate_index};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -50,6 +51,7 @@ impl TableDef {
             parts: draft.parts,
             comment: draft.comment,
             invisible: draft.invisible,
+            packing: Packing::of_new(draft.kind, draft.packed, self.options.pack_keys),
             columns: &self.columns,
             dropped: &self.dropped,
             primary: self.primary_key(),

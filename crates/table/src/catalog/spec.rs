@@ -70,6 +70,8 @@ pub struct IndexSpec {
     pub comment: String,
     /// `INVISIBLE`.
     pub invisible: bool,
+    /// PACKED or NOT PACKED.
+    pub packed: Option<bool>,
     /// The number of the index that it is already, of the table that is altered.
     pub existing: Option<u64>,
 }
@@ -108,6 +110,7 @@ impl IndexSpec {
             parts: index.parts.iter().filter_map(part).collect(),
             comment: index.comment.clone(),
             invisible: index.invisible,
+            packed: index.packing.declared,
             existing: Some(index.id),
         }
     }
@@ -139,6 +142,7 @@ pub(crate) struct IndexDraft {
     pub(crate) parts: Vec<IndexPart>,
     pub(crate) comment: String,
     pub(crate) invisible: bool,
+    pub(crate) packed: Option<bool>,
     pub(crate) existing: Option<u64>,
 }
 
@@ -186,6 +190,7 @@ impl TableDraft {
                     parts,
                     comment,
                     invisible: index.invisible,
+                    packed: index.packed,
                     existing: index.existing,
                 }
             }
@@ -195,6 +200,7 @@ impl TableDraft {
                 parts: Vec::new(),
                 comment: String::new(),
                 invisible: false,
+                packed: None,
                 existing: None,
             },
         };
@@ -252,8 +258,8 @@ pub(super) fn validate_index(
         IndexSpecKind::Plain => IndexKind::Secondary,
         IndexSpecKind::Primary => return Err(MysqlError::multiple_primary_key().into()),
     };
-    let (comment, invisible, existing) = (index.comment.clone(), index.invisible, index.existing);
-    Ok(IndexDraft { name, kind, parts, comment, invisible, existing })
+    let (comment, invisible, packed) = (index.comment.clone(), index.invisible, index.packed);
+    Ok(IndexDraft { name, kind, parts, comment, invisible, packed, existing: index.existing })
 }
 
 /// Names that only the clustered index has.

@@ -1,6 +1,7 @@
 //! Definitions of tables that are stored nowhere, for binding and planning without a database.
 
 use super::definition::{IndexShape, TableDef, TableId};
+use super::packing::Packing;
 use super::spec::{TableDraft, TableSpec};
 use crate::error::Result;
 use crate::limits::Limits;
@@ -40,6 +41,7 @@ impl TableSpec {
                 parts: index.parts,
                 comment: index.comment,
                 invisible: index.invisible,
+                packing: Packing::of_new(index.kind, index.packed, self.options.pack_keys),
                 columns: &draft.columns,
                 dropped: &[],
                 primary,

@@ -14,7 +14,7 @@ use super::{ChangeBuffer, trees_in};
 use crate::error::Result;
 use crate::txn::recovery::{create_tree, tree_reservation};
 use hashbrown::HashSet;
-use leafline_btree::{BulkBuilder, Tree};
+use leafline_btree::{BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentId, SegmentState};
 use std::cmp::Ordering as Order;
 use std::sync::atomic::Ordering;
@@ -55,7 +55,7 @@ impl ChangeBuffer {
 
     /// Makes a tree and has `place` put it among the others; the row names it before anybody finds it there.
     fn put_l0(&self, place: &mut dyn FnMut(&mut Sources, Tree)) -> Result<()> {
-        let l0 = create_tree(&self.store)?;
+        let l0 = create_tree(&self.store, LeafFormat::Plain)?;
         let mut reservation = match Sources::reserve(&self.catalog) {
             Ok(reservation) => reservation,
             Err(error) => {
@@ -151,7 +151,7 @@ impl ChangeBuffer {
         is_there: &dyn Fn(SegmentId) -> bool,
         written: &mut Written,
     ) -> Result<()> {
-        let mut builder = BulkBuilder::new(&self.store, segment, FILL_PERCENT)?;
+        let mut builder = BulkBuilder::new(&self.store, segment, FILL_PERCENT, LeafFormat::Plain)?;
         let mut newer = frozen.map(|tree| Entries::new(tree, &[], None));
         let mut older = run.map(|tree| Entries::new(tree, &[], None));
         let mut last = None;

@@ -19,8 +19,14 @@ impl Check<'_> {
                 continue;
             }
             let tree = engine.trees.for_snapshot_even_refused(index, self.view.snapshot())?;
-            let (_, faults) =
+            let (report, faults) =
                 tree.tree.examine(self.options.threads, self.options.read_ahead, self.progress)?;
+            let expected = if index.packing.packed { report.leaves } else { 0 };
+            if faults.is_empty() && report.packed != expected {
+                let what =
+                    format!("{} of {} leaves are packed, {expected} should be", report.packed, report.leaves);
+                self.found.note(self.table, Some(index), None, what);
+            }
             for fault in faults {
                 self.found.note(self.table, Some(index), Some(fault.page), fault.what);
             }

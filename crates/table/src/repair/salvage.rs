@@ -128,7 +128,7 @@ impl<'a, 'e> Building<'a, 'e> {
             control,
             builder: match dry_run {
                 true => None,
-                false => Some(new_builder(engine, new)?.1),
+                false => Some(new_builder(engine, table.clustered().leaf_format(), new)?.1),
             },
             new,
         })

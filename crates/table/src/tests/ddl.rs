@@ -50,12 +50,13 @@ fn every_definition_survives_opening_again() {
         index(IndexSpecKind::Unique, "", &["-c8", "c3"]),
         index(IndexSpecKind::Primary, "", &["c3", "-c1"]),
         index(IndexSpecKind::Unique, "", &["c3"]),
-        index(IndexSpecKind::Plain, "", &["-c1", "c11"]),
+        IndexSpec { packed: Some(false), ..index(IndexSpecKind::Plain, "", &["-c1", "c11"]) },
     ];
     let options = TableOptions {
         comment: "of the table".into(),
         collation: Some(Collation::Utf8mb4Bin),
         auto_increment_start: Some(100),
+        pack_keys: Some(true),
     };
     let made = create(&engine, &TableSpec { options, ..spec("wide", columns, indexes) });
     let names: Vec<&str> = made.indexes.iter().map(|index| index.name.as_str()).collect();

@@ -17,6 +17,7 @@ mod memory;
 mod model;
 mod online;
 mod overflow;
+mod packed;
 mod power_cuts;
 mod private;
 mod quarantine;

@@ -84,8 +84,8 @@ fn what_is_changed_behind_the_snapshot_is_in_the_index() {
             Ok(None)
         };
         let added = [
-            index(IndexSpecKind::Plain, "cb", &["c", "-b"]),
-            index(IndexSpecKind::Unique, "c_id", &["c", "id"]),
+            packed(index(IndexSpecKind::Plain, "cb", &["c", "-b"])),
+            packed(index(IndexSpecKind::Unique, "c_id", &["c", "id"])),
             index(IndexSpecKind::Plain, "b1", &["b:1"]),
         ];
         add_beside(&engine, &added, &switch).unwrap();
@@ -169,7 +169,7 @@ fn writers_go_on_while_indexes_come_and_go() {
         let locks = engine.session_locks();
         let key = locks.table_key("d", "t");
         let added = [
-            index(IndexSpecKind::Plain, "cb", &["c", "-b"]),
+            packed(index(IndexSpecKind::Plain, "cb", &["c", "-b"])),
             index(IndexSpecKind::Unique, "c_id", &["c", "id"]),
         ];
         for _ in 0..8 * scale() {

@@ -13,7 +13,7 @@ use crate::txn::op::{CommitRecord, Op};
 use crate::txn::op_run::{OpRun, RunPosition};
 use crate::txn::recovery::{create_tree, finish_commit};
 use crate::txn::versions::VersionStore;
-use leafline_btree::{CommitTs, Direction, LeafStep, Tree, TreeRedo};
+use leafline_btree::{CommitTs, Direction, LeafFormat, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, HandlerId, LogicalReplay, LsnRange, ReplayError, SegmentId, Store};
 use rand::rngs::SmallRng;
@@ -124,7 +124,7 @@ fn finish_from_anywhere(
 }
 
 fn open_buffer(env: &Arc<dyn Env>, store: &Store, buffering: bool) -> Arc<ChangeBuffer> {
-    let catalog = create_tree(store).unwrap();
+    let catalog = create_tree(store, LeafFormat::Plain).unwrap();
     let (buffer, _) = ChangeBuffer::open(store, &catalog, &Quarantine::load(env, None).unwrap()).unwrap();
     if buffering {
         buffer.set_limits(1 << 20, 1 << 20);
@@ -143,7 +143,8 @@ fn run(seed: u64, buffering: bool) {
     let store = Store::open(env.clone(), crate::testing::options().store, handlers, &mut Ignore).unwrap();
     let memory = Arc::new(HistoryMemory::new(None, 1 << 20));
     let versions = VersionStore::new(&(env.clone() as Arc<dyn Env>), &memory);
-    let (rows, index) = (create_tree(&store).unwrap(), create_tree(&store).unwrap());
+    let (rows, index) =
+        (create_tree(&store, LeafFormat::Plain).unwrap(), create_tree(&store, LeafFormat::Packed).unwrap());
     let change_buffer = open_buffer(&(env.clone() as Arc<dyn Env>), &store, buffering);
     let bufferable = if buffering { BTreeSet::from([index.id()]) } else { BTreeSet::new() };
     let applying = Applying { store: &store, versions: &versions, change_buffer: &change_buffer, bufferable };

@@ -93,7 +93,12 @@ fn sound(rng: &mut SmallRng) -> Sound {
             let guard = engine.store.shared(page).unwrap();
             if page::kind(&guard) == PageKind::LEAF {
                 let leaf = Node::open(&guard).unwrap();
-                let keys = (0..leaf.count()).map(|slot| leaf.key(slot).unwrap()).collect();
+                let mut keys = BTreeSet::new();
+                leaf.for_each_entry(0..leaf.slots(), |suffix, _| {
+                    keys.insert([leaf.prefix(), suffix].concat());
+                    Ok(())
+                })
+                .unwrap();
                 sound.leaves.insert(page, keys);
             }
         }
@@ -339,7 +344,7 @@ fn a_check_ends_soon_after_it_is_cancelled() {
     };
     assert!(check(u64::MAX).unwrap().is_sound());
     let all = pages.load(Ordering::Relaxed);
-    assert!(all > 200, "{all} pages");
+    assert!(all > 150, "{all} pages");
     for at in (0..all).step_by(7) {
         match check(at) {
             Err(TableError::Sql(error)) => assert_eq!(error.code, 1317),

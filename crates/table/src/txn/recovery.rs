@@ -21,7 +21,7 @@ use crate::counters::CounterState;
 use crate::error::{Result, TableError};
 use crate::quarantine::{Quarantine, Quarantined};
 use crate::trees::{Refusal, Trees};
-use leafline_btree::{CommitTs, Direction, LeafStep, Tree};
+use leafline_btree::{CommitTs, Direction, LeafFormat, LeafStep, Tree};
 use leafline_storage::{
     Env, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Reservation, SegmentId, SegmentInfo,
     SegmentState, Store,
@@ -262,15 +262,15 @@ pub(crate) fn catalog_segment(store: &Store) -> Option<SegmentInfo> {
 fn catalog_tree(store: &Store) -> Result<Tree> {
     match catalog_segment(store) {
         Some(segment) => Ok(Tree::open(store, segment.id, segment.root)?),
-        None => create_tree(store),
+        None => create_tree(store, LeafFormat::Plain),
     }
 }
 
-/// A new, empty, live tree.
-pub(crate) fn create_tree(store: &Store) -> Result<Tree> {
+/// A new, empty, live tree whose leaves are laid out in `format`.
+pub(crate) fn create_tree(store: &Store, format: LeafFormat) -> Result<Tree> {
     let mut reservation = tree_reservation(store)?;
     let segment = store.create_segment(&mut reservation)?;
-    let created = Tree::create(store, &mut reservation, segment).and_then(|tree| {
+    let created = Tree::create(store, &mut reservation, segment, format).and_then(|tree| {
         store.set_segment_state(&mut reservation, segment, SegmentState::Live)?;
         Ok(tree)
     });

@@ -8,7 +8,12 @@ use leafline_table::{ColumnDef, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPa
 use leafline_types::{MysqlError, SqlType};
 
 impl Alter<'_> {
-    pub(super) fn change_indexes(&mut self, actions: &[AlterAction]) -> Result<(), MysqlError> {
+    /// `pack_keys`: that of the table as it is to be.
+    pub(super) fn change_indexes(
+        &mut self,
+        actions: &[AlterAction],
+        pack_keys: Option<bool>,
+    ) -> Result<(), MysqlError> {
         let shown = self.old.indexes.iter().filter(|index| !index.parts.is_empty());
         let mut kept = Vec::new();
         for (mut spec, index) in TableSpec::of(self.old).indexes.into_iter().zip(shown) {
@@ -63,12 +68,21 @@ impl Alter<'_> {
                     None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
                 }
             }
-            if let AlterAction::SetKeyVisible(name, visible) = action {
+            if let AlterAction::SetKeyVisible(name, _) | AlterAction::SetKeyPacked(name, _) = action {
                 let position = find(&kept, &name.value);
-                match position.and_then(|at| kept.get_mut(at)) {
-                    Some((_, spec)) => spec.invisible = !visible,
-                    None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
+                match (position.and_then(|at| kept.get_mut(at)), action) {
+                    (Some((_, spec)), AlterAction::SetKeyPacked(_, packed)) => spec.packed = Some(*packed),
+                    (Some((_, spec)), AlterAction::SetKeyVisible(_, visible)) => spec.invisible = !visible,
+                    (Some(_), _) => {}
+                    (None, _) => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
                 }
+            }
+        }
+        for (name, spec) in &mut kept {
+            let position = self.old.indexes.iter().position(|index| index.name == *name);
+            if position.is_some_and(|at| !self.old.is_packed_as(at, spec.packed, pack_keys)) {
+                // Its tree has to be another one.
+                spec.existing = None;
             }
         }
         self.indexes = kept.into_iter().map(|(_, spec)| spec).filter(|spec| !spec.parts.is_empty()).collect();

@@ -8,7 +8,7 @@ mod indexes;
 
 use super::BindContext;
 use super::data_type::{table_collation, type_warnings};
-use super::table_spec::{check_engine, key_warnings, option_warnings};
+use super::table_spec::{check_engine, key_warnings, option_warnings, pack_keys};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use crate::session::settings::TimeSettings;
 use columns::{work_of, work_of_new};
@@ -113,6 +113,9 @@ pub(crate) fn altered_table(
                 if let Some(comment) = &options.comment {
                     spec.options.comment.clone_from(comment);
                 }
+                if let Some(option) = options.pack_keys {
+                    spec.options.pack_keys = pack_keys(option);
+                }
                 next_auto_increment = options.auto_increment.or(next_auto_increment);
                 warnings.extend(option_warnings(options));
             }
@@ -151,7 +154,7 @@ pub(crate) fn altered_table(
     let mut state = Alter::new(old, collation, times, work, context);
     state.change_columns(alter, convert)?;
     state.check_dependencies()?;
-    state.change_indexes(&alter.actions)?;
+    state.change_indexes(&alter.actions, spec.options.pack_keys)?;
     state.change_checks(&alter.actions)?;
     state.change_foreign_keys(&alter.actions)?;
     state.finish(spec, order, next_auto_increment, warnings)

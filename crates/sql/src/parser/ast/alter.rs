@@ -95,6 +95,8 @@ pub enum AlterAction {
     },
     /// ALTER INDEX VISIBLE, or INVISIBLE.
     SetKeyVisible(Ident, bool),
+    /// ALTER INDEX PACKED, or NOT PACKED.
+    SetKeyPacked(Ident, bool),
     /// ADD CHECK.
     AddCheck(CheckDefinition),
     /// DROP CHECK.

@@ -104,11 +104,32 @@ pub struct TableOptions {
     pub comment: Option<String>,
     /// AUTO_INCREMENT.
     pub auto_increment: Option<u64>,
+    /// PACK_KEYS.
+    pub pack_keys: Option<PackKeys>,
     /// ROW_FORMAT.
     pub row_format: Option<Ident>,
     /// Options that are known and have no meaning here, by their MySQL name (`STATS_PERSISTENT`, `MAX_ROWS`, ..):
     /// each deserves a warning.
     pub without_effect: Vec<Ident>,
+}
+
+impl TableOptions {
+    /// Whether PACK_KEYS is all that is said.
+    pub fn has_pack_keys_alone(&self) -> bool {
+        let alone = TableOptions { pack_keys: self.pack_keys, ..TableOptions::default() };
+        self.pack_keys.is_some() && *self == alone
+    }
+}
+
+/// The values of PACK_KEYS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackKeys {
+    /// DEFAULT, or 2: what is better.
+    Default,
+    /// 0.
+    Off,
+    /// 1.
+    On,
 }
 
 /// One column of CREATE TABLE.
@@ -285,6 +306,8 @@ pub struct KeyOptions {
     pub comment: Option<String>,
     /// INVISIBLE.
     pub invisible: bool,
+    /// PACKED, or NOT PACKED.
+    pub packed: Option<bool>,
     /// USING HASH.
     pub hash: bool,
     /// With KEY_BLOCK_SIZE.

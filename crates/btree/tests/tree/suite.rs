@@ -1,0 +1,24 @@
+//! The tests, whose trees have leaves in the format that this module is named after.
+
+mod bulk;
+mod concurrency;
+mod contended;
+mod crash;
+mod damage;
+mod estimates;
+mod fill;
+mod finger;
+mod fixture;
+mod lookup;
+mod model;
+mod read_ahead;
+mod shape;
+mod splits;
+
+/// How the leaves of the trees are laid out.
+fn format() -> leafline_btree::LeafFormat {
+    match module_path!().rsplit("::").next() {
+        Some("packed") => leafline_btree::LeafFormat::Packed,
+        _ => leafline_btree::LeafFormat::Plain,
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether the leaves of an index are packed (`btree::node::packed`): as declared, and as its tree is.
+//!
+//! An index says PACKED or NOT PACKED, or leaves it to its table's PACK_KEYS, which concerns all indexes but the clustered one. The format of
+//! a tree is settled when it is made, and all its leaves have it; so the two differ only where nothing is declared.
+//!
+//! In the catalog the row of an index ends with one byte (bits 0-1: 0 nothing declared, 1 NOT PACKED, 2 PACKED; bit 2: the tree is packed), that
+//! of a table with PACK_KEYS (0 DEFAULT, 1 0, 2 1).
+
+use super::definition::{IndexDef, IndexKind, TableDef};
+use crate::bytes::ByteReader;
+use crate::error::Result;
+use leafline_btree::LeafFormat;
+use std::sync::Arc;
+
+/// The tree is packed.
+const IS_PACKED: u8 = 4;
+
+/// Whether an index is packed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Packing {
+    /// PACKED or NOT PACKED; `None` where the index says neither.
+    pub declared: Option<bool>,
+    /// Whether the leaves of its tree are packed.
+    pub packed: bool,
+}
+
+impl Packing {
+    /// That of an index of this kind whose tree is to be made: plain where nobody says anything.
+    pub(crate) fn of_new(kind: IndexKind, declared: Option<bool>, pack_keys: Option<bool>) -> Packing {
+        Packing { declared, packed: wanted(kind, declared, pack_keys).unwrap_or(false) }
+    }
+
+    /// How the leaves of the tree are laid out.
+    pub(crate) fn leaf_format(self) -> LeafFormat {
+        if self.packed { LeafFormat::Packed } else { LeafFormat::Plain }
+    }
+
+    pub(super) fn encode(self) -> u8 {
+        encode_choice(self.declared) | if self.packed { IS_PACKED } else { 0 }
+    }
+
+    pub(super) fn decode(from: &mut ByteReader<'_>) -> Result<Packing> {
+        let byte = from.u8()?;
+        let declared = decode_choice(byte & !IS_PACKED, from)?;
+        Ok(Packing { declared, packed: byte & IS_PACKED != 0 })
+    }
+}
+
+/// What is declared for an index, by itself or by PACK_KEYS.
+fn wanted(kind: IndexKind, declared: Option<bool>, pack_keys: Option<bool>) -> Option<bool> {
+    declared.or(if kind == IndexKind::Clustered { None } else { pack_keys })
+}
+
+impl IndexDef {
+    /// How the leaves of its tree are laid out.
+    pub fn leaf_format(&self) -> LeafFormat {
+        self.packing.leaf_format()
+    }
+}
+
+impl TableDef {
+    /// Whether the trees of its index at `position`, those of all partitions, are what it says under `declared`, and its table under `pack_keys`.
+    pub fn is_packed_as(&self, position: usize, declared: Option<bool>, pack_keys: Option<bool>) -> bool {
+        self.stored_at(position).all(|index| {
+            wanted(index.kind, declared, pack_keys).is_none_or(|packed| packed == index.packing.packed)
+        })
+    }
+
+    /// Whether any tree of its index at `position` is packed.
+    pub fn has_packed(&self, position: usize) -> bool {
+        self.stored_at(position).any(|index| index.packing.packed)
+    }
+
+    /// Its index at `position`, or those of its partitions.
+    fn stored_at(&self, position: usize) -> impl Iterator<Item = &Arc<IndexDef>> {
+        let partitions = self.partitioning.iter().flat_map(|parts| parts.partitions.iter());
+        let own = self.partitioning.is_none().then_some(self);
+        let stored = own.into_iter().chain(partitions.map(|partition| &*partition.table));
+        stored.filter_map(move |stored| stored.indexes.get(position))
+    }
+}
+
+pub(super) fn encode_choice(choice: Option<bool>) -> u8 {
+    choice.map_or(0, |choice| 1 + u8::from(choice))
+}
+
+pub(super) fn decode_choice(byte: u8, from: &ByteReader<'_>) -> Result<Option<bool>> {
+    match byte {
+        0 => Ok(None),
+        1 => Ok(Some(false)),
+        2 => Ok(Some(true)),
+        other => Err(from.damaged(format!("packing {other} is not known"))),
+    }
+}

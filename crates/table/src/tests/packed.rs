@@ -1,0 +1,99 @@
+//! Packed indexes: what a table declares, what its trees are, and that one becomes the other.
+
+use crate::Engine;
+use crate::catalog::{TableDef, TableSpec};
+use crate::testing::*;
+use leafline_storage::device::SimulatedEnv;
+use std::sync::Arc;
+
+/// For each index of the table, leaves and packed leaves.
+fn leaves(engine: &Engine, table: &TableDef) -> Vec<(u64, u64)> {
+    let of_index = |index: &Arc<crate::IndexDef>| {
+        let report = engine.tree(index).unwrap().verify().unwrap();
+        (report.leaves, report.packed)
+    };
+    table.indexes.iter().map(of_index).collect()
+}
+
+fn insert(engine: &Arc<Engine>, table: &Arc<TableDef>, ids: std::ops::Range<i64>) {
+    transact(engine, |transaction| {
+        ids.into_iter().try_for_each(|id| {
+            transaction
+                .insert(table, &row(table, &[Some(id), Some(id * 7 % 10_000), Some(id % 30), Some(id)]))
+                .map(drop)
+        })
+    })
+    .unwrap();
+}
+
+#[test]
+fn packed_indexes_take_less_room_and_stay_packed() {
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    let table = create(&engine, &keyed_spec());
+    insert(&engine, &table, 0..6000);
+    let built = leaves(&engine, &table);
+    // `a` and `bc` are packed, the rows and `c` are not.
+    assert!(built[1].0 * 3 < built[3].0 * 2 && built[1].0 > 4, "{built:?}");
+    let packed = |table: &TableDef, engine: &Engine| -> Vec<bool> {
+        leaves(engine, table).into_iter().map(|(leaves, packed)| packed == leaves).collect()
+    };
+    assert_eq!(packed(&table, &engine), [false, true, true, false]);
+    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    engine.close().unwrap();
+    drop(engine);
+    let engine = open(&env);
+    let table = engine.table("d", "t").unwrap();
+    assert_eq!(packed(&table, &engine), [false, true, true, false]);
+    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    engine.truncate_table("d", "t", false).unwrap();
+    let table = engine.table("d", "t").unwrap();
+    assert_eq!(packed(&table, &engine), [false, true, true, false]);
+}
+
+#[test]
+fn another_packing_makes_another_tree() {
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    let table = create(&engine, &keyed_spec());
+    insert(&engine, &table, 0..300);
+    let altered = |change: &dyn Fn(&mut TableSpec)| {
+        let table = engine.table("d", "t").unwrap();
+        let mut spec = TableSpec::of(&table);
+        change(&mut spec);
+        for (position, index) in spec.indexes.iter_mut().enumerate() {
+            if !table.is_packed_as(position, index.packed, spec.options.pack_keys) {
+                index.existing = None;
+            }
+        }
+        engine.alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
+        let changed = engine.table("d", "t").unwrap();
+        assert_eq!(engine.check_table(&changed).unwrap(), Vec::<String>::new());
+        let kept = |(old, new): (&Arc<crate::IndexDef>, &Arc<crate::IndexDef>)| old.tree == new.tree;
+        let kept = table.indexes.iter().zip(&changed.indexes).map(kept).collect::<Vec<_>>();
+        (kept, leaves(&engine, &changed).into_iter().map(|(_, packed)| packed > 0).collect::<Vec<_>>())
+    };
+    // What an index says goes before what the table says, which says nothing of the rows.
+    let (kept, packed) = altered(&|spec| spec.options.pack_keys = Some(true));
+    assert_eq!((kept, packed), (vec![true, true, true, false], vec![false, true, true, true]));
+    let (kept, packed) = altered(&|spec| spec.indexes[1].packed = Some(false));
+    assert_eq!((kept, packed), (vec![true, false, true, true], vec![false, false, true, true]));
+    // Nothing said: the tree is as it was.
+    let (kept, packed) = altered(&|spec| spec.options.pack_keys = None);
+    assert_eq!((kept, packed), (vec![true; 4], vec![false, false, true, true]));
+}
+
+#[test]
+fn a_tree_of_another_format_than_its_definition_says_is_a_fault() {
+    let engine = open(&SimulatedEnv::new());
+    let table = create(&engine, &keyed_spec());
+    insert(&engine, &table, 0..100);
+    let mut wrong = (*table).clone();
+    Arc::make_mut(&mut wrong.indexes[1]).packing.packed = false;
+    Arc::make_mut(&mut wrong.indexes[3]).packing.packed = true;
+    let faults = engine.check_table(&Arc::new(wrong)).unwrap();
+    assert_eq!(
+        faults,
+        ["index a: 1 of 1 leaves are packed, 0 should be", "index c: 0 of 1 leaves are packed, 1 should be"]
+    );
+}
