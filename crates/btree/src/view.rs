@@ -9,6 +9,7 @@ use leafline_storage::{Lsn, PageNo};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, Result};
 use crate::node::{LeafCell, LeafFormat, Node, NodeFault, NodeResult, Unpacked};
+use crate::policy;
 
 /// A leaf under its latch: entries by slot, in key order, ghosts included.
 ///
@@ -114,6 +115,11 @@ impl<'a> LeafView<'a> {
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The share of the page that its slots, entries and fences take.
+    pub fn fill(&self) -> f64 {
+        self.node.used() as f64 / policy::capacity(self.node.bytes().len()) as f64
     }
 
     /// Bytes that begin every key of the leaf.

@@ -171,6 +171,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let value = self.binder.context.variables.system(scope, name)?;
         let mut bound = self.value(value);
         if bound.ty.sql.is_string() {
+            bound.ty.collation = leafline_types::Collation::Utf8mb3GeneralCi;
             bound.ty.coercibility = leafline_types::Coercibility::SystemConstant;
         }
         Ok(bound)

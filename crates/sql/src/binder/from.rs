@@ -89,7 +89,7 @@ impl Binder<'_> {
                     || self
                         .context
                         .catalog
-                        .schema_table(self.database_of(name)?, &name.name.value)
+                        .schema_table(self.database_of(name)?, &name.name.value)?
                         .is_some());
         if is_other && !partitions.is_empty() {
             return Err(MysqlError::partition_clause_on_nonpartitioned());
@@ -101,7 +101,8 @@ impl Binder<'_> {
             }
             return add_relation(block, alias, String::new(), source, columns, TableHints::default());
         }
-        if let Some(table) = self.context.catalog.schema_table(self.database_of(name)?, &name.name.value) {
+        let schema_table = self.context.catalog.schema_table(self.database_of(name)?, &name.name.value)?;
+        if let Some(table) = schema_table {
             if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
                 return Err(MysqlError::key_does_not_exist(&index.value, &alias));
             }

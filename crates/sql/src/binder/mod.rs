@@ -90,7 +90,7 @@ pub(crate) use row_rules::{check_expressions, row_rules};
 pub(crate) use selected::selected_columns;
 pub use table_spec::table_spec;
 pub(crate) use table_spec::{check_owners, index_spec};
-pub(crate) use view::{view_columns, view_def, view_faults, view_sources, view_statement};
+pub(crate) use view::{is_updatable_view, view_columns, view_def, view_faults, view_sources, view_statement};
 pub(crate) use window::is_no_distance;
 
 /// Where the binder finds tables.
@@ -109,8 +109,8 @@ pub trait CatalogLookup {
         None
     }
     /// The table of that name that is no stored one.
-    fn schema_table(&self, _database: &str, _name: &str) -> Option<SchemaTable> {
-        None
+    fn schema_table(&self, _database: &str, _name: &str) -> Result<Option<SchemaTable>, MysqlError> {
+        Ok(None)
     }
     /// The foreign keys that refer to the table of that name, each with the table that has it.
     fn references(&self, _database: &str, _name: &str) -> Vec<(Arc<TableDef>, ForeignKeyDef)> {

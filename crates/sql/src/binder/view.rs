@@ -212,6 +212,13 @@ pub(crate) fn view_sources(view: &ViewDef, context: &BindContext<'_>) -> Result<
     Ok(ViewSources { query, subqueries: binder.subqueries, views: binder.views })
 }
 
+/// Whether rows can be changed through a view.
+pub(crate) fn is_updatable_view(view: &ViewDef, context: &BindContext<'_>) -> bool {
+    let mut binder = Binder::new(&view.query, context);
+    let query = binder.query_of_view(view);
+    view.algorithm != ViewAlgorithm::TempTable && query.is_ok_and(|(query, _)| binder.can_be_changed(&query))
+}
+
 /// The statement that would make a view.
 pub(crate) fn view_statement(view: &ViewDef) -> String {
     let quoted = |name: &String| crate::show::statement_text::quoted(name);

@@ -1,29 +1,30 @@
 //! COLUMN_STATISTICS: the histograms that ANALYZE TABLE has made, as MySQL's JSON.
 
-use super::{SchemaTable, name_column};
+use super::{Columns, Rows, name_column, stored_tables};
 use crate::session::Session;
 use leafline_table::{ColumnDef, HistogramDef, TableDef};
 use leafline_types::convert::to_text;
 use leafline_types::functions::base64_text;
 use leafline_types::json::Json;
-use leafline_types::{DateTime, ExprType, SqlType, Value};
+use leafline_types::{DateTime, ExprType, MysqlError, SqlType, Value};
 use std::fmt::Write;
 use std::sync::Arc;
 
 /// The collation that MySQL names for what is no string: latin1_swedish_ci.
 const OF_NUMBERS: u16 = 8;
 
-pub(super) fn table(session: &Session) -> SchemaTable {
+pub(super) fn columns() -> Columns {
     let mut columns: Vec<_> = ["SCHEMA_NAME", "TABLE_NAME", "COLUMN_NAME"].map(name_column).into();
     columns.push(("HISTOGRAM".into(), ExprType::json(false)));
-    let catalog = session.instance.engine().catalog();
-    let mut rows = Vec::new();
-    for database in catalog.databases() {
-        for table in catalog.tables(&database.name) {
-            rows.extend(table.histograms.iter().filter_map(|histogram| row(table, histogram)));
-        }
+    columns
+}
+
+pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    let mut rows = Rows::new();
+    for table in stored_tables(session) {
+        rows.extend(table.histograms.iter().filter_map(|histogram| row(&table, histogram)));
     }
-    SchemaTable { columns, rows }
+    Ok(rows)
 }
 
 fn row(table: &TableDef, histogram: &HistogramDef) -> Option<Vec<Value>> {

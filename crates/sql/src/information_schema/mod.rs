@@ -1,16 +1,38 @@
 //! The tables of `information_schema`, `performance_schema` and `sys` that there are. A statement that names one is bound with the rows it has then, and bound anew for each
-//! execution.
+//! execution. SHOW TABLE STATUS, COLUMNS and INDEX show columns of the same rows.
 
+mod absent;
+mod character_sets;
 mod column_statistics;
+pub(crate) mod columns;
+mod constraints;
+mod index_statistics;
 mod index_usage;
 mod optimizer_trace;
 mod partitions;
 mod process_list;
 mod resource_groups;
+mod schemata;
+mod server;
+mod sizes;
 mod statement_digests;
+pub(crate) mod statistics;
+pub(crate) mod tables;
+mod views;
 
 use crate::session::Session;
-use leafline_types::{Coercibility, Collation, ExprType, SqlType, Value};
+use crate::system_table::SYSTEM_DATABASE;
+use leafline_table::TableDef;
+use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// Names and types of columns.
+pub(crate) type Columns = Vec<(String, ExprType)>;
+/// Values by row.
+pub(crate) type Rows = Vec<Vec<Value>>;
+
+/// The name that the standard gives to the only catalog there is.
+const CATALOG: &str = "def";
 
 /// A table that is no stored one.
 pub struct SchemaTable {
@@ -20,47 +42,166 @@ pub struct SchemaTable {
     pub rows: Vec<Vec<Value>>,
 }
 
+/// What a table that is no stored one is called, and where its rows come from.
+pub(crate) struct Definition {
+    /// Its database, which is none in the catalog.
+    pub(crate) database: &'static str,
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its columns.
+    pub(crate) columns: fn() -> Columns,
+    rows: fn(&Session) -> Result<Rows, MysqlError>,
+}
+
+/// The databases of such tables, by name.
+pub(crate) const DATABASES: [&str; 3] = [STANDARD, PERFORMANCE, "sys"];
+const STANDARD: &str = "information_schema";
+const PERFORMANCE: &str = "performance_schema";
+
+/// All such tables, by database and name.
+pub(crate) const TABLES: &[Definition] = &[
+    standard("CHARACTER_SETS", character_sets::columns, character_sets::rows),
+    standard("CHECK_CONSTRAINTS", constraints::check_columns, constraints::check_rows),
+    standard("COLLATIONS", character_sets::collation_columns, character_sets::collation_rows),
+    standard(
+        "COLLATION_CHARACTER_SET_APPLICABILITY",
+        character_sets::applicability_columns,
+        character_sets::applicability_rows,
+    ),
+    standard("COLUMNS", columns::columns, columns::rows),
+    standard("COLUMN_PRIVILEGES", absent::column_privileges, absent::rows),
+    standard("COLUMN_STATISTICS", column_statistics::columns, column_statistics::rows),
+    standard("ENGINES", server::engine_columns, server::engine_rows),
+    standard("EVENTS", absent::events, absent::rows),
+    standard("FILES", absent::files, absent::rows),
+    standard("INNODB_INDEX_STATS", index_statistics::columns, index_statistics::rows),
+    standard("KEY_COLUMN_USAGE", constraints::key_columns, constraints::key_rows),
+    standard("OPTIMIZER_TRACE", optimizer_trace::columns, optimizer_trace::rows),
+    standard("PARAMETERS", absent::parameters, absent::rows),
+    standard("PARTITIONS", partitions::columns, partitions::rows),
+    standard("PLUGINS", server::plugin_columns, server::plugin_rows),
+    standard("PROCESSLIST", process_list::columns, process_list::rows),
+    standard("REFERENTIAL_CONSTRAINTS", constraints::referential_columns, constraints::referential_rows),
+    standard("RESOURCE_GROUPS", resource_groups::columns, resource_groups::rows),
+    standard("ROUTINES", absent::routines, absent::rows),
+    standard("SCHEMATA", schemata::columns, schemata::rows),
+    standard("SCHEMA_PRIVILEGES", absent::schema_privileges, absent::rows),
+    standard("STATISTICS", statistics::columns, statistics::rows),
+    standard("TABLES", tables::columns, tables::rows),
+    standard("TABLE_CONSTRAINTS", constraints::table_columns, constraints::table_rows),
+    standard("TABLE_PRIVILEGES", absent::table_privileges, absent::rows),
+    standard("TRIGGERS", absent::triggers, absent::rows),
+    standard("USER_PRIVILEGES", server::privilege_columns, server::privilege_rows),
+    standard("VIEWS", views::columns, views::rows),
+    Definition {
+        database: PERFORMANCE,
+        name: "events_statements_summary_by_digest",
+        columns: statement_digests::columns,
+        rows: statement_digests::rows,
+    },
+    in_sys("schema_redundant_indexes", index_usage::redundant_columns, index_usage::redundant_rows),
+    in_sys("schema_unused_indexes", index_usage::unused_columns, index_usage::unused_rows),
+    in_sys(
+        "statements_with_wrong_estimates",
+        statement_digests::wrong_columns,
+        statement_digests::wrong_rows,
+    ),
+];
+
+const fn standard(
+    name: &'static str,
+    columns: fn() -> Columns,
+    rows: fn(&Session) -> Result<Rows, MysqlError>,
+) -> Definition {
+    Definition { database: STANDARD, name, columns, rows }
+}
+
+const fn in_sys(
+    name: &'static str,
+    columns: fn() -> Columns,
+    rows: fn(&Session) -> Result<Rows, MysqlError>,
+) -> Definition {
+    Definition { database: "sys", name, columns, rows }
+}
+
+/// The database of that name, as it is written here, if its tables are no stored ones.
+pub(crate) fn database(name: &str) -> Option<&'static str> {
+    DATABASES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The tables of such a database.
+pub(crate) fn tables_of(database: &str) -> impl Iterator<Item = &'static Definition> {
+    TABLES.iter().filter(move |table| table.database.eq_ignore_ascii_case(database))
+}
+
+/// The table of that name.
+pub(crate) fn definition(database: &str, name: &str) -> Option<&'static Definition> {
+    tables_of(database).find(|table| table.name.eq_ignore_ascii_case(name))
+}
+
 /// The table of that name, with the rows it has now.
-pub(crate) fn table(session: &Session, database: &str, name: &str) -> Option<SchemaTable> {
-    let is = |(known_database, known): (&str, &str)| {
-        database.eq_ignore_ascii_case(known_database) && name.eq_ignore_ascii_case(known)
-    };
-    if is(("information_schema", "COLUMN_STATISTICS")) {
-        return Some(column_statistics::table(session));
-    }
-    if is(("information_schema", "OPTIMIZER_TRACE")) {
-        return Some(optimizer_trace::table(session));
-    }
-    if is(("information_schema", "PARTITIONS")) {
-        return Some(partitions::table(session));
-    }
-    if is(("information_schema", "PROCESSLIST")) {
-        return Some(process_list::table(session));
-    }
-    if is(("information_schema", "RESOURCE_GROUPS")) {
-        return Some(resource_groups::table(session));
-    }
-    if is_statement_digests(database, name) {
-        return Some(statement_digests::summary(session));
-    }
-    if is(("sys", "schema_unused_indexes")) {
-        return Some(index_usage::unused(session));
-    }
-    if is(("sys", "schema_redundant_indexes")) {
-        return Some(index_usage::redundant(session));
-    }
-    is(("sys", "statements_with_wrong_estimates")).then(|| statement_digests::wrong_estimates(session))
+///
+/// # Errors
+/// What reading the data returns that they are computed from.
+pub(crate) fn table(
+    session: &Session,
+    database: &str,
+    name: &str,
+) -> Result<Option<SchemaTable>, MysqlError> {
+    let Some(definition) = definition(database, name) else { return Ok(None) };
+    Ok(Some(SchemaTable { columns: (definition.columns)(), rows: (definition.rows)(session)? }))
+}
+
+/// The error of a table that there is not, if its database is one of these.
+pub(crate) fn missing(database: &str, name: &str) -> Option<MysqlError> {
+    let known = self::database(database)?;
+    Some(match known {
+        STANDARD => MysqlError::unknown_table_in(name.to_uppercase(), known),
+        _ => MysqlError::no_such_table(known, name),
+    })
 }
 
 /// Whether that is the table of what was counted of statements.
 pub(crate) fn is_statement_digests(database: &str, name: &str) -> bool {
-    database.eq_ignore_ascii_case("performance_schema")
+    database.eq_ignore_ascii_case(PERFORMANCE)
         && name.eq_ignore_ascii_case("events_statements_summary_by_digest")
+}
+
+/// The stored tables, by database and name.
+fn stored_tables(session: &Session) -> Vec<Arc<TableDef>> {
+    let catalog = session.instance.engine().catalog();
+    catalog.databases().flat_map(|database| catalog.tables(&database.name)).cloned().collect()
+}
+
+/// Those that are not the server's own.
+fn users_tables(session: &Session) -> Vec<Arc<TableDef>> {
+    let mut tables = stored_tables(session);
+    tables.retain(|table| table.database != SYSTEM_DATABASE);
+    tables
+}
+
+/// A value of a text, and of none.
+fn text<'a>(value: impl Into<Option<&'a str>>) -> Value {
+    value.into().map_or(Value::Null, Value::string)
+}
+
+fn yes_no(yes: bool) -> Value {
+    text(if yes { "YES" } else { "NO" })
 }
 
 /// A column of numbers of a type.
 fn number_column(name: &str, ty: SqlType) -> (String, ExprType) {
     (name.into(), ExprType::column(ty, false, Collation::Binary))
+}
+
+/// A column of numbers or moments that may be NULL.
+fn nullable_column(name: &str, ty: SqlType) -> (String, ExprType) {
+    (name.into(), ExprType::column(ty, true, Collation::Binary))
+}
+
+/// A column of counts.
+fn count_column(name: &str) -> (String, ExprType) {
+    number_column(name, SqlType::BIGINT_UNSIGNED)
 }
 
 /// A column of text that may be NULL.
@@ -72,4 +213,33 @@ fn text_column(name: &str, ty: SqlType) -> (String, ExprType) {
 fn name_column(name: &str) -> (String, ExprType) {
     let ty = SqlType::Varchar { len: 64 };
     (name.into(), ExprType::string(ty, false, Collation::Utf8mb3GeneralCi, Coercibility::Implicit))
+}
+
+/// A column of names that may be NULL.
+fn nullable_name(name: &str) -> (String, ExprType) {
+    let (name, ty) = name_column(name);
+    (name, ExprType { nullable: true, ..ty })
+}
+
+/// A column of long texts that may be NULL.
+fn long_text(name: &str) -> (String, ExprType) {
+    text_column(name, SqlType::Text { max_bytes: u32::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DATABASES, TABLES};
+
+    #[test]
+    fn tables_are_in_order_and_have_columns_of_different_names() {
+        let names = |at: usize| (TABLES[at].database, TABLES[at].name);
+        assert!((1..TABLES.len()).all(|at| names(at - 1) < names(at)));
+        for table in TABLES {
+            assert!(DATABASES.contains(&table.database));
+            let mut columns: Vec<String> = (table.columns)().into_iter().map(|(name, _)| name).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            assert_eq!(columns.len(), (table.columns)().len(), "{}", table.name);
+        }
+    }
 }

@@ -1,21 +1,18 @@
 //! `information_schema.PARTITIONS`: a row for each partition, and one for each table without.
 
-use super::{SchemaTable, name_column, number_column, text_column};
+use super::sizes::{Sizes, TableBytes};
+use super::{CATALOG, Columns, Rows, name_column, nullable_column, stored_tables, text, text_column};
 use crate::session::Session;
 use crate::show::statement_text::{partition_values, quoted};
 use leafline_table::{PartitionKey, PartitionMethod, PartitionScheme, TableDef};
 use leafline_types::temporal::Zone;
-use leafline_types::{ExprType, SqlType, Value};
+use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// The partitions of all tables.
-pub(super) fn table(session: &Session) -> SchemaTable {
+pub(super) fn columns() -> Columns {
     let text = |name| text_column(name, SqlType::Varchar { len: 2048 });
-    let number = |name| {
-        let (name, ty) = number_column(name, SqlType::BIGINT_UNSIGNED);
-        (name, ExprType { nullable: true, ..ty })
-    };
-    let columns = vec![
+    let number = |name| nullable_column(name, SqlType::BIGINT_UNSIGNED);
+    vec![
         name_column("TABLE_CATALOG"),
         name_column("TABLE_SCHEMA"),
         name_column("TABLE_NAME"),
@@ -33,29 +30,29 @@ pub(super) fn table(session: &Session) -> SchemaTable {
         number("DATA_LENGTH"),
         number("INDEX_LENGTH"),
         text("PARTITION_COMMENT"),
-    ];
+    ]
+}
+
+/// The partitions of all tables.
+pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     let engine = session.instance.engine();
-    let page = session.instance.facts().page_bytes;
-    let segments = engine.store().segments();
-    let bytes = |tree| segments.iter().find(|segment| segment.id == tree).map_or(0, |one| one.pages * page);
-    let catalog = engine.catalog();
+    let sizes = Sizes::now(session);
     let zone = session.settings.time_zone.zone();
     let mut rows = Vec::new();
-    for table in catalog.databases().flat_map(|database| catalog.tables(&database.name)) {
+    for table in &stored_tables(session) {
         for (at, stored) in table.stored().enumerate() {
             let count = engine.rows_of(stored);
-            let data = bytes(stored.clustered().tree);
-            let index: u64 = stored.secondary().iter().map(|index| bytes(index.tree)).sum();
-            let sizes = [count, data.checked_div(count).unwrap_or(0), data, index].map(Value::UInt);
-            let names = ["def", &table.database, &table.name].map(Value::string);
+            let TableBytes { data, indexes, .. } = sizes.of_stored(stored);
+            let of_rows = [count, data.checked_div(count).unwrap_or(0), data, indexes].map(Value::UInt);
+            let names = [CATALOG, &table.database, &table.name].map(text);
             let (is, comment) = match &table.partitioning {
                 Some(partitioning) => described(table, &partitioning.scheme, at, zone),
-                None => (vec![Value::Null; 9], Value::string("")),
+                None => (vec![Value::Null; 9], text("")),
             };
-            rows.push([names.to_vec(), is, sizes.to_vec(), vec![comment]].concat());
+            rows.push([names.to_vec(), is, of_rows.to_vec(), vec![comment]].concat());
         }
     }
-    SchemaTable { columns, rows }
+    Ok(rows)
 }
 
 /// What a partition is, and its comment.

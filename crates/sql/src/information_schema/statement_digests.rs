@@ -1,19 +1,15 @@
 //! `performance_schema.events_statements_summary_by_digest`, with what was expected beside what was found, and
 //! `sys.statements_with_wrong_estimates`: the same, those first whose estimates were off most.
 
-use super::{SchemaTable, number_column, text_column};
+use super::{Columns, Rows, count_column, number_column, text, text_column};
 use crate::digest::{Counts, Digest};
 use crate::session::Session;
-use leafline_types::{DateTime, SqlType, Value};
+use leafline_types::{DateTime, MysqlError, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// An estimate that is off by less is right.
 const WRONG: f64 = 2.0;
-
-fn text(text: Option<&str>) -> Value {
-    text.map_or(Value::Null, Value::string)
-}
 
 /// As MySQL counts time.
 fn picoseconds(time: Duration) -> Value {
@@ -25,28 +21,30 @@ fn counted(session: &Session) -> impl Iterator<Item = (Arc<Digest>, Counts)> {
     all.map(|digest| (digest.clone(), digest.counts())).filter(|(_, counts)| counts.executions > 0)
 }
 
-pub(super) fn summary(session: &Session) -> SchemaTable {
-    let number = |name| number_column(name, SqlType::BIGINT_UNSIGNED);
+pub(super) fn columns() -> Columns {
     let moment = |name| number_column(name, SqlType::DateTime { fsp: 6 });
-    let columns = vec![
+    vec![
         text_column("SCHEMA_NAME", SqlType::Varchar { len: 64 }),
         text_column("DIGEST", SqlType::Varchar { len: 64 }),
         text_column("DIGEST_TEXT", SqlType::Varchar { len: 4096 }),
-        number("COUNT_STAR"),
-        number("SUM_TIMER_WAIT"),
-        number("MIN_TIMER_WAIT"),
-        number("AVG_TIMER_WAIT"),
-        number("MAX_TIMER_WAIT"),
-        number("SUM_ERRORS"),
-        number("SUM_ROWS_AFFECTED"),
-        number("SUM_ROWS_SENT"),
-        number("SUM_ROWS_EXAMINED"),
+        count_column("COUNT_STAR"),
+        count_column("SUM_TIMER_WAIT"),
+        count_column("MIN_TIMER_WAIT"),
+        count_column("AVG_TIMER_WAIT"),
+        count_column("MAX_TIMER_WAIT"),
+        count_column("SUM_ERRORS"),
+        count_column("SUM_ROWS_AFFECTED"),
+        count_column("SUM_ROWS_SENT"),
+        count_column("SUM_ROWS_EXAMINED"),
         number_column("SUM_ROWS_ESTIMATED", SqlType::Double),
         number_column("MAX_Q_ERROR", SqlType::Double),
         moment("FIRST_SEEN"),
         moment("LAST_SEEN"),
         text_column("QUERY_SAMPLE_TEXT", SqlType::Text { max_bytes: u32::MAX }),
-    ];
+    ]
+}
+
+pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     let zone = session.settings.time_zone.zone();
     let time = |micros| {
         let utc = DateTime::from_epoch_micros(micros).unwrap_or(DateTime::ZERO);
@@ -74,22 +72,24 @@ pub(super) fn summary(session: &Session) -> SchemaTable {
             text(digest.sample()),
         ]
     };
-    SchemaTable { columns, rows: counted(session).map(row).collect() }
+    Ok(counted(session).map(row).collect())
 }
 
-pub(super) fn wrong_estimates(session: &Session) -> SchemaTable {
-    let number = |name| number_column(name, SqlType::BIGINT_UNSIGNED);
+pub(super) fn wrong_columns() -> Columns {
     let double = |name| number_column(name, SqlType::Double);
-    let columns = vec![
+    vec![
         text_column("query", SqlType::Varchar { len: 4096 }),
         text_column("db", SqlType::Varchar { len: 64 }),
-        number("exec_count"),
+        count_column("exec_count"),
         double("max_q_error"),
         double("rows_estimated_avg"),
         double("rows_sent_avg"),
         double("rows_examined_avg"),
         text_column("digest", SqlType::Varchar { len: 64 }),
-    ];
+    ]
+}
+
+pub(super) fn wrong_rows(session: &Session) -> Result<Rows, MysqlError> {
     let mut wrong: Vec<_> = counted(session).filter(|(_, counts)| counts.q_error >= WRONG).collect();
     wrong.sort_by(|a, b| b.1.q_error.total_cmp(&a.1.q_error));
     let row = |(digest, counts): (Arc<Digest>, Counts)| {
@@ -105,5 +105,5 @@ pub(super) fn wrong_estimates(session: &Session) -> SchemaTable {
             text(digest.hash().as_deref()),
         ]
     };
-    SchemaTable { columns, rows: wrong.into_iter().map(row).collect() }
+    Ok(wrong.into_iter().map(row).collect())
 }

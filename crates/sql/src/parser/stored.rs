@@ -10,12 +10,40 @@ use super::lexer::{LexMode, Symbol, TokenKind, tokenize};
 use super::literal::unquote;
 
 impl Parser<'_> {
-    /// `(expression)`, as text.
+    /// `(expression)`, as text, without more parentheses around the whole: SHOW CREATE TABLE writes some, and what it has written may come back.
     pub(super) fn stored_expression(&mut self) -> Parsed<String> {
-        self.expect_symbol(Symbol::LeftParen)?;
+        let pairs = match self.pairs_around() {
+            // The last pair is the query's own.
+            pairs if self.is_query_at(pairs) => pairs.saturating_sub(1).max(1),
+            pairs => pairs.max(1),
+        };
+        (0..pairs).try_for_each(|_| self.expect_symbol(Symbol::LeftParen))?;
         let text = self.stored_text()?;
-        self.expect_symbol(Symbol::RightParen)?;
+        (0..pairs).try_for_each(|_| self.expect_symbol(Symbol::RightParen))?;
         Ok(text)
+    }
+
+    fn is_query_at(&self, ahead: usize) -> bool {
+        ["SELECT", "WITH", "TABLE", "VALUES"].iter().any(|word| self.is_word_at(ahead, word))
+    }
+
+    /// How many pairs of parentheses stand around what the next one is around.
+    fn pairs_around(&self) -> usize {
+        let leading = (0..).take_while(|ahead| self.is_symbol_at(*ahead, Symbol::LeftParen)).count();
+        // Of those that are open, how many are leading ones, and how many of these have closed without anything between them.
+        let (mut open, mut leading_open, mut closed) = (leading, leading, 0);
+        for ahead in leading.. {
+            if open == 0 || self.is_end_at(ahead) {
+                break;
+            }
+            let closes = self.is_symbol_at(ahead, Symbol::RightParen);
+            let closes_leading = closes && open == leading_open;
+            closed = if closes_leading { closed + 1 } else { 0 };
+            leading_open -= usize::from(closes_leading);
+            open -= usize::from(closes);
+            open += usize::from(self.is_symbol_at(ahead, Symbol::LeftParen));
+        }
+        closed
     }
 
     /// An expression, as text.

@@ -105,7 +105,7 @@ impl CatalogLookup for Supposed<'_> {
         self.0.view(database, name)
     }
 
-    fn schema_table(&self, database: &str, name: &str) -> Option<SchemaTable> {
+    fn schema_table(&self, database: &str, name: &str) -> Result<Option<SchemaTable>, MysqlError> {
         self.0.schema_table(database, name)
     }
 

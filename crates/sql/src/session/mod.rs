@@ -31,6 +31,7 @@ pub use prepared::Prepared;
 pub(crate) use tables::{StatementUses, TableUse};
 pub(crate) use tracing::OptimizerTrace;
 
+use crate::information_schema;
 use crate::instance::Instance;
 use crate::parser::ParseLimits;
 use crate::parser::ast::StatementHints;
@@ -318,8 +319,12 @@ impl Session {
     /// 1049 if there is no such database.
     pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
         let catalog = self.instance.engine().catalog();
-        let database = catalog.database(name).ok_or_else(|| MysqlError::unknown_database(name))?;
-        self.settings.database_collation = database.collation;
+        let (name, collation) = match (information_schema::database(name), catalog.database(name)) {
+            (Some(known), _) => (known, Collation::Utf8mb3GeneralCi),
+            (None, Some(database)) => (name, database.collation),
+            (None, None) => return Err(MysqlError::unknown_database(name)),
+        };
+        self.settings.database_collation = collation;
         self.facts.database = Some(name.into());
         self.entry.set_database(Some(name));
         Ok(())

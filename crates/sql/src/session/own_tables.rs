@@ -4,6 +4,7 @@
 //! no metadata locks, as nobody else can use them. They outlive transactions and go with the session.
 
 use super::Session;
+use crate::information_schema;
 use crate::parser::ast::TableName;
 use leafline_table::{TableDef, TableId, TableSpec};
 use leafline_types::MysqlError;
@@ -55,8 +56,17 @@ impl Session {
     pub(crate) fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
         match self.own_table(database, name) {
             Some(table) => Ok(table.clone()),
-            None => Ok(self.instance.engine().table(database, name)?),
+            None => self.stored_table(database, name),
         }
+    }
+
+    /// The table of that name that is not the session's own.
+    ///
+    /// # Errors
+    /// 1049 if there is no such database, 1146 if there is no such table, 1109 if it would be one of information_schema.
+    pub(crate) fn stored_table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
+        let found = self.instance.engine().table(database, name);
+        found.map_err(|error| information_schema::missing(database, name).unwrap_or_else(|| error.into()))
     }
 
     /// Makes a table of the session's own, that is called as it says, or `alias`.

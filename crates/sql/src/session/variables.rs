@@ -308,10 +308,16 @@ const fn always_off(name: &'static str, set: fn(&mut Settings, Value) -> Result<
     switch(name, |_, _| on_off(false), set)
 }
 
-fn stays_off(name: &str, value: &Value) -> Result<(), MysqlError> {
+const fn always_on(name: &'static str, set: fn(&mut Settings, Value) -> Result<(), MysqlError>) -> Variable {
+    switch(name, |_, _| on_off(true), set)
+}
+
+/// Lets a switch be set to what it is.
+fn stays(on: bool, name: &str, value: &Value) -> Result<(), MysqlError> {
     match flag(name, value)? {
+        asked if asked == on => Ok(()),
         true => Err(MysqlError::not_supported(format_args!("{name} = ON"))),
-        false => Ok(()),
+        false => Err(MysqlError::not_supported(format_args!("{name} = OFF"))),
     }
 }
 
@@ -599,8 +605,8 @@ pub const VARIABLES: &[Variable] = &[
     ),
     shown("secure_file_priv", |_, f| f.secure_file_priv.as_deref().map_or(Value::Null, text)),
     shown("socket", |_, f| text(&f.socket)),
-    always_off("sql_auto_is_null", |_, v| stays_off("sql_auto_is_null", &v)),
-    always_off("sql_log_bin", |_, v| stays_off("sql_log_bin", &v)),
+    always_off("sql_auto_is_null", |_, v| stays(false, "sql_auto_is_null", &v)),
+    always_off("sql_log_bin", |_, v| stays(false, "sql_log_bin", &v)),
     settable(
         "sql_mode",
         |s, _| text(s.sql_mode),
@@ -610,6 +616,7 @@ pub const VARIABLES: &[Variable] = &[
         },
     ),
     switch("sql_notes", |s, _| on_off(s.sql_notes), |s, v| flag("sql_notes", &v).map(|on| s.sql_notes = on)),
+    always_on("sql_quote_show_create", |_, v| stays(true, "sql_quote_show_create", &v)),
     shown("system_time_zone", |_, _| text(Zone::system().name())),
     settable(
         "time_zone",

@@ -3,12 +3,15 @@
 mod absent;
 mod databases;
 mod engine_status;
-mod indexes;
 pub(crate) mod server;
 pub(crate) mod statement_text;
 mod tables;
 mod views;
 
+pub(crate) use server::{character_sets, collations, engines, plugins};
+pub(crate) use views::as_table as view_as_table;
+
+use crate::information_schema;
 use crate::parser::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use crate::result::RowSet;
 use crate::session::Session;
@@ -27,11 +30,8 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::TableStatus { database } => {
             tables::table_status(session, &database_name(session, database.as_ref())?)?
         }
-        ShowKind::Columns { full, table } => tables::columns(session, &*shown(session, table)?, *full),
-        ShowKind::Index { table } => {
-            let table = session.with_hypothetical(shown(session, table)?);
-            indexes::indexes(session, &table)?
-        }
+        ShowKind::Columns { full, table } => columns(session, table, *full)?,
+        ShowKind::Index { table } => indexes(session, table)?,
         ShowKind::CreateTable(table) => match views::find(session, table)? {
             Some(view) => views::create_view(session, &view),
             None => tables::create_table(session, &resolve(session, table)?),
@@ -53,7 +53,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::WarningCount => server::diagnostics_count(session, false),
         ShowKind::ErrorCount => server::diagnostics_count(session, true),
         ShowKind::DeviceProfile => server::device_profile(session),
-        ShowKind::Engines => server::engines(),
+        ShowKind::Engines => engines(),
         ShowKind::EngineStatus { name } => engine_status::engine_status(session, &name.value)?,
         ShowKind::ProcessList { full } => server::process_list(session, *full),
         ShowKind::Triggers { database } => {
@@ -66,10 +66,10 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         }
         ShowKind::Routines => RowSet::text(absent::ROUTINES),
         ShowKind::BinaryLogStatus => RowSet::text(absent::BINARY_LOG_STATUS),
-        ShowKind::Plugins => server::plugins(),
+        ShowKind::Plugins => plugins(),
         ShowKind::Grants(account) => server::grants(session, account.as_ref())?,
-        ShowKind::Collation => server::collations(),
-        ShowKind::CharacterSet => server::character_sets(),
+        ShowKind::Collation => collations(),
+        ShowKind::CharacterSet => character_sets(),
     };
     match &show.filter {
         None => Ok(rows),
@@ -83,7 +83,7 @@ pub(crate) fn describe(
     table: &TableName,
     column: Option<&str>,
 ) -> Result<RowSet, MysqlError> {
-    let mut rows = tables::columns(session, &*shown(session, table)?, false);
+    let mut rows = columns(session, table, false)?;
     if let Some(pattern) = column {
         rows.rows.retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
     }
@@ -95,6 +95,9 @@ fn database_name(session: &Session, database: Option<&Ident>) -> Result<String, 
         Some(name) => name.value.clone(),
         None => session.database().ok_or_else(MysqlError::no_database_selected)?.to_owned(),
     };
+    if let Some(known) = information_schema::database(&name) {
+        return Ok(known.to_owned());
+    }
     match session.instance.engine().catalog().database(&name) {
         Some(_) => Ok(name),
         None => Err(MysqlError::unknown_database(name)),
@@ -107,6 +110,33 @@ fn shown(session: &Session, table: &TableName) -> Result<Arc<TableDef>, MysqlErr
         Some(view) => views::as_table(session, &view),
         None => resolve(session, table),
     }
+}
+
+/// The table of that name that is no stored one.
+fn computed(session: &Session, table: &TableName) -> Option<&'static information_schema::Definition> {
+    let database = table.database.as_ref().map(|name| name.value.as_str()).or(session.database())?;
+    information_schema::definition(database, &table.name.value)
+}
+
+/// SHOW COLUMNS of anything that has columns.
+fn columns(session: &Session, table: &TableName, full: bool) -> Result<RowSet, MysqlError> {
+    let rows = match computed(session, table) {
+        Some(definition) => information_schema::columns::rows_of_computed(session, definition),
+        None => information_schema::columns::rows_of(session, &*shown(session, table)?),
+    };
+    Ok(tables::columns(rows, full))
+}
+
+/// SHOW INDEX of anything that has columns.
+fn indexes(session: &Session, table: &TableName) -> Result<RowSet, MysqlError> {
+    let rows = match computed(session, table) {
+        Some(_) => Vec::new(),
+        None => {
+            let table = session.with_hypothetical(shown(session, table)?);
+            information_schema::statistics::rows_of(session, &table)?
+        }
+    };
+    Ok(tables::indexes(rows))
 }
 
 /// The table of that name, in its own database or the current one.
@@ -183,10 +213,6 @@ pub(crate) fn like(text: &str, pattern: &str) -> bool {
 /// A text or NULL.
 fn text(value: impl Into<Arc<str>>) -> Value {
     Value::string(value)
-}
-
-fn yes_no(yes: bool) -> Value {
-    text(if yes { "YES" } else { "NO" })
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'stati
 }
 
 /// SHOW PLUGINS: what MySQL's plugins of that kind would be.
-pub(super) fn plugins() -> RowSet {
+pub(crate) fn plugins() -> RowSet {
     let mut rows = RowSet::text(["Name", "Status", "Type", "Library", "License"]);
     for (name, kind) in [("mysql_native_password", "AUTHENTICATION"), ("Leafline", "STORAGE ENGINE")] {
         rows.push(vec![text(name), text("ACTIVE"), text(kind), Value::Null, text("Apache-2.0")]);
@@ -164,14 +164,14 @@ pub(super) fn device_profile(session: &Session) -> RowSet {
     rows
 }
 
-pub(super) fn engines() -> RowSet {
+pub(crate) fn engines() -> RowSet {
     let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
     let comment = "Clustered B+trees, transactions, recovery";
     rows.push(["Leafline", "DEFAULT", comment, "YES", "NO", "YES"].map(text).to_vec());
     rows
 }
 
-pub(super) fn collations() -> RowSet {
+pub(crate) fn collations() -> RowSet {
     let mut rows = RowSet::new([
         ("Collation", SqlType::Varchar { len: 64 }),
         ("Charset", SqlType::Varchar { len: 64 }),
@@ -199,7 +199,7 @@ pub(super) fn collations() -> RowSet {
     rows
 }
 
-pub(super) fn character_sets() -> RowSet {
+pub(crate) fn character_sets() -> RowSet {
     let mut rows = RowSet::new([
         ("Charset", SqlType::Varchar { len: 64 }),
         ("Description", SqlType::Varchar { len: 2048 }),

@@ -41,7 +41,7 @@ pub(super) fn create_view(session: &Session, view: &ViewDef) -> RowSet {
 }
 
 /// A table with the columns of a view.
-pub(super) fn as_table(session: &Session, view: &ViewDef) -> Result<Arc<TableDef>, MysqlError> {
+pub(crate) fn as_table(session: &Session, view: &ViewDef) -> Result<Arc<TableDef>, MysqlError> {
     let columns = view_columns(view, &session.bind_context(&[]))?.into_iter();
     let columns = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
     let spec = TableSpec {

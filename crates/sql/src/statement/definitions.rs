@@ -26,13 +26,16 @@ pub(super) fn database_of(session: &Session, name: &TableName) -> Result<String,
 }
 
 pub(super) fn refuse_system(session: &Session, database: &str) -> Result<(), MysqlError> {
-    if database == SYSTEM_DATABASE {
+    if database == SYSTEM_DATABASE || information_schema::database(database).is_some() {
         return Err(MysqlError::database_access_denied(&session.entry.user, &session.entry.host, database));
     }
     Ok(())
 }
 
 pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) -> Result<Done, MysqlError> {
+    if information_schema::database(&create.name.value).is_some() {
+        return refuse_system(session, &create.name.value).map(|()| Done::default());
+    }
     let DatabaseOptions { charset, collation } = &create.options;
     let collation = table_collation(charset.as_ref(), collation.as_ref(), DEFAULT_COLLATION)?;
     let created =
@@ -127,11 +130,12 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
 
 /// TRUNCATE: the table is dropped and made anew. What a table of `performance_schema` shows is counted anew.
 pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done, MysqlError> {
-    let database = database_of(session, table)?;
-    if information_schema::is_statement_digests(&database, &table.name.value) {
+    let named = table.database.as_ref().map(|name| name.value.as_str()).or(session.database());
+    if named.is_some_and(|database| information_schema::is_statement_digests(database, &table.name.value)) {
         session.instance.digests().clear();
         return Ok(Done::default());
     }
+    let database = database_of(session, table)?;
     if let Some(own) = session.own_table_named(table).cloned() {
         let empty = session.instance.engine().truncate_private_table(&own)?;
         session.replace_own_table(&own, empty);

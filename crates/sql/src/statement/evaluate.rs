@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 impl CatalogLookup for Session {
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>, MysqlError> {
-        Ok(self.instance.engine().table(database, name)?)
+        self.stored_table(database, name)
     }
 
     fn own_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {
@@ -29,7 +29,7 @@ impl CatalogLookup for Session {
         self.instance.engine().catalog().view(database, name).cloned()
     }
 
-    fn schema_table(&self, database: &str, name: &str) -> Option<SchemaTable> {
+    fn schema_table(&self, database: &str, name: &str) -> Result<Option<SchemaTable>, MysqlError> {
         information_schema::table(self, database, name)
     }
 

@@ -66,10 +66,10 @@ pub(super) fn binary_string(length: u64, nullable: bool) -> ExprType {
     ExprType::string(sql, nullable, Collation::Binary, Coercibility::Coercible)
 }
 
-/// Text in the system's character set.
+/// Text in the system's character set, as names are.
 pub(super) fn system_string(length: u32, nullable: bool) -> ExprType {
     let sql = SqlType::Varchar { len: length };
-    ExprType::string(sql, nullable, build::TEXT_OF_NUMBER, Coercibility::SystemConstant)
+    ExprType::string(sql, nullable, Collation::Utf8mb3GeneralCi, Coercibility::SystemConstant)
 }
 
 /// The value of an argument that is a literal integer.

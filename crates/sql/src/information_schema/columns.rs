@@ -1,0 +1,191 @@
+//! `information_schema.COLUMNS`: the columns of tables, views, and the tables that are no stored ones.
+
+use super::{
+    CATALOG, Columns, Definition, Rows, TABLES, count_column, long_text, name_column, nullable_column,
+    nullable_name, stored_tables, text, text_column, yes_no,
+};
+use crate::session::Session;
+use crate::show::statement_text::{current_timestamp, default_text};
+use crate::show::view_as_table;
+use leafline_table::{ColumnDef, DefaultValue, GeneratedKind, IndexKind, TableDef};
+use leafline_types::temporal::Zone;
+use leafline_types::{MysqlError, SqlType, Value};
+
+/// Where the columns of SHOW FULL COLUMNS are among those of this table.
+pub(crate) const SHOWN_IN_FULL: [usize; 9] = [3, 15, 14, 6, 16, 5, 17, 18, 19];
+/// Where those of SHOW COLUMNS are.
+pub(crate) const SHOWN: [usize; 6] = [3, 15, 6, 16, 5, 17];
+
+pub(super) fn columns() -> Columns {
+    let number = |name| nullable_column(name, SqlType::BIGINT_UNSIGNED);
+    vec![
+        name_column("TABLE_CATALOG"),
+        name_column("TABLE_SCHEMA"),
+        name_column("TABLE_NAME"),
+        nullable_name("COLUMN_NAME"),
+        count_column("ORDINAL_POSITION"),
+        long_text("COLUMN_DEFAULT"),
+        name_column("IS_NULLABLE"),
+        long_text("DATA_TYPE"),
+        nullable_column("CHARACTER_MAXIMUM_LENGTH", SqlType::BIGINT),
+        nullable_column("CHARACTER_OCTET_LENGTH", SqlType::BIGINT),
+        number("NUMERIC_PRECISION"),
+        number("NUMERIC_SCALE"),
+        nullable_column("DATETIME_PRECISION", SqlType::Int { unsigned: true }),
+        nullable_name("CHARACTER_SET_NAME"),
+        nullable_name("COLLATION_NAME"),
+        long_text("COLUMN_TYPE"),
+        name_column("COLUMN_KEY"),
+        text_column("EXTRA", SqlType::Varchar { len: 256 }),
+        text_column("PRIVILEGES", SqlType::Varchar { len: 154 }),
+        text_column("COLUMN_COMMENT", SqlType::Text { max_bytes: 65_535 }),
+        long_text("GENERATION_EXPRESSION"),
+        nullable_column("SRS_ID", SqlType::Int { unsigned: true }),
+    ]
+}
+
+pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    let mut rows = Rows::new();
+    for table in stored_tables(session) {
+        rows.extend(rows_of(session, &table));
+    }
+    let catalog = session.instance.engine().catalog();
+    for view in catalog.databases().flat_map(|database| catalog.views(&database.name)) {
+        // A view whose tables have changed has no columns that could be described.
+        if let Ok(table) = view_as_table(session, view) {
+            rows.extend(rows_of(session, &table));
+        }
+    }
+    for table in TABLES {
+        rows.extend(rows_of_computed(session, table));
+    }
+    Ok(rows)
+}
+
+/// The rows of a table that is no stored one.
+pub(crate) fn rows_of_computed(session: &Session, table: &Definition) -> Rows {
+    let zone = session.settings.time_zone.zone();
+    let columns = (table.columns)().into_iter();
+    let defined = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
+    let named = [table.database, table.name];
+    defined.enumerate().map(|(at, column)| row(named, &column, (at, ""), zone)).collect()
+}
+
+/// The rows of one table.
+pub(crate) fn rows_of(session: &Session, table: &TableDef) -> Rows {
+    let zone = session.settings.time_zone.zone();
+    let named = table.named_columns().enumerate();
+    let row = |(at, (ordinal, column))| {
+        row([&table.database, &table.name], column, (at, key_of(table, ordinal)), zone)
+    };
+    named.map(row).collect()
+}
+
+/// The column that is so many behind the first, and part of a `key`, in the table of that database and name.
+fn row(table: [&str; 2], column: &ColumnDef, (at, key): (usize, &str), zone: &Zone) -> Vec<Value> {
+    let ty = &column.ty;
+    let default = match &column.default {
+        None | Some(DefaultValue::Constant(Value::Null) | DefaultValue::Dropped) => Value::Null,
+        Some(default) => text(&*default_text(default, ty, false, zone)),
+    };
+    let (characters, bytes) = lengths(column).map_or((Value::Null, Value::Null), |(characters, bytes)| {
+        (Value::Int(characters.into()), Value::Int(bytes.into()))
+    });
+    let (precision, scale) = digits(ty);
+    let fraction = match ty {
+        SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } | SqlType::Time { fsp } => {
+            Value::UInt((*fsp).into())
+        }
+        _ => Value::Null,
+    };
+    let of_text = ty.is_character() || ty.has_members();
+    let collation = of_text.then_some(column.collation);
+    let [database, table] = table;
+    let named = [CATALOG, database, table, &column.name].map(text);
+    let is = [
+        Value::UInt(at as u64 + 1),
+        default,
+        yes_no(column.nullable),
+        text(data_type(ty).as_str()),
+        characters,
+        bytes,
+        precision.map_or(Value::Null, Value::UInt),
+        scale.map_or(Value::Null, Value::UInt),
+        fraction,
+        text(collation.map(|collation| collation.charset().name())),
+        text(collation.map(|collation| collation.name())),
+        text(ty.to_string().as_str()),
+        text(key),
+        text(extra(column).as_str()),
+        text("select,insert,update,references"),
+        text(column.comment.as_str()),
+        text(column.generated.as_ref().map_or("", |generated| &generated.expression)),
+        Value::Null,
+    ];
+    [&named[..], &is].concat()
+}
+
+/// The name of a type without lengths and attributes.
+fn data_type(ty: &SqlType) -> String {
+    ty.to_string().split(['(', ' ']).next().unwrap_or_default().to_owned()
+}
+
+/// The most characters, or bytes of a string of bytes, and the most bytes of a value.
+fn lengths(column: &ColumnDef) -> Option<(u32, u32)> {
+    let of_character = column.collation.charset().max_bytes();
+    let in_characters = |len: u32| Some((len, len.saturating_mul(of_character)));
+    match &column.ty {
+        SqlType::Char { len } | SqlType::Varchar { len } => in_characters(*len),
+        SqlType::Enum(members) => in_characters(members.longest()),
+        SqlType::Set(members) => in_characters(members.longest_list()),
+        SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => Some((*max_bytes, *max_bytes)),
+        SqlType::Binary { len } | SqlType::Varbinary { len } => Some((*len, *len)),
+        _ => None,
+    }
+}
+
+/// Digits of a number in all, and behind the point.
+fn digits(ty: &SqlType) -> (Option<u64>, Option<u64>) {
+    match ty {
+        SqlType::Bit { len } => (Some((*len).into()), None),
+        SqlType::Year => (None, None),
+        SqlType::Double => (Some(22), None),
+        SqlType::Real { digits: Some((all, scale)), .. } => (Some((*all).into()), Some((*scale).into())),
+        SqlType::Real { single, .. } => (Some(if *single { 12 } else { 22 }), None),
+        ty => (ty.decimal_precision().map(u64::from), ty.decimal_precision().map(|_| ty.scale().into())),
+    }
+}
+
+fn extra(column: &ColumnDef) -> String {
+    let on_update = format!("on update {}", current_timestamp(&column.ty));
+    let by_expression =
+        matches!(column.default, Some(DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)));
+    let generated = column.generated.as_ref().map(|generated| match generated.kind {
+        GeneratedKind::Stored => "STORED GENERATED",
+        GeneratedKind::Virtual | GeneratedKind::KeyPart => "VIRTUAL GENERATED",
+    });
+    let words = [
+        column.auto_increment.then_some("auto_increment"),
+        generated,
+        by_expression.then_some("DEFAULT_GENERATED"),
+        column.on_update_now.then_some(on_update.as_str()),
+        column.invisible.then_some("INVISIBLE"),
+    ];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// PRI, UNI or MUL, as MySQL shows it: the strongest that applies.
+fn key_of(table: &TableDef, ordinal: usize) -> &'static str {
+    if table.primary_key().is_some_and(|parts| parts.iter().any(|part| part.column == ordinal)) {
+        return "PRI";
+    }
+    let leading =
+        || table.secondary().iter().filter(|index| index.parts.first().is_some_and(|p| p.column == ordinal));
+    if leading().any(|index| index.kind == IndexKind::Unique && index.parts.len() == 1) {
+        "UNI"
+    } else if leading().next().is_some() {
+        "MUL"
+    } else {
+        ""
+    }
+}

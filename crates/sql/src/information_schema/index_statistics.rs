@@ -1,0 +1,92 @@
+//! `information_schema.INNODB_INDEX_STATS`: how the trees of indexes lie in the file. It begins as Percona's table of that name; the rest is estimated by a
+//! look at few pages of each. `leafline inspect` looks at all.
+
+use super::sizes::Sizes;
+use super::{Columns, Rows, count_column, name_column, nullable_column, text, text_column, users_tables};
+use crate::session::Session;
+use leafline_btree::SampledLeaves;
+use leafline_table::{TableError, Tree};
+use leafline_types::{Decimal, MysqlError, SqlType, Value};
+
+/// Most leaves of an index that are looked at.
+const LEAVES: SampledLeaves = SampledLeaves { most: 32, read: true };
+
+pub(super) fn columns() -> Columns {
+    vec![
+        name_column("TABLE_SCHEMA"),
+        name_column("TABLE_NAME"),
+        name_column("INDEX_NAME"),
+        count_column("FIELDS"),
+        text_column("ROWS_PER_KEY", SqlType::Varchar { len: 512 }),
+        count_column("INDEX_TOTAL_PAGES"),
+        count_column("INDEX_LEAF_PAGES"),
+        text_column("PARTITION_NAME", SqlType::Varchar { len: 64 }),
+        count_column("LEVELS"),
+        count_column("ENTRIES"),
+        nullable_column("FILL_PERCENT", SqlType::decimal(4, 1)),
+        nullable_column("RESIDENT_PERCENT", SqlType::decimal(4, 1)),
+        count_column("EXTENTS"),
+        count_column("BYTES"),
+        count_column("BYTES_FREE"),
+        count_column("PAGE_SPLITS"),
+        count_column("PAGE_MERGES"),
+    ]
+}
+
+pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    let engine = session.instance.engine();
+    let sizes = Sizes::now(session);
+    let mut rows = Rows::new();
+    for table in users_tables(session) {
+        for (at, stored) in table.stored().enumerate() {
+            let partition = table.partitioning.as_ref().map(|all| all.name(at));
+            let readable = stored.indexes.iter().filter(|index| !engine.is_quarantined(index));
+            for index in readable {
+                let tree = engine.tree(index)?;
+                let estimate = tree.estimate(&[], None).map_err(TableError::from)?;
+                let statistics = session.instance.statistics().index(engine, stored, index)?;
+                let per_key = (1..=index.parts.len()).map(|parts| statistics.entries_per(parts).round());
+                let per_key = per_key.map(|rows| rows.to_string()).collect::<Vec<_>>().join(", ");
+                let pages = sizes.segment(index.tree).map_or(0, |segment| segment.pages);
+                let extents = sizes.segment(index.tree).map_or(0, |segment| segment.extents);
+                let (used, free) = sizes.of_tree(index.tree);
+                rows.push(vec![
+                    text(table.database.as_str()),
+                    text(table.name.as_str()),
+                    text(index.name.as_str()),
+                    Value::UInt(index.parts.len() as u64),
+                    text(per_key.as_str()),
+                    Value::UInt(pages),
+                    Value::UInt(estimate.leaves.round() as u64),
+                    text(partition),
+                    Value::UInt(estimate.depth.into()),
+                    Value::UInt(estimate.entries.round() as u64),
+                    fill(&tree)?.map_or(Value::Null, percent),
+                    percent(estimate.resident_fraction),
+                    Value::UInt(extents),
+                    Value::UInt(used + free),
+                    Value::UInt(free),
+                    Value::UInt(tree.splits()),
+                    Value::UInt(tree.merges()),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// With a digit behind the point.
+fn percent(share: f64) -> Value {
+    Decimal::parse(&format!("{:.1}", share * 100.0)).map_or(Value::Null, Value::Decimal)
+}
+
+/// The share of its leaves that entries take, by a sample of them; none where nothing could be looked at.
+fn fill(tree: &Tree) -> Result<Option<f64>, MysqlError> {
+    let (mut leaves, mut sum) = (0, 0.0);
+    let looked = tree.sample(&[], None, LEAVES, &mut |leaf, _| {
+        leaves += 1;
+        sum += leaf.fill();
+    });
+    looked.map_err(TableError::from)?;
+    Ok((leaves > 0).then(|| sum / f64::from(leaves)))
+}

@@ -1,0 +1,26 @@
+//! `information_schema.SCHEMATA`: the databases.
+
+use super::{CATALOG, Columns, DATABASES, Rows, name_column, text, text_column};
+use crate::session::Session;
+use leafline_types::{Collation, MysqlError, SqlType, Value};
+
+pub(super) fn columns() -> Columns {
+    vec![
+        name_column("CATALOG_NAME"),
+        name_column("SCHEMA_NAME"),
+        name_column("DEFAULT_CHARACTER_SET_NAME"),
+        name_column("DEFAULT_COLLATION_NAME"),
+        text_column("SQL_PATH", SqlType::Varchar { len: 512 }),
+        name_column("DEFAULT_ENCRYPTION"),
+    ]
+}
+
+pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    let row = |name: &str, collation: Collation| {
+        let names = [CATALOG, name, collation.charset().name(), collation.name()].map(text);
+        [&names[..], &[Value::Null, text("NO")]].concat()
+    };
+    let catalog = session.instance.engine().catalog();
+    let stored = catalog.databases().map(|database| row(&database.name, database.collation));
+    Ok(stored.chain(DATABASES.map(|name| row(name, Collation::Utf8mb3GeneralCi))).collect())
+}

@@ -1,0 +1,115 @@
+//! `information_schema.TABLES`: tables, views, and the tables that are no stored ones.
+
+use super::sizes::{Sizes, TableBytes};
+use super::{
+    CATALOG, Columns, Definition, Rows, TABLES, name_column, nullable_column, nullable_name, stored_tables,
+    tables_of, text, text_column,
+};
+use crate::binder::view_faults;
+use crate::session::Session;
+use crate::statement::definitions::DEFAULT_COLLATION;
+use leafline_table::{TableDef, ViewDef};
+use leafline_types::{MysqlError, SqlType, Value};
+use std::sync::Arc;
+
+/// Where the columns of SHOW TABLE STATUS are among those of this table.
+pub(crate) const SHOWN: [usize; 18] = [2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20];
+
+pub(super) fn columns() -> Columns {
+    let number = |name| nullable_column(name, SqlType::BIGINT_UNSIGNED);
+    let moment = |name| nullable_column(name, SqlType::DateTime { fsp: 0 });
+    vec![
+        name_column("TABLE_CATALOG"),
+        name_column("TABLE_SCHEMA"),
+        name_column("TABLE_NAME"),
+        name_column("TABLE_TYPE"),
+        nullable_name("ENGINE"),
+        nullable_column("VERSION", SqlType::Int { unsigned: false }),
+        nullable_name("ROW_FORMAT"),
+        number("TABLE_ROWS"),
+        number("AVG_ROW_LENGTH"),
+        number("DATA_LENGTH"),
+        number("MAX_DATA_LENGTH"),
+        number("INDEX_LENGTH"),
+        number("DATA_FREE"),
+        number("AUTO_INCREMENT"),
+        moment("CREATE_TIME"),
+        moment("UPDATE_TIME"),
+        moment("CHECK_TIME"),
+        nullable_name("TABLE_COLLATION"),
+        nullable_column("CHECKSUM", SqlType::BIGINT),
+        text_column("CREATE_OPTIONS", SqlType::Varchar { len: 256 }),
+        text_column("TABLE_COMMENT", SqlType::Text { max_bytes: 65_535 }),
+    ]
+}
+
+pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    let sizes = Sizes::now(session);
+    let mut rows: Rows = stored_tables(session).iter().map(|table| stored(session, table, &sizes)).collect();
+    let catalog = session.instance.engine().catalog();
+    let views = catalog.databases().flat_map(|database| catalog.views(&database.name));
+    rows.extend(views.map(|one| view(session, one)));
+    rows.extend(TABLES.iter().map(computed));
+    Ok(rows)
+}
+
+/// The rows of the tables and views of one database, by name.
+pub(crate) fn rows_of(session: &Session, database: &str) -> Rows {
+    let sizes = Sizes::now(session);
+    let catalog = session.instance.engine().catalog();
+    let mut rows: Rows = catalog.tables(database).map(|table| stored(session, table, &sizes)).collect();
+    rows.extend(catalog.views(database).map(|one| view(session, one)));
+    rows.extend(tables_of(database).map(computed));
+    rows.sort_by_key(|row| row.get(2).and_then(Value::as_bytes).map(<[u8]>::to_vec));
+    rows
+}
+
+fn stored(session: &Session, table: &Arc<TableDef>, sizes: &Sizes) -> Vec<Value> {
+    let engine = session.instance.engine();
+    let count = engine.rows_of(table);
+    let TableBytes { data, indexes, free } = sizes.of_table(table);
+    let next = table.auto_increment_column().map(|_| engine.next_auto_increment(table.id));
+    let collation = table.options.collation.unwrap_or(DEFAULT_COLLATION);
+    let named = [CATALOG, &table.database, &table.name, "BASE TABLE", "Leafline"].map(text);
+    let is = [
+        Value::UInt(10),
+        text("Dynamic"),
+        Value::UInt(count),
+        Value::UInt(data.checked_div(count).unwrap_or(0)),
+        Value::UInt(data),
+        Value::UInt(0),
+        Value::UInt(indexes),
+        Value::UInt(free),
+        next.map_or(Value::Null, Value::UInt),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        text(collation.name()),
+        Value::Null,
+        text(create_options(table).as_str()),
+        text(table.options.comment.as_str()),
+    ];
+    [&named[..], &is].concat()
+}
+
+/// The options that a table was created with, as far as it has no columns of their own.
+fn create_options(table: &TableDef) -> String {
+    let pack_keys = table.options.pack_keys.map(|pack_keys| format!("pack_keys={}", u8::from(pack_keys)));
+    let partitioned = table.is_partitioned().then(|| "partitioned".to_owned());
+    pack_keys.into_iter().chain(partitioned).collect::<Vec<_>>().join(" ")
+}
+
+fn computed(table: &Definition) -> Vec<Value> {
+    without_rows(&[CATALOG, table.database, table.name, "SYSTEM VIEW"].map(text), "")
+}
+
+fn view(session: &Session, view: &ViewDef) -> Vec<Value> {
+    let faults = view_faults(view, &session.bind_context(&[]));
+    let comment = faults.last().map_or("VIEW", |fault| &fault.message);
+    without_rows(&[CATALOG, &view.database, &view.name, "VIEW"].map(text), comment)
+}
+
+fn without_rows(named: &[Value], comment: &str) -> Vec<Value> {
+    let unknown = vec![Value::Null; columns().len() - named.len() - 1];
+    [named, &unknown, &[text(comment)]].concat()
+}
