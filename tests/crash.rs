@@ -1,7 +1,7 @@
 //! The server is killed while clients commit: what was acknowledged is there, no transaction is there by half.
 //!
 //! Each client inserts rows with numbers that go up, one row or several in one transaction, and remembers what was
-//! acknowledged. After each kill the database is opened again and asked.
+//! acknowledged. After each kill the database is opened again and asked. Another is killed while it fills tables and builds indexes.
 
 mod support;
 
@@ -105,4 +105,72 @@ fn kill_during_commits_loses_no_acknowledged_row() {
     }
     let total: u64 = acknowledged.iter().map(|last| last.load(Ordering::SeqCst)).sum();
     assert!(total > 0, "some transactions were committed");
+}
+
+/// What is killed, and what is there before and after: the rows that are counted, or the rows of the answer.
+const BUILDS: [(&str, &str, [u64; 2]); 3] = [
+    (
+        "INSERT INTO crash.filled SELECT n, (n * 7919) % 1000, REPEAT('x', 50) FROM crash.numbers",
+        "SELECT COUNT(*) FROM crash.filled FORCE INDEX (k) WHERE k >= 0",
+        [0, ROWS],
+    ),
+    (
+        "ALTER TABLE crash.filled ADD KEY ka (k, a), ADD UNIQUE an (a, n), ADD KEY a (a(9))",
+        "SHOW INDEX FROM crash.filled",
+        [2, 7],
+    ),
+    ("TRUNCATE crash.filled", "SELECT COUNT(*) FROM crash.filled", [ROWS, 0]),
+];
+const ROWS: u64 = 30_000;
+
+#[test]
+fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {
+    let scale: u64 = std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE crash");
+    client.run("CREATE TABLE crash.numbers (n INT PRIMARY KEY)");
+    client.run("SET cte_max_recursion_depth = 100000");
+    client.run(&format!(
+        "INSERT INTO crash.numbers WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {ROWS}) SELECT n FROM c"
+    ));
+    client.run("CREATE TABLE crash.filled (n INT PRIMARY KEY, k INT, a VARCHAR(60), KEY (k))");
+    drop(client);
+    let mut killed = 0;
+    for round in 0..scale {
+        for (statement, question, states) in BUILDS {
+            // Sooner, and then later, until it is done before it is killed.
+            for attempt in 0.. {
+                let mut client = server.connect();
+                client.run("SET innodb_ddl_buffer_size = 262144");
+                let thread = std::thread::spawn(move || match client.query(statement) {
+                    Ok(Answer::Error(code, message)) => panic!("{statement}: ERROR {code}: {message}"),
+                    answer => answer.is_ok(),
+                });
+                std::thread::sleep(Duration::from_millis(attempt * (60 + 13 * (round % 4))));
+                server.kill();
+                let acknowledged = thread.join().expect("a client");
+                server = Served::start(directory.path(), &[]);
+                let mut client = server.connect();
+                let rows = client.rows(question);
+                let found = if rows[0].len() == 1 { number(&rows[0][0]) } else { rows.len() as u64 };
+                assert!(states.contains(&found), "{statement}: {found}");
+                assert!(!acknowledged || found == states[1], "{statement}: was acknowledged");
+                assert_eq!(
+                    client.rows("CHECK TABLE crash.filled")[0][3].as_deref(),
+                    Some("OK"),
+                    "{statement}"
+                );
+                if found == states[1] {
+                    break;
+                }
+                killed += 1;
+            }
+        }
+        let mut client = server.connect();
+        client.run("ALTER TABLE crash.filled DROP KEY ka, DROP KEY an, DROP KEY a");
+    }
+    assert!(killed > 0, "nothing was killed before it was done");
+    assert!(server.terminate());
 }

@@ -4,6 +4,7 @@ mod alter;
 mod basics;
 mod buffered_cuts;
 mod change_buffer;
+mod builds;
 mod crash;
 mod ddl;
 mod faults;

@@ -198,3 +198,92 @@ fn value_bytes(value: &Value) -> usize {
 pub(super) fn begin_progress(session: &Session, total: u64) {
     session.entry.progress.begin(Stage::Loading, (1, 2), total);
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Instance, InstanceOptions, Outcome, Session};
+    use leafline_storage::device::SimulatedEnv;
+    use leafline_types::Value;
+    use leafline_types::statement::CancelReason;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn run(session: &mut Session, sql: &str) {
+        session.execute(sql).map(drop).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    fn number(session: &mut Session, sql: &str) -> Value {
+        let Outcome::Rows(mut rows) = session.execute(sql).unwrap() else { panic!("{sql}: no rows") };
+        let batch = rows.next_batch(session).unwrap().unwrap();
+        leafline_types::value_at(&batch.columns[0], 0, &rows.types()[0])
+    }
+
+    #[test]
+    fn a_statement_that_is_killed_anywhere_or_has_duplicates_leaves_nothing() {
+        let env = SimulatedEnv::new();
+        let mut options = InstanceOptions::default();
+        options.engine.store.background = false;
+        let instance = Instance::open(Arc::new(env.clone()), options).unwrap();
+        let mut session = instance.connect().unwrap();
+        for sql in [
+            "SET leafline_bulk_load_rows = 100, innodb_ddl_buffer_size = 65536, cte_max_recursion_depth = 5000",
+            "CREATE DATABASE d",
+            "CREATE TABLE d.n (n INT PRIMARY KEY)",
+            "INSERT INTO d.n WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 4000) SELECT n FROM c",
+            "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, k INT, u INT UNIQUE, KEY (k))",
+        ] {
+            run(&mut session, sql);
+        }
+        let engine = instance.engine().clone();
+        engine.purge().unwrap();
+        let segments = engine.store().segments().len();
+        let is_empty = |session: &mut Session, what: &str| {
+            assert_eq!(
+                number(session, "SELECT COUNT(*) FROM d.t FORCE INDEX (k) WHERE k > 0"),
+                Value::Int(0),
+                "{what}"
+            );
+            let table = engine.table("d", "t").unwrap();
+            assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
+            engine.purge().unwrap();
+            assert_eq!(engine.store().segments().len(), segments, "{what}");
+            assert_eq!(engine.store().verify_space().unwrap(), Vec::<String>::new(), "{what}");
+        };
+        let insert = "INSERT INTO d.t (k, u) SELECT n % 100 + 1, n FROM d.n";
+        let mut stopped = 0;
+        for n in (0..).step_by(7) {
+            let (cancel, done) = (session.cancel_token(), AtomicU64::new(0));
+            env.set_fault(Some(Arc::new(move |_, _, _| {
+                if done.fetch_add(1, Ordering::Relaxed) == n {
+                    cancel.cancel(CancelReason::QueryKilled);
+                }
+                false
+            })));
+            let result = session.execute(insert).map(drop);
+            env.set_fault(None);
+            let Err(error) = result else { break };
+            assert_eq!(error.code, 1317);
+            is_empty(&mut session, &format!("stopped at {n}"));
+            stopped += 1;
+        }
+        assert!(stopped > 0);
+        assert_eq!(
+            number(&mut session, "SELECT COUNT(*) FROM d.t FORCE INDEX (k) WHERE k > 0"),
+            Value::Int(4000)
+        );
+        run(&mut session, "TRUNCATE d.t");
+        for sql in [
+            "INSERT INTO d.t (k, u) SELECT 1, n % 3999 FROM d.n",
+            "INSERT INTO d.t (id, u) SELECT n % 3999 + 1, n FROM d.n",
+        ] {
+            assert_eq!(session.execute(sql).map(drop).map_err(|error| error.code), Err(1062), "{sql}");
+            is_empty(&mut session, sql);
+        }
+        // What belongs to a transaction goes with it.
+        run(&mut session, "BEGIN");
+        run(&mut session, insert);
+        assert_eq!(number(&mut session, "SELECT COUNT(*) FROM d.t"), Value::Int(4000));
+        run(&mut session, "ROLLBACK");
+        is_empty(&mut session, "rolled back");
+    }
+}
