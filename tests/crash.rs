@@ -148,7 +148,7 @@ fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {
                     Ok(Answer::Error(code, message)) => panic!("{statement}: ERROR {code}: {message}"),
                     answer => answer.is_ok(),
                 });
-                std::thread::sleep(Duration::from_millis(attempt * (60 + 13 * (round % 4))));
+                std::thread::sleep(Duration::from_millis((9 + 4 * (round % 4)) << u64::min(attempt, 11)));
                 server.kill();
                 let acknowledged = thread.join().expect("a client");
                 server = Served::start(directory.path(), &[]);

@@ -1,6 +1,6 @@
 //! What the tests of this crate share.
 
-use crate::alter::Alteration;
+use crate::alter::{Alteration, Rebuild, RowConverter};
 use crate::build::BuildControl;
 use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableSpec};
 use crate::change_buffer::ChangeBuffering;
@@ -236,6 +236,11 @@ pub(crate) fn unchanged<'a>(engine: &Engine, table: &TableDef, spec: TableSpec) 
 }
 
 /// Changes of indexes alone.
+/// A table built anew by a converter.
+pub(crate) fn anew(converter: &mut dyn RowConverter) -> Rebuild<'_> {
+    Rebuild { converter, order: Vec::new(), numbers: false, zero_is_number: false }
+}
+
 impl Engine {
     /// Builds indexes on a table.
     pub(crate) fn add_indexes(

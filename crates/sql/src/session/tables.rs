@@ -107,7 +107,7 @@ impl Session {
     }
 
     /// Keeps others away from what DDL changes, and waits for those who use it: the tables `changed`, with whether they may be read
-    /// meanwhile (`None`: used as ever, until [`keep_writers_away`](Self::keep_writers_away)), and the databases that are made or dropped. The transaction has ended.
+    /// meanwhile (`None`: used as ever, until [`keep_away`](Self::keep_away)), and the databases that are made or dropped. The transaction has ended.
     ///
     /// # Errors
     /// 1099 and 1100 under LOCK TABLES, 1223; 1205, 1213, 1317.
@@ -137,14 +137,15 @@ impl Session {
         Ok(self.locks.exclude(&wanted, &limits)?)
     }
 
-    /// What keeps writers away from a table whose change the session has announced, and waits for those there are.
-    pub(crate) fn keep_writers_away(
+    /// What keeps others away, in that way, from a table whose change the session has announced, and waits for those there are.
+    pub(crate) fn keep_away(
         &self,
         table: &TableDef,
+        mode: MetadataMode,
     ) -> impl Fn() -> Result<Excluding, TableError> + use<> {
         let (locks, limits) = (self.locks.clone(), self.metadata_limits());
         let key = locks.table_key(&table.database, &table.name);
-        move || locks.exclude(&[(key, MetadataMode::NoWrite)], &limits)
+        move || locks.exclude(&[(key, mode)], &limits)
     }
 
     /// Whether LOCK TABLES, or FLUSH TABLES WITH READ LOCK, is in effect.

@@ -14,8 +14,8 @@ use crate::session::Session;
 use crate::session::settings::Modes;
 use crate::show::base_table;
 use leafline_table::{
-    Alteration, ColumnDef, DefaultValue, IndexSpec, IndexSpecPart, Limits, QualifiedName, Rebuild,
-    RowConverter, TableDef, TableId, TableSpec,
+    Alteration, ColumnDef, DefaultValue, IndexSpec, IndexSpecKind, IndexSpecPart, Limits, MetadataMode,
+    QualifiedName, Rebuild, RowConverter, Switch, TableDef, TableId, TableSpec,
 };
 use leafline_types::error::errno;
 use leafline_types::expr::{evaluate_row, truth};
@@ -65,15 +65,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     if altered.spec.partitioning.is_some() && !altered.foreign_keys.added.is_empty() {
         return Err(MysqlError::foreign_key_on_partitioned());
     }
-    if table.is_private {
-        let (database, name) = (&altered.spec.database, &altered.spec.name);
-        if session.own_table(database, name).is_some_and(|other| other.id != table.id) {
-            return Err(MysqlError::table_exists(name));
-        }
-    } else {
-        let added = altered.spec.checks.get(altered.old_checks..).unwrap_or_default();
-        refuse_taken_names(session, &altered.spec.database, Some(table.id), added)?;
-    }
+    check_names(session, &table, &altered)?;
     let warnings_before = session.warnings.count();
     note_options(session, std::mem::take(&mut altered.warnings));
     let engine = session.instance.engine().clone();
@@ -95,11 +87,22 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         }
         altered.work = altered.work.max(AlterWork::Rows);
     }
-    let beside_writers = may_build_beside_writers(session, alter) && adds_indexes_alone(&altered, &table);
+    let may_build = may_build_beside_writers(session, alter);
+    let beside_writers = may_build
+        && match altered.work {
+            AlterWork::Definition => false,
+            AlterWork::Indexes => adds_indexes_alone(&altered, &table),
+            AlterWork::Rows | AlterWork::Conversion => renews_rows_alone(&altered, &table),
+        };
     check_concurrency(alter, altered.work, beside_writers)?;
-    let keep_writers_away = session.keep_writers_away(&table);
-    let waits = !table.is_private && !beside_writers && may_build_beside_writers(session, alter);
-    let _away = waits.then(&keep_writers_away).transpose()?;
+    // Indexes alone are nothing to those who read.
+    let only_indexes = altered.work == AlterWork::Indexes && altered.spec.columns == table.columns;
+    let mode = if only_indexes { MetadataMode::NoWrite } else { MetadataMode::Exclusive };
+    let keep_away = session.keep_away(&table, mode);
+    let waits = !table.is_private && !beside_writers && may_build;
+    let _away = waits.then(&keep_away).transpose()?;
+    let switch = || keep_away().map(Some);
+    let switch: Option<Switch<'_>> = if beside_writers { Some(&switch) } else { None };
     let order_needs_sort = !altered.order.is_empty();
     let (copied, id);
     if altered.work < AlterWork::Rows {
@@ -107,7 +110,6 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         let AlteredTable { spec, sources, foreign_keys, .. } = altered;
         let control = session.build_control();
         let older = older.unwrap_or_default();
-        let switch = || keep_writers_away().map(Some);
         let alteration = Alteration {
             spec,
             sources,
@@ -115,23 +117,21 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
             next_auto_increment,
             foreign_keys,
             rebuild: None,
-            switch: beside_writers.then_some(&switch),
+            switch,
             control,
         };
         let altered = engine.alter_table(&table, alteration);
         (copied, id) = altered.map_err(|error| of_table(error, session))?;
         session.instance.statistics().forget(&table);
     } else {
-        if order_needs_sort
-            && altered.spec.indexes.iter().any(|i| i.kind == leafline_table::IndexSpecKind::Primary)
-        {
+        if order_needs_sort && altered.spec.indexes.iter().any(|i| i.kind == IndexSpecKind::Primary) {
             let text = format!(
                 "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
                 table.name
             );
             session.warnings.warn(MysqlError::unknown_error(text));
         }
-        (copied, id) = rebuild(session, &table, altered)?;
+        (copied, id) = rebuild(session, &table, altered, switch)?;
     }
     if table.is_private {
         session.replace_own_table(&table, engine.private_table(id)?);
@@ -142,6 +142,19 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         info: format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}"),
         ..Done::default()
     })
+}
+
+/// Whether the table can have its name and its constraints theirs.
+fn check_names(session: &Session, table: &TableDef, altered: &AlteredTable) -> Result<(), MysqlError> {
+    let (database, name) = (&altered.spec.database, &altered.spec.name);
+    if !table.is_private {
+        let added = altered.spec.checks.get(altered.old_checks..).unwrap_or_default();
+        return refuse_taken_names(session, database, Some(table.id), added);
+    }
+    match session.own_table(database, name).is_some_and(|other| other.id != table.id) {
+        true => Err(MysqlError::table_exists(name)),
+        false => Ok(()),
+    }
 }
 
 /// Whether a new index has the beginnings of values that may be stored outside their rows: the rows have to keep these then.
@@ -192,7 +205,26 @@ fn adds_indexes_alone(altered: &AlteredTable, old: &TableDef) -> bool {
         && altered.spec.columns == old.columns
         && altered.foreign_keys.added.is_empty()
         && !old.is_private
-        && !old.is_partitioned()
+}
+
+/// Whether a table is built anew, and nothing else becomes of it, in such a way that what a row becomes follows from the row and nothing else:
+/// that can be done beside those who write.
+fn renews_rows_alone(altered: &AlteredTable, old: &TableDef) -> bool {
+    let AlteredTable { spec, sources, order, foreign_keys, .. } = altered;
+    let is_divided = old.is_partitioned() || spec.partitioning.is_some();
+    let has_key = spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary);
+    // Rows that have no key keep their hidden numbers.
+    let keeps_numbers = old.has_hidden_row_id() && !is_divided && order.is_empty();
+    let follows = |(column, source): (&ColumnDef, &Option<usize>)| match source {
+        Some(source) => old.columns.get(*source).is_some_and(|old| old.name == column.name),
+        None => !matches!(column.default, Some(DefaultValue::Expression(_))),
+    };
+    (has_key || keeps_numbers)
+        && spec.columns.iter().zip(sources).all(follows)
+        && !gives_numbers(spec, sources, old)
+        && foreign_keys.added.is_empty()
+        && (&spec.database, &spec.name) == (&old.database, &old.name)
+        && !old.is_private
 }
 
 /// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.
@@ -227,17 +259,14 @@ fn rebuild(
     session: &mut Session,
     table: &Arc<TableDef>,
     altered: AlteredTable,
+    switch: Option<Switch<'_>>,
 ) -> Result<(u64, TableId), MysqlError> {
     let AlteredTable { spec, sources, foreign_keys, order, next_auto_increment, .. } = altered;
     let rules = row_rules(&spec.columns, &spec.checks, &session.bind_context(&[]))?;
     let view = session.passing_view();
     let execution = Execution::new(session, view, &[], true).storing(StoreRules::default());
     let engine = session.instance.engine().clone();
-    // A column that had the numbers already may have a zero among them.
-    let numbers = spec.columns.iter().zip(&sources).any(|(column, source)| {
-        let old = source.and_then(|source| table.columns.get(source));
-        column.auto_increment && !old.is_some_and(|old| old.auto_increment)
-    });
+    let numbers = gives_numbers(&spec, &sources, table);
     let zero_is_number = session.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO);
     let control = session.build_control();
     let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
@@ -249,11 +278,19 @@ fn rebuild(
         next_auto_increment,
         foreign_keys,
         rebuild: Some(rebuild),
-        switch: None,
+        switch,
         control,
     };
     let altered = engine.alter_table(table, alteration);
     altered.map_err(|error| of_table(error, session))
+}
+
+/// Whether rows get numbers in an AUTO_INCREMENT column. One that had them already may have a zero among them.
+fn gives_numbers(spec: &TableSpec, sources: &[Option<usize>], old: &TableDef) -> bool {
+    spec.columns.iter().zip(sources).any(|(column, source)| {
+        let old = source.and_then(|source| old.columns.get(source));
+        column.auto_increment && !old.is_some_and(|old| old.auto_increment)
+    })
 }
 
 /// Where the value of a column comes from.
@@ -364,6 +401,14 @@ impl<'a> Converter<'a> {
 }
 
 impl RowConverter for Converter<'_> {
+    fn convert_again(&mut self, old: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
+        let others = self.session.warnings.another();
+        let given = std::mem::replace(&mut self.session.warnings, others);
+        let row = self.convert(old);
+        self.session.warnings = given;
+        row
+    }
+
     fn convert(&mut self, mut old: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
         self.session.cancel.check()?;
         self.row += 1;

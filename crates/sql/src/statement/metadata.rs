@@ -36,10 +36,10 @@ impl Changed {
     }
 
     fn alter(&mut self, session: &Session, alter: &AlterTable) {
-        // Indexes are dropped beside who reads, and made beside who writes.
+        // Indexes are dropped beside who reads, and made, as whole tables are, beside who writes.
         let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(is_of_index);
         let mode = match only_indexes {
-            true if may_build_beside_writers(session, alter) => None,
+            _ if may_build_beside_writers(session, alter) => None,
             true => Some(MetadataMode::NoWrite),
             false => Some(MetadataMode::Exclusive),
         };
@@ -50,6 +50,7 @@ impl Changed {
                     self.table(name);
                     self.renamed.push(alter.table.clone());
                 }
+                AlterAction::ChangeColumn { name, column, .. } if name.value == column.name.value => {}
                 AlterAction::RenameColumn { .. } | AlterAction::ChangeColumn { .. } => {
                     self.renamed.push(alter.table.clone());
                 }
@@ -77,15 +78,28 @@ impl Changed {
     }
 }
 
-/// Whether a statement that makes and drops indexes may leave writers alone while it builds, as far as can be seen before its names are
-/// looked up.
+/// Whether a statement that makes indexes, or builds a table anew, may leave writers alone while it does, as far as can be seen before its
+/// names are looked up.
 pub(super) fn may_build_beside_writers(session: &Session, alter: &AlterTable) -> bool {
     matches!(alter.lock, AlterLock::Default | AlterLock::None)
         && alter.algorithm != AlterAlgorithm::Copy
         && !session.has_locked_tables()
         && !alter.actions.is_empty()
-        && alter.actions.iter().all(is_of_index)
-        && !alter.actions.iter().all(|action| matches!(action, AlterAction::DropKey(_)))
+        && alter.actions.iter().all(|action| match action {
+            AlterAction::AddKey(_)
+            | AlterAction::DropKey(_)
+            | AlterAction::AddColumn(..)
+            | AlterAction::DropColumn(_)
+            | AlterAction::Options(_)
+            | AlterAction::Convert { .. }
+            | AlterAction::Force => true,
+            AlterAction::ChangeColumn { name, column, .. } => name.value == column.name.value,
+            other => is_of_index(other),
+        })
+        && alter.actions.iter().any(|action| match action {
+            AlterAction::DropKey(name) => name.value.eq_ignore_ascii_case(PRIMARY),
+            _ => true,
+        })
 }
 
 /// Whether an action is about secondary indexes alone.

@@ -12,7 +12,7 @@ use leafline_types::Stage;
 use std::sync::Arc;
 
 /// Rows between two looks at whether to go on.
-pub(super) const STEP: u64 = 256;
+pub(crate) const STEP: u64 = 256;
 
 /// Builds the trees of `indexes` from `rows`, which are those of `table`. The drafts come back with their trees.
 pub(crate) fn build_indexes(

@@ -28,10 +28,13 @@ mod table_builder;
 
 pub use control::BuildControl;
 pub(crate) use entry_sorters::EntrySorters;
-pub(crate) use indexes::build_indexes;
+pub(crate) use indexes::{STEP, build_indexes};
 pub use loader::{LoadOutcome, TableLoader};
 pub(crate) use loader::{note_number, numbered};
-pub(crate) use online::{CatchUp, ChangeLogs, SnapshotSource};
+pub(crate) use online::{
+    BuiltTree, CatchUp, ChangeLogs, Derivation, IndexEntries, SeenRow, SnapshotSource, TreeChanges, Watched,
+    disagreement, sum_of_tree,
+};
 pub(crate) use references::check_references;
 pub(crate) use secondary::build_secondaries;
 use secondary::duplicate;

@@ -111,10 +111,25 @@ impl TableBuilder {
 
     /// Adds a row: one value per column, of the columns' types.
     pub(crate) fn push(&mut self, engine: &Engine, table: &TableDef, row: &[Value]) -> Result<()> {
+        self.push_with(engine, table, row, None)
+    }
+
+    /// As [`push`](Self::push), of a row that has a hidden number already.
+    pub(crate) fn push_with(
+        &mut self,
+        engine: &Engine,
+        table: &TableDef,
+        row: &[Value],
+        row_id: Option<u64>,
+    ) -> Result<()> {
         if self.rows.is_multiple_of(STEP) {
             self.control.cancel.check()?;
         }
-        let row_id = if table.has_hidden_row_id() { engine.counters.new_row_id(table.id) } else { 0 };
+        let row_id = match row_id {
+            Some(row_id) => row_id,
+            None if table.has_hidden_row_id() => engine.counters.new_row_id(table.id),
+            None => 0,
+        };
         let new = engine.new_row(table, row, row_id, None)?;
         self.push_values(engine, row, &new)?;
         let entry = new.entry;

@@ -186,7 +186,7 @@ impl Engine {
                 let target = targets.binary_search(&number).ok().and_then(|at| filled.get_mut(at));
                 let target =
                     target.ok_or_else(|| MysqlError::no_partition_for_value("of a row that is moved"))?;
-                target.push(&row)?;
+                target.push(&row, None)?;
                 moved += 1;
             }
         }

@@ -20,6 +20,7 @@ pub(crate) struct Target<'e> {
     builder: TableBuilder,
     /// The trees of an empty table of overflow values, which are kept if no other takes their place.
     new: NewTrees,
+    keeps_empty: bool,
 }
 
 /// A table with its rows.
@@ -45,12 +46,12 @@ impl<'e> Target<'e> {
         let outside = engine.new_overflow_table(&mut table, &mut new)?;
         let values = outside.clone().map(Arc::new);
         let builder = TableBuilder::sharing(engine, &table, values, among, control)?;
-        Ok(Target { table, outside, engine, builder, new })
+        Ok(Target { table, outside, engine, builder, new, keeps_empty: false })
     }
 
-    /// Adds a row.
-    pub(crate) fn push(&mut self, row: &[Value]) -> Result<()> {
-        self.builder.push(self.engine, &self.table, row)
+    /// Adds a row; with `row_id` one that has that hidden number.
+    pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<()> {
+        self.builder.push_with(self.engine, &self.table, row, row_id)
     }
 
     /// How many entries are to be put in trees now that all rows are there.
@@ -64,9 +65,7 @@ impl<'e> Target<'e> {
         let rows = self.builder.rows();
         self.builder.finish(self.engine, &mut table, None)?;
         let values = self.builder.finish_values(self.engine, |_| Ok(None))?;
-        if values.is_none() {
-            self.new.keep();
-        }
+        self.keeps_empty = values.is_none();
         let empty = |outside: TableDef| {
             let counters = CounterChange { table: outside.id, ..CounterChange::default() };
             (outside, counters)
@@ -79,7 +78,12 @@ impl<'e> Target<'e> {
 
 /// The catalog names the trees of these now.
 pub(crate) fn built(targets: Vec<Target<'_>>) -> Result<()> {
-    targets.into_iter().try_for_each(|target| target.builder.keep(target.engine))
+    targets.into_iter().try_for_each(|mut target| {
+        if target.keeps_empty {
+            target.new.keep();
+        }
+        target.builder.keep(target.engine)
+    })
 }
 
 /// All tables that the rows of one are in.
@@ -110,19 +114,24 @@ impl<'e> Targets<'e> {
         Ok(Targets { scheme, tables, rows: 0 })
     }
 
-    /// Adds a row.
-    pub(crate) fn push(&mut self, row: &[Value]) -> Result<()> {
+    /// Adds a row; with `row_id` one that has that hidden number.
+    pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<()> {
         let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(row))?;
         let target = self.tables.get_mut(number);
         self.rows += 1;
         target
             .ok_or_else(|| TableError::Internal("a row for a partition that is not there".into()))?
-            .push(row)
+            .push(row, row_id)
     }
 
     /// Rows added so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Builds the trees of all of them.
+    pub(crate) fn finish(&mut self) -> Result<Vec<Finished>> {
+        self.tables.iter_mut().map(Target::finish).collect()
     }
 
     /// How many entries are to be put in trees now that all rows are there.

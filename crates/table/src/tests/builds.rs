@@ -1,4 +1,4 @@
-//! Loads of empty tables and builds of several indexes, with sorts in files: the power goes at any write, or they are stopped
+//! Loads of empty tables, builds of several indexes, and tables that are built anew, with sorts in files: the power goes at any write, or they are stopped
 //! anywhere. The table is as before or as after then, and nothing else is left.
 
 use super::crash::{State, read_state};
@@ -7,7 +7,7 @@ use crate::catalog::{IndexSpecKind, TableSpec};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::testing::*;
-use crate::{Alteration, TableDef};
+use crate::{Alteration, RowConverter, TableDef};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, StorageError};
 use leafline_types::statement::CancelReason;
@@ -25,9 +25,17 @@ enum Work {
     Load,
     /// It has rows and gets indexes, while nobody writes, or as if somebody might.
     Indexes { beside: bool },
+    /// It has rows and gets another primary key, in the same way.
+    Anew { beside: bool },
 }
 
-const ALL: [Work; 3] = [Work::Load, Work::Indexes { beside: false }, Work::Indexes { beside: true }];
+const ALL: [Work; 5] = [
+    Work::Load,
+    Work::Indexes { beside: false },
+    Work::Indexes { beside: true },
+    Work::Anew { beside: false },
+    Work::Anew { beside: true },
+];
 
 impl Work {
     fn begin(self, engine: &Arc<Engine>, rows: &[Vec<Value>]) -> Result<()> {
@@ -40,21 +48,42 @@ impl Work {
     }
 
     fn run(self, engine: &Arc<Engine>, rows: &[Vec<Value>], control: &BuildControl) -> Result<()> {
-        let Work::Indexes { beside } = self else { return load(engine, rows, control) };
         let table = engine.table("d", "t")?;
         let mut spec = TableSpec::of(&table);
-        spec.indexes.extend([
-            index(IndexSpecKind::Plain, "cb", &["c", "-b"]),
-            index(IndexSpecKind::Unique, "c_id", &["c", "id"]),
-            index(IndexSpecKind::Plain, "b1", &["b:1"]),
-        ]);
+        let mut same = Same;
+        let (beside, rebuild) = match self {
+            Work::Load => return load(engine, rows, control),
+            Work::Indexes { beside } => {
+                spec.indexes.extend([
+                    index(IndexSpecKind::Plain, "cb", &["c", "-b"]),
+                    index(IndexSpecKind::Unique, "c_id", &["c", "id"]),
+                    index(IndexSpecKind::Plain, "b1", &["b:1"]),
+                ]);
+                (beside, None)
+            }
+            Work::Anew { beside } => {
+                spec.indexes.retain(|index| index.kind != IndexSpecKind::Primary);
+                spec.indexes.push(index(IndexSpecKind::Primary, "", &["c", "-id"]));
+                (beside, Some(anew(&mut same)))
+            }
+        };
         let nobody = || Ok(None);
         let alteration = Alteration {
-            switch: beside.then_some(&nobody),
+            rebuild,
+            switch: if beside { Some(&nobody) } else { None },
             control: control.clone(),
             ..unchanged(engine, &table, spec)
         };
         engine.alter_table(&table, alteration).map(drop)
+    }
+}
+
+/// Leaves rows as they are.
+struct Same;
+
+impl RowConverter for Same {
+    fn convert(&mut self, row: Vec<Value>) -> std::result::Result<Vec<Value>, MysqlError> {
+        Ok(row)
     }
 }
 

@@ -3,8 +3,8 @@
 mod alter;
 mod basics;
 mod buffered_cuts;
-mod change_buffer;
 mod builds;
+mod change_buffer;
 mod crash;
 mod ddl;
 mod faults;

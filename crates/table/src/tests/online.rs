@@ -1,13 +1,13 @@
-//! Indexes that are built while others write.
+//! Indexes that are built, and tables that are built anew, while others write.
 
 use crate::catalog::{IndexSpec, IndexSpecKind, TableSpec};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::{Excluding, LockLimits, MetadataMode};
 use crate::testing::*;
-use crate::{Alteration, Isolation, TableDef, TableError, Transaction, TxnMode};
+use crate::{Alteration, ColumnDef, Isolation, RowConverter, TableDef, TableError, Transaction, TxnMode};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, StoreOptions};
-use leafline_types::Value;
+use leafline_types::{MysqlError, SqlType, Value};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -182,6 +182,266 @@ fn writers_go_on_while_indexes_come_and_go() {
                 engine.drop_index("d", "t", name).unwrap();
                 drop(excluding);
             }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    engine.close().unwrap();
+}
+
+/// Makes rows of a new table from those of `t`, while others go on changing it.
+struct Meddled<'a> {
+    engine: &'a Arc<Engine>,
+    table: Arc<TableDef>,
+    random: SmallRng,
+    rows: u64,
+    /// From here on commits have to wait.
+    over: &'a AtomicBool,
+    convert: fn(Vec<Value>) -> Vec<Value>,
+}
+
+impl RowConverter for Meddled<'_> {
+    fn convert(&mut self, row: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
+        self.rows += 1;
+        if self.rows.is_multiple_of(30) && !self.over.load(Ordering::Relaxed) {
+            commit_changes(self.engine, &self.table, &mut self.random);
+        }
+        Ok((self.convert)(row))
+    }
+
+    fn convert_again(&mut self, row: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
+        Ok((self.convert)(row))
+    }
+}
+
+/// What becomes of `t`.
+struct Becomes {
+    columns: Vec<ColumnDef>,
+    indexes: Vec<IndexSpec>,
+    sources: Vec<Option<usize>>,
+    convert: fn(Vec<Value>) -> Vec<Value>,
+}
+
+fn optimized() -> Becomes {
+    let TableSpec { columns, indexes, .. } = keyed_spec();
+    Becomes { columns, indexes, sources: (0..4).map(Some).collect(), convert: |row| row }
+}
+
+/// Another primary key, fewer columns.
+fn keyed_otherwise() -> Becomes {
+    Becomes {
+        columns: vec![column("c", int(), false), column("id", int(), false), column("b", varchar(), true)],
+        indexes: vec![
+            index(IndexSpecKind::Primary, "", &["c", "-id"]),
+            index(IndexSpecKind::Unique, "id", &["id"]),
+            index(IndexSpecKind::Plain, "b", &["b:2", "c"]),
+        ],
+        sources: vec![Some(3), Some(0), Some(2)],
+        convert: |row| vec![row[3].clone(), row[0].clone(), row[2].clone()],
+    }
+}
+
+/// Long values, which are outside their rows.
+fn longer() -> Becomes {
+    let mut becomes = optimized();
+    becomes.columns.push(column("text", SqlType::Text { max_bytes: 1 << 20 }, false));
+    becomes.indexes.push(index(IndexSpecKind::Plain, "text", &["text:10"]));
+    becomes.sources.push(None);
+    becomes.convert = |mut row| {
+        let Value::Int(c) = row[3] else { panic!("{row:?}") };
+        row.push(Value::string(format!("{c} {}", "long ".repeat(c as usize * 7))));
+        row
+    };
+    becomes
+}
+
+fn build_anew(
+    engine: &Arc<Engine>,
+    becomes: &Becomes,
+    random: &SmallRng,
+    switch: Switch<'_>,
+) -> Result<(), TableError> {
+    let table = engine.table("d", "t")?;
+    let spec = TableSpec {
+        columns: becomes.columns.clone(),
+        indexes: becomes.indexes.clone(),
+        ..TableSpec::of(&table)
+    };
+    let (random, convert, over) = (random.clone(), becomes.convert, AtomicBool::new(false));
+    let mut converter = Meddled { engine, table: table.clone(), random, rows: 0, over: &over, convert };
+    let switch = || {
+        over.store(true, Ordering::Relaxed);
+        switch()
+    };
+    let alteration = Alteration {
+        switch: Some(&switch),
+        rebuild: Some(anew(&mut converter)),
+        sources: becomes.sources.clone(),
+        ..unchanged(engine, &table, spec)
+    };
+    engine.alter_table(&table, alteration).map(drop)
+}
+
+fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<String> {
+    let mut texts: Vec<String> = rows.drain(..).map(|row| format!("{row:?}")).collect();
+    texts.sort_unstable();
+    texts
+}
+
+/// The rows of a table, with the values that are outside them.
+fn whole_rows(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
+    let view = view(engine);
+    let mut source = crate::build::SnapshotSource::new(&view, table).unwrap();
+    let mut rows = Vec::new();
+    while let Some((key, payload)) = crate::run::EntrySource::next(&mut source).unwrap() {
+        rows.push(crate::build::SeenRow { view: &view, key, payload }.values(table).unwrap());
+    }
+    rows
+}
+
+#[test]
+fn what_is_changed_behind_the_snapshot_is_in_the_table_that_is_built_anew() {
+    let seed = seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    for (options, becomes) in [
+        (options(), optimized()),
+        (options(), keyed_otherwise()),
+        (by_reference_options(), keyed_otherwise()),
+        (options(), longer()),
+    ] {
+        let env = SimulatedEnv::new();
+        let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options).unwrap();
+        let table = create(&engine, &keyed_spec());
+        for _ in 0..200 {
+            commit_changes(&engine, &table, &mut random);
+        }
+        let more = std::cell::RefCell::new(random.clone());
+        let expected = std::cell::RefCell::new(Vec::new());
+        let switch = || {
+            for _ in 0..300 {
+                commit_changes(&engine, &table, &mut more.borrow_mut());
+            }
+            *expected.borrow_mut() = rows(&view(&engine), &table);
+            Ok(None)
+        };
+        build_anew(&engine, &becomes, &random, &switch)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let expected: Vec<Vec<Value>> = expected.into_inner().into_iter().map(becomes.convert).collect();
+        for _ in 0..2 {
+            let new = engine.table("d", "t").unwrap();
+            assert!(new.id != table.id);
+            assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new(), "seed {seed}");
+            assert_eq!(engine.row_count(new.id), expected.len() as u64, "seed {seed}");
+            assert_eq!(sorted(whole_rows(&engine, &new)), sorted(expected.clone()), "seed {seed}");
+            engine.purge().unwrap();
+        }
+        assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
+        engine.close().unwrap();
+        drop(engine);
+        let engine = open(&env);
+        let new = engine.table("d", "t").unwrap();
+        assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(sorted(whole_rows(&engine, &new)), sorted(expected), "seed {seed}");
+    }
+}
+
+#[test]
+fn rows_without_a_key_keep_their_numbers_when_their_table_is_built_anew() {
+    let engine = open(&SimulatedEnv::new());
+    let table = create(&engine, &other_spec(true));
+    let values = |x: i64| row(&table, &[Some(x), Some(x % 5), Some(x)]);
+    let insert = |x| transact(&engine, |t| t.insert(&table, &values(x)).map(drop)).unwrap();
+    (0..40).for_each(insert);
+    let mut same = Meddled {
+        engine: &engine,
+        table: table.clone(),
+        random: SmallRng::seed_from_u64(0),
+        rows: 0,
+        over: &AtomicBool::new(true),
+        convert: |row| row,
+    };
+    let switch = || {
+        (40..60).for_each(insert);
+        Ok(None)
+    };
+    let alteration = Alteration {
+        switch: Some(&switch),
+        rebuild: Some(anew(&mut same)),
+        ..unchanged(&engine, &table, TableSpec::of(&table))
+    };
+    engine.alter_table(&table, alteration).unwrap();
+    let new = engine.table("d", "h").unwrap();
+    assert_eq!(rows(&view(&engine), &new), (0..60).map(values).collect::<Vec<_>>());
+    transact(&engine, |t| t.insert(&new, &values(60)).map(drop)).unwrap();
+    assert_eq!(rows(&view(&engine), &new), (0..61).map(values).collect::<Vec<_>>());
+    assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn rows_that_come_to_have_one_key_end_it_and_nothing_is_left() {
+    let engine = open(&SimulatedEnv::new());
+    let table = create(&engine, &keyed_spec());
+    let with_c = |id: i64, c: i64| row(&table, &[Some(id), None, None, Some(c)]);
+    let insert = |id, c| transact(&engine, |t| t.insert(&table, &with_c(id, c)).map(drop)).unwrap();
+    (0..20).for_each(|id| insert(id, id));
+    let segments = engine.store.segments().len();
+    let mut becomes = keyed_otherwise();
+    becomes.indexes[0] = index(IndexSpecKind::Primary, "", &["c"]);
+    let quiet = SmallRng::seed_from_u64(0);
+    let failed = build_anew(&engine, &becomes, &quiet, &|| {
+        insert(100, 7);
+        Ok(None)
+    });
+    assert!(matches!(failed, Err(TableError::DuplicateEntry { .. })), "{failed:?}");
+    assert_eq!(engine.store.segments().len(), segments, "nothing is left of what was built");
+    assert_eq!(engine.table("d", "t").unwrap().id, table.id);
+    assert_eq!(rows(&view(&engine), &table).len(), 21);
+}
+
+#[test]
+fn writers_go_on_while_their_table_is_built_anew() {
+    let seed = seed();
+    let env = SimulatedEnv::new();
+    let store = StoreOptions { background: true, io_threads: 2, ..options().store };
+    let options = EngineOptions { store, ..options() };
+    let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options).unwrap();
+    create(&engine, &keyed_spec());
+    let limits = LockLimits { timeout: Duration::from_secs(600), ..LockLimits::default() };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (engine, done, limits) = (&engine, &done, &limits);
+            scope.spawn(move || {
+                let mut random = SmallRng::seed_from_u64(seed ^ thread);
+                let locks = engine.session_locks();
+                let key = locks.table_key("d", "t");
+                while !done.load(Ordering::Relaxed) {
+                    locks.note_use(key, true, || limits.clone()).unwrap();
+                    commit_changes(engine, &engine.table("d", "t").unwrap(), &mut random);
+                    locks.end_uses();
+                }
+            });
+        }
+        let locks = engine.session_locks();
+        let key = locks.table_key("d", "t");
+        for _ in 0..8 * scale() {
+            let switch = || locks.exclude(&[(key, MetadataMode::Exclusive)], &limits).map(Some);
+            let mut same = Meddled {
+                engine: &engine,
+                table: engine.table("d", "t").unwrap(),
+                random: SmallRng::seed_from_u64(seed),
+                rows: 0,
+                over: &AtomicBool::new(true),
+                convert: |row| row,
+            };
+            let table = same.table.clone();
+            let alteration = Alteration {
+                switch: Some(&switch),
+                rebuild: Some(anew(&mut same)),
+                ..unchanged(&engine, &table, TableSpec::of(&table))
+            };
+            engine.alter_table(&table, alteration).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            let table = engine.table("d", "t").unwrap();
+            assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
         }
         done.store(true, Ordering::Relaxed);
     });

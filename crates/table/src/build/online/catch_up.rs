@@ -1,18 +1,15 @@
-//! Secondary indexes that are built while others write, brought to newer snapshots.
+//! What is built while others write, brought to newer snapshots.
 
-use super::changes::Watch;
-use super::verify::verify;
+use super::apply::{BuiltTree, MOST_SUSPECTS, TreeChanges};
+use super::derive::{Derivation, SeenRow, Watched, rows_of};
 use crate::build::duplicate;
-use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{Entry, entry_of_row, locator_of_entry, unique_prefix};
+use crate::index::entry::locator_of_entry;
 use crate::read::{LocatorBatch, ReadView};
 use crate::run::EntrySource;
-use leafline_btree::{Change, CommitTs, Direction, LeafStep, Tree};
-use leafline_types::{CancelToken, MysqlError};
-use std::borrow::Cow;
-use std::collections::BTreeSet;
+use leafline_btree::CommitTs;
+use leafline_types::CancelToken;
 use std::sync::Arc;
 
 /// Rows that are looked up together.
@@ -21,52 +18,35 @@ const BATCH: usize = 1024;
 const FEW_ROWS: u64 = 512;
 /// Rounds after which writers have to wait for the last one, whatever it takes: they are faster than it is.
 const MOST_ROUNDS: usize = 40;
-/// Keys with several rows that are remembered, to be looked at again in the end.
-const MOST_SUSPECTS: usize = 1000;
 
-/// Indexes that are those of the rows of a snapshot.
+/// Trees that are those of the rows of a snapshot.
 pub(crate) struct CatchUp<'a> {
     engine: &'a Arc<Engine>,
-    table: &'a Arc<TableDef>,
-    built: Vec<Built>,
-    watch: &'a Watch<'a>,
-    /// What the indexes are of.
+    sources: &'a [Watched<'a>],
+    trees: Vec<BuiltTree>,
+    derivation: &'a mut dyn Derivation,
+    /// What the trees are of.
     view: ReadView,
     cancel: &'a CancelToken,
 }
 
-/// An index and its tree.
-pub(super) struct Built {
-    pub(super) index: Arc<IndexDef>,
-    pub(super) tree: Tree,
-    /// The beginnings of keys that several rows had after the last round, of a unique index.
-    suspects: BTreeSet<Vec<u8>>,
-}
-
-/// What becomes of an entry: its payload, or nothing.
-type EntryChange = (Vec<u8>, Option<Vec<u8>>);
-
 impl<'a> CatchUp<'a> {
-    /// Of trees that were built from the rows of `view`, since which the table is watched.
+    /// Of trees that were built from the rows of `view`, since which the tables are watched.
     pub(crate) fn new(
         engine: &'a Arc<Engine>,
-        table: &'a Arc<TableDef>,
-        indexes: &[IndexDef],
-        (watch, view): (&'a Watch<'a>, ReadView),
+        (sources, view): (&'a [Watched<'a>], ReadView),
+        trees: Vec<BuiltTree>,
+        derivation: &'a mut dyn Derivation,
         cancel: &'a CancelToken,
-    ) -> Result<CatchUp<'a>> {
-        let built = |index: &IndexDef| {
-            let tree = Tree::open(&engine.store, index.tree, index.root)?;
-            Ok(Built { index: Arc::new(index.clone()), tree, suspects: BTreeSet::new() })
-        };
-        let built = indexes.iter().map(built).collect::<Result<_>>()?;
-        Ok(CatchUp { engine, table, built, watch, view, cancel })
+    ) -> CatchUp<'a> {
+        CatchUp { engine, sources, trees, derivation, view, cancel }
     }
 
     /// Rounds until little is left for the last one.
     ///
     /// # Errors
-    /// 1071 if a new key is too long; 1412 if an old version is gone; what the store returns; 1317.
+    /// 1071 if a new key is too long; what the derivation returns for a row; `DuplicateEntry` (1062) of rows with one primary key; 1412 if an
+    /// old version is gone; what the store returns; 1317.
     pub(crate) fn run(&mut self) -> Result<()> {
         for _ in 0..MOST_ROUNDS {
             if self.round()? <= FEW_ROWS {
@@ -76,35 +56,58 @@ impl<'a> CatchUp<'a> {
         Ok(())
     }
 
-    /// Compares the indexes with the rows.
+    /// Compares the trees with the rows.
     ///
     /// # Errors
     /// `Internal` if they do not agree; what the store returns; 1317.
-    pub(crate) fn verify(&self) -> Result<()> {
-        verify(&self.view, self.table, &self.built, self.cancel)
+    pub(crate) fn verify(&mut self) -> Result<()> {
+        self.derivation.verify(self.sources, &self.view, &self.trees, self.cancel)
     }
 
-    /// The last round: nobody commits to the table.
+    /// The last round: nobody commits to the tables. Returns how many more entries each tree has than it had at first.
     ///
     /// # Errors
     /// `DuplicateEntry` (1062), and as [`run`](Self::run).
-    pub(crate) fn finish(&mut self) -> Result<()> {
-        while self.watch.noted() > 0 {
+    pub(crate) fn finish(mut self) -> Result<Vec<i64>> {
+        while self.sources.iter().any(|source| source.watch.noted() > 0) {
             self.round()?;
         }
-        for built in &self.built {
+        for (number, built) in self.trees.iter().enumerate() {
             if let Some(prefix) = built.suspects.first() {
-                return Err(self.duplicate(built, prefix)?);
+                return Err(self.duplicate_of(number, prefix)?);
             }
         }
-        Ok(())
+        Ok(self.trees.iter().map(|built| built.added).collect())
     }
 
-    /// Brings the indexes to a new snapshot. Returns how many rows were noted since the last one.
+    /// Brings the trees to a new snapshot. Returns how many rows were noted since the last one.
     fn round(&mut self) -> Result<u64> {
         let now = self.engine.applied_view();
-        let mut noted = self.watch.take()?;
-        let mut changed: Vec<BTreeSet<Vec<u8>>> = vec![BTreeSet::new(); self.built.len()];
+        let mut changes = TreeChanges::new(&self.engine.env);
+        let mut rows = 0;
+        for source in 0..self.sources.len() {
+            rows += self.gather(source, &now, &mut changes)?;
+        }
+        let taken = changes.apply(self.engine, &mut self.trees, self.cancel)?;
+        self.view = now;
+        if let Some((tree, key)) = taken {
+            return Err(self.duplicate(tree, key)?);
+        }
+        for built in &mut self.trees {
+            built.look_again()?;
+        }
+        let many = self.trees.iter().position(|built| built.suspects.len() > MOST_SUSPECTS);
+        let many = many.and_then(|tree| Some((tree, self.trees.get(tree)?.suspects.first()?)));
+        match many {
+            Some((tree, prefix)) => Err(self.duplicate_of(tree, prefix)?),
+            None => Ok(rows),
+        }
+    }
+
+    /// What has become of the rows of one table that were noted. Returns how many.
+    fn gather(&mut self, source: usize, now: &ReadView, changes: &mut TreeChanges) -> Result<u64> {
+        let Some(Watched { watch, .. }) = self.sources.get(source) else { return Ok(0) };
+        let mut noted = watch.take()?;
         let (mut rows, mut batch) = (0, LocatorBatch::new());
         let mut last: Option<(Vec<u8>, bool)> = None;
         while let Some((key, ts)) = noted.next()? {
@@ -112,7 +115,7 @@ impl<'a> CatchUp<'a> {
             let ts = CommitTs(ts.try_into().map_or(0, u64::from_be_bytes));
             let shown = now.snapshot().sees(ts);
             if !shown {
-                self.watch.put_back(key, ts);
+                watch.put_back(key, ts);
             }
             match &mut last {
                 Some((before, is_shown)) if before == key => *is_shown |= shown,
@@ -122,7 +125,7 @@ impl<'a> CatchUp<'a> {
                     }
                     last = Some((key.to_vec(), shown));
                     if batch.len() == BATCH {
-                        self.change_entries(&mut batch, &now, &mut changed)?;
+                        self.compare(source, &mut batch, now, changes)?;
                     }
                 }
             }
@@ -130,134 +133,47 @@ impl<'a> CatchUp<'a> {
         if let Some((before, true)) = &last {
             batch.push(before);
         }
-        self.change_entries(&mut batch, &now, &mut changed)?;
-        self.view = now;
-        for (built, changed) in self.built.iter_mut().zip(changed) {
-            built.look_again(changed)?;
-            if built.suspects.len() > MOST_SUSPECTS {
-                break;
-            }
-        }
-        let many = self.built.iter().find(|built| built.suspects.len() > MOST_SUSPECTS);
-        if let Some((built, prefix)) = many.and_then(|built| Some((built, built.suspects.first()?))) {
-            return Err(self.duplicate(built, prefix)?);
-        }
+        self.compare(source, &mut batch, now, changes)?;
         Ok(rows)
     }
 
-    /// Makes of the entries of some rows what they are in `now`; notes of unique indexes the beginnings of keys that are put in.
-    fn change_entries(
+    /// What some rows were and are.
+    fn compare(
         &mut self,
+        source: usize,
         batch: &mut LocatorBatch,
         now: &ReadView,
-        changed: &mut [BTreeSet<Vec<u8>>],
+        changes: &mut TreeChanges,
     ) -> Result<()> {
         self.cancel.check()?;
-        let (old, new) = (rows_of(&self.view, self.table, batch)?, rows_of(now, self.table, batch)?);
-        for (built, changed) in self.built.iter().zip(changed) {
-            let mut changes: Vec<EntryChange> = Vec::new();
-            for (at, (old, new)) in old.iter().zip(&new).enumerate() {
-                let entry = |row: &Option<Vec<u8>>| -> Result<Option<Entry>> {
-                    let Some(payload) = row else { return Ok(None) };
-                    entry_of_row(self.table, &built.index, batch.get(at), payload).map(Some)
-                };
-                let (old, new) = (entry(old)?, entry(new)?);
-                if old == new {
-                    continue;
-                }
-                if let Some(old) = old
-                    && new.as_ref().is_none_or(|new| new.key != old.key)
-                {
-                    changes.push((old.key, None));
-                }
-                if let Some(new) = new {
-                    changed.extend(unique_prefix(&built.index, &new.key)?.map(<[u8]>::to_vec));
-                    changes.push((new.key, Some(new.payload)));
-                }
+        let Some(Watched { table, .. }) = self.sources.get(source) else { return Ok(()) };
+        let (old, new) = (rows_of(&self.view, table, batch)?, rows_of(now, table, batch)?);
+        for (at, (old, new)) in old.iter().zip(&new).enumerate() {
+            if old == new {
+                continue;
             }
-            changes.sort_unstable();
-            changes
-                .iter()
-                .try_for_each(|(key, payload)| self.change(&built.tree, key, payload.as_deref()))?;
+            let key = batch.get(at);
+            let old = old.as_ref().map(|payload| SeenRow { view: &self.view, key, payload });
+            let new = new.as_ref().map(|payload| SeenRow { view: now, key, payload });
+            self.derivation.changes((source, table), old, new, &self.trees, changes)?;
         }
         batch.clear();
         Ok(())
     }
 
-    fn change(&self, tree: &Tree, key: &[u8], payload: Option<&[u8]>) -> Result<()> {
-        let (limits, len) = (&self.engine.limits, payload.map_or(0, <[u8]>::len));
-        if payload.is_some() && (key.len() > limits.max_key || key.len() + len > limits.max_entry) {
-            return Err(MysqlError::key_too_long(limits.max_key).into());
-        }
-        let mut reservation =
-            self.engine.store.reserve(tree.worst_case_pages(), tree.worst_case_log(key.len(), len))?;
-        tree.modify(&mut reservation, key, CommitTs::NONE, &mut |_| match payload {
-            Some(payload) => {
-                Change::Put { payload: Cow::Borrowed(payload), ts: CommitTs::NONE, has_previous: false }
-            }
-            None => Change::Remove,
-        })?;
-        Ok(())
-    }
-
     /// Error 1062 for one of the rows that share the beginning of a key.
-    fn duplicate(&self, built: &Built, prefix: &[u8]) -> Result<TableError> {
-        let keys = built.keys_of(prefix)?;
+    fn duplicate_of(&self, tree: usize, prefix: &[u8]) -> Result<TableError> {
+        let keys = self.trees.get(tree).map_or(Ok(Vec::new()), |built| built.keys_of(prefix))?;
+        self.duplicate(tree, keys.last().map_or(prefix, Vec::as_slice).to_vec())
+    }
+
+    /// Error 1062 for the row of an entry.
+    fn duplicate(&self, tree: usize, key: Vec<u8>) -> Result<TableError> {
+        let built = self.trees.get(tree);
+        let built = built.ok_or_else(|| TableError::Internal("a tree that is not built".into()))?;
         let mut locator = Vec::new();
-        locator_of_entry(&built.index, keys.last().map_or(prefix, Vec::as_slice), &mut locator)?;
-        let mut batch = LocatorBatch::new();
-        batch.push(&locator);
-        let row = rows_of(&self.view, self.table, &batch)?.pop().flatten();
-        Ok(duplicate(self.table, &built.index, locator, &row.unwrap_or_default()))
+        locator_of_entry(&built.index, &key, &mut locator)?;
+        let row = self.derivation.row_of(tree, &locator, &self.view, &self.trees)?;
+        Ok(duplicate(&built.table, &built.index, locator, &row))
     }
-}
-
-impl Built {
-    /// Which of the keys that were changed, and of those that several rows had, several rows have now.
-    fn look_again(&mut self, changed: BTreeSet<Vec<u8>>) -> Result<()> {
-        for prefix in changed.into_iter().chain(std::mem::take(&mut self.suspects)) {
-            if self.suspects.len() > MOST_SUSPECTS {
-                break;
-            }
-            if self.keys_of(&prefix)?.len() > 1 {
-                self.suspects.insert(prefix);
-            }
-        }
-        Ok(())
-    }
-
-    /// The first two keys that begin so.
-    fn keys_of(&self, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let mut keys = Vec::new();
-        let mut cursor = self.tree.cursor();
-        cursor.seek(prefix);
-        let (mut key, mut inside) = (Vec::new(), true);
-        while inside
-            && cursor.visit_leaf(Direction::Forward, |leaf, slots| {
-                for slot in slots {
-                    leaf.key_into(slot, &mut key);
-                    inside = key.starts_with(prefix) && keys.len() < 2;
-                    if !inside {
-                        return LeafStep::Stop;
-                    }
-                    if !leaf.entry(slot).is_ghost() {
-                        keys.push(key.clone());
-                    }
-                }
-                LeafStep::NextLeaf
-            })?
-        {}
-        Ok(keys)
-    }
-}
-
-/// The rows that a view has under some keys: their payloads.
-fn rows_of(view: &ReadView, table: &Arc<TableDef>, keys: &LocatorBatch) -> Result<Vec<Option<Vec<u8>>>> {
-    let mut rows = vec![None; keys.len()];
-    view.fetch(table, keys, &mut |at, row| {
-        if let (Some(slot), Some(row)) = (rows.get_mut(at), row) {
-            *slot = Some(row.payload.to_vec());
-        }
-    })?;
-    Ok(rows)
 }

@@ -2,28 +2,35 @@
 //!
 //! What concerns the catalog alone is one commit of the catalog: also columns that come and go, if older rows need not be changed for
 //! it (`catalog::stored`). New indexes are built from the rows, old ones retired. Where rows have to be others, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
-//! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Commits to the
-//! table wait meanwhile; reads go on. New indexes alone are built beside those who write (`crate::build::online`).
+//! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Reads go on meanwhile,
+//! and so do commits, where it is asked for (`crate::build::online`) and nothing else than indexes and rows is concerned; else they wait.
+//!
+//! | module | does |
+//! |---|---|
+//! | `rebuild` | building a table anew |
+//! | `renewed` | what changes of the old table are to the new one |
+//! | `beside` | watching a table, and the moment when others wait |
+
+mod beside;
+mod rebuild;
+mod renewed;
 
 use crate::build::{
-    BuildControl, CatchUp, SnapshotSource, TreeSource, build_indexes, check_references, note_number, numbered,
+    BuildControl, BuiltTree, IndexEntries, SnapshotSource, TreeSource, build_indexes, check_references,
 };
 use crate::catalog::{
     Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDef, IndexDraft, IndexPart, IndexSpecPart,
-    KeyAlteration, TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, key_part, rename_in,
+    KeyAlteration, TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, rename_in,
 };
 use crate::ddl::{CatalogChange, NewTrees};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::Excluding;
-use crate::partition::{Partition, Partitioning, StoredRows, Targets, built};
-use crate::run::{EntrySource, Sorter};
-use crate::txn::gates::Closed;
+use crate::partition::{Partition, Partitioning};
 use crate::txn::op::CounterChange;
-use leafline_btree::{CommitTs, Tree};
+use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{MysqlError, Stage, Value, encode_part};
-use parking_lot::MutexGuard;
+use leafline_types::{MysqlError, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -44,14 +51,14 @@ pub struct Alteration<'a> {
     pub foreign_keys: ForeignKeyChanges,
     /// How its rows are made, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
-    /// New indexes are built beside those who write, where nothing else is asked for: this is called before they come into force, to keep
-    /// away who must not be surprised by that. Nobody else changes the table meanwhile.
+    /// New indexes, or the whole table, are built beside those who write, where nothing else is asked for: this is called before they come
+    /// into force, to keep away who must not be surprised by that. Nobody else changes the table's definition meanwhile.
     pub switch: Option<Switch<'a>>,
     /// What building may use, and who stops it.
     pub control: BuildControl,
 }
 
-/// Keeps those away who would be surprised by an index that comes into force, until that is done.
+/// Keeps those away who would be surprised by what comes into force, until that is done.
 pub type Switch<'a> = &'a dyn Fn() -> Result<Option<Excluding>>;
 
 /// How the rows of a table are made from those that it had.
@@ -73,6 +80,14 @@ pub trait RowConverter {
     /// # Errors
     /// MySQL's, for values that the new columns cannot have. The table stays as it was then.
     fn convert(&mut self, row: Vec<Value>) -> std::result::Result<Vec<Value>, MysqlError>;
+
+    /// The same of a row that was converted before: nobody is told about it again.
+    ///
+    /// # Errors
+    /// As [`convert`](Self::convert).
+    fn convert_again(&mut self, row: Vec<Value>) -> std::result::Result<Vec<Value>, MysqlError> {
+        self.convert(row)
+    }
 }
 
 /// A table that is to be, all of it looked at.
@@ -90,29 +105,30 @@ struct Target<'a> {
 
 /// Builds indexes of a table or partition that is stored, as it is to be defined.
 type BuildIndexes<'b> =
-    dyn FnMut(&TableDef, &TableDef, Vec<IndexDef>, &mut NewTrees) -> Result<Vec<IndexDef>> + 'b;
-
-/// What is held from the last round of a build beside writers until the index is in force.
-struct Held<'e> {
-    _ddl: MutexGuard<'e, ()>,
-    _closed: Closed<'e>,
-    _excluding: Option<Excluding>,
-}
+    dyn FnMut(&Arc<TableDef>, &TableDef, Vec<IndexDef>, &mut NewTrees) -> Result<Vec<IndexDef>> + 'b;
 
 impl Target<'_> {
-    /// Whether nothing becomes of the table but that it gets indexes, and loses some.
-    fn adds_indexes_alone(&self, table: &TableDef, sources: &[Option<usize>]) -> bool {
+    /// Whether nothing is concerned but the table's own rows and indexes: these can be built beside those who write.
+    fn concerns_rows_alone(
+        &self,
+        table: &TableDef,
+        sources: &[Option<usize>],
+        rebuild: Option<&Rebuild<'_>>,
+    ) -> bool {
         let added = self.draft.indexes.iter().skip(1).any(|index| index.existing.is_none());
         let same_columns = sources.iter().copied().eq((0..table.columns.len()).map(Some));
         let same_name = (&self.spec.database, &self.spec.name) == (&table.database, &table.name);
-        added
-            && same_columns
-            && same_name
-            && self.spec.columns == table.columns
-            && self.unproven == 0
-            && self.children.is_empty()
-            && !self.is_private
-            && !table.is_partitioned()
+        let has_hidden_row_id = self.draft.indexes.first().is_none_or(|clustered| clustered.parts.is_empty());
+        let is_divided = table.is_partitioned() || self.spec.partitioning.is_some();
+        let can_be_built = match rebuild {
+            None => added && same_columns && self.spec.columns == table.columns,
+            // Rows that have no key of their own keep their numbers.
+            Some(rebuild) => {
+                let keeps_numbers = table.has_hidden_row_id() && !is_divided && rebuild.order.is_empty();
+                !rebuild.numbers && (!has_hidden_row_id || keeps_numbers)
+            }
+        };
+        can_be_built && same_name && self.unproven == 0 && self.children.is_empty() && !self.is_private
     }
 
     /// The foreign keys that its rows are to be checked against.
@@ -193,25 +209,32 @@ impl Engine {
         let target = Target { spec, draft, foreign_keys, unproven, children, is_private, control };
         let next = alteration.next_auto_increment;
         let sources = &alteration.sources;
-        if let Some(switch) = alteration.switch {
-            if alteration.rebuild.is_some() || !target.adds_indexes_alone(table, sources) {
-                return Err(TableError::Internal("nobody is kept away from a table that changes".into()));
-            }
-            drop(ddl);
-            self.redefine_table(table, target, (sources, alteration.older), (next, Some(switch)))?;
-            self.after_drop()?;
-            return Ok((0, table.id));
+        let switch = alteration.switch;
+        if switch.is_some() && !target.concerns_rows_alone(table, sources, alteration.rebuild.as_ref()) {
+            return Err(TableError::Internal("nobody is kept away from a table that changes".into()));
         }
-        let partitions = self.close_gates(std::slice::from_ref(table));
-        let closed: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
-        let altered = match alteration.rebuild {
-            Some(rebuild) => self.rebuild_table(table, target, rebuild, next)?,
+        let waiting = match switch {
+            Some(_) => {
+                drop(ddl);
+                None
+            }
             None => {
-                self.redefine_table(table, target, (sources, alteration.older), (next, None))?;
+                let own = self.close_gates(std::slice::from_ref(table));
+                let others: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
+                Some((own, others, ddl))
+            }
+        };
+        let altered = match alteration.rebuild {
+            Some(rebuild) => self.rebuild_table(table, target, rebuild, (next, switch))?,
+            None => {
+                self.redefine_table(table, target, (sources, alteration.older), (next, switch))?;
                 (0, table.id)
             }
         };
-        drop((closed, partitions));
+        let _ddl = waiting.map(|(own, others, ddl)| {
+            drop((own, others));
+            ddl
+        });
         self.after_drop()?;
         Ok(altered)
     }
@@ -306,18 +329,25 @@ impl Engine {
         let mut new = NewTrees::new(self);
         let primary = primary.as_deref();
         let control = &target.control;
-        let mut held = None;
-        let mut build = |stored: &TableDef, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees| {
-            if let Some(switch) = switch {
-                let (built, last) =
-                    self.build_beside_writers(table, changed, drafts, (switch, control), new)?;
-                held = Some(last);
-                return Ok(built);
-            }
-            let clustered = self.trees.current(stored.clustered().tree)?;
-            let mut rows = TreeSource::in_any_order(&clustered.tree)?;
-            build_indexes(self, changed, drafts, &mut rows, control, new)
-        };
+        let watched = switch.map(|switch| (switch, self.watch(table)));
+        let view = watched.as_ref().map(|(_, (_, view))| view);
+        let (mut beside, mut trees) = (Vec::new(), Vec::new());
+        let mut build =
+            |stored: &Arc<TableDef>, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees| {
+                let Some(view) = view else {
+                    let clustered = self.trees.current(stored.clustered().tree)?;
+                    let mut rows = TreeSource::in_any_order(&clustered.tree)?;
+                    return build_indexes(self, changed, drafts, &mut rows, control, new);
+                };
+                let mut rows = SnapshotSource::new(view, stored)?;
+                let built = build_indexes(self, changed, drafts, &mut rows, control, new)?;
+                let indexes: Vec<Arc<IndexDef>> = built.iter().cloned().map(Arc::new).collect();
+                for index in &indexes {
+                    trees.push(BuiltTree::new(self, stored, index)?);
+                }
+                beside.push((stored.clone(), indexes));
+                Ok(built)
+            };
         let (draft, of) = (&target.draft, table);
         let mut changed = self.redefined((table, of), (shell, primary), draft, &mut new, &mut build)?;
         changed.keep_histograms(table);
@@ -337,6 +367,13 @@ impl Engine {
             check_references(self, &changed, &tree.tree, &unproven)?;
             changed = self.with_outside(table, changed, &mut outside, &mut new)?;
         }
+        let mut held = None;
+        if let Some((switch, (sources, view))) = watched {
+            let mut entries = IndexEntries::new(beside);
+            let terms = (switch, &control.cancel);
+            let (_, last) = self.catch_up(table, (&sources, view), (trees, &mut entries), terms)?;
+            held = Some(last);
+        }
         let of_outside = |outside: &TableDef| CounterChange { table: outside.id, ..CounterChange::default() };
         let mut counters: Vec<CounterChange> = outside.iter().map(of_outside).collect();
         if let Some(next_auto_increment) = next_auto_increment {
@@ -347,34 +384,6 @@ impl Engine {
         new.keep();
         drop(held);
         Ok(())
-    }
-
-    /// Builds indexes beside those who write to the table, who wait for the last round alone. What keeps them away is held from then on.
-    fn build_beside_writers<'e>(
-        self: &'e Arc<Self>,
-        table: &Arc<TableDef>,
-        changed: &TableDef,
-        drafts: Vec<IndexDef>,
-        (switch, control): (Switch<'_>, &BuildControl),
-        new: &mut NewTrees,
-    ) -> Result<(Vec<IndexDef>, Held<'e>)> {
-        let (watch, view) = {
-            let _closed = self.gates.close(table.id);
-            (self.changes.watch(&self.env, table.id), self.applied_view())
-        };
-        let mut rows = SnapshotSource::new(&view, table)?;
-        let built = build_indexes(self, changed, drafts, &mut rows, control, new)?;
-        drop(rows);
-        let mut catch_up = CatchUp::new(self, table, &built, (&watch, view), &control.cancel)?;
-        catch_up.run()?;
-        catch_up.verify()?;
-        catch_up.run()?;
-        let excluding = switch()?;
-        let ddl = self.ddl.lock();
-        self.check_in_force(table)?;
-        let closed = self.gates.close(table.id);
-        catch_up.finish()?;
-        Ok((built, Held { _ddl: ddl, _closed: closed, _excluding: excluding }))
     }
 
     /// `changed`, what `stored` becomes, with a table of overflow values: that of `stored`, or one that is added to `outside`.
@@ -396,7 +405,7 @@ impl Engine {
     /// `of` has already, and others, which are built.
     fn redefined(
         &self,
-        (stored, of): (&TableDef, &TableDef),
+        (stored, of): (&Arc<TableDef>, &TableDef),
         (mut changed, primary): (TableDef, Option<&[IndexPart]>),
         draft: &TableDraft,
         new: &mut NewTrees,
@@ -432,149 +441,6 @@ impl Engine {
         }
         Ok(changed)
     }
-
-    /// Puts a table with the converted rows in the place of a table. Returns how many there are, and the table's number.
-    fn rebuild_table(
-        &self,
-        old: &Arc<TableDef>,
-        target: Target<'_>,
-        rebuild: Rebuild<'_>,
-        next_auto_increment: Option<u64>,
-    ) -> Result<(u64, TableId)> {
-        let mut table = target.shell(TableId(self.counters.new_object()));
-        table.keep_histograms(old);
-        let unproven = target.unproven();
-        let draft = target.draft;
-        let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
-        let primary = (!primary.is_empty()).then_some(primary);
-        for index in draft.indexes {
-            let shape = self.index_shape(index, &table, primary.as_deref());
-            table.indexes.push(Arc::new(shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
-        }
-        let numbers = table.auto_increment_column().is_some();
-        if numbers && !rebuild.numbers {
-            let next = self.counters.next_auto_increment(old.id);
-            self.counters.use_auto_increment(table.id, next_auto_increment.unwrap_or(next).saturating_sub(1));
-        } else if let Some(next) = next_auto_increment {
-            self.counters.use_auto_increment(table.id, next.saturating_sub(1));
-        }
-        let scheme = target.spec.partitioning.clone();
-        let control = &target.control;
-        let mut targets = Targets::new(self, &table, scheme.clone(), control)?;
-        control.progress.begin(Stage::CopyingTable, (1, 2), self.row_count(old.id));
-        self.convert_rows(old, &table, rebuild, control, &mut targets)?;
-        control.progress.begin(Stage::BuildingTrees, (2, 2), targets.entries_left());
-        let (id, rows) = (table.id, targets.rows());
-        let (mut put_tables, mut counters, mut stored) = (Vec::new(), Vec::new(), Vec::new());
-        for one in &mut targets.tables {
-            let finished = one.finish()?;
-            stored.push(finished.table);
-            put_tables.extend(finished.values);
-            counters.extend(finished.counters);
-        }
-        let table = match scheme {
-            Some(scheme) => {
-                counters.push(CounterChange {
-                    table: id,
-                    next_auto_increment: self.counters.next_auto_increment(id),
-                    ..CounterChange::default()
-                });
-                table.partitioning = Some(Partitioning::new(scheme, stored));
-                table
-            }
-            None => {
-                let table = stored.pop().unwrap_or(table);
-                let tree = Tree::open(&self.store, table.clustered().tree, table.clustered().root)?;
-                check_references(self, &table, &tree, &unproven)?;
-                table
-            }
-        };
-        put_tables.push(table);
-        put_tables.extend(target.children);
-        let remove_tables = vec![old.clone()];
-        self.change_catalog(CatalogChange {
-            remove_tables,
-            put_tables,
-            counters,
-            ..CatalogChange::default()
-        })?;
-        built(targets.tables)?;
-        Ok((rows, id))
-    }
-
-    /// Gives the rows of `old`, converted, to the tables that `table` is stored in, in the order that is asked for.
-    fn convert_rows(
-        &self,
-        old: &Arc<TableDef>,
-        table: &TableDef,
-        rebuild: Rebuild<'_>,
-        control: &BuildControl,
-        targets: &mut Targets<'_>,
-    ) -> Result<()> {
-        let number = |row: Vec<Value>| match rebuild.numbers {
-            true => numbered(self, table, &row, rebuild.zero_is_number).into_owned(),
-            false => {
-                note_number(self, table, &row);
-                row
-            }
-        };
-        if old.is_partitioned() {
-            for part in old.stored() {
-                let rebuild =
-                    Rebuild { converter: &mut *rebuild.converter, order: rebuild.order.clone(), ..rebuild };
-                self.convert_rows(part, table, rebuild, control, targets)?;
-            }
-            return Ok(());
-        }
-        let tree = self.trees.current(old.clustered().tree)?;
-        let mut rows = TreeSource::new(&tree.tree);
-        let stored = StoredRows::new(self, old)?;
-        if rebuild.order.is_empty() || !table.has_hidden_row_id() {
-            while let Some((key, payload)) = rows.next()? {
-                let row = rebuild.converter.convert(stored.row(key, payload)?)?;
-                targets.push(&number(row))?;
-                control.progress.add(1);
-            }
-            return Ok(());
-        }
-        let order = order_parts(old, &rebuild.order)?;
-        let mut sorter = Sorter::new(&self.env, control.memory_bytes);
-        let mut position = 0u64;
-        while let Some((key, payload)) = rows.next()? {
-            let row = stored.row(key, payload)?;
-            let mut place = Vec::new();
-            for part in &order {
-                if let (Some(column), Some(value)) = (old.columns.get(part.column), row.get(part.column)) {
-                    encode_part(&key_part(column, part), value, &mut place)?;
-                }
-            }
-            place.extend_from_slice(&position.to_be_bytes());
-            let mut entry = (key.len() as u32).to_le_bytes().to_vec();
-            entry.extend_from_slice(key);
-            entry.extend_from_slice(payload);
-            sorter.push(&place, &entry)?;
-            position += 1;
-        }
-        let mut sorted = sorter.finish()?;
-        while let Some((_, entry)) = sorted.next()? {
-            let damaged = || TableError::Internal("a sorted row is not as it was".into());
-            let (len, entry) = entry.split_first_chunk::<4>().ok_or_else(damaged)?;
-            let split = entry.split_at_checked(u32::from_le_bytes(*len) as usize);
-            let (key, payload) = split.ok_or_else(damaged)?;
-            let row = rebuild.converter.convert(stored.row(key, payload)?)?;
-            targets.push(&number(row))?;
-            control.progress.add(1);
-        }
-        Ok(())
-    }
-}
-
-fn order_parts(table: &TableDef, order: &[IndexSpecPart]) -> Result<Vec<IndexPart>> {
-    let part = |part: &IndexSpecPart| match table.column(&part.column) {
-        Some(column) => Ok(IndexPart { column, descending: part.descending, prefix: None }),
-        None => Err(MysqlError::unknown_column(&part.column, "order clause").into()),
-    };
-    order.iter().map(part).collect()
 }
 
 /// The constraints that are named after their table follow its name.

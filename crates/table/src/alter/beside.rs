@@ -1,0 +1,57 @@
+//! Alterations beside those who write: from the first look at a table to the moment when they have to wait.
+
+use super::Switch;
+use crate::build::{BuiltTree, CatchUp, Derivation, Watched};
+use crate::catalog::TableDef;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::lock::Excluding;
+use crate::read::ReadView;
+use crate::txn::gates::Closed;
+use leafline_types::CancelToken;
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+
+/// What is held from the last round of a build beside writers until what was built is in force.
+pub(super) struct Held<'e> {
+    _ddl: MutexGuard<'e, ()>,
+    _closed: Vec<Closed<'e>>,
+    _excluding: Option<Excluding>,
+}
+
+impl Engine {
+    /// Watches the tables that the rows of `table` are in, from the moment of a view on.
+    pub(super) fn watch(self: &Arc<Self>, table: &Arc<TableDef>) -> (Vec<Watched<'_>>, ReadView) {
+        let _ddl = self.ddl.lock();
+        let _closed = self.close_gates(std::slice::from_ref(table));
+        let watched = table.stored().map(|stored| {
+            let watch = self.changes.watch(&self.env, stored.id);
+            Watched { table: stored.clone(), watch }
+        });
+        (watched.collect(), self.applied_view())
+    }
+
+    /// Brings what was built of `table` in its place: rounds beside those who write, then the last one, while they wait. Returns how many
+    /// more entries each tree has than were built, and what keeps others away.
+    ///
+    /// # Errors
+    /// `DefinitionChanged`; `DuplicateEntry` (1062); what the derivation returns for a row; what the store returns; 1317.
+    pub(super) fn catch_up<'e>(
+        self: &'e Arc<Self>,
+        table: &Arc<TableDef>,
+        (sources, view): (&[Watched<'_>], ReadView),
+        (trees, derivation): (Vec<BuiltTree>, &mut dyn Derivation),
+        (switch, cancel): (Switch<'_>, &CancelToken),
+    ) -> Result<(Vec<i64>, Held<'e>)> {
+        let mut catch_up = CatchUp::new(self, (sources, view), trees, derivation, cancel);
+        catch_up.run()?;
+        catch_up.verify()?;
+        catch_up.run()?;
+        let excluding = switch()?;
+        let ddl = self.ddl.lock();
+        self.check_in_force(table)?;
+        let closed = self.close_gates(std::slice::from_ref(table));
+        let added = catch_up.finish()?;
+        Ok((added, Held { _ddl: ddl, _closed: closed, _excluding: excluding }))
+    }
+}

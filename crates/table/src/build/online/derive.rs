@@ -1,0 +1,188 @@
+//! What is built of the rows of a table, and what it is to that when a row changes.
+
+use super::apply::{BuiltTree, TreeChanges};
+use super::changes::Watch;
+use super::source::SnapshotSource;
+use super::verify::{disagreement, sum_of_tree};
+use crate::build::STEP;
+use crate::catalog::{IndexDef, TableDef};
+use crate::check::Sum;
+use crate::error::{Result, TableError};
+use crate::index::entry::{Entry, entry_of_row};
+use crate::overflow::values_of_row;
+use crate::read::{LocatorBatch, ReadView};
+use crate::run::EntrySource;
+use leafline_types::{CancelToken, Value};
+use std::sync::Arc;
+
+/// A table, or a partition, that something is built from.
+pub(crate) struct Watched<'a> {
+    pub(crate) table: Arc<TableDef>,
+    /// Notes which of its rows are changed.
+    pub(crate) watch: Watch<'a>,
+}
+
+/// A row as a view shows it.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenRow<'a> {
+    pub(crate) view: &'a ReadView,
+    pub(crate) key: &'a [u8],
+    pub(crate) payload: &'a [u8],
+}
+
+impl SeenRow<'_> {
+    /// Its values, which are those of a row of `table`.
+    ///
+    /// # Errors
+    /// `Corrupt`; what the store returns.
+    pub(crate) fn values(&self, table: &TableDef) -> Result<Vec<Value>> {
+        values_of_row(table, (self.key, self.payload), |reference| {
+            let mut values = self.view.overflow_values(table, std::slice::from_ref(reference))?;
+            values.pop().ok_or_else(|| TableError::Internal("a value was not fetched".into()))
+        })
+    }
+}
+
+/// What is built of rows. Trees go by their numbers among all that are built.
+pub(crate) trait Derivation {
+    /// What becomes of the trees when a row of one of the tables that are watched is another than it was. No change asked for before is done
+    /// yet.
+    ///
+    /// # Errors
+    /// What making entries of the row returns; what the store returns.
+    fn changes(
+        &mut self,
+        source: (usize, &Arc<TableDef>),
+        old: Option<SeenRow<'_>>,
+        new: Option<SeenRow<'_>>,
+        trees: &[BuiltTree],
+        changes: &mut TreeChanges,
+    ) -> Result<()>;
+
+    /// The row that an entry of a tree is of, as it is in `view` and was built: its payload.
+    ///
+    /// # Errors
+    /// What the store returns.
+    fn row_of(&self, tree: usize, locator: &[u8], view: &ReadView, trees: &[BuiltTree]) -> Result<Vec<u8>>;
+
+    /// Compares trees with the rows of `view` that they were built from.
+    ///
+    /// # Errors
+    /// `Internal` if they do not agree; what the store returns; 1317.
+    fn verify(
+        &mut self,
+        sources: &[Watched<'_>],
+        view: &ReadView,
+        trees: &[BuiltTree],
+        cancel: &CancelToken,
+    ) -> Result<()>;
+}
+
+/// Secondary indexes of each of the tables: their trees are numbered one table after the other.
+pub(crate) struct IndexEntries {
+    /// For each table.
+    tables: Vec<(Arc<TableDef>, Vec<Arc<IndexDef>>)>,
+}
+
+impl IndexEntries {
+    /// For the tables that are watched, in their order.
+    pub(crate) fn new(tables: Vec<(Arc<TableDef>, Vec<Arc<IndexDef>>)>) -> IndexEntries {
+        IndexEntries { tables }
+    }
+
+    fn first_tree(&self, source: usize) -> usize {
+        self.tables.iter().take(source).map(|(_, indexes)| indexes.len()).sum()
+    }
+}
+
+impl Derivation for IndexEntries {
+    fn changes(
+        &mut self,
+        (source, table): (usize, &Arc<TableDef>),
+        old: Option<SeenRow<'_>>,
+        new: Option<SeenRow<'_>>,
+        _: &[BuiltTree],
+        changes: &mut TreeChanges,
+    ) -> Result<()> {
+        let first = self.first_tree(source);
+        let Some((_, indexes)) = self.tables.get(source) else { return Ok(()) };
+        for (index, tree) in indexes.iter().zip(first..) {
+            let entry = |row: Option<SeenRow<'_>>| -> Result<Option<Entry>> {
+                row.map(|row| entry_of_row(table, index, row.key, row.payload)).transpose()
+            };
+            let (old, new) = (entry(old)?, entry(new)?);
+            if old == new {
+                continue;
+            }
+            if let Some(old) = old
+                && new.as_ref().is_none_or(|new| new.key != old.key)
+            {
+                changes.remove(tree, &old.key)?;
+            }
+            if let Some(new) = new {
+                changes.put(tree, &new.key, &new.payload)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn row_of(&self, tree: usize, locator: &[u8], view: &ReadView, _: &[BuiltTree]) -> Result<Vec<u8>> {
+        let mut left = tree;
+        for (table, indexes) in &self.tables {
+            if left < indexes.len() {
+                let mut batch = LocatorBatch::new();
+                batch.push(locator);
+                return Ok(rows_of(view, table, &batch)?.pop().flatten().unwrap_or_default());
+            }
+            left -= indexes.len();
+        }
+        Err(TableError::Internal("a tree that is not built".into()))
+    }
+
+    fn verify(
+        &mut self,
+        _: &[Watched<'_>],
+        view: &ReadView,
+        trees: &[BuiltTree],
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let mut trees = trees.iter();
+        for (table, indexes) in &self.tables {
+            let mut derived = vec![Sum::default(); indexes.len()];
+            let mut rows = SnapshotSource::new(view, table)?;
+            let mut count = 0u64;
+            while let Some((key, payload)) = rows.next()? {
+                count += 1;
+                if count.is_multiple_of(STEP) {
+                    cancel.check()?;
+                }
+                for (index, sum) in indexes.iter().zip(&mut derived) {
+                    let entry = entry_of_row(table, index, key, payload)?;
+                    sum.add(&entry.key, &entry.payload);
+                }
+            }
+            for (built, derived) in trees.by_ref().take(indexes.len()).zip(derived) {
+                let found = sum_of_tree(&built.tree, cancel)?;
+                if found != derived {
+                    return Err(disagreement(&built.index.name, derived.entries, found.entries));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The rows that a view has under some keys: their payloads.
+pub(super) fn rows_of(
+    view: &ReadView,
+    table: &Arc<TableDef>,
+    keys: &LocatorBatch,
+) -> Result<Vec<Option<Vec<u8>>>> {
+    let mut rows = vec![None; keys.len()];
+    view.fetch(table, keys, &mut |at, row| {
+        if let (Some(slot), Some(row)) = (rows.get_mut(at), row) {
+            *slot = Some(row.payload.to_vec());
+        }
+    })?;
+    Ok(rows)
+}

@@ -1,0 +1,256 @@
+//! A table is altered again and again while eight clients write to it: alterations are killed, the power goes. No row is lost, none is there
+//! twice.
+//!
+//! Each client has rows of its own, which it inserts, changes, moves and deletes, in transactions of one or several statements, and remembers
+//! what was acknowledged. What else is in a row follows from that. Half of the tables are partitioned; some rows have values
+//! that are stored outside them.
+
+#[path = "support/rows.rs"]
+mod rows;
+
+use leafline_sql::session::Session;
+use leafline_sql::{Instance, InstanceOptions};
+use leafline_storage::device::SimulatedEnv;
+use leafline_types::MysqlError;
+use leafline_types::statement::CancelReason;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use rows::rows_of;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const WRITERS: u64 = 8;
+/// Rows of a writer, at most.
+const ROWS: u64 = 60;
+/// What is said of a transaction that is to be tried again: deadlock, a wait that was too long, another definition.
+const AGAIN: [u16; 4] = [1205, 1213, 1412, 1020];
+/// What is said of an alteration that was killed, that has been done, or that others were in the way of.
+const NOT_DONE: [u16; 8] = [1317, 1060, 1061, 1068, 1091, 1205, 1213, 1412];
+
+const ALTERATIONS: [&str; 18] = [
+    "ALTER TABLE d.t ADD KEY v (v)",
+    "ALTER TABLE d.t DROP KEY v",
+    "ALTER TABLE d.t ADD UNIQUE nw (n, w), ADD KEY b (big(20), v)",
+    "ALTER TABLE d.t DROP KEY nw, DROP KEY b",
+    "ALTER TABLE d.t MODIFY v BIGINT NOT NULL",
+    "ALTER TABLE d.t MODIFY v INT NOT NULL",
+    "ALTER TABLE d.t MODIFY s VARCHAR(300) CHARACTER SET latin1",
+    "ALTER TABLE d.t MODIFY s CHAR(40) CHARACTER SET utf8mb4",
+    "ALTER TABLE d.t DROP PRIMARY KEY, ADD PRIMARY KEY (n, w)",
+    "ALTER TABLE d.t DROP PRIMARY KEY, ADD PRIMARY KEY (w, n DESC)",
+    "ALTER TABLE d.t ADD g INT AS (v + 1) STORED, ADD KEY g (g)",
+    "ALTER TABLE d.t DROP g",
+    "ALTER TABLE d.t ADD x INT NOT NULL DEFAULT 7",
+    "ALTER TABLE d.t DROP x",
+    "ALTER TABLE d.t FORCE",
+    "ALTER TABLE d.t FORCE, ALGORITHM=INPLACE, LOCK=NONE",
+    "ALTER TABLE d.t FORCE, ALGORITHM=COPY",
+    "OPTIMIZE TABLE d.t",
+];
+
+/// By number, what the rows of a writer hold.
+type Rows = BTreeMap<u64, u64>;
+
+struct Writer {
+    number: u64,
+    random: SmallRng,
+    acknowledged: Rows,
+    /// What a transaction leads to of which nobody knows whether it was done.
+    pending: Option<Rows>,
+}
+
+fn seed() -> u64 {
+    match std::env::var("LEAFLINE_SEED") {
+        Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
+        Err(_) => SmallRng::from_os_rng().random(),
+    }
+}
+
+fn open(env: &SimulatedEnv) -> Arc<Instance> {
+    let mut options = InstanceOptions::default();
+    options.engine.store.page_size = 4096;
+    options.engine.store.buffer_pool_bytes = 4 << 20;
+    options.engine.store.log_capacity_bytes = 16 << 20;
+    options.engine.build_memory_bytes = 64 << 10;
+    Instance::open(Arc::new(env.clone()), options).expect("the database opens")
+}
+
+/// What a row with that number and value has in its other columns.
+fn others(writer: u64, value: u64) -> (String, String) {
+    let letter = char::from(b'a' + writer as u8);
+    let long = if value.is_multiple_of(10) { 5000 } else { value % 50 };
+    (letter.to_string().repeat((value % 30) as usize), letter.to_string().repeat(long as usize))
+}
+
+impl Writer {
+    /// A transaction: what it makes of the rows, and its statements.
+    fn transaction(&mut self) -> (Rows, Vec<String>) {
+        let (mut rows, writer) = (self.acknowledged.clone(), self.number);
+        let mut statements = Vec::new();
+        for _ in 0..self.random.random_range(1..4) {
+            let (n, value) = (self.random.random_range(0..ROWS), self.random.random_range(0..100_000));
+            let (s, big) = others(writer, value);
+            statements.push(match (rows.contains_key(&n), self.random.random_range(0..4)) {
+                (false, _) => {
+                    rows.insert(n, value);
+                    format!("INSERT INTO d.t (w, n, v, s, big) VALUES ({writer}, {n}, {value}, '{s}', '{big}')")
+                }
+                (true, 0) => {
+                    rows.remove(&n);
+                    format!("DELETE FROM d.t WHERE w = {writer} AND n = {n}")
+                }
+                (true, 1) if !rows.contains_key(&(n + ROWS)) => {
+                    rows.remove(&n);
+                    rows.insert(n + ROWS, value);
+                    format!("UPDATE d.t SET n = {}, v = {value}, s = '{s}', big = '{big}' WHERE w = {writer} AND n = {n}", n + ROWS)
+                }
+                (true, _) => {
+                    rows.insert(n, value);
+                    format!("UPDATE d.t SET v = {value}, s = '{s}', big = '{big}' WHERE w = {writer} AND n = {n}")
+                }
+            });
+        }
+        if statements.len() > 1 {
+            statements.insert(0, "BEGIN".into());
+            statements.push("COMMIT".into());
+        }
+        (rows, statements)
+    }
+
+    /// Writes until it is over or the power is off.
+    fn write(&mut self, instance: &Arc<Instance>, env: &SimulatedEnv, over: &AtomicBool, what: &str) {
+        let Ok(mut session) = instance.connect() else { return assert!(env.is_off(), "{what}") };
+        while !over.load(Ordering::Relaxed) {
+            let (rows, statements) = self.transaction();
+            self.pending = Some(rows);
+            let done = statements.iter().try_for_each(|sql| run(&mut session, sql).map(drop));
+            match done {
+                Ok(()) => self.acknowledged = self.pending.take().unwrap_or_default(),
+                Err(error) if AGAIN.contains(&error.code) => {
+                    self.pending = None;
+                    let _ = run(&mut session, "ROLLBACK");
+                }
+                Err(_) if env.is_off() => return,
+                Err(error) => panic!("{what}: {statements:?}: {error}"),
+            }
+        }
+    }
+}
+
+fn run(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
+    rows_of(session, sql)
+}
+
+/// Alters the table some times; some alterations are killed. Returns how many were done.
+fn alter(instance: &Arc<Instance>, env: &SimulatedEnv, random: &mut SmallRng, what: &str) -> u64 {
+    let Ok(mut session) = instance.connect() else { return 0 };
+    let mut altered = 0;
+    for _ in 0..random.random_range(3..9) {
+        if random.random_range(0..3) == 0 {
+            let (cancel, left) = (session.cancel_token(), AtomicU64::new(random.random_range(1..150)));
+            env.set_fault(Some(Arc::new(move |_, _, _| {
+                if left.fetch_sub(1, Ordering::Relaxed) == 1 {
+                    cancel.cancel(CancelReason::QueryKilled);
+                }
+                false
+            })));
+        }
+        let sql = ALTERATIONS[random.random_range(0..ALTERATIONS.len())];
+        let done = run(&mut session, sql);
+        env.set_fault(None);
+        match done {
+            Ok(_) => altered += 1,
+            Err(error) if NOT_DONE.contains(&error.code) => {}
+            Err(_) if env.is_off() => break,
+            Err(error) => panic!("{what}: {sql}: {error}"),
+        }
+    }
+    altered
+}
+
+/// Every row is there that was acknowledged, and no other.
+fn check(instance: &Arc<Instance>, writers: &mut [Writer], what: &str) {
+    let mut session = instance.connect().expect("a session");
+    let mut must =
+        |sql: &str| run(&mut session, sql).unwrap_or_else(|error| panic!("{what}: {sql}: {error}"));
+    assert_eq!(must("CHECK TABLE d.t EXTENDED"), ["d.t check status OK"], "{what}");
+    let mut found: BTreeMap<u64, Rows> = BTreeMap::new();
+    for row in must("SELECT w, n, v, s, big FROM d.t") {
+        let fields: Vec<&str> = row.split(' ').collect();
+        let number = |at: usize| fields[at].parse::<u64>().unwrap_or_else(|_| panic!("{what}: {row}"));
+        let (writer, n, value) = (number(0), number(1), number(2));
+        let (s, big) = others(writer, value);
+        assert_eq!((fields[3], fields[4]), (s.as_str(), big.as_str()), "{what}: {writer}/{n}");
+        let twice = found.entry(writer).or_default().insert(n, value);
+        assert!(twice.is_none(), "{what}: {writer}/{n} is there twice");
+    }
+    for writer in writers {
+        let found = found.remove(&writer.number).unwrap_or_default();
+        let is_known = found == writer.acknowledged || Some(&found) == writer.pending.as_ref();
+        assert!(is_known, "{what}: writer {}: {found:?}, {:?}", writer.number, writer.acknowledged);
+        (writer.acknowledged, writer.pending) = (found, None);
+    }
+    let engine = instance.engine();
+    engine.purge().expect("a purge");
+    assert_eq!(engine.store().verify_space().expect("a look at the space"), Vec::<String>::new(), "{what}");
+}
+
+/// Some rounds on one disk. Returns how many alterations were done.
+fn rounds(seed: u64, count: u64) -> u64 {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let env = SimulatedEnv::new();
+    let mut instance = open(&env);
+    let mut session = instance.connect().expect("a session");
+    let divided = if seed.is_multiple_of(2) { " PARTITION BY HASH (n) PARTITIONS 3" } else { "" };
+    for sql in [
+        "CREATE DATABASE d",
+        &format!(
+            "CREATE TABLE d.t (w INT, n INT, v INT NOT NULL, s CHAR(40), big LONGTEXT, PRIMARY KEY (w, n)){divided}"
+        ),
+    ] {
+        run(&mut session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    drop(session);
+    let writer = |number| Writer {
+        number,
+        random: SmallRng::seed_from_u64(seed ^ (number << 32)),
+        acknowledged: Rows::new(),
+        pending: None,
+    };
+    let mut writers: Vec<Writer> = (0..WRITERS).map(writer).collect();
+    let mut altered = 0;
+    for round in 0..count {
+        let what = format!("seed {seed}, round {round}");
+        let is_cut = random.random_range(0..4) > 0;
+        if is_cut {
+            env.power_cut_after(random.random_range(20..3000));
+        }
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for writer in &mut writers {
+                let (instance, env, over, what) = (&instance, &env, &over, &what);
+                scope.spawn(move || writer.write(instance, env, over, what));
+            }
+            altered += alter(&instance, &env, &mut random, &what);
+            over.store(true, Ordering::Relaxed);
+        });
+        // What is off stays off for the threads of before.
+        drop(instance);
+        env.reboot(random.random());
+        instance = open(&env);
+        check(&instance, &mut writers, &what);
+    }
+    altered
+}
+
+#[test]
+fn a_table_that_is_altered_beside_writers_loses_no_row_and_doubles_none() {
+    let seed = seed();
+    let scale: u64 = std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let mut altered = 0;
+    for number in 0..4 * scale {
+        altered += rounds(seed.wrapping_add(number), 5);
+    }
+    assert!(altered > 0, "seed {seed}: nothing was altered");
+}
