@@ -16,8 +16,9 @@ use std::sync::Arc;
 const BATCH: usize = 1024;
 /// A round of so few rows is short enough for the last one.
 const FEW_ROWS: u64 = 512;
-/// Rounds after which writers have to wait for the last one, whatever it takes: they are faster than it is.
-const MOST_ROUNDS: usize = 40;
+/// Rounds that are not shorter than those before them after which writers have to wait for the last one, whatever it takes: they are
+/// faster than the rounds are, and each would be longer than the one before.
+const MOST_LONGER_ROUNDS: usize = 2;
 
 /// Trees that are those of the rows of a snapshot.
 pub(crate) struct CatchUp<'a> {
@@ -42,16 +43,20 @@ impl<'a> CatchUp<'a> {
         CatchUp { engine, sources, trees, derivation, view, cancel }
     }
 
-    /// Rounds until little is left for the last one.
+    /// Rounds until little is left for the last one, or until they do not get shorter.
     ///
     /// # Errors
     /// 1071 if a new key is too long; what the derivation returns for a row; `DuplicateEntry` (1062) of rows with one primary key; 1412 if an
     /// old version is gone; what the store returns; 1317.
     pub(crate) fn run(&mut self) -> Result<()> {
-        for _ in 0..MOST_ROUNDS {
-            if self.round()? <= FEW_ROWS {
+        let (mut shortest, mut longer) = (u64::MAX, 0);
+        while longer < MOST_LONGER_ROUNDS {
+            let rows = self.round()?;
+            if rows <= FEW_ROWS {
                 break;
             }
+            longer += usize::from(rows >= shortest);
+            shortest = shortest.min(rows);
         }
         Ok(())
     }
