@@ -186,7 +186,10 @@ fn a_damaged_page_is_1194_where_it_is_needed_and_nowhere_else() {
         }
         if check != ["d.t check status OK"] {
             found += 1;
-            assert!(check.iter().any(|line| line.contains(&format!("page {page}: "))), "{check:?}");
+            // An index whose buffered changes were there may be set aside by now.
+            let names = [format!("page {page}: "), format!("page {page} is damaged")];
+            let is_named = |line: &String| names.iter().any(|name| line.contains(name));
+            assert!(check.iter().any(is_named), "{check:?}");
         } else {
             assert!(read.is_ok(), "CHECK TABLE did not find page {page}");
         }

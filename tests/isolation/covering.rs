@@ -3,6 +3,7 @@
 
 use super::clients::{database, run};
 use super::seeds::{scale, seed};
+use super::settings::test_variables;
 use leafline_sql::session::Session;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -127,5 +128,7 @@ fn covering_counts_and_sums_are_those_of_the_rows() {
     let before = lookups(reader);
     must(reader, "SELECT SUM(a) FROM t FORCE INDEX (sk_cov) WHERE sk >= 0");
     let lookups = lookups(reader) - before;
-    assert!((1..=ROWS / 100 + 3).contains(&lookups), "{lookups} rows visited");
+    // Of an entry that was buffered it is not known whether there was one before, so the row is asked for the new one as well.
+    let entries = if test_variables().is_empty() { ROWS / 100 } else { 2 * ROWS / 100 };
+    assert!((1..=entries + 3).contains(&lookups), "{lookups} rows visited");
 }

@@ -27,9 +27,15 @@ pub(crate) fn scale() -> u64 {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
 
-/// Small pages, a small pool, no threads.
+/// Small pages, a small pool, no threads. Under `LEAFLINE_TEST_VARIABLES` that force change buffering, all that can be is buffered.
 pub(crate) fn options() -> EngineOptions {
+    let variables = std::env::var("LEAFLINE_TEST_VARIABLES").unwrap_or_default();
+    let forced = variables.contains("change_buffering_debug=1");
+    let (none, all) = (ChangeBuffering::None, ChangeBuffering::All);
     EngineOptions {
+        change_buffering: if forced { all } else { none },
+        change_buffer_bytes: forced.then_some(24 << 10),
+        force_change_buffering: forced,
         store: StoreOptions {
             page_size: 4096,
             buffer_pool_bytes: 2 << 20,
@@ -63,6 +69,11 @@ pub(crate) fn buffering_options() -> EngineOptions {
 /// An engine on a simulated device.
 pub(crate) fn open(env: &SimulatedEnv) -> Arc<Engine> {
     Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options()).unwrap()
+}
+
+/// Number of segments but for those of the change buffer.
+pub(crate) fn owned_segments(engine: &Engine) -> usize {
+    engine.store.segments().len() - engine.change_buffer.segments().len()
 }
 
 /// A column.

@@ -371,18 +371,18 @@ pub const VARIABLES: &[Variable] = &[
     ),
     Variable {
         name: "change_buffer_max_size",
-        scope: Scope::Global,
+        scope: Scope::Shared,
         is_switch: false,
         get: |s, _| Value::UInt(s.change_buffer_percent),
         setter: Setter::Number { least: 0, most: 1000, step: 1, set: |s, n| s.change_buffer_percent = n },
     },
     Variable {
-        scope: Scope::Global,
+        scope: Scope::Shared,
         ..settable("change_buffering", |s, _| change_buffering(s), set_change_buffering)
     },
     Variable {
         name: "change_buffering_debug",
-        scope: Scope::Global,
+        scope: Scope::Shared,
         is_switch: false,
         get: |s, _| Value::UInt(u64::from(s.change_buffering_forced)),
         setter: Setter::Number { least: 0, most: 1, step: 1, set: |s, n| s.change_buffering_forced = n != 0 },

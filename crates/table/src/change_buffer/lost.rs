@@ -18,11 +18,13 @@ use crate::error::{Result, TableError};
 use crate::quarantine::Quarantine;
 use crate::trees::Refusal;
 use leafline_btree::Tree;
-use leafline_storage::SegmentId;
+use leafline_storage::{SegmentId, StorageError};
 use std::collections::BTreeSet;
 
-/// What the device does not give now and then is no damage.
-const ATTEMPTS: u32 = 3;
+/// How often a tree that is damaged is tried to be read at once.
+pub(super) const ATTEMPTS: u32 = 3;
+/// How often, with rests in between, one that the device does not give: now and then that is no damage.
+const REFUSALS: u32 = 8;
 
 /// What is lost when the buffer is opened.
 #[derive(Default)]
@@ -122,11 +124,23 @@ impl Engine {
             let outcome = buffer.freeze(sweep, &|tree| self.has_use_for(tree));
             match (outcome, sweep.unreadable.take()) {
                 (Err(error), Some(source)) if error.is_damage() => {
-                    if attempts % ATTEMPTS == 0 {
-                        self.give_up_changes(source, &error)?;
+                    if matches!(error, TableError::Storage(StorageError::Io { .. })) {
+                        sweep.refusals += 1;
+                        if sweep.refusals < REFUSALS {
+                            return Err(error);
+                        }
+                    } else if attempts < ATTEMPTS {
+                        continue;
                     }
+                    self.give_up_changes(source, &error)?;
+                    (attempts, sweep.refusals) = (0, 0);
                 }
-                (outcome, _) => return outcome,
+                (outcome, _) => {
+                    if outcome.is_ok() {
+                        sweep.refusals = 0;
+                    }
+                    return outcome;
+                }
             }
         }
     }

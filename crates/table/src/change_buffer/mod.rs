@@ -80,6 +80,8 @@ pub(crate) struct ChangeBuffer {
     lost: RwLock<HashSet<SegmentId>>,
     /// One of the sources could not be read.
     suspect: AtomicBool,
+    /// Deleted entries that were merged by log, for a purge.
+    ghosts: Mutex<Vec<(CommitTs, SegmentId, Vec<u8>)>>,
     /// Leaves with much pending.
     heavy: Mutex<Heavy>,
     /// What was deleted before this is needed by nobody.
@@ -133,7 +135,12 @@ impl ChangeBuffer {
             let damage =
                 quarantine.get(source.id()).map(|_| "recovery could not bring it up to date".to_owned());
             let found = match (&damage, listed) {
-                (None, None) => trees_in(source),
+                (None, None) => {
+                    // What the device does not give now and then is no damage.
+                    let attempts = (1..lost::ATTEMPTS).map(|_| trees_in(source));
+                    let found = attempts.into_iter().find(Result::is_ok);
+                    found.unwrap_or_else(|| trees_in(source))
+                }
                 _ => Ok(Vec::new()),
             };
             let damage = match &found {
@@ -163,6 +170,7 @@ impl ChangeBuffer {
             trees: RwLock::new(trees),
             lost: RwLock::new(lost.listed().copied().collect()),
             suspect: AtomicBool::new(false),
+            ghosts: Mutex::default(),
             heavy: Mutex::default(),
             purge_before: AtomicU64::new(0),
             mode: AtomicU8::new(ChangeBuffering::None as u8),
@@ -274,7 +282,9 @@ impl ChangeBuffer {
         let mut newest = BTreeMap::new();
         for source in sources.trees() {
             let mut entries = Entries::new(source, &lower, Some(&upper));
-            while let Some((key, payload)) = self.watched(entries.next())? {
+            while let Some((key, payload)) =
+                self.watched(entries.next()).map_err(|error| of_leaf(leaf, error))?
+            {
                 newest.insert(key, payload);
             }
         }
@@ -318,6 +328,15 @@ impl ChangeBuffer {
         })?;
         Ok(())
     }
+}
+
+/// The error of who cannot have a leaf because its changes cannot be read.
+fn of_leaf(leaf: &RawLeaf, error: TableError) -> TableError {
+    if !error.is_damage() {
+        return error;
+    }
+    let what = format!("its buffered changes cannot be read: {error}");
+    TableError::Tree(BtreeError::Corrupt { page: leaf.page_no(), what })
 }
 
 /// The trees that a tree of the buffer has changes of.

@@ -10,7 +10,6 @@
 //! better be in memory.
 
 use super::ChangeBuffer;
-use super::sweep::MergedLeaf;
 use crate::error::Result;
 use crate::txn::op::Op;
 use leafline_btree::{
@@ -181,33 +180,36 @@ impl ChangeBuffer {
         self.fits(op) && self.l0().is_some()
     }
 
-    /// Merges the leaf that holds `key` by log; then it is in memory, and lacks nothing.
-    pub(crate) fn merge_leaf(&self, tree: &Tree, key: &[u8], reserve: &Reserve<'_>) -> Result<MergedLeaf> {
+    /// Merges the leaf that holds `key` by log; then it is in memory, and lacks nothing. Returns where the next leaf begins; `None` is
+    /// the end of the tree.
+    pub(crate) fn merge_leaf(
+        &self,
+        tree: &Tree,
+        key: &[u8],
+        reserve: &Reserve<'_>,
+    ) -> Result<Option<Vec<u8>>> {
         let Some(leaf) = tree.raw_leaf(key)? else {
-            let next = tree.leaves(Direction::Forward, key, None, 1)?.resume;
-            return Ok(MergedLeaf { next, ..MergedLeaf::default() });
+            return Ok(tree.leaves(Direction::Forward, key, None, 1)?.resume);
         };
-        let mut merged = MergedLeaf { next: leaf.upper.clone(), ..MergedLeaf::default() };
+        let next = leaf.upper.clone();
         let pending = self.pending_of(tree.id(), &leaf)?;
         if pending.is_empty() {
             self.heavy.lock().forget(leaf.page_no());
             leaf.publish();
         } else {
-            let purge_before = self.merge_by_log(tree, leaf, &pending, reserve)?;
-            let left = pending.into_iter().filter(|entry| entry.ghost && entry.ts >= purge_before);
-            merged.ghosts = left.map(|entry| (entry.ts, entry.key)).collect();
+            self.merge_by_log(tree, leaf, &pending, reserve)?;
         }
-        Ok(merged)
+        Ok(next)
     }
 
-    /// Merges a leaf by log; what was deleted before the timestamp returned is removed from it.
+    /// Merges a leaf by log.
     pub(super) fn merge_by_log(
         &self,
         tree: &Tree,
         leaf: RawLeaf,
         pending: &[BufferedEntry],
         reserve: &Reserve<'_>,
-    ) -> Result<CommitTs> {
+    ) -> Result<()> {
         let (page, purge_before) = (leaf.page_no(), self.purge_before());
         // Nothing of this leaf is buffered while it is held: all there is has an older generation.
         let through = self.store.log_end().0;
@@ -215,7 +217,9 @@ impl ChangeBuffer {
         tree.merge_raw(leaf, pending, through, purge_before, &mut reserve)?;
         self.heavy.lock().forget(page);
         self.counts.merged(pending);
-        Ok(purge_before)
+        let left = pending.iter().filter(|entry| entry.ghost && entry.ts >= purge_before);
+        self.ghosts.lock().extend(left.map(|entry| (entry.ts, tree.id(), entry.key.clone())));
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use super::ChangeBuffer;
 use super::entry::{Entries, after_tree, buffer_key, split_key};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use leafline_btree::{BufferedEntry, CommitTs, Direction, LeafWalk, Tree};
+use leafline_btree::{BufferedEntry, Direction, LeafWalk, Tree};
 use leafline_storage::SegmentId;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,12 +157,16 @@ pub(super) struct Sweep {
     failed: BTreeSet<SegmentId>,
     /// When something was buffered last, and how much had been by then.
     busy: Option<(Instant, u64)>,
-    /// Since when there has been something.
+    /// Nothing is older than this.
     since: Option<Instant>,
+    /// When this sweep began.
+    begun: Option<Instant>,
     /// Bytes of changes that a sweep could not merge; they are tried again when the database is opened, or merged on demand.
     stuck: u64,
     /// The tree that a run could not be written from.
     pub(super) unreadable: Option<SegmentId>,
+    /// How often the device did not give it.
+    pub(super) refusals: u32,
     /// After a round that failed: until when there is none, and how long the pause is.
     rest: Option<(Instant, Duration)>,
 }
@@ -189,6 +193,7 @@ impl Sweep {
             since: self.since,
             stuck: self.stuck,
             rest: self.rest,
+            refusals: self.refusals,
             ..Sweep::default()
         };
     }
@@ -293,15 +298,17 @@ impl Engine {
             if counts.l0_bytes.load(Ordering::Relaxed) > 0 {
                 self.freeze_changes(sweep)?;
             }
-            sweep.active = true;
+            (sweep.active, sweep.begun) = (true, Some(now));
         }
         if !sweep.active {
             return Ok(false);
         }
         counts.sweeping.store(1, Ordering::Relaxed);
+        let begun = sweep.begun;
         let done = self.sweep_some(sweep, BATCH)?;
         if done {
             counts.sweeping.store(0, Ordering::Relaxed);
+            sweep.since = begun;
         }
         Ok(!done && (is_idle || backlog > buffer.most() / 4 * 3))
     }
@@ -356,6 +363,7 @@ impl Engine {
             swept => swept?,
         };
         buffer.counts.swept(bytes, begun.elapsed());
+        self.list_merged_ghosts();
         if done {
             sweep.stuck = self.finish_run(sweep)?;
             sweep.end();
@@ -449,12 +457,14 @@ impl Engine {
         // Held, so that its segment is not freed.
         let Some(handle) = self.trees.even_retired(tree) else { return Ok(None) };
         let tree = &handle.tree;
-        let merged =
-            self.change_buffer.merge_leaf(tree, key, &|pages, log| self.store.reserve(pages, log))?;
-        for (ts, key) in merged.ghosts {
-            self.ghosts.add(ts, std::iter::once((tree.id(), key.as_slice())));
+        self.change_buffer.merge_leaf(tree, key, &|pages, log| self.store.reserve(pages, log))
+    }
+
+    /// Lists the deleted entries that merging has left for a purge.
+    pub(crate) fn list_merged_ghosts(&self) {
+        for (ts, tree, key) in std::mem::take(&mut *self.change_buffer.ghosts.lock()) {
+            self.ghosts.add(ts, std::iter::once((tree, key.as_slice())));
         }
-        Ok(merged.next)
     }
 }
 
@@ -466,13 +476,4 @@ fn skip_to(entries: &mut Entries, beyond: &[u8]) -> Result<Option<(SegmentId, Ve
     let Some((key, _)) = entries.peek()? else { return Ok(None) };
     let (tree, key) = split_key(key)?;
     Ok(Some((tree, key.to_vec())))
-}
-
-/// What merging a leaf has come to.
-#[derive(Default)]
-pub(crate) struct MergedLeaf {
-    /// Where the next leaf begins; `None` is the end of the tree.
-    pub(crate) next: Option<Vec<u8>>,
-    /// Deleted entries that are left for a purge.
-    pub(crate) ghosts: Vec<(CommitTs, Vec<u8>)>,
 }

@@ -197,7 +197,7 @@ fn a_power_cut_leaves_the_old_table_or_the_new_one() {
         outcomes[columns - 4] += 1;
         assert_eq!(rows(&view(&engine), &table).len(), 200, "cut {cut}");
         assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "cut {cut}");
-        assert_eq!(engine.store.segments().len(), 1 + table.indexes.len(), "cut {cut}");
+        assert_eq!(owned_segments(&engine), 1 + table.indexes.len(), "cut {cut}");
     }
     assert!(outcomes[0] > 0, "{outcomes:?}");
 }

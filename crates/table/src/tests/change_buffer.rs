@@ -19,8 +19,13 @@ const ROWS: i64 = 4000;
 
 fn small_pool(background: bool) -> EngineOptions {
     let store = StoreOptions { background, buffer_pool_bytes: 400 << 10, ..options().store };
-    let bytes = Some(200 << 10);
-    EngineOptions { store, change_buffering: ChangeBuffering::All, change_buffer_bytes: bytes, ..options() }
+    EngineOptions {
+        store,
+        change_buffering: ChangeBuffering::All,
+        change_buffer_bytes: Some(200 << 10),
+        force_change_buffering: false,
+        ..options()
+    }
 }
 
 fn open_with(env: &SimulatedEnv, options: &EngineOptions) -> Arc<Engine> {

@@ -218,6 +218,8 @@ fn ghosts_of_a_large_deletion_wait_in_files() {
         .unwrap();
         assert!(engine.stats().history_bytes <= LIMIT + (64 << 10), "seed {seed}: {:?}", engine.stats());
     }
+    // Those that were buffered are listed when they come to their leaves.
+    engine.merge_changes().unwrap();
     let stats = engine.stats();
     assert!(stats.purge_queue == 12_000 && stats.purge_queue_file_bytes > 0, "seed {seed}: {stats:?}");
     verify(&held, &table, &state, seed);

@@ -226,6 +226,7 @@ impl Applying<'_> {
         let mut reader = self.run.read_from(from);
         let mut current: Option<(SegmentId, Option<Tree>)> = None;
         let mut worst = WorstCase::default();
+        let mut said = self.store.log_end();
         while let Some(block) = reader.next_block()? {
             self.read_ahead(&block.ops, tree_of)?;
             let mut position = block.first;
@@ -237,10 +238,12 @@ impl Applying<'_> {
                 }
                 // A tree that is gone was dropped by a later commit; what it held does not matter any more.
                 if let Some((_, Some(tree))) = &current {
-                    if reservation.log_bytes() < worst.log + PROGRESS_LOG_BYTES {
+                    let is_far = self.is_far(said, worst);
+                    if is_far || reservation.log_bytes() < worst.log + PROGRESS_LOG_BYTES {
                         self.progress(position, reservation)?;
                         worst = worst_case(tree);
                         self.renew(worst, reservation)?;
+                        said = self.store.log_end();
                     }
                     change(tree, op, reservation)?;
                 }
@@ -248,6 +251,17 @@ impl Applying<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether much was logged since the last progress record: splits and merges that were not foreseen go beyond what is reserved, and
+    /// small flushes, which others may ask for, take more of the files than is logged.
+    fn is_far(&self, said: Lsn, worst: WorstCase) -> bool {
+        let (since, piece) = (self.store.log_end().0 - said.0, self.piece as u64);
+        let is_short = || {
+            let space = self.store.log_space();
+            space.used > space.capacity / 2
+        };
+        since > piece + worst.log as u64 || (since > piece / 8 && is_short())
     }
 
     /// Says in the log how far the commit is. What came before may be forgotten by checkpoints.

@@ -19,6 +19,7 @@ impl Engine {
     /// What the store returns. A full disk is no error: what could not be removed stays.
     pub fn purge(&self) -> Result<u64> {
         let mut removed = 0;
+        self.list_merged_ghosts();
         let bound = self.bound();
         while let Some(mut chunk) = self.ghosts.take(bound) {
             let done = self.purge_chunk(&mut chunk, bound, &mut removed);
