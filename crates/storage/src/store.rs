@@ -491,6 +491,14 @@ impl Store {
         self.inner.cache.stop(&StorageError::Poisoned { why });
     }
 
+    /// For who waits until others have changed something: that nothing has stopped the store.
+    ///
+    /// # Errors
+    /// `Poisoned`.
+    pub fn check_running(&self) -> Result<()> {
+        self.inner.poison.check()
+    }
+
     /// Creates a segment in state `Building`.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Seeds that failed once.
-const FAILED_ONCE: [u64; 1] = [2631894601084078718];
+const FAILED_ONCE: [u64; 2] = [2631894601084078718, 22110208718006];
 const LOG_FAILED_ONCE: [u64; 1] = [17387208744578505954];
 
 /// Lets one operation in `one_in` fail, of those that `which` names, by the seed.

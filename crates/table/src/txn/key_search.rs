@@ -123,6 +123,8 @@ impl Transaction {
         search: &KeySearch,
         ghosts: &[(Vec<u8>, CommitTs)],
     ) -> Result<RegisteredSnapshot> {
+        // In a store that has stopped, what failed to be applied never will be.
+        self.engine.store.check_running()?;
         let applied = self.engine.applied_snapshot();
         let mut locator = Vec::new();
         for (key, _) in ghosts.iter().filter(|(_, ts)| !applied.sees(*ts)) {
