@@ -33,6 +33,9 @@ fn by(column: &Column, random: &mut SmallRng) -> Option<String> {
         format!(" PARTITION BY {linear}KEY ({name}) PARTITIONS {count}")
     };
     let is_integer = ty.contains("INT");
+    let ends = [-40, 3, 100, 700, (IDS / 2).into(), 6000];
+    // Bounds are of the column's type.
+    let ends = if ty.contains("UNSIGNED") { &ends[1..] } else { &ends };
     let is_counted = ["id", "u", "rev", "g"].contains(&name.as_str());
     Some(match random.random_range(0..5) {
         _ if ty == "TEXT" => return None,
@@ -46,7 +49,7 @@ fn by(column: &Column, random: &mut SmallRng) -> Option<String> {
                 "PARTITION a VALUES IN (0, NULL), PARTITION b VALUES IN (2, 3), PARTITION c VALUES IN (4, 1)";
             format!(" PARTITION BY LIST ({name} % 5) ({lists})")
         }
-        _ if is_integer => ranges("RANGE", name, &[-40, 3, 100, 700, (IDS / 2).into(), 6000]),
+        _ if is_integer => ranges("RANGE", name, ends),
         3 if ty == "DATE" || ty == "DATETIME" => {
             let by = if random.random() { "YEAR" } else { "TO_DAYS" };
             let ends: &[i64] = if by == "YEAR" { &[2000, 2010, 2020] } else { &[730_000, 736_000, 738_000] };

@@ -341,10 +341,12 @@ impl Merged {
 /// The same path delivering all columns that the order of its index is made of, behind those that are wanted; and where they are.
 fn ordered(path: &AccessPath) -> (AccessPath, Vec<(KeyPart, usize)>) {
     let behind = path.merged.unwrap_or(0);
-    let leading = path.index.leading_columns().get(behind..).unwrap_or_default();
+    // Of which there are beginnings only, that is not the order, unless it is the same in all rows.
+    let parts = path.index.key_columns.iter().zip(&path.index.key_parts).skip(behind);
+    let whole: Vec<_> = parts.filter(|(_, part)| part.prefix.is_none()).collect();
     let wanted = path.columns.get(..path.delivered).unwrap_or_default();
     let mut columns = wanted.to_vec();
-    columns.extend(leading.iter().filter(|column| !wanted.contains(column)));
+    columns.extend(whole.iter().map(|(column, _)| **column).filter(|column| !wanted.contains(column)));
     let delivered = columns.len();
     let added = delivered - wanted.len();
     columns.extend(path.columns.iter().skip(path.delivered));
@@ -355,8 +357,7 @@ fn ordered(path: &AccessPath) -> (AccessPath, Vec<(KeyPart, usize)>) {
         ..condition.clone()
     };
     let place = |column: &usize| columns.iter().position(|known| known == column);
-    let parts = path.index.key_parts.get(behind..).unwrap_or_default();
-    let order = leading.iter().zip(parts).filter_map(|(column, part)| Some((part.clone(), place(column)?)));
+    let order = whole.iter().filter_map(|(column, part)| Some(((*part).clone(), place(column)?)));
     let order = order.collect();
     let row_conditions = path.row_conditions.iter().map(moved).collect();
     (AccessPath { columns, delivered, row_conditions, ..path.clone() }, order)
