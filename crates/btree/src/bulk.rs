@@ -85,6 +85,13 @@ impl BulkBuilder {
         })
     }
 
+    /// Lays leaves out in `format`; before there is an entry.
+    pub fn lay_out(&mut self, format: LeafFormat) {
+        debug_assert!(self.last_key.is_none());
+        self.shape.format = format;
+        self.levels = vec![Level::new(self.shape, 0, Vec::new())];
+    }
+
     /// Adds an entry without a timestamp.
     ///
     /// # Errors
@@ -171,6 +178,35 @@ impl BulkBuilder {
         set_kind(&mut bytes, kind, format_version(self.shape.format_of(level as u8)));
         self.writer.write(page, &bytes)?;
         Ok(page)
+    }
+}
+
+/// How many leaves entries take that are not written, laid out as [`BulkBuilder`] would.
+pub struct LeafCount {
+    shape: Shape,
+    level: Level,
+    leaves: u64,
+}
+
+impl LeafCount {
+    /// Of no entries; for the rest see [`BulkBuilder::new`].
+    pub fn new(page_size: usize, fill_percent: u32, format: LeafFormat) -> LeafCount {
+        let target = policy::capacity(page_size) * fill_percent.clamp(10, 100) as usize / 100;
+        let shape = Shape { page_size, target, format };
+        LeafCount { shape, level: Level::new(shape, 0, Vec::new()), leaves: 0 }
+    }
+
+    /// Adds an entry behind the others.
+    pub fn push(&mut self, key: &[u8], payload: &[u8]) {
+        while self.level.make_room(self.shape, key, payload.len()).is_some() {
+            self.leaves += 1;
+        }
+        self.level.push(key, payload);
+    }
+
+    /// Leaves that are full.
+    pub fn leaves(&self) -> u64 {
+        self.leaves
     }
 }
 

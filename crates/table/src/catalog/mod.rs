@@ -30,6 +30,7 @@ pub(crate) use encoding::{CHANGE_BUFFER, CatalogRow, decode_catalog};
 pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
 pub use histogram::{HistogramBucket, HistogramDef};
+pub(crate) use packing::LaidOut;
 pub use packing::Packing;
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use remains::decode_remains;
