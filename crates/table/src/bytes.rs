@@ -132,11 +132,12 @@ impl<'a> ByteReader<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|_| self.damaged("a name is not UTF-8"))
     }
 
-    /// The format byte, which must be `known`.
+    /// The format byte, which must be `known`. Formats are numbered from 1.
     pub(crate) fn format(&mut self, known: u8) -> Result<()> {
         match self.u8()? {
-            format if format == known => Ok(()),
-            format => Err(self.damaged(format!("format {format} is not known"))),
+            found if found == known => Ok(()),
+            0 => Err(self.damaged("it has no format")),
+            found => Err(TableError::OtherFormat { what: self.what, found, known }),
         }
     }
 

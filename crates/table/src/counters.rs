@@ -15,11 +15,12 @@
 //! | tables      | u32 count, each: table u64, rows i64, next row id u64, next AUTO_INCREMENT u64      |
 
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::catalog::TableId;
+use crate::catalog::{MAX_ROW_ID, TableId};
 use crate::error::Result;
 use crate::txn::op::CounterChange;
 use leafline_btree::CommitTs;
 use leafline_storage::Lsn;
+use leafline_types::MysqlError;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -181,13 +182,19 @@ impl Counters {
         state.tables.get(&table).map_or(0, |counters| u64::try_from(counters.rows).unwrap_or(0))
     }
 
-    /// A hidden row id.
-    pub(crate) fn new_row_id(&self, table: TableId) -> u64 {
+    /// A hidden row id for a row of the table with that number and name.
+    ///
+    /// # Errors
+    /// 1114 when all are used.
+    pub(crate) fn new_row_id(&self, table: TableId, name: &str) -> Result<u64> {
         let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
         let id = counters.next_row_id;
+        if id > MAX_ROW_ID {
+            return Err(MysqlError::table_full(name).into());
+        }
         counters.next_row_id += 1;
-        id
+        Ok(id)
     }
 
     /// Hidden row ids from here on are unused.
@@ -244,8 +251,19 @@ mod tests {
         again.count(Lsn(20), CommitTs(2), 5, &[change(-1)]);
         let counters = Counters::new(again);
         assert_eq!(counters.rows(TableId(4)), 1);
-        assert_eq!((counters.new_row_id(TableId(4)), counters.new_row_id(TableId(4))), (8, 9));
+        let row_ids = [(); 2].map(|()| counters.new_row_id(TableId(4), "t").unwrap());
+        assert_eq!(row_ids, [8, 9]);
         assert_eq!(counters.new_object(), 5);
+    }
+
+    #[test]
+    fn a_table_is_full_when_its_row_ids_are_used() {
+        let counters = Counters::new(CounterState::default());
+        let last = CounterChange { next_row_id: MAX_ROW_ID, ..change(0) };
+        counters.merge(&[last]);
+        assert_eq!(counters.new_row_id(TableId(4), "t").unwrap(), MAX_ROW_ID);
+        let error = counters.new_row_id(TableId(4), "t").unwrap_err();
+        assert_eq!(MysqlError::from(error).code, 1114);
     }
 
     #[test]

@@ -96,6 +96,20 @@ pub enum TableError {
          DIR --into NEW' writes what is left of it to a new database"
     )]
     NotOpened(Box<TableError>),
+    /// Something on disk was written by another version of this program, in a format that this one does not read.
+    #[error(
+        "the database was written by {} version of Leafline: a {what} has format {found}, and this one reads format \
+         {known}; that version can dump it for this one to load",
+        if found < known { "an older" } else { "a newer" }
+    )]
+    OtherFormat {
+        /// What it is.
+        what: &'static str,
+        /// Its format.
+        found: u8,
+        /// The one that this program reads.
+        known: u8,
+    },
     /// Something on disk contradicts what this crate wrote there.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
@@ -185,7 +199,7 @@ impl From<TableError> for MysqlError {
             | TableError::Storage(StorageError::Corrupt { .. }) => {
                 MysqlError::with_message(errno::ER_CRASHED_ON_USAGE, text)
             }
-            TableError::Storage(_) | TableError::Tree(_) => {
+            TableError::Storage(_) | TableError::Tree(_) | TableError::OtherFormat { .. } => {
                 MysqlError::with_message(errno::ER_GET_ERRNO, text)
             }
             TableError::Internal(_) => MysqlError::internal(text),

@@ -263,7 +263,7 @@ impl Engine {
         format.encode_key(row, hidden, &mut entry.key)?;
         let mut values = Vec::new();
         for column in table.columns_outside(row, entry.key.len(), &outside, &self.limits) {
-            let id = self.counters.new_row_id(overflow);
+            let id = self.counters.new_row_id(overflow, &table.name)?;
             let bytes = row.get(column).and_then(bytes_of).unwrap_or_default();
             outside.push((column, OverflowRef::new(id, bytes)?));
             values.push((column, id));

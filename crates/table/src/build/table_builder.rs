@@ -127,7 +127,7 @@ impl TableBuilder {
         }
         let row_id = match row_id {
             Some(row_id) => row_id,
-            None if table.has_hidden_row_id() => engine.counters.new_row_id(table.id),
+            None if table.has_hidden_row_id() => engine.counters.new_row_id(table.id, &table.name)?,
             None => 0,
         };
         let new = engine.new_row(table, row, row_id, None)?;

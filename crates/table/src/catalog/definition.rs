@@ -22,8 +22,10 @@ use std::sync::Arc;
 pub const PRIMARY: &str = "PRIMARY";
 /// Name of the clustered index of a table without a primary key, as InnoDB calls it.
 pub const HIDDEN_CLUSTERED: &str = "GEN_CLUST_INDEX";
-/// Bytes of a hidden row id in a key: a BIGINT UNSIGNED, whose leading zeros the pages' common prefix swallows.
-pub const ROW_ID_BYTES: usize = 8;
+/// Bytes of a hidden row id in a key.
+pub const ROW_ID_BYTES: usize = 6;
+/// The largest hidden row id. A thousand million rows a second use them up in three days, a million in nine years.
+pub(crate) const MAX_ROW_ID: u64 = (1 << (8 * ROW_ID_BYTES)) - 1;
 
 /// Number of a table. Never reused. 0 is the catalog itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -189,7 +191,7 @@ pub struct PhysicalColumn {
 pub(crate) enum LocatorMap {
     /// The key is the clustered key.
     Whole,
-    /// The last eight bytes.
+    /// The last [`ROW_ID_BYTES`].
     RowId,
     /// What follows the index's own parts.
     Rest,
@@ -394,7 +396,7 @@ impl IndexShape<'_> {
 
 /// The part of a key that is the hidden row id.
 pub(crate) fn row_id_part() -> KeyPart {
-    KeyPart::new(SqlType::BIGINT_UNSIGNED)
+    KeyPart::new(SqlType::Bit { len: 8 * ROW_ID_BYTES as u8 })
 }
 
 /// The key codec's description of a part.

@@ -39,7 +39,7 @@ use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const FORMAT: u8 = 9;
+pub(super) const FORMAT: u8 = 10;
 pub(super) const DATABASE: u8 = 1;
 pub(super) const TABLE: u8 = 2;
 pub(super) const COLUMN: u8 = 3;

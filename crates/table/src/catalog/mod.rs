@@ -25,7 +25,7 @@ pub use definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, IndexDef, IndexKind,
     IndexPart, PRIMARY, PhysicalColumn, ROW_ID_BYTES, TableDef, TableId, TableOptions,
 };
-pub(crate) use definition::{IndexShape, LocatorMap, key_part, row_id_part};
+pub(crate) use definition::{IndexShape, LocatorMap, MAX_ROW_ID, key_part, row_id_part};
 pub(crate) use encoding::{CHANGE_BUFFER, CatalogRow, decode_catalog};
 pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};

@@ -2,6 +2,8 @@
 
 use crate::catalog::*;
 use crate::testing::*;
+use crate::txn::op::Op;
+use crate::txn::{CommitPlan, commit_plan};
 use crate::{Direction, Engine, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;
 use leafline_types::{Collation, MysqlError, SqlType, Value};
@@ -306,4 +308,26 @@ fn auto_increment_goes_on_after_the_largest_value() {
     insert(None).unwrap();
     let full = insert(None).unwrap_err();
     assert_eq!(full.to_string(), "Duplicate entry '127' for key 't.PRIMARY'");
+}
+
+/// The catalog of a database that another version has written is neither read nor called damaged.
+#[test]
+fn a_catalog_of_another_format_is_named() {
+    for (format, by) in [(9, "an older version"), (200, "a newer version")] {
+        let env = SimulatedEnv::new();
+        let engine = open(&env);
+        create(&engine, &spec("t", two_columns(), Vec::new()));
+        let mut row = CatalogRow::table(&engine.table("d", "t").unwrap()).unwrap().remove(0);
+        row.payload[0] = format;
+        let tree = engine.catalog_tree.id();
+        let mut plan = CommitPlan::default();
+        plan.trees.insert(tree, engine.trees.current(tree).unwrap());
+        plan.ops = vec![Op::PutRow { table: TableId::CATALOG, tree, key: row.key, payload: row.payload }];
+        let (_, end) = commit_plan(&engine, plan, &mut |_| Ok(())).unwrap();
+        engine.store.commit_durable(end).unwrap();
+        drop(engine);
+        let error = Engine::open(std::sync::Arc::new(env), options()).unwrap_err();
+        assert!(matches!(error, TableError::OtherFormat { what: "catalog table", .. }), "{error:?}");
+        assert!(!error.is_damage() && error.to_string().contains(by), "{error}");
+    }
 }

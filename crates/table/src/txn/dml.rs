@@ -54,7 +54,10 @@ impl Transaction {
 
     /// Inserts a row that has its number into the table that it is to be in. Its key.
     pub(crate) fn insert_numbered(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<Vec<u8>> {
-        let row_id = if table.has_hidden_row_id() { self.engine.counters.new_row_id(table.id) } else { 0 };
+        let row_id = match table.has_hidden_row_id() {
+            true => self.engine.counters.new_row_id(table.id, &table.name)?,
+            false => 0,
+        };
         let new = self.engine.new_row(table, row, row_id, None)?;
         self.insert_entry(table, None, &new, row)?;
         Ok(new.entry.key)
