@@ -108,7 +108,7 @@ fn kill_during_commits_loses_no_acknowledged_row() {
 }
 
 /// What is killed, and what is there before and after: the rows that are counted, or the rows of the answer.
-const BUILDS: [(&str, &str, [u64; 2]); 3] = [
+const BUILDS: [(&str, &str, [u64; 2]); 5] = [
     (
         "INSERT INTO crash.filled SELECT n, (n * 7919) % 1000, REPEAT('x', 50) FROM crash.numbers",
         "SELECT COUNT(*) FROM crash.filled FORCE INDEX (k) WHERE k >= 0",
@@ -119,9 +119,13 @@ const BUILDS: [(&str, &str, [u64; 2]); 3] = [
         "SHOW INDEX FROM crash.filled",
         [2, 7],
     ),
+    ("ALTER TABLE crash.filled ENGINE = MyISAM", HEAPS, [0, 1]),
+    ("ALTER TABLE crash.filled ENGINE = InnoDB", HEAPS, [1, 0]),
     ("TRUNCATE crash.filled", "SELECT COUNT(*) FROM crash.filled", [ROWS, 0]),
 ];
 const ROWS: u64 = 30_000;
+const HEAPS: &str =
+    "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'filled' AND ENGINE = 'MyISAM'";
 
 #[test]
 fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {

@@ -28,7 +28,7 @@ const AGAIN: [u16; 4] = [1205, 1213, 1412, 1020];
 /// What is said of an alteration that was killed, that has been done, or that others were in the way of.
 const NOT_DONE: [u16; 8] = [1317, 1060, 1061, 1068, 1091, 1205, 1213, 1412];
 
-const ALTERATIONS: [&str; 18] = [
+const ALTERATIONS: [&str; 22] = [
     "ALTER TABLE d.t ADD KEY v (v)",
     "ALTER TABLE d.t DROP KEY v",
     "ALTER TABLE d.t ADD UNIQUE nw (n, w), ADD KEY b (big(20), v)",
@@ -47,6 +47,10 @@ const ALTERATIONS: [&str; 18] = [
     "ALTER TABLE d.t FORCE, ALGORITHM=INPLACE, LOCK=NONE",
     "ALTER TABLE d.t FORCE, ALGORITHM=COPY",
     "OPTIMIZE TABLE d.t",
+    "ALTER TABLE d.t ENGINE = MyISAM",
+    "ALTER TABLE d.t ENGINE = InnoDB",
+    "ALTER TABLE d.t ENGINE = InnoDB, LOCK=NONE",
+    "ALTER TABLE d.t ENGINE = MyISAM, ADD KEY v (v), PACK_KEYS = 1",
 ];
 
 /// By number, what the rows of a writer hold.

@@ -109,7 +109,7 @@ fn merge(make: &mut Conditions<'_>) -> Option<Question> {
         order(make, &mut question, &aim, 0..1);
     } else if make.random.random() {
         // That of the rows, in which those that are found are fetched.
-        let clustered = aim.table.indexes.iter().find(|index| index.name == "PRIMARY");
+        let clustered = aim.table.indexes.iter().find(|index| index.clustered);
         if let Some(clustered) = clustered {
             let found = Aim { columns: columns(aim.table, "a", clustered), index: clustered, ..aim };
             keys.extend(found.columns.iter().cloned());

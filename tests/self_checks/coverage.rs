@@ -110,22 +110,21 @@ impl Node<'_> {
         let alias =
             before.split_once(" on ").and_then(|(_, rest)| rest.split(' ').next()).unwrap_or_default();
         let in_order = is_ordered && before.starts_with("Table scan on");
-        let mut names: Vec<&str> = names.split([' ', ',', '(', ')']).collect();
-        names.extend(in_order.then_some("PRIMARY"));
+        let names: Vec<&str> = names.split([' ', ',', '(', ')']).collect();
         let place = question.tables.iter().find(|(_, known)| known == alias);
         let number = place.map(|(number, _)| *number).or_else(|| question.number_of(alias));
         let all = tables.iter().enumerate();
         let all = all.flat_map(|(number, table)| table.indexes.iter().map(move |index| (number, index)));
         all.filter(move |(of, index)| {
-            names.contains(&index.name.as_str()) && (index.name != "PRIMARY" || Some(*of) == number)
+            let is_read = names.contains(&index.name.as_str()) || in_order && index.clustered;
+            is_read && (index.name != "PRIMARY" || Some(*of) == number)
         })
         .map(|(_, index)| index)
     }
 
-    /// The ways to read a table that this line is one of.
-    fn access(&self, is_ordered: bool, batched: bool) -> Vec<&'static str> {
+    /// The ways to read a table that this line is one of; by a `clustered` index, or by others.
+    fn access(&self, clustered: bool, is_ordered: bool, batched: bool) -> Vec<&'static str> {
         let label = self.label;
-        let clustered = label.contains(" using PRIMARY");
         let leaps = self.note("key parts: ").is_some_and(|parts| parts.contains(" leaps"));
         let tests = self.note("index condition").is_some()
             || self.note("key parts: ").is_some_and(|parts| parts.contains(" filters"));
@@ -222,11 +221,13 @@ impl Coverage {
         let mut found: Vec<(&'static str, [bool; 3])> = Vec::new();
         for node in &nodes {
             let (null, reverse) = (node.has_null_bound(), node.label.contains("(reverse)"));
-            let mut indexes = node.indexes(question, tables, is_ordered);
-            let desc = indexes.any(|index| index.parts.iter().any(|part| part.descending));
+            let indexes: Vec<&Index> = node.indexes(question, tables, is_ordered).collect();
+            let desc = indexes.iter().any(|index| index.parts.iter().any(|part| part.descending));
+            let clustered = indexes.iter().any(|index| index.clustered);
             let own = [null, desc, reverse];
             plan.iter_mut().zip(own).for_each(|(any, one)| *any |= one);
-            found.extend(node.access(is_ordered, way.batched).into_iter().map(|path| (path, own)));
+            let access = node.access(clustered, is_ordered, way.batched);
+            found.extend(access.into_iter().map(|path| (path, own)));
         }
         // What is not a way to read a table has what the ways below it have.
         let operators = nodes.iter().flat_map(|node| node.operator(is_ordered, way.batched_keys));
@@ -238,7 +239,7 @@ impl Coverage {
         found.extend(execution.kept.then_some(("kept plan", plan)));
         let short = |node: &Node<'_>| {
             let label = node.label;
-            !node.access(false, false).is_empty() || label == "Project" || label.starts_with("Limit")
+            !node.access(false, false, false).is_empty() || label == "Project" || label.starts_with("Limit")
         };
         if execution.kept && nodes.iter().all(short) {
             found.push(("short read", plan));

@@ -33,6 +33,8 @@ pub struct Part {
 pub struct Index {
     pub name: String,
     pub unique: bool,
+    /// Whether rows lie in its order.
+    pub clustered: bool,
     pub parts: Vec<Part>,
 }
 
@@ -41,7 +43,7 @@ pub struct Table {
     pub name: String,
     /// `id`, `u`, `rev`, `g` and the others.
     pub columns: Vec<Column>,
-    /// The clustered one is called PRIMARY, if it is declared.
+    /// The primary key, which is clustered or beside others, is called PRIMARY, if it is declared.
     pub indexes: Vec<Index>,
     /// The statement that makes it.
     pub definition: String,
@@ -85,14 +87,15 @@ impl Table {
         }
         let mut indexes = Vec::new();
         if random.random_ratio(4, 5) {
-            let parts = clustered_parts(&mut columns, random);
-            indexes.push(Index { name: "PRIMARY".into(), unique: true, parts });
+            let parts = primary_parts(&mut columns, random);
+            let clustered = !drawn_by(&columns, "ENGINE").is_multiple_of(3);
+            indexes.push(Index { name: "PRIMARY".into(), unique: true, clustered, parts });
         }
         for at in 0..random.random_range(2..6) {
             let parts = parts(&columns, random);
             let has_u = parts.iter().any(|part| columns[part.column].name == "u");
             let unique = has_u && random.random_ratio(2, 3);
-            indexes.push(Index { name: format!("k{number}{at}"), unique, parts });
+            indexes.push(Index { name: format!("k{number}{at}"), unique, clustered: false, parts });
         }
         let name = format!("t{number}");
         // Rows of which few are on a leaf, so that threads have something to share, and not all that is read is in memory.
@@ -164,7 +167,8 @@ impl Table {
         for index in self.indexes.iter().filter(|index| !self.is_late(index)) {
             let _ = write!(sql, ", {}", self.key(index));
         }
-        sql + ")"
+        let heap = self.indexes.iter().any(|index| index.name == "PRIMARY" && !index.clustered);
+        sql + if heap { ") ENGINE=MyISAM" } else { ")" }
     }
 
     fn key(&self, index: &Index) -> String {
@@ -179,10 +183,7 @@ impl Table {
 
     /// What an index says of packing, drawn by what the table is.
     fn packing(&self, index: &Index) -> &'static str {
-        let mut drawn = DefaultHasher::new();
-        index.name.hash(&mut drawn);
-        self.columns.iter().for_each(|column| column.definition().hash(&mut drawn));
-        match drawn.finish() % 4 {
+        match drawn_by(&self.columns, &index.name) % 4 {
             0 => " NOT PACKED",
             1 => "",
             _ => " PACKED",
@@ -206,8 +207,16 @@ pub fn unique(nth: u32, id: u32) -> u32 {
     nth * 7919 % UNIQUE * SESSIONS + id % SESSIONS
 }
 
-/// Of the clustered index: whatever it begins with, `id` makes it unique.
-fn clustered_parts(columns: &mut [Column], random: &mut SmallRng) -> Vec<Part> {
+/// A number drawn by what a table and something of it are.
+fn drawn_by(columns: &[Column], what: &str) -> u64 {
+    let mut drawn = DefaultHasher::new();
+    what.hash(&mut drawn);
+    columns.iter().for_each(|column| column.definition().hash(&mut drawn));
+    drawn.finish()
+}
+
+/// Of the primary key: whatever it begins with, `id` makes it unique.
+fn primary_parts(columns: &mut [Column], random: &mut SmallRng) -> Vec<Part> {
     let mut parts: Vec<usize> = vec![0];
     if random.random_ratio(3, 5) {
         let mut others: Vec<usize> =

@@ -197,8 +197,7 @@ impl Engine {
         new: &mut NewTrees,
     ) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
         let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &self.limits)?;
-        let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
-        let primary = (!primary.is_empty()).then_some(primary);
+        let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
         let mut table = TableDef {
             id: TableId(self.counters.new_object()),
             database: spec.database.clone(),
@@ -218,7 +217,7 @@ impl Engine {
             options: spec.options.clone(),
         };
         for index in draft.indexes {
-            let shape = self.index_shape(index, &table, primary.as_deref());
+            let shape = self.index_shape(index, &table, clustered_key.as_deref());
             let (tree, root) = match &spec.partitioning {
                 Some(_) => (SegmentId::NONE, PageNo::NONE),
                 None => {
@@ -363,8 +362,9 @@ impl Engine {
         &self,
         draft: crate::catalog::IndexDraft,
         table: &'c TableDef,
-        primary: Option<&'c [IndexPart]>,
+        clustered_key: Option<&'c [IndexPart]>,
     ) -> IndexShape<'c> {
+        let packing = Packing::of_new(&draft, &table.columns, &table.options);
         IndexShape {
             id: self.counters.new_object(),
             name: draft.name,
@@ -372,10 +372,10 @@ impl Engine {
             parts: draft.parts,
             comment: draft.comment,
             invisible: draft.invisible,
-            packing: Packing::of_new(draft.kind, draft.packed, table.options.pack_keys),
+            packing,
             columns: &table.columns,
             dropped: &table.dropped,
-            primary,
+            clustered_key,
             schema_version: table.schema_version,
         }
     }

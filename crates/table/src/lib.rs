@@ -58,9 +58,9 @@ pub use build::{BuildControl, LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
     ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,
-    IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, PRIMARY,
-    Packing, PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId, TableOptions,
-    TableSpec, ViewAlgorithm, ViewDef, is_extended,
+    IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, Organisation,
+    PRIMARY, Packing, PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId,
+    TableOptions, TableSpec, ViewAlgorithm, ViewDef, is_extended,
 };
 pub use change_buffer::{ChangeBufferStats, ChangeBuffering};
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};

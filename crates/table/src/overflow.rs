@@ -228,8 +228,8 @@ impl Engine {
         for index in draft.indexes {
             let tree = create_tree(&self.store, LeafFormat::Plain)?;
             new.note(tree.id());
-            let primary = Some(index.parts.clone());
-            let shape = self.index_shape(index, &overflow, primary.as_deref());
+            let clustered_key = Some(index.parts.clone());
+            let shape = self.index_shape(index, &overflow, clustered_key.as_deref());
             overflow.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
         }
         table.overflow = Some(overflow.id);

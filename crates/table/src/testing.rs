@@ -2,7 +2,7 @@
 
 use crate::alter::{Alteration, Rebuild, RowConverter};
 use crate::build::BuildControl;
-use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableSpec};
+use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, Organisation, TableDef, TableSpec};
 use crate::change_buffer::ChangeBuffering;
 use crate::engine::{Engine, EngineOptions};
 use crate::error::TableError;
@@ -133,17 +133,17 @@ pub(crate) fn keyed_spec() -> TableSpec {
     spec("t", columns, indexes)
 }
 
-/// A table with hidden row ids, or with a packed descending two-part key that one index repeats the other way round.
-pub(crate) fn other_spec(hidden: bool) -> TableSpec {
+/// A table with a packed descending two-part key that one index repeats the other way round: clustered by it, or a heap with it.
+pub(crate) fn other_spec(heap: bool) -> TableSpec {
     let columns = vec![column("x", int(), false), column("y", varchar(), false), column("z", int(), true)];
-    let mut indexes = vec![
+    let indexes = vec![
         packed(index(IndexSpecKind::Plain, "zx", &["z", "x"])),
         index(IndexSpecKind::Unique, "u", &["-z", "y"]),
+        packed(index(IndexSpecKind::Primary, "", &["y", "-x"])),
     ];
-    if !hidden {
-        indexes.push(packed(index(IndexSpecKind::Primary, "", &["y", "-x"])));
-    }
-    spec(if hidden { "h" } else { "p" }, columns, indexes)
+    let mut spec = spec(if heap { "h" } else { "p" }, columns, indexes);
+    spec.options.organisation = if heap { Organisation::Heap } else { Organisation::Clustered };
+    spec
 }
 
 /// A table whose indexes, the clustered one too, have the beginnings of strings only, or of one string both.

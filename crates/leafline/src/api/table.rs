@@ -10,8 +10,8 @@ use super::error::{Error, Result};
 use super::value::{FromValue, Parameter, Params, parameters, sayable};
 use leafline_sql::type_of;
 use leafline_table::{
-    ColumnDef, Direction, Engine, IndexDef, Isolation, ReadView, RowReader, RowRef, TableDef, TableError,
-    Transaction, TxnMode,
+    ColumnDef, Direction, Engine, IndexDef, Isolation, Organisation, ReadView, RowReader, RowRef, TableDef,
+    TableError, Transaction, TxnMode,
 };
 use leafline_types::convert::{StoreContext, store_cast};
 use leafline_types::row::stored_value;
@@ -26,7 +26,7 @@ impl Database {
     /// A table, for use without SQL.
     ///
     /// # Errors
-    /// 1049 if there is no such database, 1146 if there is no such table, 1105 if it has no primary key.
+    /// 1049 if there is no such database, 1146 if there is no such table, 1105 if it has no primary key, 1235 if it is a heap.
     ///
     /// ```
     /// # fn main() -> leafline::Result<()> {
@@ -54,6 +54,9 @@ impl Database {
     /// ```
     pub fn table(&self, database: &str, name: &str) -> Result<Table> {
         let def = self.instance().engine().table(database, name).map_err(MysqlError::from)?;
+        if def.options.organisation == Organisation::Heap {
+            return Err(MysqlError::not_supported("tables with ENGINE=MyISAM outside SQL").into());
+        }
         if def.has_hidden_row_id() {
             return Err(MysqlError::unknown_error(format_args!("Table '{name}' has no primary key")).into());
         }

@@ -232,7 +232,7 @@ impl Wanted {
         lists.is_extended = true;
         let short = lists.found.clone();
         for List { parts: list, .. } in short {
-            let primary = self.table.primary_key().unwrap_or_default();
+            let primary = self.table.clustered_key().unwrap_or_default();
             let is_there = |column: usize| {
                 list.iter().chain(primary).any(|part| part.column == column && part.prefix.is_none())
             };

@@ -1,6 +1,6 @@
 //! Indexes that another one of the table makes redundant.
 
-use leafline_table::{IndexDef, IndexKind, TableDef};
+use leafline_table::{IndexDef, TableDef};
 use std::sync::Arc;
 
 /// An index, and one that does what it does.
@@ -15,7 +15,7 @@ pub(crate) struct Redundant<'t> {
 pub(crate) fn redundant_indexes(table: &TableDef) -> Vec<Redundant<'_>> {
     let all = || table.indexes.iter().filter(|index| !index.parts.is_empty());
     let mut found = Vec::new();
-    for index in all().filter(|index| !index.is_clustered()) {
+    for index in all().filter(|index| !index.is_primary()) {
         for dominant in all().filter(|other| other.id != index.id && makes_redundant(other, index)) {
             found.push(Redundant { index, dominant });
         }
@@ -27,7 +27,7 @@ fn makes_redundant(dominant: &IndexDef, index: &IndexDef) -> bool {
     let is_prefix = begins_with(dominant, index);
     match dominant.parts.len() == index.parts.len() {
         true if is_prefix => {
-            let rank = |index: &IndexDef| (!index.is_unique(), index.kind != IndexKind::Clustered);
+            let rank = |index: &IndexDef| (!index.is_unique(), !index.is_primary());
             let name = |index: &IndexDef| index.name.to_lowercase();
             (rank(dominant), name(dominant)) < (rank(index), name(index))
         }

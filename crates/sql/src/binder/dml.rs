@@ -265,7 +265,7 @@ impl Binder<'_> {
                 }
             }
             let whole = |table: &TableDef| {
-                let keys = table.indexes.iter().filter(|index| index.is_unique() && !index.hidden_row_id);
+                let keys = table.indexes.iter().filter(|index| index.is_unique());
                 let part_shown = |part: &IndexPart| {
                     let nullable = table.columns.get(part.column).is_none_or(|column| column.nullable);
                     shown.contains(&part.column) && !nullable && part.prefix.is_none()
@@ -400,7 +400,7 @@ fn check_moved_rows(
     for (first, of_first) in places() {
         for (second, of_second) in places() {
             if of_first.table.id == of_second.table.id && first != second {
-                let parts = of_second.table.primary_key().unwrap_or_default();
+                let parts = of_second.table.clustered_key().unwrap_or_default();
                 let moves = |a: &BlockAssignment| {
                     a.relation == *second && parts.iter().any(|part| part.column == a.column)
                 };

@@ -394,11 +394,10 @@ fn index_hints(
     for hint in hints {
         let mut indexes = Vec::with_capacity(hint.indexes.len());
         for name in &hint.indexes {
-            let position = table.indexes.iter().position(|i| {
-                i.name.eq_ignore_ascii_case(&name.value)
-                    && !(i.is_clustered() && i.hidden_row_id)
-                    && !unseen(i)
-            });
+            let position = table
+                .indexes
+                .iter()
+                .position(|i| i.name.eq_ignore_ascii_case(&name.value) && !i.is_hidden() && !unseen(i));
             indexes.push(position.ok_or_else(|| MysqlError::key_does_not_exist(&name.value, alias))?);
         }
         let IndexHints { join, order_by, group_by } = &mut bound;

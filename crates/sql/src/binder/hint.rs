@@ -156,7 +156,7 @@ impl Resolver<'_, '_> {
         let mut positions = Vec::with_capacity(indexes.len());
         for name in indexes {
             let is_named = |index: &std::sync::Arc<leafline_table::IndexDef>| {
-                index.name.eq_ignore_ascii_case(name) && !(index.is_clustered() && index.hidden_row_id)
+                index.name.eq_ignore_ascii_case(name) && !index.is_hidden()
             };
             match base.indexes.iter().position(is_named) {
                 Some(position) => positions.push(position),

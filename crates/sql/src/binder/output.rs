@@ -103,7 +103,7 @@ fn column_flags(table: &TableDef, ordinal: usize, ty: &ExprType) -> ColumnFlags 
             flags = flags.with(ColumnFlags::PART_KEY);
         }
         flags = match index.kind {
-            IndexKind::Clustered if is_part => flags.with(ColumnFlags::PRIMARY_KEY),
+            _ if index.is_primary() && is_part => flags.with(ColumnFlags::PRIMARY_KEY),
             IndexKind::Unique if is_first && index.parts.len() == 1 => flags.with(ColumnFlags::UNIQUE_KEY),
             IndexKind::Unique | IndexKind::Secondary if is_first => flags.with(ColumnFlags::MULTIPLE_KEY),
             _ => flags,

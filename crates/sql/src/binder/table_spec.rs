@@ -6,8 +6,9 @@
 use crate::session::settings::TimeSettings;
 use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, GeneratedKind, IndexSpec,
-    IndexSpecKind, IndexSpecPart, StoredColumn, TableOptions, TableSpec,
+    IndexSpecKind, IndexSpecPart, Organisation, StoredColumn, TableOptions, TableSpec,
 };
+use leafline_types::error::errno;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
 use super::data_type::{ColumnType, column_type, table_collation, type_warnings};
@@ -15,9 +16,6 @@ use super::literal::constant_value;
 use crate::parser::ast::{
     self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind, PackKeys,
 };
-
-/// What the engine calls itself in `ENGINE =`, and the name under which MySQL's tables mean the same.
-const ENGINES: &[&str] = &["Leafline", "InnoDB"];
 
 /// The table that a CREATE TABLE asks for, in `database` with the collation `default`, and warnings. A default of a
 /// TIMESTAMP is in the time zone that is so many seconds ahead of UTC.
@@ -31,7 +29,7 @@ pub fn table_spec(
     times: TimeSettings<'_>,
 ) -> Result<(TableSpec, Vec<MysqlError>), MysqlError> {
     let options = &create.options;
-    check_engine(options)?;
+    let organisation = organisation(options)?.unwrap_or_default();
     let collation = table_collation(options.charset.as_ref(), options.collation.as_ref(), default)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut indexes = Vec::new();
@@ -66,22 +64,35 @@ pub fn table_spec(
             collation: Some(collation),
             auto_increment_start: options.auto_increment,
             pack_keys: options.pack_keys.and_then(pack_keys),
+            organisation,
         },
     };
     let mut warnings: Vec<MysqlError> =
         create.columns.iter().flat_map(|column| type_warnings(&column.data_type)).collect();
     warnings.extend(option_warnings(options));
+    warnings.extend(organisation_note(&spec.name, organisation));
     create.keys.iter().for_each(|key| warnings.extend(key_warnings(key)));
     Ok((spec, warnings))
 }
 
-/// Error 1286 for another storage engine.
-pub(super) fn check_engine(options: &ast::TableOptions) -> Result<(), MysqlError> {
-    match &options.engine {
-        Some(engine) if !ENGINES.iter().any(|e| e.eq_ignore_ascii_case(&engine.value)) => {
-            Err(MysqlError::unknown_storage_engine(&engine.value))
-        }
-        _ => Ok(()),
+/// The organisation that ENGINE asks for. Error 1286 for another storage engine.
+pub(super) fn organisation(options: &ast::TableOptions) -> Result<Option<Organisation>, MysqlError> {
+    let Some(engine) = &options.engine else { return Ok(None) };
+    match Organisation::of_engine(&engine.value) {
+        None => Err(MysqlError::unknown_storage_engine(&engine.value)),
+        organisation => Ok(organisation),
+    }
+}
+
+/// Note 1266 where ENGINE names an engine of MySQL's that works otherwise.
+pub(super) fn organisation_note(table: &str, organisation: Organisation) -> Option<MysqlError> {
+    let text = format!(
+        "Using storage engine Leafline for table '{table}': a heap, with the primary key as an index beside others and strings in \
+         indexes packed; it is transactional"
+    );
+    match organisation {
+        Organisation::Clustered => None,
+        Organisation::Heap => Some(MysqlError::with_message(errno::ER_WARN_USING_OTHER_HANDLER, text)),
     }
 }
 

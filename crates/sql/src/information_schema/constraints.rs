@@ -3,7 +3,7 @@
 use super::{CATALOG, Columns, Rows, count_column, long_text, name_column, nullable_column, nullable_name};
 use super::{stored_tables, text, yes_no};
 use crate::session::Session;
-use leafline_table::{ForeignKeyDef, IndexDef, IndexKind, TableDef};
+use leafline_table::{ForeignKeyDef, IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) fn table_rows(session: &Session) -> Result<Rows, MysqlError> {
             rows.push([named(&table, constraint), of_table.into(), vec![yes_no(enforced)]].concat());
         };
         for index in unique(&table) {
-            let kind = if index.kind == IndexKind::Clustered { "PRIMARY KEY" } else { "UNIQUE" };
+            let kind = if index.is_primary() { "PRIMARY KEY" } else { "UNIQUE" };
             push(&index.name, kind, true);
         }
         table.foreign_keys.iter().for_each(|key| push(&key.name, "FOREIGN KEY", true));

@@ -70,7 +70,8 @@ fn stored(session: &Session, table: &Arc<TableDef>, sizes: &Sizes) -> Vec<Value>
     let TableBytes { data, indexes, free } = sizes.of_table(table);
     let next = table.auto_increment_column().map(|_| engine.next_auto_increment(table.id));
     let collation = table.options.collation.unwrap_or(DEFAULT_COLLATION);
-    let named = [CATALOG, &table.database, &table.name, "BASE TABLE", "Leafline"].map(text);
+    let engine_name = table.options.organisation.engine();
+    let named = [CATALOG, &table.database, &table.name, "BASE TABLE", engine_name].map(text);
     let is = [
         Value::UInt(10),
         text("Dynamic"),

@@ -8,8 +8,8 @@ use super::partial::PartialRef;
 use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
 use leafline_table::TableDef;
-use leafline_types::MysqlError;
 use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use leafline_types::{KeyPart, MysqlError};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -262,9 +262,11 @@ fn order_of(
         parts = position + 1;
         served = served_by_fixed(served + 1);
     }
-    // Behind all parts of the key there is one row: what is left to order by does not matter. A hidden row id follows the
-    // parts of a table without primary key.
-    if ended && is_same && !index.hidden_row_id {
+    // Behind all parts of the key there is one row: what is left to order by does not matter. Where a hidden row id follows them,
+    // that is so of unique keys without NULL.
+    let is_whole = |part: &KeyPart| !part.nullable && part.prefix.is_none();
+    let names_row = !index.hidden_row_id || index.is_unique() && index.key_parts.iter().all(is_whole);
+    if ended && is_same && names_row {
         served = keys.len();
     }
     if reverse.is_none() && served < keys.len() {

@@ -140,11 +140,11 @@ impl Parser<'_> {
         if self.accept_word("VALUES") {
             values = self.partition_values()?;
         }
-        let comment = self.partition_options()?;
+        let (comment, engine) = self.partition_options()?;
         if self.at_symbol(Symbol::LeftParen) {
             return self.refuse("SUBPARTITION");
         }
-        Ok(PartitionDefinition { name, values, comment })
+        Ok(PartitionDefinition { name, values, comment, engine })
     }
 
     fn partition_values(&mut self) -> Parsed<PartitionValues> {
@@ -169,14 +169,14 @@ impl Parser<'_> {
         self.stored_text().map(PartitionBound::Value)
     }
 
-    /// The options of a partition. Only those that change nothing are taken. Its comment.
-    fn partition_options(&mut self) -> Parsed<String> {
-        let mut comment = String::new();
+    /// The options of a partition. Only those that change nothing are taken. Its comment and its engine.
+    fn partition_options(&mut self) -> Parsed<(String, Option<Ident>)> {
+        let (mut comment, mut engine) = (String::new(), None);
         loop {
             let storage = self.accept_word("STORAGE");
             if self.accept_word("ENGINE") {
                 self.accept_symbol(Symbol::Eq);
-                self.ident_or_string()?;
+                engine = Some(self.ident_or_string()?);
             } else if storage {
                 return Err(self.syntax_error());
             } else if self.accept_word("COMMENT") {
@@ -188,7 +188,7 @@ impl Parser<'_> {
             } else if self.at_any_word(&["DATA", "INDEX", "TABLESPACE", "NODEGROUP"]) {
                 return self.refuse("where a partition is stored");
             } else {
-                return Ok(comment);
+                return Ok((comment, engine));
             }
         }
     }

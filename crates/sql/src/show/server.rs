@@ -9,6 +9,7 @@ use crate::session::{Activity, Session};
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
+use leafline_table::Organisation;
 use leafline_types::convert::to_text;
 use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Stage, Value, WarningLevel};
 
@@ -167,7 +168,9 @@ pub(super) fn device_profile(session: &Session) -> RowSet {
 pub(crate) fn engines() -> RowSet {
     let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
     let comment = "Clustered B+trees, transactions, recovery";
-    rows.push(["Leafline", "DEFAULT", comment, "YES", "NO", "YES"].map(text).to_vec());
+    rows.push([Organisation::Clustered.engine(), "DEFAULT", comment, "YES", "NO", "YES"].map(text).to_vec());
+    let comment = "Heaps of Leafline: rows in the order in which they came, all indexes beside them";
+    rows.push([Organisation::Heap.engine(), "YES", comment, "YES", "NO", "YES"].map(text).to_vec());
     rows
 }
 

@@ -32,8 +32,9 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zo
         lines.push(format!("CONSTRAINT {} CHECK (({})){enforced}", quoted(&check.name), check.expression));
     }
     let kind = if table.is_private { "TEMPORARY TABLE" } else { "TABLE" };
+    let engine = table.options.organisation.engine();
     let mut text =
-        format!("CREATE {kind} {} (\n  {}\n) ENGINE=Leafline", quoted(&table.name), lines.join(",\n  "));
+        format!("CREATE {kind} {} (\n  {}\n) ENGINE={engine}", quoted(&table.name), lines.join(",\n  "));
     if table.auto_increment_column().is_some() && next_auto_increment > 1 {
         write!(text, " AUTO_INCREMENT={next_auto_increment}").ok();
     }
@@ -46,13 +47,14 @@ pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zo
         write!(text, " COMMENT={}", literal(&table.options.comment)).ok();
     }
     if let Some(partitioning) = &table.partitioning {
-        text.push_str(&partition_by(&partitioning.scheme, &table.columns, zone));
+        text.push_str(&partition_by(&partitioning.scheme, table, zone));
     }
     text
 }
 
 /// PARTITION BY, as MySQL shows it: in a comment that others pass over.
-fn partition_by(scheme: &PartitionScheme, columns: &[ColumnDef], zone: &Zone) -> String {
+fn partition_by(scheme: &PartitionScheme, table: &TableDef, zone: &Zone) -> String {
+    let columns = &table.columns;
     let names: Vec<String> =
         scheme.columns.iter().filter_map(|at| columns.get(*at)).map(|column| quoted(&column.name)).collect();
     let (version, key) = match &scheme.key {
@@ -75,7 +77,7 @@ fn partition_by(scheme: &PartitionScheme, columns: &[ColumnDef], zone: &Zone) ->
         return text;
     }
     let partitions: Vec<String> =
-        scheme.partitions.iter().map(|partition| partition_text(scheme, partition, columns, zone)).collect();
+        scheme.partitions.iter().map(|partition| partition_text(scheme, partition, table, zone)).collect();
     write!(text, "({}) */", partitions.join(",\n ")).ok();
     text
 }
@@ -83,15 +85,18 @@ fn partition_by(scheme: &PartitionScheme, columns: &[ColumnDef], zone: &Zone) ->
 fn partition_text(
     scheme: &PartitionScheme,
     partition: &PartitionSpec,
-    columns: &[ColumnDef],
+    table: &TableDef,
     zone: &Zone,
 ) -> String {
     let mut text = match is_plain(&partition.name) {
         true => format!("PARTITION {}", partition.name),
         false => format!("PARTITION {}", quoted(&partition.name)),
     };
-    let rows: Vec<String> =
-        partition.values.iter().map(|row| partition_values(scheme, row, columns, zone).join(",")).collect();
+    let rows: Vec<String> = partition
+        .values
+        .iter()
+        .map(|row| partition_values(scheme, row, &table.columns, zone).join(","))
+        .collect();
     let several = scheme.columns.len() > 1 && !scheme.has_function();
     match scheme.method {
         PartitionMethod::Range if scheme.has_function() && rows == ["MAXVALUE"] => {
@@ -109,7 +114,7 @@ fn partition_text(
     if !partition.comment.is_empty() {
         write!(text, " COMMENT = {}", literal(&partition.comment)).ok();
     }
-    text.push_str(" ENGINE = Leafline");
+    write!(text, " ENGINE = {}", table.options.organisation.engine()).ok();
     text
 }
 
@@ -235,8 +240,8 @@ fn key(table: &TableDef, index: &IndexDef) -> String {
         .collect();
     let parts = parts.join(",");
     let mut text = match index.kind {
-        IndexKind::Clustered => format!("PRIMARY KEY ({parts})"),
-        IndexKind::Unique => format!("UNIQUE KEY {} ({parts})", quoted(&index.name)),
+        _ if index.is_primary() => format!("PRIMARY KEY ({parts})"),
+        IndexKind::Clustered | IndexKind::Unique => format!("UNIQUE KEY {} ({parts})", quoted(&index.name)),
         IndexKind::Secondary => format!("KEY {} ({parts})", quoted(&index.name)),
     };
     if !index.comment.is_empty() {

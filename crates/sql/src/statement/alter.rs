@@ -15,7 +15,7 @@ use crate::session::settings::Modes;
 use crate::show::base_table;
 use leafline_table::{
     Alteration, ColumnDef, DefaultValue, IndexSpec, IndexSpecKind, IndexSpecPart, Limits, MetadataMode,
-    QualifiedName, Rebuild, RowConverter, Switch, TableDef, TableId, TableSpec,
+    Organisation, QualifiedName, Rebuild, RowConverter, Switch, TableDef, TableId, TableSpec,
 };
 use leafline_types::error::errno;
 use leafline_types::expr::{evaluate_row, truth};
@@ -124,7 +124,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         (copied, id) = altered.map_err(|error| of_table(error, session))?;
         session.instance.statistics().forget(&table);
     } else {
-        if order_needs_sort && altered.spec.indexes.iter().any(|i| i.kind == IndexSpecKind::Primary) {
+        if order_needs_sort && has_clustered_key(&altered.spec) {
             let text = format!(
                 "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
                 table.name
@@ -212,19 +212,24 @@ fn adds_indexes_alone(altered: &AlteredTable, old: &TableDef) -> bool {
 fn renews_rows_alone(altered: &AlteredTable, old: &TableDef) -> bool {
     let AlteredTable { spec, sources, order, foreign_keys, .. } = altered;
     let is_divided = old.is_partitioned() || spec.partitioning.is_some();
-    let has_key = spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary);
-    // Rows that have no key keep their hidden numbers.
+    // Rows that have no clustered key keep their hidden numbers.
     let keeps_numbers = old.has_hidden_row_id() && !is_divided && order.is_empty();
     let follows = |(column, source): (&ColumnDef, &Option<usize>)| match source {
         Some(source) => old.columns.get(*source).is_some_and(|old| old.name == column.name),
         None => !matches!(column.default, Some(DefaultValue::Expression(_))),
     };
-    (has_key || keeps_numbers)
+    (has_clustered_key(spec) || keeps_numbers)
         && spec.columns.iter().zip(sources).all(follows)
         && !gives_numbers(spec, sources, old)
         && foreign_keys.added.is_empty()
         && (&spec.database, &spec.name) == (&old.database, &old.name)
         && !old.is_private
+}
+
+/// Whether the rows of a table are to lie in the order of its primary key.
+fn has_clustered_key(spec: &TableSpec) -> bool {
+    spec.options.organisation == Organisation::Clustered
+        && spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary)
 }
 
 /// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.

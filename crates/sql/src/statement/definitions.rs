@@ -80,7 +80,9 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
 pub(super) fn note_options(session: &mut Session, warnings: Vec<MysqlError>) {
     for warning in warnings {
         match warning.code {
-            errno::ER_ILLEGAL_HA | errno::ER_UNSUPPORTED_INDEX_ALGORITHM => session.warnings.note(warning),
+            errno::ER_ILLEGAL_HA
+            | errno::ER_UNSUPPORTED_INDEX_ALGORITHM
+            | errno::ER_WARN_USING_OTHER_HANDLER => session.warnings.note(warning),
             _ => session.warnings.warn(warning),
         }
     }

@@ -152,7 +152,7 @@ fn sum_of_rows(session: &mut Session, table: &TableDef) -> Result<u64, MysqlErro
     Ok(sum.into())
 }
 
-/// LOAD INDEX INTO CACHE: indexes are read into the buffer pool, the table itself under the name PRIMARY; in the order of the file.
+/// LOAD INDEX INTO CACHE: indexes are read into the buffer pool, the table itself under the name of the clustered one; in the order of the file.
 pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<RowSet, MysqlError> {
     const OPERATION: &str = "preload_keys";
     let mut rows = messages();

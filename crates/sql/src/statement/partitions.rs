@@ -13,8 +13,8 @@ use crate::result::Done;
 use crate::session::Session;
 use crate::show::base_table;
 use leafline_table::{
-    BoundValue, ColumnDef, IndexDef, MOST_PARTITIONS, PartitionChange, PartitionMethod, PartitionScheme,
-    PartitionSpec, Partitioning, TableDef, TableSpec,
+    BoundValue, ColumnDef, IndexDef, MOST_PARTITIONS, Organisation, PartitionChange, PartitionMethod,
+    PartitionScheme, PartitionSpec, Partitioning, TableDef, TableSpec,
 };
 use leafline_types::MysqlError;
 use std::collections::BTreeSet;
@@ -30,6 +30,7 @@ pub(super) fn partitioning(
     spec: &TableSpec,
 ) -> Result<Arc<PartitionScheme>, MysqlError> {
     check_shape(by)?;
+    check_engines(&by.partitions, spec.options.organisation)?;
     let listed = !by.partitions.is_empty();
     let partitions = match listed {
         true => evaluated(session, &by.partitions)?,
@@ -302,6 +303,7 @@ fn defined(
     partitions: &[PartitionDefinition],
 ) -> Result<Vec<PartitionSpec>, MysqlError> {
     check_shape(&PartitionBy { partitions: partitions.to_vec(), ..written(scheme, table) })?;
+    check_engines(partitions, table.options.organisation)?;
     evaluated(session, partitions)
 }
 
@@ -320,6 +322,18 @@ fn redefined(
         }
     }
     divided(session, &written(scheme, table), (partitions, true), &TableSpec::of(table))
+}
+
+/// All partitions are organised as their table is: error 1497 if one is to be otherwise, 1286 for an engine that is not known.
+fn check_engines(partitions: &[PartitionDefinition], organisation: Organisation) -> Result<(), MysqlError> {
+    for engine in partitions.iter().filter_map(|partition| partition.engine.as_ref()) {
+        match Organisation::of_engine(&engine.value) {
+            None => return Err(MysqlError::unknown_storage_engine(&engine.value)),
+            Some(own) if own != organisation => return Err(MysqlError::mix_of_engines()),
+            Some(_) => {}
+        }
+    }
+    Ok(())
 }
 
 fn check_count(partitions: usize) -> Result<(), MysqlError> {
@@ -386,6 +400,7 @@ fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Resu
         && table.indexes.iter().map(index).eq(other.indexes.iter().map(index))
         && checks(table) == checks(other)
         && table.options.pack_keys == other.options.pack_keys
+        && table.options.organisation == other.options.organisation
         && places(table) == places(other);
     if same { Ok(()) } else { Err(MysqlError::tables_different_metadata()) }
 }

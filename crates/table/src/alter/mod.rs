@@ -65,7 +65,7 @@ pub type Switch<'a> = &'a dyn Fn() -> Result<Option<Excluding>>;
 pub struct Rebuild<'a> {
     /// Makes one of the other.
     pub converter: &'a mut dyn RowConverter,
-    /// The order, by columns of the old table, in which rows are stored where there is no primary key.
+    /// The order, by columns of the old table, in which rows are stored where there is no clustered key.
     pub order: Vec<IndexSpecPart>,
     /// NULL and 0 in the AUTO_INCREMENT column ask for a number.
     pub numbers: bool,
@@ -118,11 +118,11 @@ impl Target<'_> {
         let added = self.draft.indexes.iter().skip(1).any(|index| index.existing.is_none());
         let same_columns = sources.iter().copied().eq((0..table.columns.len()).map(Some));
         let same_name = (&self.spec.database, &self.spec.name) == (&table.database, &table.name);
-        let has_hidden_row_id = self.draft.indexes.first().is_none_or(|clustered| clustered.parts.is_empty());
+        let has_hidden_row_id = self.draft.clustered_key().is_none();
         let is_divided = table.is_partitioned() || self.spec.partitioning.is_some();
         let can_be_built = match rebuild {
             None => added && same_columns && self.spec.columns == table.columns,
-            // Rows that have no key of their own keep their numbers.
+            // Rows that have no clustered key keep their numbers.
             Some(rebuild) => {
                 let keeps_numbers = table.has_hidden_row_id() && !is_divided && rebuild.order.is_empty();
                 !rebuild.numbers && (!has_hidden_row_id || keeps_numbers)
@@ -312,22 +312,21 @@ impl Engine {
         (sources, older): (&[Option<usize>], Vec<Value>),
         (next_auto_increment, switch): (Option<u64>, Option<Switch<'_>>),
     ) -> Result<()> {
-        let primary: Vec<IndexPart> =
-            target.draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
+        let clustered_key = target.draft.clustered_key().map(<[_]>::to_vec);
         let source = |part: &IndexPart| {
             let column = sources.get(part.column).copied().flatten()?;
             Some(IndexPart { column, ..*part })
         };
-        let same_primary = primary.iter().map(source).eq(table.clustered().parts.iter().copied().map(Some));
-        if !same_primary || !table.can_keep_rows(&target.draft.columns, sources, &self.limits) {
+        let made_from = clustered_key.iter().flatten().map(source);
+        let same_key = made_from.eq(table.clustered_key().unwrap_or_default().iter().copied().map(Some));
+        if !same_key || !table.can_keep_rows(&target.draft.columns, sources, &self.limits) {
             return Err(TableError::Internal("a table whose rows change is not built anew".into()));
         }
-        let primary = (!table.has_hidden_row_id()).then_some(primary);
         let mut shell = target.shell(table.id);
         shell.keep_rows(table, sources, older);
         let unproven = target.unproven();
         let mut new = NewTrees::new(self);
-        let primary = primary.as_deref();
+        let clustered_key = clustered_key.as_deref();
         let control = &target.control;
         let watched = switch.map(|switch| (switch, self.watch(table)));
         let view = watched.as_ref().map(|(_, (_, view))| view);
@@ -349,14 +348,15 @@ impl Engine {
                 Ok(built)
             };
         let (draft, of) = (&target.draft, table);
-        let mut changed = self.redefined((table, of), (shell, primary), draft, &mut new, &mut build)?;
+        let mut changed = self.redefined((table, of), (shell, clustered_key), draft, &mut new, &mut build)?;
         changed.keep_histograms(table);
         let mut outside = Vec::new();
         if let Some(partitioning) = &table.partitioning {
             let model = changed.as_partition();
             let redefined = partitioning.partitions.iter().map(|Partition { table: part, .. }| {
                 let shell = TableDef { id: part.id, ..model.clone() };
-                let redefined = self.redefined((part, of), (shell, primary), draft, &mut new, &mut build)?;
+                let redefined =
+                    self.redefined((part, of), (shell, clustered_key), draft, &mut new, &mut build)?;
                 self.with_outside(part, redefined, &mut outside, &mut new)
             });
             let redefined = redefined.collect::<Result<Vec<_>>>()?;
@@ -406,7 +406,7 @@ impl Engine {
     fn redefined(
         &self,
         (stored, of): (&Arc<TableDef>, &TableDef),
-        (mut changed, primary): (TableDef, Option<&[IndexPart]>),
+        (mut changed, clustered_key): (TableDef, Option<&[IndexPart]>),
         draft: &TableDraft,
         new: &mut NewTrees,
         build: &mut BuildIndexes<'_>,
@@ -416,14 +416,14 @@ impl Engine {
             let known = |id| of.indexes.iter().position(|index| index.id == id);
             let old = if position == 0 { Some(0) } else { index.existing.and_then(known) };
             let Some(old) = old.and_then(|old| stored.indexes.get(old)) else {
-                let shape = self.index_shape(index, &changed, primary);
+                let shape = self.index_shape(index, &changed, clustered_key);
                 // Root and tree are not known yet; the build fills them in.
                 added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
                 continue;
             };
             let name = if position == 0 { old.name.clone() } else { index.name.clone() };
             let draft = IndexDraft { name, ..index };
-            let mut shape = self.index_shape(draft, &changed, primary);
+            let mut shape = self.index_shape(draft, &changed, clustered_key);
             shape.id = old.id;
             shape.packing.packed = old.packing.packed;
             kept.push((position, shape.build(old.tree, old.root, old.valid_from)));

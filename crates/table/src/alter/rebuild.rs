@@ -104,10 +104,8 @@ impl Engine {
     fn new_shell(&self, old: &TableDef, target: &Target<'_>) -> TableDef {
         let mut table = target.shell(TableId(self.counters.new_object()));
         table.keep_histograms(old);
-        let primary = target.draft.indexes.first().map(|clustered| clustered.parts.clone());
-        let primary = primary.filter(|primary| !primary.is_empty());
         for index in target.draft.indexes.iter().cloned() {
-            let shape = self.index_shape(index, &table, primary.as_deref());
+            let shape = self.index_shape(index, &table, target.draft.clustered_key());
             table.indexes.push(Arc::new(shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
         }
         table

@@ -1,14 +1,16 @@
 //! Definitions of tables, columns and indexes: immutable once published, shared as `Arc`.
 //!
 //! An index is described twice. *Logically* by its parts, as written in the DDL. *Physically* by what its tree
-//! holds: the key is the parts followed by those parts of the primary key that it lacks (or by the hidden row
+//! holds: the key is the parts followed by those parts of the clustered key that it lacks (or by the hidden row
 //! id), so that keys are unique in every tree and each entry names its row; the payload holds the values of key
 //! columns that the key bytes do not give back (DESC and case do not matter here, trailing spaces and -0.0 do), but nothing of
 //! columns of which only a prefix is a part.
-//! The clustered index is no exception: its key is the primary key, its payload every other column.
+//! The clustered index is no exception: its key is the clustered key, its payload every other column. Whether that is the primary key is
+//! for the table's [`Organisation`] to say.
 
 use super::foreign_key::ForeignKeyDef;
 use super::histogram::HistogramDef;
+use super::organisation::Organisation;
 use super::packing::Packing;
 use super::stored::{StoredColumn, entry_column};
 use crate::partition::Partitioning;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 
 /// Name of the primary key.
 pub const PRIMARY: &str = "PRIMARY";
-/// Name of the clustered index of a table without a primary key, as InnoDB calls it.
+/// Name of the clustered index of a table without a clustered key, as InnoDB calls it.
 pub const HIDDEN_CLUSTERED: &str = "GEN_CLUST_INDEX";
 /// Bytes of a hidden row id in a key.
 pub const ROW_ID_BYTES: usize = 6;
@@ -151,6 +153,8 @@ pub struct TableOptions {
     pub auto_increment_start: Option<u64>,
     /// PACK_KEYS; `None` for DEFAULT.
     pub pack_keys: Option<bool>,
+    /// How its rows lie.
+    pub organisation: Organisation,
 }
 
 /// What an index is.
@@ -195,7 +199,7 @@ pub(crate) enum LocatorMap {
     RowId,
     /// What follows the index's own parts.
     Rest,
-    /// Part by part, in the order of the primary key: position in the key, and whether its direction differs.
+    /// Part by part, in the order of the clustered key: position in the key, and whether its direction differs.
     Parts(Vec<(usize, bool)>),
 }
 
@@ -226,7 +230,7 @@ pub struct IndexDef {
     pub packing: Packing,
     /// Column of each part of the physical key.
     pub key_columns: Vec<usize>,
-    /// The physical key: own parts, then the missing parts of the primary key. A hidden row id follows where there
+    /// The physical key: own parts, then the missing parts of the clustered key. A hidden row id follows where there
     /// is one and is not listed.
     pub key_parts: Vec<KeyPart>,
     /// Where the columns are in key and payload: what a [`RowDecoder`](leafline_types::RowDecoder) is made from.
@@ -324,8 +328,8 @@ pub(crate) struct IndexShape<'a> {
     pub columns: &'a [ColumnDef],
     /// Columns that the table has no more.
     pub dropped: &'a [DroppedColumn],
-    /// Parts of the primary key, `None` if rows have a hidden row id.
-    pub primary: Option<&'a [IndexPart]>,
+    /// Parts of the clustered key, `None` if rows have a hidden row id.
+    pub clustered_key: Option<&'a [IndexPart]>,
     pub schema_version: u16,
 }
 
@@ -334,20 +338,21 @@ impl IndexShape<'_> {
     pub(crate) fn build(self, tree: SegmentId, root: PageNo, valid_from: CommitTs) -> IndexDef {
         let clustered = self.kind == IndexKind::Clustered;
         let mut key = self.parts.clone();
-        let mut locator = match (clustered, self.primary) {
+        let mut locator = match (clustered, self.clustered_key) {
             (true, _) => LocatorMap::Whole,
             (false, None) => LocatorMap::RowId,
             (false, Some(_)) => LocatorMap::Rest,
         };
-        if let (false, Some(primary)) = (clustered, self.primary) {
-            let missing = primary.iter().filter(|part| !self.parts.iter().any(|own| same_value(own, part)));
+        if let (false, Some(clustered_key)) = (clustered, self.clustered_key) {
+            let missing =
+                clustered_key.iter().filter(|part| !self.parts.iter().any(|own| same_value(own, part)));
             key.extend(missing);
-            if key.len() < self.parts.len() + primary.len() {
+            if key.len() < self.parts.len() + clustered_key.len() {
                 let find = |part: &IndexPart| {
                     let at = key.iter().position(|own| same_value(own, part));
                     at.map(|at| (at, key.get(at).is_some_and(|own| own.descending != part.descending)))
                 };
-                locator = LocatorMap::Parts(primary.iter().filter_map(find).collect());
+                locator = LocatorMap::Parts(clustered_key.iter().filter_map(find).collect());
             }
         }
         let key_parts: Vec<KeyPart> = key
@@ -358,7 +363,7 @@ impl IndexShape<'_> {
         let columns: Vec<EntryColumn> = self.columns.iter().map(entry_column).collect();
         let mut format_parts = key_parts.clone();
         let mut format_columns: Vec<Option<usize>> = key_columns.iter().copied().map(Some).collect();
-        if self.primary.is_none() {
+        if self.clustered_key.is_none() {
             format_parts.push(row_id_part());
             format_columns.push(None);
         }
@@ -377,7 +382,7 @@ impl IndexShape<'_> {
             id: self.id,
             name: self.name,
             kind: self.kind,
-            hidden_row_id: self.primary.is_none(),
+            hidden_row_id: self.clustered_key.is_none(),
             parts: self.parts,
             tree,
             root,
@@ -461,17 +466,6 @@ impl TableDef {
     /// All indexes but the clustered one.
     pub fn secondary(&self) -> &[Arc<IndexDef>] {
         &self.indexes[1..]
-    }
-
-    /// Whether rows have a hidden row id in place of a primary key.
-    pub fn has_hidden_row_id(&self) -> bool {
-        self.clustered().hidden_row_id
-    }
-
-    /// Parts of the primary key, if there is one.
-    pub fn primary_key(&self) -> Option<&[IndexPart]> {
-        let clustered = self.clustered();
-        (!clustered.hidden_row_id).then_some(clustered.parts.as_slice())
     }
 
     /// Position of the column of that name, compared without case; columns of functional key parts have no name to look for.

@@ -6,7 +6,7 @@
 //! | row      | key                             | payload after the format byte                               |
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
-//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), PACK_KEYS u8 (see `catalog::packing`), number of its table of overflow values u64 (0: none), whether it is one u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
+//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), PACK_KEYS u8 (see `catalog::packing`), organisation u8 (see `catalog::organisation`), number of its table of overflow values u64 (0: none), whether it is one u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression, place u16, schema version since which rows have it u16, what older ones hold as a one-column row |
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8, packing u8 (see `catalog::packing`) |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
@@ -26,20 +26,22 @@ use super::definition::{
 use super::divided::put_together;
 use super::foreign_key::{ForeignKeyDef, ReferentialAction};
 use super::histogram::{self, HISTOGRAM};
+use super::organisation::Organisation;
 use super::packing::{Packing, decode_choice, encode_choice};
 use super::published::{Catalog, DatabaseDef};
 use super::stored::{StoredColumn, decode_dropped, encode_dropped};
+use super::type_code::{ENUM, SET, UNSIGNED, ZEROFILL, type_code, type_of_code};
 use super::view::{CheckOption, ViewAlgorithm, ViewDef};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
 use crate::partition::{PartitionRows, StoredScheme, decode_partition, decode_scheme, partition_rows};
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
-use leafline_types::{Collation, ColumnLayout, Members, RowLayout, SqlType};
+use leafline_types::{Collation, ColumnLayout, RowLayout, SqlType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub(super) const FORMAT: u8 = 10;
+pub(super) const FORMAT: u8 = 11;
 pub(super) const DATABASE: u8 = 1;
 pub(super) const TABLE: u8 = 2;
 pub(super) const COLUMN: u8 = 3;
@@ -56,10 +58,7 @@ pub(crate) const CHANGE_BUFFER: u8 = 15;
 const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
 const ON_UPDATE: u8 = 4;
-const UNSIGNED: u8 = 8;
 const INVISIBLE: u8 = 16;
-/// Of a DECIMAL, FLOAT or DOUBLE; integers with ZEROFILL have a tag of their own.
-const ZEROFILL: u8 = 32;
 
 const CHECK_LOCAL: u8 = 16;
 const CHECK_CASCADED: u8 = 32;
@@ -107,6 +106,7 @@ impl CatalogRow {
         out.u8(FORMAT).string(&table.database).string(&table.name).u16(table.schema_version);
         out.string(&table.options.comment).u16(table.options.collation.map_or(0, Collation::id));
         out.u64(table.options.auto_increment_start.unwrap_or(0)).u8(encode_choice(table.options.pack_keys));
+        out.u8(table.options.organisation.encode());
         out.u64(table.overflow.map_or(0, |overflow| overflow.0)).bool(table.is_overflow);
         out.u64(table.partition_of.map_or(0, |of| of.0));
         rows.push(CatalogRow { key: key(TABLE, table.id.0, None), payload: out.finish() });
@@ -153,100 +153,6 @@ pub(super) fn key(kind: u8, id: u64, position: Option<u16>) -> Vec<u8> {
         key.extend_from_slice(&position.to_be_bytes());
     }
     key
-}
-
-/// The types whose texts follow the collation.
-const ENUM: u8 = 24;
-const SET: u8 = 25;
-
-/// The second parameter of a FLOAT or DOUBLE that declares no digits.
-const NO_SCALE: u32 = 0xff;
-
-/// A type as a tag and two parameters.
-fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
-    Ok(match ty {
-        SqlType::TinyInt { .. } => (1, 0, 0),
-        SqlType::SmallInt { .. } => (2, 0, 0),
-        SqlType::MediumInt { .. } => (3, 0, 0),
-        SqlType::Int { .. } => (4, 0, 0),
-        SqlType::BigInt { .. } => (5, 0, 0),
-        SqlType::Decimal { precision, scale, .. } => (6, u32::from(*precision), u32::from(*scale)),
-        SqlType::Double => (7, 0, 0),
-        SqlType::Char { len } => (8, *len, 0),
-        SqlType::Varchar { len } => (9, *len, 0),
-        SqlType::Text { max_bytes } => (10, *max_bytes, 0),
-        SqlType::Varbinary { len } => (11, *len, 0),
-        SqlType::Date => (12, 0, 0),
-        SqlType::DateTime { fsp } => (13, u32::from(*fsp), 0),
-        SqlType::Time { fsp } => (14, u32::from(*fsp), 0),
-        SqlType::Year => (15, 0, 0),
-        SqlType::Boolean => (16, 0, 0),
-        SqlType::Zerofill { bytes, digits } => (17, u32::from(*bytes), u32::from(*digits)),
-        SqlType::Real { single, digits, .. } => {
-            // Without digits the second parameter is one that scales do not reach.
-            let (all, scale) = digits.map_or((0, NO_SCALE), |(all, scale)| (all.into(), scale.into()));
-            (if *single { 18 } else { 19 }, all, scale)
-        }
-        SqlType::Binary { len } => (20, *len, 0),
-        SqlType::Blob { max_bytes } => (21, *max_bytes, 0),
-        SqlType::Timestamp { fsp } => (22, u32::from(*fsp), 0),
-        SqlType::Bit { len } => (23, u32::from(*len), 0),
-        SqlType::Json => (26, 0, 0),
-        SqlType::Enum(members) => (ENUM, members.len() as u32, 0),
-        SqlType::Set(members) => (SET, members.len() as u32, 0),
-        other => {
-            let what = format!("columns of type {other}");
-            return Err(leafline_types::MysqlError::not_supported(what).into());
-        }
-    })
-}
-
-fn type_of_code(
-    from: &mut ByteReader<'_>,
-    flags: u8,
-    (names, collation): (Vec<String>, Collation),
-) -> Result<SqlType> {
-    let (unsigned, zerofill) = (flags & UNSIGNED != 0, flags & ZEROFILL != 0);
-    let (tag, first, second) = (from.u8()?, from.u32()?, from.u32()?);
-    let members = || match names.len() == first as usize && first > 0 {
-        true => Ok(Members::new(names.clone(), collation)),
-        false => Err(from.damaged("it has another number of texts")),
-    };
-    let small = |value: u32| u8::try_from(value).map_err(|_| from.damaged("a type's parameter is too large"));
-    Ok(match tag {
-        1 => SqlType::TinyInt { unsigned },
-        2 => SqlType::SmallInt { unsigned },
-        3 => SqlType::MediumInt { unsigned },
-        4 => SqlType::Int { unsigned },
-        5 => SqlType::BigInt { unsigned },
-        6 => SqlType::Decimal { precision: small(first)?, scale: small(second)?, unsigned, zerofill },
-        7 => SqlType::Double,
-        8 => SqlType::Char { len: first },
-        9 => SqlType::Varchar { len: first },
-        10 => SqlType::Text { max_bytes: first },
-        11 => SqlType::Varbinary { len: first },
-        12 => SqlType::Date,
-        13 => SqlType::DateTime { fsp: small(first)? },
-        14 => SqlType::Time { fsp: small(first)? },
-        15 => SqlType::Year,
-        16 => SqlType::Boolean,
-        17 => SqlType::Zerofill { bytes: small(first)?, digits: small(second)? },
-        18 | 19 => {
-            let digits = match second {
-                NO_SCALE => None,
-                scale => Some((small(first)?, small(scale)?)),
-            };
-            SqlType::Real { single: tag == 18, digits, unsigned, zerofill }
-        }
-        20 => SqlType::Binary { len: first },
-        21 => SqlType::Blob { max_bytes: first },
-        22 => SqlType::Timestamp { fsp: small(first)? },
-        23 => SqlType::Bit { len: small(first)? },
-        26 => SqlType::Json,
-        ENUM => SqlType::Enum(Arc::new(members()?)),
-        SET => SqlType::Set(Arc::new(members()?)),
-        other => return Err(from.damaged(format!("type {other} is not known"))),
-    })
 }
 
 fn constant_layout(ty: &SqlType, collation: Collation) -> RowLayout {
@@ -505,11 +411,11 @@ impl Partial {
         let damaged = |why: &str| {
             TableError::Corrupt(format!("catalog: table {}.{} {why}", table.database, table.name))
         };
-        let primary = match indexes.first() {
+        let clustered_key = match indexes.first() {
             Some(IndexRow { kind: IndexKind::Clustered, parts, .. }) => parts.clone(),
             _ => return Err(damaged("has no clustered index")),
         };
-        let primary = (!primary.is_empty()).then_some(primary);
+        let clustered_key = (!clustered_key.is_empty()).then_some(clustered_key);
         let mut built = Vec::with_capacity(indexes.len());
         for row in indexes {
             if row.kind == IndexKind::Clustered && !built.is_empty() {
@@ -525,7 +431,7 @@ impl Partial {
                 packing: row.packing,
                 columns: &table.columns,
                 dropped: &table.dropped,
-                primary: primary.as_deref(),
+                clustered_key: clustered_key.as_deref(),
                 schema_version: table.schema_version,
             };
             built.push(Arc::new(shape.build(row.tree, row.root, CommitTs(0))));
@@ -643,7 +549,7 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
     from.format(FORMAT)?;
     let (database, name, schema_version) = (from.string()?, from.string()?, from.u16()?);
     let (comment, collation, start, keys) = (from.string()?, from.u16()?, from.u64()?, from.u8()?);
-    let pack_keys = decode_choice(keys, &from)?;
+    let (pack_keys, organisation) = (decode_choice(keys, &from)?, Organisation::decode(&mut from)?);
     let collation = match collation {
         0 => None,
         id => Some(known_collation(id, &from)?),
@@ -667,7 +573,7 @@ pub(super) fn decode_table(id: TableId, payload: &[u8]) -> Result<TableDef> {
         is_private: false,
         partitioning: None,
         partition_of: (partition_of != 0).then_some(TableId(partition_of)),
-        options: TableOptions { comment, collation, auto_increment_start, pack_keys },
+        options: TableOptions { comment, collation, auto_increment_start, pack_keys, organisation },
     })
 }
 

@@ -44,6 +44,7 @@ impl TableDef {
         if self.indexes.len() > MAX_INDEXES {
             return Err(MysqlError::too_many_keys(MAX_INDEXES).into());
         }
+        let packing = Packing::of_new(&draft, &self.columns, &self.options);
         let shape = IndexShape {
             id: id.max(FIRST),
             name: draft.name,
@@ -51,10 +52,10 @@ impl TableDef {
             parts: draft.parts,
             comment: draft.comment,
             invisible: draft.invisible,
-            packing: Packing::of_new(draft.kind, draft.packed, self.options.pack_keys),
+            packing,
             columns: &self.columns,
             dropped: &self.dropped,
-            primary: self.primary_key(),
+            clustered_key: self.clustered_key(),
             schema_version: self.schema_version,
         };
         let index = shape.build(SegmentId(u64::MAX), PageNo(0), CommitTs::NONE);

@@ -1,12 +1,15 @@
 //! Whether the leaves of an index are packed (`btree::node::packed`): as declared, and as its tree is.
 //!
-//! An index says PACKED or NOT PACKED, or leaves it to its table's PACK_KEYS, which concerns all indexes but the clustered one. The format of
+//! An index says PACKED or NOT PACKED, or leaves it to its table's PACK_KEYS, which concerns all indexes but the clustered one. With PACK_KEYS=DEFAULT
+//! a heap packs the indexes that have strings, as MyISAM does. The format of
 //! a tree is settled when it is made, and all its leaves have it; so the two differ only where nothing is declared.
 //!
 //! In the catalog the row of an index ends with one byte (bits 0-1: 0 nothing declared, 1 NOT PACKED, 2 PACKED; bit 2: the tree is packed), that
 //! of a table with PACK_KEYS (0 DEFAULT, 1 0, 2 1).
 
-use super::definition::{IndexDef, IndexKind, TableDef};
+use super::definition::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
+use super::organisation::Organisation;
+use super::spec::IndexDraft;
 use crate::bytes::ByteReader;
 use crate::error::Result;
 use leafline_btree::LeafFormat;
@@ -25,9 +28,13 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// That of an index of this kind whose tree is to be made: plain where nobody says anything.
-    pub(crate) fn of_new(kind: IndexKind, declared: Option<bool>, pack_keys: Option<bool>) -> Packing {
-        Packing { declared, packed: wanted(kind, declared, pack_keys).unwrap_or(false) }
+    /// That of an index whose tree is to be made: plain where nobody says anything.
+    pub(crate) fn of_new(draft: &IndexDraft, columns: &[ColumnDef], options: &TableOptions) -> Packing {
+        let index = (draft.kind, draft.parts.as_slice());
+        Packing {
+            declared: draft.packed,
+            packed: wanted(index, columns, draft.packed, options).unwrap_or(false),
+        }
     }
 
     /// How the leaves of the tree are laid out.
@@ -46,9 +53,21 @@ impl Packing {
     }
 }
 
-/// What is declared for an index, by itself or by PACK_KEYS.
-fn wanted(kind: IndexKind, declared: Option<bool>, pack_keys: Option<bool>) -> Option<bool> {
-    declared.or(if kind == IndexKind::Clustered { None } else { pack_keys })
+/// What is declared for an index, by itself or by its table.
+fn wanted(
+    (kind, parts): (IndexKind, &[IndexPart]),
+    columns: &[ColumnDef],
+    declared: Option<bool>,
+    options: &TableOptions,
+) -> Option<bool> {
+    if kind == IndexKind::Clustered {
+        return declared;
+    }
+    let is_string = |part: &IndexPart| columns.get(part.column).is_some_and(|column| column.ty.is_string());
+    declared.or(options.pack_keys).or(match options.organisation {
+        Organisation::Clustered => None,
+        Organisation::Heap => Some(parts.iter().any(is_string)),
+    })
 }
 
 impl IndexDef {
@@ -59,10 +78,11 @@ impl IndexDef {
 }
 
 impl TableDef {
-    /// Whether the trees of its index at `position`, those of all partitions, are what it says under `declared`, and its table under `pack_keys`.
-    pub fn is_packed_as(&self, position: usize, declared: Option<bool>, pack_keys: Option<bool>) -> bool {
+    /// Whether the trees of its index at `position`, those of all partitions, are what it says under `declared`, and its table under `options`.
+    pub fn is_packed_as(&self, position: usize, declared: Option<bool>, options: &TableOptions) -> bool {
         self.stored_at(position).all(|index| {
-            wanted(index.kind, declared, pack_keys).is_none_or(|packed| packed == index.packing.packed)
+            let wanted = wanted((index.kind, &index.parts), &self.columns, declared, options);
+            wanted.is_none_or(|packed| packed == index.packing.packed)
         })
     }
 

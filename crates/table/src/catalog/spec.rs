@@ -4,6 +4,7 @@ use super::definition::{
     CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, TableDef, TableOptions,
 };
 use super::foreign_key::ForeignKeySpec;
+use super::organisation::Organisation;
 use super::stored::StoredColumn;
 use crate::error::Result;
 use crate::limits::Limits;
@@ -100,8 +101,8 @@ impl IndexSpec {
             Some(IndexSpecPart { column, descending: part.descending, prefix: part.prefix })
         };
         let (name, kind) = match index.kind {
-            IndexKind::Clustered => (None, IndexSpecKind::Primary),
-            IndexKind::Unique => (Some(index.name.clone()), IndexSpecKind::Unique),
+            _ if index.is_primary() => (None, IndexSpecKind::Primary),
+            IndexKind::Clustered | IndexKind::Unique => (Some(index.name.clone()), IndexSpecKind::Unique),
             IndexKind::Secondary => (Some(index.name.clone()), IndexSpecKind::Plain),
         };
         IndexSpec {
@@ -155,12 +156,18 @@ pub(crate) struct TableDraft {
 }
 
 impl TableDraft {
+    /// The parts of the clustered key; `None` if rows are to have a hidden row id.
+    pub(crate) fn clustered_key(&self) -> Option<&[IndexPart]> {
+        let clustered = self.indexes.first().map(|clustered| clustered.parts.as_slice());
+        clustered.filter(|parts| !parts.is_empty())
+    }
+
     /// The columns that each index is ordered by, what makes it unique included.
     pub(crate) fn keys(&self) -> Vec<Vec<usize>> {
-        let primary = self.indexes.first().map(|clustered| clustered.parts.as_slice()).unwrap_or_default();
+        let clustered = self.clustered_key().unwrap_or_default();
         let key = |index: &IndexDraft| {
             let missing =
-                primary.iter().filter(|part| !index.parts.iter().any(|own| own.column == part.column));
+                clustered.iter().filter(|part| !index.parts.iter().any(|own| own.column == part.column));
             let whole = index.parts.iter().chain(missing).take_while(|part| part.prefix.is_none());
             whole.map(|part| part.column).collect()
         };
@@ -174,27 +181,14 @@ impl TableDraft {
         check_columns(&columns, limits)?;
         StoredColumn::place_all(&mut columns);
         let mut primary = spec.indexes.iter().filter(|index| index.kind == IndexSpecKind::Primary);
-        let clustered = match (primary.next(), primary.next()) {
+        let primary = match (primary.next(), primary.next()) {
             (Some(_), Some(_)) => return Err(MysqlError::multiple_primary_key().into()),
-            (Some(index), None) => {
-                let parts = resolve_parts(index, &columns, limits)?;
-                for part in &parts {
-                    if let Some(column) = columns.get_mut(part.column) {
-                        column.nullable = false;
-                    }
-                }
-                let (name, kind, comment) = (PRIMARY.to_owned(), IndexKind::Clustered, index.comment.clone());
-                IndexDraft {
-                    name,
-                    kind,
-                    parts,
-                    comment,
-                    invisible: index.invisible,
-                    packed: index.packed,
-                    existing: index.existing,
-                }
-            }
-            (None, _) => IndexDraft {
+            (Some(index), None) => Some(primary_draft(index, spec, &mut columns, limits)?),
+            (None, _) => None,
+        };
+        let mut indexes = Vec::with_capacity(spec.indexes.len() + 1);
+        if primary.as_ref().is_none_or(|primary| primary.kind != IndexKind::Clustered) {
+            indexes.push(IndexDraft {
                 name: HIDDEN_CLUSTERED.to_owned(),
                 kind: IndexKind::Clustered,
                 parts: Vec::new(),
@@ -202,32 +196,56 @@ impl TableDraft {
                 invisible: false,
                 packed: None,
                 existing: None,
-            },
-        };
-        let mut indexes = vec![clustered];
+            });
+        }
+        indexes.extend(primary);
         for index in spec.indexes.iter().filter(|index| index.kind != IndexSpecKind::Primary) {
             let taken: Vec<&str> = indexes.iter().map(|index| index.name.as_str()).collect();
             let draft = validate_index(index, &columns, &taken, limits)?;
             indexes.push(draft);
         }
-        if indexes.len() > MAX_INDEXES + 1 {
+        let counts = |index: &&IndexDraft| index.kind != IndexKind::Clustered && index.name != PRIMARY;
+        if indexes.iter().filter(counts).count() > MAX_INDEXES {
             return Err(MysqlError::too_many_keys(MAX_INDEXES).into());
         }
-        indexes.sort_by_key(|index| index_order(index.kind, &index.parts, &columns));
+        indexes.sort_by_key(|index| index_order(index, &columns));
         check_auto_increment(&columns, &indexes)?;
         check_visibility(&columns, &indexes)?;
         Ok(TableDraft { columns, indexes })
     }
 }
 
-/// MySQL lists the primary key first, then unique indexes without NULL, unique ones, the others.
-fn index_order(kind: IndexKind, parts: &[IndexPart], columns: &[ColumnDef]) -> u8 {
+/// The primary key, whose columns take no NULL from here on.
+fn primary_draft(
+    index: &IndexSpec,
+    spec: &TableSpec,
+    columns: &mut [ColumnDef],
+    limits: &Limits,
+) -> Result<IndexDraft> {
+    let parts = resolve_parts(index, columns, limits)?;
+    for part in &parts {
+        if let Some(column) = columns.get_mut(part.column) {
+            column.nullable = false;
+        }
+    }
+    let kind = match spec.options.organisation {
+        Organisation::Clustered => IndexKind::Clustered,
+        Organisation::Heap => IndexKind::Unique,
+    };
+    let (name, comment) = (PRIMARY.to_owned(), index.comment.clone());
+    let (invisible, packed, existing) = (index.invisible, index.packed, index.existing);
+    Ok(IndexDraft { name, kind, parts, comment, invisible, packed, existing })
+}
+
+/// What holds the rows comes first. MySQL lists the primary key first, then unique indexes without NULL, unique ones, the others.
+fn index_order(index: &IndexDraft, columns: &[ColumnDef]) -> u8 {
     let nullable = |part: &IndexPart| columns.get(part.column).is_some_and(|column| column.nullable);
-    match kind {
+    match index.kind {
         IndexKind::Clustered => 0,
-        IndexKind::Unique if !parts.iter().any(nullable) => 1,
-        IndexKind::Unique => 2,
-        IndexKind::Secondary => 3,
+        IndexKind::Unique if index.name == PRIMARY => 1,
+        IndexKind::Unique if !index.parts.iter().any(nullable) => 2,
+        IndexKind::Unique => 3,
+        IndexKind::Secondary => 4,
     }
 }
 
@@ -262,7 +280,7 @@ pub(super) fn validate_index(
     Ok(IndexDraft { name, kind, parts, comment, invisible, packed, existing: index.existing })
 }
 
-/// Names that only the clustered index has.
+/// Names that only the primary key and the clustered index have.
 fn primary_name_is_reserved(name: &str) -> bool {
     name.eq_ignore_ascii_case(PRIMARY) || name.eq_ignore_ascii_case(HIDDEN_CLUSTERED)
 }
@@ -330,7 +348,7 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
 /// Error 3522 if the primary key is invisible, or what could be one of a table without.
 fn check_visibility(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result<()> {
     let mut declared = indexes.iter().filter(|index| !index.parts.is_empty());
-    let identifies = |index: &&IndexDraft| index_order(index.kind, &index.parts, columns) < 2;
+    let identifies = |index: &&IndexDraft| index_order(index, columns) < 3;
     match declared.next().filter(identifies) {
         Some(first) if first.invisible => Err(MysqlError::primary_key_cannot_be_invisible().into()),
         _ => Ok(()),

@@ -30,10 +30,10 @@ impl TableSpec {
             max_locks: u64::MAX,
         };
         let draft = TableDraft::new(self, &limits)?;
-        let primary = draft.indexes.first().map(|clustered| clustered.parts.clone()).unwrap_or_default();
-        let primary = (!primary.is_empty()).then_some(primary.as_slice());
+        let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
         let mut indexes = Vec::with_capacity(draft.indexes.len());
         for (number, index) in (1..).zip(draft.indexes) {
+            let packing = Packing::of_new(&index, &draft.columns, &self.options);
             let shape = IndexShape {
                 id: number,
                 name: index.name,
@@ -41,10 +41,10 @@ impl TableSpec {
                 parts: index.parts,
                 comment: index.comment,
                 invisible: index.invisible,
-                packing: Packing::of_new(index.kind, index.packed, self.options.pack_keys),
+                packing,
                 columns: &draft.columns,
                 dropped: &[],
-                primary,
+                clustered_key: clustered_key.as_deref(),
                 schema_version: 1,
             };
             indexes.push(Arc::new(shape.build(SegmentId(0), PageNo(0), CommitTs::NONE)));

@@ -50,7 +50,11 @@ impl TableDef {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             histograms: Vec::new(),
-            options: TableOptions::default(),
+            options: TableOptions {
+                pack_keys: self.options.pack_keys,
+                organisation: self.options.organisation,
+                ..TableOptions::default()
+            },
             overflow: None,
             ..self.clone()
         }

@@ -204,7 +204,7 @@ impl<'a, 'e> Building<'a, 'e> {
     }
 }
 
-/// A row's primary key as text, or its hidden row id.
+/// A row's clustered key as text, or its hidden row id.
 fn name_of(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<String> {
     match table.has_hidden_row_id() {
         true => Ok(row_id_of(key)?.to_string()),

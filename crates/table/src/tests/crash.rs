@@ -6,7 +6,7 @@
 //! check must find them sound.
 
 use crate::build::BuildControl;
-use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
+use crate::catalog::{IndexSpecKind, Organisation, TableDef, TableSpec};
 use crate::engine::{Engine, EngineOptions};
 use crate::error::{Result, TableError};
 use crate::testing::*;
@@ -112,14 +112,15 @@ impl Workload {
         let mut after = self.acknowledged.clone();
         let mut indexes: Vec<String> =
             spec.indexes.iter().map(|index| index.name.clone().unwrap_or("PRIMARY".into())).collect();
-        if !indexes.contains(&"PRIMARY".to_owned()) {
+        if spec.options.organisation == Organisation::Heap {
             indexes.insert(0, "GEN_CLUST_INDEX".into());
         }
         // The primary key first, then unique ones.
         indexes.sort_by_key(|name| match name.as_str() {
-            "PRIMARY" | "GEN_CLUST_INDEX" => 0,
-            "a" | "u" => 1,
-            _ => 2,
+            "GEN_CLUST_INDEX" => 0,
+            "PRIMARY" => 1,
+            "a" | "u" => 2,
+            _ => 3,
         });
         after.insert(spec.name.clone(), Table { indexes, rows: BTreeMap::new() });
         self.step(after, |workload| workload.engine.create_table(spec, false).map(drop))

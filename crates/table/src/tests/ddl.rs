@@ -59,6 +59,7 @@ fn every_definition_survives_opening_again() {
         collation: Some(Collation::Utf8mb4Bin),
         auto_increment_start: Some(100),
         pack_keys: Some(true),
+        organisation: Organisation::Clustered,
     };
     let made = create(&engine, &TableSpec { options, ..spec("wide", columns, indexes) });
     let names: Vec<&str> = made.indexes.iter().map(|index| index.name.as_str()).collect();

@@ -74,7 +74,7 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
         assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
     }
     engine.purge().unwrap();
-    assert_eq!(owned_segments(&engine), 1 + 4 + 3 + 3, "old trees are gone");
+    assert_eq!(owned_segments(&engine), 1 + 4 + 3 + 4, "old trees are gone");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new());
     drop(engine);
     env.cut(seed);

@@ -62,7 +62,7 @@ fn another_packing_makes_another_tree() {
         let mut spec = TableSpec::of(&table);
         change(&mut spec);
         for (position, index) in spec.indexes.iter_mut().enumerate() {
-            if !table.is_packed_as(position, index.packed, spec.options.pack_keys) {
+            if !table.is_packed_as(position, index.packed, &spec.options) {
                 index.existing = None;
             }
         }

@@ -75,7 +75,7 @@ impl Transaction {
     }
 
     /// Locks the row with clustered key `locator`, read as `old`, and replaces it by `new`. Returns the row's locator from
-    /// now on, which is another one if the primary key changes.
+    /// now on, which is another one if the clustered key changes.
     ///
     /// # Errors
     /// As [`insert`](Self::insert). `Internal` if the transaction itself has deleted the row.
@@ -196,7 +196,7 @@ impl Transaction {
         present.map(|payload| self.present_values(table, locator, &payload)).transpose()
     }
 
-    /// Puts a row in the place of the one with the same primary key, or where there is none. Says whether there was one.
+    /// Puts a row in the place of the one with the same clustered key, or where there is none. Says whether there was one.
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
@@ -270,7 +270,7 @@ impl Transaction {
         let entry = self.engine.new_row(table, row, 0, None)?.entry;
         let clustered = match table.has_hidden_row_id() {
             true => Ok(()),
-            false => self.check_primary(table, &entry).map(|_| ()),
+            false => self.check_clustered_key(table, &entry).map(|_| ()),
         };
         match clustered.and_then(|()| self.check_unique(table, &entry, None)) {
             Ok(()) => Ok(None),
@@ -294,7 +294,7 @@ impl Transaction {
             // Nobody else knows the row; but the table may be locked as a whole.
             self.locks.lock_table(table.id, LockMode::IntentionExclusive, Some(&self.limits))?;
         } else {
-            self.check_primary(table, entry)?;
+            self.check_clustered_key(table, entry)?;
         }
         self.check_unique(table, entry, moved)?;
         self.put_row_at(table, &entry.key, None, Some((new, row)))
@@ -321,9 +321,9 @@ impl Transaction {
         writes.put_row(table, key, base, after)
     }
 
-    /// Locks the primary key. No live row may have it; and that must be so for the snapshot too, unless the transaction
+    /// Locks the clustered key. No live row may have it; and that must be so for the snapshot too, unless the transaction
     /// follows what it does not see.
-    fn check_primary(&mut self, table: &Arc<TableDef>, entry: &Entry) -> Result<()> {
+    fn check_clustered_key(&mut self, table: &Arc<TableDef>, entry: &Entry) -> Result<()> {
         let written = self.writes.read().row(table.id, &entry.key, NOW)?;
         let present = match written {
             Some(state) => state.is_some(),

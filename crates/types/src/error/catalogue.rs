@@ -166,6 +166,7 @@ catalogue! {
     1263 "22004" ER_WARN_NULL_TO_NOTNULL null_to_not_null(column, row) "Column set to default value; NULL supplied to NOT NULL column '{column}' at row {row}";
     1264 "22003" ER_WARN_DATA_OUT_OF_RANGE out_of_range(column, row) "Out of range value for column '{column}' at row {row}";
     1265 "01000" WARN_DATA_TRUNCATED data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
+    1266 "HY000" ER_WARN_USING_OTHER_HANDLER using_other_engine(engine, table) "Using storage engine {engine} for table '{table}'";
     1267 "HY000" ER_CANT_AGGREGATE_2COLLATIONS illegal_mix_of_collations(first, first_coercibility, second, second_coercibility, operation) "Illegal mix of collations ({first},{first_coercibility}) and ({second},{second_coercibility}) for operation '{operation}'";
     1271 "HY000" ER_CANT_AGGREGATE_NCOLLATIONS illegal_mix_of_many_collations(operation) "Illegal mix of collations for operation '{operation}'";
     1273 "HY000" ER_UNKNOWN_COLLATION unknown_collation(name) "Unknown collation: '{name}'";
@@ -234,6 +235,7 @@ catalogue! {
     1492 "HY000" ER_PARTITIONS_MUST_BE_DEFINED_ERROR partitions_must_be_defined(method) "For {method} partitions each partition must be defined";
     1493 "HY000" ER_RANGE_NOT_INCREASING_ERROR range_not_increasing() "VALUES LESS THAN value must be strictly increasing for each partition";
     1495 "HY000" ER_MULTIPLE_DEF_CONST_IN_LIST_PART_ERROR multiple_definition_in_list() "Multiple definition of same constant in list partitioning";
+    1497 "HY000" ER_MIX_HANDLER_ERROR mix_of_engines() "The mix of handlers in the partitions is not allowed in this version of MySQL";
     1499 "HY000" ER_TOO_MANY_PARTITIONS_ERROR too_many_partitions() "Too many partitions (including subpartitions) were defined";
     1502 "HY000" ER_BLOB_FIELD_IN_PART_FUNC_ERROR blob_in_partition_function() "A BLOB field is not allowed in partition function";
     1503 "HY000" ER_UNIQUE_KEY_NEED_ALL_FIELDS_IN_PF unique_key_needs_all_fields(what) "A {what} must include all columns in the table's partitioning function (prefixed columns are not considered).";

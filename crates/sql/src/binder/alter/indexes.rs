@@ -4,15 +4,17 @@ use super::{Alter, AlterWork, Column};
 use crate::binder::functional_key::{key_columns, name_index, retype};
 use crate::binder::table_spec::{index_spec, spec_kind};
 use crate::parser::ast::{AlterAction, KeyDefinition};
-use leafline_table::{ColumnDef, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, TableSpec};
+use leafline_table::{
+    ColumnDef, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, TableOptions, TableSpec,
+};
 use leafline_types::{MysqlError, SqlType};
 
 impl Alter<'_> {
-    /// `pack_keys`: that of the table as it is to be.
+    /// `options`: those of the table as it is to be.
     pub(super) fn change_indexes(
         &mut self,
         actions: &[AlterAction],
-        pack_keys: Option<bool>,
+        options: &TableOptions,
     ) -> Result<(), MysqlError> {
         let shown = self.old.indexes.iter().filter(|index| !index.parts.is_empty());
         let mut kept = Vec::new();
@@ -80,7 +82,7 @@ impl Alter<'_> {
         }
         for (name, spec) in &mut kept {
             let position = self.old.indexes.iter().position(|index| index.name == *name);
-            if position.is_some_and(|at| !self.old.is_packed_as(at, spec.packed, pack_keys)) {
+            if position.is_some_and(|at| !self.old.is_packed_as(at, spec.packed, options)) {
                 // Its tree has to be another one.
                 spec.existing = None;
             }

@@ -8,13 +8,13 @@ mod indexes;
 
 use super::BindContext;
 use super::data_type::{table_collation, type_warnings};
-use super::table_spec::{check_engine, key_warnings, option_warnings, pack_keys};
+use super::table_spec::{key_warnings, option_warnings, organisation, organisation_note, pack_keys};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use crate::session::settings::TimeSettings;
 use columns::{work_of, work_of_new};
 use leafline_table::{
     CheckDef, ColumnDef, ForeignKeyChanges, ForeignKeySpec, IndexSpec, IndexSpecKind, IndexSpecPart,
-    TableDef, TableSpec,
+    Organisation, TableDef, TableSpec,
 };
 use leafline_types::{Collation, MysqlError};
 
@@ -99,16 +99,16 @@ pub(crate) fn altered_table(
     for action in &alter.actions {
         match action {
             AlterAction::Options(options) => {
-                check_engine(options)?;
+                if let Some(organisation) = organisation(options)? {
+                    spec.options.organisation = organisation;
+                    work = work.max(AlterWork::Rows);
+                }
                 if options.charset.is_some() || options.collation.is_some() {
                     collation = table_collation(
                         options.charset.as_ref(),
                         options.collation.as_ref(),
                         database_collation,
                     )?;
-                }
-                if options.engine.is_some() {
-                    work = work.max(AlterWork::Rows);
                 }
                 if let Some(comment) = &options.comment {
                     spec.options.comment.clone_from(comment);
@@ -147,6 +147,9 @@ pub(crate) fn altered_table(
             _ => {}
         }
     }
+    if spec.options.organisation != old.options.organisation {
+        warnings.extend(organisation_note(&spec.name, spec.options.organisation));
+    }
     spec.options.collation = Some(collation);
     if next_auto_increment.is_some() {
         spec.options.auto_increment_start = next_auto_increment;
@@ -154,7 +157,7 @@ pub(crate) fn altered_table(
     let mut state = Alter::new(old, collation, times, work, context);
     state.change_columns(alter, convert)?;
     state.check_dependencies()?;
-    state.change_indexes(&alter.actions, spec.options.pack_keys)?;
+    state.change_indexes(&alter.actions, &spec.options)?;
     state.change_checks(&alter.actions)?;
     state.change_foreign_keys(&alter.actions)?;
     state.finish(spec, order, next_auto_increment, warnings)
@@ -204,12 +207,13 @@ impl<'a> Alter<'a> {
             }
             column.def.nullable = false;
         }
-        let same_primary = match (&primary, self.old.has_hidden_row_id()) {
+        let clustered_key = primary.filter(|_| spec.options.organisation == Organisation::Clustered);
+        let same_key = match (&clustered_key, self.old.has_hidden_row_id()) {
             (Some(index), false) => index.existing == Some(self.old.clustered().id),
             (None, true) => true,
             _ => false,
         };
-        if !same_primary {
+        if !same_key {
             self.work = self.work.max(AlterWork::Rows);
         }
         for column in &self.columns {

@@ -54,6 +54,8 @@ pub struct PartitionDefinition {
     pub values: PartitionValues,
     /// COMMENT.
     pub comment: String,
+    /// ENGINE.
+    pub engine: Option<Ident>,
 }
 
 /// Which rows a partition holds.

@@ -46,7 +46,7 @@ impl<'a> CatchUp<'a> {
     /// Rounds until little is left for the last one, or until they do not get shorter.
     ///
     /// # Errors
-    /// 1071 if a new key is too long; what the derivation returns for a row; `DuplicateEntry` (1062) of rows with one primary key; 1412 if an
+    /// 1071 if a new key is too long; what the derivation returns for a row; `DuplicateEntry` (1062) of rows with one clustered key; 1412 if an
     /// old version is gone; what the store returns; 1317.
     pub(crate) fn run(&mut self) -> Result<()> {
         let (mut shortest, mut longer) = (u64::MAX, 0);
