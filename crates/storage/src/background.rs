@@ -12,12 +12,16 @@
 //! **Warm-up**: at the start it reads in the pages that were in memory before, as far as there are free frames, and now and then
 //! it writes the list of those that are in memory ([`crate::warm_up`]).
 //!
+//! **Space** that is free is given back to the file system, some a round ([`crate::space`], file `release`). That takes a checkpoint that
+//! has passed what freed it: pages that were changed before are written, a batch a round.
+//!
 //! **Checkpoints** are recorded each time a good part of the log could be given back. A store that nobody uses gets its pages
 //! written, a batch a round, so that the next opening has little to do.
 
 use crate::doublewrite::BATCH_PAGES;
 use crate::log::LogSpace;
 use crate::pool::Latching;
+use crate::space::Released;
 use crate::store::Inner;
 use crate::{PageNo, Result};
 use parking_lot::{Condvar, Mutex};
@@ -147,7 +151,26 @@ fn round(store: &Inner, pace: &mut Pace) -> Result<()> {
     store.poison.check()?;
     keep_frames(store)?;
     store.log.grow_ahead()?;
-    keep_log_short(store, pace)
+    keep_log_short(store, pace)?;
+    release_space(store)
+}
+
+/// Gives free space back, some a round; if a checkpoint has to come first, works towards it.
+fn release_space(store: &Inner) -> Result<()> {
+    // The crate above has not taken over from recovery.
+    if store.checkpointer.is_held_back() {
+        return Ok(());
+    }
+    let Released::Awaiting(lsn) = store.release_some_space(false)? else { return Ok(()) };
+    let mut dirty = store.cache.pool.dirty_pages();
+    dirty.retain(|(_, since)| *since < lsn);
+    dirty.sort_unstable_by_key(|(_, since)| *since);
+    dirty.truncate(BATCH_PAGES);
+    store.cache.write_back(dirty.into_iter().map(|(page, _)| page).collect(), Latching::Try)?;
+    match store.checkpoint_would_pass(lsn) {
+        true => store.record_checkpoint(),
+        false => Ok(()),
+    }
 }
 
 /// Frees frames up to the reserve.

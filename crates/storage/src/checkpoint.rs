@@ -15,7 +15,7 @@ use crate::store::Inner;
 use crate::{CheckpointSource, Lsn, Result, StorageError};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Log held for the next record: twice what the last one took, and at least this much.
 const HELD: u64 = 64 << 10;
@@ -45,6 +45,8 @@ pub(crate) struct Checkpointer {
     state: Mutex<State>,
     /// The source is a [`Recovered`] that holds the log back.
     held_back: AtomicBool,
+    /// Redo position of the last checkpoint; 0 before the first since the store was opened.
+    passed: AtomicU64,
 }
 
 struct State {
@@ -61,12 +63,18 @@ impl Checkpointer {
         let held = log.try_reserve(Self::held_bytes(log, recovered.payload.len() as u64))?;
         let held_back = AtomicBool::new(recovered.needed.is_some());
         let state = Mutex::new(State { control, held, last: None });
-        Ok(Checkpointer { source: RwLock::new(Arc::new(recovered)), state, held_back })
+        let passed = AtomicU64::new(0);
+        Ok(Checkpointer { source: RwLock::new(Arc::new(recovered)), state, held_back, passed })
     }
 
     /// Whether no checkpoint can give log back yet, because the crate above has not taken over from recovery.
     pub(crate) fn is_held_back(&self) -> bool {
         self.held_back.load(Ordering::Acquire)
+    }
+
+    /// Redo never begins before this; nothing is known before the first checkpoint since the store was opened.
+    pub(crate) fn passed(&self) -> Option<Lsn> {
+        Some(Lsn(self.passed.load(Ordering::Acquire))).filter(|passed| *passed > Lsn::ZERO)
     }
 
     /// Most bytes of a record.
@@ -107,6 +115,13 @@ impl Inner {
         let needed = self.checkpointer.source.read().oldest_needed();
         let redo = self.redo_position(end, needed);
         self.log.space().used.saturating_sub(self.log.age(redo))
+    }
+
+    /// Whether a checkpoint recorded now would pass `lsn`.
+    pub(crate) fn checkpoint_would_pass(&self, lsn: Lsn) -> bool {
+        let end = self.log.end();
+        let needed = self.checkpointer.source.read().oldest_needed();
+        self.redo_position(end, needed) >= lsn
     }
 
     /// From where on the log is needed, given its end and what the source needs, both looked up before.
@@ -154,6 +169,7 @@ impl Inner {
         let checkpoint = Some(self.log.position_of(range.start)?);
         let data = ControlData { redo: redo_position, checkpoint, ..*state.control.data() };
         state.control.write(data)?;
+        self.checkpointer.passed.store(redo.0, Ordering::Release);
         self.log.truncate_before(redo_position)?;
         // What the record took may not be there again yet: then the next checkpoint waits for it.
         state.held = self.log.try_reserve(Checkpointer::held_bytes(&self.log, size))?;

@@ -12,6 +12,8 @@
 //! At open each copy whose checksum is the header's replaces the page in `data` if that one is damaged. A torn
 //! header, or a copy that does not match it, means that the batch was not synced and `data` not touched by it, or that
 //! the copy is damaged, too. An intact page in `data` is never replaced: it is the old or the new image, and the log brings either up to date.
+//! Neither is one that is all zeros, or beyond the end of the file: either it was never durable there, and the log makes it anew, or
+//! its space was given back, and writing it would take some.
 
 use crate::device::{AlignedBuf, BLOCK, Env, File, IoQueue, OpenMode, ReadTarget};
 use crate::page::bytes;
@@ -145,10 +147,12 @@ impl Doublewrite {
                 continue;
             }
             let offset = page_no.0 * self.page_size as u64;
+            if offset + self.page_size as u64 > data_size {
+                continue;
+            }
             // What the device does not give, it may take: a sector that cannot be read is replaced when it is written.
-            let intact = offset + self.page_size as u64 <= data_size
-                && (0..ATTEMPTS).any(|_| data.read_at(&mut current, offset).is_ok())
-                && page::verify(&current, page_no).is_ok();
+            let intact = (0..ATTEMPTS).any(|_| data.read_at(&mut current, offset).is_ok())
+                && (page::verify(&current, page_no).is_ok() || current.iter().all(|byte| *byte == 0));
             if !intact {
                 data.write_at(copy, offset).map_err(|source| StorageError::io("write", "data", source))?;
                 repaired.push(page_no);

@@ -23,6 +23,7 @@ use crate::{
 };
 use std::hash::{BuildHasher, Hasher};
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 const DATA: &str = "data";
@@ -124,6 +125,7 @@ pub(crate) fn open(
         warm_up: options.warm_up,
         _lock: lock,
     });
+    inner.space.releasing.punch.store(options.punch_holes, Ordering::Relaxed);
     for segment in &inner.report.segments_freed {
         inner.drop_segment(*segment)?;
     }

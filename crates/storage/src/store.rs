@@ -7,7 +7,7 @@ use crate::log::{Log, LogSpace};
 use crate::poison::Poison;
 use crate::pool::PageCache;
 use crate::redo::{CHECKPOINT_KIND, Handlers};
-use crate::space::Space;
+use crate::space::{Released, Space};
 use crate::{
     BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, HeldPage, LockGuard, LogicalReplay, Lsn,
     LsnRange, MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport,
@@ -39,6 +39,9 @@ pub struct StoreOptions {
     pub warm_up: bool,
     /// Is told how recovery gets on.
     pub recovery_progress: Option<RecoveryProgress>,
+    /// Whether free extents become holes in the file, so that the file system can use their space for something else. What is free at the end
+    /// of the file is given back either way.
+    pub punch_holes: bool,
     /// Whether the store has threads of its own. Without, pages are written when their frames are needed and
     /// checkpoints are made when called for or when log space runs out.
     pub background: bool,
@@ -55,6 +58,7 @@ impl Default for StoreOptions {
             native_aio: true,
             warm_up: true,
             recovery_progress: None,
+            punch_holes: true,
             background: true,
         }
     }
@@ -535,9 +539,33 @@ impl Store {
         self.inner.segments()
     }
 
+    /// Bytes that the file of pages takes on the device: less than its pages, if it has holes.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn allocated_bytes(&self) -> Result<u64> {
+        self.inner.cache.data.allocated().map_err(|source| StorageError::io("stat", "data", source))
+    }
+
     /// How the pages of the file are used.
     pub fn space_usage(&self) -> SpaceUsage {
         self.inner.space.state().usage()
+    }
+
+    /// Gives all free space that is not promised back to the file system, as [`StoreOptions::punch_holes`] says, after a checkpoint. The
+    /// store's own thread does that now and then, and keeps some at hand. The caller holds no latch.
+    ///
+    /// # Errors
+    /// `Io`, `Poisoned`.
+    pub fn release_free_space(&self) -> Result<()> {
+        self.inner.checkpoint()?;
+        while self.inner.release_some_space(true)? == Released::Some {}
+        Ok(())
+    }
+
+    /// Whether free extents become holes in the file, from now on.
+    pub fn set_punch_holes(&self, punch: bool) {
+        self.inner.space.releasing.punch.store(punch, Ordering::Relaxed);
     }
 
     /// Writes pages of `segment` past the pool and the log, into fresh extents. The segment must be in state

@@ -1,4 +1,4 @@
-//! Calls to the system that std does not have: direct I/O, vectored transfers at an offset, allocation, locks.
+//! Calls to the system that std does not have: direct I/O, vectored transfers at an offset, allocation, holes, locks.
 #![expect(unsafe_code, reason = "system calls on descriptors and caller's buffers")]
 
 use std::fs::File;
@@ -62,10 +62,19 @@ pub(super) fn write_vectored(file: &File, mut bufs: &mut [IoSlice<'_>], mut offs
 /// Gives the bytes `from..to` blocks on the device, growing the file. [`ErrorKind::Unsupported`] where the file
 /// system cannot.
 pub(super) fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
-    let (start, len) = (to_offset(from)?, to_offset(to - from)?);
+    fallocate(file, 0, from, to)
+}
+
+/// Takes the blocks of the bytes `from..to` away. [`ErrorKind::Unsupported`] where the file system cannot.
+pub(super) fn punch(file: &File, from: u64, to: u64) -> io::Result<()> {
+    fallocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, from, to)
+}
+
+fn fallocate(file: &File, mode: libc::c_int, from: u64, to: u64) -> io::Result<()> {
+    let (start, len) = (to_offset(from)?, to_offset(to.saturating_sub(from))?);
     loop {
         // SAFETY: a call on our own descriptor; no memory is involved.
-        match check(unsafe { libc::fallocate(file.as_raw_fd(), 0, start, len) } as isize) {
+        match check(unsafe { libc::fallocate(file.as_raw_fd(), mode, start, len) } as isize) {
             Ok(_) => return Ok(()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {

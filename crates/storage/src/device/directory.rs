@@ -227,15 +227,23 @@ impl File for DirectoryFile {
         Ok(self.file.metadata()?.len())
     }
 
-    fn allocate(&self, upto: u64) -> io::Result<()> {
-        let size = self.size()?;
-        if upto <= size {
-            return Ok(());
-        }
-        match direct::allocate(&self.file, size, upto) {
-            Err(error) if error.kind() == ErrorKind::Unsupported => fill_with_zeros(self, size, upto),
+    fn allocate_range(&self, from: u64, to: u64) -> io::Result<()> {
+        match direct::allocate(&self.file, from, to) {
+            // Neither can there be a hole below the end.
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                fill_with_zeros(self, from.max(self.size()?), to)
+            }
             other => other,
         }
+    }
+
+    fn punch(&self, from: u64, to: u64) -> io::Result<()> {
+        direct::punch(&self.file, from, to)
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        // In this unit whatever the file system's blocks are.
+        Ok(self.file.metadata()?.blocks() * 512)
     }
 
     fn truncate(&self, to: u64) -> io::Result<()> {
@@ -306,6 +314,32 @@ mod tests {
         assert_eq!(file.size().unwrap(), BLOCK as u64);
         fill_with_zeros(&*file, BLOCK as u64, (1 << 20) + 2 * BLOCK as u64).unwrap();
         assert_eq!(file.size().unwrap(), (1 << 20) + 2 * BLOCK as u64);
+    }
+
+    #[test]
+    fn a_punched_range_is_zeros_takes_no_space_and_can_be_allocated_again() {
+        const MIB: u64 = 1 << 20;
+        let (_dir, env) = env();
+        let file = env.open("f", OpenMode::Create).unwrap();
+        file.allocate(4 * MIB).unwrap();
+        let ones = AlignedBuf::from_bytes(&vec![1; 4 << 20]);
+        file.write_at(&ones, 0).unwrap();
+        file.sync().unwrap();
+        let full = file.allocated().unwrap();
+        match file.punch(MIB, 3 * MIB) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => return,
+            punched => punched.unwrap(),
+        }
+        assert_eq!((file.size().unwrap(), full - file.allocated().unwrap()), (4 * MIB, 2 * MIB));
+        let mut buf = AlignedBuf::zeroed(4 << 20);
+        file.read_at(&mut buf, 0).unwrap();
+        let sum: u64 = buf.iter().map(|byte| u64::from(*byte)).sum();
+        assert_eq!(sum, 2 * MIB);
+        file.allocate_range(0, 5 * MIB).unwrap();
+        assert_eq!((file.size().unwrap(), file.allocated().unwrap() - full), (5 * MIB, MIB));
+        file.read_at(&mut buf, MIB).unwrap();
+        let sum: u64 = buf.iter().map(|byte| u64::from(*byte)).sum();
+        assert_eq!(sum, MIB, "what was there is kept");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! | offsets, lengths and addresses of transfers are multiples of [`BLOCK`] | the caller |
 //! | contents and size are durable after [`File::sync`] | the file |
 //! | a name (created, renamed, removed) is durable after [`Env::sync_dir`] of its directory, not before | the environment |
-//! | space below [`File::allocate`]d size never meets "disk full" | the file |
+//! | a write to what was [`File::allocate`]d, and not [`File::punch`]ed since, never meets "disk full" | the file |
 //!
 //! Until then a power cut may keep, drop or tear each write by itself, in any order: a device promises no more.
 
@@ -87,9 +87,20 @@ pub trait File: Send + Sync {
     fn sync(&self) -> io::Result<()>;
     /// Size in bytes.
     fn size(&self) -> io::Result<u64>;
-    /// Grows the file with zeros to at least `upto` bytes, with space on the device for all of them: "disk full"
-    /// is reported here, and not by a later write below `upto`.
-    fn allocate(&self, upto: u64) -> io::Result<()>;
+    /// Gives the bytes `from..to` space on the device, and keeps what they hold; the file grows with zeros if it must. "Disk full"
+    /// is reported here, and not by a later write to them.
+    fn allocate_range(&self, from: u64, to: u64) -> io::Result<()>;
+    /// Grows the file with zeros to at least `upto` bytes, with space on the device for those that are added.
+    fn allocate(&self, upto: u64) -> io::Result<()> {
+        let size = self.size()?;
+        if upto > size { self.allocate_range(size, upto) } else { Ok(()) }
+    }
+    /// Gives the space of the bytes `from..to`, which are within the file, back to the device: they are zeros from now on, and
+    /// writing to them can meet "disk full" until they are allocated again. An error of kind [`io::ErrorKind::Unsupported`] says that
+    /// nothing was done because files cannot have holes there.
+    fn punch(&self, from: u64, to: u64) -> io::Result<()>;
+    /// Bytes that the file takes on the device.
+    fn allocated(&self) -> io::Result<u64>;
     /// Cuts the file to `to` bytes.
     fn truncate(&self, to: u64) -> io::Result<()>;
     /// The system's descriptor, for transfers past this trait; none if they are to go through it.

@@ -212,8 +212,16 @@ impl File for ModelledFile {
         self.inner.size()
     }
 
-    fn allocate(&self, upto: u64) -> io::Result<()> {
-        self.inner.allocate(upto)
+    fn allocate_range(&self, from: u64, to: u64) -> io::Result<()> {
+        self.inner.allocate_range(from, to)
+    }
+
+    fn punch(&self, from: u64, to: u64) -> io::Result<()> {
+        self.inner.punch(from, to)
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        self.inner.allocated()
     }
 
     fn truncate(&self, to: u64) -> io::Result<()> {

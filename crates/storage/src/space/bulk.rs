@@ -212,12 +212,12 @@ impl Inner {
         self.poison.check()
     }
 
-    fn purge_extent(&self, extent: ExtentNo) {
+    pub(super) fn purge_extent(&self, extent: ExtentNo) {
         (0..EXTENT_PAGES as u32).for_each(|index| self.cache.pool.purge(extent.page(index)));
     }
 
     /// Syncs `data`; a failure stops the store.
-    fn sync_data(&self) -> Result<()> {
+    pub(super) fn sync_data(&self) -> Result<()> {
         let synced = self.cache.data.sync().map_err(|source| StorageError::io("sync", "data", source));
         synced.inspect_err(|error| self.cache.stop(error))
     }

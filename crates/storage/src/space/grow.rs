@@ -1,11 +1,14 @@
 //! Making `data` larger, and promising pages.
 //!
-//! The file is grown with [`File::allocate`](crate::File::allocate) before the pages are promised, so that "disk
-//! full" is the answer to a reservation and never to a write. A region's space map page is made, by a
+//! Pages are promised of extents that have their space on the device: it is allocated before, so that "disk full" is the answer
+//! to a reservation and never to a write. First come the free extents that are there and may be bare, then the
+//! file grows. A hole that is filled is synced before it is used: after a crash an extent in use is backed. (What lies beyond
+//! the end of a file whose growth was lost is allocated by redo.)
+//! A region's space map page is made, by a
 //! mini-transaction of its own, when the file grows into the region; until that is in the log the region's extents
 //! are not used, and if a crash comes first the next growth does it again.
 
-use super::layout::EXTENT_PAGES;
+use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::mirror::SpaceState;
 use super::record::{ExtentUse, SpaceRecord};
 use crate::pool::MAX_PAGES;
@@ -14,12 +17,17 @@ use crate::store::Inner;
 use crate::{MiniTransaction, PageKind, Reservation, Result, SegmentId, StorageError};
 use std::sync::Arc;
 
-/// The file grows by an eighth of itself, at least and at most by this many extents.
-const STEP: std::ops::RangeInclusive<u64> = 1..=64;
+/// Free extents of a file of `extents` to have at hand: an eighth, at least one and at most this many. The file grows by so many, and
+/// so many are kept when space is given back.
+pub(super) fn step(extents: u64) -> u64 {
+    const STEP: std::ops::RangeInclusive<u64> = 1..=64;
+    (extents / 8).clamp(*STEP.start(), *STEP.end())
+}
+
 /// Log bytes of making a space map page.
 const MAP_LOG_BYTES: usize = 96 + GROUP_OVERHEAD;
 /// The bit of the space map page in its extent.
-const MAP_BIT: u64 = 0b10;
+pub(super) const MAP_BIT: u64 = 0b10;
 
 impl Inner {
     /// Promises `pages` pages, growing the file as needed.
@@ -48,7 +56,8 @@ impl Inner {
         }
     }
 
-    /// Makes the file larger by at least `extents` extents that anybody may use.
+    /// Makes sure of more extents that anybody may use: some of those that are bare, or else `extents` at least, by which the file
+    /// becomes larger.
     pub(crate) fn grow(self: &Arc<Self>, extents: u64) -> Result<()> {
         let free_before = self.space.state().free_extents();
         let _growing = self.space.growing.lock();
@@ -56,11 +65,14 @@ impl Inner {
             // Somebody else has grown it meanwhile: look again whether that is enough.
             return Ok(());
         }
+        if self.back_extents(extents)? {
+            return Ok(());
+        }
         let current = self.space.state().extents.len() as u64;
         let region = u64::from(self.space.geometry.region_extents());
         // Each new region takes one extent for its space map page.
         let needed = extents + extents / region + 1;
-        let step = (current / 8).clamp(*STEP.start(), *STEP.end());
+        let step = step(current);
         if needed < step && self.allocate_extents(current, step).is_ok() {
             return self.add_extents(current + step);
         }
@@ -70,9 +82,52 @@ impl Inner {
         self.add_extents(current + exact)
     }
 
+    /// Gives bare extents their space, `extents` or somewhat more; false if there are none.
+    fn back_extents(&self, extents: u64) -> Result<bool> {
+        let (bare, step) = {
+            let state = self.space.state();
+            let step = step(state.extents.len() as u64).max(extents) as usize;
+            (state.bare.iter().copied().take(step).collect::<Vec<_>>(), step)
+        };
+        if bare.is_empty() {
+            return Ok(false);
+        }
+        let exact = (extents as usize).min(bare.len());
+        let backed = match self.allocate_runs(&bare) {
+            Ok(()) => &bare[..],
+            Err(_) if exact < step.min(bare.len()) => {
+                self.allocate_runs(&bare[..exact])?;
+                &bare[..exact]
+            }
+            Err(error) => return Err(error),
+        };
+        self.sync_data()?;
+        self.space.state().set_backed(backed);
+        Ok(true)
+    }
+
+    fn allocate_runs(&self, extents: &[ExtentNo]) -> Result<()> {
+        self.for_runs(extents, |from, to| self.cache.data.allocate_range(from, to))
+            .map_err(|source| StorageError::io("allocate", "data", source))
+    }
+
+    /// Calls `f` with the bytes of neighbouring extents, which come in ascending order.
+    pub(super) fn for_runs(
+        &self,
+        extents: &[ExtentNo],
+        f: impl Fn(u64, u64) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        let bytes = EXTENT_PAGES * self.cache.page_size as u64;
+        extents.chunk_by(|one, other| one.0 + 1 == other.0).try_for_each(|run| {
+            let from = u64::from(run[0].0) * bytes;
+            f(from, from + run.len() as u64 * bytes)
+        })
+    }
+
     fn allocate_extents(&self, current: u64, extents: u64) -> Result<()> {
         let total = current + extents;
         let page_size = self.cache.page_size as u64;
+        let from = current * EXTENT_PAGES * page_size;
         let bytes = total * EXTENT_PAGES * page_size;
         if total * EXTENT_PAGES > MAX_PAGES {
             return Err(StorageError::TooLarge {
@@ -81,7 +136,10 @@ impl Inner {
                 limit: MAX_PAGES * page_size,
             });
         }
-        self.cache.data.allocate(bytes).map_err(|source| StorageError::io("allocate", "data", source))
+        self.cache
+            .data
+            .allocate_range(from, bytes)
+            .map_err(|source| StorageError::io("allocate", "data", source))
     }
 
     /// Makes the extents up to `total`, which the file has, usable.

@@ -6,6 +6,9 @@
 //!
 //! Reservations promise pages, not extents, but a segment that grows takes whole extents. How many extents promised pages
 //! can cost at most is what [`Demand`](super::demand::Demand) says; that many are kept free.
+//!
+//! A free extent is *backed* or *bare*. A bare one may have no space on the device: it was given back, or nobody has looked since
+//! the store was opened. Only backed ones count for promises and are taken; an extent in use is backed.
 
 use super::demand::Demand;
 use super::layout::{EXTENT_PAGES, ExtentNo};
@@ -26,6 +29,8 @@ pub(crate) struct Extent {
     pub(crate) pages: u64,
     /// End of the group that freed it.
     pub(crate) free_lsn: Lsn,
+    /// Its space was given back to the device.
+    pub(super) is_hole: bool,
 }
 
 /// Where a segment's directory entry is.
@@ -92,16 +97,21 @@ pub(crate) struct Taken {
 /// All of it.
 pub(crate) struct SpaceState {
     pub(crate) extents: Vec<Extent>,
-    free: BTreeSet<ExtentNo>,
-    shared_with_space: BTreeSet<ExtentNo>,
-    shared_free_pages: u64,
+    /// Free and backed.
+    pub(super) free: BTreeSet<ExtentNo>,
+    /// Free and bare.
+    pub(super) bare: BTreeSet<ExtentNo>,
+    pub(super) shared_with_space: BTreeSet<ExtentNo>,
+    pub(super) shared_free_pages: u64,
     pub(crate) segments: BTreeMap<SegmentId, Segment>,
-    demand: Demand,
+    pub(super) demand: Demand,
     pub(crate) next_segment: u64,
     /// Directory pages, in the order of the chain.
     pub(crate) directory: Vec<PageNo>,
     /// Pages promised to reservations.
-    promised: u64,
+    pub(super) promised: u64,
+    /// Most extents that were needed of late: what comes and goes is kept at hand.
+    pub(super) needed_of_late: u64,
 }
 
 impl SpaceState {
@@ -110,6 +120,7 @@ impl SpaceState {
         SpaceState {
             extents: Vec::new(),
             free: BTreeSet::new(),
+            bare: BTreeSet::new(),
             shared_with_space: BTreeSet::new(),
             shared_free_pages: 0,
             segments: BTreeMap::new(),
@@ -117,6 +128,7 @@ impl SpaceState {
             next_segment: 1,
             directory: Vec::new(),
             promised: 0,
+            needed_of_late: 0,
         }
     }
 
@@ -145,7 +157,7 @@ impl SpaceState {
     pub(crate) fn usage(&self) -> SpaceUsage {
         SpaceUsage {
             file_pages: self.extents.len() as u64 * EXTENT_PAGES,
-            free_pages: self.free.len() as u64 * EXTENT_PAGES,
+            free_pages: self.unowned_extents() * EXTENT_PAGES,
             shared_free_pages: self.shared_free_pages,
         }
     }
@@ -171,9 +183,14 @@ impl SpaceState {
         }
     }
 
-    /// Extents nobody owns.
+    /// Extents nobody owns that have their space on the device.
     pub(crate) fn free_extents(&self) -> u64 {
         self.free.len() as u64
+    }
+
+    /// Extents nobody owns.
+    pub(crate) fn unowned_extents(&self) -> u64 {
+        (self.free.len() + self.bare.len()) as u64
     }
 
     /// The directory entry that a new segment would take; `None` if the directory is full.
@@ -186,13 +203,15 @@ impl SpaceState {
     // ---- promises ----------------------------------------------------------------------------------------------
 
     /// Most free extents that taking what is promised, and `pages` more pages, can use up, whoever takes them.
-    fn extents_needed(&self, pages: u64) -> u64 {
+    pub(super) fn extents_needed(&self, pages: u64) -> u64 {
         self.demand.extents(self.promised + pages, self.shared_free_pages)
     }
 
     /// Promises `pages` pages if the free extents allow it; else says how many are lacking.
     pub(crate) fn promise(&mut self, pages: u64) -> std::result::Result<(), u64> {
-        match self.extents_needed(pages).checked_sub(self.free_extents()) {
+        let needed = self.extents_needed(pages);
+        self.needed_of_late = self.needed_of_late.max(needed);
+        match needed.checked_sub(self.free_extents()) {
             None | Some(0) => {
                 self.promised += pages;
                 Ok(())
@@ -392,10 +411,10 @@ impl SpaceState {
 
     // ---- building it -------------------------------------------------------------------------------------------
 
-    /// Adds an extent at the end: free, or as its descriptor says.
+    /// Adds an extent at the end, with its space on the device: free, or as its descriptor says.
     pub(crate) fn add_extent(&mut self, descriptor: Option<(ExtentUse, u64)>) {
         let extent = ExtentNo(self.extents.len() as u32);
-        self.extents.push(Extent { usage: None, pages: 0, free_lsn: Lsn::ZERO });
+        self.extents.push(Extent { usage: None, pages: 0, free_lsn: Lsn::ZERO, is_hole: false });
         self.free.insert(extent);
         if let Some((usage, pages)) = descriptor {
             self.set_pages(extent, usage, pages);

@@ -88,6 +88,7 @@ fn promised_pages_are_there_whatever_is_taken_and_freed_meanwhile() {
                         pages.extend((0..EXTENT_PAGES as u32).map(index));
                     }
                 }
+                17 => state.give_some_back(&mut rng),
                 _ => {
                     for _ in 0..rng.random_range(0..40) {
                         if pages.is_empty() {
@@ -108,6 +109,18 @@ fn promised_pages_are_there_whatever_is_taken_and_freed_meanwhile() {
         }
     }
     assert!(refused > 0, "space never ran out");
+}
+
+impl SpaceState {
+    /// Makes holes of some free extents, or fills some.
+    fn give_some_back(&mut self, rng: &mut SmallRng) {
+        if rng.random_bool(0.5) {
+            self.take_for_holes(rng.random_bool(0.8), Lsn(u64::MAX));
+        } else {
+            let some: Vec<_> = self.bare.iter().copied().take(rng.random_range(0..8)).collect();
+            self.set_backed(&some);
+        }
+    }
 }
 
 /// Who takes a page: anybody, or somebody whose extents have the fewest unused pages.
@@ -141,7 +154,7 @@ fn check(state: &SpaceState, pages: &[Page]) {
     let used: u32 = state.extents.iter().map(|extent| extent.pages.count_ones()).sum();
     assert_eq!(used as usize, pages.len() + 3);
     let free = state.extents.iter().filter(|extent| extent.usage.is_none()).count();
-    assert_eq!(free as u64, state.free_extents());
+    assert_eq!(free as u64, state.unowned_extents());
     assert!(state.segments.values().all(|segment| segment.singles.len() == SINGLE_PAGES));
 }
 

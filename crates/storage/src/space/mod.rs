@@ -9,6 +9,7 @@
 //! | `demand` | how many extents promised pages can cost |
 //! | `reservation` | pages and log bytes set aside |
 //! | `grow` | making the file larger, so that a full disk shows before anything is changed |
+//! | `release` | giving free space back to the file system |
 //! | `segment` | creating and dropping segments |
 //! | `bulk` | writing fresh extents past the pool and the log |
 //! | `remains` | what is left of all this where it is damaged |
@@ -28,6 +29,7 @@ mod mirror;
 mod mirror_tests;
 mod open;
 mod record;
+mod release;
 mod remains;
 mod reservation;
 mod scrub;
@@ -42,6 +44,7 @@ pub(crate) use mirror::{Segment, SpaceState, Taken};
 pub(crate) use open::load;
 pub use record::FREE_PAGE_LOG_BYTES;
 pub(crate) use record::{ExtentUse, SpaceRecord, SpaceRedo};
+pub(crate) use release::{Released, Releasing};
 pub(crate) use remains::remains;
 pub use remains::{RemainingSegment, Remains};
 pub use reservation::Reservation;
@@ -117,8 +120,9 @@ pub struct SpaceUsage {
 pub(crate) struct Space {
     pub(crate) geometry: Geometry,
     state: Mutex<SpaceState>,
-    /// Held by who makes the file larger.
+    /// Held by who makes the file larger or smaller, fills holes or makes some.
     growing: Mutex<()>,
+    pub(crate) releasing: Releasing,
     /// Pages promised to nobody in particular: see [`Reservation::allow_more`].
     pub(crate) margin: AtomicU64,
     /// Held by who enters a segment into the directory.
@@ -132,6 +136,7 @@ impl Space {
             geometry,
             state: Mutex::new(state),
             growing: Mutex::default(),
+            releasing: Releasing::default(),
             margin: AtomicU64::new(0),
             entering: Mutex::default(),
         }

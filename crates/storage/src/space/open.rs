@@ -23,6 +23,8 @@ pub(crate) fn load(cache: &PageCache, geometry: Geometry) -> Result<SpaceState> 
         }
         state.set_single(id, slot, page);
     }
+    // Who knows what was given back, or whether the file was copied with holes.
+    state.doubt_free_extents();
     Ok(state)
 }
 

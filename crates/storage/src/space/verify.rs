@@ -51,6 +51,8 @@ impl Inner {
         threads: usize,
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Vec<SpaceFault>> {
+        // The file is not cut meanwhile.
+        let _growing = self.space.growing.lock();
         let mut faults = SpaceFaults::default();
         self.verify_maps(&mut faults)?;
         self.verify_directory(&mut faults)?;
@@ -76,7 +78,7 @@ impl Inner {
                 faults.page(map, Some(SegmentId::NONE), what);
             }
         }
-        let counted = self.space.state().free_extents();
+        let counted = self.space.state().unowned_extents();
         if free != counted {
             faults.note(None, format!("{free} extents are free, {counted} are counted"));
         }

@@ -8,6 +8,7 @@ mod crash;
 mod faults;
 mod logical;
 mod pool;
+mod release;
 mod remains;
 mod space;
 mod support;

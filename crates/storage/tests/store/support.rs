@@ -74,6 +74,7 @@ pub fn options(frames: usize) -> StoreOptions {
         native_aio: true,
         warm_up: false,
         recovery_progress: None,
+        punch_holes: true,
         background: false,
     }
 }
@@ -159,12 +160,24 @@ pub struct Workload {
     counter: PageNo,
     rng: SmallRng,
     committed: Lsn,
+    /// So many times as many pages are allocated and freed at a time, and free space is given back now and then.
+    stride: usize,
+}
+
+/// As small a pool as a workload of this stride can have.
+pub fn open_for(env: &SimulatedEnv, stride: usize) -> Result<Store> {
+    open_with(env, options(SMALL_POOL + 12 * (stride - 1)))
 }
 
 impl Workload {
     /// Makes a new store in `env` with two segments.
     pub fn create(env: &SimulatedEnv, seed: u64) -> Workload {
-        let store = open(env).unwrap();
+        Workload::create_with_stride(env, seed, 1)
+    }
+
+    /// As `create`, for whole extents to come and go.
+    pub fn create_with_stride(env: &SimulatedEnv, seed: u64, stride: usize) -> Workload {
+        let store = open_for(env, stride).unwrap();
         let (first, counter) = new_segment(&store).unwrap();
         let (second, other) = new_segment(&store).unwrap();
         store.checkpoint().unwrap();
@@ -180,12 +193,15 @@ impl Workload {
             counter,
             rng,
             committed: Lsn::ZERO,
+            stride,
         }
     }
 
     /// Goes on from this state in a copy of the environment, which was taken right after a checkpoint.
     pub fn again(&self, env: &SimulatedEnv, seed: u64) -> Result<Workload> {
-        Ok(Workload::go_on(open(env)?, &self.history, self.history.steps.len(), self.counter, seed))
+        let store = open_for(env, self.stride)?;
+        let run = Workload::go_on(store, &self.history, self.history.steps.len(), self.counter, seed);
+        Ok(Workload { stride: self.stride, ..run })
     }
 
     /// Goes on from the state after `steps` of `history`.
@@ -201,6 +217,7 @@ impl Workload {
             counter,
             rng: SmallRng::seed_from_u64(seed),
             committed,
+            stride: 1,
         }
     }
 
@@ -225,12 +242,15 @@ impl Workload {
                     let pages: Vec<PageNo> = (0..6).map(|_| self.any_page()).collect();
                     self.store.prefetch(&pages)?;
                 }
-                85..98 => {
+                at @ 85..98 if self.stride == 1 || at < 95 => {
                     self.store.wait_durable(self.committed)?;
                     self.history.durable = self.history.steps.len();
                 }
                 _ => {
-                    self.store.checkpoint()?;
+                    match self.stride {
+                        1 => self.store.checkpoint()?,
+                        _ => self.store.release_free_space()?,
+                    }
                     self.history.durable = self.history.steps.len();
                 }
             }
@@ -249,20 +269,21 @@ impl Workload {
     /// A random step; the history has it from before the commit on.
     fn mini_transaction(&mut self) -> Result<()> {
         let mut step = Step::default();
-        let allocations = if self.rng.random_bool(0.3) { self.rng.random_range(1..4) } else { 0 };
+        let allocations =
+            if self.rng.random_bool(0.3) { self.rng.random_range(1..4) * self.stride } else { 0 };
         for _ in 0..self.rng.random_range(0..4) {
             let page = self.any_page();
             step.adds.push((page, self.rng.random_range(1..CELLS), self.rng.random()));
         }
         step.adds.push((self.counter, 0, 1));
-        if self.pages.len() > 20 && self.rng.random_bool(0.15) {
+        if self.pages.len() > 20 * self.stride && self.rng.random_bool(0.15) {
             let page = self.any_page();
-            if !self.kept.contains(&page) {
-                step.freed.push(page);
-            }
+            let neighbours = self.pages.range(page..).map(|(page, _)| *page).take(4 * self.stride - 3);
+            step.freed.extend(neighbours.filter(|page| !self.kept.contains(page)));
         }
+        let records = 10 + allocations + step.freed.len();
         let mut reservation =
-            self.store.reserve(allocations, 10 * (RECORD_OVERHEAD + 16 + FREE_PAGE_LOG_BYTES))?;
+            self.store.reserve(allocations, records * (RECORD_OVERHEAD + 16 + FREE_PAGE_LOG_BYTES))?;
         let store = self.store.clone();
         let mut change = loop {
             let mut wanted: Vec<PageNo> =

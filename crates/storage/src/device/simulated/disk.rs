@@ -17,6 +17,14 @@ enum Change {
     Resize {
         size: u64,
     },
+    Allocate {
+        from: u64,
+        to: u64,
+    },
+    Punch {
+        from: u64,
+        to: u64,
+    },
 }
 
 /// A file, by whatever name.
@@ -113,7 +121,7 @@ impl Disk {
         self.inodes.0.get_mut(&number).ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    /// Fails if the files would take more than the limit with `grown` more bytes.
+    /// Fails if the files would take more than the limit with `grown` more bytes of space.
     pub fn check_space(&self, grown: u64) -> io::Result<()> {
         let Some(limit) = self.space_limit else { return Ok(()) };
         if self.inodes.bytes() + grown > limit { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
@@ -223,9 +231,9 @@ impl Disk {
 }
 
 impl Inodes {
-    /// Bytes of all files.
+    /// Bytes that all files take.
     pub fn bytes(&self) -> u64 {
-        self.0.values().map(|inode| inode.volatile.size()).sum()
+        self.0.values().map(|inode| inode.volatile.allocated()).sum()
     }
 
     fn link(&mut self, number: u64) {
@@ -293,12 +301,19 @@ impl Inode {
         self.unsynced.push(Change::Resize { size });
     }
 
+    pub fn allocate(&mut self, from: u64, to: u64) {
+        self.volatile.allocate(from, to);
+        self.unsynced.push(Change::Allocate { from, to });
+    }
+
+    pub fn punch(&mut self, from: u64, to: u64) {
+        self.volatile.punch(from, to);
+        self.unsynced.push(Change::Punch { from, to });
+    }
+
     pub fn sync(&mut self) {
         for change in std::mem::take(&mut self.unsynced) {
-            match change {
-                Change::Write { offset, data } => self.durable.write(&data, offset, &mut || true),
-                Change::Resize { size } => self.durable.resize(size),
-            }
+            change.apply(&mut self.durable, &mut || true);
         }
     }
 
@@ -314,29 +329,41 @@ impl Inode {
     }
 
     fn cut(&mut self, random: &mut Random) {
-        // Sizes are metadata, which a journal keeps in order: a prefix of the changes survives.
-        let resizes = self.unsynced.iter().filter(|change| matches!(change, Change::Resize { .. })).count();
-        let mut resizes_kept = random.below(resizes as u64 + 1);
+        // Sizes and space are metadata, which a journal keeps in order: a prefix of the changes survives.
+        let metadata = self.unsynced.iter().filter(|change| !matches!(change, Change::Write { .. })).count();
+        let mut metadata_kept = random.below(metadata as u64 + 1);
         for change in std::mem::take(&mut self.unsynced) {
+            // Each sector by itself, so that any order of writing is covered: of two writes to one sector,
+            // the earlier, the later or none may be what is left.
             match change {
-                Change::Resize { size } if resizes_kept > 0 => {
-                    self.durable.resize(size);
-                    resizes_kept -= 1;
-                }
-                Change::Resize { .. } => {}
-                // Each sector by itself, so that any order of writing is covered: of two writes to one sector,
-                // the earlier, the later or none may be what is left.
-                Change::Write { offset, data } => match random.below(3) {
-                    0 => self.durable.write(&data, offset, &mut || true),
+                Change::Write { .. } => match random.below(3) {
+                    0 => change.apply(&mut self.durable, &mut || true),
                     1 => {}
                     _ => {
                         let kept = 1 + random.below(15);
-                        self.durable.write(&data, offset, &mut || random.chance(kept, 16));
+                        change.apply(&mut self.durable, &mut || random.chance(kept, 16));
                     }
                 },
+                _ if metadata_kept > 0 => {
+                    change.apply(&mut self.durable, &mut || true);
+                    metadata_kept -= 1;
+                }
+                _ => {}
             }
         }
         self.volatile = self.durable.clone();
+    }
+}
+
+impl Change {
+    /// Makes the change, of a write those sectors for which `keep` holds.
+    fn apply(self, image: &mut Image, keep: &mut dyn FnMut() -> bool) {
+        match self {
+            Change::Write { offset, data } => image.write(&data, offset, keep),
+            Change::Resize { size } => image.resize(size),
+            Change::Allocate { from, to } => image.allocate(from, to),
+            Change::Punch { from, to } => image.punch(from, to),
+        }
     }
 }
 

@@ -6,10 +6,23 @@ use std::sync::Arc;
 /// Smallest part of a write that a power cut keeps or drops as a whole, in bytes.
 pub(super) const SECTOR: usize = 512;
 
-/// Bytes of a file. A block that was never written is `None`, read as zeros.
+/// A block of a file.
+#[derive(Clone, Default)]
+enum Block {
+    /// Without space on the device; read as zeros.
+    #[default]
+    Hole,
+    /// With space, never written; read as zeros.
+    Unwritten,
+    Written(Arc<[u8; BLOCK]>),
+}
+
+/// Bytes of a file.
 #[derive(Clone, Default)]
 pub(super) struct Image {
-    blocks: Vec<Option<Arc<[u8; BLOCK]>>>,
+    blocks: Vec<Block>,
+    /// Those that are no holes.
+    allocated: usize,
 }
 
 impl Image {
@@ -18,9 +31,48 @@ impl Image {
         (self.blocks.len() * BLOCK) as u64
     }
 
-    /// Grows with zeros, or cuts, to `size` bytes, a multiple of [`BLOCK`].
+    /// Bytes that it takes on the device.
+    pub fn allocated(&self) -> u64 {
+        (self.allocated * BLOCK) as u64
+    }
+
+    /// Bytes of `from..to` without space on the device.
+    pub fn lacking(&self, from: u64, to: u64) -> u64 {
+        let range = (from / BLOCK as u64) as usize..to.div_ceil(BLOCK as u64) as usize;
+        let has = |block: &&Block| !matches!(block, Block::Hole);
+        let there = self.blocks.get(range.start..range.end.min(self.blocks.len())).unwrap_or_default();
+        ((range.len() - there.iter().filter(has).count()) * BLOCK) as u64
+    }
+
+    /// Grows with a hole, or cuts, to `size` bytes, a multiple of [`BLOCK`].
     pub fn resize(&mut self, size: u64) {
-        self.blocks.resize((size / BLOCK as u64) as usize, None);
+        let blocks = (size / BLOCK as u64) as usize;
+        let cut = self.blocks.get(blocks..).unwrap_or_default();
+        self.allocated -= cut.iter().filter(|block| !matches!(block, Block::Hole)).count();
+        self.blocks.resize(blocks, Block::Hole);
+    }
+
+    /// Gives `from..to` space, growing as need be.
+    pub fn allocate(&mut self, from: u64, to: u64) {
+        if to > self.size() {
+            self.resize(to);
+        }
+        for block in &mut self.blocks[(from / BLOCK as u64) as usize..(to / BLOCK as u64) as usize] {
+            if matches!(block, Block::Hole) {
+                *block = Block::Unwritten;
+                self.allocated += 1;
+            }
+        }
+    }
+
+    /// Takes the space of `from..to` away, as far as that is within the size.
+    pub fn punch(&mut self, from: u64, to: u64) {
+        let end = ((to / BLOCK as u64) as usize).min(self.blocks.len());
+        for block in self.blocks.get_mut((from / BLOCK as u64) as usize..end).unwrap_or_default() {
+            if !matches!(std::mem::take(block), Block::Hole) {
+                self.allocated -= 1;
+            }
+        }
     }
 
     /// Reads whole blocks. The caller has checked that they are within the size.
@@ -28,8 +80,8 @@ impl Image {
         let first = (offset / BLOCK as u64) as usize;
         for (to, block) in buf.chunks_mut(BLOCK).zip(&self.blocks[first..]) {
             match block {
-                Some(block) => to.copy_from_slice(&block[..to.len()]),
-                None => to.fill(0),
+                Block::Written(block) => to.copy_from_slice(&block[..to.len()]),
+                _ => to.fill(0),
             }
         }
     }
@@ -39,7 +91,11 @@ impl Image {
         let first = (offset / BLOCK as u64) as usize;
         for (number, from) in data.chunks(BLOCK).enumerate() {
             let Some(block) = self.blocks.get_mut(first + number) else { return };
-            let block = block.get_or_insert_with(|| Arc::new([0; BLOCK]));
+            if !matches!(block, Block::Written(_)) {
+                self.allocated += usize::from(matches!(block, Block::Hole));
+                *block = Block::Written(Arc::new([0; BLOCK]));
+            }
+            let Block::Written(block) = block else { continue };
             let to = Arc::make_mut(block);
             for (to, from) in to.chunks_mut(SECTOR).zip(from.chunks(SECTOR)) {
                 if keep() {

@@ -2,8 +2,8 @@
 //!
 //! Each file has a volatile image (what programs read), a durable image (what a sync made safe) and the list of
 //! changes between the two; names likewise. A power cut decides for each change by a seed: kept, dropped, or, for
-//! a write, torn, each sector of 512 bytes by itself. File sizes are metadata of a journalled file system: a prefix of their
-//! changes survives. Names are each kept or dropped by themselves, in which the simulator is stricter than ext4.
+//! a write, torn, each sector of 512 bytes by itself. File sizes, allocated ranges and holes are metadata of a journalled file
+//! system: a prefix of their changes survives. Names are each kept or dropped by themselves, in which the simulator is stricter than ext4.
 //!
 //! Faults: the power goes at the n-th changing operation; operations chosen by a predicate fail with EIO; space is limited.
 //! A failed sync loses what it should have made safe without a further sign (Rebello et al., ATC 2020). Misaligned transfers
@@ -17,7 +17,7 @@ mod tests;
 
 use super::env::{BLOCK, Env, File, LockGuard, OpenMode};
 use disk::{Disk, parent};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::sync::Arc;
 
@@ -30,10 +30,12 @@ pub enum Operation {
     Write,
     /// `sync`.
     Sync,
-    /// `allocate`.
+    /// `allocate_range`.
     Allocate,
     /// `truncate`.
     Truncate,
+    /// `punch`.
+    Punch,
     /// Creation, renaming, removal of a file or directory.
     Name,
     /// `sync_dir`.
@@ -53,6 +55,8 @@ pub struct OperationCounts {
     pub allocates: u64,
     /// [`Operation::Truncate`]
     pub truncates: u64,
+    /// [`Operation::Punch`]
+    pub punches: u64,
     /// [`Operation::Name`]
     pub names: u64,
     /// [`Operation::SyncDir`]
@@ -63,7 +67,8 @@ impl OperationCounts {
     /// All operations that change something: those that [`SimulatedEnv::power_cut_after`] counts.
     #[must_use]
     pub fn changes(&self) -> u64 {
-        self.writes + self.syncs + self.allocates + self.truncates + self.names + self.dir_syncs
+        let of_names = self.names + self.dir_syncs;
+        self.writes + self.syncs + self.allocates + self.truncates + self.punches + of_names
     }
 
     fn count(&mut self, operation: Operation) {
@@ -73,6 +78,7 @@ impl OperationCounts {
             Operation::Sync => &mut self.syncs,
             Operation::Allocate => &mut self.allocates,
             Operation::Truncate => &mut self.truncates,
+            Operation::Punch => &mut self.punches,
             Operation::Name => &mut self.names,
             Operation::SyncDir => &mut self.dir_syncs,
         } += 1;
@@ -125,7 +131,7 @@ impl SimulatedEnv {
         self.cut(seed);
     }
 
-    /// From now on the files together may take this many bytes; growing beyond is an error of kind
+    /// From now on the files together may take this many bytes, holes not counted; taking more is an error of kind
     /// [`ErrorKind::StorageFull`].
     pub fn set_space_limit(&self, bytes: Option<u64>) {
         self.disk.lock().space_limit = bytes;
@@ -288,25 +294,20 @@ impl SimulatedFile {
         if entered.is_err() && !disk.off {
             data.truncate(data.len() / BLOCK / 2 * BLOCK);
         }
-        let end = offset + data.len() as u64;
-        let size = disk.inode(self.number)?.volatile.size();
-        disk.check_space(end.saturating_sub(size))?;
+        let lacking = disk.inode(self.number)?.volatile.lacking(offset, offset + data.len() as u64);
+        disk.check_space(lacking)?;
         disk.inode(self.number)?.write(data, offset);
         entered
     }
 
-    fn resize(&self, operation: Operation, size: u64, only_grow: bool) -> io::Result<()> {
-        check_aligned(&[], size)?;
+    /// The file system, if the operation on aligned bytes from `offset` on takes place.
+    fn enter(&self, operation: Operation, offset: u64, end: u64) -> io::Result<MutexGuard<'_, Disk>> {
+        check_aligned(&[], offset)?;
+        check_aligned(&[], end)?;
         let mut disk = self.disk.lock();
         disk.check_epoch(self.epoch)?;
-        disk.enter(operation, &self.name, size)?;
-        let old = disk.inode(self.number)?.volatile.size();
-        if only_grow && size <= old {
-            return Ok(());
-        }
-        disk.check_space(size.saturating_sub(old))?;
-        disk.inode(self.number)?.resize(size);
-        Ok(())
+        disk.enter(operation, &self.name, offset)?;
+        Ok(disk)
     }
 }
 
@@ -360,12 +361,31 @@ impl File for SimulatedFile {
         Ok(disk.inode(self.number)?.volatile.size())
     }
 
-    fn allocate(&self, upto: u64) -> io::Result<()> {
-        self.resize(Operation::Allocate, upto, true)
+    fn allocate_range(&self, from: u64, to: u64) -> io::Result<()> {
+        let mut disk = self.enter(Operation::Allocate, from, to)?;
+        let lacking = disk.inode(self.number)?.volatile.lacking(from, to);
+        disk.check_space(lacking)?;
+        disk.inode(self.number)?.allocate(from, to);
+        Ok(())
+    }
+
+    fn punch(&self, from: u64, to: u64) -> io::Result<()> {
+        let mut disk = self.enter(Operation::Punch, from, to)?;
+        let size = disk.inode(self.number)?.volatile.size();
+        check_range(from, (to - from) as usize, size)?;
+        disk.inode(self.number)?.punch(from, to);
+        Ok(())
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        let mut disk = self.disk.lock();
+        disk.check_epoch(self.epoch)?;
+        Ok(disk.inode(self.number)?.volatile.allocated())
     }
 
     fn truncate(&self, to: u64) -> io::Result<()> {
-        self.resize(Operation::Truncate, to, false)
+        self.enter(Operation::Truncate, to, to)?.inode(self.number)?.resize(to);
+        Ok(())
     }
 }
 

@@ -133,6 +133,31 @@ fn growing_beyond_the_space_limit_fails_and_allocated_space_does_not() {
 }
 
 #[test]
+fn a_hole_gives_space_back_and_a_write_into_it_may_meet_a_full_disk() {
+    let (env, file) = with_file();
+    let at = |blocks: u64| blocks * BLOCK as u64;
+    file.allocate(at(8)).unwrap();
+    file.punch(at(2), at(6)).unwrap();
+    assert_eq!((env.space_used(), file.allocated().unwrap(), file.size().unwrap()), (at(4), at(4), at(8)));
+    env.set_space_limit(Some(at(5)));
+    file.write_at(&block(2), at(3)).unwrap();
+    assert_eq!(file.write_at(&block(2), at(4)).unwrap_err().kind(), ErrorKind::StorageFull);
+    assert_eq!(file.allocate_range(at(3), at(5)).unwrap_err().kind(), ErrorKind::StorageFull);
+    env.set_space_limit(None);
+    file.allocate_range(at(2), at(9)).unwrap();
+    assert_eq!((env.space_used(), read(&env, "f", at(3))[0], read(&env, "f", at(2))[0]), (at(9), 2, 0));
+    file.sync().unwrap();
+    file.punch(at(3), at(4)).unwrap();
+    let left = |seed| {
+        let copy = env.snapshot();
+        copy.cut(seed);
+        read(&copy, "f", at(3))[0]
+    };
+    let left: std::collections::BTreeSet<u8> = (0..20).map(left).collect();
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), [0, 2], "a hole may be lost with the power");
+}
+
+#[test]
 fn an_unsynced_truncation_keeps_a_whole_image_or_a_cut_one() {
     let (env, file) = with_file();
     file.truncate(2 * BLOCK as u64).unwrap();

@@ -264,8 +264,16 @@ impl File for GatedFile {
     fn size(&self) -> io::Result<u64> {
         self.0.size()
     }
-    fn allocate(&self, upto: u64) -> io::Result<()> {
-        self.0.allocate(upto)
+    fn allocate_range(&self, from: u64, to: u64) -> io::Result<()> {
+        self.0.allocate_range(from, to)
+    }
+
+    fn punch(&self, from: u64, to: u64) -> io::Result<()> {
+        self.0.punch(from, to)
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        self.0.allocated()
     }
     fn truncate(&self, to: u64) -> io::Result<()> {
         self.0.truncate(to)
