@@ -56,6 +56,16 @@ pub struct SampledLeaves {
     pub read: bool,
 }
 
+/// Leaves by the branches above them.
+struct LeafGroups {
+    /// With the number of branches that each stands for.
+    groups: Vec<(Vec<PageNo>, f64)>,
+    /// Each stands for itself.
+    counted: bool,
+    /// Levels of the tree.
+    depth: u32,
+}
+
 /// The leaves of a range: how many, and some of them, evenly spread.
 struct Spread {
     leaves: f64,
@@ -198,6 +208,18 @@ impl Tree {
         Ok(())
     }
 
+    /// The share of leaves that do not lie behind the one before them in the order of keys, by a look at few branches; none where there is
+    /// but one leaf.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn breaks(&self) -> Result<Option<f64>> {
+        let LeafGroups { groups, .. } = self.leaf_groups(&[], None, BRANCHES)?;
+        let pairs = || groups.iter().flat_map(|(pages, _)| pages.windows(2));
+        let breaks = pairs().filter(|pair| pair[1].0 != pair[0].0 + 1).count();
+        Ok((pairs().count() > 0).then(|| breaks as f64 / pairs().count() as f64))
+    }
+
     /// Shows a leaf whose reference may be stale, if it (still) holds a part of the range.
     fn look_at(
         &self,
@@ -248,6 +270,16 @@ impl Tree {
         wanted: usize,
         most_branches: usize,
     ) -> Result<Spread> {
+        let LeafGroups { mut groups, counted, depth } = self.leaf_groups(lower, upper, most_branches)?;
+        if groups.is_empty() {
+            groups.push((vec![self.root()], 1.0));
+        }
+        let leaves = groups.iter().map(|(pages, weight)| pages.len() as f64 * weight).sum();
+        Ok(Spread { leaves, counted, sample: pick(&groups, leaves, wanted), depth })
+    }
+
+    /// Leaves of a range by the branches above them, of which at most so many are looked at.
+    fn leaf_groups(&self, lower: &[u8], upper: Option<&[u8]>, most_branches: usize) -> Result<LeafGroups> {
         let depth = self.depth()?;
         let mut counted = true;
         let mut branches = vec![Branch { key: lower.to_vec(), weight: 1.0 }];
@@ -276,11 +308,7 @@ impl Tree {
             let pages = slots.map(|slot| node.child(slot)).collect::<NodeResult<_>>().on(page)?;
             groups.push((pages, branch.weight));
         }
-        if groups.is_empty() {
-            groups.push((vec![self.root()], 1.0));
-        }
-        let leaves = groups.iter().map(|(pages, weight)| pages.len() as f64 * weight).sum();
-        Ok(Spread { leaves, counted, sample: pick(&groups, leaves, wanted), depth })
+        Ok(LeafGroups { groups, counted, depth })
     }
 }
 

@@ -168,6 +168,7 @@ impl Instance {
         let globals = self.globals.read();
         self.engine.set_change_buffering(globals.change_buffering, globals.change_buffer_percent);
         self.engine.force_change_buffering(globals.change_buffering_forced);
+        self.engine.store().set_punch_holes(globals.punch_holes);
     }
 
     /// The number of a connection that has begun: what its session will have as `CONNECTION_ID()`.

@@ -88,6 +88,29 @@ fn estimates_are_exact_for_short_ranges_and_near_for_long_ones() {
 }
 
 #[test]
+fn how_scattered_leaves_are_is_seen_from_few_branches() {
+    let fixture = build(40_000, 4096, 2000);
+    let breaks = |tree: &leafline_btree::Tree| tree.breaks().expect("a look").expect("several leaves");
+    let dense = breaks(&fixture.tree);
+    assert!(dense < 0.05, "{dense}");
+    let scattered = Fixture::new(4096, 2000);
+    assert_eq!(scattered.tree.breaks().expect("a look"), None, "one leaf");
+    let mut rng = SmallRng::seed_from_u64(9);
+    for _ in 0..20_000 {
+        let put = Change::Put {
+            ts: CommitTs(5),
+            payload: b"payload of twenty byt"[..].into(),
+            has_previous: false,
+        };
+        scattered.change(&key(rng.random()), 0, put);
+    }
+    let report = scattered.tree.verify().expect("a sound tree");
+    let exact = report.breaks as f64 / report.leaves as f64;
+    let seen = breaks(&scattered.tree);
+    assert!(exact > 0.5 && (seen - exact).abs() < 0.15, "{seen} of {exact}");
+}
+
+#[test]
 fn ghosts_do_not_count_and_absent_pages_show() {
     let fixture = build(20_000, 4096, 64);
     for n in 0..200 {

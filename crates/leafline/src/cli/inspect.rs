@@ -54,20 +54,34 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         }
     }
     if options.existing.table.is_empty() && options.index.is_none() {
-        let (usage, page) = (engine.store().space_usage(), engine.store().page_size() as u64);
-        for (what, pages) in
-            [("(free extents)", usage.free_pages), ("(free in shared extents)", usage.shared_free_pages)]
-        {
-            let bytes = (pages * page).to_string();
-            let mut row = vec![Some(what.to_owned())];
-            row.resize(COLUMNS.len() - 2, None);
-            row.extend([Some(bytes.clone()), Some(bytes)]);
-            rows.push(row);
-        }
+        rows.extend(whole_file(&engine)?);
         rows.extend(buffered(&engine, &segments));
     }
     write(options, &rows).map_err(Failure::output)?;
     engine.close().map_err(failed)
+}
+
+/// What of the file is nobody's, and the file: how large it is, and what of that takes no space on the device.
+fn whole_file(engine: &Engine) -> Result<Vec<Row>, Failure> {
+    let store = engine.store();
+    let (usage, page) = (store.space_usage(), store.page_size() as u64);
+    let (free, shared, file) =
+        (usage.free_pages * page, usage.shared_free_pages * page, usage.file_pages * page);
+    let allocated = store.allocated_bytes().map_err(|error| failed(TableError::from(error)))?;
+    let holes = file.saturating_sub(allocated);
+    let lines = [
+        ("(free extents)", free, free),
+        ("(free in shared extents)", shared, shared),
+        ("(file)", file, free + shared),
+        ("(holes of the file)", holes, holes),
+    ];
+    let row = |(what, bytes, free): (&str, u64, u64)| {
+        let mut row = vec![Some(what.to_owned())];
+        row.resize(COLUMNS.len() - 2, None);
+        row.extend([bytes, free].map(|number| Some(number.to_string())));
+        row
+    };
+    Ok(lines.map(row).into())
 }
 
 /// What changes take that are kept until they are merged into indexes.

@@ -18,6 +18,7 @@ mod sizes;
 mod statement_digests;
 pub(crate) mod statistics;
 pub(crate) mod tables;
+mod tablespaces;
 mod views;
 
 use crate::session::Session;
@@ -75,6 +76,7 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("EVENTS", absent::events, absent::rows),
     standard("FILES", absent::files, absent::rows),
     standard("INNODB_INDEX_STATS", index_statistics::columns, index_statistics::rows),
+    standard("INNODB_TABLESPACES", tablespaces::columns, tablespaces::rows),
     standard("KEY_COLUMN_USAGE", constraints::key_columns, constraints::key_rows),
     standard("OPTIMIZER_TRACE", optimizer_trace::columns, optimizer_trace::rows),
     standard("PARAMETERS", absent::parameters, absent::rows),

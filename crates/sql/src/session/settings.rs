@@ -51,6 +51,8 @@ pub struct Settings {
     pub device: Device,
     /// `leafline_digests_persistent`: the digests are kept from one opening of the database to the next.
     pub digests_persistent: bool,
+    /// `leafline_punch_holes`: free space within the file becomes holes.
+    pub punch_holes: bool,
     /// `change_buffering`: which changes of indexes are kept where their pages are not in memory.
     pub change_buffering: ChangeBuffering,
     /// `change_buffering_debug`: the pages leave memory before each change.
@@ -111,6 +113,7 @@ impl Default for Settings {
             parallel_degree: default_threads(),
             device: Device::default(),
             digests_persistent: true,
+            punch_holes: true,
             change_buffering: ChangeBuffering::None,
             change_buffering_forced: false,
             change_buffer_percent: 100,

@@ -488,6 +488,14 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::Double(s.device.parallel_reads.unwrap_or(0.0)),
         |s, v| figure("leafline_parallel_reads", &v).map(|reads| s.device.parallel_reads = reads),
     ),
+    Variable {
+        scope: Scope::Shared,
+        ..switch(
+            "leafline_punch_holes",
+            |s, _| on_off(s.punch_holes),
+            |s, v| flag("leafline_punch_holes", &v).map(|on| s.punch_holes = on),
+        )
+    },
     number(
         "leafline_query_memory",
         (1 << 16, 1 << 40),
