@@ -17,6 +17,7 @@ use crate::error::{OnPage, Result};
 use crate::merge::freed_pages;
 use crate::node::Node;
 use crate::optimistic::Finger;
+use crate::runs::Runs;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
@@ -64,6 +65,8 @@ pub struct Cursor<T: Borrow<Tree> = Tree> {
     /// How many leaves were descended to, and the last one.
     leaves: u64,
     leaf: PageNo,
+    /// For the leaves that are visited.
+    runs: Runs,
 }
 
 /// A gap between keys.
@@ -124,7 +127,8 @@ impl Position {
 impl<T: Borrow<Tree>> Cursor<T> {
     pub(crate) fn new(tree: T) -> Cursor<T> {
         let position = Position { key: Vec::new(), at_end: false };
-        Cursor { tree, position, resume: None, finger: Finger::NONE, leaves: 0, leaf: PageNo::NONE }
+        let (finger, runs) = (Finger::NONE, Runs::default());
+        Cursor { tree, position, resume: None, finger, leaves: 0, leaf: PageNo::NONE, runs }
     }
 
     /// The tree.
@@ -166,19 +170,19 @@ impl<T: Borrow<Tree>> Cursor<T> {
     pub fn visit_leaf(
         &mut self,
         direction: Direction,
-        mut f: impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
+        mut f: impl FnMut(&mut LeafView<'_>, Range<usize>) -> LeafStep,
     ) -> Result<bool> {
-        let Cursor { tree, position, resume, finger, leaves, leaf: last } = self;
+        let Cursor { tree, position, resume, finger, leaves, leaf: last, runs } = self;
         let tree: &Tree = (*tree).borrow();
         if let Some(at) = resume.take()
             && let Some(guard) = tree.store().try_shared(at.page)?
             && guard.lsn() == at.lsn
             && at.freed == freed_pages()
         {
-            let leaf = view(&guard)?;
+            let mut leaf = view(&guard, runs)?;
             let range = split_range(at.slot, &leaf, direction);
             if !range.is_empty() {
-                return visit(position, resume, &leaf, direction, range, &mut f);
+                return visit(position, resume, &mut leaf, direction, range, &mut f);
             }
         }
         loop {
@@ -187,12 +191,12 @@ impl<T: Borrow<Tree>> Cursor<T> {
             }
             let guard = tree.descend_near(position.target(direction), finger)?;
             (*leaves, *last) = (*leaves + 1, guard.page_no());
-            let leaf = view(&guard)?;
+            let mut leaf = view(&guard, runs)?;
             let slot = if position.at_end { leaf.len() } else { leaf.find_within(&position.key).0 };
             leaf.checked()?;
             let range = split_range(slot, &leaf, direction);
             if !range.is_empty() {
-                return visit(position, resume, &leaf, direction, range, &mut f);
+                return visit(position, resume, &mut leaf, direction, range, &mut f);
             }
             if !position.leave(&leaf, direction) {
                 return Ok(false);
@@ -201,9 +205,9 @@ impl<T: Borrow<Tree>> Cursor<T> {
     }
 }
 
-fn view<'g>(guard: &'g SharedGuard<'_>) -> Result<LeafView<'g>> {
+fn view<'g>(guard: &'g SharedGuard<'_>, runs: &'g mut Runs) -> Result<LeafView<'g>> {
     let page = guard.page_no();
-    Ok(LeafView::new(Node::open(guard).on(page)?, page, guard.lsn()))
+    Ok(LeafView::new(Node::open(guard).on(page)?, page, guard.lsn(), runs))
 }
 
 /// The slots on the far side of a gap that has `slot` slots before it.
@@ -217,10 +221,10 @@ fn split_range(slot: usize, leaf: &LeafView<'_>, direction: Direction) -> Range<
 fn visit(
     position: &mut Position,
     resume: &mut Option<Resume>,
-    leaf: &LeafView<'_>,
+    leaf: &mut LeafView<'_>,
     direction: Direction,
     mut range: Range<usize>,
-    f: &mut impl FnMut(&LeafView<'_>, Range<usize>) -> LeafStep,
+    f: &mut impl FnMut(&mut LeafView<'_>, Range<usize>) -> LeafStep,
 ) -> Result<bool> {
     loop {
         let step = f(leaf, range.clone());

@@ -14,6 +14,7 @@ use crate::enumerate::children_in;
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult};
 use crate::optimistic::Walk;
+use crate::runs::Runs;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
@@ -241,7 +242,8 @@ impl Tree {
             return Ok(());
         }
         let range = range_on(&leaf, lower, upper).on(page)?;
-        let view = LeafView::new(leaf, page, guard.lsn());
+        let mut runs = Runs::default();
+        let view = LeafView::new(leaf, page, guard.lsn(), &mut runs);
         f(&view, range);
         view.checked()
     }

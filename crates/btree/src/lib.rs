@@ -41,6 +41,7 @@ mod modify;
 mod optimistic;
 pub mod policy;
 mod read_ahead;
+mod runs;
 mod salvage;
 mod split;
 mod tree;
@@ -61,4 +62,4 @@ pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, 
 pub use salvage::Salvage;
 pub use tree::Tree;
 pub use verify::TreeReport;
-pub use view::LeafView;
+pub use view::{LeafView, PackedTogether};

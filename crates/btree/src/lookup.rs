@@ -15,6 +15,7 @@ use crate::error::{OnPage, Result};
 use crate::merge::freed_pages;
 use crate::node::Node;
 use crate::optimistic::{Finger, LINE, SLOT_LINES, Walk};
+use crate::runs::Runs;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
@@ -121,7 +122,8 @@ impl Tree {
             None => self.descend_to_leaf(Target::Key(key))?,
         };
         let page = guard.page_no();
-        let leaf = LeafView::new(Node::open(&guard).on(page)?, page, guard.lsn());
+        let mut runs = Runs::default();
+        let leaf = LeafView::new(Node::open(&guard).on(page)?, page, guard.lsn(), &mut runs);
         let result = visit(&leaf);
         leaf.checked()?;
         Ok(result)

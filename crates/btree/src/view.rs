@@ -1,7 +1,7 @@
 //! A latched leaf as visitors see it: by positions of entries, which are called slots here as on a plain leaf. Runs of a packed
-//! leaf are taken apart when one of their entries is asked for, once for a view.
+//! leaf are taken apart when one of their entries is asked for ([`Runs`]).
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::ops::Range;
 
 use leafline_storage::{Lsn, PageNo};
@@ -10,6 +10,7 @@ use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, Result};
 use crate::node::{LeafCell, LeafFormat, Node, NodeFault, NodeResult, Unpacked};
 use crate::policy;
+use crate::runs::Runs;
 
 /// A leaf under its latch: entries by slot, in key order, ghosts included.
 ///
@@ -20,60 +21,7 @@ pub struct LeafView<'a> {
     page_no: PageNo,
     lsn: Lsn,
     fault: Cell<Option<NodeFault>>,
-    unpacked: Runs,
-}
-
-/// The runs of a packed leaf that were taken apart: they stay as long as the view, as others may refer to them.
-#[derive(Default)]
-struct Runs {
-    /// The slot that was read last.
-    last: Cell<usize>,
-    /// Mostly one is all that is read.
-    first: OnceCell<(usize, Unpacked)>,
-    others: OnceCell<Box<[OnceCell<Box<Unpacked>>]>>,
-}
-
-impl Runs {
-    /// The entry at a position.
-    fn cell<'v>(&'v self, node: &Node<'v>, position: usize) -> NodeResult<LeafCell<'v>> {
-        let slot = self.slot_of(node, position)?;
-        let index = position - node.positions(slot).start;
-        let run = self.run(node, slot)?;
-        Ok(LeafCell { suffix: run.suffix(index)?, entry: run.entry(node.bytes(), index) })
-    }
-
-    /// The slot of a position: mostly that of the last one, or its neighbour.
-    #[inline]
-    fn slot_of(&self, node: &Node<'_>, position: usize) -> NodeResult<usize> {
-        let last = self.last.get();
-        let near = [last, last + 1, last.wrapping_sub(1)];
-        let near =
-            near.into_iter().find(|slot| *slot < node.slots() && node.positions(*slot).contains(&position));
-        let slot = match near {
-            Some(slot) => slot,
-            None => node.search().slot_of(position)?.0,
-        };
-        self.last.set(slot);
-        Ok(slot)
-    }
-
-    fn run(&self, node: &Node<'_>, slot: usize) -> NodeResult<&Unpacked> {
-        if self.first.get().is_none() {
-            // It is not set, so it is now.
-            let _ = self.first.set((slot, node.unpacked(slot)?));
-        }
-        match self.first.get() {
-            Some((first, run)) if *first == slot => return Ok(run),
-            _ => {}
-        }
-        let others = self.others.get_or_init(|| (0..node.slots()).map(|_| OnceCell::new()).collect());
-        let other = others.get(slot).ok_or(NodeFault("no such slot"))?;
-        if let Some(run) = other.get() {
-            return Ok(run);
-        }
-        let run = Box::new(node.unpacked(slot)?);
-        Ok(other.get_or_init(|| run))
-    }
+    runs: &'a mut Runs,
 }
 
 const NO_ENTRY: LeafCell<'static> = LeafCell {
@@ -81,9 +29,49 @@ const NO_ENTRY: LeafCell<'static> = LeafCell {
     entry: EntryView { flags: EntryFlags(0), commit_ts: CommitTs::NONE, payload: &[] },
 };
 
+/// Neighbours on a packed leaf that have the same flags and timestamp.
+#[derive(Clone, Copy)]
+pub struct PackedTogether<'v> {
+    first: usize,
+    run: &'v Unpacked,
+    page: &'v [u8],
+}
+
+impl<'v> PackedTogether<'v> {
+    /// Their slots.
+    #[inline]
+    pub fn slots(&self) -> Range<usize> {
+        self.first..self.first + self.run.len()
+    }
+
+    /// Their flags.
+    #[inline]
+    pub fn flags(&self) -> EntryFlags {
+        self.run.flags()
+    }
+
+    /// Their timestamp.
+    #[inline]
+    pub fn commit_ts(&self) -> CommitTs {
+        self.run.commit_ts()
+    }
+
+    /// Key without the prefix, and payload, of one of their slots; empty where there is none.
+    #[inline]
+    pub fn get(&self, slot: usize) -> (&'v [u8], &'v [u8]) {
+        let index = slot.wrapping_sub(self.first);
+        let payload = self.run.payload(self.page, index);
+        (self.run.suffix(index).unwrap_or_default(), payload.unwrap_or_default())
+    }
+}
+
 impl<'a> LeafView<'a> {
-    pub(crate) fn new(node: Node<'a>, page_no: PageNo, lsn: Lsn) -> LeafView<'a> {
-        LeafView { node, page_no, lsn, fault: Cell::new(None), unpacked: Runs::default() }
+    /// Whoever views one leaf after the other lends the same `runs`.
+    pub(crate) fn new(node: Node<'a>, page_no: PageNo, lsn: Lsn, runs: &'a mut Runs) -> LeafView<'a> {
+        if node.format() == LeafFormat::Packed {
+            runs.begin(node.slots());
+        }
+        LeafView { node, page_no, lsn, fault: Cell::new(None), runs }
     }
 
     /// The first damage that was met through this view.
@@ -133,7 +121,7 @@ impl<'a> LeafView<'a> {
     pub fn cell(&self, slot: usize) -> LeafCell<'_> {
         let cell = match self.node.format() {
             LeafFormat::Plain => self.node.leaf_cell(slot),
-            LeafFormat::Packed => self.unpacked.cell(&self.node, slot),
+            LeafFormat::Packed => self.runs.cell(&self.node, slot),
         };
         match cell {
             Ok(cell) => cell,
@@ -142,6 +130,27 @@ impl<'a> LeafView<'a> {
                 NO_ENTRY
             }
         }
+    }
+
+    /// The entries that are packed together with that of `slot`; `None` if the leaf is not packed, or damaged.
+    #[inline]
+    pub fn packed_with(&self, slot: usize) -> Option<PackedTogether<'_>> {
+        if self.node.format() == LeafFormat::Plain {
+            return None;
+        }
+        match self.runs.at(&self.node, slot) {
+            Ok((first, run)) => Some(PackedTogether { first, run, page: self.node.bytes() }),
+            Err(fault) => {
+                self.damaged(fault);
+                None
+            }
+        }
+    }
+
+    /// Nothing that was read of entries is needed any more: what the next ones are read to can be the same memory.
+    #[inline]
+    pub fn forget(&mut self) {
+        self.runs.forget();
     }
 
     /// The key of `slot` without the prefix.

@@ -6,7 +6,7 @@ use leafline_storage::PageNo;
 
 use super::Source;
 use super::layout::{CHILD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
-use super::packed::Unpacked;
+use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Bytes of a cache line.
@@ -80,7 +80,7 @@ impl<'a> Node<'a> {
             }
             unpacked.read(self.bytes(), &self.search().run(slot)?)?;
             for index in 0..unpacked.len() {
-                f(unpacked.suffix(index)?, unpacked.entry(self.bytes(), index))?;
+                f(unpacked.suffix(index)?, unpacked.entry(self.bytes(), index)?)?;
             }
         }
         Ok(())

@@ -54,8 +54,8 @@
 
 use leafline_storage::PAGE_HEADER;
 
-use super::packed::Unpacked;
 use super::search::Search;
+use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags};
 
 /// Offset of the first slot; everything before is header.
@@ -446,10 +446,15 @@ impl<'a> Node<'a> {
     }
 
     /// The run of a slot of a packed leaf, taken apart.
-    pub(crate) fn unpacked(&self, slot: usize) -> NodeResult<Unpacked> {
+    fn unpacked(&self, slot: usize) -> NodeResult<Unpacked> {
         let mut unpacked = Unpacked::default();
-        unpacked.read(self.page, &self.search.run(slot)?)?;
+        self.unpack(slot, &mut unpacked)?;
         Ok(unpacked)
+    }
+
+    /// Takes the run of a slot of a packed leaf apart.
+    pub(crate) fn unpack(&self, slot: usize, unpacked: &mut Unpacked) -> NodeResult<()> {
+        unpacked.read(self.page, &self.search.run(slot)?)
     }
 
     /// Replaces `key` by the whole key of the entry at `position` of a leaf.

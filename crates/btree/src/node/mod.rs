@@ -8,6 +8,7 @@
 //! | `cell` | what slots lead to: leaf entries, child references |
 //! | `build` | laying a node out anew |
 //! | `packed` | the runs of packed leaves |
+//! | `unpacked` | a run taken apart |
 //! | `edit`, `packed_edit` | changing a node in place |
 //! | `room` | whether a change fits |
 //! | `merge_entries` | changes that were kept elsewhere, into a leaf |
@@ -29,6 +30,7 @@ mod record;
 mod room;
 mod search;
 mod source;
+mod unpacked;
 
 pub use build::{NodeBuilder, prefix_len};
 pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
@@ -39,12 +41,13 @@ pub use layout::{
     head_of,
 };
 pub use merge_entries::{BufferedEntry, merge_entries};
+pub(crate) use packed::MISCOUNTED;
 pub use packed::PackedSize;
-pub(crate) use packed::Unpacked;
 pub use record::{RECORD_OVERHEAD, Record, TreeRedo, format_version};
 pub use room::{has_room, room_needed};
 pub use search::{EntryAt, Search};
 pub use source::Source;
+pub(crate) use unpacked::Unpacked;
 
 #[cfg(test)]
 mod tests;

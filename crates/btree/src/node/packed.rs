@@ -37,9 +37,9 @@ const MAX_TAIL: usize = 8;
 /// What a nibble says where the rest follows as a number.
 const MORE: usize = 15;
 
-const OUTSIDE: NodeFault = NodeFault("run outside the page");
+pub(super) const OUTSIDE: NodeFault = NodeFault("run outside the page");
 /// Slots and runs do not say the same.
-pub(super) const MISCOUNTED: NodeFault = NodeFault("entries miscounted");
+pub(crate) const MISCOUNTED: NodeFault = NodeFault("entries miscounted");
 
 /// Longest key with its payload that shares a run with others. Breaking a run writes up to two more keys out.
 pub(super) fn packable_len(page_size: usize) -> usize {
@@ -58,27 +58,29 @@ pub(super) struct Run {
     /// Those of all entries, with HAS_PAYLOAD.
     pub flags: u8,
     pub commit_ts: CommitTs,
-    tail: usize,
-    kept: usize,
-    shared: usize,
+    pub tail: usize,
+    pub kept: usize,
+    pub shared: usize,
     pub suffix_at: usize,
     pub suffix_len: usize,
     /// Of the first entry.
     pub payload_at: usize,
     pub payload_len: usize,
     /// Where the first difference is.
-    rest: usize,
+    pub rest: usize,
 }
 
 /// A difference, read.
 #[derive(Debug, Clone, Copy)]
-struct Difference {
-    from: usize,
-    own: usize,
-    own_at: usize,
-    payload_at: usize,
-    payload_len: usize,
-    next: usize,
+pub(super) struct Difference {
+    /// Bytes kept of the suffix before.
+    pub from: usize,
+    pub own: usize,
+    pub own_at: usize,
+    pub payload_at: usize,
+    pub payload_len: usize,
+    /// Where the next one is.
+    pub next: usize,
 }
 
 fn byte<S: Source>(source: S, at: usize) -> usize {
@@ -162,16 +164,17 @@ impl Run {
 
     /// The difference at `at`, of an entry behind one with a suffix of `before` bytes.
     #[inline]
-    fn difference<S: Source>(&self, source: S, at: usize, before: usize) -> NodeResult<Difference> {
+    pub fn difference<S: Source>(&self, source: S, at: usize, before: usize) -> NodeResult<Difference> {
         let nibbles = byte(source, at);
         let (mut own, mut from) = (nibbles & 15, nibbles >> 4);
         let mut at = at + 1;
-        for part in [&mut from, &mut own] {
-            if *part == MORE {
-                let (rest, next) = number(source, at);
-                *part += rest;
-                at = next;
-            }
+        if from == MORE {
+            let (rest, next) = number(source, at);
+            (from, at) = (from + rest, next);
+        }
+        if own == MORE {
+            let (rest, next) = number(source, at);
+            (own, at) = (own + rest, next);
         }
         from += self.shared;
         let tail_end = at + own + self.tail - self.kept;
@@ -184,7 +187,7 @@ impl Run {
 
     /// What the tails begin with, in the first suffix.
     #[inline]
-    fn kept_at(&self) -> usize {
+    pub fn kept_at(&self) -> usize {
         self.suffix_at + self.suffix_len - self.tail
     }
 
@@ -286,72 +289,6 @@ impl Run {
             out.push((self.kept | self.tail << 4) as u8);
             put_number(out, shared);
         }
-    }
-}
-
-/// The entries of a run, taken apart.
-#[derive(Debug, Default)]
-pub(crate) struct Unpacked {
-    /// The suffixes, one after the other.
-    keys: Vec<u8>,
-    /// Where each ends.
-    ends: [u32; RUN],
-    /// Where each payload is on the page, and how long.
-    payloads: [(u16, u16); RUN],
-    count: usize,
-    flags: EntryFlags,
-    commit_ts: CommitTs,
-}
-
-impl Unpacked {
-    /// Takes a run apart in place of what was here.
-    pub(super) fn read(&mut self, page: &[u8], run: &Run) -> NodeResult<()> {
-        let piece = |at: usize, len: usize| page.get(at..at + len).ok_or(OUTSIDE);
-        self.keys.clear();
-        // What most take; more is made room for.
-        self.keys.reserve(run.count * (run.suffix_len + 4));
-        self.keys.extend_from_slice(piece(run.suffix_at, run.suffix_len)?);
-        self.ends[0] = run.suffix_len as u32;
-        self.payloads[0] = (run.payload_at as u16, run.payload_len as u16);
-        (self.count, self.flags, self.commit_ts) = (run.count, run.entry_flags(), run.commit_ts);
-        let (mut at, mut start) = (run.rest, 0);
-        for index in 1..run.count {
-            let before = self.keys.len();
-            let it = run.difference(page, at, before - start)?;
-            self.keys.extend_from_within(start..start + it.from);
-            let own = piece(it.own_at, it.own + run.tail - run.kept)?;
-            let (own, tail) = own.split_at(it.own);
-            self.keys.extend_from_slice(own);
-            self.keys.extend_from_slice(piece(run.kept_at(), run.kept)?);
-            self.keys.extend_from_slice(tail);
-            self.ends[index] = self.keys.len() as u32;
-            self.payloads[index] = (it.payload_at as u16, it.payload_len as u16);
-            (at, start) = (it.next, before);
-        }
-        Ok(())
-    }
-
-    /// Number of entries.
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-
-    /// The suffix of an entry.
-    #[inline]
-    pub(crate) fn suffix(&self, index: usize) -> NodeResult<&[u8]> {
-        if index >= self.count {
-            return Err(MISCOUNTED);
-        }
-        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
-        Ok(&self.keys[start..self.ends[index] as usize])
-    }
-
-    /// An entry; `page` is the one it was read from.
-    #[inline]
-    pub(crate) fn entry<'p>(&self, page: &'p [u8], index: usize) -> EntryView<'p> {
-        let (at, len) = self.payloads[index];
-        let payload = page.get(usize::from(at)..usize::from(at) + usize::from(len)).unwrap_or_default();
-        EntryView { flags: self.flags, commit_ts: self.commit_ts, payload }
     }
 }
 

@@ -88,6 +88,21 @@ impl Left {
         }
     }
 
+    /// The next of them as far as they are among `slots`, where the next one is, and are taken together; up to `most`.
+    fn most_of(&self, slots: &Range<usize>, most: usize) -> Range<usize> {
+        let most = most.min(self.together).min(self.free);
+        match self.direction {
+            Direction::Forward => {
+                let start = self.slots.start;
+                start..self.slots.end.min(slots.end).min(start + most)
+            }
+            Direction::Reverse => {
+                let end = self.slots.end;
+                self.slots.start.max(slots.start).max(end.saturating_sub(most))..end
+            }
+        }
+    }
+
     /// So many behind `slot`; a number that is no slot where there is none.
     fn ahead(&self, slot: usize, by: usize) -> usize {
         match self.direction {
@@ -145,7 +160,7 @@ impl InPlace<'_> {
     /// Shows the entries in `slots` of a leaf.
     pub fn leaf(
         &mut self,
-        leaf: &LeafView<'_>,
+        leaf: &mut LeafView<'_>,
         slots: Range<usize>,
         visitor: &mut dyn EntryVisitor,
     ) -> LeafStep {
@@ -159,6 +174,7 @@ impl InPlace<'_> {
         let prefix = leaf.prefix();
         let mut key = prefix.to_vec();
         while !left.slots.is_empty() {
+            leaf.forget();
             let run = match left.together.min(left.free) {
                 0 => None,
                 _ => self.run(leaf, &mut left, settled, visitor),
@@ -302,6 +318,27 @@ impl InPlace<'_> {
         let mut count = 0;
         while left.together.min(left.free) > 0 && count < most.min(MOST_OF_A_RUN) {
             let Some(slot) = left.peek() else { break };
+            if let Some(packed) = leaf.packed_with(slot) {
+                if !settled && (self.hides_own || !self.view.snapshot.sees(packed.commit_ts())) {
+                    break;
+                }
+                let some = left.most_of(&packed.slots(), most.min(MOST_OF_A_RUN) - count);
+                if !packed.flags().contains(EntryFlags::GHOST) {
+                    let to = entries.get_mut(count..count + some.len())?;
+                    count += some.len();
+                    match self.direction {
+                        Direction::Forward => {
+                            to.iter_mut().zip(some.clone()).for_each(|(to, slot)| *to = packed.get(slot))
+                        }
+                        Direction::Reverse => to
+                            .iter_mut()
+                            .zip(some.clone().rev())
+                            .for_each(|(to, slot)| *to = packed.get(slot)),
+                    }
+                }
+                left.skip(some.len());
+                continue;
+            }
             leaf.prefetch(left.ahead(slot, AHEAD));
             let LeafCell { suffix, entry } = leaf.cell(slot);
             if !settled && (self.hides_own || !self.view.snapshot.sees(entry.commit_ts)) {
